@@ -1,0 +1,128 @@
+"""`autograd.grad`: gradients of chosen tensors, without touching any ``grad``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nnkit.autograd.engine import Pass, _start
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.node import Node, OutputEdge
+from nnkit.autograd.tensor import Tensor, wrap
+
+
+def capture(this: Pass, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
+    """Have ``this`` pass note the gradients of ``inputs`` and run only the nodes that matter."""
+    targets: set = set()
+    for position, tensor in enumerate(inputs):
+        if not tensor.requires_grad:
+            raise RuntimeError(
+                "One of the differentiated Tensors does not require grad: "
+                f"input {position} of shape {list(tensor.shape)}"
+            )
+        edge = tensor._edge
+        key = (edge.node, edge.index) if edge.__class__ is OutputEdge else (edge or tensor, 0)
+        this.captures.setdefault(key, []).append(position)
+        targets.add(key[0])
+    reachable: dict[Node, None] = {}
+    stack = [t._edge for t in outputs]
+    while stack:
+        edge = stack.pop()
+        node = edge.node if edge.__class__ is OutputEdge else edge
+        if isinstance(node, Node) and node not in reachable:
+            reachable[node] = None
+            stack.extend(node.edges)
+    needed: set[Node] = set()
+    for node in sorted(reachable, key=lambda n: n.order):
+        for edge in node.edges:
+            target = edge.node if edge.__class__ is OutputEdge else edge
+            if target is not None and (target in targets or target in needed):
+                needed.add(node)
+                break
+    this.needed = needed
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple:
+    """The gradients of the sum of ``outputs`` with respect to each of ``inputs``.
+
+    Args:
+        outputs: tensor or sequence of tensors, of any shape when ``grad_outputs`` is given.
+        inputs: tensor or sequence of tensors, leaves or not.
+        grad_outputs: for each output its gradient, None for a scalar.
+        retain_graph: keep the graph for another pass; as ``create_graph`` unless given.
+        create_graph: record the backward for higher derivatives.
+        allow_unused: give None for an input the outputs do not depend on, instead of an error.
+        is_grads_batched: the first dimension of each ``grad_outputs`` is a batch of gradients.
+        materialize_grads: give zeros instead of None.
+
+    Raises:
+        RuntimeError: an input was not used and ``allow_unused`` is false, or requires no grad.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor(3.0, requires_grad=True)
+        >>> (g,) = nnkit.autograd.grad(x**2, x, create_graph=True)
+        >>> nnkit.autograd.grad(g, x)
+        (tensor(2.),)
+    """
+    outputs = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    if grad_outputs is None:
+        grad_outputs = (None,) * len(outputs)
+    elif isinstance(grad_outputs, Tensor):
+        grad_outputs = (grad_outputs,)
+    if allow_unused is False and materialize_grads:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True")
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    retain = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        return _batched(outputs, inputs, grad_outputs, retain, create_graph, allow_unused)
+    with_grad = MODE.enabled
+    MODE.enabled = create_graph
+    try:
+        this = _start(outputs, grad_outputs, retain, create_graph)
+        capture(this, outputs, inputs)
+        this.run()
+        this.finish(lambda leaf: False)
+    finally:
+        MODE.enabled = with_grad
+    results = []
+    for position, tensor in enumerate(inputs):
+        found = this.captured.get(position)
+        if found is None and not allow_unused:
+            raise RuntimeError(
+                "One of the differentiated Tensors appears to not have been used in the graph: "
+                f"input {position}. Set allow_unused=True if this is the desired behavior."
+            )
+        if found is not None:
+            found = found if create_graph else wrap(found, tensor._device)
+        elif materialize_grads:
+            found = wrap(tensor._device.backend.zeros_like(tensor._data), tensor._device)
+        results.append(found)
+    return tuple(results)
+
+
+def _batched(
+    outputs: tuple, inputs: tuple, grads: tuple, retain: bool, create: bool, unused: bool
+) -> tuple:
+    from nnkit.autograd.op import OPS
+
+    count = next(g.shape[0] for g in grads if g is not None)
+    rows = []
+    for i in range(count):
+        one = tuple(None if g is None else g[i] for g in grads)
+        keep = retain or i + 1 < count
+        rows.append(grad(outputs, inputs, one, keep, create, unused))
+    return tuple(
+        None if column[0] is None else OPS["stack"](column, 0)
+        for column in zip(*rows, strict=True)
+    )

@@ -1,0 +1,168 @@
+"""Grad modes, each thread its own: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any
+
+
+class _Mode(threading.local):
+    enabled = True
+    inference = False
+
+
+MODE = _Mode()
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations record a graph in this thread.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_grad_enabled()
+        True
+    """
+    return MODE.enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether `inference_mode` is on in this thread."""
+    return MODE.inference
+
+
+class _Context:
+    """A context manager that is also a decorator (of functions and generator functions)."""
+
+    def _clone(self) -> _Context:
+        return type(self)()
+
+    def __call__(self, function: Any) -> Any:
+        if isinstance(function, type):
+            raise TypeError(f"{type(self).__name__} decorates functions, got the class {function}")
+
+        @functools.wraps(function)
+        def wrapped(*args, **kwargs):
+            with self._clone():
+                return function(*args, **kwargs)
+
+        if not function.__code__.co_flags & 0x20:  # CO_GENERATOR
+            return wrapped
+
+        @functools.wraps(function)
+        def generate(*args, **kwargs):
+            # Each step runs inside the mode, the consumer's code between steps outside of it.
+            iterator = function(*args, **kwargs)
+            send: Any = None
+            while True:
+                with self._clone():
+                    try:
+                        value = iterator.send(send)
+                    except StopIteration as stop:
+                        return stop.value
+                send = yield value
+
+        return generate
+
+    def __enter__(self) -> None:
+        raise AssertionError("defined by each mode")
+
+    def __exit__(self, *exception: Any) -> None:
+        MODE.enabled = self._previous
+
+    _previous = True
+
+
+class no_grad(_Context):
+    """Do not record operations: results never require grad. Context manager and decorator.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.ones(2, requires_grad=True)
+        >>> with nnkit.no_grad():
+        ...     (x * 2).requires_grad
+        False
+    """
+
+    def __new__(cls, function: Any = None):
+        self = super().__new__(cls)
+        return self if function is None else self(function)
+
+    def __enter__(self) -> None:
+        self._previous = MODE.enabled
+        MODE.enabled = False
+
+
+class enable_grad(no_grad):
+    """Record operations again inside a `no_grad` block. Context manager and decorator.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.ones(2, requires_grad=True)
+        >>> with nnkit.no_grad(), nnkit.enable_grad():
+        ...     (x * 2).requires_grad
+        True
+    """
+
+    def __enter__(self) -> None:
+        self._previous = MODE.enabled
+        MODE.enabled = True
+
+
+class set_grad_enabled(_Context):
+    """Switch recording by a bool: at once when called, for a block when used with ``with``.
+
+    Example:
+        >>> import nnkit
+        >>> with nnkit.set_grad_enabled(False):
+        ...     nnkit.is_grad_enabled()
+        False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self._previous = MODE.enabled
+        self.mode = mode
+        MODE.enabled = mode
+
+    def __call__(self, function: Any) -> Any:
+        MODE.enabled = self._previous
+        return super().__call__(function)
+
+    def _clone(self) -> _Context:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        MODE.enabled = self.mode
+
+
+class inference_mode(_Context):
+    """`no_grad` for code that never trains: results may not take part in a graph later.
+
+    Example:
+        >>> import nnkit
+        >>> with nnkit.inference_mode():
+        ...     nnkit.ones(2).is_inference()
+        True
+    """
+
+    def __new__(cls, mode: Any = True):
+        self = super().__new__(cls)
+        self.mode = True
+        return self if isinstance(mode, bool) else self(mode)
+
+    def __init__(self, mode: Any = True) -> None:
+        self.mode = mode if isinstance(mode, bool) else True
+
+    def _clone(self) -> _Context:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        self._previous, self._previous_inference = MODE.enabled, MODE.inference
+        MODE.inference = self.mode
+        if self.mode:
+            MODE.enabled = False
+        else:
+            MODE.enabled = True
+
+    def __exit__(self, *exception: Any) -> None:
+        MODE.enabled, MODE.inference = self._previous, self._previous_inference

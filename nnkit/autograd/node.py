@@ -1,0 +1,193 @@
+"""Nodes of the graph: what backward needs to know of one operation.
+
+A node holds the *edges* to the nodes of its inputs and the *values* its rules read. An edge is a
+`Node`, an `OutputEdge` (one output of a node that has several), a leaf `Tensor`, or None where no
+gradient is wanted. Leaves stand for themselves, so that a leaf and its `AccumulateGrad` make no
+reference cycle; the `AccumulateGrad` object is made when somebody looks at the graph.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+sequence = itertools.count(1)
+
+
+class Node:
+    """One recorded operation; ``grad_fn`` of its result. Its class name is torch's."""
+
+    __slots__ = ("__weakref__", "device", "edges", "hooks", "meta", "order", "outputs", "values")
+
+    operation = ""  # the op's name in messages, such as "mul"
+    saves_arrays = False
+
+    def __init__(self, edges: tuple, values: Any, device: Any, meta: Any = None) -> None:
+        self.edges = edges
+        self.values = values
+        self.device = device
+        # What the gradients of the inputs must look like where it is not evident:
+        # None, or for each edge (shape, array dtype).
+        self.meta = meta
+        self.outputs: Any = None  # (shape, array dtype) of each output, for nodes with several
+        self.hooks: NodeHooks | None = None
+        self.order = next(sequence)
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> Any:
+        """The gradients of the inputs, given those of the outputs, computed with algebra ``B``."""
+        raise NotImplementedError
+
+    def name(self) -> str:
+        """The class name, such as ``AddBackward0``."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple:
+        """A pair (node, output number) for each input; ``(None, 0)`` where none is recorded."""
+        return tuple(describe_edge(e) for e in self.edges)
+
+    @property
+    def metadata(self) -> dict:
+        """A dictionary for the user's own notes on this node."""
+        return self._hooks().metadata
+
+    @property
+    def requires_grad(self) -> bool:
+        return True
+
+    def _sequence_nr(self) -> int:
+        return self.order
+
+    def _hooks(self) -> NodeHooks:
+        if self.hooks is None:
+            self.hooks = NodeHooks()
+        return self.hooks
+
+    def register_hook(self, hook: Callable) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after this node; it may return new inputs."""
+        return RemovableHandle.add(self._hooks().post, hook)
+
+    def register_prehook(self, hook: Callable) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before this node; it may return new ones."""
+        return RemovableHandle.add(self._hooks().pre, hook)
+
+    def __call__(self, *grads: Any) -> Any:
+        """Run this node's rules on Tensors, as ``grad_fn(g)`` does in torch."""
+        from nnkit.autograd.engine import run_alone
+
+        return run_alone(self, grads)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+class OutputEdge:
+    """The edge to output ``index`` of a node with several outputs."""
+
+    __slots__ = ("index", "node")
+
+    def __init__(self, node: Node, index: int) -> None:
+        self.node = node
+        self.index = index
+
+
+class NodeHooks:
+    """The hooks of one node: on the node, on the tensors it made, and which grads to keep."""
+
+    __slots__ = ("__weakref__", "metadata", "post", "pre", "retain", "tensor")
+
+    def __init__(self) -> None:
+        self.metadata: dict = {}
+        self.pre: OrderedDict = OrderedDict()
+        self.post: OrderedDict = OrderedDict()
+        self.tensor: dict[int, OrderedDict] = {}
+        self.retain: dict[int, weakref.ref] = {}
+
+
+class LeafHooks:
+    """The hooks of one leaf: on its gradient, and those of its `AccumulateGrad` node."""
+
+    __slots__ = ("__weakref__", "metadata", "node", "post", "post_accumulate", "pre", "tensor")
+
+    def __init__(self) -> None:
+        self.metadata: dict = {}
+        self.tensor: OrderedDict = OrderedDict()
+        self.pre: OrderedDict = OrderedDict()
+        self.post: OrderedDict = OrderedDict()
+        self.post_accumulate: OrderedDict = OrderedDict()
+        self.node: weakref.ref | None = None
+
+
+class RemovableHandle:
+    """What ``register_*hook`` returns: ``remove()`` takes the hook away; usable with ``with``."""
+
+    _ids = itertools.count()
+
+    def __init__(self, hooks: OrderedDict, key: int) -> None:
+        self._hooks = weakref.ref(hooks)
+        self.id = key
+
+    @classmethod
+    def add(cls, hooks: OrderedDict, hook: Callable) -> RemovableHandle:
+        key = next(cls._ids)
+        hooks[key] = hook
+        return cls(hooks, key)
+
+    def remove(self) -> None:
+        hooks = self._hooks()
+        if hooks is not None:
+            hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.remove()
+
+
+class AccumulateGrad(Node):
+    """The node of a leaf: adds what arrives to ``variable.grad``."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: Any) -> None:
+        self.variable = variable
+        self.edges = ()
+        self.order = 0
+
+    def _hooks(self) -> Any:
+        return leaf_hooks(self.variable)
+
+    def register_prehook(self, hook: Callable) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before the leaf's gradient is accumulated."""
+        return RemovableHandle.add(self._hooks().pre, hook)
+
+
+def leaf_hooks(leaf: Any) -> LeafHooks:
+    if leaf._hooks is None:
+        leaf._hooks = LeafHooks()
+    return leaf._hooks
+
+
+def accumulator(leaf: Any) -> AccumulateGrad:
+    """The leaf's `AccumulateGrad`: the same object for as long as anybody holds it."""
+    hooks = leaf_hooks(leaf)
+    node = hooks.node() if hooks.node is not None else None
+    if node is None:
+        node = AccumulateGrad(leaf)
+        hooks.node = weakref.ref(node)
+    return node
+
+
+def describe_edge(edge: Any) -> tuple[Node | None, int]:
+    """An edge as torch shows it: (node, output number)."""
+    if edge is None:
+        return (None, 0)
+    if isinstance(edge, Node):
+        return (edge, 0)
+    if edge.__class__ is OutputEdge:
+        return (edge.node, edge.index)
+    return (accumulator(edge), 0)

@@ -1,0 +1,116 @@
+"""Python's operators on Tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.ops import arithmetic, comparison
+from nnkit.autograd.promotion import OperandError
+from nnkit.autograd.public import METHODS
+from nnkit.autograd.tensor import Tensor
+
+
+def _operator(name: str, function: Callable) -> None:
+    """``__name__``; an operand of a foreign type gets its chance to answer."""
+
+    def forward(self: Tensor, other: Any) -> Any:
+        try:
+            return function(self, other)
+        except OperandError:
+            return NotImplemented
+
+    forward.__name__ = forward.__qualname__ = f"__{name}__"
+    setattr(Tensor, f"__{name}__", forward)
+
+
+def _reflected(name: str, function: Callable) -> None:
+    def backward(self: Tensor, other: Any) -> Any:
+        try:
+            return function(other, self)
+        except OperandError:
+            return NotImplemented
+
+    backward.__name__ = backward.__qualname__ = f"__r{name}__"
+    setattr(Tensor, f"__r{name}__", backward)
+
+
+def matmul(self: Tensor, other: Any) -> Any:
+    if not isinstance(self, Tensor) or not isinstance(other, Tensor):
+        raise OperandError("matmul(): both operands must be Tensors")
+    return self.matmul(other)
+
+
+BINARY: dict[str, Callable] = {
+    "add": arithmetic._add, "sub": arithmetic._sub, "mul": arithmetic.mul,
+    "truediv": arithmetic._div, "floordiv": arithmetic.floor_divide,
+    "mod": arithmetic.remainder, "pow": arithmetic.pow, "matmul": matmul,
+    "and": comparison.bitwise_and, "or": comparison.bitwise_or, "xor": comparison.bitwise_xor,
+    "lshift": comparison.bitwise_left_shift, "rshift": comparison.bitwise_right_shift,
+    "div": arithmetic._div,
+}  # fmt: skip
+for _name, _function in BINARY.items():
+    _operator(_name, _function)
+    _reflected(_name, _function)
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    _operator(_name, getattr(comparison, _name))
+
+IN_PLACE = {
+    "iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_", "idiv": "div_",
+    "ifloordiv": "floor_divide_", "imod": "remainder_", "ipow": "pow_",
+    "iand": "bitwise_and_", "ior": "bitwise_or_", "ixor": "bitwise_xor_",
+    "ilshift": "bitwise_left_shift_", "irshift": "bitwise_right_shift_",
+}  # fmt: skip
+for _name, _method in IN_PLACE.items():
+    _operator(_name, METHODS[_method])
+
+
+def _unary(name: str, function: Callable) -> None:
+    def apply(self: Tensor) -> Tensor:
+        return function(self)
+
+    apply.__name__ = apply.__qualname__ = f"__{name}__"
+    setattr(Tensor, f"__{name}__", apply)
+
+
+_unary("neg", arithmetic.neg)
+_unary("abs", arithmetic.abs)
+_unary("invert", comparison.bitwise_not)
+_unary("pos", lambda self: self)
+
+
+def item(self: Tensor) -> Any:
+    """The value of a one-element tensor as a Python number."""
+    if self._data.size != 1:
+        raise RuntimeError(
+            f"a Tensor with {self._data.size} elements cannot be converted to Scalar"
+        )
+    return self._data.item()
+
+
+def _bool(self: Tensor) -> bool:
+    if self._data.size > 1:
+        raise RuntimeError(
+            "Boolean value of Tensor with more than one value is ambiguous: "
+            f"got shape {list(self.shape)}"
+        )
+    if self._data.size == 0:
+        raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+    return bool(self._data.item())
+
+
+def _index(self: Tensor) -> int:
+    if self._data.size != 1 or self.dtype.category > 1:
+        raise TypeError(
+            "only integer tensors of a single element can be converted to an index: "
+            f"got {self.dtype} of shape {list(self.shape)}"
+        )
+    return int(self._data.item())
+
+
+Tensor.item = item
+Tensor.__bool__ = _bool
+Tensor.__index__ = _index
+Tensor.__float__ = lambda self: float(item(self))
+Tensor.__int__ = lambda self: int(item(self))
+Tensor.__complex__ = lambda self: complex(item(self))

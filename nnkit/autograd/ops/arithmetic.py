@@ -1,0 +1,430 @@
+"""Arithmetic, element by element: sums, products, quotients, powers, rounding, bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.op import OPS
+from nnkit.autograd.pointwise import fn, pointwise
+from nnkit.autograd.promotion import promote
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import BOOL, FLOATING, INTEGER
+
+_add = pointwise("add", lambda x, y: x + y, method=False, x=lambda g: g, y=lambda g: g)
+_sub = pointwise(
+    "sub", lambda x, y: x - y, method=False, refuses=("bool",), x=lambda g: g, y=lambda g: -g
+)
+mul = pointwise(
+    "mul", lambda x, y: x * y, "The product ``input * other``, with broadcasting.",
+    aliases=("multiply",), x=lambda g, y: g * fn.conj(y), y=lambda g, x: g * fn.conj(x),
+)  # fmt: skip
+_div = pointwise(
+    "div", lambda x, y: x / y, kind="float", method=False,
+    x=lambda g, y: g / fn.conj(y), y=lambda g, y, out: -g * fn.conj(out / y),
+)  # fmt: skip
+_div_floor = pointwise(
+    "div_floor", lambda x, y: fn.div_floor(x, y), node="DivBackward1", method=False,
+    refuses=("complex",), x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+_div_trunc = pointwise(
+    "div_trunc", lambda x, y: fn.div_trunc(x, y), node="DivBackward1", method=False,
+    refuses=("complex",), x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+floor_divide = pointwise(
+    "floor_divide", lambda x, y: fn.div_floor(x, y), "``input / other`` rounded down.",
+    refuses=("complex",),
+)  # fmt: skip
+remainder = pointwise(
+    "remainder", lambda x, y: fn.remainder(x, y),
+    "The remainder of ``input / other`` with the sign of ``other`` (Python's ``%``).",
+    refuses=("bool", "complex"), x=lambda g: g, y=lambda g, x, y: -g * fn.floor(x / y),
+)  # fmt: skip
+fmod = pointwise(
+    "fmod", lambda x, y: fn.fmod(x, y),
+    "The remainder of ``input / other`` with the sign of ``input`` (C's ``fmod``).",
+    refuses=("bool", "complex"), x=lambda g: g, y=lambda g, x, y: -g * fn.trunc(x / y),
+)  # fmt: skip
+_pow = pointwise(
+    "pow", lambda x, y: fn.power(x, y), method=False, refuses=("bool",), node="PowBackward1",
+    x=lambda g, x, y: g * fn.conj(fn.where(fn.eq(y, 0), 0, y * fn.power(x, y - 1))),
+    y=lambda g, x, y, out: g * fn.conj(
+        fn.where(fn.logical_and(fn.eq(x, 0), fn.ge(fn.real(y), 0)), 0, out * fn.log(x))
+    ),
+)  # fmt: skip
+_pow_scalar = pointwise(
+    "pow_scalar", lambda x, exponent: x**exponent, scalars=("exponent",), function=False,
+    node="PowBackward0", x=lambda g, x, exponent: g * fn.conj(exponent * x ** (exponent - 1)),
+)  # fmt: skip
+neg = pointwise(
+    "neg", lambda x: -x, "``-input``.", aliases=("negative",), refuses=("bool",), x=lambda g: -g
+)
+abs = pointwise(
+    "abs", lambda x: fn.abs(x), "The absolute value; of a complex number its modulus.",
+    aliases=("absolute",), x=lambda g, x: g * fn.sgn(x),
+)  # fmt: skip
+sign = pointwise(
+    "sign", lambda x: fn.sign(x), "-1, 0 or 1 by the sign of each element.",
+    refuses=("complex",), x=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+square = pointwise(
+    "square", lambda x: x * x, "The square of each element.", node="PowBackward0",
+    x=lambda g, x: g * 2 * fn.conj(x),
+)  # fmt: skip
+sqrt = pointwise(
+    "sqrt", lambda x: fn.sqrt(x), "The square root; NaN for negative real numbers.",
+    kind="float", x=lambda g, out: g / (2 * fn.conj(out)),
+)  # fmt: skip
+rsqrt = pointwise(
+    "rsqrt", lambda x: fn.rsqrt(x), "``1 / sqrt(input)``.", kind="float",
+    x=lambda g, out: -0.5 * g * fn.conj(out * out * out),
+)  # fmt: skip
+reciprocal = pointwise(
+    "reciprocal", lambda x: fn.reciprocal(x), "``1 / input``.", kind="float",
+    x=lambda g, out: -g * fn.conj(out * out),
+)  # fmt: skip
+ceil = pointwise(
+    "ceil", lambda x: fn.ceil(x), "The smallest integer not below each element.",
+    refuses=("bool", "complex"), x=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+floor = pointwise(
+    "floor", lambda x: fn.floor(x), "The largest integer not above each element.",
+    refuses=("bool", "complex"), x=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+trunc = pointwise(
+    "trunc", lambda x: fn.trunc(x), "Each element rounded towards zero.", aliases=("fix",),
+    refuses=("bool", "complex"), x=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+frac = pointwise(
+    "frac", lambda x: fn.frac(x), "The part after the point, with the sign of the element.",
+    refuses=("bool", "complex", "integer"), x=lambda g: g,
+)  # fmt: skip
+_round = pointwise(
+    "round", lambda x: fn.round(x), method=False, refuses=("bool", "complex"),
+    x=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+maximum = pointwise(
+    "maximum", lambda x, y: fn.maximum(x, y),
+    "The larger of two elements; NaN if one is. Ties share the gradient in equal halves.",
+    method=True, in_place=False, refuses=("complex",),
+    x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
+    y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
+)  # fmt: skip
+minimum = pointwise(
+    "minimum", lambda x, y: fn.minimum(x, y),
+    "The smaller of two elements; NaN if one is. Ties share the gradient in equal halves.",
+    method=True, in_place=False, refuses=("complex",),
+    x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
+    y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
+)  # fmt: skip
+fmax = pointwise(
+    "fmax", lambda x, y: fn.fmax(x, y), "The larger of two elements, ignoring a single NaN.",
+    in_place=False, refuses=("complex",),
+    x=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), g, 0),
+    y=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), 0, g),
+)  # fmt: skip
+fmin = pointwise(
+    "fmin", lambda x, y: fn.fmin(x, y), "The smaller of two elements, ignoring a single NaN.",
+    in_place=False, refuses=("complex",),
+    x=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), g, 0),
+    y=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), 0, g),
+)  # fmt: skip
+_clamp_min = pointwise(
+    "clamp_min", lambda x, y: fn.maximum(x, y), method=False, refuses=("complex",),
+    node="ClampMinBackward0",
+    x=lambda g, x, y: fn.where(x >= y, g, 0), y=lambda g, x, y: fn.where(x < y, g, 0),
+)  # fmt: skip
+_clamp_max = pointwise(
+    "clamp_max", lambda x, y: fn.minimum(x, y), method=False, refuses=("complex",),
+    node="ClampMaxBackward0",
+    x=lambda g, x, y: fn.where(x <= y, g, 0), y=lambda g, x, y: fn.where(x > y, g, 0),
+)  # fmt: skip
+_clamp_between = pointwise(
+    "clamp_between", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
+    scalars=("low", "high"), function=False, node="ClampBackward0",
+    x=lambda g, x, low, high: fn.where(fn.logical_and(x >= low, x <= high), g, 0),
+)  # fmt: skip
+copysign = pointwise(
+    "copysign", lambda x, y: fn.copysign(x, y), "The magnitude of ``input``, the sign of ``other``.",
+    kind="float", refuses=("complex",),
+    x=lambda g, x, out: fn.where(fn.eq(x, 0), 0, g * out / x), y=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+hypot = pointwise(
+    "hypot", lambda x, y: fn.hypot(x, y), "``sqrt(input**2 + other**2)`` without overflow.",
+    refuses=("complex", "integer", "bool"),
+    x=lambda g, x, out: g * (x / out), y=lambda g, y, out: g * (y / out),
+)  # fmt: skip
+heaviside = pointwise(
+    "heaviside", lambda x, y: fn.heaviside(x, y),
+    "0 where ``input < 0``, 1 where ``input > 0``, ``values`` where it is 0.", refuses=("complex",),
+)  # fmt: skip
+nextafter = pointwise(
+    "nextafter", lambda x, y: fn.nextafter(x, y),
+    "The next floating-point number after ``input`` towards ``other``.",
+    refuses=("complex", "integer", "bool"),
+)  # fmt: skip
+_nan_to_num = pointwise(
+    "nan_to_num",
+    lambda x, nan, posinf, neginf: fn.where(
+        fn.isnan(x), nan, fn.where(fn.isposinf(x), posinf, fn.where(fn.isneginf(x), neginf, x))
+    ),
+    scalars=("nan", "posinf", "neginf"), function=False, node="NanToNumBackward0",
+    x=lambda g, x, nan, posinf, neginf: fn.where(fn.isfinite(x), g, 0),
+)  # fmt: skip
+_lerp = pointwise(
+    "lerp",
+    lambda x, y, weight: fn.where(
+        fn.abs(weight) < 0.5, x + weight * (y - x), y - (y - x) * (1 - weight)
+    ),
+    function=False, x=lambda g, weight: g * (1 - fn.conj(weight)),
+    y=lambda g, weight: g * fn.conj(weight), weight=lambda g, x, y: g * fn.conj(y - x),
+)  # fmt: skip
+_addcmul = pointwise(
+    "addcmul", lambda x, y, z, value: x + value * y * z, scalars=("value",), function=False,
+    x=lambda g: g, y=lambda g, z, value: g * fn.conj(z * value),
+    z=lambda g, y, value: g * fn.conj(y * value),
+)  # fmt: skip
+_addcdiv = pointwise(
+    "addcdiv", lambda x, y, z, value: x + value * (y / z), scalars=("value",), function=False,
+    x=lambda g: g, y=lambda g, z, value: g * fn.conj(value / z),
+    z=lambda g, y, z, value: -g * fn.conj(value * y / (z * z)),
+)  # fmt: skip
+_conj = pointwise("conj", lambda x: fn.conj(x), function=False, x=lambda g: fn.conj(g))
+
+
+@public(aliases=("conj_physical", "resolve_conj"))
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor is returned as it is."""
+    return _conj(input) if input.is_complex() else input
+
+
+OPS["conj"] = conj
+
+
+def _scaled(name: str, other: Any, alpha: Any, input: Tensor) -> Any:
+    """``alpha * other`` for add and sub, with torch's check of alpha's type."""
+    if isinstance(alpha, float) and isinstance(input, Tensor):
+        both = [t for t in (input, other) if isinstance(t, Tensor)]
+        if all(t.dtype.category < FLOATING for t in both) and not isinstance(other, float):
+            raise RuntimeError(
+                f"{name}(): for integral input tensors, argument alpha must not be a floating "
+                f"point number, got {alpha}"
+            )
+    if isinstance(alpha, bool) and any(
+        isinstance(t, Tensor) and t.dtype.category != BOOL for t in (input, other)
+    ):
+        raise RuntimeError(f"{name}(): Boolean alpha only supported for Boolean results.")
+    return mul(other, alpha) if isinstance(other, Tensor) else other * alpha
+
+
+@public(out=True, in_place=True)
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """The sum ``input + alpha * other``, with broadcasting and type promotion.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.add(nnkit.tensor([1.0, 2.0]), 10, alpha=2)
+        tensor([21., 22.])
+    """
+    return _add(input, other if alpha == 1 else _scaled("add", other, alpha, input))
+
+
+@public(out=True, in_place=True, aliases=("subtract",))
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """The difference ``input - alpha * other``, with broadcasting and type promotion.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.sub(nnkit.tensor([1.0, 2.0]), 1)
+        tensor([0., 1.])
+    """
+    return _sub(input, other if alpha == 1 else _scaled("sub", other, alpha, input))
+
+
+@public(out=False)
+def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``other - alpha * input``."""
+    return _sub(other, input if alpha == 1 else mul(input, alpha))
+
+
+@public(out=True, in_place=True, aliases=("divide",))
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """The quotient ``input / other``.
+
+    Args:
+        rounding_mode: None for true division (integers give floats), ``"trunc"`` to round
+            towards zero, ``"floor"`` to round down; these keep integer dtypes.
+
+    Raises:
+        RuntimeError: another ``rounding_mode``, or an integer division by zero.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.div(nnkit.tensor([-7, 7]), 2, rounding_mode="trunc")
+        tensor([-3,  3])
+    """
+    if rounding_mode is None:
+        return _div(input, other)
+    if rounding_mode == "floor":
+        return _div_floor(input, other)
+    if rounding_mode == "trunc":
+        return _div_trunc(input, other)
+    raise RuntimeError(
+        "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
+        f"but found '{rounding_mode}'"
+    )
+
+
+@public(out=True, in_place=True)
+def true_divide(input: Any, other: Any) -> Tensor:
+    """``input / other``; integers are divided as floats."""
+    return _div(input, other)
+
+
+@public(out=True, in_place=True)
+def pow(input: Any, exponent: Any) -> Tensor:
+    """``input`` to the power ``exponent``; either may be a number.
+
+    Raises:
+        RuntimeError: an integer tensor to a negative integer power.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.pow(nnkit.tensor([1.0, 2.0, 3.0]), 2)
+        tensor([1., 4., 9.])
+    """
+    simple = isinstance(exponent, (int, float)) and isinstance(input, Tensor) and exponent
+    if simple and not isinstance(exponent, bool) and input.dtype.category >= FLOATING:
+        return _pow_scalar(input, exponent)
+    return _pow(input, exponent)
+
+
+@public(out=True, in_place=True)
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
+    from nnkit.autograd.ops.creation import to_dtype
+    from nnkit.autograd.promotion import promoted_dtype
+    from nnkit.backend.dtype import complex128, float64
+
+    d = promoted_dtype("float_power", input, exponent)
+    wide = complex128 if d.is_complex else float64
+    widened = [to_dtype(v, wide) if isinstance(v, Tensor) else v for v in (input, exponent)]
+    return pow(*widened)
+
+
+@public(out=True, in_place=True)
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """Each element rounded to ``decimals`` places, halves to the even neighbour.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.round(nnkit.tensor([0.5, 1.5, -2.4]))
+        tensor([0., 2., -2.])
+    """
+    if input.dtype.category == INTEGER:
+        if decimals:
+            raise RuntimeError("round(): 'decimals' is not implemented for integer tensors")
+        return input.clone()
+    if not decimals:
+        return _round(input)
+    scale = 10.0 ** (decimals if decimals > 0 else -decimals)
+    if decimals > 0:
+        return _div(_round(mul(input, scale)), scale)
+    return mul(_round(_div(input, scale)), scale)
+
+
+@public(out=True, in_place=True)
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """``input`` where it is at least ``min``, else ``min``."""
+    return _clamp_min(input, min)
+
+
+@public(out=True, in_place=True)
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """``input`` where it is at most ``max``, else ``max``."""
+    return _clamp_max(input, max)
+
+
+@public(out=True, in_place=True, aliases=("clip",))
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """``input`` held between ``min`` and ``max`` (numbers or tensors, one may be missing).
+
+    A NaN stays; where ``min > max`` the result is ``max``.
+
+    Raises:
+        RuntimeError: neither bound is given.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.clamp(nnkit.tensor([-1.0, 0.5, 2.0]), 0, 1)
+        tensor([0.0000, 0.5000, 1.0000])
+    """
+    if min is None and max is None:
+        raise RuntimeError("clamp(): At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) != isinstance(max, Tensor) and None not in (min, max):
+        raise TypeError("clamp(): 'min' and 'max' must be both numbers or both Tensors")
+    numbers = not isinstance(min, Tensor) and not isinstance(max, Tensor)
+    if min is not None and max is not None and numbers and input.dtype.category == FLOATING:
+        return _clamp_between(input, min, max)
+    result = input if min is None else _clamp_min(input, min)
+    return result if max is None else _clamp_max(result, max)
+
+
+@public(out=True, in_place=True)
+def nan_to_num(
+    input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """``input`` with NaN and infinities replaced, by default by 0 and the dtype's extremes."""
+    if input.dtype.category < FLOATING:
+        return input.clone()
+    from nnkit.autograd.ops.creation import finfo
+
+    largest = finfo(input.dtype).max
+    return _nan_to_num(
+        input, nan or 0.0, largest if posinf is None else posinf,
+        -largest if neginf is None else neginf,
+    )  # fmt: skip
+
+
+@public(out=True, in_place=True)
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """``input + weight * (end - input)``, computed from the nearer end.
+
+    Raises:
+        RuntimeError: the dtypes differ.
+    """
+    tensors = [t for t in (input, end, weight) if isinstance(t, Tensor)]
+    for t in tensors[1:]:
+        if t.dtype is not input.dtype:
+            raise RuntimeError(f"lerp(): expected dtype {input.dtype}, got {t.dtype}")
+    if not isinstance(weight, Tensor):
+        weight = input.new_tensor(weight)
+    return _lerp(input, end, weight)
+
+
+@public(out=True, in_place=True)
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``."""
+    return _addcmul(*promote("addcmul", input, tensor1, tensor2), value)
+
+
+@public(out=True, in_place=True)
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``; floating point only."""
+    if all(t.dtype.category < FLOATING for t in (input, tensor1, tensor2)):
+        raise RuntimeError(
+            "addcdiv(): integer division with addcdiv is not supported, expected floating tensors"
+        )
+    return _addcdiv(*promote("addcdiv", input, tensor1, tensor2), value)
+
+
+@public(out=True, in_place=True)
+def sgn(input: Tensor) -> Tensor:
+    """The sign of each element; of a complex number ``input / abs(input)``, 0 at 0."""
+    return div(input, abs(input)).nan_to_num(0.0) if input.is_complex() else sign(input)
+
+
+@public(out=True, in_place=True)
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """``input * 2**other``."""
+    return mul(input, pow(2.0, other))

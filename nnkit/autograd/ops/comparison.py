@@ -1,0 +1,174 @@
+"""Comparison and logic, element by element, and `where`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.pointwise import fn, pointwise
+from nnkit.autograd.promotion import promote
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.dtype import BOOL
+
+eq = pointwise("eq", lambda x, y: fn.eq(x, y), "``input == other``.", kind="bool")
+ne = pointwise(
+    "ne", lambda x, y: fn.ne(x, y), "``input != other``.", kind="bool", aliases=("not_equal",)
+)
+lt = pointwise(
+    "lt", lambda x, y: x < y, "``input < other``.", kind="bool", aliases=("less",),
+    refuses=("complex",),
+)  # fmt: skip
+le = pointwise(
+    "le", lambda x, y: x <= y, "``input <= other``.", kind="bool", aliases=("less_equal",),
+    refuses=("complex",),
+)  # fmt: skip
+gt = pointwise(
+    "gt", lambda x, y: x > y, "``input > other``.", kind="bool", aliases=("greater",),
+    refuses=("complex",),
+)  # fmt: skip
+ge = pointwise(
+    "ge", lambda x, y: x >= y, "``input >= other``.", kind="bool", aliases=("greater_equal",),
+    refuses=("complex",),
+)  # fmt: skip
+logical_and = pointwise(
+    "logical_and", lambda x, y: fn.logical_and(x, y), "Both are not zero.", kind="bool"
+)
+logical_or = pointwise(
+    "logical_or", lambda x, y: fn.logical_or(x, y), "At least one is not zero.", kind="bool"
+)
+logical_xor = pointwise(
+    "logical_xor", lambda x, y: fn.logical_xor(x, y), "Exactly one is not zero.", kind="bool"
+)
+logical_not = pointwise(
+    "logical_not", lambda x: fn.logical_not(x), "Each element is zero.", kind="bool"
+)
+isnan = pointwise("isnan", lambda x: fn.isnan(x), "NaN, for each element.", kind="bool",
+                  in_place=False)  # fmt: skip
+isinf = pointwise("isinf", lambda x: fn.isinf(x), "Infinite, for each element.", kind="bool",
+                  in_place=False)  # fmt: skip
+isfinite = pointwise("isfinite", lambda x: fn.isfinite(x), "Neither infinite nor NaN.",
+                     kind="bool", in_place=False)  # fmt: skip
+isposinf = pointwise("isposinf", lambda x: fn.isposinf(x), "Positive infinity.", kind="bool",
+                     in_place=False, refuses=("complex",))  # fmt: skip
+isneginf = pointwise("isneginf", lambda x: fn.isneginf(x), "Negative infinity.", kind="bool",
+                     in_place=False, refuses=("complex",))  # fmt: skip
+signbit = pointwise("signbit", lambda x: fn.signbit(x), "The sign bit is set.", kind="bool",
+                    in_place=False, refuses=("complex",))  # fmt: skip
+bitwise_and = pointwise(
+    "bitwise_and", lambda x, y: fn.bitwise_and(x, y), "Bits set in both (logic for bool).",
+    refuses=("floating", "complex"),
+)  # fmt: skip
+bitwise_or = pointwise(
+    "bitwise_or", lambda x, y: fn.bitwise_or(x, y), "Bits set in either (logic for bool).",
+    refuses=("floating", "complex"),
+)  # fmt: skip
+bitwise_xor = pointwise(
+    "bitwise_xor", lambda x, y: fn.bitwise_xor(x, y), "Bits set in one of both.",
+    refuses=("floating", "complex"),
+)  # fmt: skip
+bitwise_not = pointwise(
+    "bitwise_not", lambda x: fn.invert(x), "All bits flipped (logical not for bool).",
+    refuses=("floating", "complex"),
+)  # fmt: skip
+bitwise_left_shift = pointwise(
+    "bitwise_left_shift", lambda x, y: fn.left_shift(x, y), "Bits moved left: ``input * 2**other``.",
+    refuses=("bool", "floating", "complex"),
+)  # fmt: skip
+bitwise_right_shift = pointwise(
+    "bitwise_right_shift", lambda x, y: fn.right_shift(x, y), "Bits moved right, sign kept.",
+    refuses=("bool", "floating", "complex"),
+)  # fmt: skip
+_where = pointwise(
+    "where", lambda condition, x, y: fn.where(condition, x, y), function=False,
+    node="WhereBackward0", x=lambda g, condition: fn.where(condition, g, 0),
+    y=lambda g, condition: fn.where(condition, 0, g),
+)  # fmt: skip
+
+
+@public
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """``input`` where ``condition`` holds, else ``other``; with broadcasting and promotion.
+
+    With the condition alone, the same as ``nonzero(condition, as_tuple=True)``.
+
+    Raises:
+        TypeError: only one of the values is given.
+        RuntimeError: the condition is not a bool (or uint8) tensor.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([-1.0, 2.0])
+        >>> nnkit.where(x > 0, x, 0.0)
+        tensor([0., 2.])
+    """
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if input is None or other is None:
+        raise TypeError("where(): expected both 'input' and 'other', or neither")
+    if not isinstance(condition, Tensor):
+        raise TypeError(
+            f"where(): argument 'condition' must be Tensor, not {type(condition).__name__}"
+        )
+    if condition.dtype.category != BOOL:
+        if condition.dtype.name != "uint8":
+            raise RuntimeError(
+                f"where(): expected condition to be a boolean tensor, got {condition.dtype}"
+            )
+        condition = ne(condition, 0)
+    if isinstance(input, Tensor) or isinstance(other, Tensor):
+        x, y = promote("where", input, other)
+    else:
+        x, y = promote_numbers(condition, input, other)
+    return _where(condition, x, y)
+
+
+def promote_numbers(like: Tensor, x: Any, y: Any) -> tuple[Tensor, Tensor]:
+    """Two numbers as 0-dim tensors of their common dtype, beside ``like``."""
+    from nnkit.backend.dtype import of_number, promote_types
+
+    d = promote_types(of_number(x), of_number(y)).array
+    full = like._device.backend.full
+    return wrap(full((), x, d), like._device), wrap(full((), y, d), like._device)
+
+
+def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """``self`` where ``condition`` holds, else ``other``."""
+    return where(condition, self, other)
+
+
+Tensor.where = where_method  # the method's first operand is the value, not the condition
+
+
+@public
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Tensor:
+    """``|input - other| <= atol + rtol * |other|``, element by element."""
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"isclose(): {input.dtype} did not match {other.dtype}")
+    if rtol < 0 or atol < 0:
+        raise RuntimeError(f"isclose(): rtol and atol must be >= 0, got {rtol} and {atol}")
+    same = eq(input, other)
+    if equal_nan and input.dtype.category > 1:
+        same = logical_or(same, logical_and(isnan(input), isnan(other)))
+    if input.dtype.category < 2:
+        input, other = input.double(), other.double()
+    difference = (input - other).abs()
+    near = le(difference, (other.abs() * rtol) + atol)
+    return logical_or(same, logical_and(isfinite(difference), near))
+
+
+@public
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
+    """Whether all elements are close, as `isclose` says."""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+@public
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether both have the same shape and the same elements."""
+    return input.shape == other.shape and bool(eq(input, other).all())
+
+

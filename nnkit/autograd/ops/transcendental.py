@@ -1,0 +1,133 @@
+"""Exponentials, logarithms, trigonometric and hyperbolic functions, the error function."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd.pointwise import fn, pointwise
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+
+LN2, LN10 = math.log(2), math.log(10)
+
+exp = pointwise("exp", lambda x: fn.exp(x), "``e ** input``.", kind="float",
+                x=lambda g, out: g * fn.conj(out))  # fmt: skip
+exp2 = pointwise("exp2", lambda x: fn.exp2(x), "``2 ** input``.", kind="float",
+                 aliases=("special_exp2",), x=lambda g, out: g * fn.conj(out) * LN2)  # fmt: skip
+expm1 = pointwise("expm1", lambda x: fn.expm1(x), "``e ** input - 1``, exact near 0.", kind="float",
+                  x=lambda g, out: g * fn.conj(out + 1))  # fmt: skip
+log = pointwise("log", lambda x: fn.log(x), "The natural logarithm.", kind="float",
+                x=lambda g, x: g / fn.conj(x))  # fmt: skip
+log2 = pointwise("log2", lambda x: fn.log2(x), "The logarithm to base 2.", kind="float",
+                 x=lambda g, x: g / (fn.conj(x) * LN2))  # fmt: skip
+log10 = pointwise("log10", lambda x: fn.log10(x), "The logarithm to base 10.", kind="float",
+                  x=lambda g, x: g / (fn.conj(x) * LN10))  # fmt: skip
+log1p = pointwise("log1p", lambda x: fn.log1p(x), "``log(1 + input)``, exact near 0.", kind="float",
+                  x=lambda g, x: g / fn.conj(x + 1))  # fmt: skip
+sin = pointwise("sin", lambda x: fn.sin(x), "The sine of an angle in radians.", kind="float",
+                x=lambda g, x: g * fn.conj(fn.cos(x)))  # fmt: skip
+cos = pointwise("cos", lambda x: fn.cos(x), "The cosine of an angle in radians.", kind="float",
+                x=lambda g, x: g * -fn.conj(fn.sin(x)))  # fmt: skip
+tan = pointwise("tan", lambda x: fn.tan(x), "The tangent of an angle in radians.", kind="float",
+                x=lambda g, out: g * fn.conj(1 + out * out))  # fmt: skip
+asin = pointwise("asin", lambda x: fn.asin(x), "The angle whose sine is ``input``.", kind="float",
+                 aliases=("arcsin",), x=lambda g, x: g * fn.conj(fn.rsqrt(1 - x * x)))  # fmt: skip
+acos = pointwise("acos", lambda x: fn.acos(x), "The angle whose cosine is ``input``.", kind="float",
+                 aliases=("arccos",), x=lambda g, x: g * -fn.conj(fn.rsqrt(1 - x * x)))  # fmt: skip
+atan = pointwise("atan", lambda x: fn.atan(x), "The angle whose tangent is ``input``.",
+                 kind="float", aliases=("arctan",),
+                 x=lambda g, x: g / fn.conj(x * x + 1))  # fmt: skip
+atan2 = pointwise(
+    "atan2", lambda x, y: fn.atan2(x, y), "The angle of the point (``other``, ``input``).",
+    kind="float", aliases=("arctan2",), refuses=("complex",),
+    x=lambda g, x, y: g * (y / (x * x + y * y)), y=lambda g, x, y: g * (-x / (x * x + y * y)),
+)  # fmt: skip
+sinh = pointwise("sinh", lambda x: fn.sinh(x), "The hyperbolic sine.", kind="float",
+                 x=lambda g, x: g * fn.conj(fn.cosh(x)))  # fmt: skip
+cosh = pointwise("cosh", lambda x: fn.cosh(x), "The hyperbolic cosine.", kind="float",
+                 x=lambda g, x: g * fn.conj(fn.sinh(x)))  # fmt: skip
+tanh = pointwise("tanh", lambda x: fn.tanh(x), "The hyperbolic tangent.", kind="float",
+                 x=lambda g, out: g * fn.conj(1 - out * out))  # fmt: skip
+asinh = pointwise("asinh", lambda x: fn.asinh(x), "The inverse hyperbolic sine.", kind="float",
+                  aliases=("arcsinh",), x=lambda g, x: g * fn.conj(fn.rsqrt(x * x + 1)))  # fmt: skip
+acosh = pointwise("acosh", lambda x: fn.acosh(x), "The inverse hyperbolic cosine.", kind="float",
+                  aliases=("arccosh",),
+                  x=lambda g, x: g * fn.conj(fn.rsqrt(x - 1) * fn.rsqrt(x + 1)))  # fmt: skip
+atanh = pointwise("atanh", lambda x: fn.atanh(x), "The inverse hyperbolic tangent.", kind="float",
+                  aliases=("arctanh",), x=lambda g, x: g / fn.conj(1 - x * x))  # fmt: skip
+erf = pointwise("erf", lambda x: fn.erf(x), "The error function.", kind="float",
+                refuses=("complex",), aliases=("special_erf",),
+                x=lambda g, x: g * (2 / math.sqrt(math.pi)) * fn.exp(-(x * x)))  # fmt: skip
+erfc = pointwise("erfc", lambda x: fn.erfc(x), "``1 - erf(input)``, exact for large input.",
+                 kind="float", refuses=("complex",),
+                 x=lambda g, x: g * (-2 / math.sqrt(math.pi)) * fn.exp(-(x * x)))  # fmt: skip
+erfinv = pointwise("erfinv", lambda x: fn.erfinv(x), "The inverse of the error function.",
+                   kind="float", refuses=("complex",),
+                   x=lambda g, out: g * (math.sqrt(math.pi) / 2) * fn.exp(out * out))  # fmt: skip
+sigmoid = pointwise("sigmoid", lambda x: fn.sigmoid(x), "``1 / (1 + exp(-input))``.", kind="float",
+                    x=lambda g, out: g * fn.conj((1 - out) * out))  # fmt: skip
+lgamma = pointwise("lgamma", lambda x: fn.lgamma(x), "The logarithm of ``|Gamma(input)|``.",
+                   kind="float", refuses=("complex",), x=lambda g, x: g * fn.digamma(x))  # fmt: skip
+digamma = pointwise("digamma", lambda x: fn.digamma(x), "The derivative of `lgamma`.",
+                    kind="float", refuses=("complex",),
+                    x=lambda g, x: g * fn.trigamma(x))  # fmt: skip
+xlogy = pointwise(
+    "xlogy",
+    lambda x, y: fn.where(fn.logical_and(fn.eq(x, 0), fn.logical_not(fn.isnan(y))),
+                          0, x * fn.log(y)),
+    "``input * log(other)``, 0 where ``input`` is 0.", kind="float", refuses=("complex",),
+    x=lambda g, x, y: g * fn.where(fn.logical_and(fn.eq(x, 0), y <= 0), 0, fn.log(y)),
+    y=lambda g, x, y: g * x / y,
+)  # fmt: skip
+logaddexp = pointwise(
+    "logaddexp", lambda x, y: fn.logaddexp(x, y), "``log(exp(input) + exp(other))``.",
+    in_place=False, refuses=("integer", "bool", "complex"),
+    x=lambda g, x, y: g / (1 + fn.exp(y - x)), y=lambda g, x, y: g / (1 + fn.exp(x - y)),
+)  # fmt: skip
+logaddexp2 = pointwise(
+    "logaddexp2", lambda x, y: fn.logaddexp2(x, y), "``log2(2**input + 2**other)``.",
+    in_place=False, refuses=("integer", "bool", "complex"),
+    x=lambda g, x, y: g / (1 + fn.exp2(y - x)), y=lambda g, x, y: g / (1 + fn.exp2(x - y)),
+)  # fmt: skip
+sinc = pointwise(
+    "sinc", lambda x: fn.where(fn.eq(x, 0), 1, fn.sin(x * math.pi) / (x * math.pi)),
+    "``sin(pi * input) / (pi * input)``, 1 at 0.", kind="float",
+    x=lambda g, x: fn.where(
+        fn.eq(x, 0), 0,
+        g * fn.conj((fn.cos(x * math.pi) * (x * math.pi) - fn.sin(x * math.pi))
+                    / (x * math.pi) / x),
+    ),
+)  # fmt: skip
+deg2rad = pointwise("deg2rad", lambda x: x * (math.pi / 180), "Degrees to radians.", kind="float",
+                    refuses=("complex",), x=lambda g: g * (math.pi / 180))  # fmt: skip
+rad2deg = pointwise("rad2deg", lambda x: x * (180 / math.pi), "Radians to degrees.", kind="float",
+                    refuses=("complex",), x=lambda g: g * (180 / math.pi))  # fmt: skip
+_logit = pointwise(
+    "logit", lambda x: fn.log(x / (1 - x)), function=False, x=lambda g, x: g / (x * (1 - x))
+)
+_trigamma = pointwise("trigamma", lambda x: fn.polygamma(1, x), function=False)
+
+
+@public(out=True, in_place=True)
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """``log(input / (1 - input))``, the inverse of `sigmoid`.
+
+    Args:
+        eps: hold ``input`` between ``eps`` and ``1 - eps`` first; without it, values outside
+            [0, 1] give NaN.
+    """
+    if input.dtype.category < 2:
+        input = input.float()
+    return _logit(input if eps is None else input.clamp(eps, 1 - eps))
+
+
+@public(out=True, in_place=True)
+def mvlgamma(input: Tensor, p: int) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension ``p``."""
+    if p < 1:
+        raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, got {p}")
+    total: Any = p * (p - 1) / 4 * math.log(math.pi)
+    for j in range(p):
+        total = lgamma(input - j / 2) + total
+    return total

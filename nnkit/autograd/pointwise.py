@@ -1,0 +1,259 @@
+"""Element-wise ops: one line each, a formula and the formulas of its derivatives.
+
+``pointwise("tanh", lambda x: fn.tanh(x), x=lambda g, out: g * (1 - out * out))`` makes
+
+- the primitives ``tanh`` and ``tanh_grad_x``, which each backend prints for itself,
+- the op that differentiates one with the other (to any order: `Lifted` evaluates the formulas),
+- the public function and Tensor method, with torch's type promotion, ``out=`` and ``tanh_``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op import OPS, Op
+from nnkit.autograd.promotion import check_dtype, mismatch, operands_of, wrong_type
+from nnkit.autograd.public import PUBLIC, attach, with_out
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views import check_writable, refresh, write, wrote
+from nnkit.backend.algebra import register_formula
+from nnkit.backend.dtype import FLOATING, OF_ARRAY, float32, float64, to_float
+from nnkit.backend.formula import Formula, fn
+
+__all__ = ["fn", "pointwise"]
+
+F4, F8 = float32.array, float64.array
+
+
+def _gradient_rule(name: str, body: Callable, scalars: tuple[str, ...]) -> Callable:
+    """The rule of one input: a formula of its own, or ``g`` itself where the body returns it."""
+    formula = Formula(name, body, scalars)
+
+    def gradient(B: Any, g: Any, *values: Any) -> Any:
+        return getattr(B, name)(g, *values)
+
+    def passes(B: Any, g: Any) -> Any:
+        return g
+
+    if formula.arrays == ("g",) and not formula.scalars:
+        root = formula.trace().outputs[0]
+        if root.function == "symbol":
+            passes.parameters = ("g",)
+            return passes
+    register_formula(formula)
+    gradient.parameters = formula.parameters
+    return gradient
+
+
+def pointwise(
+    name: str,
+    body: Callable,
+    doc: str = "",
+    *,
+    scalars: tuple[str, ...] = (),
+    kind: str = "same",
+    node: str | None = None,
+    function: bool = True,
+    method: bool = True,
+    in_place: bool | None = None,
+    aliases: tuple[str, ...] = (),
+    refuses: tuple[str, ...] = (),
+    **rules: Callable,
+) -> Callable:
+    """Declare an element-wise op.
+
+    Args:
+        name: of the primitive and, unless ``function`` is false, of the public function.
+        body: the formula; its parameters are the array inputs, then the scalars.
+        doc: the public docstring.
+        scalars: which parameters are Python numbers.
+        kind: of the result's dtype: ``same`` as the promoted inputs, ``float`` (integers become
+            the default floating dtype), ``bool``.
+        node: the node's class name, by default ``<Name>Backward0``.
+        function: whether to make a public function of one or two tensors.
+        method: whether Tensor gets it too.
+        in_place: whether Tensor gets ``name_`` too; by default where it is a method.
+        aliases: further public names.
+        refuses: categories of dtype it is not defined for ("bool", "integer", "complex").
+        rules: for each differentiable input a formula of ``g``, inputs, ``out`` and scalars.
+
+    Returns:
+        The op on Tensors, with the primitive's signature and no promotion, when ``function`` is
+        false; otherwise the public function.
+    """
+    formula = Formula(name, body, scalars)
+    primitive = register_formula(formula)
+    derivatives = {
+        x: _gradient_rule(f"{name}_grad_{x}", rule, scalars) for x, rule in rules.items()
+    }
+    node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
+    op = Op(primitive, derivatives, None, node, False, False, ())
+    apply = _make_apply(op, len(formula.arrays))
+    apply.__name__ = apply.__qualname__ = name
+    apply.op = op
+    OPS[name] = apply
+    if not function:
+        return apply
+    count = len(formula.arrays)
+    makers = {1: _unary, 2: _binary}
+    promoting = makers[count](op, apply, kind, refuses)
+    promoting.__doc__ = doc
+    promoting.__name__ = promoting.__qualname__ = name
+    promoting.apply = apply
+    offered = with_out(promoting, name)
+    write_in_place = _in_place(op, promoting, kind)
+    for each in (name, *aliases):
+        PUBLIC[each] = offered
+        if method:
+            attach(each, promoting)
+        if method if in_place is None else in_place:
+            attach(each + "_", write_in_place)
+            PUBLIC[each + "_"] = write_in_place
+    return promoting
+
+
+def _make_apply(op: Op, count: int) -> Any:
+    """The op on Tensors (numbers are allowed as operands after the first), without promotion."""
+    name = op.name
+    rules = op.rules
+
+    def apply(*arguments: Any) -> Any:
+        operands = arguments[:count]
+        tensors = [a for a in operands if isinstance(a, Tensor)]
+        first = tensors[0]
+        device = first._device
+        raw = [a._data if isinstance(a, Tensor) else a for a in operands]
+        out = wrap(getattr(device.backend, name)(*raw, *arguments[count:]), device)
+        wanted = False
+        for t in tensors:
+            if t._base is not None and t._version[0] != t._viewed:
+                refresh(t)
+            wanted = wanted or t._requires_grad
+        if wanted and MODE.enabled:
+            connect_broadcast(op, operands, arguments[count:], out, device)
+        return out
+
+    def connect_broadcast(op, operands, statics, out, device):
+        edges = tuple(
+            (t._edge or t)
+            if isinstance(t, Tensor) and t._requires_grad and rules[i] is not None
+            else None
+            for i, t in enumerate(operands)
+        )
+        if not any(e is not None for e in edges):
+            return
+        node = op.record(operands, statics, edges, (out,), device)
+        data = out._data
+        for t in operands:
+            if isinstance(t, Tensor) and (
+                t._data.shape != data.shape or t._data.dtype is not data.dtype
+            ):
+                node.meta = tuple(
+                    None if e is None else (t._data.shape, t._data.dtype)
+                    for e, t in zip(edges, operands, strict=True)
+                )
+                break
+        out._requires_grad = True
+        out._edge = node
+
+    apply.connect = connect_broadcast
+    return apply
+
+
+def _unary(op: Op, apply: Callable, kind: str, refuses: tuple[str, ...]) -> Any:
+    name = op.name
+    connect = apply.connect
+
+    def unary(input: Any, *scalars: Any) -> Tensor:
+        try:
+            x = input._data
+        except AttributeError:
+            raise wrong_type(name, "input", input) from None
+        if x.dtype is not F4 and x.dtype is not F8:
+            d = OF_ARRAY[x.dtype]
+            check_dtype(name, d, refuses)
+            if kind == "float" and d.category < FLOATING:
+                x = input._device.backend.cast(x, to_float(d).array)
+        device = input._device
+        out = wrap(getattr(device.backend, name)(x, *scalars), device)
+        if input._base is not None and input._version[0] != input._viewed:
+            refresh(input)
+        if input._requires_grad and MODE.enabled:
+            connect(op, (input,), scalars, out, device)
+        return out
+
+    return unary
+
+
+def _binary(op: Op, apply: Callable, kind: str, refuses: tuple[str, ...]) -> Any:
+    name = op.name
+    connect = apply.connect
+
+    def binary(input: Any, other: Any, *scalars: Any) -> Tensor:
+        try:
+            x = input._data
+            d = x.dtype
+            if other.__class__ is float or other.__class__ is int:
+                fast = d is F4 or d is F8
+                y = other
+            else:
+                y = other._data
+                fast = (
+                    y.dtype is d and (d is F4 or d is F8) and input._device is other._device
+                )
+        except AttributeError:
+            fast = False
+        if fast:
+            device = input._device
+        else:
+            x, y, device = operands_of(name, input, other, kind, refuses)
+        try:
+            result = getattr(device.backend, name)(x, y, *scalars)
+        except ValueError:
+            raise mismatch(name, input, other) from None
+        out = wrap(result, device)
+        wanted = False
+        if isinstance(input, Tensor):
+            if input._base is not None and input._version[0] != input._viewed:
+                refresh(input)
+            wanted = input._requires_grad
+        if isinstance(other, Tensor):
+            if other._base is not None and other._version[0] != other._viewed:
+                refresh(other)
+            wanted = wanted or other._requires_grad
+        if wanted and MODE.enabled:
+            connect(op, (input, other), scalars, out, device)
+        return out
+
+    return binary
+
+
+def _in_place(op: Op, promoting: Callable, kind: str) -> Any:
+    """``name_``: one in-place kernel where no history is wanted, else `views.write`."""
+    name = op.name
+    label = name + "_"
+
+    def write_in_place(self: Tensor, *arguments: Any) -> Tensor:
+        x = self._data
+        operand = arguments[0] if arguments and len(op.primitive.arrays) == 2 else None
+        plain = x.dtype is F4 or x.dtype is F8
+        if isinstance(operand, Tensor):
+            y = operand._data
+            plain = plain and y.dtype is x.dtype and operand._device is self._device
+            plain = plain and (y.shape == x.shape or y.ndim == 0)
+            plain = plain and not (operand._requires_grad and MODE.enabled)
+        if not plain or kind == "bool" or (MODE.enabled and self.requires_grad):
+            return write(self, label, promoting, *arguments)
+        check_writable(self)
+        raw = [a._data if isinstance(a, Tensor) else a for a in arguments]
+        getattr(self._device.backend, label)(x, *raw)
+        wrote(self, label)
+        return self
+
+    write_in_place.__name__ = write_in_place.__qualname__ = label
+    write_in_place.__doc__ = f"In-place version of `{name}`; returns the tensor."
+    return write_in_place
+
+

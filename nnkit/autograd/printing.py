@@ -1,0 +1,235 @@
+"""How a Tensor prints: the text that PyTorch prints for the same values."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from nnkit.backend.dtype import default_dtype
+
+if TYPE_CHECKING:
+    from nnkit.autograd.tensor import Tensor
+
+
+class PrintOptions:
+    """What `set_printoptions` sets."""
+
+    precision = 4
+    threshold = 1000
+    edgeitems = 3
+    linewidth = 80
+    sci_mode: bool | None = None
+
+
+OPTIONS = PrintOptions()
+PROFILES = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Set how tensors print.
+
+    Args:
+        precision: digits after the point.
+        threshold: number of elements from which the middle is left out.
+        edgeitems: how many items stay at each end then.
+        linewidth: characters in a line.
+        profile: "default", "short" or "full"; the other arguments override it.
+        sci_mode: whether to write exponents; None decides by the values.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.set_printoptions(precision=2)
+        >>> nnkit.tensor([1.12345])
+        tensor([1.12])
+        >>> nnkit.set_printoptions(profile="default")
+    """
+    if profile is not None:
+        if profile not in PROFILES:
+            raise ValueError(f"set_printoptions(): unknown profile {profile!r}")
+        for name, value in PROFILES[profile].items():
+            setattr(OPTIONS, name, value)
+    given = {
+        "precision": precision, "threshold": threshold, "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }  # fmt: skip
+    for name, value in given.items():
+        if value is not None:
+            setattr(OPTIONS, name, value)
+    OPTIONS.sci_mode = sci_mode
+
+
+class _Formatter:
+    """The common width and style of a tensor's numbers."""
+
+    def __init__(self, values: list, floating: bool) -> None:
+        self.floating = floating
+        self.integers = True
+        self.scientific = False
+        self.width = 1
+        if not floating:
+            self.width = max([1, *(len(str(v)) for v in values)])
+            return
+        finite = [abs(v) for v in values if math.isfinite(v) and v != 0]
+        if not finite:
+            self.width = max([1, *(len(self.plain(v)) for v in values)]) if values else 1
+            return
+        self.integers = all(v == math.ceil(v) for v in finite)
+        low, high = min(finite), max(finite)
+        if self.integers:
+            self.scientific = high / low > 1000.0 or high > 1.0e8
+        else:
+            self.scientific = high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
+        if OPTIONS.sci_mode is not None:
+            self.scientific = OPTIONS.sci_mode
+        shown = [v for v in values if math.isfinite(v) and v != 0]
+        self.width = max(1, *(len(self.plain(v)) for v in shown))
+        if self.integers and not self.scientific:
+            # The point is not counted while looking for the widest number.
+            self.width = max(1, *(len(f"{v:.0f}") + 1 for v in shown))
+
+    def plain(self, value: Any) -> str:
+        if not self.floating:
+            return str(value)
+        if self.scientific:
+            return f"{value:.{OPTIONS.precision}e}"
+        if self.integers:
+            text = f"{value:.0f}"
+            return text if not math.isfinite(value) else text + "."
+        return f"{value:.{OPTIONS.precision}f}"
+
+    def __call__(self, value: Any) -> str:
+        return self.plain(value).rjust(self.width)
+
+
+def _values(data: Any) -> list:
+    """The elements that are shown, as Python numbers."""
+    if data.ndim == 0:
+        return [data.item()]
+    edge = OPTIONS.edgeitems
+    if data.size > OPTIONS.threshold and data.shape[0] > 2 * edge:
+        rows = [data[i] for i in range(edge)]
+        rows += [data[i] for i in range(data.shape[0] - edge, data.shape[0])]
+    elif data.ndim == 1:
+        return data.tolist()
+    else:
+        rows = list(data)
+    if data.ndim == 1:
+        return [r.item() for r in rows]
+    return [v for row in rows for v in _row_values(row, data.size)]
+
+
+def _row_values(row: Any, total: int) -> list:
+    edge = OPTIONS.edgeitems
+    if row.ndim == 0:
+        return [row.item()]
+    rows = list(row)
+    if total > OPTIONS.threshold and len(rows) > 2 * edge:
+        rows = rows[:edge] + rows[-edge:]
+    if row.ndim == 1:
+        return [r.item() for r in rows]
+    return [v for r in rows for v in _row_values(r, total)]
+
+
+def _vector(data: Any, indent: int, summarize: bool, texts: Any) -> str:
+    per_line = max(1, math.floor((OPTIONS.linewidth - indent) / (texts.width + 2)))
+    edge = OPTIONS.edgeitems
+    if summarize and not edge:
+        shown = ["..."]
+    elif summarize and len(data) > 2 * edge:
+        shown = [texts(v.item()) for v in data[:edge]]
+        shown += [" ..."]
+        shown += [texts(v.item()) for v in data[-edge:]]
+    else:
+        shown = [texts(v) for v in data.tolist()]
+    lines = [shown[i : i + per_line] for i in range(0, len(shown), per_line)]
+    joint = ",\n" + " " * (indent + 1)
+    return "[" + joint.join(", ".join(line) for line in lines) + "]"
+
+
+def _nested(data: Any, indent: int, summarize: bool, texts: Any) -> str:
+    if data.ndim == 0:
+        return texts(data.item())
+    if data.ndim == 1:
+        return _vector(data, indent, summarize, texts)
+    edge = OPTIONS.edgeitems
+    if summarize and len(data) > 2 * edge:
+        parts = [_nested(data[i], indent + 1, summarize, texts) for i in range(edge)]
+        parts.append("...")
+        first = len(data) - edge
+        parts += [_nested(data[i], indent + 1, summarize, texts) for i in range(first, len(data))]
+    else:
+        parts = [_nested(row, indent + 1, summarize, texts) for row in data]
+    joint = "," + "\n" * (data.ndim - 1) + " " * (indent + 1)
+    return "[" + joint.join(parts) + "]"
+
+
+class _Complex:
+    """Formats complex numbers: a real and an imaginary part in their own styles."""
+
+    def __init__(self, values: list) -> None:
+        self.real = _Formatter([v.real for v in values], True)
+        self.imaginary = _Formatter([v.imag for v in values], True)
+        self.width = self.real.width + self.imaginary.width + 1
+
+    def __call__(self, value: complex) -> str:
+        real = self.real(value.real)
+        imaginary = (self.imaginary(value.imag) + "j").lstrip()
+        sign = "" if imaginary[0] in "+-" else "+"
+        return real + sign + imaginary
+
+
+def format_values(data: Any, d: Any, indent: int) -> str:
+    """The nested brackets of an array."""
+    summarize = data.size > OPTIONS.threshold
+    values = _values(data)
+    texts = _Complex(values) if d.is_complex else _Formatter(values, d.is_floating_point)
+    return _nested(data, indent, summarize, texts)
+
+
+def describe(self: Tensor, contents: str | None = None) -> str:
+    """``repr`` of a Tensor: values, then what is not evident from them."""
+    from nnkit.backend.dtype import bool_, int64
+
+    prefix = "tensor("
+    data, d = self._data, self.dtype
+    notes = []
+    if self._device.type != "cpu":
+        notes.append(f"device='{self._device}'")
+    evident = d in (default_dtype(), int64, bool_) or d is default_dtype().to_complex()
+    if data.size == 0 and self._data.ndim != 1:
+        notes.append(f"size={tuple(data.shape)}")
+    if (data.size == 0 and d is not default_dtype()) or (data.size and not evident):
+        notes.append(f"dtype={d}")
+    if contents is not None:
+        text = contents
+    else:
+        text = "[]" if data.size == 0 else format_values(data, d, len(prefix))
+    node = self.grad_fn
+    if node is not None:
+        notes.append(f"grad_fn=<{node.name()}>")
+    elif self.requires_grad:
+        notes.append("requires_grad=True")
+    result = prefix + text
+    line = len(result) - result.rfind("\n") - 1
+    for note in notes:
+        if line + len(note) + 2 > OPTIONS.linewidth:
+            result += ",\n" + " " * len(prefix) + note
+            line = len(prefix) + len(note)
+        else:
+            result += ", " + note
+            line += len(note) + 2
+    text = result + ")"
+    if type(self).__name__ == "Parameter":
+        return "Parameter containing:\n" + text
+    return text

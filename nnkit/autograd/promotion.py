@@ -1,0 +1,127 @@
+"""Type promotion of an op's operands, and the errors of operands that do not fit."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import (
+    FLOATING, INTEGER, OF_ARRAY, dtype, of_number, result_dtype, to_float,
+)  # fmt: skip
+
+
+class OperandError(TypeError):
+    """An operand is neither a Tensor nor a number."""
+
+
+def wrong_type(name: str, parameter: str, value: Any) -> OperandError:
+    return OperandError(
+        f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}"
+    )
+
+
+def check_dtype(name: str, d: Any, refuses: tuple[str, ...]) -> None:
+    """RuntimeError where the op is not defined for the dtype's category."""
+    if ("bool", "integer", "floating", "complex")[d.category] in refuses:
+        raise RuntimeError(f"{name}(): not implemented for '{d.name}' tensors")
+
+
+def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str, ...]) -> tuple:
+    """The promoted operands of a binary op: arrays, or Python numbers for the weak ones."""
+    tensors = [t for t in (input, other) if isinstance(t, Tensor)]
+    if not tensors:
+        raise wrong_type(name, "input", input)
+    parts = []
+    for parameter, value in (("input", input), ("other", other)):
+        if isinstance(value, Tensor):
+            parts.append((OF_ARRAY[value._data.dtype], 0 if value._data.ndim else 1))
+        elif isinstance(value, numbers.Number):
+            parts.append((of_number(value), 2))
+        else:
+            raise wrong_type(name, parameter, value)
+    d = result_dtype(parts)
+    check_dtype(name, d, refuses)
+    if kind == "float":
+        d = to_float(d)
+    device = tensors[0]._device
+    if len(tensors) == 2 and other._device is not device:
+        device = _common_device(name, input, other)
+    B = device.backend
+    converted = []
+    for value in (input, other):
+        if isinstance(value, Tensor):
+            data = value._data
+            converted.append(data if data.dtype is d.array else B.cast(data, d.array))
+        elif d.category >= FLOATING:
+            converted.append(value)
+        else:
+            converted.append(B.full((), _fits(name, value, d), d.array))
+    return converted[0], converted[1], device
+
+
+def _fits(name: str, value: Any, d: Any) -> Any:
+    if d.category == INTEGER:
+        bits = d.itemsize * 8 - d.is_signed
+        if not -(1 << bits) <= value < 1 << (d.itemsize * 8):
+            raise RuntimeError(
+                f"{name}(): value cannot be converted to type {d.name} without overflow: {value}"
+            )
+        wrapped = int(value) & ((1 << (d.itemsize * 8)) - 1)
+        return wrapped - (1 << (d.itemsize * 8)) if d.is_signed and wrapped >> bits else wrapped
+    return value
+
+
+def _common_device(name: str, input: Tensor, other: Tensor) -> Any:
+    raise RuntimeError(
+        f"{name}(): expected all tensors to be on the same device, "
+        f"but found {input._device} and {other._device}"
+    )
+
+
+def mismatch(name: str, input: Any, other: Any) -> Exception:
+    a, b = (list(t.shape) if isinstance(t, Tensor) else [] for t in (input, other))
+    for i in range(1, min(len(a), len(b)) + 1):
+        if a[-i] != b[-i] and 1 not in (a[-i], b[-i]):
+            at = max(len(a), len(b)) - i
+            return RuntimeError(
+                f"{name}(): the size of tensor a ({a[-i]}) must match the size of tensor b "
+                f"({b[-i]}) at non-singleton dimension {at}: got shapes {a} and {b}"
+            )
+    return RuntimeError(f"{name}(): cannot combine operands of shapes {a} and {b}")
+
+
+def promoted_dtype(name: str, *values: Any) -> dtype:
+    """torch's result type of tensors and numbers together."""
+    parts = []
+    for position, value in enumerate(values):
+        if isinstance(value, Tensor):
+            parts.append((OF_ARRAY[value._data.dtype], 0 if value._data.ndim else 1))
+        elif isinstance(value, numbers.Number):
+            parts.append((of_number(value), 2))
+        else:
+            raise TypeError(
+                f"{name}(): operand {position} must be Tensor or number, "
+                f"not {type(value).__name__}"
+            )
+    return result_dtype(parts)
+
+
+def promote(name: str, *values: Any, floating: bool = False) -> tuple[Tensor, ...]:
+    """The operands as Tensors of their common dtype (0-dim ones for numbers), with history."""
+    from nnkit.autograd.op import OPS
+    from nnkit.autograd.tensor import wrap
+
+    d = promoted_dtype(name, *values)
+    if floating:
+        d = to_float(d)
+    place = next(v._device for v in values if isinstance(v, Tensor))
+    result = []
+    for value in values:
+        if not isinstance(value, Tensor):
+            result.append(wrap(place.backend.full((), value, d.array), place))
+        elif value._data.dtype is d.array:
+            result.append(value)
+        else:
+            result.append(OPS["cast"](value, d.array))
+    return tuple(result)

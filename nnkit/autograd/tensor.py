@@ -1,0 +1,359 @@
+"""`Tensor`: one backend array with a place in a graph.
+
+This file holds the object itself; its methods are the public functions of `nnkit.autograd.ops`,
+which attach themselves to it, and its picture is drawn by `nnkit.autograd.printing`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.node import OutputEdge, RemovableHandle, leaf_hooks
+from nnkit.backend.device import cpu, device
+from nnkit.backend.dtype import COMPLEX, FLOATING, OF_ARRAY, dtype
+
+
+class Size(tuple):
+    """A shape: a tuple of ints that prints and slices as ``torch.Size`` does."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The product of the sizes: how many elements a tensor of this shape has."""
+        product = 1
+        for n in self:
+            product *= n
+        return product
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __repr__(self) -> str:
+        return f"nnkit.Size({list(self)})"
+
+    def __reduce__(self):
+        return (Size, (tuple(self),))
+
+
+class Tensor:
+    """A multi-dimensional array of one dtype that can be differentiated through.
+
+    Made by `nnkit.tensor`, `nnkit.zeros`, ...; ``Tensor(2, 3)`` gives an uninitialised float32
+    tensor of that shape and ``Tensor([1, 2])`` a float32 copy of data, as ``torch.Tensor`` does.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
+
+    __slots__ = (
+        "__dict__", "__weakref__", "_base", "_data", "_device", "_edge", "_grad", "_hooks",
+        "_requires_grad", "_version", "_view", "_viewed",
+    )  # fmt: skip
+    __array_priority__ = 1000  # NumPy's binary operators leave the work to ours
+
+    def __new__(cls, *arguments: Any, device: Any = None) -> Any:
+        from nnkit.autograd.ops.creation import legacy_tensor
+
+        return legacy_tensor(cls, arguments, device)
+
+    @staticmethod
+    def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
+        """A tensor of class ``cls`` on the memory of ``data``, as a new leaf."""
+        self = object.__new__(cls)
+        fill(self, data._data, data._device)
+        self._version = data._version
+        self.requires_grad_(require_grad)
+        return self
+
+    # What it is made of
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of its dimensions."""
+        return Size(self._data.shape)
+
+    @property
+    def dtype(self) -> dtype:
+        """The type of its elements."""
+        return OF_ARRAY[self._data.dtype]
+
+    @property
+    def device(self) -> device:
+        """Where its memory is."""
+        return self._device
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._data.ndim
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self._data.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all its elements."""
+        return self._data.nbytes
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it lives on an NVIDIA GPU."""
+        return self._device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether it lives in the computer's main memory."""
+        return self._device.type == "cpu"
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without history; writing to it is not seen by autograd."""
+        return wrap(self._data, self._device)
+
+    @data.setter
+    def data(self, new: Tensor) -> None:
+        if not isinstance(new, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
+        self._data, self._device = new._data, new._device
+
+    # Its place in the graph
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients with respect to it are wanted."""
+        if self._base is not None:
+            from nnkit.autograd.views import refresh
+
+            refresh(self)
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Say whether this leaf wants a gradient; returns itself.
+
+        Raises:
+            RuntimeError: it is no leaf, or its dtype is neither floating point nor complex.
+        """
+        if self._edge is not None and not requires_grad:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+        if requires_grad and self.dtype.category < FLOATING:
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients, "
+                f"got {self.dtype}"
+            )
+        self._requires_grad = bool(requires_grad)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it was not made by a recorded operation."""
+        return self.grad_fn is None
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node of the operation that made it, None for a leaf."""
+        if self._base is not None:
+            from nnkit.autograd.views import refresh
+
+            refresh(self)
+        edge = self._edge
+        return edge.node if edge.__class__ is OutputEdge else edge
+
+    @property
+    def _grad_fn(self) -> Any:
+        return self.grad_fn
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of ``grad_fn`` it is."""
+        edge = self._edge
+        return edge.index if edge.__class__ is OutputEdge else 0
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The accumulated gradient of a leaf; None before the first backward."""
+        if self._grad is None and self._edge is not None and not self.retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
+                "Its .grad attribute won't be populated during autograd.backward(). Use "
+                ".retain_grad() on the non-leaf Tensor if you want it to be.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, new: Tensor | None) -> None:
+        if new is None:
+            self._grad = None
+            return
+        if not isinstance(new, Tensor):
+            raise TypeError(
+                f"assigned grad expected to be a Tensor or None but got grad of type "
+                f"{type(new).__name__}"
+            )
+        if new is self:
+            raise RuntimeError("can't assign Variable as its own grad")
+        if new._data.dtype != self._data.dtype:
+            raise RuntimeError(
+                f"assigned grad has data of a different type: got {new.dtype}, "
+                f"expected {self.dtype}"
+            )
+        if new._device is not self._device:
+            raise RuntimeError(
+                f"assigned grad has data located on a different device: got {new._device}, "
+                f"expected {self._device}"
+            )
+        if new._data.shape != self._data.shape:
+            raise RuntimeError(
+                f"assigned grad has data of a different size: got {list(new._data.shape)}, "
+                f"expected {list(self._data.shape)}"
+            )
+        self._grad = new
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def _version_counter(self) -> list:
+        return self._version
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on this non-leaf."""
+        node = self.grad_fn
+        return node is not None and node.hooks is not None and self.output_nr in node.hooks.retain
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf in ``grad`` as well."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        from nnkit.autograd.views import retain_grad
+
+        retain_grad(self)
+
+    def register_hook(self, hook: Any) -> RemovableHandle:
+        """Call ``hook(grad)`` when its gradient is known; what it returns replaces the gradient."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node = self.grad_fn
+        if node is None:
+            return RemovableHandle.add(leaf_hooks(self).tensor, hook)
+        hooks = node._hooks().tensor.setdefault(self.output_nr, type(node._hooks().pre)())
+        return RemovableHandle.add(hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
+        """Call ``hook(leaf)`` each time after a gradient was added to ``leaf.grad``."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return RemovableHandle.add(leaf_hooks(self).post_accumulate, hook)
+
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add the gradient of this tensor to the ``grad`` of every leaf it came from.
+
+        Args:
+            gradient: the gradient of the final value with respect to this tensor; may be left out
+                for a scalar.
+            retain_graph: keep what the nodes saved, so that backward can run again.
+            create_graph: record the backward itself, for higher derivatives.
+            inputs: accumulate only into these tensors.
+        """
+        from nnkit.autograd.engine import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs)
+
+    def detach(self) -> Tensor:
+        """The same memory as a leaf that requires no gradient."""
+        out = wrap(self._data, self._device)
+        out._version = self._version
+        return out
+
+    def is_inference(self) -> bool:
+        """Whether it was made in `inference_mode`."""
+        return getattr(self, "_inference", False)
+
+    def is_floating_point(self) -> bool:
+        """Whether its dtype is float16, bfloat16, float32 or float64."""
+        return self.dtype.category == FLOATING
+
+    def is_complex(self) -> bool:
+        """Whether its dtype is complex64 or complex128."""
+        return self.dtype.category == COMPLEX
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __len__(self) -> int:
+        if not self._data.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return self._data.shape[0]
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        from nnkit.autograd.printing import describe
+
+        return describe(self, tensor_contents)
+
+
+_new = object.__new__
+
+
+def fill(self: Tensor, data: Any, place: Any) -> None:
+    """Set the slots of a new leaf."""
+    self._data = data
+    self._device = place
+    self._requires_grad = False
+    self._grad = None
+    self._edge = None
+    # [how many in-place writes, name of the last writing op]; shared by all views. A list,
+    # because making an object of a class costs more than the rest of this function.
+    self._version = [0, None]
+    self._base = None
+    self._view = None
+    self._viewed = 0
+    self._hooks = None
+
+
+def wrap(data: Any, place: Any = cpu) -> Tensor:
+    """A new leaf Tensor on a backend array."""
+    self = _new(Tensor)
+    self._data = data
+    self._device = place
+    self._requires_grad = False
+    self._grad = None
+    self._edge = None
+    self._version = [0, None]
+    self._base = None
+    self._view = None
+    self._viewed = 0
+    self._hooks = None
+    if MODE.inference:
+        self._inference = True
+    return self

@@ -1,0 +1,1 @@
+"""Arrays in, arrays out: the algebra and the kernels of each device."""

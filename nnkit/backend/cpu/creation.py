@@ -1,0 +1,146 @@
+"""Arrays made from sizes, numbers, Python data and other arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.dtype import HALF
+
+__all__ = [
+    "arange", "array", "cast", "contiguous", "copy", "copy_", "empty", "empty_like",
+    "empty_strided", "eye", "fill_", "full", "linspace", "logspace", "make_complex", "ones_like",
+    "zeros", "zeros_like",
+]  # fmt: skip
+
+F4 = np.dtype(np.float32)
+
+
+def empty(shape: tuple, dtype: np.dtype) -> np.ndarray:
+    return np.empty(shape, dtype)
+
+
+def zeros(shape: tuple, dtype: np.dtype) -> np.ndarray:
+    return np.zeros(shape, dtype)
+
+
+def full(shape: tuple, value: Any, dtype: np.dtype) -> np.ndarray:
+    out = np.empty(shape, dtype)
+    out.fill(value)
+    return out
+
+
+def empty_like(x: np.ndarray) -> np.ndarray:
+    return np.empty_like(x)
+
+
+def zeros_like(x: np.ndarray) -> np.ndarray:
+    # np.zeros asks the system for zeroed pages, np.zeros_like writes them.
+    return np.zeros(x.shape, x.dtype) if x.flags.c_contiguous else np.zeros_like(x)
+
+
+def ones_like(x: np.ndarray) -> np.ndarray:
+    out = np.empty_like(x)
+    out.fill(1)
+    return out
+
+
+def empty_strided(shape: tuple, strides: tuple, dtype: np.dtype) -> np.ndarray:
+    """Strides count elements; the memory is just large enough for the last of them."""
+    last = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else -1
+    memory = np.empty(last + 1, dtype)
+    return np.ndarray(shape, dtype, memory, strides=[s * dtype.itemsize for s in strides])
+
+
+def arange(start: Any, stop: Any, step: Any, dtype: np.dtype) -> np.ndarray:
+    """``start + i * step`` in double precision, or in int64, rounded once."""
+    if dtype.kind in "iu":
+        start, step = int(start), int(step)
+        count = max(-((int(stop) - start) // -step), 0)
+        steps = np.arange(count)
+    else:
+        count = max(math.ceil((stop - start) / step), 0)
+        steps = np.arange(count, dtype=np.float64)
+    if step != 1:
+        steps *= step
+    if start != 0:
+        steps += start
+    return steps.astype(dtype, copy=False)
+
+
+def _ramp(start: Any, stop: Any, steps: int, dtype: np.dtype) -> np.ndarray:
+    """``steps`` equally spaced values of ``dtype``, counted from the nearer end."""
+    out = np.arange(steps, dtype=dtype)
+    if steps == 1:
+        out.fill(start)
+        return out
+    half = steps // 2
+    start, stop = dtype.type(start), dtype.type(stop)
+    step = (stop - start) / dtype.type(steps - 1)
+    right = out[half:]
+    np.subtract(dtype.type(steps - 1), right, out=right)
+    out *= step
+    np.subtract(stop, right, out=right)
+    out[:half] += start
+    return out
+
+
+def linspace(start: Any, stop: Any, steps: int, dtype: np.dtype) -> np.ndarray:
+    if dtype in HALF:
+        return _ramp(start, stop, steps, F4).astype(dtype)
+    if dtype.kind in "fc":
+        return _ramp(start, stop, steps, dtype)
+    # torch spaces integers in float32 and cuts off the fraction.
+    return _ramp(int(start), int(stop), steps, F4).astype(dtype)
+
+
+def logspace(start: Any, stop: Any, steps: int, base: float, dtype: np.dtype) -> np.ndarray:
+    if dtype.kind in "iu":
+        start, stop = int(start), int(stop)
+    exponents = _ramp(start, stop, steps, np.dtype(np.complex128 if dtype.kind == "c" else np.float64))
+    return np.power(float(base), exponents).astype(dtype)
+
+
+def eye(n: int, m: int, dtype: np.dtype) -> np.ndarray:
+    return np.eye(n, m, dtype=dtype)
+
+
+def array(data: Any, dtype: np.dtype | None) -> np.ndarray:
+    return np.array(data, dtype)
+
+
+def cast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        x = x.real
+    return x.astype(dtype)
+
+
+def copy(x: np.ndarray) -> np.ndarray:
+    return x.copy("K")
+
+
+def contiguous(x: np.ndarray) -> np.ndarray:
+    return x if x.flags.c_contiguous else x.copy()
+
+
+def copy_(x: np.ndarray, source: np.ndarray) -> np.ndarray:
+    if source.dtype.kind == "c" and x.dtype.kind not in "cb":
+        source = source.real
+    np.copyto(x, source, "unsafe")
+    return x
+
+
+def fill_(x: np.ndarray, value: Any) -> np.ndarray:
+    x.fill(value)
+    return x
+
+
+def make_complex(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
+    """``real + i imag`` without the rounding (and the NaN of ``inf * 0``) of a multiplication."""
+    shape = np.broadcast_shapes(real.shape, imag.shape)
+    out = np.empty(shape, np.complex128 if real.dtype == np.float64 else np.complex64)
+    out.real = real
+    out.imag = imag
+    return out

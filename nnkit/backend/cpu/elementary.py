@@ -1,0 +1,87 @@
+"""Elementary functions of formulas where NumPy's own differ from torch's or do not exist.
+
+Each has an optional ``out`` like a ufunc, unless the printer lists it under `NO_OUT`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def conj(x: Any) -> Any:
+    """The conjugate; real values are returned as they are, not copied."""
+    try:
+        return np.conjugate(x) if x.dtype.kind == "c" else x
+    except AttributeError:  # a Python number
+        return x.conjugate()
+
+
+def div_floor(x: Any, y: Any, out: Any = None) -> Any:
+    """x / y rounded down; integers divided by zero raise, as in torch."""
+    _refuse_zero(y)
+    return np.floor_divide(x, y, out=out)
+
+
+def div_trunc(x: Any, y: Any, out: Any = None) -> Any:
+    """x / y rounded towards zero, exact for integers of any size."""
+    if _is_integer(x) and _is_integer(y):
+        _refuse_zero(y)
+        quotient = np.floor_divide(x, y, out=out)
+        inexact = (np.remainder(x, y) != 0) & ((np.less(x, 0)) != (np.less(y, 0)))
+        return np.add(quotient, inexact, out=out, casting="unsafe", dtype=quotient.dtype)
+    return np.trunc(np.true_divide(x, y, out=out), out=out)
+
+
+def remainder(x: Any, y: Any, out: Any = None) -> Any:
+    """x - y * floor(x / y), with the sign of y."""
+    _refuse_zero(y)
+    return np.remainder(x, y, out=out)
+
+
+def fmod(x: Any, y: Any, out: Any = None) -> Any:
+    """x - y * trunc(x / y), with the sign of x."""
+    _refuse_zero(y)
+    return np.fmod(x, y, out=out)
+
+
+def power(x: Any, y: Any, out: Any = None) -> Any:
+    """x ** y; an integer to a negative integer power raises, as in torch."""
+    if _is_integer(x) and _is_integer(y) and np.any(np.less(y, 0)):
+        raise RuntimeError("pow(): Integers to negative integer powers are not allowed.")
+    return x**y if out is None else np.power(x, y, out=out)
+
+
+def real(x: Any) -> Any:
+    """The real part; real values are returned as they are."""
+    return x.real if getattr(x, "dtype", None) is not None and x.dtype.kind == "c" else x
+
+
+def sgn(x: Any, out: Any = None) -> Any:
+    """x / |x| (0 at 0); the sign for real x, which keeps a NaN."""
+    return np.sign(x, out=out)
+
+
+def frac(x: Any, out: Any = None) -> Any:
+    """x - trunc(x), with the sign of x."""
+    return np.subtract(x, np.trunc(x), out=out)
+
+
+def rsqrt(x: Any, out: Any = None) -> Any:
+    """1 / sqrt(x)."""
+    return np.true_divide(1, np.sqrt(x, out=out), out=out)
+
+
+def reciprocal(x: Any, out: Any = None) -> Any:
+    """1 / x."""
+    return np.true_divide(1, x, out=out)
+
+
+def _is_integer(x: Any) -> bool:
+    return isinstance(x, int) if not hasattr(x, "dtype") else x.dtype.kind in "iub"
+
+
+def _refuse_zero(y: Any) -> None:
+    if _is_integer(y) and not np.all(y):
+        raise RuntimeError("ZeroDivisionError: division by zero on integers")

@@ -1,0 +1,223 @@
+"""Prints formulas as NumPy code.
+
+Each formula becomes one function in two halves. Small operands take plain infix code, which has
+the least overhead and lets NumPy return scalars for 0-dim results; from `BLOCK` elements on, one
+statement an operation writes into temporaries that are reused as soon as they are free, since
+fresh large arrays cost page faults. A temporary is only reused when all operands have one shape.
+
+float16 and bfloat16 operands are widened to float32 and the result is rounded once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.dtype import HALF
+from nnkit.backend.formula import Expression, Formula, Trace
+
+BLOCK = 4096  # elements; below it the temporaries of a formula stay in the first-level cache
+
+INFIX = {
+    "add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "div": "({} / {})",
+    "neg": "(-{})", "lt": "({} < {})", "le": "({} <= {})", "gt": "({} > {})",
+    "ge": "({} >= {})", "eq": "({} == {})", "ne": "({} != {})",
+}  # fmt: skip
+UFUNCS = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "div": "true_divide", "neg": "negative",
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal",
+    "ne": "not_equal", "abs": "absolute", "asin": "arcsin", "acos": "arccos",
+    "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh",
+    "atanh": "arctanh", "pow": "power", "round": "rint",
+}  # fmt: skip
+# Functions of `kernel_functions` that have no `out` argument, so they are never given one.
+NO_OUT = frozenset(("where", "conj", "zeros_like"))
+COMPARISONS = frozenset(
+    "lt le gt ge eq ne isnan isinf isfinite signbit logical_not logical_and logical_or".split()
+)
+
+
+def narrow(kernel: Callable, arguments: tuple) -> Any:
+    """Run ``kernel`` in float32 on float16 or bfloat16 operands and round its result once."""
+    half = next(a.dtype for a in arguments if isinstance(a, np.ndarray) and a.dtype in HALF)
+    wide = [
+        a.astype(np.float32) if isinstance(a, np.ndarray) and a.dtype in HALF else a
+        for a in arguments
+    ]
+    result = kernel(*wide)
+    return result if result.dtype.kind == "b" else result.astype(half)
+
+
+def _namespace() -> dict[str, Any]:
+    """What printed code may name: the ufuncs, our special functions, and scalar mathematics."""
+    from nnkit.backend.cpu import elementary, special
+
+    names: dict[str, Any] = {n: f for n, f in vars(np).items() if isinstance(f, np.ufunc)}
+    for module in (elementary, special):
+        names.update({n: f for n, f in vars(module).items() if not n.startswith("_")})
+    names.update(
+        ndarray=np.ndarray, asarray=np.asarray, copyto=np.copyto, where=np.where,
+        zeros_like=np.zeros_like, HALF=HALF, narrow=narrow, math=math, inf=math.inf, nan=math.nan,
+        __name__="nnkit.backend.cpu.printed",
+    )  # fmt: skip
+    return names
+
+
+_names: dict[str, Any] = {}
+
+
+def compile_source(source: str, name: str) -> Callable:
+    """Compile printed code; the source stays readable as ``function.source``."""
+    if not _names:
+        _names.update(_namespace())
+    scope: dict[str, Any] = {}
+    exec(compile(source, f"<formula {name}>", "exec"), _names, scope)
+    function = scope[name]
+    function.source = source
+    return function
+
+
+class NumpyPrinter:
+    """Prints one trace; subclasses of the same interface print other languages."""
+
+    def __init__(self, trace: Trace, scalars: tuple[str, ...]) -> None:
+        self.trace = trace
+        self.scalars = set(scalars)
+        self._is_scalar: dict[Expression, bool] = {}
+        for node in trace.nodes:
+            self._is_scalar[node] = (
+                node.function == "constant"
+                or (node.function == "symbol" and node.payload in self.scalars)
+                or (bool(node.arguments) and all(self._is_scalar[a] for a in node.arguments))
+            )
+
+    def leaf(self, node: Expression) -> str:
+        if node.function == "constant":
+            text = repr(node.payload)
+            return f"({text})" if text.startswith("-") else text
+        return node.payload
+
+    def infix(self, node: Expression, arguments: list[str]) -> str:
+        """The value of ``node`` as an expression that allocates its result."""
+        if self._is_scalar[node]:
+            if node.function in INFIX:
+                return INFIX[node.function].format(*arguments)
+            return f"math.{node.function}({', '.join(arguments)})"
+        if node.function in INFIX:
+            return INFIX[node.function].format(*arguments)
+        return f"{UFUNCS.get(node.function, node.function)}({', '.join(arguments)})"
+
+    def small(self) -> tuple[list[str], list[str]]:
+        """Lines and result expressions of the version for small operands."""
+        lines: list[str] = []
+        text: dict[Expression, str] = {}
+        for node in self.trace.nodes:
+            if node.is_leaf:
+                text[node] = self.leaf(node)
+                continue
+            value = self.infix(node, [text[a] for a in node.arguments])
+            if self.trace.uses[node] > 1:
+                name = f"v{len(lines)}"
+                lines.append(f"{name} = {value}")
+                value = name
+            text[node] = value
+        return lines, [text[o] for o in self.trace.outputs]
+
+    def large(self) -> tuple[list[str], list[str]]:
+        """Lines and result names of the version that reuses its temporaries."""
+        lines: list[str] = []
+        text: dict[Expression, str] = {}
+        left = dict(self.trace.uses)
+        free: list[str] = []
+        count = 0
+        for node in self.trace.nodes:
+            if node.is_leaf:
+                text[node] = self.leaf(node)
+                continue
+            arguments = [text[a] for a in node.arguments]
+            released = []
+            for argument in node.arguments:
+                left[argument] -= 1
+                temporary = text[argument]
+                reusable = argument.function not in COMPARISONS | NO_OUT
+                if left[argument] == 0 and temporary.startswith("t") and not argument.is_leaf:
+                    if reusable and not self._is_scalar[argument]:
+                        released.append(temporary)
+            free += [r for r in released if r not in free]
+            if self._is_scalar[node]:
+                text[node] = self.infix(node, arguments)
+                continue
+            takes_out = node.function not in COMPARISONS | NO_OUT
+            if takes_out and free:
+                name = free.pop()
+                call = UFUNCS.get(node.function, node.function)
+                lines.append(f"{call}({', '.join(arguments)}, out={name})")
+            else:
+                name = f"t{count}"
+                count += 1
+                lines.append(f"{name} = {self.infix(node, arguments)}")
+            text[node] = name
+        return lines, [text[o] for o in self.trace.outputs]
+
+
+def _operations(trace: Trace) -> list[Expression]:
+    return [n for n in trace.nodes if not n.is_leaf]
+
+
+def print_formula(name: str, formula: Formula) -> Callable:
+    """The NumPy kernel of a formula; a name that ends in ``_`` writes into the first array."""
+    trace = formula.trace()
+    printer = NumpyPrinter(trace, formula.scalars)
+    arrays, parameters = formula.arrays, ", ".join(formula.parameters)
+    if name != formula.name:
+        return _print_inplace(name, formula, trace, parameters)
+    lines, (result,) = printer.small()
+    body = [*lines, f"r = {result}", "return r if r.__class__ is ndarray else asarray(r)"]
+    head = []
+    first, *others = arrays
+    operations = sum(not printer._is_scalar[n] for n in _operations(trace))
+    if operations > 1:
+        half = [f"{first}.dtype in HALF"] + [f"getattr({o}, 'dtype', None) in HALF" for o in others]
+        head.append(f"if {' or '.join(half)}: return narrow({name}, ({parameters},))")
+        same = "".join(
+            f" and ({o}.__class__ is not ndarray or {first}.shape == {o}.shape)" for o in others
+        )
+        large, (temporary,) = printer.large()
+        head.append(f"if {first}.size >= {BLOCK}{same}:")
+        head += [f"    {line}" for line in large] + [f"    return {temporary}"]
+    elif operations == 1 and len(arrays) == 2:
+        # A number is not rounded to half precision before it is used.
+        x, y = arrays
+        kind = f"({x} if {x}.__class__ is ndarray else {y}).dtype in HALF"
+        head.append(f"if {x}.__class__ is not {y}.__class__ and {kind}:")
+        head.append(f"    return narrow({name}, ({parameters},))")
+    elif result in arrays:
+        body = [f"return {result}.copy()"]
+    elif not _operations(trace) or not printer.trace.symbols(trace.outputs[0]) & set(arrays):
+        raise ValueError(f"formula {name!r} does not depend on an array")
+    return compile_source(_function(name, parameters, head + body), name)
+
+
+def _print_inplace(name: str, formula: Formula, trace: Trace, parameters: str) -> Callable:
+    first = formula.arrays[0]
+    operations = _operations(trace)
+    root = trace.outputs[0]
+    single = len(operations) == 1 and root.function not in COMPARISONS | NO_OUT
+    if single:
+        printer = NumpyPrinter(trace, formula.scalars)
+        arguments = ", ".join(printer.leaf(a) for a in root.arguments)
+        call = UFUNCS.get(root.function, root.function)
+        body = [f"{call}({arguments}, out={first}, casting='unsafe')", f"return {first}"]
+    else:
+        kernel = print_formula(formula.name, formula)
+        _names[formula.name + "_value"] = kernel
+        value = f"{formula.name}_value({parameters})"
+        body = [f"copyto({first}, {value}, casting='unsafe')", f"return {first}"]
+    return compile_source(_function(name, parameters, body), name)
+
+
+def _function(name: str, parameters: str, body: list[str]) -> str:
+    return "\n".join([f"def {name}({parameters}):", *(f"    {line}" for line in body)]) + "\n"

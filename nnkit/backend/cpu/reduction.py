@@ -1,0 +1,247 @@
+"""Sums, products, extrema and running totals along axes.
+
+``axis`` is None for all axes, an int, or a tuple of ints. Indices and running totals take an int.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.cpu.summation import large_sum
+from nnkit.backend.dtype import HALF
+
+__all__ = [
+    "all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "cummax", "cummin",
+    "cumprod", "cumsum", "logcumsumexp", "logsumexp", "max", "mean", "min", "norm", "prod",
+    "recurrence", "sum", "var", "var_mean",
+]  # fmt: skip
+
+F4, F8, I8 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
+SMALL = 512  # elements; up to here one plain reduction is as fast and as exact as any
+
+asarray = np.asarray
+_add, _multiply = np.add.reduce, np.multiply.reduce
+_maximum, _minimum = np.maximum.reduce, np.minimum.reduce
+
+
+def _widened(kernel, x: np.ndarray, *arguments: Any) -> np.ndarray:
+    """The kernel in float32 on a float16 or bfloat16 array, rounded once."""
+    return kernel(x.astype(F4), *arguments).astype(x.dtype)
+
+
+def _accumulator(dtype: np.dtype) -> np.dtype:
+    """What running totals are kept in: double precision as in torch, int64 for integers."""
+    if dtype is F4 or dtype in HALF:
+        return F8
+    if dtype.kind in "bui":
+        return I8
+    return np.dtype(np.complex128) if dtype.kind == "c" else dtype
+
+
+def terms(x: np.ndarray, axis: Any) -> int:
+    """How many elements a reduction of ``x`` along ``axis`` takes together."""
+    if axis is None:
+        return x.size
+    if axis.__class__ is int:
+        return x.shape[axis] if x.ndim else 1
+    return math.prod(x.shape[a] for a in axis)
+
+
+def sum(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
+    dtype = x.dtype
+    if dtype is F4 or dtype is F8:
+        if x.size > SMALL:
+            return large_sum(x, axis, keepdims)
+    elif dtype in HALF:
+        return _widened(sum, x, axis, keepdims)
+    elif dtype.kind in "bui":
+        return asarray(_add(x, axis, I8, None, keepdims))
+    return asarray(_add(x, axis, None, None, keepdims))
+
+
+def mean(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
+    if x.dtype in HALF:
+        return _widened(mean, x, axis, keepdims)
+    total = sum(x, axis, keepdims)
+    total /= terms(x, axis)
+    return total
+
+
+def prod(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
+    if x.dtype in HALF:
+        return _widened(prod, x, axis, keepdims)
+    dtype = I8 if x.dtype.kind in "bui" else None
+    return asarray(_multiply(x, axis, dtype, None, keepdims))
+
+
+def var_mean(
+    x: np.ndarray, axis: Any, correction: float, keepdims: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The squared distances from the mean are summed in a second pass, so nothing cancels."""
+    if x.dtype in HALF:
+        variance, average = var_mean(x.astype(F4), axis, correction, keepdims)
+        return variance.astype(x.dtype), average.astype(x.dtype)
+    kept = mean(x, axis, True)
+    deviation = x - kept
+    if deviation.dtype.kind == "c":
+        deviation = np.abs(deviation)
+    deviation *= deviation
+    variance = sum(asarray(deviation), axis, keepdims)
+    variance /= np.maximum(terms(x, axis) - correction, 0).astype(variance.dtype)
+    return variance, kept if keepdims else kept.reshape(variance.shape)
+
+
+def var(x: np.ndarray, axis: Any, correction: float, keepdims: bool) -> np.ndarray:
+    return var_mean(x, axis, correction, keepdims)[0]
+
+
+def amax(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
+    if x.dtype in HALF:
+        return _widened(amax, x, axis, keepdims)
+    return asarray(_maximum(x, axis, None, None, keepdims))
+
+
+def amin(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
+    if x.dtype in HALF:
+        return _widened(amin, x, axis, keepdims)
+    return asarray(_minimum(x, axis, None, None, keepdims))
+
+
+def argmax(x: np.ndarray, axis: int | None, keepdims: bool) -> np.ndarray:
+    """The first index of the maximum; a NaN is larger than everything."""
+    if x.dtype in HALF:
+        x = x.astype(F4)
+    return asarray(x.argmax(axis, None, keepdims=keepdims))
+
+
+def argmin(x: np.ndarray, axis: int | None, keepdims: bool) -> np.ndarray:
+    """The first index of the minimum; a NaN is smaller than everything."""
+    if x.dtype in HALF:
+        x = x.astype(F4)
+    return asarray(x.argmin(axis, None, keepdims=keepdims))
+
+
+def max(x: np.ndarray, axis: int, keepdims: bool) -> tuple[np.ndarray, np.ndarray]:
+    return amax(x, axis, keepdims), argmax(x, axis, keepdims)
+
+
+def min(x: np.ndarray, axis: int, keepdims: bool) -> tuple[np.ndarray, np.ndarray]:
+    return amin(x, axis, keepdims), argmin(x, axis, keepdims)
+
+
+def all(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
+    return asarray(np.logical_and.reduce(x, axis, np.bool_, None, keepdims))
+
+
+def any(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
+    return asarray(np.logical_or.reduce(x, axis, np.bool_, None, keepdims))
+
+
+def count_nonzero(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
+    return asarray(_add(x != 0, axis, I8, None, keepdims))
+
+
+def cumsum(x: np.ndarray, axis: int) -> np.ndarray:
+    return _running(np.add.accumulate, x, axis)
+
+
+def cumprod(x: np.ndarray, axis: int) -> np.ndarray:
+    return _running(np.multiply.accumulate, x, axis)
+
+
+def logcumsumexp(x: np.ndarray, axis: int) -> np.ndarray:
+    return _running(np.logaddexp.accumulate, x, axis)
+
+
+def _running(accumulate, x: np.ndarray, axis: int) -> np.ndarray:
+    if not x.ndim:
+        return _running(accumulate, x.reshape(1), 0).reshape(())
+    if x.dtype in HALF:
+        return _widened(lambda wide: _running(accumulate, wide, axis), x)
+    accumulator = _accumulator(x.dtype)
+    totals = accumulate(x, axis, accumulator)
+    return totals if accumulator.kind in "ib" else totals.astype(x.dtype, copy=False)
+
+
+def cummax(x: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """Running maxima and the index of the last element that reached each."""
+    return _record(np.maximum.accumulate, x, axis)
+
+
+def cummin(x: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """Running minima and the index of the last element that reached each."""
+    return _record(np.minimum.accumulate, x, axis)
+
+
+def _record(accumulate, x: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    if not x.ndim:
+        return x.copy(), np.zeros((), I8)
+    wide = x.astype(F4) if x.dtype in HALF else x
+    values = accumulate(wide, axis)
+    along = [1] * x.ndim
+    along[axis] = -1
+    positions = np.arange(x.shape[axis]).reshape(along)
+    reached = (wide == values) | (wide != wide)  # a NaN is a record too
+    indices = np.maximum.accumulate(np.where(reached, positions, 0), axis)
+    return values.astype(x.dtype, copy=False), indices
+
+
+def logsumexp(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
+    """The largest element is taken out first, unless it is infinite, so that nothing overflows."""
+    if x.dtype in HALF:
+        return _widened(logsumexp, x, axis, keepdims)
+    if not x.size:
+        return np.log(sum(x, axis, keepdims))
+    largest = asarray(_maximum(x, axis, None, None, True))
+    finite = np.isfinite(largest)
+    if not finite.all():
+        largest = np.where(finite, largest, 0).astype(x.dtype)
+    out = asarray(x - largest)
+    total = sum(np.exp(out, out), axis, keepdims)
+    np.log(total, total)
+    total += largest if keepdims else largest.reshape(total.shape)
+    return total
+
+
+def norm(x: np.ndarray, p: float, axis: Any, keepdims: bool) -> np.ndarray:
+    """``sum(|x|^p)^(1/p)`` and its limits: the largest, the smallest, the number of non-zeros."""
+    if x.dtype in HALF:
+        return _widened(norm, x, p, axis, keepdims)
+    if p == 2 and x.dtype.kind == "f":
+        total = sum(asarray(x * x), axis, keepdims)
+        return np.sqrt(total, total)
+    size = asarray(np.absolute(x))
+    if p == 1:
+        return sum(size, axis, keepdims)
+    if p == math.inf:
+        return amax(size, axis, keepdims)
+    if p == -math.inf:
+        return amin(size, axis, keepdims)
+    if p == 0:
+        return sum((size != 0).astype(size.dtype), axis, keepdims)
+    total = sum(asarray(size**p), axis, keepdims)
+    total **= 1 / p
+    return total
+
+
+def recurrence(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
+    """``s[i] = a[i] * s[i - 1] + b[i]`` along ``axis``, with ``s[-1] = 0``."""
+    if a.dtype in HALF:
+        return _widened(lambda wide: recurrence(a.astype(F4), wide, axis), b)
+    out = b.copy()
+    sums, factors = np.moveaxis(out, axis, 0), np.moveaxis(a, axis, 0)
+    for i in range(1, len(sums)):
+        sums[i] += factors[i] * sums[i - 1]
+    return out
+
+
+def sum_to(x: np.ndarray, shape: tuple) -> np.ndarray:
+    """Sum ``x`` down to a shape that broadcasts to its own."""
+    lead = x.ndim - len(shape)
+    axis = tuple(range(lead)) + tuple(
+        i + lead for i, n in enumerate(shape) if n == 1 and x.shape[i + lead] != 1
+    )
+    return sum(x, axis, True).reshape(shape) if axis else x.reshape(shape)

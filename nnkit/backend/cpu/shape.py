@@ -1,0 +1,251 @@
+"""Shape kernels: views wherever the memory layout allows one, copies otherwise.
+
+`reshape`, `permute`, `expand`, `getitem` and their like share memory with their input; which
+ones do is decided by NumPy's strides, and `view` is the form that refuses to copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.dtype import HALF
+
+Array = np.ndarray
+
+
+def reshape(x: Array, shape: tuple[int, ...]) -> Array:
+    return x.reshape(shape)
+
+
+def view(x: Array, shape: tuple[int, ...]) -> Array:
+    """Reshape without copying; RuntimeError where the strides do not allow it."""
+    out = x.reshape(shape)
+    if x.flags.c_contiguous or not x.size or np.may_share_memory(x, out):
+        return out
+    strides = [s // x.itemsize for s in x.strides]
+    raise RuntimeError(
+        f"view(): a tensor of size {list(x.shape)} and stride {strides} cannot be seen as "
+        f"{list(shape)} without copying; use reshape()"
+    )
+
+
+def view_dtype(x: Array, dtype: np.dtype) -> Array:
+    return x.view(dtype)
+
+
+def permute(x: Array, axes: tuple[int, ...]) -> Array:
+    return x.transpose(axes)
+
+
+def swapaxes(x: Array, axis1: int, axis2: int) -> Array:
+    return x.swapaxes(axis1, axis2)
+
+
+def mT(x: Array) -> Array:
+    return x.swapaxes(-1, -2)
+
+
+def expand(x: Array, shape: tuple[int, ...]) -> Array:
+    return np.broadcast_to(x, shape)
+
+
+def squeeze(x: Array, axes: tuple[int, ...]) -> Array:
+    return x.squeeze(axes)
+
+
+def unsqueeze(x: Array, axis: int) -> Array:
+    axis = axis + x.ndim + 1 if axis < 0 else axis
+    return x[(slice(None),) * axis + (None,)]
+
+
+def concat(xs: Any, axis: int) -> Array:
+    return np.concatenate(xs, axis)
+
+
+def stack(xs: Any, axis: int) -> Array:
+    return np.concatenate([unsqueeze(x, axis) for x in xs], axis)
+
+
+def split(x: Array, sizes: tuple[int, ...], axis: int) -> tuple[Array, ...]:
+    """Views of consecutive pieces of the given sizes along ``axis``."""
+    lead = (slice(None),) * axis
+    pieces, start = [], 0
+    for size in sizes:
+        pieces.append(x[(*lead, slice(start, start + size))])
+        start += size
+    return tuple(pieces)
+
+
+def unbind(x: Array, axis: int) -> tuple[Array, ...]:
+    lead = (slice(None),) * axis
+    return tuple(x[(*lead, i, ...)] for i in range(x.shape[axis]))
+
+
+def flip(x: Array, axes: tuple[int, ...]) -> Array:
+    backwards = [slice(None)] * x.ndim
+    for axis in axes:
+        backwards[axis] = slice(None, None, -1)
+    return x[tuple(backwards)].copy() if axes else x.copy()
+
+
+def roll(x: Array, shifts: tuple[int, ...], axes: tuple[int, ...] | None) -> Array:
+    return np.roll(x, shifts, axes)
+
+
+def tile(x: Array, repeats: tuple[int, ...]) -> Array:
+    return np.tile(x, repeats)
+
+
+def _triangle(x: Array, offset: int) -> Array:
+    return np.tri(x.shape[-2], x.shape[-1], offset, dtype=bool)
+
+
+def tril(x: Array, offset: int) -> Array:
+    return np.where(_triangle(x, offset), x, np.zeros((), x.dtype))
+
+
+def triu(x: Array, offset: int) -> Array:
+    return np.where(_triangle(x, offset - 1), np.zeros((), x.dtype), x)
+
+
+def tril_indices(rows: int, columns: int, offset: int, dtype: np.dtype) -> Array:
+    return np.stack(np.nonzero(np.tri(rows, columns, offset, dtype=bool))).astype(dtype)
+
+
+def triu_indices(rows: int, columns: int, offset: int, dtype: np.dtype) -> Array:
+    return np.stack(np.nonzero(~np.tri(rows, columns, offset - 1, dtype=bool))).astype(dtype)
+
+
+def diagonal(x: Array, offset: int, axis1: int, axis2: int) -> Array:
+    out = x.diagonal(offset, axis1, axis2)
+    # NumPy still hands out a read-only view; torch's can be written through.
+    out.flags.writeable = x.flags.writeable
+    return out
+
+
+def diagonal_adjoint(
+    g: Array, shape: tuple[int, ...], offset: int, axis1: int, axis2: int
+) -> Array:
+    """Zeros of ``shape`` with ``g`` on the diagonal."""
+    out = np.zeros(shape, g.dtype)
+    diagonal(out, offset, axis1, axis2)[...] = g
+    return out
+
+
+def _owner(x: Array) -> Array:
+    """The array that the memory of ``x`` was made for: what torch calls its storage."""
+    while isinstance(x.base, np.ndarray):
+        x = x.base
+    return x
+
+
+def storage_offset(x: Array) -> int:
+    """How many elements ``x`` starts after the beginning of its storage."""
+    start = _owner(x).__array_interface__["data"][0]
+    return (x.__array_interface__["data"][0] - start) // x.itemsize
+
+
+def storage_size(x: Array) -> int:
+    """How many elements of the dtype of ``x`` its storage holds."""
+    return _owner(x).nbytes // x.itemsize
+
+
+def _extent(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> int:
+    """One more than the last position that this geometry reaches."""
+    if 0 in shape:
+        return 0
+    return 1 + offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+
+
+def as_strided(
+    x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int | None
+) -> Array:
+    """Any geometry over the storage of ``x``, in elements; ``offset`` None starts where x does.
+
+    RuntimeError where the geometry leaves the storage.
+    """
+    start = storage_offset(x) if offset is None else offset
+    if _extent(shape, strides, start) > storage_size(x):
+        raise RuntimeError(
+            f"as_strided(): size {list(shape)}, stride {list(strides)} and offset {start} reach "
+            f"beyond the storage of {storage_size(x)} elements"
+        )
+    return _geometry(x, shape, strides, start)
+
+
+def _geometry(x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
+    # By way of bytes, since bfloat16 has no buffer protocol.
+    storage = _owner(x).ravel("K").view(np.uint8)
+    size = x.itemsize
+    return np.ndarray(shape, x.dtype, storage, offset * size, tuple(s * size for s in strides))
+
+
+def _positions(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
+    out = np.full(shape, offset)
+    for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
+        out += (np.arange(n) * stride).reshape((n,) + (1,) * (len(shape) - axis - 1))
+    return out
+
+
+def as_strided_adjoint(g: Array, source: tuple, target: tuple) -> Array:
+    """Add ``g``, laid out as geometry ``target``, into zeros and read geometry ``source`` of it.
+
+    A geometry is (shape, strides, offset) in elements. Exchanging the two gives the transpose.
+    """
+    from nnkit.backend.cpu.indexing import add_at
+
+    flat = np.zeros(max(_extent(*source), _extent(*target)), g.dtype)
+    add_at(flat, _positions(*target).ravel(), g.ravel())
+    return flat[_positions(*source)]
+
+
+def unfold(x: Array, axis: int, size: int, step: int) -> Array:
+    """Windows of ``size`` along ``axis``, ``step`` apart, as a view with one more axis."""
+    x = x if x.ndim else x.reshape(1)
+    count = (x.shape[axis] - size) // step + 1
+    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
+    strides = tuple(s // x.itemsize for s in x.strides)
+    strides = (*strides[:axis], strides[axis] * step, *strides[axis + 1 :], strides[axis])
+    return _geometry(x, shape, strides, storage_offset(x))
+
+
+def unfold_adjoint(g: Array, shape: tuple[int, ...], axis: int, size: int, step: int) -> Array:
+    """Sum overlapping windows back into an array of ``shape``."""
+    out = np.zeros(shape or 1, np.float32 if g.dtype in HALF else g.dtype)
+    lead = (slice(None),) * axis
+    reach = (g.shape[axis] - 1) * step + 1
+    for k in range(size):
+        out[(*lead, slice(k, k + reach, step))] += g[..., k]
+    return out.reshape(shape).astype(g.dtype, copy=False)
+
+
+def pad(x: Array, widths: tuple[tuple[int, int], ...], value: Any) -> Array:
+    """Surround with ``value``; a negative width crops."""
+    shape = tuple(n + before + after for n, (before, after) in zip(x.shape, widths, strict=True))
+    inner = tuple(slice(max(b, 0), n - max(a, 0)) for n, (b, a) in zip(shape, widths, strict=True))
+    kept = tuple(
+        slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(x.shape, widths, strict=True)
+    )
+    out = np.full(shape, value, x.dtype)
+    out[inner] = x[kept]
+    return out
+
+
+def real(x: Array) -> Array:
+    return x.real
+
+
+def imag(x: Array) -> Array:
+    return x.imag
+
+
+def view_as_real(x: Array) -> Array:
+    """A complex array as a real one whose last axis holds the two parts."""
+    return x[..., None].view(x.real.dtype)
+
+
+def view_as_complex(x: Array) -> Array:
+    """The inverse of `view_as_real`."""
+    return x.view(np.complex64 if x.dtype == np.float32 else np.complex128)[..., 0]

@@ -1,0 +1,174 @@
+"""Kernels that order, search and count.
+
+NaN is the greatest value, as in torch. Every order is stable: of equal elements the one with the
+lower index comes first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.dtype import HALF
+
+Array = np.ndarray
+
+
+def _comparable(x: Array) -> Array:
+    """bfloat16 sorts slowly or not at all, and float32 keeps the order of both half types."""
+    return x.astype(np.float32) if x.dtype in HALF else x
+
+
+def _pick(x: Array, order: Array, axis: int) -> Array:
+    return np.take_along_axis(x, order, axis)
+
+
+def argsort(x: Array, axis: int, descending: bool) -> Array:
+    if not x.ndim:
+        return np.zeros((), np.int64)
+    keys = _comparable(x)
+    if not descending:
+        return np.argsort(keys, axis, kind="stable")
+    # Ties keep their order if the reversed array is sorted and the result read backwards.
+    order = np.argsort(np.flip(keys, axis), axis, kind="stable")
+    return np.ascontiguousarray(np.flip(x.shape[axis] - 1 - order, axis))
+
+
+def sort(x: Array, axis: int, descending: bool) -> tuple[Array, Array]:
+    order = argsort(x, axis, descending)
+    return (_pick(x, order, axis) if x.ndim else x.copy()), order
+
+
+def topk(x: Array, k: int, axis: int, largest: bool, sorted: bool) -> tuple[Array, Array]:
+    if not x.ndim:
+        values, indices = topk(x.reshape(1), k, 0, largest, sorted)
+        return values.reshape(x.shape[:k]), indices.reshape(x.shape[:k])
+    n = x.shape[axis]
+    # Measured: below this a full sort costs less than selecting first.
+    if n < 256 or 4 * k > n:
+        order = argsort(x, axis, largest)
+        best = np.ascontiguousarray(order.take(np.arange(k), axis))
+        return _pick(x, best, axis), best
+    keys = _comparable(x)
+    border = n - k if largest else k - 1
+    chosen = np.argpartition(keys, border, axis)
+    chosen = chosen.take(np.arange(border, n) if largest else np.arange(k), axis)
+    chosen.sort(axis)
+    best = _pick(chosen, argsort(_pick(keys, chosen, axis), axis, largest), axis)
+    return _pick(x, best, axis), best
+
+
+def kthvalue(x: Array, k: int, axis: int, keepdims: bool) -> tuple[Array, Array]:
+    if not x.ndim:
+        return x.copy(), np.zeros((), np.int64)
+    order = np.argpartition(_comparable(x), k - 1, axis).take([k - 1], axis)
+    return _reduced(_pick(x, order, axis), order, axis, keepdims)
+
+
+def _reduced(values: Array, indices: Array, axis: int, keepdims: bool) -> tuple[Array, Array]:
+    return (values, indices) if keepdims else (values.squeeze(axis), indices.squeeze(axis))
+
+
+def median(x: Array, axis: int, keepdims: bool) -> tuple[Array, Array]:
+    """The lower median; NaN and where it is, if there is one."""
+    if not x.ndim:
+        return x.copy(), np.zeros((), np.int64)
+    keys = _comparable(x)
+    indices = np.argpartition(keys, (x.shape[axis] - 1) // 2, axis)
+    indices = indices.take([(x.shape[axis] - 1) // 2], axis)
+    if keys.dtype.kind == "f":
+        missing = np.isnan(keys)
+        first = np.expand_dims(missing.argmax(axis), axis)
+        indices = np.where(missing.any(axis, keepdims=True), first, indices)
+    return _reduced(_pick(x, indices, axis), indices, axis, keepdims)
+
+
+def nanmedian(x: Array, axis: int, keepdims: bool) -> tuple[Array, Array]:
+    """The lower median of what is not NaN; NaN where nothing else is."""
+    if not x.ndim or x.dtype.kind != "f" and x.dtype not in HALF:
+        return median(x, axis, keepdims)
+    order = argsort(x, axis, False)
+    count = np.sum(~np.isnan(_comparable(x)), axis, keepdims=True)
+    indices = _pick(order, np.maximum(count - 1, 0) // 2, axis)
+    return _reduced(_pick(x, indices, axis), indices, axis, keepdims)
+
+
+def mode(x: Array, axis: int, keepdims: bool) -> tuple[Array, Array]:
+    """The most frequent value, the smallest of several; the last index at which it stands."""
+    if not x.ndim:
+        return x.copy(), np.zeros((), np.int64)
+    order = argsort(x, axis, False)
+    values = np.moveaxis(_pick(_comparable(x), order, axis), axis, -1)
+    n = values.shape[-1]
+    here = np.arange(n)
+    new = np.ones(values.shape, bool)
+    new[..., 1:] = values[..., 1:] != values[..., :-1]
+    run = here - np.maximum.accumulate(np.where(new, here, 0), axis=-1)
+    last = np.expand_dims(run.argmax(-1), -1 if axis == -1 else axis)
+    indices = _pick(order, last, axis)
+    return _reduced(_pick(x, indices, axis), indices, axis, keepdims)
+
+
+def unique(x: Array, axis: int | None) -> tuple[Array, Array, Array]:
+    """The distinct values in order (slices where an axis is given), where each element went, and
+    how often each occurs. NaN differs from NaN."""
+    keys = _comparable(x)
+    values, inverse, counts = np.unique(
+        keys, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
+    )
+    inverse = inverse.reshape(x.shape if axis is None else -1)
+    return values.astype(x.dtype, copy=False), inverse, counts
+
+
+def unique_consecutive(x: Array, axis: int | None) -> tuple[Array, Array, Array]:
+    """The same with only neighbours compared, so that nothing is sorted."""
+    rows = x.reshape(-1) if axis is None else np.moveaxis(x, axis, 0)
+    n = rows.shape[0]
+    new = np.ones(n, bool)
+    if n > 1:
+        new[1:] = (rows[1:] != rows[:-1]).reshape(n - 1, -1).any(1)
+    starts = np.flatnonzero(new)
+    values = rows[starts] if axis is None else np.moveaxis(rows[starts], 0, axis)
+    inverse = np.cumsum(new) - 1
+    counts = np.diff(starts, append=n)
+    shaped = inverse.reshape(x.shape) if axis is None else inverse
+    return np.ascontiguousarray(values), shaped, counts
+
+
+def searchsorted(boundaries: Array, values: Array, right: bool) -> Array:
+    """Where to insert ``values``: one sorted sequence for all, or one for each row."""
+    side = "right" if right else "left"
+    boundaries, values = _comparable(boundaries), _comparable(values)
+    if boundaries.ndim == 1:
+        return np.asarray(np.searchsorted(boundaries, values, side))
+    rows = zip(
+        boundaries.reshape(-1, boundaries.shape[-1]),
+        values.reshape(-1, values.shape[-1]),
+        strict=True,
+    )
+    out = np.empty(values.shape, np.int64)
+    flat = out.reshape(-1, values.shape[-1])
+    for i, (row, wanted) in enumerate(rows):
+        flat[i] = np.searchsorted(row, wanted, side)
+    return out
+
+
+def bincount(x: Array, weights: Array | None, minlength: int) -> Array:
+    if weights is None:
+        return np.bincount(x, minlength=minlength)
+    out = np.bincount(x, weights, minlength)
+    return out.astype(weights.dtype if weights.dtype == np.float32 else np.float64, copy=False)
+
+
+def histc(x: Array, bins: int, low: float, high: float) -> Array:
+    """How many elements fall into each of ``bins`` equal parts of [low, high], in x's dtype."""
+    x = x.reshape(-1)
+    inside = x[(x >= low) & (x <= high)]
+    part = (inside - low) * (bins / (high - low))
+    position = np.minimum(part.astype(np.int64), bins - 1)
+    return np.bincount(position, minlength=bins).astype(x.dtype)
+
+
+def isin(x: Array, values: Array) -> Any:
+    return np.asarray(np.isin(x, values))

@@ -1,0 +1,30 @@
+"""Element-wise functions that NumPy lacks, each called like a ufunc: ``erf(x)``, ``erf(x, out=t)``.
+
+Formulas reach them as ``fn.erf``. They take float32 and float64 (halves are widened above) and are
+right to a few units in the last place, at infinities and NaN too; tests/backend/test_special.py
+holds them to mpmath.
+"""
+
+from __future__ import annotations
+
+from nnkit.backend.cpu.special.bessel import i0, i0e, i1, i1e
+from nnkit.backend.cpu.special.elementary import (
+    entr,
+    expm1,
+    frac,
+    log1p,
+    reciprocal,
+    rsqrt,
+    sgn,
+    sigmoid,
+    sign,
+    sinc,
+)
+from nnkit.backend.cpu.special.error import erf, erfc, erfcx, erfinv, log_ndtr, ndtr
+from nnkit.backend.cpu.special.gamma import digamma, lgamma, polygamma, zeta
+
+__all__ = [
+    "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expm1", "frac", "i0", "i0e", "i1", "i1e",
+    "lgamma", "log1p", "log_ndtr", "ndtr", "polygamma", "reciprocal", "rsqrt", "sgn", "sigmoid",
+    "sign", "sinc", "zeta",
+]  # fmt: skip

@@ -1,0 +1,92 @@
+"""Devices: a name such as ``cpu`` or ``cuda:1`` and the backend behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.backend.algebra import Backend
+
+TYPES = ("cpu", "cuda", "meta", "mps", "xpu")  # torch's names; only some have a backend
+
+
+class device:
+    """A place where tensors live, as ``torch.device``: ``device("cpu")``, ``device("cuda", 0)``.
+
+    Raises:
+        RuntimeError: the name is not one of a device, or the index is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.device("cpu")
+        device(type='cpu')
+    """
+
+    __slots__ = ("backend", "index", "type")
+    backend: Backend
+
+    def __new__(cls, type: Any = "cpu", index: int | None = None) -> device:
+        if isinstance(type, device):
+            return type
+        if isinstance(type, int) and not isinstance(type, bool):
+            type, index = "cuda", type
+        if not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
+        name, colon, number = type.partition(":")
+        if name not in TYPES or (colon and not number.isdigit()):
+            raise RuntimeError(
+                f"Expected one of {', '.join(TYPES)} device type at start of device string: {type}"
+            )
+        if colon:
+            if index is not None:
+                raise RuntimeError(
+                    f"device(): 'type' must not include an index because index was passed: {type}"
+                )
+            index = int(number)
+        key = (name, index)
+        found = _KNOWN.get(key)
+        if found is None:
+            found = object.__new__(cls)
+            found.type, found.index = key
+            _KNOWN[key] = found
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached only while the slot `backend` is empty: connect the backend on first use.
+        if name != "backend":
+            raise AttributeError(f"'device' object has no attribute {name!r}")
+        self.backend = _connect(self)
+        return self.backend
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __reduce__(self):
+        return (device, (self.type, self.index))
+
+    def __copy__(self) -> device:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> device:
+        return self
+
+
+def _connect(place: device) -> Backend:
+    if place.type == "cpu":
+        from nnkit.backend.cpu import BACKEND
+
+        return BACKEND
+    raise RuntimeError(f"device {place} has no backend in this installation of nnkit")
+
+
+_KNOWN: dict[tuple[str, int | None], device] = {}
+cpu = device("cpu")

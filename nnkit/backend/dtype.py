@@ -1,0 +1,186 @@
+"""Data types, the default dtype, and PyTorch's type promotion, in one table.
+
+A `dtype` pairs torch's name with the NumPy dtype of the arrays below the door. Promotion follows
+torch's categories: bool < integer < floating < complex. Among tensors of the same priority the
+lattice decides; a 0-dim tensor or a Python number only matters when its category is higher.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+BOOL, INTEGER, FLOATING, COMPLEX = range(4)
+
+
+class dtype:
+    """A tensor's element type, such as ``nnkit.float32``; unique, hashable, printed by name."""
+
+    __slots__ = ("array", "category", "is_signed", "itemsize", "name")
+
+    def __init__(self, name: str, array: Any, category: int) -> None:
+        self.name = name
+        self.array = np.dtype(array)
+        self.category = category
+        self.itemsize = self.array.itemsize
+        self.is_signed = name not in ("bool", "uint8")
+
+    @property
+    def is_floating_point(self) -> bool:
+        return self.category == FLOATING
+
+    @property
+    def is_complex(self) -> bool:
+        return self.category == COMPLEX
+
+    def to_real(self) -> dtype:
+        """The real dtype of a complex one: complex64 -> float32."""
+        return _TO_REAL.get(self, self)
+
+    def to_complex(self) -> dtype:
+        """The complex dtype whose parts have this precision: float64 -> complex128."""
+        if self.category == COMPLEX:
+            return self
+        return complex128 if self is float64 else complex64
+
+    def __repr__(self) -> str:
+        return f"nnkit.{self.name}"
+
+    def __reduce__(self):
+        return (_by_name, (self.name,))
+
+    def __copy__(self) -> dtype:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> dtype:
+        return self
+
+
+def _by_name(name: str) -> dtype:
+    return DTYPES[name]
+
+
+bool_ = dtype("bool", np.bool_, BOOL)
+uint8 = dtype("uint8", np.uint8, INTEGER)
+int8 = dtype("int8", np.int8, INTEGER)
+int16 = dtype("int16", np.int16, INTEGER)
+int32 = dtype("int32", np.int32, INTEGER)
+int64 = dtype("int64", np.int64, INTEGER)
+float16 = dtype("float16", np.float16, FLOATING)
+bfloat16 = dtype("bfloat16", ml_dtypes.bfloat16, FLOATING)
+float32 = dtype("float32", np.float32, FLOATING)
+float64 = dtype("float64", np.float64, FLOATING)
+complex64 = dtype("complex64", np.complex64, COMPLEX)
+complex128 = dtype("complex128", np.complex128, COMPLEX)
+
+DTYPES = {
+    d.name: d
+    for d in (
+        bool_, uint8, int8, int16, int32, int64,
+        float16, bfloat16, float32, float64, complex64, complex128,
+    )
+}  # fmt: skip
+ALIASES = {
+    "half": float16,
+    "float": float32,
+    "double": float64,
+    "cfloat": complex64,
+    "cdouble": complex128,
+    "short": int16,
+    "int": int32,
+    "long": int64,
+}
+_TO_REAL = {complex64: float32, complex128: float64}
+
+# The dtype of an array: `OF_ARRAY[array.dtype]`.
+OF_ARRAY = {d.array: d for d in DTYPES.values()}
+# Computed in float32 and rounded once.
+HALF = frozenset((float16.array, bfloat16.array))
+
+_INTEGERS = (int8, int16, int32, int64)
+_default = float32
+
+
+def default_dtype() -> dtype:
+    """The dtype of floating-point tensors made without one."""
+    return _default
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Make ``d`` the default floating dtype (float16, bfloat16, float32 or float64)."""
+    global _default
+    if not isinstance(d, dtype):
+        raise TypeError(f"invalid dtype object: got {d!r}, expected an nnkit.dtype")
+    if not d.is_floating_point:
+        raise TypeError(
+            f"only floating-point types are supported as the default type, but got {d!r}"
+        )
+    _default = d
+
+
+def _promote(a: dtype, b: dtype) -> dtype:
+    if a is b:
+        return a
+    if a.category != b.category:
+        high, low = (a, b) if a.category > b.category else (b, a)
+        # float64 with complex64 keeps the double's precision.
+        return complex128 if high is complex64 and low is float64 else high
+    if a.category == INTEGER:
+        signed = [d for d in (a, b) if d is not uint8]
+        if len(signed) == 1:
+            return max(signed[0], int16, key=_INTEGERS.index)
+        return max(a, b, key=_INTEGERS.index)
+    if {a, b} == {float16, bfloat16}:
+        return float32
+    return a if a.itemsize > b.itemsize else b
+
+
+_TABLE = {(a, b): _promote(a, b) for a in DTYPES.values() for b in DTYPES.values()}
+
+
+def promote_types(a: dtype, b: dtype) -> dtype:
+    """The smallest dtype that both convert to, as ``torch.promote_types``."""
+    try:
+        return _TABLE[a, b]
+    except KeyError:
+        got = a if not isinstance(a, dtype) else b
+        raise TypeError(f"promote_types(): expected an nnkit.dtype, got {got!r}") from None
+
+
+def of_number(value: Any) -> dtype:
+    """The dtype that a Python number stands for in a mixed expression."""
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    if isinstance(value, float):
+        return _default
+    return _default.to_complex()
+
+
+def result_dtype(operands: list[tuple[dtype, int]]) -> dtype:
+    """Promote operands given as (dtype, priority): 0 for tensors with dimensions, 1 for 0-dim
+    tensors, 2 for Python numbers. A lower rank only counts if its category is higher."""
+    result: dtype | None = None
+    for priority in range(3):
+        level: dtype | None = None
+        for d, p in operands:
+            if p == priority:
+                level = d if level is None else _TABLE[level, d]
+        if level is None:
+            continue
+        if result is None:
+            result = level
+        elif level.category > result.category:
+            if level.category == COMPLEX and result.category == FLOATING:
+                level = result.to_complex()
+            result = level
+    assert result is not None
+    return result
+
+
+def to_float(d: dtype) -> dtype:
+    """What an integer or bool becomes in a function with floating results."""
+    return d if d.category >= FLOATING else _default

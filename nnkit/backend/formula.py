@@ -1,0 +1,234 @@
+"""Element-wise arithmetic written once, in infix Python, and traced into an expression graph.
+
+A formula is a Python function of symbols such as ``lambda x: x / (1 + fn.exp(-x))``. It never runs
+on arrays: it is called once with `Expression` objects, which record what is done to them. A
+printer turns the recorded graph into NumPy code (later C++ and CUDA), and `interpret` evaluates it
+with any other algebra, for instance Tensor operations when a derivative is differentiated again.
+
+A sub-expression that is written twice is recorded once, so no printer computes it twice.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+Number = int | float | bool | complex
+ON_NUMBERS = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
+    "pow": operator.pow, "neg": operator.neg, "abs": abs, "maximum": max, "minimum": min,
+}  # fmt: skip
+
+
+class Expression:
+    """One node of the graph: a function name and its arguments.
+
+    A leaf has no arguments: its function is ``"symbol"`` (payload: the name) or ``"constant"``
+    (payload: the number).
+    """
+
+    __slots__ = ("arguments", "function", "payload", "table")
+
+    def __init__(
+        self, table: dict, function: str, arguments: tuple[Expression, ...], payload: Any = None
+    ) -> None:
+        self.table = table
+        self.function = function
+        self.arguments = arguments
+        self.payload = payload
+
+    def __add__(self, other):
+        return apply("add", self, other)
+
+    def __radd__(self, other):
+        return apply("add", other, self)
+
+    def __sub__(self, other):
+        return apply("sub", self, other)
+
+    def __rsub__(self, other):
+        return apply("sub", other, self)
+
+    def __mul__(self, other):
+        return apply("mul", self, other)
+
+    def __rmul__(self, other):
+        return apply("mul", other, self)
+
+    def __truediv__(self, other):
+        return apply("div", self, other)
+
+    def __rtruediv__(self, other):
+        return apply("div", other, self)
+
+    def __pow__(self, other):
+        return apply("pow", self, other)
+
+    def __rpow__(self, other):
+        return apply("pow", other, self)
+
+    def __neg__(self):
+        return apply("neg", self)
+
+    def __abs__(self):
+        return apply("abs", self)
+
+    def __invert__(self):
+        return apply("logical_not", self)
+
+    def __and__(self, other):
+        return apply("logical_and", self, other)
+
+    def __or__(self, other):
+        return apply("logical_or", self, other)
+
+    def __lt__(self, other):
+        return apply("lt", self, other)
+
+    def __le__(self, other):
+        return apply("le", self, other)
+
+    def __gt__(self, other):
+        return apply("gt", self, other)
+
+    def __ge__(self, other):
+        return apply("ge", self, other)
+
+    def equal(self, other):
+        """``self == other`` element by element (``==`` itself stays Python's identity)."""
+        return apply("eq", self, other)
+
+    def __bool__(self):
+        raise TypeError("a formula cannot branch on a symbol: use fn.where(condition, a, b)")
+
+    @property
+    def is_leaf(self) -> bool:
+        return not self.arguments
+
+    def __repr__(self) -> str:
+        if self.is_leaf:
+            return str(self.payload)
+        return f"{self.function}({', '.join(map(repr, self.arguments))})"
+
+
+def _intern(table: dict, function: str, arguments: tuple, payload: Any = None) -> Expression:
+    key = (function, arguments, type(payload), payload)
+    found = table.get(key)
+    if found is None:
+        found = table[key] = Expression(table, function, arguments, payload)
+    return found
+
+
+def apply(function: str, *arguments: Expression | Number) -> Expression:
+    """Record ``function`` of the arguments; numbers become constants."""
+    table = next(a.table for a in arguments if isinstance(a, Expression))
+    nodes = tuple(
+        a if isinstance(a, Expression) else _intern(table, "constant", (), a) for a in arguments
+    )
+    return _intern(table, function, nodes)
+
+
+class FunctionNamespace:
+    """``fn``: the elementary functions of formulas; ``fn.exp(x)`` records ``exp``."""
+
+    def __getattr__(self, name: str) -> Callable[..., Expression]:
+        def record(*arguments):
+            return apply(name, *arguments)
+
+        record.__name__ = name
+        setattr(self, name, record)
+        return record
+
+
+fn = FunctionNamespace()
+
+
+class Trace:
+    """What tracing found: the outputs in order, and every distinct node before its users."""
+
+    __slots__ = ("nodes", "outputs", "uses")
+
+    def __init__(self, outputs: tuple[Expression, ...]) -> None:
+        self.outputs = outputs
+        self.nodes: list[Expression] = []
+        self.uses: dict[Expression, int] = {}
+        self._visit(outputs)
+
+    def _visit(self, outputs: Iterable[Expression]) -> None:
+        for node in outputs:
+            self.uses[node] = self.uses.get(node, 0) + 1
+            if self.uses[node] == 1:
+                self._visit(node.arguments)
+                self.nodes.append(node)
+
+    def symbols(self, node: Expression) -> set[str]:
+        """The names of the symbols that ``node`` depends on."""
+        if node.function == "symbol":
+            return {node.payload}
+        return set().union(*(self.symbols(a) for a in node.arguments))
+
+
+class Formula:
+    """A named formula: its parameters in order, which of them are arrays, and its body.
+
+    Args:
+        name: the primitive's name on the backend.
+        body: a function of symbols that returns one expression or a tuple of them. A parameter
+            listed in ``scalars`` is a Python number when the kernel runs; all others are arrays.
+        scalars: names of the scalar parameters.
+        flags: names of parameters whose value decides the shape of the formula (an optimizer's
+            ``nesterov``); the body gets their plain Python values and is traced once for each.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body: Callable[..., Any],
+        scalars: Iterable[str] = (),
+        flags: Iterable[str] = (),
+    ) -> None:
+        code = body.__code__
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        self.name = name
+        self.body = body
+        self.flags = tuple(f for f in names if f in set(flags))
+        self.arrays = tuple(n for n in names if n not in set(scalars) and n not in self.flags)
+        self.scalars = tuple(n for n in names if n in set(scalars))
+        self.parameters = self.arrays + self.scalars
+        self._traces: dict[tuple, Trace] = {}
+
+    def trace(self, **flags: Any) -> Trace:
+        """The expression graph of the body, recorded on first use."""
+        key = tuple(flags[name] for name in self.flags)
+        if key not in self._traces:
+            table: dict = {}
+            symbols = {n: _intern(table, "symbol", (), n) for n in self.parameters}
+            result = self.body(**symbols, **flags)
+            outputs = result if isinstance(result, tuple) else (result,)
+            self._traces[key] = Trace(
+                tuple(
+                    o if isinstance(o, Expression) else _intern(table, "constant", (), o)
+                    for o in outputs
+                )
+            )
+        return self._traces[key]
+
+
+def interpret(trace: Trace, values: Mapping[str, Any], algebra: Any) -> tuple:
+    """Evaluate ``trace`` with the functions that ``algebra`` offers under the formulas' names."""
+    known: dict[Expression, Any] = {}
+    for node in trace.nodes:
+        if node.function == "symbol":
+            known[node] = values[node.payload]
+        elif node.function == "constant":
+            known[node] = node.payload
+        else:
+            arguments = [known[a] for a in node.arguments]
+            if all(isinstance(a, Number) for a in arguments):
+                function = ON_NUMBERS.get(node.function) or getattr(math, node.function)
+            else:
+                function = getattr(algebra, node.function)
+            known[node] = function(*arguments)
+    return tuple(known[o] for o in trace.outputs)

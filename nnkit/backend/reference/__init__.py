@@ -1,0 +1,1 @@
+"""Reference bodies: composite primitives, defined over the algebra itself."""

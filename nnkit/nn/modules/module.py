@@ -1,0 +1,193 @@
+"""`Module`: what holds parameters, can be called, and prints itself.
+
+Its parts are files of their own: `module_tree` (registration and traversal), `module_hooks`,
+`module_state` (state_dict) and `module_apply` (device and dtype).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from nnkit.nn.modules.module_apply import ModuleApply
+from nnkit.nn.modules.module_hooks import (
+    ModuleHooks,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from nnkit.nn.modules.module_state import ModuleState
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = [
+    "Module",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
+
+
+def _forward_unimplemented(self: Any, *inputs: Any) -> None:
+    raise NotImplementedError(f'Module {type(self).__name__} has no "forward" method')
+
+
+class Module(ModuleHooks, ModuleApply, ModuleState):
+    """Base of all layers and models: parameters, buffers and submodules with a ``forward``.
+
+    A subclass calls ``super().__init__()``, assigns its parts as attributes and defines
+    ``forward``; the module is then called like a function. An error in ``forward`` gets a note
+    that says where in the model it arose (Python 3.11 and later).
+
+    Raises:
+        TypeError: arguments, unless the class sets ``call_super_init``.
+        NotImplementedError: it is called and has no ``forward``.
+
+    >>> import nnkit
+    >>> class Net(nnkit.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.head = nnkit.nn.Linear(3, 1)
+    ...     def forward(self, x):
+    ...         return self.head(x)
+    >>> model = Net()
+    >>> model(nnkit.ones(2, 3)).shape
+    nnkit.Size([2, 1])
+    >>> [name for name, _ in model.named_parameters()]
+    ['head.weight', 'head.bias']
+    """
+
+    # Whether __init__ hands its arguments on to the next class, for multiple inheritance.
+    call_super_init: bool = False
+    forward: Callable[..., Any] = _forward_unimplemented
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init:
+            name = f"{type(self).__name__}.__init__()"
+            if kwargs:
+                raise TypeError(f"{name} got an unexpected keyword argument {next(iter(kwargs))!r}")
+            if args:
+                raise TypeError(f"{name} takes no positional argument for Module, got {len(args)}")
+        self.__dict__.update(
+            training=True,
+            _parameters={},
+            _buffers={},
+            _non_persistent_buffers_set=set(),
+            _modules={},
+        )
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            if self._hooked:
+                return self._call_with_hooks(args, kwargs)
+            return self.forward(*args, **kwargs)
+        except Exception as error:
+            _note_path(error, self)
+            raise
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def apply(self, fn: Callable[[Module], Any]) -> Self:
+        """Call ``fn`` with every submodule, children before parents, last with the module itself.
+
+        >>> import nnkit
+        >>> model = nnkit.nn.Sequential(nnkit.nn.Identity())
+        >>> _ = model.apply(lambda module: print(type(module).__name__))
+        Identity
+        Sequential
+        """
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def train(self, mode: bool = True) -> Self:
+        """Set ``training`` here and below: what dropout and batch norm ask for.
+
+        Raises:
+            ValueError: ``mode`` is no bool.
+        """
+        if not isinstance(mode, bool):
+            raise ValueError(f"train: mode must be a bool, got {type(mode).__name__}")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """The same as ``train(False)``."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Set ``requires_grad`` of every parameter, so as to freeze or thaw the module."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or fill them with zeros."""
+        for parameter in self.parameters():
+            if parameter.grad is None:
+                continue
+            if set_to_none:
+                parameter.grad = None
+            else:
+                parameter.grad = parameter.grad.detach()
+                parameter.grad.zero_()
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What ``repr`` shows between the brackets: a subclass gives its arguments."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        inner = [f"({name}): {indent(repr(child))}" for name, child in self._modules.items()]
+        if not inner and len(lines) <= 1:
+            return f"{self._get_name()}({extra})"
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines + inner) + "\n)"
+
+
+def indent(text: str) -> str:
+    return text.replace("\n", "\n  ")
+
+
+def _note_path(error: Exception, module: Module) -> None:
+    """Keep one note on ``error``: the path of the module that raised it, from the outermost one.
+
+    Each module that the error passes rewrites the note. Only strings and a number are left on the
+    error, so that it can still be pickled.
+    """
+    if not hasattr(error, "add_note"):
+        return
+    inner, path, kind = getattr(error, "_module_path", (None, "", type(module).__name__))
+    if inner is not None:
+        names = (name for name, child in module.named_modules() if id(child) == inner)
+        # A module that is not registered in its caller is shown by its class.
+        name = next(names, f"<{error._module_class}>")  # pyright: ignore
+        path = ".".join(part for part in (name, path) if part)
+        error.__notes__.remove(error._module_note)  # pyright: ignore
+    note = f"in {type(module).__name__}" + (f", module {path!r} ({kind})" if path else "")
+    vars(error).update(
+        _module_path=(id(module), path, kind),
+        _module_class=type(module).__name__,
+        _module_note=note,
+    )
+    error.add_note(note)  # pyright: ignore

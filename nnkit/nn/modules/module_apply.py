@@ -1,0 +1,68 @@
+"""Moving a module: another device, another dtype, memory without values, shared memory."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from nnkit.autograd import Tensor, empty_like, no_grad
+from nnkit.nn.modules.module_tree import ModuleTree
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class ModuleApply(ModuleTree):
+    """The part of Module that replaces the memory of all parameters and buffers.
+
+    A parameter stays the same object, so an optimizer made before goes on working.
+    """
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        with no_grad():
+            for parameter in self._parameters.values():
+                if parameter is None:
+                    continue
+                grad = parameter.grad
+                parameter.data = fn(parameter.data)
+                if grad is not None:
+                    grad.data = fn(grad.data)
+            for name, buffer in self._buffers.items():
+                if buffer is not None:
+                    self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Move and cast all parameters and buffers in place.
+
+        Called as ``to(device, dtype, non_blocking)``, ``to(dtype, non_blocking)`` or
+        ``to(tensor, non_blocking)``. A dtype changes floating and complex tensors only.
+
+        Raises:
+            TypeError: the dtype is neither floating nor complex, or the arguments make no sense.
+            RuntimeError: there is no such device.
+
+        >>> import nnkit
+        >>> nnkit.nn.Linear(2, 1).to(nnkit.float64).weight.dtype
+        nnkit.float64
+        """
+        device, dtype, non_blocking = parse_to(*args, **kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                f"Module.to: dtype must be a floating point or complex one, got {dtype}"
+            )
+        if dtype is not None and dtype.is_complex:
+            warnings.warn(
+                "Module.to: complex parameters are new here as in torch, not every layer has them",
+                stacklevel=2,
+            )
+
+        def convert(tensor: Tensor) -> Tensor:
+            number = tensor.is_floating_point() or tensor.is_complex()
+            return tensor.to(device, dtype if number else None, non_blocking)
+
+        return self._apply(convert)

@@ -1,0 +1,374 @@
+"""Module hooks: functions that run before or after a forward or a backward.
+
+A hook is stored in an ordered dictionary under its handle's id. The dictionaries of a module are
+made with its first hook; those of this file serve all modules at once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from nnkit.autograd import Tensor
+from nnkit.autograd.node import RemovableHandle
+from nnkit.nn.modules.module_backward import BackwardHook
+
+Hooks = OrderedDict[int, Any]
+NO_HOOKS: Mapping[int, Any] = MappingProxyType({})
+
+
+class ForwardHook(NamedTuple):
+    """A forward (pre) hook and how it wants to be called."""
+
+    function: Callable
+    with_kwargs: bool = False
+    always_call: bool = False
+
+
+_global_forward_pre_hooks: Hooks = OrderedDict()
+_global_forward_hooks: Hooks = OrderedDict()
+_global_backward_pre_hooks: Hooks = OrderedDict()
+_global_backward_hooks: Hooks = OrderedDict()
+_global_parameter_registration_hooks: Hooks = OrderedDict()
+_global_buffer_registration_hooks: Hooks = OrderedDict()
+_global_module_registration_hooks: Hooks = OrderedDict()
+_CALL_HOOKS = (
+    _global_forward_pre_hooks,
+    _global_forward_hooks,
+    _global_backward_pre_hooks,
+    _global_backward_hooks,
+)
+# Whether the global backward hooks are full ones; None while none was registered.
+_global_is_full_backward_hook: bool | None = None
+
+
+class ModuleHooks:
+    """The part of Module that registers hooks and runs a call that has some."""
+
+    # May this module have a hook that a call must run? One attribute, read by every call:
+    # set by registering, cleared by the first call that finds no hook left.
+    _hooked: bool = False
+    _forward_pre_hooks: Mapping[int, Any] = NO_HOOKS
+    _forward_hooks: Mapping[int, Any] = NO_HOOKS
+    _backward_pre_hooks: Mapping[int, Any] = NO_HOOKS
+    _backward_hooks: Mapping[int, Any] = NO_HOOKS
+    _is_full_backward_hook: bool | None = None
+    forward: Callable[..., Any]
+
+    def register_forward_pre_hook(
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Run ``hook(module, args)`` before each forward.
+
+        What it returns, unless None, replaces the positional arguments; a value that is no tuple
+        counts as a tuple of one. With ``with_kwargs`` the hook is called as
+        ``hook(module, args, kwargs)`` and returns None or the pair ``(args, kwargs)``.
+
+        >>> import nnkit
+        >>> layer = nnkit.nn.Identity()
+        >>> handle = layer.register_forward_pre_hook(lambda module, args: args[0] + 1)
+        >>> layer(nnkit.zeros(1))
+        tensor([1.])
+        >>> handle.remove()
+        """
+        entry = ForwardHook(hook, with_kwargs)
+        return _register_call_hook(self, "_forward_pre_hooks", entry, prepend)
+
+    def register_forward_hook(
+        self,
+        hook: Callable,
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Run ``hook(module, args, output)`` after each forward.
+
+        What it returns, unless None, replaces the output. With ``with_kwargs`` the hook is called
+        as ``hook(module, args, kwargs, output)``; with ``always_call`` also where the forward
+        raised an error, which goes on afterwards.
+
+        >>> import nnkit
+        >>> layer = nnkit.nn.Identity()
+        >>> with layer.register_forward_hook(lambda module, args, output: output * 2):
+        ...     layer(nnkit.ones(1))
+        tensor([2.])
+        """
+        entry = ForwardHook(hook, with_kwargs, always_call)
+        return _register_call_hook(self, "_forward_hooks", entry, prepend)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable, prepend: bool = False
+    ) -> RemovableHandle:
+        """Run ``hook(module, grad_output)`` when the gradients of the outputs are known.
+
+        ``grad_output`` is a tuple with None for what is no tensor. What the hook returns, unless
+        None, replaces it.
+        """
+        return _register_call_hook(self, "_backward_pre_hooks", hook, prepend)
+
+    def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """Run ``hook(module, grad_input, grad_output)`` when both are known.
+
+        What the hook returns, unless None, replaces ``grad_input``.
+
+        Raises:
+            RuntimeError: the module already has a hook of ``register_backward_hook``.
+        """
+        _check_kind(self._is_full_backward_hook, True)
+        self.__dict__["_is_full_backward_hook"] = True
+        return _register_call_hook(self, "_backward_hooks", hook, prepend)
+
+    def register_backward_hook(self, hook: Callable) -> RemovableHandle:
+        """Run ``hook(module, grad_input, grad_output)`` on the output's node alone.
+
+        Deprecated as in torch, since the node's inputs need not be the module's:
+        ``register_full_backward_hook`` takes its place.
+
+        Raises:
+            RuntimeError: the module already has a full backward hook.
+        """
+        _check_kind(self._is_full_backward_hook, False)
+        self.__dict__["_is_full_backward_hook"] = False
+        return _register_call_hook(self, "_backward_hooks", hook, False)
+
+    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not self._find_hooks():
+            return self.forward(*args, **kwargs)
+        full, on_node = _split(_global_is_full_backward_hook, _global_backward_hooks)
+        own_full, own_on_node = _split(self._is_full_backward_hook, self._backward_hooks)
+        full, on_node = full + own_full, on_node + own_on_node
+        before = [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
+        watch = BackwardHook(self, full, before) if full or before else None
+        result = None
+        ran: set[int] = set()
+        try:
+            for entry in _both(_global_forward_pre_hooks, self._forward_pre_hooks):
+                args, kwargs = _run_pre_hook(self, entry[1], args, kwargs)
+            if watch is not None:
+                args = watch.setup_input_hook(args)
+            result = self.forward(*args, **kwargs)
+            for identity, hook in _both(_global_forward_hooks, self._forward_hooks):
+                ran.add(identity)
+                replaced = _run_forward_hook(self, hook, args, kwargs, result)
+                result = result if replaced is None else replaced
+            if watch is not None:
+                result = self._watch_output(watch, result)
+            if on_node:
+                _hook_output_node(self, on_node, args, result)
+        except Exception:
+            for identity, hook in _both(_global_forward_hooks, self._forward_hooks):
+                if hook.always_call and identity not in ran:
+                    _run_after_error(self, hook, args, kwargs, result)
+            raise
+        return result
+
+    def _find_hooks(self) -> bool:
+        if any(_CALL_HOOKS):
+            return True
+        ModuleHooks._hooked = False
+        if (
+            self._forward_pre_hooks
+            or self._forward_hooks
+            or self._backward_pre_hooks
+            or self._backward_hooks
+        ):
+            return True
+        self.__dict__.pop("_hooked", None)
+        return False
+
+    def _watch_output(self, watch: BackwardHook, result: Any) -> Any:
+        if not isinstance(result, Tensor | tuple):
+            warnings.warn(
+                f"the backward hooks of {type(self).__name__} do not run: its output is a "
+                f"{type(result).__name__}, not a Tensor or a tuple of Tensors",
+                stacklevel=4,
+            )
+        return watch.setup_output_hook(result)
+
+
+def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
+    """Run ``hook(module, args)`` before the forward of every module."""
+    return _register_global_call_hook(_global_forward_pre_hooks, ForwardHook(hook))
+
+
+def register_module_forward_hook(
+    hook: Callable, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Run ``hook(module, args, output)`` after the forward of every module, before its own hooks.
+
+    >>> import nnkit
+    >>> from nnkit.nn.modules.module import register_module_forward_hook
+    >>> seen = []
+    >>> with register_module_forward_hook(lambda module, args, output: seen.append(module)):
+    ...     output = nnkit.nn.Sequential(nnkit.nn.Identity())(nnkit.zeros(1))
+    >>> [type(module).__name__ for module in seen]
+    ['Identity', 'Sequential']
+    """
+    entry = ForwardHook(hook, with_kwargs, always_call)
+    return _register_global_call_hook(_global_forward_hooks, entry)
+
+
+def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
+    """Run ``hook(module, grad_output)`` in backward for every module."""
+    return _register_global_call_hook(_global_backward_pre_hooks, hook)
+
+
+def register_module_full_backward_hook(hook: Callable) -> RemovableHandle:
+    """Run ``hook(module, grad_input, grad_output)`` in backward for every module.
+
+    Raises:
+        RuntimeError: ``register_module_backward_hook`` was used before.
+    """
+    global _global_is_full_backward_hook
+    _check_kind(_global_is_full_backward_hook, True)
+    _global_is_full_backward_hook = True
+    return _register_global_call_hook(_global_backward_hooks, hook)
+
+
+def register_module_backward_hook(hook: Callable) -> RemovableHandle:
+    """Run ``hook(module, grad_input, grad_output)`` on the node of every module's output.
+
+    Deprecated as in torch: ``register_module_full_backward_hook`` takes its place.
+
+    Raises:
+        RuntimeError: ``register_module_full_backward_hook`` was used before.
+    """
+    global _global_is_full_backward_hook
+    _check_kind(_global_is_full_backward_hook, False)
+    _global_is_full_backward_hook = False
+    return _register_global_call_hook(_global_backward_hooks, hook)
+
+
+def register_module_parameter_registration_hook(hook: Callable) -> RemovableHandle:
+    """Run ``hook(module, name, parameter)`` when a module gets a parameter; it may replace it."""
+    return _add(_global_parameter_registration_hooks, hook)
+
+
+def register_module_buffer_registration_hook(hook: Callable) -> RemovableHandle:
+    """Run ``hook(module, name, buffer)`` when a module gets a buffer; it may replace it."""
+    return _add(_global_buffer_registration_hooks, hook)
+
+
+def register_module_module_registration_hook(hook: Callable) -> RemovableHandle:
+    """Run ``hook(module, name, submodule)`` when a module gets a child; it may replace it."""
+    return _add(_global_module_registration_hooks, hook)
+
+
+def own_hooks(module: Any, registry: str) -> Hooks:
+    """The module's own dictionary of that name, made when it has none yet."""
+    return module.__dict__.setdefault(registry, OrderedDict())
+
+
+def _add(hooks: Hooks, entry: Any, prepend: bool = False) -> RemovableHandle:
+    handle = RemovableHandle.add(hooks, entry)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def add_hook(module: Any, registry: str, entry: Any, prepend: bool = False) -> RemovableHandle:
+    """Store a hook in the module's dictionary of that name."""
+    return _add(own_hooks(module, registry), entry, prepend)
+
+
+def _register_call_hook(
+    module: ModuleHooks, registry: str, entry: Any, prepend: bool
+) -> RemovableHandle:
+    module.__dict__["_hooked"] = True
+    return add_hook(module, registry, entry, prepend)
+
+
+def _register_global_call_hook(hooks: Hooks, entry: Any) -> RemovableHandle:
+    ModuleHooks._hooked = True
+    return _add(hooks, entry)
+
+
+def _check_kind(registered: bool | None, wanted: bool) -> None:
+    if registered is not None and registered is not wanted:
+        raise RuntimeError(
+            "a module takes either full backward hooks or those of register_backward_hook, "
+            f"not both: it has {'full ones' if registered else 'the latter'}"
+        )
+
+
+def _both(first: Mapping[int, Any], second: Mapping[int, Any]) -> list[tuple[int, Any]]:
+    return [*first.items(), *second.items()]
+
+
+def _split(is_full: bool | None, hooks: Mapping[int, Any]) -> tuple[list[Any], list[Any]]:
+    return (list(hooks.values()), []) if is_full else ([], list(hooks.values()))
+
+
+def _run_pre_hook(
+    module: Any, entry: ForwardHook, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if not entry.with_kwargs:
+        replaced = entry.function(module, args)
+        if replaced is None:
+            return args, kwargs
+        return (replaced if isinstance(replaced, tuple) else (replaced,)), kwargs
+    replaced = entry.function(module, args, kwargs)
+    if replaced is None:
+        return args, kwargs
+    if not (isinstance(replaced, tuple) and len(replaced) == 2):
+        raise RuntimeError(
+            "a forward pre-hook with kwargs must return None or the pair (args, kwargs), "
+            f"got {type(replaced).__name__}"
+        )
+    return replaced
+
+
+def _run_forward_hook(
+    module: Any, entry: ForwardHook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+) -> Any:
+    if entry.with_kwargs:
+        return entry.function(module, args, kwargs, result)
+    return entry.function(module, args, result)
+
+
+def _run_after_error(
+    module: Any, entry: ForwardHook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+) -> None:
+    try:
+        _run_forward_hook(module, entry, args, kwargs, result)
+    except Exception as error:
+        warnings.warn(
+            f"a forward hook of {type(module).__name__} with always_call=True raised an error, "
+            f"silenced since the forward had raised one before: {error}",
+            stacklevel=4,
+        )
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _tensors(item)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from _tensors(item)
+
+
+def _hook_output_node(module: Any, hooks: list[Callable], args: Any, result: Any) -> None:
+    first = next(_tensors(result), None)
+    node = None if first is None else first.grad_fn
+    if node is None:
+        return
+    for hook in hooks:
+        node.register_hook(lambda grads, outputs, hook=hook: hook(module, grads, outputs))
+    inputs = {tensor.grad_fn for tensor in _tensors(args) if tensor.grad_fn is not None}
+    before = {following for following, _ in node.next_functions if following is not None}
+    leaves = {following for following in before if following.name().endswith("AccumulateGrad")}
+    if not isinstance(result, Tensor) or (before - leaves) - inputs:
+        warnings.warn(
+            f"{type(module).__name__}: a hook of register_backward_hook sees only the last node "
+            "of this forward, so its grad_input is not the module's; "
+            "use register_full_backward_hook",
+            FutureWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,362 @@
+"""A module's state as a flat dictionary, and back.
+
+Loading has two phases: the first compares every key and shape and notes what is to be written, the
+second writes. So a dictionary that does not fit leaves the module as it was.
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple
+
+from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.node import RemovableHandle
+from nnkit.nn.modules.module_hooks import NO_HOOKS, add_hook
+from nnkit.nn.modules.module_tree import ModuleTree
+from nnkit.nn.parameter import Parameter, is_lazy
+
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
+# Under this key of local_metadata a load collects its writes instead of writing at once.
+_WRITES = "deferred_writes"
+# Beyond so many keys a report stops looking for the closest one, which takes quadratic time.
+_MAX_CLOSEST = 20
+
+
+class _IncompatibleKeys(NamedTuple):
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return (
+            f"_IncompatibleKeys(missing_keys={self.missing_keys}, "
+            f"unexpected_keys={self.unexpected_keys})"
+        )
+
+    __str__ = __repr__
+
+
+class ModuleState(ModuleTree):
+    """The part of Module that saves and loads its state."""
+
+    _version: int = 1
+    _state_dict_hooks: Mapping[int, Any] = NO_HOOKS
+    _state_dict_pre_hooks: Mapping[int, Any] = NO_HOOKS
+    _load_state_dict_pre_hooks: Mapping[int, Any] = NO_HOOKS
+    _load_state_dict_post_hooks: Mapping[int, Any] = NO_HOOKS
+
+    def get_extra_state(self) -> Any:
+        """What else belongs to the state of a module class that overrides this.
+
+        Raises:
+            RuntimeError: the class overrides only ``set_extra_state``.
+        """
+        raise RuntimeError(f"{type(self).__name__} has no get_extra_state of its own")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take back what ``get_extra_state`` returned.
+
+        Raises:
+            RuntimeError: the class overrides only ``get_extra_state``.
+        """
+        raise RuntimeError(f"{type(self).__name__} has no set_extra_state of its own")
+
+    def register_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
+        """Run ``hook(module, prefix, keep_vars)`` before the module's state is collected."""
+        return add_hook(self, "_state_dict_pre_hooks", hook)
+
+    def register_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
+        """Run ``hook(module, state_dict, prefix, local_metadata)``, which may change the state.
+
+        The call to ``state_dict`` raises RuntimeError where the hook returns something.
+        """
+        return add_hook(self, "_state_dict_hooks", (hook, True))
+
+    def _register_state_dict_hook(self, hook: Callable) -> RemovableHandle:
+        return add_hook(self, "_state_dict_hooks", (hook, False))
+
+    def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
+        """Run ``hook`` before the module's state is compared; it may change the dictionary.
+
+        It is called as ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
+        unexpected_keys, error_msgs)``.
+        """
+        return add_hook(self, "_load_state_dict_pre_hooks", (hook, True))
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable, with_module: bool = False
+    ) -> RemovableHandle:
+        return add_hook(self, "_load_state_dict_pre_hooks", (hook, with_module))
+
+    def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
+        """Run ``hook(module, incompatible_keys)`` once all is loaded, children before parents.
+
+        The hook may empty the lists ``missing_keys`` and ``unexpected_keys``, so as to forgive
+        them, or raise.
+        """
+        return add_hook(self, "_load_state_dict_post_hooks", hook)
+
+    def state_dict(
+        self,
+        *args: Any,
+        destination: Any = None,
+        prefix: str = "",
+        keep_vars: bool = False,
+    ) -> Any:
+        """All parameters and persistent buffers under their dotted paths.
+
+        Args:
+            destination: a dictionary to add to; a new ``OrderedDict`` when not given.
+            prefix: what each key begins with.
+            keep_vars: whether the parameters themselves are stored, instead of detached tensors
+                that share their memory.
+
+        The dictionary's ``_metadata`` holds the version of each module.
+
+        >>> import nnkit
+        >>> list(nnkit.nn.Linear(2, 1).state_dict(prefix="head."))
+        ['head.weight', 'head.bias']
+        """
+        if args:
+            warnings.warn(
+                "state_dict: positional arguments are deprecated, "
+                "write destination=, prefix=, keep_vars=",
+                FutureWarning,
+                stacklevel=2,
+            )
+            given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+            destination = given.get("destination", destination)
+            prefix = given.get("prefix", prefix)
+            keep_vars = given.get("keep_vars", keep_vars)
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        local_metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = local_metadata
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(
+                    destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
+                )
+        for hook, returns_nothing in self._state_dict_hooks.values():
+            result = hook(self, destination, prefix, local_metadata)
+            if result is None:
+                continue
+            if returns_nothing:
+                raise RuntimeError(
+                    f"state_dict: a post-hook must return None, got {type(result).__name__}"
+                )
+            destination = result
+        return destination
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        for name, tensor in self._own_state():
+            destination[prefix + name] = tensor if keep_vars or is_lazy(tensor) else tensor.detach()
+        if type(self).get_extra_state is not ModuleState.get_extra_state:
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
+
+    def _own_state(self) -> Iterator[tuple[str, Tensor]]:
+        for name, tensor in chain(self._parameters.items(), self._buffers.items()):
+            if tensor is not None and name not in self._non_persistent_buffers_set:
+                yield name, tensor
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _IncompatibleKeys:
+        """Copy a state into the parameters and buffers of the module and all below it.
+
+        Args:
+            state_dict: keys as ``state_dict()`` gives them.
+            strict: whether every key has to be on both sides.
+            assign: whether the given tensors themselves become parameters and buffers.
+
+        Returns:
+            the named tuple ``(missing_keys, unexpected_keys)``.
+
+        Raises:
+            TypeError: ``state_dict`` is no mapping.
+            RuntimeError: keys are missing or unexpected and ``strict`` holds, or a shape differs.
+                The message lists them all, with the closest key. The module is left unchanged.
+
+        >>> import nnkit
+        >>> layer = nnkit.nn.Linear(2, 1)
+        >>> layer.load_state_dict({"weight": nnkit.ones(1, 2), "bias": nnkit.zeros(1)})
+        <All keys matched successfully>
+        >>> layer(nnkit.ones(2)).item()
+        2.0
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(
+                f"load_state_dict: state_dict must be a mapping, got {type(state_dict).__name__}"
+            )
+        metadata = getattr(state_dict, "_metadata", None) or {}
+        keys = _IncompatibleKeys([], [])
+        errors: list[str] = []
+        writes: list[Callable[[], Any]] = []
+        post_hooks: list[Callable[[_IncompatibleKeys], Any]] = []
+
+        def compare(module: Any, state: dict[str, Any], prefix: str) -> None:
+            local_metadata = dict(metadata.get(prefix[:-1], {}))
+            if assign:
+                local_metadata["assign_to_params_buffers"] = assign
+            local_metadata[_WRITES] = writes
+            module._load_from_state_dict(state, prefix, local_metadata, True, *keys, errors)
+            for name, child in module._modules.items():
+                if child is not None:
+                    path = f"{prefix}{name}."
+                    part = {key: state[key] for key in state if key.startswith(path)}
+                    compare(child, part, path)
+            for hook in module._load_state_dict_post_hooks.values():
+                post_hooks.append(partial(hook, module))
+
+        compare(self, dict(state_dict), "")
+        misfit = strict and any(keys)
+        if errors or (misfit and not post_hooks):
+            raise RuntimeError(_report(self, keys if strict else None, errors))
+        # A post-hook may forgive keys, and needs the loaded values to do its work: where it does
+        # not forgive, the values before are put back.
+        restore = _snapshot(self) if misfit else None
+        for write in writes:
+            write()
+        for hook in post_hooks:
+            if hook(keys) is not None:
+                raise RuntimeError("load_state_dict: a post-hook must return None")
+        if strict and any(keys):
+            if restore is not None:
+                restore()
+            raise RuntimeError(_report(self, keys, errors))
+        return keys
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        arguments = (state_dict, prefix, local_metadata, strict)
+        found = (missing_keys, unexpected_keys, error_msgs)
+        for hook, with_module in list(self._load_state_dict_pre_hooks.values()):
+            hook(*((self,) if with_module else ()), *arguments, *found)
+        writes: list[Callable[[], Any]] = local_metadata.get(_WRITES, [])
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        own = dict(self._own_state())
+        for name, tensor in own.items():
+            key = prefix + name
+            if key not in state_dict:
+                if strict:
+                    missing_keys.append(key)
+                continue
+            value = state_dict[key]
+            error = _misfit(key, tensor, value)
+            if error is not None:
+                error_msgs.append(error)
+            elif assign:
+                writes.append(partial(_assign, self, name, tensor, value))
+            else:
+                writes.append(partial(_copy, tensor, value))
+        extra_key = prefix + _EXTRA_STATE_KEY_SUFFIX
+        if type(self).set_extra_state is not ModuleState.set_extra_state:
+            if extra_key in state_dict:
+                writes.append(partial(self.set_extra_state, state_dict[extra_key]))
+            elif strict:
+                missing_keys.append(extra_key)
+        elif strict and extra_key in state_dict:
+            unexpected_keys.append(extra_key)
+        if strict:
+            for key in state_dict:
+                if key.startswith(prefix) and key != extra_key:
+                    name, dot, _ = key[len(prefix) :].partition(".")
+                    if name not in (self._modules if dot else own):
+                        unexpected_keys.append(key)
+        if _WRITES not in local_metadata:
+            for write in writes:
+                write()
+
+
+def _misfit(key: str, tensor: Tensor, value: Any) -> str | None:
+    if not isinstance(value, Tensor):
+        return f"{key}: a Tensor is expected, the state dict has a {type(value).__name__}"
+    if is_lazy(tensor) and not is_lazy(value):
+        return None
+    if is_lazy(value):
+        if is_lazy(tensor):
+            return None
+        return f"size mismatch for {key}: the state dict has no shape yet (a lazy module's)"
+    if value.shape == tensor.shape or (tensor.ndim == 0 and tuple(value.shape) == (1,)):
+        return None
+    return (
+        f"size mismatch for {key}: the state dict has shape {tuple(value.shape)}, "
+        f"the module {tuple(tensor.shape)}"
+    )
+
+
+def _copy(tensor: Any, value: Tensor) -> None:
+    if is_lazy(value):
+        return
+    if is_lazy(tensor):
+        tensor.materialize(value.shape)
+    with no_grad():
+        # A scalar saved by torch before 0.4 has one dimension.
+        tensor.copy_(value[0] if value.ndim > tensor.ndim else value)
+
+
+def _assign(module: Any, name: str, tensor: Tensor, value: Tensor) -> None:
+    if isinstance(tensor, Parameter):
+        if isinstance(value, Parameter):
+            value.requires_grad_(tensor.requires_grad)
+        else:
+            value = Parameter(value, tensor.requires_grad)
+    setattr(module, name, value)
+
+
+def _snapshot(module: ModuleTree) -> Callable[[], None]:
+    registries = [r for m in module.modules() for r in (m._parameters, m._buffers)]
+    contents = [(registry, dict(registry)) for registry in registries]
+    values = [
+        (tensor, tensor.detach().clone())
+        for tensor in chain(module.parameters(), module.buffers())
+        if not is_lazy(tensor)
+    ]
+
+    def restore() -> None:
+        for registry, content in contents:
+            registry.update(content)
+        with no_grad():
+            for tensor, value in values:
+                tensor.copy_(value)
+
+    return restore
+
+
+def _report(module: ModuleTree, keys: _IncompatibleKeys | None, errors: list[str]) -> str:
+    lines = []
+    if keys is not None:
+        missing, unexpected = keys
+        if unexpected:
+            lines.append(_key_list("Unexpected", unexpected, missing, "missing"))
+        if missing:
+            lines.append(_key_list("Missing", missing, unexpected, "unexpected"))
+    text = "\n\t".join(lines + errors)
+    return f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{text}"
+
+
+def _key_list(title: str, keys: list[str], others: list[str], relation: str) -> str:
+    named = []
+    for position, key in enumerate(keys):
+        close = difflib.get_close_matches(key, others, 1) if position < _MAX_CLOSEST else []
+        named.append(f'"{key}" (closest {relation} key: "{close[0]}")' if close else f'"{key}"')
+    return f"{title} key(s) in state_dict: {', '.join(named)}"

@@ -1,0 +1,253 @@
+"""Tensors that a module registers: parameters, buffers, and both before their shape is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd import Tensor, empty
+from nnkit.autograd.tensor import wrap
+
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "UninitializedTensorMixin",
+    "is_lazy",
+]
+
+
+class _ParameterMeta(type(Tensor)):
+    """A subclass of Tensor that became a parameter keeps its type and is told by a mark."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if super().__instancecheck__(instance):
+            return True
+        return (
+            cls is Parameter
+            and isinstance(instance, Tensor)
+            and getattr(instance, "_is_param", False)
+        )
+
+
+class Parameter(Tensor, metaclass=_ParameterMeta):
+    """A tensor that a Module lists in ``parameters()`` when it is assigned as an attribute.
+
+    Args:
+        data: a tensor; its memory is shared. Empty when not given.
+        requires_grad: whether backward accumulates into ``grad``.
+
+    A subclass of Tensor keeps its type, and ``isinstance(x, Parameter)`` holds for it all the same.
+
+    Raises:
+        AttributeError: ``data`` is not a tensor.
+        RuntimeError: ``requires_grad`` for a dtype that is neither floating nor complex.
+
+    >>> import nnkit
+    >>> nnkit.nn.Parameter(nnkit.ones(2))
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
+        if data is None:
+            data = empty(0)
+        if not isinstance(data, Tensor):
+            raise AttributeError(f"Parameter: data must be a Tensor, got {type(data).__name__}")
+        if type(data) is Tensor or type(data) is Parameter:
+            return Tensor._make_subclass(cls, data, requires_grad)
+        tensor = data.detach().requires_grad_(requires_grad)
+        tensor._is_param = True
+        return tensor
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+        return memo[id(self)]
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.data, self.requires_grad, dict(self.__dict__))
+
+
+def _rebuild(cls: type, data: Tensor, requires_grad: bool, state: dict[str, Any]) -> Any:
+    tensor = cls(data, requires_grad)
+    tensor.__dict__.update(state)
+    return tensor
+
+
+class _BufferMeta(type(Tensor)):
+    """A Buffer stays a plain Tensor and is told by a mark."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if super().__instancecheck__(instance):
+            return True
+        return (
+            cls is Buffer
+            and isinstance(instance, Tensor)
+            and getattr(instance, "_is_buffer", False)
+        )
+
+
+class Buffer(Tensor, metaclass=_BufferMeta):
+    """A tensor that a Module lists in ``buffers()`` when it is assigned as an attribute.
+
+    Args:
+        data: a tensor; its memory is shared. Empty when not given.
+        persistent: whether the module's ``state_dict`` holds it.
+
+    >>> import nnkit
+    >>> module = nnkit.nn.Module()
+    >>> module.mean = nnkit.nn.Buffer(nnkit.zeros(2))
+    >>> [name for name, _ in module.named_buffers()]
+    ['mean']
+    """
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+        if data is None:
+            data = empty(0)
+        if not isinstance(data, Tensor):
+            raise AttributeError(f"Buffer: data must be a Tensor, got {type(data).__name__}")
+        tensor = data.detach().requires_grad_(data.requires_grad)
+        tensor.persistent = persistent
+        tensor._is_buffer = True
+        return tensor
+
+
+_KNOWN_BEFORE_SHAPE = frozenset(
+    {"cls_to_become", "data", "device", "dtype", "grad", "grad_fn", "is_cpu", "is_cuda", "is_leaf"}
+    | {"materialize", "persistent", "requires_grad", "share_memory_"}
+)
+
+
+class UninitializedTensorMixin:
+    """A registered tensor whose shape comes with the first batch (see LazyModuleMixin).
+
+    Only its dtype, device and ``requires_grad`` are known. Everything else raises until
+    ``materialize`` has given it a shape, which also gives it its final class.
+
+    Raises:
+        RuntimeError: ``shape`` and ``share_memory_`` before there is a shape.
+        ValueError: any other use before there is a shape.
+    """
+
+    __slots__ = ()
+    cls_to_become: type
+    device: Any
+
+    def __getattribute__(self, name: str) -> Any:
+        # Operations read the array in `_data`; what else is private says nothing of the values.
+        if name in _KNOWN_BEFORE_SHAPE or (name[0] == "_" and name != "_data"):
+            return super().__getattribute__(name)
+        kind = type(self).__name__
+        if name == "shape":
+            raise RuntimeError(f"{kind} has no shape before the first forward of its lazy module")
+        raise ValueError(
+            f"{kind}.{name} was used before the first forward of its lazy module gave it a shape"
+        )
+
+    @property
+    def data(self) -> Tensor:
+        """An empty tensor of the dtype and on the device that the values will have."""
+        return _without_guard(self).data
+
+    @data.setter
+    def data(self, new: Tensor) -> None:
+        Tensor.data.__set__(self, new)
+
+    @property
+    def dtype(self) -> Any:
+        """The type that the elements will have."""
+        return _without_guard(self).dtype
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Give the tensor a shape (its values are arbitrary) and its final class."""
+        device = self.device if device is None else device
+        dtype = self.dtype if dtype is None else dtype
+        self.data = empty(shape, device=device, dtype=dtype)
+        self.__class__ = self.cls_to_become
+
+    def share_memory_(self) -> UninitializedTensorMixin:
+        raise RuntimeError(
+            f"{type(self).__name__}.share_memory_ needs a shape: run the lazy module once first"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return _rebuild_uninitialized, (
+            type(self),
+            self.requires_grad,  # pyright: ignore[reportAttributeAccessIssue]
+            self.device,
+            self.dtype,
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            rebuild, arguments = self.__reduce_ex__(None)
+            memo[id(self)] = rebuild(*arguments)
+        return memo[id(self)]
+
+
+def _without_guard(tensor: Any) -> Tensor:
+    return wrap(object.__getattribute__(tensor, "_data"), tensor.device)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A Parameter whose shape is inferred at the first forward.
+
+    >>> import nnkit
+    >>> weight = nnkit.nn.UninitializedParameter()
+    >>> weight
+    <UninitializedParameter>
+    >>> weight.materialize((2, 3))
+    >>> weight.shape
+    nnkit.Size([2, 3])
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        tensor = Parameter(empty(0, device=device, dtype=dtype), requires_grad)
+        tensor.__class__ = cls
+        return tensor
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer whose shape is inferred at the first forward.
+
+    >>> import nnkit
+    >>> nnkit.nn.UninitializedBuffer(dtype=nnkit.float64)
+    <UninitializedBuffer>
+    """
+
+    cls_to_become = Tensor
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
+    ) -> Any:
+        data = empty(0, device=device, dtype=dtype, requires_grad=requires_grad)
+        tensor = Buffer(data, persistent=persistent)
+        tensor.__class__ = cls
+        return tensor
+
+
+def _rebuild_uninitialized(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> Any:
+    return cls(requires_grad, device, dtype)
+
+
+def is_lazy(tensor: Any) -> bool:
+    """Whether ``tensor`` has no shape yet.
+
+    >>> import nnkit
+    >>> nnkit.nn.parameter.is_lazy(nnkit.nn.UninitializedParameter())
+    True
+    """
+    return isinstance(tensor, UninitializedTensorMixin)

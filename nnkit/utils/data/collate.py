@@ -1,0 +1,109 @@
+"""How samples become a batch."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from typing import Any
+
+from nnkit.autograd import Tensor, as_tensor, float64, stack, tensor
+
+__all__ = ["default_collate", "default_convert"]
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """Samples to a batch: what a DataLoader does when nothing else is said.
+
+    Args:
+        batch: samples of one structure.
+
+    Tensors, and arrays or scalars of NumPy, are stacked along a new first dimension. Floats become
+    a float64 tensor, ints an int64 one; strings stay a list. A mapping, a named tuple or a list is
+    collated field by field and keeps its type, a tuple becomes a list.
+
+    Raises:
+        TypeError: samples of another type.
+        RuntimeError: tensors of different shapes, or lists of different lengths.
+
+    >>> from nnkit.utils.data import default_collate
+    >>> default_collate([(1, "a"), (2, "b")])
+    [tensor([1, 2]), ('a', 'b')]
+    """
+    first = batch[0]
+    kind = type(first)
+    if isinstance(first, Tensor):
+        return stack(list(batch), 0)
+    if isinstance(first, str | bytes):
+        return batch
+    if _is_numpy(first):
+        if not _is_numeric(first):
+            raise TypeError(f"default_collate: arrays of dtype {first.dtype} make no batch")
+        return stack([as_tensor(sample) for sample in batch], 0)
+    if isinstance(first, float):
+        return tensor(batch, dtype=float64)
+    if isinstance(first, int):
+        return tensor(batch)
+    if isinstance(first, Mapping):
+        fields = {key: default_collate([sample[key] for sample in batch]) for key in first}
+        return _like_mapping(first, fields)
+    if isinstance(first, Sequence):
+        if any(len(sample) != len(first) for sample in batch):
+            raise RuntimeError(
+                "default_collate: the lists of a batch must have equal lengths, "
+                f"got {[len(sample) for sample in batch]}"
+            )
+        columns = [default_collate(column) for column in zip(*batch, strict=True)]
+        return kind(*columns) if hasattr(first, "_fields") else _like_sequence(first, columns)
+    raise TypeError(
+        "default_collate: a batch holds tensors, arrays, numbers, strings, mappings or lists, "
+        f"got {kind.__name__}"
+    )
+
+
+def default_convert(data: Any) -> Any:
+    """The arrays and scalars of NumPy inside a sample to tensors; all else stays.
+
+    It is what a DataLoader does with ``batch_size=None``.
+
+    >>> from nnkit.utils.data import default_convert
+    >>> default_convert({"name": "a", "size": 3})
+    {'name': 'a', 'size': 3}
+    """
+    if isinstance(data, Tensor | str | bytes):
+        return data
+    if _is_numpy(data):
+        return as_tensor(data) if _is_numeric(data) else data
+    if isinstance(data, Mapping):
+        return _like_mapping(data, {key: default_convert(value) for key, value in data.items()})
+    if isinstance(data, Sequence):
+        values = [default_convert(value) for value in data]
+        return type(data)(*values) if hasattr(data, "_fields") else _like_sequence(data, values)
+    return data
+
+
+def _is_numpy(value: Any) -> bool:
+    return type(value).__module__ == "numpy" and hasattr(value, "dtype")
+
+
+def _is_numeric(value: Any) -> bool:
+    return value.dtype.kind in "biufc"
+
+
+def _like_mapping(mapping: Mapping[Any, Any], fields: dict[Any, Any]) -> Any:
+    if isinstance(mapping, MutableMapping):
+        # A copy keeps what else the object holds, such as the factory of a defaultdict.
+        clone = copy.copy(mapping)
+        clone.update(fields)
+        return clone
+    return _built(type(mapping), fields)
+
+
+def _like_sequence(sequence: Sequence[Any], values: list[Any]) -> Any:
+    return values if isinstance(sequence, tuple) else _built(type(sequence), values)
+
+
+def _built(kind: Callable[[Any], Any], content: Any) -> Any:
+    try:
+        return kind(content)
+    except TypeError:
+        return content

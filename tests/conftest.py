@@ -1,0 +1,40 @@
+"""What every test gets: seeds, and the framework under test."""
+
+from __future__ import annotations
+
+import importlib
+import random
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--framework",
+        default="nnkit",
+        help="module that the op table tests; 'torch' checks the table itself against torch",
+    )
+
+
+@pytest.fixture(scope="session")
+def framework(request: pytest.FixtureRequest) -> ModuleType:
+    """The module that the op table tests."""
+    return importlib.import_module(str(request.config.getoption("--framework")))
+
+
+@pytest.fixture(scope="session")
+def torch() -> ModuleType:
+    """torch, for tests that compare with it; they are skipped where it is not installed."""
+    return pytest.importorskip("torch")
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    """Every test starts from the same random numbers."""
+    random.seed(0)
+    np.random.seed(0)
+    if "nnkit" in sys.modules:
+        sys.modules["nnkit"].manual_seed(0)

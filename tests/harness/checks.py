@@ -1,0 +1,256 @@
+"""The checks that a row drives; each takes the framework under test and a row."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import warnings
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.harness import expectations
+from tests.harness.call import (
+    Call,
+    Layout,
+    Result,
+    arrays_in,
+    dtype_name,
+    flatten,
+    resolve,
+    to_array,
+)
+from tests.harness.cases import Case, plain_arrays
+from tests.harness.row import Fixed, Maker, OpRow, Raises, Sample
+from tests.harness.tolerances import assert_close
+
+
+@contextlib.contextmanager
+def derivatives(framework: ModuleType) -> Iterator[None]:
+    """torch lacks some derivatives that nnkit has: skip them where torch itself is under test."""
+    try:
+        yield
+    except RuntimeError as error:
+        if framework.__name__ == "torch" and "not implemented" in str(error):
+            pytest.skip(str(error))
+        raise
+
+
+def parity(framework: ModuleType, case: Case, subject: str) -> Result:
+    """Value, dtype, shape, gradient and, where torch refuses, the type of the exception."""
+    actual, wanted = case.run(framework), expectations.expected(case, subject)
+    assert_same(actual, wanted, case.key, case.row)
+    return actual
+
+
+def assert_same(actual: Result, wanted: Result, key: str, row: OpRow) -> None:
+    """Two results agree in everything that they hold."""
+    assert actual.error == wanted.error, f"{key}: raised {actual.error!r}, torch {wanted.error!r}"
+    assert actual.dtypes == wanted.dtypes, f"{key}: {actual.dtypes}, torch {wanted.dtypes}"
+    pairs = zip(actual.outputs, wanted.outputs, actual.dtypes, strict=True)
+    for index, (mine, theirs, dtype) in enumerate(pairs):
+        assert_close(mine, theirs, dtype, f"{key}: output {index}", row)
+    mine, theirs = actual.gradients, wanted.gradients
+    assert [g is None for g in mine] == [g is None for g in theirs], f"{key}: gradients missing"
+    for index, (one, other) in enumerate(zip(mine, theirs, strict=True)):
+        if one is not None and other is not None:
+            assert_close(one, other, other.dtype.name, f"{key}: gradient {index}", row)
+
+
+def inputs_unmodified(framework: ModuleType, row: OpRow) -> None:
+    """Neither forward nor backward writes into an argument."""
+    for dtype in row.dtypes:
+        for sample in row.samples(Maker(row, dtype)):
+            track = dtype in ("float32", "float64")
+            call = Call(framework, row, sample, track=track)
+            before = {key: to_array(tensor) for key, tensor in call.tensors.items()}
+            call.result(may_raise=not row.differentiable)
+            for key, array in before.items():
+                np.testing.assert_array_equal(to_array(call.tensors[key]), array)
+
+
+def gradcheck(framework: ModuleType, row: OpRow, order: int) -> None:
+    """The analytical derivative against finite differences, in double precision."""
+    check = framework.autograd.gradcheck if order == 1 else framework.autograd.gradgradcheck
+    for dtype in [name for name in row.dtypes if name in ("float64", "complex128")]:
+        checked = 0
+        for sample in row.samples(Maker(row, dtype)):
+            call = Call(framework, row, sample, track=True)
+            if call.leaves and call.differentiable(*call.leaves):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore" if framework.__name__ == "torch" else "error")
+                    assert check(call.differentiable, call.leaves)
+                checked += 1
+        assert checked, f"{row.name}: no sample in {dtype} has a gradient; is it differentiable?"
+
+
+def layouts(framework: ModuleType, row: OpRow) -> None:
+    """Strided, transposed and expanded inputs give what contiguous ones of the same values give."""
+    dtype = "float64" if "float64" in row.dtypes else row.dtypes[0]
+    for layout in (transposed, stepped, expanded):
+        for index, sample in enumerate(row.samples(Maker(row, dtype))):
+            if layout is expanded and not row.elementwise:
+                continue  # equal values would be ties, or other indices than the sample needs
+            strided = Call(framework, row, sample, track=True, layout=layout)
+            plain = Call(framework, row, sample, track=True, layout=_contiguous(layout))
+            key = f"{row.name}/{layout.__name__}/{index}"
+            may_raise = not row.differentiable
+            assert_same(strided.result(may_raise), plain.result(may_raise), key, row)
+
+
+def _contiguous(layout: Layout) -> Layout:
+    return lambda array: layout(array).copy("C")
+
+
+def transposed(array: np.ndarray) -> np.ndarray:
+    """The same values in column order."""
+    return np.asfortranarray(array)
+
+
+def stepped(array: np.ndarray) -> np.ndarray:
+    """The same values at every second place of a longer row."""
+    if array.ndim == 0:
+        return array.copy()
+    wide = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
+    wide[..., ::2] = array
+    return wide[..., ::2]
+
+
+def expanded(array: np.ndarray) -> np.ndarray:
+    """The first slice along the first axis, repeated without a copy."""
+    if array.ndim == 0 or array.shape[0] == 0:
+        return array.copy()
+    first = array[:1].copy()
+    return np.lib.stride_tricks.as_strided(first, array.shape, (0, *first.strides[1:]))
+
+
+def out_variant(framework: ModuleType, row: OpRow) -> None:
+    """``out=`` is written, resized, returned; refused in the wrong dtype or with a graph."""
+    call = Call(framework, row, _first(row))
+    plain = call()
+    wanted = [to_array(tensor) for tensor in flatten(plain)]
+
+    def empty(like: Any, **change: Any) -> Any:
+        return framework.empty(0, **{"dtype": like.dtype, **change})
+
+    for make_out in (framework.empty_like, empty):
+        outs = [make_out(tensor) for tensor in flatten(plain)]
+        returned = list(flatten(call(out=_like(plain, outs))))
+        assert all(a is b for a, b in zip(returned, outs, strict=True)), (
+            f"{row.name}: not out itself"
+        )
+        for mine, array in zip(outs, wanted, strict=True):
+            np.testing.assert_array_equal(to_array(mine), array)
+    if next(flatten(plain)).dtype.is_floating_point:
+        wrong = [empty(tensor, dtype=framework.int32) for tensor in flatten(plain)]
+        with pytest.raises(RuntimeError):
+            call(out=_like(plain, wrong))
+    tracked = Call(framework, row, _first(row), track=True)
+    if row.differentiable:
+        outs = [framework.empty_like(tensor) for tensor in flatten(plain)]
+        with pytest.raises(RuntimeError):
+            tracked(out=_like(plain, outs))
+
+
+def inplace_variant(framework: ModuleType, row: OpRow, name: str) -> None:
+    """What writes in place: values and gradients, the version, and no writing into a leaf."""
+    write = _writer(framework, row, name)
+
+    def form(x, *args, **kwargs):
+        target = x.clone()
+        version = target._version
+        assert write(target, *args, **kwargs) is target, f"{name} does not return its argument"
+        assert target._version > version, f"{name}: the version did not move"
+        return target
+
+    written_once = False
+    for sample in row.samples(Maker(row, "float64" if "float64" in row.dtypes else row.dtypes[0])):
+        track = row.differentiable
+        plain = Call(framework, row, sample, track=track)
+        target = sample.args[0]
+        if not isinstance(target, np.ndarray) or next(flatten(plain())).shape != target.shape:
+            continue  # nothing to write into, or it does not fit
+        expected = plain.result()
+        if expected.dtypes == ["bool"]:  # eq_ writes zeros and ones into a tensor of another dtype
+            expected.dtypes = [dtype_name(target)]
+        written = Call(framework, row, sample, track=track)
+        written.function, written.name = form, row.name
+        assert_same(written.result(), expected, f"{row.name}/{name}", row)
+        if track and written.leaves:
+            with pytest.raises(RuntimeError, match="leaf"):
+                written(function=write)
+        written_once = True
+    assert written_once
+
+
+def _writer(framework: ModuleType, row: OpRow, name: str) -> Callable:
+    if name == "inplace=True":
+        return functools.partial(resolve(framework, row.name), inplace=True)
+    return resolve(framework, name if "." in name else f"Tensor.{name}")
+
+
+def method_form(framework: ModuleType, row: OpRow) -> None:
+    """``x.op(...)`` is ``op(x, ...)``."""
+    _same_values(framework, row, resolve(framework, f"Tensor.{row.method}"))
+
+
+def aliases(framework: ModuleType, row: OpRow) -> None:
+    """Each further name gives what the first one gives, in all of its forms."""
+    for alias in row.aliases:
+        forms = [alias]
+        if "." not in alias:
+            forms += [f"Tensor.{alias}"] * bool(row.method) + [f"Tensor.{alias}_"] * bool(
+                row.inplace
+            )
+        for name in forms:
+            _same_values(framework, row, resolve(framework, name))
+
+
+def _same_values(framework: ModuleType, row: OpRow, function: Callable) -> None:
+    for sample in row.samples(Maker(row, row.dtypes[0])):
+        if isinstance(sample.args[0], np.ndarray):
+            call = Call(framework, row, sample)
+            wanted = [to_array(out) for out in flatten(call())]
+            actual = [to_array(out) for out in flatten(call(function=function))]
+            for mine, array in zip(actual, wanted, strict=True):
+                np.testing.assert_array_equal(mine, array)
+
+
+def errors(framework: ModuleType, row: OpRow) -> None:
+    """The row's wrong calls fail as torch's do, and say what was wrong."""
+    wrong = list(row.errors(Maker(row, row.dtypes[0]))) if row.errors is not None else []
+    if row.elementwise:
+        wrong.extend(_mismatched(row))
+    for raises in wrong:
+        if expectations.torch is not None:
+            with pytest.raises(BaseException) as theirs:
+                Call(expectations.torch, row, raises)()
+            assert theirs.type is raises.error, f"{row.name}: torch raises {theirs.type.__name__}"
+        with pytest.raises(BaseException) as mine:
+            Call(framework, row, raises)()
+        assert mine.type is raises.error, f"{row.name}: {mine.type.__name__}: {mine.value}"
+        if framework.__name__ != "torch":
+            assert raises.noun in str(mine.value), f"{row.name}: no {raises.noun!r}: {mine.value}"
+
+
+def _first(row: OpRow) -> Sample:
+    return row.samples(Maker(row, row.dtypes[0]))[0]
+
+
+def _like(plain: object, outs: list) -> object:
+    """One tensor for an op with one output, a tuple for an op with several."""
+    return tuple(outs) if isinstance(plain, (tuple, list)) else outs[0]
+
+
+def _mismatched(row: OpRow) -> list[Raises]:
+    """Two operands that do not broadcast; the message must name both shapes."""
+    first = _first(row)
+    arrays = plain_arrays(first)
+    if len(arrays) < 2 or any(isinstance(a, Fixed) for a in arrays_in(first.args)):
+        return []
+    shapes = [(2, 3), (4,), *[()] * (len(arrays) - 2)]
+    resized = [np.resize(a, shape) for a, shape in zip(arrays, shapes, strict=True)]
+    return [Raises(RuntimeError, noun, *resized, *first.args[len(arrays) :]) for noun in "34"]

@@ -1,0 +1,21 @@
+"""Writes torch's answers to ``tests/expected/ops``: ``python -m tests.harness.frozen [name]``."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.harness.cases import PARITY
+from tests.harness.expectations import ask, freeze
+from tests.harness.table import ROWS, SUBJECT
+
+
+def main(subjects: list[str]) -> None:
+    for subject in subjects or sorted(set(SUBJECT.values())):
+        rows = [row for row in ROWS.values() if SUBJECT[row.name] == subject]
+        results = {case.key: ask(case) for row in rows for cases in PARITY for case in cases(row)}
+        path = freeze(subject, results)
+        print(f"{path.name}: {len(results)} results, {path.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

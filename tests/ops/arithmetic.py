@@ -1,0 +1,155 @@
+"""Rows of the arithmetic ops."""
+
+from __future__ import annotations
+
+from tests.harness.elementwise import binary, two, unary
+from tests.harness.row import COMPLEX, FLOATS, NUMBERS, REALS, Maker, OpRow, Raises, Sample
+
+AWAY_FROM_ZERO = (0.3, 2.5)  # where quotients and logarithms are smooth; integers from 1 to 2
+
+
+def with_alpha(make: Maker) -> list[Sample]:
+    return [
+        Sample(make(2, 3), make(2, 3)),
+        Sample(make(2, 3), 2),
+        Sample(make(2, 3), make(2, 3), alpha=3),
+    ]
+
+
+def rounding_modes(make: Maker) -> list[Sample]:
+    return [
+        Sample(make(2, 3), make(2, 3)),
+        Sample(make(2, 3), 2.5),
+        Sample(make(2, 3), make(2, 3), rounding_mode="floor"),
+        Sample(make(2, 3), make(2, 3), rounding_mode="trunc"),
+    ]
+
+
+def powers(make: Maker) -> list[Sample]:
+    return [
+        Sample(make(2, 3), make(2, 3)),
+        Sample(make(2, 3), 2),
+        Sample(make(2, 3), 3),
+        Sample(make(2, 3), 0),
+        Sample(2, make(2, 3)),
+    ]
+
+
+def real_powers(make: Maker) -> list[Sample]:
+    return [
+        *powers(make),
+        Sample(make(2, 3), 0.5),
+        Sample(make(2, 3), -1.5),
+        Sample(1.5, make(2, 3)),
+    ]
+
+
+def bounds(make: Maker) -> list[Sample]:
+    return [
+        Sample(make(2, 3), -1, 1),
+        Sample(make(2, 3), min=0),
+        Sample(make(2, 3), max=1),
+        Sample(make(2, 3), make(2, 3, high=0), make(2, 3, low=0)),
+        Sample(make(2, 3), 1, -1),
+    ]
+
+
+def three(make: Maker) -> list[Sample]:
+    return [
+        Sample(make(2, 3), make(2, 3), make(2, 3)),
+        Sample(make(2, 3), make(2, 3), make(2, 3), value=2),
+    ]
+
+
+ROWS = [
+    binary("add", samples=with_alpha, dtypes=NUMBERS),
+    binary("sub", samples=with_alpha, dtypes=NUMBERS, aliases=("subtract",)),
+    OpRow("rsub", with_alpha, dtypes=NUMBERS, elementwise=True),
+    binary("mul", dtypes=NUMBERS, aliases=("multiply",)),
+    binary(
+        "div",
+        samples=rounding_modes,
+        dtypes=REALS,
+        domain=AWAY_FROM_ZERO,
+        aliases=("divide",),
+        errors=lambda make: [
+            Raises(RuntimeError, "rounding_mode", make(2), make(2), rounding_mode="up"),
+            Raises(TypeError, "other", make(2)),
+        ],
+    ),
+    binary("true_divide", dtypes=NUMBERS, domain=AWAY_FROM_ZERO),
+    binary("floor_divide", dtypes=REALS, differentiable=False, domain=AWAY_FROM_ZERO),
+    binary("remainder", dtypes=REALS, domain=AWAY_FROM_ZERO),
+    binary("fmod", dtypes=REALS, domain=AWAY_FROM_ZERO),
+    binary("pow", samples=real_powers, domain=AWAY_FROM_ZERO),
+    binary("float_power", samples=real_powers, domain=AWAY_FROM_ZERO),
+    unary("neg", dtypes=NUMBERS, aliases=("negative",)),
+    unary("positive", dtypes=NUMBERS, out=False, inplace=()),
+    unary("abs", dtypes=REALS, aliases=("absolute",)),
+    unary("sign", dtypes=REALS),
+    unary("sgn", dtypes=NUMBERS),
+    unary("ceil", dtypes=REALS),
+    unary("floor", dtypes=REALS),
+    unary("trunc", dtypes=REALS, aliases=("fix",)),
+    unary("round", dtypes=REALS),
+    unary("frac"),
+    unary("reciprocal", dtypes=NUMBERS, domain=AWAY_FROM_ZERO),
+    unary("square", dtypes=NUMBERS),
+    OpRow(
+        "clamp",
+        bounds,
+        dtypes=REALS,
+        elementwise=True,
+        out=True,
+        inplace="clamp_",
+        method="clamp",
+        aliases=("clip",),
+        errors=lambda make: [Raises(RuntimeError, "min", make(2))],
+    ),
+    binary("clamp_min", dtypes=REALS),
+    binary("clamp_max", dtypes=REALS),
+    binary("maximum", samples=two, dtypes=REALS, inplace=()),
+    binary("minimum", samples=two, dtypes=REALS, inplace=()),
+    binary("fmax", samples=two, dtypes=REALS, inplace=()),
+    binary("fmin", samples=two, dtypes=REALS, inplace=()),
+    OpRow(
+        "lerp",
+        lambda make: [*three(make)[:1], Sample(make(2, 3), make(2, 3), 0.3)],
+        dtypes=FLOATS + COMPLEX,
+        elementwise=True,
+        out=True,
+        inplace="lerp_",
+        method="lerp",
+    ),
+    OpRow(
+        "addcmul",
+        three,
+        dtypes=NUMBERS,
+        elementwise=True,
+        out=True,
+        inplace="addcmul_",
+        method="addcmul",
+    ),
+    OpRow(
+        "addcdiv",
+        three,
+        dtypes=FLOATS + COMPLEX,
+        domain=AWAY_FROM_ZERO,
+        elementwise=True,
+        out=True,
+        inplace="addcdiv_",
+        method="addcdiv",
+    ),
+    binary("hypot", samples=two, domain=AWAY_FROM_ZERO),
+    binary("copysign", dtypes=REALS),
+    OpRow(
+        "nan_to_num",
+        lambda make: [Sample(make(2, 3)), Sample(make(2, 3), nan=1.0, posinf=2.0, neginf=-2.0)],
+        dtypes=REALS,
+        elementwise=True,
+        out=True,
+        inplace="nan_to_num_",
+        method="nan_to_num",
+    ),
+    binary("heaviside", samples=two, differentiable=False, dtypes=REALS),
+]

@@ -1,0 +1,60 @@
+"""Rows of roots, exponentials, logarithms, trigonometric functions and their inverses."""
+
+from __future__ import annotations
+
+from tests.harness.elementwise import binary, two, unary
+from tests.harness.row import BOOL, COMPLEX, FLOATS, INTS, Maker, OpRow, Sample
+
+POSITIVE = (0.2, 3.0)
+INSIDE = (-0.9, 0.9)  # of the unit interval
+WIDE = FLOATS + COMPLEX + INTS + BOOL  # integers are computed in the default dtype
+REAL = FLOATS + INTS + BOOL
+
+
+def with_number(make: Maker) -> list[Sample]:
+    return [Sample(make(2, 3), make(2, 3)), Sample(make(2, 3), 1.5), Sample(1.5, make(2, 3))]
+
+
+ROWS = [
+    unary("sqrt", dtypes=WIDE, domain=POSITIVE),
+    unary("rsqrt", dtypes=WIDE, domain=POSITIVE),
+    unary("exp", dtypes=WIDE),
+    unary("exp2", dtypes=WIDE),
+    unary("expm1", dtypes=WIDE),
+    unary("log", dtypes=WIDE, domain=POSITIVE),
+    unary("log2", dtypes=WIDE, domain=POSITIVE),
+    unary("log10", dtypes=WIDE, domain=POSITIVE),
+    unary("log1p", dtypes=WIDE, domain=POSITIVE),
+    unary("sin", dtypes=WIDE),
+    unary("cos", dtypes=WIDE),
+    unary("tan", dtypes=WIDE, domain=(-1.2, 1.2)),
+    unary("asin", dtypes=WIDE, domain=INSIDE, aliases=("arcsin",)),
+    unary("acos", dtypes=WIDE, domain=INSIDE, aliases=("arccos",)),
+    unary("atan", dtypes=WIDE, aliases=("arctan",)),
+    unary("sinh", dtypes=WIDE),
+    unary("cosh", dtypes=WIDE),
+    unary("tanh", dtypes=WIDE),
+    unary("asinh", dtypes=WIDE, aliases=("arcsinh",)),
+    unary("acosh", dtypes=WIDE, domain=(1.2, 4.0), aliases=("arccosh",)),
+    unary("atanh", dtypes=WIDE, domain=INSIDE, aliases=("arctanh",)),
+    unary("erf", dtypes=REAL),
+    unary("erfc", dtypes=REAL),
+    unary("erfinv", dtypes=REAL, domain=INSIDE),
+    unary("sigmoid", dtypes=WIDE),
+    OpRow(
+        "logit",
+        lambda make: [Sample(make(2, 3)), Sample(make(2, 3), 0.2)],
+        domain=(0.05, 0.95),
+        elementwise=True,
+        out=True,
+        method="logit",
+        inplace="logit_",
+    ),
+    unary("sinc", dtypes=WIDE, domain=POSITIVE),
+    unary("deg2rad", dtypes=REAL),
+    unary("rad2deg", dtypes=REAL),
+    binary("atan2", samples=two, dtypes=REAL, domain=POSITIVE, aliases=("arctan2",)),
+    binary("logaddexp", samples=two, inplace=()),
+    binary("logaddexp2", samples=two, inplace=()),
+    binary("xlogy", samples=with_number, dtypes=REAL, domain=POSITIVE),
+]

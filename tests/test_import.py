@@ -1,0 +1,53 @@
+"""What ``import nnkit`` costs and loads, each time in a fresh interpreter."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+
+import pytest
+
+# Optional or slow to load: imported by the function that needs them, when it is called.
+LAZY = (
+    *("torch", "cupy", "matplotlib", "safetensors", "tqdm", "mpi4py", "pandas", "scipy"),
+    *("multiprocessing", "concurrent", "subprocess", "sqlite3", "unittest", "doctest", "asyncio"),
+    *("http", "urllib.request", "ssl", "xml", "email"),
+)
+
+
+def python(*arguments: str) -> str:
+    """The output of a fresh interpreter in which warnings are errors."""
+    command = [sys.executable, "-W", "error", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def loaded() -> set[str]:
+    """What importing nnkit loads beyond what NumPy and ml_dtypes do."""
+    show = "import sys, {}; print(' '.join(sys.modules))"
+    before = python("-c", show.format("numpy, ml_dtypes")).split()
+    return set(python("-c", show.format("nnkit")).split()) - set(before)
+
+
+@pytest.mark.parametrize("module", LAZY)
+def test_is_not_loaded(loaded: set[str], module: str) -> None:
+    assert not [name for name in loaded if name == module or name.startswith(module + ".")]
+
+
+def test_import_is_cheap() -> None:
+    """At most 0.1 s over NumPy's own import: the median of several, as machines stutter."""
+    program = (
+        "import time, numpy; start = time.perf_counter(); import nnkit;"
+        "print(time.perf_counter() - start)"
+    )
+    python("-c", program)  # writes the byte code
+    assert statistics.median(float(python("-c", program)) for _ in range(7)) <= 0.1
+
+
+def test_module_runs() -> None:
+    """``python -m nnkit`` tells a bug report what it needs."""
+    output = python("-m", "nnkit")
+    assert "nnkit" in output and "numpy" in output.lower()

@@ -1,0 +1,113 @@
+"""Imports go down and never round, libraries stay behind the door, files stay readable."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FLOORS = ("nnkit.backend", "nnkit.autograd", "nnkit.nn", "nnkit.optim")  # from the ground up
+PACKAGE = sorted((ROOT / "nnkit").rglob("*.py"))
+FOLDERS = ("nnkit", "tests", "examples", "benchmarks")
+EVERY = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py*"))
+SOURCES = [path for path in EVERY if path.suffix in (".py", ".pyi")]
+
+each_module = pytest.mark.parametrize("path", PACKAGE, ids=lambda p: str(p.relative_to(ROOT)))
+each_source = pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def nodes(tree: ast.AST, at_import: bool) -> Iterator[ast.AST]:
+    """Every node or, of what runs at import, all but function bodies and ``if TYPE_CHECKING``."""
+    for child in ast.iter_child_nodes(tree):
+        if at_import:
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                continue
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                continue
+        yield child
+        yield from nodes(child, at_import)
+
+
+def imports(path: Path, at_import: bool = False) -> Iterator[str]:
+    """The full names of the modules, or of the names in them, that a file imports."""
+    package = module_name(path).split(".")
+    if path.name != "__init__.py":
+        package = package[:-1]
+    for node in nodes(ast.parse(path.read_text()), at_import):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def floor(name: str) -> int:
+    """Which floor a module is on; what stands on top of all four is one above them."""
+    for number, prefix in enumerate(FLOORS):
+        if name == prefix or name.startswith(prefix + "."):
+            return number
+    return len(FLOORS)
+
+
+@each_module
+def test_imports_go_down(path: Path) -> None:
+    own = floor(module_name(path))
+    upward = [n for n in imports(path) if n.split(".")[0] == "nnkit" and floor(n) > own]
+    assert upward == [], f"{module_name(path)} imports from a floor above"
+
+
+@each_module
+@pytest.mark.parametrize(
+    ("library", "home"), [("numpy", "nnkit.backend"), ("cupy", "nnkit.backend.cuda")]
+)
+def test_libraries_stay_behind_the_door(path: Path, library: str, home: str) -> None:
+    used = [name for name in imports(path) if name.split(".")[0] == library]
+    assert not used or f"{module_name(path)}.".startswith(f"{home}.")
+
+
+def test_no_import_cycles() -> None:
+    """No module needs, while it is being imported, one that needs it."""
+    modules = {module_name(path): path for path in PACKAGE}
+
+    def target(name: str) -> str | None:
+        return name if name in modules else name.rpartition(".")[0]
+
+    graph = {
+        name: sorted({target(n) for n in imports(path, at_import=True)} & modules.keys())
+        for name, path in modules.items()
+    }
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, " -> ".join([*trail[trail.index(name) :], name])
+        if name not in done:
+            for other in graph[name]:
+                visit(other, (*trail, name))
+            done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+def test_every_folder_is_a_package() -> None:
+    """A folder without ``__init__.py`` would be left out of the installed package."""
+    folders = {path.parent for path in PACKAGE}
+    assert sorted(folder for folder in folders if not (folder / "__init__.py").exists()) == []
+
+
+@each_source
+def test_files_stay_readable(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    # A stub is one list of signatures, which no reader reads from end to end.
+    assert len(lines) <= 400 or path.suffix == ".pyi", f"{len(lines)} lines"
+    long = [number for number, line in enumerate(lines, 1) if len(line) > 100]
+    assert long == [], "lines of more than 100 columns"

@@ -1,0 +1,125 @@
+"""Every row of the op table against every check that it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+from tests.harness import cases, checks, expectations
+from tests.harness.row import OpRow
+from tests.harness.table import ROWS, SUBJECT
+
+
+def each(wanted: Callable[[OpRow], object]) -> pytest.MarkDecorator:
+    """Run the test for every row for which ``wanted`` is true."""
+    rows = [row for row in ROWS.values() if wanted(row)]
+    return pytest.mark.parametrize("row", rows, ids=lambda row: row.name)
+
+
+def compare(framework: ModuleType, row: OpRow, which: Callable) -> list:
+    return [checks.parity(framework, case, SUBJECT[row.name]) for case in which(row)]
+
+
+@each(lambda row: True)
+def test_forward(framework: ModuleType, row: OpRow) -> None:
+    assert compare(framework, row, cases.forward), "the row has no samples"
+
+
+@each(lambda row: True)
+def test_gradient(framework: ModuleType, row: OpRow) -> None:
+    results = compare(framework, row, cases.gradient)
+    has_gradient = any(gradient is not None for result in results for gradient in result.gradients)
+    assert has_gradient == row.differentiable
+
+
+@each(lambda row: row.elementwise)
+def test_same_tensor(framework: ModuleType, row: OpRow) -> None:
+    compare(framework, row, cases.same_tensor)
+
+
+@each(lambda row: row.elementwise)
+def test_broadcasting(framework: ModuleType, row: OpRow) -> None:
+    compare(framework, row, cases.broadcasting)
+
+
+@each(lambda row: row.elementwise)
+def test_shapes(framework: ModuleType, row: OpRow) -> None:
+    compare(framework, row, cases.shapes)
+
+
+@each(lambda row: row.elementwise or row.edges)
+def test_edges(framework: ModuleType, row: OpRow) -> None:
+    compare(framework, row, cases.edges)
+
+
+@each(lambda row: row.differentiable)
+def test_gradcheck(framework: ModuleType, row: OpRow) -> None:
+    checks.gradcheck(framework, row, order=1)
+
+
+@each(lambda row: row.differentiable and row.second_order)
+def test_gradgradcheck(framework: ModuleType, row: OpRow) -> None:
+    with checks.derivatives(framework):
+        checks.gradcheck(framework, row, order=2)
+
+
+@each(lambda row: True)
+def test_inputs_unmodified(framework: ModuleType, row: OpRow) -> None:
+    checks.inputs_unmodified(framework, row)
+
+
+@each(lambda row: True)
+def test_layouts(framework: ModuleType, row: OpRow) -> None:
+    checks.layouts(framework, row)
+
+
+@each(lambda row: row.out)
+def test_out(framework: ModuleType, row: OpRow) -> None:
+    checks.out_variant(framework, row)
+
+
+@each(lambda row: row.inplace)
+def test_inplace(framework: ModuleType, row: OpRow) -> None:
+    names = (row.inplace,) if isinstance(row.inplace, str) else row.inplace
+    for name in names:
+        with checks.derivatives(framework):
+            checks.inplace_variant(framework, row, name)
+
+
+@each(lambda row: row.method)
+def test_method(framework: ModuleType, row: OpRow) -> None:
+    checks.method_form(framework, row)
+
+
+@each(lambda row: row.aliases)
+def test_aliases(framework: ModuleType, row: OpRow) -> None:
+    checks.aliases(framework, row)
+
+
+@each(lambda row: row.elementwise or row.errors)
+def test_errors(framework: ModuleType, row: OpRow) -> None:
+    checks.errors(framework, row)
+
+
+@pytest.mark.skipif(
+    expectations.torch is None, reason="torch's answers are needed to check the files"
+)
+@each(lambda row: True)
+def test_frozen(row: OpRow) -> None:
+    stored = expectations.frozen(SUBJECT[row.name])
+    for which in cases.PARITY:
+        for case in which(row):
+            assert case.key in stored, "run: python -m tests.harness.frozen"
+            checks.assert_same(expectations.ask(case), stored[case.key], case.key, row)
+
+
+def test_every_public_function_has_a_row(framework: ModuleType) -> None:
+    from nnkit.autograd.public import PUBLIC
+
+    covered = set()
+    for row in ROWS.values():
+        names = (row.name, *row.aliases)
+        covered |= {*names, *(f"{name}_" for name in names if row.inplace)}
+    assert sorted(set(PUBLIC) - covered) == []
