@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nnkit import autograd as autograd
+from nnkit import autograd as autograd, compat
 from nnkit.autograd import (
     Size as Size,
     Tensor as Tensor,
@@ -15,23 +16,38 @@ from nnkit.autograd import (
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
 )
+from nnkit.autograd.printing import set_printoptions as set_printoptions
 from nnkit.autograd.public import PUBLIC
 from nnkit.backend.device import device as device
 from nnkit.backend.dtype import (
     ALIASES,
     DTYPES,
+    default_dtype as get_default_dtype,
     dtype as dtype,
     promote_types as promote_types,
     set_default_dtype as set_default_dtype,
-    default_dtype as get_default_dtype,
 )
+from nnkit.config import show_config as show_config
 
 __version__ = "0.1.0"
 
 globals().update(DTYPES)
 globals().update(ALIASES)
 globals().update(PUBLIC)
+compat.install(autograd)
+
+# Imported when first used: whoever needs only tensors does not pay for the layers.
+SUBMODULES = ("linalg", "nn", "optim", "random", "return_types", "serialization", "special", "utils")
+
+
+def __getattr__(name: str) -> Any:
+    if name in SUBMODULES:
+        return import_module(f"nnkit.{name}")
+    if name in ("save", "load"):
+        return getattr(import_module("nnkit.serialization"), name)
+    raise AttributeError(f"module 'nnkit' has no attribute {name!r}")
+
 
 if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any: ...
+    save: Any
+    load: Any

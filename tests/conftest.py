@@ -31,6 +31,12 @@ def torch() -> ModuleType:
     return pytest.importorskip("torch")
 
 
+@pytest.fixture(params=["nnkit", "torch"])
+def lib(request: pytest.FixtureRequest) -> ModuleType:
+    """Each framework in turn: what a test asserts of nnkit is asserted of torch as well."""
+    return pytest.importorskip(request.param)
+
+
 @pytest.fixture(autouse=True)
 def seeded() -> None:
     """Every test starts from the same random numbers."""

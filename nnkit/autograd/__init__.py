@@ -5,8 +5,16 @@ from __future__ import annotations
 from importlib import import_module
 from importlib.util import find_spec
 
+from nnkit.autograd import functional as functional
+from nnkit.autograd.anomaly import (
+    detect_anomaly,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    set_detect_anomaly,
+)
 from nnkit.autograd.capture import grad
 from nnkit.autograd.engine import backward
+from nnkit.autograd.function import Function
 from nnkit.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -15,12 +23,14 @@ from nnkit.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from nnkit.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from nnkit.autograd.node import Node
 from nnkit.autograd.tensor import Size, Tensor
 
 SUBJECTS = (
-    "arithmetic", "comparison", "transcendental", "activation", "creation", "shape", "indexing",
-    "reduction", "sorting", "linalg", "softmax", "loss", "norm", "conv", "pooling", "embedding",
+    "arithmetic", "comparison", "transcendental", "activation", "creation", "shape", "strided",
+    "joining", "rearranging", "indexing", "scattering", "slices", "masking", "reduction", "sorting",
+    "searching", "linalg", "softmax", "loss", "norm", "padding", "conv", "pooling", "folding", "embedding",
     "random", "dropout", "attention", "recurrent",
 )  # fmt: skip
 for _subject in SUBJECTS:
@@ -29,15 +39,24 @@ for _subject in SUBJECTS:
 import_module("nnkit.autograd.operators")
 
 __all__ = [
+    "Function",
+    "GradcheckError",
     "Node",
     "Size",
     "Tensor",
     "backward",
+    "detect_anomaly",
     "enable_grad",
+    "functional",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "inference_mode",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]

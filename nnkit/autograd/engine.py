@@ -11,6 +11,7 @@ The same code runs on arrays (``B`` a backend) and, for ``create_graph``, on Ten
 from __future__ import annotations
 
 import heapq
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,6 +26,10 @@ FREED = (
     "through the graph a second time or if you need to access saved tensors after calling "
     "backward."
 )
+
+
+check_nan = False  # set by `anomaly`: raise at the first NaN gradient
+explain: Callable | None = None  # set by `anomaly`: called with the node whose rules failed
 
 
 def unpack_array(node: Node, value: Any) -> Any:
@@ -116,32 +121,63 @@ class Pass:
         return self.B.add(waiting, grad)
 
     def run(self) -> None:
-        heap, pending = self.heap, self.pending
+        """Run every node that a gradient reaches."""
+        heap, pending, unpack = self.heap, self.pending, self.unpack
+        plain = self.needed is None and not self.captures
         while heap:
             node = heapq.heappop(heap)[1]
-            self.run_node(node, pending.pop(node))
+            grad = pending.pop(node)
+            if plain and node.hooks is None and node.outputs is None:
+                grads = (grad,)
+            else:
+                grads = self._arrived(node, grad)
+                if grads is None:
+                    continue
+            if node.values is None:
+                raise RuntimeError(FREED)
+            B = self.B if self.lifted else node.device.backend
+            try:
+                results = node.gradients(B, grads, unpack)
+                if node.meta is not None:
+                    results = self._conform(node, B, results)
+                if check_nan:
+                    self._refuse_nan(node, results)
+            except Exception:
+                if explain is not None:
+                    explain(node)
+                raise
+            if node.hooks is not None and node.hooks.post:
+                results = self._after(node, results, grads)
+            if node.saves_arrays and not self.retain:
+                node.values = None
+            for edge, result in zip(node.edges, results, strict=True):
+                if edge is None or result is None:
+                    continue
+                if isinstance(edge, Node) and edge not in pending:
+                    pending[edge] = result
+                    heapq.heappush(heap, (-edge.order, edge))
+                else:
+                    self.send(edge, result, result is not grad)
 
-    def run_node(self, node: Node, grad: Any) -> None:
+    def _arrived(self, node: Node, grad: Any) -> Any:
+        """The gradients of a node's outputs after its hooks; None if it need not run."""
         grads = [grad] if node.outputs is None else grad
         if node.hooks is not None or self.captures:
             grads = self._before(node, grads)
         if self.needed is not None and node not in self.needed:
-            return
-        if node.values is None:
-            raise RuntimeError(FREED)
-        if node.outputs is not None and any(g is None for g in grads):
+            return None
+        if node.outputs is not None and node.materializes and any(g is None for g in grads):
             grads = self._materialize(node, grads)
-        B = self.B if self.lifted else node.device.backend
-        results = node.gradients(B, grads, self.unpack)
-        if node.meta is not None:
-            results = self._conform(node, B, results)
-        if node.hooks is not None and node.hooks.post:
-            results = self._after(node, results, grads)
-        if not self.retain and node.saves_arrays:
-            node.values = None
-        for edge, result in zip(node.edges, results, strict=True):
-            if edge is not None and result is not None:
-                self.send(edge, result, all(result is not g for g in grads))
+        return grads
+
+    def _refuse_nan(self, node: Node, results: Sequence) -> None:
+        B = node.device.backend
+        for index, result in enumerate(results):
+            data = result._data if isinstance(result, Tensor) else result
+            if data is not None and B.any(B.isnan(data), None, False).item():
+                raise RuntimeError(
+                    f"Function '{node.name()}' returned nan values in its {index}th output."
+                )
 
     def _materialize(self, node: Node, grads: list) -> list:
         """Zeros for the outputs that got no gradient."""
@@ -310,9 +346,39 @@ def backward(
     grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
-    """Run backward from ``tensors`` and accumulate into the ``grad`` of leaves."""
+    """Run backward from ``tensors`` and accumulate into the ``grad`` of leaves.
+
+    Args:
+        tensors: tensor or sequence of tensors to start from.
+        grad_tensors: the gradient of each; None for a scalar.
+        retain_graph: keep what the nodes saved, for another pass; as ``create_graph`` by default.
+        create_graph: record the backward itself, for higher derivatives.
+        grad_variables: deprecated name of ``grad_tensors``.
+        inputs: accumulate only into these tensors.
+
+    Raises:
+        RuntimeError: a tensor requires no grad, a shape differs, or the graph was freed.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor(3.0, requires_grad=True)
+        >>> nnkit.autograd.backward(x * x)
+        >>> x.grad
+        tensor(6.)
+    """
+    if grad_variables is not None:
+        warnings.warn(
+            "grad_variables= is deprecated: use grad_tensors=", DeprecationWarning, stacklevel=2
+        )
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "'grad_tensors' and 'grad_variables' (deprecated) arguments both passed to "
+                "backward(). Please only use 'grad_tensors'."
+            )
+        grad_tensors = grad_variables
     tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
     if grad_tensors is None:
         grad_tensors = (None,) * len(tensors)

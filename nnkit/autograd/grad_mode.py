@@ -159,10 +159,15 @@ class inference_mode(_Context):
     def __enter__(self) -> None:
         self._previous, self._previous_inference = MODE.enabled, MODE.inference
         MODE.inference = self.mode
-        if self.mode:
-            MODE.enabled = False
-        else:
-            MODE.enabled = True
+        MODE.enabled = not self.mode
+        _count_inference(self.mode)
 
     def __exit__(self, *exception: Any) -> None:
         MODE.enabled, MODE.inference = self._previous, self._previous_inference
+        _count_inference(-self.mode)
+
+
+def _count_inference(change: int) -> None:
+    from nnkit.autograd import tensor
+
+    tensor.inference_threads += change

@@ -24,6 +24,7 @@ class Node:
 
     operation = ""  # the op's name in messages, such as "mul"
     saves_arrays = False
+    materializes = True  # whether outputs without a gradient get zeros before the rules run
 
     def __init__(self, edges: tuple, values: Any, device: Any, meta: Any = None) -> None:
         self.edges = edges
@@ -32,7 +33,8 @@ class Node:
         # What the gradients of the inputs must look like where it is not evident:
         # None, or for each edge (shape, array dtype).
         self.meta = meta
-        self.outputs: Any = None  # (shape, array dtype) of each output, for nodes with several
+        # (shape, array dtype) of each output, for nodes with several.
+        self.outputs: Any = None
         self.hooks: NodeHooks | None = None
         self.order = next(sequence)
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nnkit.autograd import node as node_module
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import Node, OutputEdge
 from nnkit.autograd.tensor import Tensor, wrap
@@ -31,14 +32,18 @@ OPS: dict[str, Callable] = {}  # name -> apply function; what `Lifted` offers
 INPUT, OUTPUT, STATIC, SHAPE, NEEDS, GRAD = range(6)
 
 
+def PASS(B: Any, g: Any) -> Any:
+    """The rule of an input whose gradient is the output's own."""
+    return g
+
+
 class Rule:
     """One derivative rule and where each of its parameters comes from."""
 
-    __slots__ = ("function", "grads", "picks", "plan")
+    __slots__ = ("function", "plan")
 
     def __init__(self, function: Callable, names: tuple[str, ...], primitive: Primitive) -> None:
         self.function = function
-        self.grads: list[int] = []
         self.plan = [_source(name, primitive) for name in names]
 
 
@@ -80,8 +85,8 @@ class Op:
     """A primitive with its rules; makes the nodes of its results."""
 
     __slots__ = (
-        "broadcasts", "differentiable", "is_view", "joint", "name", "needed", "node_name", "node_type",
-        "primitive", "rules", "values",
+        "broadcasts", "differentiable", "is_view", "joint", "name", "node_name", "node_type",
+        "primitive", "record", "rules", "values",
     )  # fmt: skip
 
     def __init__(
@@ -91,7 +96,6 @@ class Op:
         self.name = primitive.name
         self.primitive = primitive
         self.node_name = node
-        self.node_type: type[Node] | None = None
         self.is_view = view
         self.broadcasts = broadcasts
         self.joint = Rule(joint, parameter_names(joint)[1:], primitive) if joint else None
@@ -102,87 +106,103 @@ class Op:
             names = getattr(function, "parameters", None) or parameter_names(function)[1:]
             self.rules[primitive.arrays.index(name)] = Rule(function, names, primitive)
         self.differentiable = tuple(o not in nondifferentiable for o in primitive.outputs)
-        # Every (source, index) any rule reads, each once, and where each rule finds its own.
-        self.values: list[tuple[int, int]] = []
-        self.needed: list[frozenset[int]] = []
-        for r in self.all_rules():
-            r.picks = []
-            for source in r.plan:
-                if source[0] != GRAD and source not in self.values:
-                    self.values.append(source)
-        for r in self.all_rules():
-            r.picks = [
-                (True, index) if kind == GRAD else (False, self.values.index((kind, index)))
-                for kind, index in r.plan
-            ]
-        for i in range(len(self.values)):
-            users = [k for k, r in enumerate(self.rules) if r and (False, i) in r.picks]
-            if self.joint and (False, i) in self.joint.picks:
-                users += range(len(self.rules))
-            self.needed.append(frozenset(users))
+        # Every (kind, index) that a rule reads, each once, and the inputs whose rules read it.
+        self.values: dict[tuple[int, int], list[int]] = {}
+        for position, r in enumerate(self.rules):
+            for source in r.plan if r else ():
+                if source[0] != GRAD:
+                    self.values.setdefault(source, []).append(position)
+        for source in self.joint.plan if self.joint else ():
+            if source[0] != GRAD:
+                self.values[source] = list(range(len(primitive.arrays)))
+        self.node_type: type[Node] | None = None
 
-    def all_rules(self) -> list[Rule]:
-        return [r for r in [*self.rules, self.joint] if r is not None]
-
-    def new_node_type(self) -> type[Node]:
-        """The Node subclass of this op, made when its first node is."""
-        saves = any(kind in (INPUT, OUTPUT) for kind, _ in self.values)
+    def __getattr__(self, name: str) -> Any:
+        # Reached while the slot `record` is empty: printed when the first node is made.
+        if name != "record":
+            raise AttributeError(name)
+        source = print_node_code(self)
+        scope: dict[str, Any] = {"new": object.__new__, "next": next, "node": node_module}
+        scope.update(Tensor=Tensor, SavedOutput=SavedOutput)
+        for i, r in enumerate([*self.rules, self.joint]):
+            scope[f"rule{i}"] = r and r.function
+        exec(compile(source, f"<node {self.node_name}>", "exec"), scope)
         members = {
-            "__slots__": (), "gradients": _gradients, "op": self, "operation": self.name,
-            "saves_arrays": saves, "__module__": "nnkit.autograd",
+            "__slots__": (), "gradients": scope["gradients"], "op": self, "operation": self.name,
+            "saves_arrays": any(kind in (INPUT, OUTPUT) for kind, _ in self.values),
+            "__module__": "nnkit.autograd",
         }  # fmt: skip
-        self.node_type = type(self.node_name, (Node,), members)
-        return self.node_type
-
-    def record(
-        self, tensors: tuple, statics: tuple, edges: tuple, outputs: tuple, device: Any
-    ) -> Node:
-        """Make the node of a result: save what the rules of the wanted gradients read."""
-        values: list[Any] = []
-        sequence = bool(self.primitive.sequences)
-        for (kind, index), users in zip(self.values, self.needed, strict=True):
-            if not sequence and not any(edges[u] is not None for u in users):
-                values.append(None)
-            elif kind == INPUT:
-                source = tensors[index]
-                values.append(
-                    (source, source._version[0]) if isinstance(source, Tensor) else (source, None)
-                )
-            elif kind == OUTPUT:
-                out = outputs[index]
-                saved = SavedOutput(out._data, out._version, index)
-                values.append((saved, out._version[0]))
-            elif kind == STATIC:
-                values.append(statics[index])
-            elif kind == SHAPE:
-                shapes = tuple(t._data.shape for t in tensors) if sequence else None
-                values.append(shapes or tensors[index]._data.shape)
-            else:
-                values.append(tuple(e is not None for e in edges))
-        node_type = self.node_type or self.new_node_type()
-        return node_type(edges, values, device)
+        self.node_type = scope["NodeType"] = type(self.node_name, (Node,), members)
+        self.record = scope["record"]
+        self.record.source = source
+        return self.record
 
 
-def _gradients(self: Any, B: Any, grads: list, unpack: Callable) -> list:
-    """`Node.gradients` of every op: run the rules of the edges that want a gradient."""
-    op = self.op
-    values = self.values
-    known = [
-        unpack(self, value) if kind < STATIC and value is not None else value
-        for value, (kind, _) in zip(values, op.values, strict=True)
-    ]
-    if op.joint is not None:
-        rule = op.joint
-        arguments = [grads[i] if is_grad else known[i] for is_grad, i in rule.picks]
-        return rule.function(B, *arguments)
-    results = []
-    for edge, rule in zip(self.edges, op.rules, strict=True):
-        if edge is None or rule is None:
-            results.append(None)
+def print_node_code(op: Op) -> str:
+    """The source of an op's ``record`` (make a node: save what the wanted rules read) and of its
+    node's ``gradients`` (run the rules). Unrolled, because every operation pays for both."""
+    sequence = bool(op.primitive.sequences)
+    saved = []
+    for (kind, i), users in op.values.items():
+        if kind == INPUT:
+            t = f"tensors[{i}]"
+            value = f"({t}, {t}._version[0]) if isinstance({t}, Tensor) else ({t}, None)"
+        elif kind == OUTPUT:
+            o = f"outputs[{i}]"
+            value = f"(SavedOutput({o}._data, {o}._version, {i}), {o}._version[0])"
+        elif kind == STATIC:
+            value = f"statics[{i}]"
+        elif kind == SHAPE and sequence:
+            value = "tuple([t._data.shape for t in tensors])"
+        elif kind == SHAPE:
+            value = f"tensors[{i}]._data.shape"
         else:
-            arguments = [grads[i] if is_grad else known[i] for is_grad, i in rule.picks]
-            results.append(rule.function(B, *arguments))
-    return results
+            value = "tuple([e is not None for e in edges])"
+        if kind in (INPUT, OUTPUT) and len(users) < len(op.primitive.arrays):
+            wanted = " or ".join(f"edges[{u}] is not None" for u in users)
+            value = f"({value}) if {wanted} else None"
+        saved.append(value)
+    record = [
+        "def record(tensors, statics, edges, outputs, device):",
+        "    self = new(NodeType)",
+        "    self.edges = edges",
+        f"    self.values = ({', '.join(saved)}{',' if saved else ''})",
+        "    self.device = device",
+        "    self.meta = self.outputs = self.hooks = None",
+        "    self.order = next(node.sequence)",
+        "    return self",
+    ]
+    names = list(op.values)
+    body = []
+    for i, (kind, _) in enumerate(names):
+        if kind in (INPUT, OUTPUT):
+            body.append(f"    v{i} = None if v{i} is None else unpack(self, v{i})")
+
+    def call(number: int, r: Rule) -> str:
+        arguments = [
+            f"grads[{i}]" if kind == GRAD else f"v{names.index((kind, i))}" for kind, i in r.plan
+        ]
+        if r.function is PASS:
+            return "grads[0]"
+        return f"rule{number}({', '.join(['B', *arguments])})"
+
+    if op.joint:
+        result = call(len(op.rules), op.joint)
+    else:
+        several = [
+            "None" if r is None else f"{call(i, r)} if edges[{i}] is not None else None"
+            for i, r in enumerate(op.rules)
+        ]
+        result = f"({', '.join(several)},)"
+    unpacking = f"    {', '.join(f'v{i}' for i in range(len(names)))}, = self.values"
+    gradients = [
+        "def gradients(self, B, grads, unpack):",
+        *([unpacking] if names else []),
+        *body,
+        "    edges = self.edges",
+        f"    return {result}",
+    ]
+    return "\n".join([*record, *gradients]) + "\n"
 
 
 def rule(

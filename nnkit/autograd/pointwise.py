@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op import OPS, Op
+from nnkit.autograd.op import OPS, PASS, Op
 from nnkit.autograd.promotion import check_dtype, mismatch, operands_of, wrong_type
 from nnkit.autograd.public import PUBLIC, attach, with_out
 from nnkit.autograd.tensor import Tensor, wrap
@@ -34,14 +34,10 @@ def _gradient_rule(name: str, body: Callable, scalars: tuple[str, ...]) -> Calla
     def gradient(B: Any, g: Any, *values: Any) -> Any:
         return getattr(B, name)(g, *values)
 
-    def passes(B: Any, g: Any) -> Any:
-        return g
-
     if formula.arrays == ("g",) and not formula.scalars:
         root = formula.trace().outputs[0]
         if root.function == "symbol":
-            passes.parameters = ("g",)
-            return passes
+            return PASS
     register_formula(formula)
     gradient.parameters = formula.parameters
     return gradient
@@ -98,7 +94,7 @@ def pointwise(
         return apply
     count = len(formula.arrays)
     makers = {1: _unary, 2: _binary}
-    promoting = makers[count](op, apply, kind, refuses)
+    promoting = makers[count](op, kind, refuses)
     promoting.__doc__ = doc
     promoting.__name__ = promoting.__qualname__ = name
     promoting.apply = apply
@@ -114,57 +110,63 @@ def pointwise(
     return promoting
 
 
-def _make_apply(op: Op, count: int) -> Any:
-    """The op on Tensors (numbers are allowed as operands after the first), without promotion."""
-    name = op.name
+def connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) -> None:
+    """Record the node of ``out``; operands may be Tensors and numbers."""
     rules = op.rules
-
-    def apply(*arguments: Any) -> Any:
-        operands = arguments[:count]
-        tensors = [a for a in operands if isinstance(a, Tensor)]
-        first = tensors[0]
-        device = first._device
-        raw = [a._data if isinstance(a, Tensor) else a for a in operands]
-        out = wrap(getattr(device.backend, name)(*raw, *arguments[count:]), device)
-        wanted = False
-        for t in tensors:
-            if t._base is not None and t._version[0] != t._viewed:
-                refresh(t)
-            wanted = wanted or t._requires_grad
-        if wanted and MODE.enabled:
-            connect_broadcast(op, operands, arguments[count:], out, device)
-        return out
-
-    def connect_broadcast(op, operands, statics, out, device):
-        edges = tuple(
+    edges = tuple(
+        [
             (t._edge or t)
             if isinstance(t, Tensor) and t._requires_grad and rules[i] is not None
             else None
             for i, t in enumerate(operands)
-        )
-        if not any(e is not None for e in edges):
-            return
-        node = op.record(operands, statics, edges, (out,), device)
-        data = out._data
-        for t in operands:
-            if isinstance(t, Tensor) and (
-                t._data.shape != data.shape or t._data.dtype is not data.dtype
-            ):
-                node.meta = tuple(
-                    None if e is None else (t._data.shape, t._data.dtype)
-                    for e, t in zip(edges, operands, strict=True)
-                )
-                break
-        out._requires_grad = True
-        out._edge = node
+        ]
+    )
+    if all(e is None for e in edges):
+        return
+    node = op.record(operands, statics, edges, (out,), device)
+    data = out._data
+    for t in operands:
+        if isinstance(t, Tensor) and (
+            t._data.shape != data.shape or t._data.dtype is not data.dtype
+        ):
+            node.meta = tuple(
+                None if e is None else (t._data.shape, t._data.dtype)
+                for e, t in zip(edges, operands, strict=True)
+            )
+            break
+    out._requires_grad = True
+    out._edge = node
 
-    apply.connect = connect_broadcast
+
+def _make_apply(op: Op, count: int) -> Any:
+    """The op on Tensors (numbers are allowed among the operands), without promotion."""
+    name = op.name
+
+    def apply(*arguments: Any) -> Any:
+        operands = arguments[:count]
+        device = None
+        wanted = False
+        raw = list(arguments)
+        for i, t in enumerate(operands):
+            if isinstance(t, Tensor):
+                device = t._device
+                raw[i] = t._data
+                if t._base is not None and t._version[0] != t._viewed:
+                    refresh(t)
+                wanted = wanted or t._requires_grad
+        if device is None:
+            raise wrong_type(name, op.primitive.arrays[0], arguments[0])
+        out = wrap(getattr(device.backend, name)(*raw), device)
+        if wanted and MODE.enabled:
+            connect(op, operands, arguments[count:], out, device)
+        return out
+
     return apply
 
 
-def _unary(op: Op, apply: Callable, kind: str, refuses: tuple[str, ...]) -> Any:
+def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
     name = op.name
-    connect = apply.connect
+    differentiable = op.rules[0] is not None
 
     def unary(input: Any, *scalars: Any) -> Tensor:
         try:
@@ -180,51 +182,69 @@ def _unary(op: Op, apply: Callable, kind: str, refuses: tuple[str, ...]) -> Any:
         out = wrap(getattr(device.backend, name)(x, *scalars), device)
         if input._base is not None and input._version[0] != input._viewed:
             refresh(input)
-        if input._requires_grad and MODE.enabled:
-            connect(op, (input,), scalars, out, device)
+        if input._requires_grad and differentiable and MODE.enabled:
+            out._edge = op.record((input,), scalars, (input._edge or input,), (out,), device)
+            out._requires_grad = True
+            if out._data.dtype is not input._data.dtype:
+                out._edge.meta = ((x.shape, x.dtype),)
         return out
 
     return unary
 
 
-def _binary(op: Op, apply: Callable, kind: str, refuses: tuple[str, ...]) -> Any:
+def _binary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
     name = op.name
-    connect = apply.connect
+    rule_x, rule_y = op.rules
+    differentiable = rule_x is not None or rule_y is not None
 
-    def binary(input: Any, other: Any, *scalars: Any) -> Tensor:
+    def binary(input: Any, other: Any) -> Tensor:
+        fast = False
         try:
             x = input._data
             d = x.dtype
-            if other.__class__ is float or other.__class__ is int:
-                fast = d is F4 or d is F8
-                y = other
-            else:
-                y = other._data
-                fast = (
-                    y.dtype is d and (d is F4 or d is F8) and input._device is other._device
-                )
+            if d is F4 or d is F8:
+                if other.__class__ is float or other.__class__ is int:
+                    y = other
+                    fast = True
+                else:
+                    y = other._data
+                    fast = y.dtype is d and input._device is other._device
         except AttributeError:
-            fast = False
+            pass
         if fast:
             device = input._device
         else:
             x, y, device = operands_of(name, input, other, kind, refuses)
         try:
-            result = getattr(device.backend, name)(x, y, *scalars)
+            out = wrap(getattr(device.backend, name)(x, y), device)
         except ValueError:
             raise mismatch(name, input, other) from None
-        out = wrap(result, device)
-        wanted = False
-        if isinstance(input, Tensor):
-            if input._base is not None and input._version[0] != input._viewed:
-                refresh(input)
-            wanted = input._requires_grad
-        if isinstance(other, Tensor):
-            if other._base is not None and other._version[0] != other._viewed:
-                refresh(other)
-            wanted = wanted or other._requires_grad
-        if wanted and MODE.enabled:
-            connect(op, (input, other), scalars, out, device)
+        if not differentiable:
+            return out
+        if not fast:
+            for t in (input, other):
+                if isinstance(t, Tensor):
+                    refresh(t)
+            if MODE.enabled:
+                connect(op, (input, other), (), out, device)
+            return out
+        if input._base is not None and input._version[0] != input._viewed:
+            refresh(input)
+        to_x = (input._edge or input) if input._requires_grad and rule_x is not None else None
+        if y is other:
+            if to_x is not None and MODE.enabled:
+                out._edge = op.record((input, other), (), (to_x, None), (out,), device)
+                out._requires_grad = True
+            return out
+        if other._base is not None and other._version[0] != other._viewed:
+            refresh(other)
+        to_y = (other._edge or other) if other._requires_grad and rule_y is not None else None
+        if (to_x is not None or to_y is not None) and MODE.enabled:
+            node = op.record((input, other), (), (to_x, to_y), (out,), device)
+            if x.shape != y.shape:
+                node.meta = ((x.shape, d), (y.shape, d))
+            out._edge = node
+            out._requires_grad = True
         return out
 
     return binary

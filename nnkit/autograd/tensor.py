@@ -288,7 +288,7 @@ class Tensor:
         """
         from nnkit.autograd.engine import backward
 
-        backward(self, gradient, retain_graph, create_graph, inputs)
+        backward(self, gradient, retain_graph, create_graph, None, inputs)
 
     def detach(self) -> Tensor:
         """The same memory as a leaf that requires no gradient."""
@@ -323,6 +323,7 @@ class Tensor:
 
 
 _new = object.__new__
+inference_threads = 0  # how many `inference_mode` blocks are open, in all threads
 
 
 def fill(self: Tensor, data: Any, place: Any) -> None:
@@ -354,6 +355,6 @@ def wrap(data: Any, place: Any = cpu) -> Tensor:
     self._view = None
     self._viewed = 0
     self._hooks = None
-    if MODE.inference:
+    if inference_threads and MODE.inference:
         self._inference = True
     return self

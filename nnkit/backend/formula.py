@@ -205,8 +205,7 @@ class Formula:
         if key not in self._traces:
             table: dict = {}
             symbols = {n: _intern(table, "symbol", (), n) for n in self.parameters}
-            result = self.body(**symbols, **flags)
-            outputs = result if isinstance(result, tuple) else (result,)
+            outputs = self.outputs(self.body(**symbols, **flags))
             self._traces[key] = Trace(
                 tuple(
                     o if isinstance(o, Expression) else _intern(table, "constant", (), o)
@@ -214,6 +213,46 @@ class Formula:
                 )
             )
         return self._traces[key]
+
+
+    def outputs(self, result: Any) -> tuple:
+        """The body's result as a tuple of expressions."""
+        return result if isinstance(result, tuple) else (result,)
+
+
+class Update(Formula):
+    """A formula that rewrites some of its arrays: an optimizer's step for one parameter.
+
+    The body returns a dict from array names to their new values. As a primitive it takes a list
+    of arrays for each array parameter, and updates all of them in one call.
+
+    Args:
+        counters: array parameters that hold a count of steps as a single number; each is raised
+            by one first, and the body sees the new count as a scalar.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body: Callable[..., dict],
+        scalars: Iterable[str] = (),
+        flags: Iterable[str] = (),
+        counters: Iterable[str] = (),
+    ) -> None:
+        super().__init__(name, body, scalars, flags)
+        self.counters = tuple(counters)
+        self.writes: dict[tuple, tuple[str, ...]] = {}
+        self._names: tuple[str, ...] = ()
+
+    def outputs(self, result: dict) -> tuple:
+        self._names = tuple(result)
+        return tuple(result.values())
+
+    def variant(self, values: tuple) -> tuple[Trace, tuple[str, ...]]:
+        """The trace for these values of the flags, and the array each output goes to."""
+        trace = self.trace(**dict(zip(self.flags, values, strict=True)))
+        self.writes.setdefault(values, self._names)
+        return trace, self.writes[values]
 
 
 def interpret(trace: Trace, values: Mapping[str, Any], algebra: Any) -> tuple:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd import Tensor, empty
+from nnkit.autograd import Tensor
+from nnkit.autograd.ops.creation import empty
 from nnkit.autograd.tensor import wrap
 
 __all__ = [
@@ -104,6 +105,8 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     >>> [name for name, _ in module.named_buffers()]
     ['mean']
     """
+
+    persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:

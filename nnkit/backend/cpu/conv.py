@@ -25,31 +25,31 @@ def _widened(kernel: Callable[..., Array]) -> Callable[..., Array]:
     """Compute float16 and bfloat16 in float32, and round once."""
 
     @wraps(kernel)
-    def run(x: Array, y: Array, *statics) -> Array:
+    def run(x: Array, *arguments) -> Array:
         if x.dtype in HALF:
-            wide = kernel(x.astype(np.float32), y.astype(np.float32), *statics)
-            return wide.astype(x.dtype)
-        return kernel(x, y, *statics)
+            wide = (a.astype(np.float32) if isinstance(a, Array) else a for a in arguments)
+            return kernel(x.astype(np.float32), *wide).astype(x.dtype)
+        return kernel(x, *arguments)
 
     return run
 
 
-def _size(spatial: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
+def output_size(spatial: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
     """How many windows fit along each axis."""
     rows = zip(spatial, kernel, stride, padding, dilation)
     return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in rows)
 
 
-def _padded(x: Array, padding: Ints) -> Array:
+def padded(x: Array, padding: Ints) -> Array:
     """``x`` with zeros around its spatial axes, contiguous."""
     if not any(padding):
         return np.ascontiguousarray(x)
-    out = _zeros_padded(x.shape, padding, x.dtype)
+    out = zeros_padded(x.shape, padding, x.dtype)
     out[(..., *(slice(p, p + n) for n, p in zip(x.shape[2:], padding)))] = x
     return out
 
 
-def _windows(x: Array, kernel: Ints, size: Ints, stride: Ints, dilation: Ints) -> Array:
+def windows_of(x: Array, kernel: Ints, size: Ints, stride: Ints, dilation: Ints) -> Array:
     """A view (C, *kernel, N, *size) of a contiguous (N, C, *spatial): for each place in the kernel,
     what it meets at each position of the output."""
     batch, channel, *spatial = x.strides
@@ -80,27 +80,35 @@ def _is_pointwise(kernel: Ints, stride: Ints, padding: Ints) -> bool:
 
 @_widened
 def conv(
-    x: Array, weight: Array, stride: Ints, padding: Ints, dilation: Ints, groups: int
-) -> Array:
-    """``out[n, o] = sum over c, k of weight[o, c, k] * x[n, c, stride * position + dilation * k]``.
+    x: Array, weight: Array, bias: Array | None,
+    stride: Ints, padding: Ints, dilation: Ints, groups: int,
+) -> Array:  # fmt: skip
+    """``out[n, o, at] = bias[o] + sum of weight[o, c, k] * x[n, c, stride * at + dilation * k]``
+    over channels ``c`` and places ``k`` in the kernel.
 
     ``x`` is (N, C, *spatial), ``weight`` (O, C / groups, *kernel).
     """
     outputs, _, *kernel = weight.shape
     kernel = tuple(kernel)
-    matrix = weight.reshape(groups, outputs // groups, -1)
-    size = _size(x.shape[2:], kernel, stride, padding, dilation)
+    matrix = weight.reshape(groups, outputs // groups, weight.shape[1] * math.prod(kernel))
+    size = output_size(x.shape[2:], kernel, stride, padding, dilation)
     if _is_pointwise(kernel, stride, padding):
-        out = np.matmul(matrix, x.reshape(x.shape[0], groups, x.shape[1] // groups, -1))
+        out = np.matmul(
+            matrix, x.reshape(x.shape[0], groups, x.shape[1] // groups, math.prod(size))
+        )
+        if bias is not None:
+            out += bias.reshape(groups, -1, 1)
         return out.reshape(x.shape[0], outputs, *size)
-    windows = _windows(_padded(x, padding), kernel, size, stride, dilation)
+    windows = windows_of(padded(x, padding), kernel, size, stride, dilation)
     out = np.empty((x.shape[0], outputs, *size), x.dtype)
     lead = (slice(None),) * (1 + len(kernel))
     for samples, rows in _tiles(*_work(windows, size, x.shape[0])):
         columns = np.ascontiguousarray(windows[(*lead, samples, rows)])
-        product = matrix @ columns.reshape(groups, matrix.shape[2], -1)
-        tile = product.reshape(outputs, *columns.shape[len(lead) :])
-        out[samples, :, rows] = tile.swapaxes(0, 1)
+        tile = columns.shape[len(lead) :]
+        product = matrix @ columns.reshape(groups, matrix.shape[2], math.prod(tile))
+        if bias is not None:
+            product += bias.reshape(groups, -1, 1)
+        out[samples, :, rows] = product.reshape(outputs, *tile).swapaxes(0, 1)
     return out
 
 
@@ -117,7 +125,7 @@ def conv_grad_weight(
     """The gradient of `conv` in its weight, which has ``shape``."""
     outputs, channels, *kernel = shape
     size = g.shape[2:]
-    windows = _windows(_padded(x, padding), tuple(kernel), size, stride, dilation)
+    windows = windows_of(padded(x, padding), tuple(kernel), size, stride, dilation)
     total = np.zeros((groups, outputs // groups, channels * math.prod(kernel)), g.dtype)
     lead = (slice(None),) * (1 + len(kernel))
     for samples, rows in _tiles(*_work(windows, size, x.shape[0])):
@@ -134,45 +142,46 @@ def conv_grad_input(
 ) -> Array:
     """The gradient of `conv` in its input, which has ``shape``; also the transposed convolution."""
     outputs, channels, *kernel = weight.shape
-    if math.prod(stride) == 1 and not _is_wasteful(g, shape, kernel, padding, dilation):
-        around = tuple(d * (k - 1) - p for k, p, d in zip(kernel, padding, dilation))
+    around = tuple(d * (k - 1) - p for k, p, d in zip(kernel, padding, dilation))
+    if math.prod(stride) == 1 and _is_conv(g, shape, weight, around, dilation):
         split = weight.reshape(groups, outputs // groups, channels, *kernel).swapaxes(1, 2)
         flipped = split[(..., *(slice(None, None, -1) for _ in kernel))]
         flipped = flipped.reshape(shape[1], outputs // groups, *kernel)
-        return conv(g, flipped, stride, around, dilation, groups)
+        return conv(g, flipped, None, stride, around, dilation, groups)
     matrix = weight.reshape(groups, outputs // groups, -1).swapaxes(1, 2)
     size = g.shape[2:]
-    out = _zeros_padded(shape, padding, g.dtype)
+    out = zeros_padded(shape, padding, g.dtype)
     row_bytes = shape[1] * math.prod(kernel) * math.prod(size[1:]) * g.itemsize
     for samples, rows in _tiles(shape[0], size[0], row_bytes):
         tile = np.ascontiguousarray(g[samples, :, rows].swapaxes(0, 1))
         columns = matrix @ tile.reshape(groups, outputs // groups, -1)
         columns = columns.reshape(shape[1], *kernel, *tile.shape[1:])
         part = out[samples, :, rows.start * stride[0] :].swapaxes(0, 1)
-        _spread(columns, part, stride, dilation)
-    return _cropped(out, padding)
+        spread(columns, part, stride, dilation)
+    return cropped(out, padding)
 
 
-def _is_wasteful(g: Array, shape: Ints, kernel: Ints, padding: Ints, dilation: Ints) -> bool:
-    """Whether the gradient in the input, as a convolution of ``g`` with the turned weight, would
-    need too many columns. Making a column costs about half as much as spreading one out."""
-    if any(p > d * (k - 1) for k, p, d in zip(kernel, padding, dilation)):
-        return True
-    return math.prod(shape[2:]) * g.shape[1] > 2 * math.prod(g.shape[2:]) * shape[1]
+def _is_conv(g: Array, shape: Ints, weight: Array, around: Ints, dilation: Ints) -> bool:
+    """Whether the gradient in the input (with stride 1) should be computed as a convolution of
+    ``g`` with the turned weight. Making a column costs about half as much as spreading one out."""
+    size = output_size(g.shape[2:], weight.shape[2:], (1,) * len(around), around, dilation)
+    if min(around) < 0 or size != shape[2:]:
+        return False
+    return math.prod(shape[2:]) * g.shape[1] <= 2 * math.prod(g.shape[2:]) * shape[1]
 
 
-def _zeros_padded(shape: Ints, padding: Ints, dtype: np.dtype) -> Array:
+def zeros_padded(shape: Ints, padding: Ints, dtype: np.dtype) -> Array:
     return np.zeros(shape[:2] + tuple(n + 2 * p for n, p in zip(shape[2:], padding)), dtype)
 
 
-def _cropped(x: Array, padding: Ints) -> Array:
+def cropped(x: Array, padding: Ints) -> Array:
     if not any(padding):
         return x
     inner = (slice(p, n - p) for n, p in zip(x.shape[2:], padding))
     return np.ascontiguousarray(x[(..., *inner)])
 
 
-def _spread(columns: Array, out: Array, stride: Ints, dilation: Ints) -> None:
+def spread(columns: Array, out: Array, stride: Ints, dilation: Ints) -> None:
     """Add columns (C, *kernel, N, *size) to the places of ``out`` (C, N, *spatial) they are of."""
     axes = len(stride)
     kernel, size = columns.shape[1 : 1 + axes], columns.shape[2 + axes :]
@@ -183,24 +192,3 @@ def _spread(columns: Array, out: Array, stride: Ints, dilation: Ints) -> None:
         )
         view = out[(..., *place)]
         np.add(view, columns[(slice(None), *tap)], out=view)
-
-
-def im2col(x: Array, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Array:
-    """The windows of (N, C, *spatial) as columns (N, C * prod(kernel), number of windows)."""
-    size = _size(x.shape[2:], kernel, stride, padding, dilation)
-    windows = _windows(_padded(x, padding), kernel, size, stride, dilation)
-    batch = 1 + len(kernel)
-    columns = np.ascontiguousarray(np.moveaxis(windows, batch, 0))
-    return columns.reshape(x.shape[0], x.shape[1] * math.prod(kernel), math.prod(size))
-
-
-def col2im(
-    x: Array, shape: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
-) -> Array:
-    """Add columns up where their windows lie in an array of ``shape``: the adjoint of `im2col`."""
-    size = _size(shape[2:], kernel, stride, padding, dilation)
-    wide = np.float32 if x.dtype in HALF else x.dtype
-    out = _zeros_padded(shape, padding, np.dtype(wide))
-    columns = x.reshape(shape[0], shape[1], *kernel, *size)
-    _spread(np.moveaxis(columns, 0, 1 + len(kernel)), out.swapaxes(0, 1), stride, dilation)
-    return _cropped(out, padding).astype(x.dtype, copy=False)

@@ -11,8 +11,8 @@ from nnkit.backend.dtype import HALF
 
 __all__ = [
     "arange", "array", "cast", "contiguous", "copy", "copy_", "empty", "empty_like",
-    "empty_strided", "eye", "fill_", "full", "linspace", "logspace", "make_complex", "ones_like",
-    "zeros", "zeros_like",
+    "empty_strided", "eye", "fill", "fill_", "full", "linspace", "logspace", "make_complex",
+    "ones_like", "overwrite", "zeros", "zeros_like",
 ]  # fmt: skip
 
 F4 = np.dtype(np.float32)
@@ -135,6 +135,14 @@ def copy_(x: np.ndarray, source: np.ndarray) -> np.ndarray:
 def fill_(x: np.ndarray, value: Any) -> np.ndarray:
     x.fill(value)
     return x
+
+
+def fill(x: np.ndarray, value: Any) -> np.ndarray:
+    return fill_(np.empty_like(x), value)
+
+
+def overwrite(x: np.ndarray, source: np.ndarray) -> np.ndarray:
+    return copy_(np.empty_like(x), source)
 
 
 def make_complex(real: np.ndarray, imag: np.ndarray) -> np.ndarray:

@@ -110,16 +110,16 @@ def index_put_(x: Array, value: Any, index: Any, accumulate: bool) -> Array:
 index_put = on_copy(index_put_)
 
 
-def getitem_adjoint(g: Array, index: Any, shape: tuple[int, ...]) -> Array:
-    """Zeros of ``shape`` with ``g`` added at ``index``."""
-    out = np.zeros(shape, g.dtype)
+def getitem_adjoint(y: Array, index: Any, shape: tuple[int, ...]) -> Array:
+    """Zeros of ``shape`` with ``y`` added at ``index``."""
+    out = np.zeros(shape, y.dtype)
     basic, advanced = split_index(index, shape)
     if advanced is None:
-        out[basic] = g
+        out[basic] = y
     elif len(advanced) == 1 and _is_bool(advanced[0]):
-        out[basic][advanced] = g
+        out[basic][advanced] = y
     else:
-        _add_at_index(out[basic], advanced, g)
+        _add_at_index(out[basic], advanced, y)
     return out
 
 
@@ -176,10 +176,10 @@ def gather(x: Array, index: Array, axis: int) -> Array:
     return gather(np.ascontiguousarray(x[kept]), index, axis)
 
 
-def gather_adjoint(g: Array, index: Array, axis: int, shape: tuple[int, ...]) -> Array:
-    """Zeros of ``shape`` with ``g`` added where `gather` read."""
-    out = np.zeros(shape, g.dtype)
-    add_at(out.reshape(-1), _positions(shape, index, axis).reshape(-1), g.reshape(-1))
+def gather_adjoint(y: Array, index: Array, axis: int, shape: tuple[int, ...]) -> Array:
+    """Zeros of ``shape`` with ``y`` added where `gather` read."""
+    out = np.zeros(shape, y.dtype)
+    add_at(out.reshape(-1), _positions(shape, index, axis).reshape(-1), y.reshape(-1))
     return out
 
 
@@ -195,6 +195,10 @@ def _fit(source: Any, index: Array) -> Array:
 def scatter_(x: Array, index: Array, source: Any, axis: int) -> Array:
     x.reshape(-1)[_positions(x.shape, index, axis)] = _fit(source, index)
     return x
+
+
+def scatter_fill(x: Array, index: Array, axis: int, value: Any) -> Array:
+    return scatter_(x.copy(), index, value, axis)
 
 
 @flat
@@ -256,6 +260,13 @@ def index_select(x: Array, index: Array, axis: int) -> Array:
     return x.take(index, axis) if x.ndim else x.reshape(1).take(index).reshape(())
 
 
+def index_select_adjoint(y: Array, index: Array, axis: int, shape: tuple[int, ...]) -> Array:
+    """Zeros of ``shape`` with ``y`` added where `index_select` read."""
+    if not shape:
+        return np.asarray(y.sum(dtype=y.dtype))
+    return gather_adjoint(y, _whole_rows(index, axis, y.shape), axis, shape)
+
+
 def _whole_rows(index: Array, axis: int, shape: tuple[int, ...]) -> Array:
     """A 1-dim index as the index of whole slices, for kernels that take one for each element."""
     return np.broadcast_to(index.reshape((-1,) + (1,) * (len(shape) - axis - 1)), shape)
@@ -265,13 +276,6 @@ def index_add_(x: Array, index: Array, source: Array, axis: int, alpha: Any) -> 
     if alpha != 1:
         source = source * np.asarray(alpha, source.dtype)
     return scatter_add_(x, _whole_rows(index, axis, source.shape), source, axis)
-
-
-def index_reduce_(
-    x: Array, index: Array, source: Array, axis: int, reduce: str, include_self: bool
-) -> Array:
-    rows = _whole_rows(index, axis, source.shape)
-    return scatter_reduce_(x, rows, source, axis, reduce, include_self)
 
 
 def index_copy_(x: Array, index: Array, source: Array, axis: int) -> Array:
@@ -311,6 +315,13 @@ def masked_select(x: Array, mask: Array) -> Array:
     return np.broadcast_to(x, shape)[np.broadcast_to(mask, shape)]
 
 
+def masked_select_adjoint(y: Array, mask: Array, shape: tuple[int, ...]) -> Array:
+    """Zeros of ``shape`` with the elements of ``y``, in order, where the mask is true."""
+    out = np.zeros(shape, y.dtype)
+    out[np.broadcast_to(mask, shape)] = y
+    return out
+
+
 def masked_scatter_(x: Array, mask: Array, source: Array) -> Array:
     mask = np.broadcast_to(mask, x.shape)
     count = np.count_nonzero(mask)
@@ -327,33 +338,14 @@ def masked_scatter(x: Array, mask: Array, source: Array) -> Array:
     return masked_scatter_(np.broadcast_to(x, shape).copy(), mask, source)
 
 
-# Flat positions
-
-
-def _checked_flat(index: Array, size: int) -> Array:
+def wrap_index(index: Array, size: int) -> Array:
+    """A flat index with its negative elements counted from the end; IndexError outside."""
     if index.size and (index.min() < -size or index.max() >= size):
         bad = int(index.min() if index.min() < -size else index.max())
         raise IndexError(
             f"out of range: tried to access index {bad} on a tensor of {size} elements"
         )
     return np.where(index < 0, index + size, index)
-
-
-def take(x: Array, index: Array) -> Array:
-    return x.reshape(-1)[_checked_flat(index, x.size)]
-
-
-@flat
-def put_(x: Array, index: Array, source: Array, accumulate: bool) -> Array:
-    positions, values = _checked_flat(index, x.size).reshape(-1), source.reshape(-1)
-    if accumulate:
-        add_at(x.reshape(-1), positions, values)
-    else:
-        x.reshape(-1)[positions] = values
-    return x
-
-
-put = on_copy(put_)
 
 
 def nonzero(x: Array) -> Array:

@@ -15,6 +15,10 @@ _arange = np.arange
 
 
 def cross_entropy(x, target, weight, ignore_index, reduction, label_smoothing):
+    if weight is None and not label_smoothing and x.ndim == 2 and x.size <= BLOCK:
+        known = _small_cross_entropy(x, target, ignore_index, reduction)
+        if known is not None:
+            return known
     if x.dtype in HALF:
         wide = cross_entropy(
             x.astype(np.float32), target, _wide(weight), ignore_index, reduction, label_smoothing
@@ -44,6 +48,28 @@ def cross_entropy(x, target, weight, ignore_index, reduction, label_smoothing):
     return _reduce(losses, weights, reduction, target.shape), p.reshape(x.shape)
 
 
+def _small_cross_entropy(x, target, ignore_index, reduction):
+    """The plain case in 9 us instead of 16; None where it is not plain."""
+    count, classes = x.shape
+    if not x.size or classes > SHORT or 0 <= ignore_index < classes or x.dtype in HALF:
+        return None
+    p = x.T.copy()
+    p -= _maximum(p)
+    try:
+        losses = target.choose(p)  # checks the labels as well
+    except ValueError:
+        return None
+    _exp(p, p)
+    total = _add(p)
+    p /= total
+    _log(total, total)
+    total -= losses
+    if reduction == "none":
+        return total, p.T
+    loss = _add(total)
+    return np.asarray(loss / x.dtype.type(count) if reduction == "mean" else loss), p.T
+
+
 def cross_entropy_grad(
     g, probabilities, target, weight, ignore_index, reduction, label_smoothing
 ):
@@ -62,7 +88,8 @@ def cross_entropy_grad(
         each = each * p.dtype.type(1 - label_smoothing)
         share = share * p.dtype.type(label_smoothing / classes)
         scale = each + share * (classes if weight is None else _add(weight))
-    out = np.multiply(p, _beside_classes(scale, target.shape, axis), order="C")
+    out = p.copy()
+    out *= _beside_classes(scale, target.shape, axis)
     if label_smoothing:
         share = _beside_classes(share, target.shape, axis)
         out -= share if weight is None else share * _class_vector(weight, p.ndim)
@@ -133,12 +160,11 @@ def _label_weights(labels, ignored, weight, dtype) -> np.ndarray | None:
 
 def _flat_index(labels: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """The position of each label's class in the flattened array of that shape."""
-    if len(shape) == 1:
+    if len(shape) == 1 or not labels.size:
         return labels
     classes = shape[1]
     if len(shape) == 2:
-        index = _arange(len(labels))
-        index *= classes
+        index = _arange(0, shape[0] * classes, classes)
         index += labels
         return index
     inner = len(labels) // (shape[0] or 1)
@@ -218,7 +244,7 @@ def _shares(g, labels, ignored, weight, reduction, dtype) -> tuple[np.ndarray, n
     if reduction == "none":
         share = g.reshape(-1)
     elif reduction == "mean":
-        share = g / dtype.type(labels.size if weights is None else _add(weights))
+        share = g / (labels.size if weights is None else _add(weights))
     else:
         share = g
     each = share if weights is None else share * weights

@@ -19,7 +19,7 @@ Array = np.ndarray
 Ints = tuple[int, ...]
 
 
-BLOCK = 1 << 16  # elements of the input at a time: the temporaries then stay in the cache
+BLOCK = 1 << 18  # elements of the input at a time: the temporaries then stay in the cache
 
 # What a tap of a window reads along an axis, for all outputs: a slice where the positions are
 # evenly spaced, and the positions themselves.
@@ -85,22 +85,26 @@ def _after(axis: int) -> tuple[slice, ...]:
 
 
 def _largest(
-    x: Array, axes: Sequence[list[Tap]], larger: Callable, dtype: type
+    x: Array, axes: Sequence[list[Tap]], larger_than: Callable, dtype: type
 ) -> tuple[Array, Array]:
     """The largest element of each window and its index in the flat plane of the input."""
-    out, index, stride = x, None, 1
+    out, stride = x, 1
+    index = np.zeros((1,) * x.ndim, dtype)
     for axis in range(-1, -1 - len(axes), -1):
-        best = where = None
-        for places, positions in axes[axis]:
-            values = _take(out, places, axis)
-            at = (positions * stride).astype(dtype).reshape(-1, *(1,) * (-1 - axis))
-            if index is not None:
-                at = _take(index, places, axis) + at
-            if best is None:
-                best, where = values, at
-            else:
-                where = np.where(larger(values, best), at, where)
-                best = np.maximum(best, values)
+        index = np.broadcast_to(index, out.shape)
+        offsets = [
+            (positions * stride).astype(dtype).reshape(-1, *(1,) * (-1 - axis))
+            for _, positions in axes[axis]
+        ]
+        places = [where for where, _ in axes[axis]]
+        best = _take(out, places[0], axis)
+        where = _take(index, places[0], axis) + offsets[0]
+        for place, offset in zip(places[1:], offsets[1:]):
+            values = _take(out, place, axis)
+            larger = larger_than(values, best)
+            # Arithmetic, since `np.where` takes five times as long on these types.
+            where += larger * (_take(index, place, axis) + offset - where)
+            best = np.maximum(best, values)
         stride *= x.shape[axis]
         out, index = best, where
     return out, index
@@ -143,3 +147,217 @@ def max_pool(
 def adaptive_max_pool(x: Array, size: Ints) -> tuple[Array, Array]:
     """`max_pool` with windows that divide each axis into ``size`` parts as evenly as can be."""
     return _max_pool(x, [_adaptive(n, m) for n, m in zip(x.shape[2:], size)])
+
+
+def _starts(samples: Array, size: int, kernel: int, count: int) -> Array:
+    """Where the windows of a fractional pool start: (..., count) for samples (...) in [0, 1)."""
+    last = np.full((*samples.shape, 1), size - kernel)
+    if count == 1:
+        return last
+    alpha = samples.dtype.type(size - kernel) / samples.dtype.type(count - 1)
+    sample = samples[..., None]
+    steps = (np.arange(count - 1, dtype=samples.dtype) + sample) * alpha
+    return np.concatenate((steps.astype(np.int64) - (sample * alpha).astype(np.int64), last), -1)
+
+
+def fractional_max_pool(x: Array, samples: Array, kernel: Ints, size: Ints) -> tuple[Array, Array]:
+    """`max_pool` with windows at pseudo-random distances (Graham, 2014).
+
+    ``samples`` is (N, C, axes), uniform in [0, 1): it places the windows of each plane.
+    """
+    if x.dtype in HALF:
+        wide = (x.astype(np.float32), samples.astype(np.float32))
+        out, index = fractional_max_pool(*wide, kernel, size)
+        return out.astype(x.dtype), index
+    planes = x.shape[:2]
+    corner, steps = np.zeros((1,) * x.ndim, np.int64), []
+    for axis in range(len(size)):
+        step = math.prod(x.shape[3 + axis :])
+        start = _starts(samples[..., axis], x.shape[2 + axis], kernel[axis], size[axis]) * step
+        shape = (1,) * axis + (-1,) + (1,) * (len(size) - axis - 1)
+        corner = corner + start.reshape(*planes, *shape)
+        steps.append(step)
+    flat, index = x.reshape(*planes, -1), corner
+    best = np.take_along_axis(flat, index.reshape(*planes, -1), 2).reshape(index.shape)
+    for tap in np.ndindex(*kernel):
+        at = corner + sum(t * step for t, step in zip(tap, steps))
+        values = np.take_along_axis(flat, at.reshape(*planes, -1), 2).reshape(at.shape)
+        larger = _larger_or_nan(values, best)
+        best, index = np.where(larger, values, best), np.where(larger, at, index)
+    return best, index
+
+
+def _in_batch(indices: Array, plane: int) -> Array:
+    """Indices into planes of ``plane`` elements as indices into all of them."""
+    planes = indices.reshape(indices.shape[0] * indices.shape[1], -1)
+    return (planes + np.arange(0, len(planes) * plane, max(1, plane))[:, None]).ravel()
+
+
+def max_pool_grad(g: Array, indices: Array, shape: Ints) -> Array:
+    """Zeros of ``shape`` to which ``g`` is added at ``indices`` (into each spatial plane)."""
+    wide = np.float32 if g.dtype in HALF else g.dtype
+    out = np.zeros(shape, wide)
+    where = _in_batch(indices, math.prod(shape[2:]))
+    np.add.at(out.reshape(-1), where, g.astype(wide, copy=False).ravel())
+    return out.astype(g.dtype, copy=False)
+
+
+def max_pool_gather(x: Array, indices: Array) -> Array:
+    """What lies at ``indices`` in each spatial plane of ``x``: the adjoint of `max_pool_grad`."""
+    where = _in_batch(indices, math.prod(x.shape[2:]))
+    return x.reshape(-1)[where].reshape(indices.shape)
+
+
+def max_unpool(x: Array, indices: Array, shape: Ints) -> Array:
+    """Zeros of ``shape`` in which ``x`` is written at ``indices`` (into each spatial plane).
+
+    RuntimeError where an index is outside the plane.
+    """
+    plane = math.prod(shape[2:])
+    wrong = indices[(indices < 0) | (indices >= plane)]
+    if wrong.size:
+        volume = "x".join(map(str, shape[2:]))
+        raise RuntimeError(
+            f"max_unpool(): found an invalid max index: {wrong.flat[0]} "
+            f"(output volumes are of size {volume})"
+        )
+    out = np.zeros(shape, x.dtype)
+    out.reshape(-1)[_in_batch(indices, plane)] = x.ravel()
+    return out
+
+
+def _divisors(
+    size: int, kernel: int, stride: int, padding: int, ceil: bool, include_pad: bool
+) -> Array:
+    """How many elements along its axis each window of an average pool counts."""
+    start = np.arange(_count(size, kernel, stride, padding, 1, ceil)) * stride - padding
+    if include_pad:
+        return np.minimum(start + kernel, size + padding) - start
+    return np.minimum(start + kernel, size) - np.maximum(start, 0)
+
+
+def _zeros_like(x: Array, axis: int, count: int) -> Array:
+    """Zeros in the shape of ``x``, with ``count`` of them along ``axis`` (negative)."""
+    after = x.ndim + axis + 1
+    return np.zeros((*x.shape[: after - 1], count, *x.shape[after:]), x.dtype)
+
+
+@lru_cache(256)
+def _divisor(
+    spatial: Ints, kernel: Ints, stride: Ints, padding: Ints,
+    ceil: bool, include_pad: bool, dtype: np.dtype,
+) -> Array:  # fmt: skip
+    """What the sum of each window is divided by."""
+    out = np.ones((), np.int64)
+    for row in zip(spatial, kernel, stride, padding):
+        out = out[..., None] * _divisors(*row, ceil, include_pad)
+    return out.astype(dtype)
+
+
+def _share(x: Array, divisor: Array | int) -> Array:
+    """``x / divisor``; integers are rounded towards zero."""
+    if x.dtype.kind == "i":
+        return np.sign(x) * (np.abs(x) // divisor)
+    return x / divisor
+
+
+def _overlaps(
+    size: int, count: int, kernel: int, stride: int, padding: int
+) -> list[tuple[slice, slice]]:
+    """For each tap of a window: the outputs for which it is inside the input, and where there."""
+    pairs = []
+    for tap in range(kernel):
+        offset = tap - padding
+        first = max(0, -(offset // stride))
+        stop = min(count, (size - 1 - offset) // stride + 1)
+        if stop > first:
+            start, last = first * stride + offset, (stop - 1) * stride + offset
+            pairs.append((slice(first, stop), slice(start, last + 1, stride)))
+    return pairs
+
+
+def avg_pool(
+    x: Array, kernel: Ints, stride: Ints, padding: Ints,
+    ceil_mode: bool, count_include_pad: bool, divisor: int | None,
+) -> Array:  # fmt: skip
+    """The sum of each window over ``divisor``, or over the number of its elements."""
+    out = x.astype(np.float32) if x.dtype in HALF else x
+    axes = len(kernel)
+    for axis in range(-1, -1 - axes, -1):
+        size, k, s, p = x.shape[axis], kernel[axis], stride[axis], padding[axis]
+        count = _count(size, k, s, p, 1, ceil_mode)
+        total = _zeros_like(out, axis, count)
+        for windows, places in _overlaps(size, count, k, s, p):
+            view = total[(..., windows, *_after(axis))]
+            np.add(view, out[(..., places, *_after(axis))], out=view)
+        out = total
+    over = divisor or _divisor(
+        x.shape[2:], kernel, stride, padding, ceil_mode, count_include_pad, out.dtype
+    )
+    return _share(out, over).astype(x.dtype, copy=False)
+
+
+def avg_pool_grad(
+    g: Array, shape: Ints, kernel: Ints, stride: Ints, padding: Ints,
+    ceil_mode: bool, count_include_pad: bool, divisor: int | None,
+) -> Array:  # fmt: skip
+    """The adjoint of `avg_pool`: each window hands its share of ``g`` to its elements."""
+    wide = g.astype(np.float32) if g.dtype in HALF else g
+    over = divisor or _divisor(
+        shape[2:], kernel, stride, padding, ceil_mode, count_include_pad, wide.dtype
+    )
+    out = _share(wide, over)
+    for axis in range(-len(kernel), 0):
+        size, count = shape[axis], g.shape[axis]
+        total = _zeros_like(out, axis, size)
+        overlaps = _overlaps(size, count, kernel[axis], stride[axis], padding[axis])
+        for windows, places in overlaps:
+            view = total[(..., places, *_after(axis))]
+            np.add(view, out[(..., windows, *_after(axis))], out=view)
+        out = total
+    return out.astype(g.dtype, copy=False)
+
+
+def _regular_arguments(spatial: Ints, size: Ints) -> tuple | None:
+    """The arguments of the `avg_pool` that an adaptive one is where the parts come out even."""
+    if any(m == 0 or n % m for n, m in zip(spatial, size)) or 0 in spatial:
+        return None
+    kernel = tuple(n // m for n, m in zip(spatial, size))
+    return kernel, kernel, (0,) * len(kernel), False, True, None
+
+
+def adaptive_avg_pool(x: Array, size: Ints) -> Array:
+    """The means of windows that divide each axis into ``size`` parts as evenly as can be."""
+    if math.prod(size) == 1:
+        wide = np.float32 if x.dtype in HALF else x.dtype
+        means = x.reshape(*x.shape[:2], -1).mean(2, dtype=wide).astype(x.dtype, copy=False)
+        return means.reshape(*x.shape[:2], *size)
+    regular = _regular_arguments(x.shape[2:], size)
+    if regular:
+        return avg_pool(x, *regular)
+    out = x.astype(np.float32) if x.dtype in HALF else x
+    for axis, count in zip(range(-len(size), 0), size):
+        start, end = _bounds(x.shape[axis], count)
+        means = _zeros_like(out, axis, count)
+        for o, (a, b) in enumerate(zip(start.tolist(), end.tolist())):
+            window = out[(..., slice(a, b), *_after(axis))]
+            means[(..., o, *_after(axis))] = window.mean(axis)
+        out = means
+    return out.astype(x.dtype, copy=False)
+
+
+def adaptive_avg_pool_grad(g: Array, shape: Ints) -> Array:
+    """The adjoint of `adaptive_avg_pool` on an input of ``shape``."""
+    regular = _regular_arguments(shape[2:], g.shape[2:])
+    if regular and math.prod(g.shape[2:]) > 1:
+        return avg_pool_grad(g, shape, *regular)
+    out = g.astype(np.float32) if g.dtype in HALF else g
+    for axis in range(2 - len(shape), 0):
+        start, end = _bounds(shape[axis], g.shape[axis])
+        total = _zeros_like(out, axis, shape[axis])
+        share = out / (end - start).astype(out.dtype).reshape(-1, *(1,) * (-1 - axis))
+        for o, (a, b) in enumerate(zip(start.tolist(), end.tolist())):
+            view = total[(..., slice(a, b), *_after(axis))]
+            np.add(view, share[(..., slice(o, o + 1), *_after(axis))], out=view)
+        out = total
+    return out.astype(g.dtype, copy=False)

@@ -144,6 +144,8 @@ def bernoulli_(x, p, generator):
 
 @_drawing
 def bernoulli_from_(x, p, generator):
+    if not ((p >= 0) & (p <= 1)).all():
+        raise RuntimeError("bernoulli expects every p to be in [0, 1]")
     view = x.transpose(memory_order(x))
     p = np.broadcast_to(p, x.shape).transpose(memory_order(x))
     draw = uniform_double if p.dtype == _f8 else uniform_single
@@ -278,6 +280,11 @@ def _cumulative(p: np.ndarray) -> np.ndarray:
 
 @_drawing
 def multinomial(p, num_samples, replacement, generator):
+    """Rows of weights; RuntimeError where one is negative, infinite or NaN, or all are zero."""
+    if not ((p >= 0) & (p < np.inf)).all():
+        raise RuntimeError("multinomial: weights must be finite and not negative")
+    if (p == 0).all(axis=-1).any():
+        raise RuntimeError("multinomial: the sum of the weights of a row must be above 0")
     if not replacement:
         # The largest p / e with e exponential: a draw without replacement, all rows at once.
         race = exponential_(np.empty_like(p), 1.0, generator)
@@ -326,6 +333,8 @@ def _poisson_large(rate: float, uniform: Callable[[], float]) -> int:
 
 @_drawing
 def poisson(x, generator):
+    if (x < 0).any():
+        raise RuntimeError("poisson: invalid Poisson rate, expected rate to be non-negative")
     out = np.empty(x.shape, x.dtype)
     rates = x.reshape(-1).tolist()
     start, used, ahead = generator.mark(), 0, []

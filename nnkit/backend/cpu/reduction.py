@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu.creation import make_complex
 from nnkit.backend.cpu.summation import large_sum
 from nnkit.backend.dtype import HALF
 
@@ -20,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 F4, F8, I8 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
-SMALL = 512  # elements; up to here one plain reduction is as fast and as exact as any
+SMALL = 1024  # elements; up to here one plain reduction is as fast and as exact as any
 
 asarray = np.asarray
 _add, _multiply = np.add.reduce, np.multiply.reduce
@@ -59,6 +60,8 @@ def sum(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
         return _widened(sum, x, axis, keepdims)
     elif dtype.kind in "bui":
         return asarray(_add(x, axis, I8, None, keepdims))
+    elif dtype.kind == "c" and x.size > SMALL:
+        return make_complex(sum(x.real, axis, keepdims), sum(x.imag, axis, keepdims))
     return asarray(_add(x, axis, None, None, keepdims))
 
 
@@ -90,7 +93,8 @@ def var_mean(
         deviation = np.abs(deviation)
     deviation *= deviation
     variance = sum(asarray(deviation), axis, keepdims)
-    variance /= np.maximum(terms(x, axis) - correction, 0).astype(variance.dtype)
+    freedom = terms(x, axis) - correction
+    variance /= freedom if freedom > 0 else 0.0
     return variance, kept if keepdims else kept.reshape(variance.shape)
 
 

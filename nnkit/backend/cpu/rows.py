@@ -7,33 +7,27 @@ from collections.abc import Callable
 
 import numpy as np
 
-BLOCK = 1 << 15  # elements of a block
-SHORT = 32  # rows up to this length are reduced faster once they are transposed
+from nnkit.backend.cpu.summation import large_sum
+
+BLOCK = 1 << 16  # elements of a block
+SMALL = 1024  # elements up to which NumPy's plain reductions are fastest
+SHORT = 32  # a NumPy reduction pays 30 ns a row, so shorter ones are transposed first
 
 _maximum, _add = np.maximum.reduce, np.add.reduce
 
 
-def _short_rows(x: np.ndarray, axis: int) -> bool:
-    """Whether ``axis`` is last and short: NumPy's reduction pays some 30 ns for each row then."""
-    return (
-        x.size >= 1024 and (axis == -1 or axis == x.ndim - 1) and x.shape[-1] <= SHORT
-    )
-
-
 def max_along(x: np.ndarray, axis: int) -> np.ndarray:
     """The maximum along ``axis``, which is kept with length 1."""
-    if _short_rows(x, axis):
+    last = axis == -1 or axis == x.ndim - 1
+    if x.size >= SMALL and last and x.shape[-1] <= SHORT:
         shape = (*x.shape[:-1], 1)
         return _maximum(x.reshape(-1, x.shape[-1]).T.copy(), 0).reshape(shape)
     return _maximum(x, axis, None, None, True)
 
 
-def sum_along(x: np.ndarray, axis: int) -> np.ndarray:
-    """The sum along ``axis``, which is kept with length 1."""
-    if x.size >= 1024 and (axis == -1 or axis == x.ndim - 1):
-        # A product with ones is the fastest row sum: BLAS keeps several partial sums in registers.
-        return np.matmul(x, np.ones((x.shape[-1], 1), x.dtype))
-    return _add(x, axis, None, None, True)
+def sum_along(x: np.ndarray, axis: int | tuple[int, ...]) -> np.ndarray:
+    """The sum along one or several axes, which are kept with length 1."""
+    return large_sum(x, axis, True) if x.size >= SMALL else _add(x, axis, None, None, True)
 
 
 def by_blocks(kernel: Callable[..., None], axis: int, out: np.ndarray, *arrays: np.ndarray) -> None:

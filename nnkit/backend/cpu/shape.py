@@ -98,6 +98,11 @@ def tile(x: Array, repeats: tuple[int, ...]) -> Array:
     return np.tile(x, repeats)
 
 
+def repeat_index(repeats: Array, count: int) -> Array:
+    """0, 1, ..., count - 1, the i-th repeated ``repeats[i]`` times."""
+    return np.repeat(np.arange(count), repeats)
+
+
 def _triangle(x: Array, offset: int) -> Array:
     return np.tri(x.shape[-2], x.shape[-1], offset, dtype=bool)
 
@@ -126,11 +131,11 @@ def diagonal(x: Array, offset: int, axis1: int, axis2: int) -> Array:
 
 
 def diagonal_adjoint(
-    g: Array, shape: tuple[int, ...], offset: int, axis1: int, axis2: int
+    y: Array, shape: tuple[int, ...], offset: int, axis1: int, axis2: int
 ) -> Array:
-    """Zeros of ``shape`` with ``g`` on the diagonal."""
-    out = np.zeros(shape, g.dtype)
-    diagonal(out, offset, axis1, axis2)[...] = g
+    """Zeros of ``shape`` with ``y`` on the diagonal."""
+    out = np.zeros(shape, y.dtype)
+    diagonal(out, offset, axis1, axis2)[...] = y
     return out
 
 
@@ -160,19 +165,19 @@ def _extent(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> in
 
 
 def as_strided(
-    x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int | None
+    x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, source: tuple
 ) -> Array:
-    """Any geometry over the storage of ``x``, in elements; ``offset`` None starts where x does.
+    """Any geometry over the storage of ``x``, in elements.
 
-    RuntimeError where the geometry leaves the storage.
+    ``source`` is the geometry of ``x`` itself, which only the derivative needs.
+    RuntimeError where the result would leave the storage.
     """
-    start = storage_offset(x) if offset is None else offset
-    if _extent(shape, strides, start) > storage_size(x):
+    if _extent(shape, strides, offset) > storage_size(x):
         raise RuntimeError(
-            f"as_strided(): size {list(shape)}, stride {list(strides)} and offset {start} reach "
+            f"as_strided(): size {list(shape)}, stride {list(strides)} and offset {offset} reach "
             f"beyond the storage of {storage_size(x)} elements"
         )
-    return _geometry(x, shape, strides, start)
+    return _geometry(x, shape, strides, offset)
 
 
 def _geometry(x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
@@ -189,15 +194,15 @@ def _positions(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) ->
     return out
 
 
-def as_strided_adjoint(g: Array, source: tuple, target: tuple) -> Array:
-    """Add ``g``, laid out as geometry ``target``, into zeros and read geometry ``source`` of it.
+def as_strided_adjoint(y: Array, source: tuple, target: tuple) -> Array:
+    """Add ``y``, laid out as geometry ``target``, into zeros and read geometry ``source`` of it.
 
     A geometry is (shape, strides, offset) in elements. Exchanging the two gives the transpose.
     """
     from nnkit.backend.cpu.indexing import add_at
 
-    flat = np.zeros(max(_extent(*source), _extent(*target)), g.dtype)
-    add_at(flat, _positions(*target).ravel(), g.ravel())
+    flat = np.zeros(max(_extent(*source), _extent(*target)), y.dtype)
+    add_at(flat, _positions(*target).ravel(), y.ravel())
     return flat[_positions(*source)]
 
 
@@ -211,14 +216,14 @@ def unfold(x: Array, axis: int, size: int, step: int) -> Array:
     return _geometry(x, shape, strides, storage_offset(x))
 
 
-def unfold_adjoint(g: Array, shape: tuple[int, ...], axis: int, size: int, step: int) -> Array:
+def unfold_adjoint(y: Array, shape: tuple[int, ...], axis: int, size: int, step: int) -> Array:
     """Sum overlapping windows back into an array of ``shape``."""
-    out = np.zeros(shape or 1, np.float32 if g.dtype in HALF else g.dtype)
+    out = np.zeros(shape or 1, np.float32 if y.dtype in HALF else y.dtype)
     lead = (slice(None),) * axis
-    reach = (g.shape[axis] - 1) * step + 1
+    reach = (y.shape[axis] - 1) * step + 1
     for k in range(size):
-        out[(*lead, slice(k, k + reach, step))] += g[..., k]
-    return out.reshape(shape).astype(g.dtype, copy=False)
+        out[(*lead, slice(k, k + reach, step))] += y[..., k]
+    return out.reshape(shape).astype(y.dtype, copy=False)
 
 
 def pad(x: Array, widths: tuple[tuple[int, int], ...], value: Any) -> Array:
@@ -247,5 +252,6 @@ def view_as_real(x: Array) -> Array:
 
 
 def view_as_complex(x: Array) -> Array:
-    """The inverse of `view_as_real`."""
+    """The inverse of `view_as_real`; a view where the parts lie side by side."""
+    x = x if x.strides[-1] == x.itemsize else np.ascontiguousarray(x)
     return x.view(np.complex64 if x.dtype == np.float32 else np.complex128)[..., 0]

@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nnkit.autograd import Tensor, empty_like, no_grad
+from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.ops.creation import empty_like
 from nnkit.nn.modules.module_tree import ModuleTree
 
 if TYPE_CHECKING:
@@ -66,3 +67,48 @@ class ModuleApply(ModuleTree):
             return tensor.to(device, dtype if number else None, non_blocking)
 
         return self._apply(convert)
+
+    def cpu(self) -> Self:
+        """Move all parameters and buffers to the computer's main memory."""
+        return self._apply(lambda tensor: tensor.cpu())
+
+    def cuda(self, device: Any = None) -> Self:
+        """Move all parameters and buffers to a GPU.
+
+        Args:
+            device: its number or name; the current one when not given.
+        """
+        return self._apply(lambda tensor: tensor.cuda(device))
+
+    def type(self, dst_type: Any) -> Self:
+        """Cast all parameters and buffers, integers too, to a dtype."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def float(self) -> Self:
+        """Cast all floating point parameters and buffers to float32."""
+        return self._cast("float")
+
+    def double(self) -> Self:
+        """Cast all floating point parameters and buffers to float64."""
+        return self._cast("double")
+
+    def half(self) -> Self:
+        """Cast all floating point parameters and buffers to float16."""
+        return self._cast("half")
+
+    def bfloat16(self) -> Self:
+        """Cast all floating point parameters and buffers to bfloat16."""
+        return self._cast("bfloat16")
+
+    def _cast(self, method: str) -> Self:
+        return self._apply(
+            lambda tensor: getattr(tensor, method)() if tensor.is_floating_point() else tensor
+        )
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Give all parameters and buffers fresh memory on a device, without their values."""
+        return self._apply(lambda tensor: empty_like(tensor, device=device), recurse)
+
+    def share_memory(self) -> Self:
+        """Move all parameters and buffers to memory that processes can share."""
+        return self._apply(lambda tensor: tensor.share_memory_())

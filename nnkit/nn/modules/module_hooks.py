@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -343,32 +343,32 @@ def _run_after_error(
         )
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _tensors(item)
-    elif isinstance(value, tuple | list):
-        for item in value:
-            yield from _tensors(item)
+def _first_tensor(value: Any) -> Tensor | None:
+    while not isinstance(value, Tensor):
+        if isinstance(value, Mapping):
+            value = next((v for v in value.values() if isinstance(v, Tensor)), None)
+        else:
+            value = value[0] if isinstance(value, tuple | list) and value else None
+        if value is None:
+            return None
+    return value
 
 
 def _hook_output_node(module: Any, hooks: list[Callable], args: Any, result: Any) -> None:
-    first = next(_tensors(result), None)
+    first = _first_tensor(result)
     node = None if first is None else first.grad_fn
     if node is None:
         return
     for hook in hooks:
         node.register_hook(lambda grads, outputs, hook=hook: hook(module, grads, outputs))
-    inputs = {tensor.grad_fn for tensor in _tensors(args) if tensor.grad_fn is not None}
-    before = {following for following, _ in node.next_functions if following is not None}
-    leaves = {following for following in before if following.name().endswith("AccumulateGrad")}
-    if not isinstance(result, Tensor) or (before - leaves) - inputs:
-        warnings.warn(
-            f"{type(module).__name__}: a hook of register_backward_hook sees only the last node "
-            "of this forward, so its grad_input is not the module's; "
-            "use register_full_backward_hook",
-            FutureWarning,
-            stacklevel=4,
-        )
+    if isinstance(result, Tensor) and all(isinstance(value, Tensor) for value in args):
+        inputs = {value.grad_fn for value in args} - {None}
+        if inputs == {following for following, _ in node.next_functions}:
+            return
+    warnings.warn(
+        f"{type(module).__name__}: a hook of register_backward_hook sees only the last node "
+        "of this forward, so its grad_input is not the module's; "
+        "use register_full_backward_hook",
+        FutureWarning,
+        stacklevel=4,
+    )

@@ -168,7 +168,7 @@ class ModuleTree:
             own["_modules"][name] = None
         elif isinstance(value, Tensor) and isinstance(value, Buffer):
             own.pop(name, None)
-            self.register_buffer(name, value, getattr(value, "persistent"))
+            self.register_buffer(name, value, value.persistent)
         elif "_buffers" in own and name in own["_buffers"]:
             if not isinstance(value, Tensor):
                 _must_be_none("buffer", "Tensor", name, value)

@@ -6,7 +6,10 @@ import copy
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
-from nnkit.autograd import Tensor, as_tensor, float64, stack, tensor
+from nnkit.autograd import Tensor
+from nnkit.autograd.ops.creation import as_tensor, tensor
+from nnkit.autograd.ops.shape import stack
+from nnkit.backend.dtype import float64
 
 __all__ = ["default_collate", "default_convert"]
 

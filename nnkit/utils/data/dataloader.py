@@ -7,7 +7,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from nnkit.autograd import empty, int64
+from nnkit.autograd.ops.creation import empty
+from nnkit.backend.dtype import int64
 from nnkit.utils.data.collate import default_collate, default_convert
 from nnkit.utils.data.dataset import IterableDataset
 from nnkit.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler

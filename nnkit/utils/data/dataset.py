@@ -9,7 +9,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from nnkit.autograd import Tensor, randperm
+from nnkit.autograd import Tensor
+from nnkit.autograd.ops.random import randperm
 
 __all__ = [
     "ChainDataset",

@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
-from nnkit.autograd import Generator, as_tensor, empty, float64, int64, multinomial
-from nnkit.autograd import randint, randperm
+from nnkit.autograd.ops.creation import as_tensor, empty
+from nnkit.autograd.ops.random import Generator, multinomial, randint, randperm
+from nnkit.backend.dtype import float64, int64
 
 __all__ = [
     "BatchSampler",

@@ -42,17 +42,17 @@ def pointwise(kernel: Callable | None = None, *, double: bool = False) -> Callab
     def function(x, out=None):
         x = np.asarray(x)
         flat = x.reshape(-1)
-        direct = out is not None and out.flags.c_contiguous and out.shape == x.shape
-        values = out.reshape(-1) if direct else np.empty(flat.shape, x.dtype)
+        if out is not None and out.flags.c_contiguous and out.shape == x.shape:
+            target = out
+        else:
+            target = np.empty(x.shape, x.dtype)
+        values = target.reshape(-1)
         for start in range(0, flat.size, BLOCK):
             block = flat[start : start + BLOCK]
             values[start : start + BLOCK] = kernel(block.astype(np.float64) if double else block)
-        if direct:
-            return out
-        values = values.reshape(x.shape)
-        if out is None:
-            return values
-        out[...] = values
+        if out is None or target is out:
+            return target
+        out[...] = target
         return out
 
     return function

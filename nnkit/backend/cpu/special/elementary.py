@@ -71,8 +71,10 @@ def log1p(x):
     value = np.log(shifted)
     shifted -= 1
     regular = (shifted != 0) & np.isfinite(x)
-    np.multiply(value, np.divide(x, shifted, where=regular), out=value, where=regular)
-    np.copyto(value, x, where=shifted == 0)
+    zero = shifted == 0
+    np.divide(x, shifted, out=shifted, where=regular)
+    np.multiply(value, shifted, out=value, where=regular)
+    np.copyto(value, x, where=zero)
     return value
 
 
@@ -85,7 +87,8 @@ def expm1(x):
     power = np.exp(x)
     value = power - 1
     regular = (value != 0) & (value != -1) & np.isfinite(value)
-    quotient = np.divide(x, np.log(power), where=regular)
-    np.multiply(value, quotient, out=value, where=regular)
+    np.log(power, out=power)
+    np.divide(x, power, out=power, where=regular)
+    np.multiply(value, power, out=value, where=regular)
     np.copyto(value, x, where=value == 0)
     return value

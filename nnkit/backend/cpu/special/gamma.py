@@ -132,11 +132,12 @@ def zeta(s, q, out=None):
 
 def polygamma(n, x, out=None):
     """The n-th derivative of digamma, (-1)^(n + 1) n! zeta(n + 1, x)."""
-    if n == 0:
-        return digamma(x, out=out)
     x = np.asarray(x)
-    factor = (-1) ** (n + 1) * math.gamma(n + 1) if n < 171 else (-1) ** (n + 1) * math.inf
-    value = factor * zeta(float(n + 1), x.astype(np.float64))
+    if n == 0:
+        value = digamma(x)
+    else:
+        factor = math.gamma(n + 1) if n < 171 else math.inf
+        value = (-1) ** (n + 1) * factor * zeta(float(n + 1), x.astype(np.float64))
     if out is None:
         return value.astype(x.dtype)
     out[...] = value

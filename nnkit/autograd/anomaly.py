@@ -1,0 +1,99 @@
+"""`detect_anomaly`: name the forward line of a backward that fails or makes NaN.
+
+While it is on, each node remembers where it was made, by its creation number: nothing is stored
+in the nodes and nothing is paid while it is off.
+"""
+
+from __future__ import annotations
+
+import itertools
+import traceback
+import warnings
+from typing import Any
+
+from nnkit.autograd import engine, node
+
+
+class _Recorder:
+    """Counts nodes like `node.sequence` and keeps the stack of each."""
+
+    def __init__(self, start: int) -> None:
+        self.counter = itertools.count(start)
+        self.made_at: dict[int, traceback.StackSummary] = {}
+
+    def __next__(self) -> int:
+        order = next(self.counter)
+        stack = traceback.extract_stack(limit=24)
+        self.made_at[order] = traceback.StackSummary.from_list(
+            [f for f in stack if "/nnkit/autograd/" not in f.filename.replace("\\", "/")]
+        )
+        return order
+
+
+
+def _switch(on: bool, check_nan: bool) -> tuple[bool, bool]:
+    """Turn detection on or off; returns what was set before."""
+    previous = (isinstance(node.sequence, _Recorder), engine.check_nan)
+    if on and not previous[0]:
+        node.sequence = _Recorder(next(node.sequence))
+    elif not on and previous[0]:
+        node.sequence = itertools.count(next(node.sequence))
+    engine.check_nan = check_nan and on
+    engine.explain = _explain if on else None
+    return previous
+
+
+def _explain(failed: Any) -> None:
+    """Warn with the forward call that made the node whose backward failed."""
+    made_at = getattr(node.sequence, "made_at", {}).get(failed.order)
+    if made_at is None:
+        text = "No forward pass information available: enable detect_anomaly() in the forward pass."
+    else:
+        text = "Traceback of forward call that caused the error:\n" + "".join(made_at.format())
+    warnings.warn(f"Error detected in {failed.name()}. {text}", UserWarning, stacklevel=3)
+
+
+class detect_anomaly:
+    """While active, a failing backward names the forward line, and NaN gradients raise.
+
+    Args:
+        check_nan: raise RuntimeError when a backward function returns NaN.
+
+    Example:
+        >>> import nnkit
+        >>> with nnkit.autograd.detect_anomaly():
+        ...     x = nnkit.ones(1, requires_grad=True)
+        ...     (x * 2).sum().backward()
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+
+    def __enter__(self) -> None:
+        self._previous = _switch(True, self.check_nan)
+
+    def __exit__(self, *exception: Any) -> None:
+        _switch(*self._previous)
+
+
+class set_detect_anomaly:
+    """Turn anomaly detection on or off, at once or for a ``with`` block."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._previous = _switch(mode, check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: Any) -> None:
+        _switch(*self._previous)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly detection is on."""
+    return isinstance(node.sequence, _Recorder)
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether NaN gradients raise."""
+    return engine.check_nan

@@ -1,0 +1,156 @@
+"""Dimension and size arguments, checked and brought into the form the algebra takes.
+
+Above the door a ``dim`` may be negative and a size may be given as separate integers or as one
+sequence, with -1 for "whatever is left"; below it axes and shapes are plain non-negative ints.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from nnkit.autograd.tensor import Size, Tensor
+
+
+def normalize_dim(dim: Any, ndim: int, name: str = "") -> int:
+    """``dim`` counted from the front; IndexError outside [-ndim, ndim - 1], where a 0-dim tensor
+    counts as one dimension."""
+    try:
+        number = operator.index(dim)
+    except TypeError:
+        raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}") from None
+    limit = ndim or 1
+    if not -limit <= number < limit:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], "
+            f"but got {number})"
+        )
+    return number + limit if number < 0 else number
+
+
+def normalize_dims(dims: Any, ndim: int, name: str = "") -> tuple[int, ...] | None:
+    """An int or a sequence of ints as a tuple of axes; None stays None.
+
+    Raises:
+        IndexError: a dimension is out of range.
+        RuntimeError: a dimension is named twice.
+    """
+    if dims is None:
+        return None
+    if isinstance(dims, (tuple, list)):
+        axes = tuple(normalize_dim(d, ndim, name) for d in dims)
+        if len(set(axes)) < len(axes):
+            twice = next(d for d in axes if axes.count(d) > 1)
+            raise RuntimeError(f"{name}(): dim {twice} appears multiple times in the list of dims")
+        return axes
+    return (normalize_dim(dims, ndim, name),)
+
+
+def sizes_of(name: str, given: tuple, keyword: Any = None, parameter: str = "size") -> tuple:
+    """Sizes given one by one, as one sequence, or by keyword, as a tuple of ints."""
+    if keyword is not None:
+        given = (keyword,)
+    if len(given) == 1 and isinstance(given[0], (tuple, list)):
+        given = tuple(given[0])
+    try:
+        return tuple(operator.index(n) for n in given)
+    except TypeError:
+        wrong = next(n for n in given if not hasattr(n, "__index__") or _is_many(n))
+        raise TypeError(
+            f"{name}(): argument '{parameter}' must be tuple of ints, "
+            f"but found an element of type {type(wrong).__name__}"
+        ) from None
+
+
+def _is_many(value: Any) -> bool:
+    return isinstance(value, Tensor) and (value._data.size != 1 or value.dtype.category > 1)
+
+
+def complete_shape(name: str, shape: tuple[int, ...], numel: int) -> tuple[int, ...]:
+    """``shape`` with its -1 worked out.
+
+    Raises:
+        RuntimeError: another negative size, more than one -1, or a shape that does not hold
+            ``numel`` elements.
+    """
+    for position, n in enumerate(shape):
+        if n < -1:
+            raise RuntimeError(
+                f"{name}(): invalid shape dimension {n} at index {position} of shape {list(shape)}"
+            )
+    if shape.count(-1) > 1:
+        raise RuntimeError(f"{name}(): only one dimension can be inferred, got {list(shape)}")
+    known = math.prod(n for n in shape if n != -1)
+    if -1 not in shape:
+        if known == numel:
+            return shape
+    elif known:
+        if numel % known == 0:
+            return tuple(numel // known if n == -1 else n for n in shape)
+    elif numel == 0:
+        raise RuntimeError(
+            f"{name}(): cannot infer the -1 of shape {list(shape)} for a tensor of 0 elements"
+        )
+    raise RuntimeError(f"{name}(): shape '{list(shape)}' is invalid for input of size {numel}")
+
+
+def check_tensor(name: str, value: Any, parameter: str = "input") -> None:
+    """TypeError where an argument is no Tensor."""
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}"
+        )
+
+
+def check_tensors(name: str, values: Any) -> tuple[Tensor, ...]:
+    """A sequence of Tensors as a tuple; TypeError otherwise."""
+    if isinstance(values, Tensor) or not isinstance(values, (tuple, list)):
+        raise TypeError(
+            f"{name}(): argument 'tensors' must be tuple of Tensors, not {type(values).__name__}"
+        )
+    for position, value in enumerate(values):
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"{name}(): expected Tensor as element {position} in argument 'tensors', "
+                f"but got {type(value).__name__}"
+            )
+    return tuple(values)
+
+
+def expanded_shape(name: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that ``expand(wanted)`` gives a tensor of ``shape``; RuntimeError if none."""
+    new = len(wanted) - len(shape)
+    if new < 0:
+        raise RuntimeError(
+            f"{name}(): the number of sizes ({len(wanted)}) must not be smaller than the number "
+            f"of dimensions of the tensor ({len(shape)}): got {list(wanted)} for {list(shape)}"
+        )
+    sizes = []
+    for d, target in enumerate(wanted):
+        here = shape[d - new] if d >= new else None
+        if target == -1 and here is not None:
+            target = here
+        elif target < 0 or here not in (None, 1, target):
+            raise RuntimeError(
+                f"{name}(): the expanded size ({target}) must match the existing size ({here}) at "
+                f"dimension {d}: target sizes {list(wanted)}, tensor sizes {list(shape)}"
+            )
+        sizes.append(target)
+    return tuple(sizes)
+
+
+def broadcast_shape(name: str, shapes: list) -> Size:
+    """The shape that all ``shapes`` broadcast to; RuntimeError if there is none."""
+    ndim = max(map(len, shapes), default=0)
+    sizes = [1] * ndim
+    for shape in shapes:
+        for d in range(1, len(shape) + 1):
+            if shape[-d] != 1:
+                if sizes[-d] not in (1, shape[-d]):
+                    raise RuntimeError(
+                        f"{name}(): size {shape[-d]} of shape {list(shape)} does not broadcast "
+                        f"with {sizes[-d]} at dimension {ndim - d}"
+                    )
+                sizes[-d] = shape[-d]
+    return Size(sizes)

@@ -1,0 +1,74 @@
+"""What functions that make tensors have in common: the ``dtype``, ``device``, ``layout``, ``out``
+and ``requires_grad`` they take."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+from nnkit.autograd.dims import sizes_of
+from nnkit.autograd.public import write_out
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.device import cpu
+from nnkit.backend.device import device as Device
+from nnkit.backend.dtype import bool_, default_dtype, dtype, float64, int64
+
+# Python's types stand for dtypes too.
+_OF_TYPE = {bool: bool_, int: int64, float: float64}
+
+
+def dtype_of(name: str, given: Any, default: dtype | None = None) -> dtype:
+    """The dtype that was asked for, else ``default``, else the default floating dtype."""
+    if given is None:
+        return default or default_dtype()
+    if isinstance(given, dtype):
+        return given
+    try:
+        return _OF_TYPE[given]
+    except (KeyError, TypeError):
+        got = given.__name__ if isinstance(given, type) else type(given).__name__
+        raise TypeError(f"{name}(): argument 'dtype' must be nnkit.dtype, not {got}") from None
+
+
+def place_of(given: Any, default: Any = cpu) -> Device:
+    """The device that was asked for, else ``default``."""
+    return default if given is None else Device(given)
+
+
+def check_layout(name: str, layout: Any) -> None:
+    """RuntimeError for every layout but strided memory."""
+    if layout is not None and not str(layout).endswith("strided"):
+        raise RuntimeError(f"{name}(): only strided tensors are supported, got layout {layout}")
+
+
+def shape_of(name: str, given: tuple, keyword: Any = None) -> tuple[int, ...]:
+    """Sizes as a tuple of non-negative ints."""
+    if not given and keyword is None:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    if given and isinstance(given[0], bool):
+        raise TypeError(f"{name}(): argument 'size' must be tuple of ints, not bool")
+    shape = sizes_of(name, given, keyword)
+    if shape and min(shape) < 0:
+        raise RuntimeError(f"{name}(): sizes must be non-negative, got {list(shape)}")
+    return shape
+
+
+def number(name: str, parameter: str, value: Any) -> Any:
+    """A Python number, or the one in a tensor of one element."""
+    if isinstance(value, Tensor) and not value.ndim:
+        return value.item()
+    if not isinstance(value, numbers.Number):
+        raise TypeError(
+            f"{name}(): argument '{parameter}' must be Number, not {type(value).__name__}"
+        )
+    return value
+
+
+def finished(
+    name: str, data: Any, place: Device, requires_grad: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """A new leaf on an array, or ``out`` with the array's contents."""
+    result = wrap(data, place)
+    if out is not None:
+        result = write_out(out, result, name)
+    return result.requires_grad_() if requires_grad else result

@@ -1,0 +1,301 @@
+"""`Function`: operations with a forward and a backward written by the user."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.engine import FREED, unpack_tensor
+from nnkit.autograd.grad_mode import MODE, no_grad
+from nnkit.autograd.node import Node, OutputEdge, sequence
+from nnkit.autograd.op import SavedOutput
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views import check_writable, set_history, wrote
+
+
+class FunctionNode(Node):
+    """The node of a user's Function; it is also the ``ctx`` of its forward and backward."""
+
+    # No __slots__: users keep their own attributes on ctx.
+    _function: type[Function]
+
+    def __init__(self, needs: tuple[bool, ...]) -> None:
+        super().__init__((), (), None)
+        self.needs_input_grad = needs
+        self.to_save: tuple = ()
+        self.materializes = True
+        self.dirty: tuple = ()
+        self.non_differentiable: tuple = ()
+
+    @property
+    def operation(self) -> str:
+        return type(self).__name__
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for backward, where ``saved_tensors`` gives them back."""
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(
+                    "save_for_backward can only save variables, but argument is of type "
+                    f"{type(t).__name__}"
+                )
+        self.to_save = tensors
+
+    @property
+    def saved_tensors(self) -> tuple:
+        """What `save_for_backward` kept."""
+        if self.values is None:
+            raise RuntimeError(FREED)
+        if self.to_save:
+            return self.to_save
+        return tuple(None if v is None else unpack_tensor(self, v) for v in self.values)
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say which inputs forward wrote in place; they must be among its outputs."""
+        self.dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say which outputs never get a gradient."""
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros (the default) or None for outputs without gradient."""
+        self.materializes = value
+
+    def gradients(self, B: Any, grads: Any, unpack: Callable) -> list:
+        lifted = isinstance(next((g for g in grads if g is not None), None), Tensor)
+        shown = [g if lifted or g is None else wrap(g, self.device) for g in grads]
+        backward = self._function.backward
+        if backward is Function.backward:
+            backward = self._function.vjp
+        results = backward(self, *shown)
+        results = list(results) if isinstance(results, (tuple, list)) else [results]
+        results = self._check(results)
+        return [r if lifted or r is None else r._data for r in results]
+
+    def _check(self, results: list) -> list:
+        name = self.name()
+        expected = len(self.edges)
+        if len(results) > expected and all(r is None for r in results[expected:]):
+            results = results[:expected]
+        if len(results) != expected:
+            raise RuntimeError(
+                f"function {name} returned an incorrect number of gradients "
+                f"(expected {expected}, got {len(results)})"
+            )
+        for i, (result, meta) in enumerate(zip(results, self.meta, strict=True)):
+            if result is None:
+                continue
+            if not isinstance(result, Tensor):
+                raise TypeError(
+                    f"function {name} returned a {type(result).__name__} at index {i}, "
+                    "expected a Tensor or None"
+                )
+            if meta is None:
+                if not self._was_tensor[i]:
+                    raise RuntimeError(
+                        f"function {name} returned a gradient different from None at position "
+                        f"{i + 1}, but the corresponding forward input was not a Variable"
+                    )
+            elif not _expandable(meta[0], tuple(result.shape)):
+                raise RuntimeError(
+                    f"Function {name} returned an invalid gradient at index {i} - got "
+                    f"{list(result.shape)} but expected shape compatible with {list(meta[0])}"
+                )
+        return results
+
+
+def _expandable(small: tuple, large: tuple) -> bool:
+    if len(small) > len(large):
+        return False
+    return all(
+        s == n or s == 1
+        for s, n in zip(reversed(small), reversed(large), strict=False)
+    )
+
+
+class Function:
+    """Base class of operations with their own derivative, as ``torch.autograd.Function``.
+
+    Subclasses give static methods ``forward`` and ``backward``. ``forward`` gets ``ctx`` first,
+    unless ``setup_context(ctx, inputs, output)`` is given too. Use them by ``apply``.
+
+    Example:
+        >>> import nnkit
+        >>> class Double(nnkit.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return x * 2
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, g):
+        ...         return g * 2
+        >>> x = nnkit.tensor(1.0, requires_grad=True)
+        >>> Double.apply(x).backward()
+        >>> x.grad
+        tensor(2.)
+    """
+
+    _node_type: type[FunctionNode]
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        raise RuntimeError(
+            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are "
+            "all static: use `.apply(...)`"
+        )
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._node_type = type(f"{cls.__name__}Backward", (FunctionNode,), {"_function": cls})
+
+    @staticmethod
+    def forward(*arguments: Any, **options: Any) -> Any:
+        """Compute the outputs from the inputs; to be overridden."""
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> Any:
+        """Fill ``ctx`` after forward, where forward does not take it."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Compute one gradient for each input of forward; to be overridden."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
+        )
+
+    @staticmethod
+    def vjp(ctx: Any, *grad_outputs: Any) -> Any:
+        """Another name for `backward`."""
+        return Function.backward(ctx, *grad_outputs)
+
+    @classmethod
+    def apply(cls, *arguments: Any, **options: Any) -> Any:
+        """Run forward and record its node."""
+        was_tensor = tuple(isinstance(a, Tensor) for a in arguments)
+        needs = tuple(
+            isinstance(a, Tensor) and a.requires_grad for a in arguments
+        )
+        node = cls._node_type(needs)
+        recording = MODE.enabled and any(needs)
+        edges = tuple(
+            (a._edge or a) if need else None for a, need in zip(arguments, needs, strict=True)
+        )
+        with no_grad():
+            if cls.setup_context is not Function.setup_context:
+                result = cls.forward(*arguments, **options)
+                cls.setup_context(node, arguments, result)
+            else:
+                result = cls.forward(node, *arguments, **options)
+        outputs = result if isinstance(result, tuple) else (result,)
+        for t in node.dirty:
+            wrote(t, node.name())
+        if not recording:
+            return result
+        node.order = next(sequence)
+        node.edges = edges
+        node._was_tensor = was_tensor
+        tensors = [a for a in arguments if isinstance(a, Tensor)]
+        node.device = tensors[0]._device
+        node.meta = tuple(
+            (a._data.shape, a._data.dtype) if need else None
+            for a, need in zip(arguments, needs, strict=True)
+        )
+        outputs = _connect(node, arguments, outputs)
+        _save(node, outputs)
+        return outputs if isinstance(result, tuple) else outputs[0]
+
+
+def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
+    """Give the outputs their history; an input returned as it is becomes an alias."""
+    several = len(outputs) > 1
+    connected = []
+    for index, out in enumerate(outputs):
+        if not isinstance(out, Tensor):
+            connected.append(out)
+            continue
+        dirty = any(out is d for d in node.dirty)
+        if any(out is n for n in node.non_differentiable):
+            connected.append(out.detach() if any(out is i for i in inputs) else out)
+            continue
+        if out.dtype.category < 2:
+            connected.append(out)
+            continue
+        edge = OutputEdge(node, index) if several else node
+        if dirty:
+            check_writable(out)
+            carrier = wrap(out._data, out._device)
+            carrier._edge, carrier._requires_grad = edge, True
+            set_history(out, carrier)
+        else:
+            if any(out is i for i in inputs):
+                out = out.detach()
+            out._edge = edge
+            out._requires_grad = True
+        connected.append(out)
+    if several:
+        node.outputs = [
+            (o._data.shape, o._data.dtype) if isinstance(o, Tensor) else ((), None)
+            for o in connected
+        ]
+    return tuple(connected)
+
+
+def _save(node: FunctionNode, outputs: tuple) -> None:
+    """Turn what was saved into values without a reference cycle through the outputs."""
+    values = []
+    for t in node.to_save:
+        if t is None:
+            values.append(None)
+            continue
+        index = next((i for i, o in enumerate(outputs) if o is t), None)
+        if index is None:
+            values.append((t, t._version[0]))
+        else:
+            values.append((SavedOutput(t._data, t._version, index), t._version[0]))
+    node.values = tuple(values)
+    node.to_save = ()
+    node.saves_arrays = bool(values)
+    node.dirty = node.non_differentiable = ()
+
+
+class _TwiceError(Node):
+    """Stands where a once-differentiable backward would be differentiated again."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: Any, unpack: Callable) -> Any:
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
+
+
+def once_differentiable(function: Callable) -> Callable:
+    """Decorate a Function's backward that must not be differentiated itself."""
+
+    @functools.wraps(function)
+    def backward(ctx: Any, *grads: Any) -> Any:
+        with no_grad():
+            result = function(ctx, *grads)
+        if not MODE.enabled or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
+            return result
+        outputs = result if isinstance(result, tuple) else (result,)
+        guarded = []
+        for out in outputs:
+            if isinstance(out, Tensor):
+                out = out.detach()
+                edges = tuple(
+                    (g._edge or g) if isinstance(g, Tensor) and g.requires_grad else None
+                    for g in grads
+                )
+                out._edge = _TwiceError(edges, (), out._device)
+                out._requires_grad = True
+            guarded.append(out)
+        return tuple(guarded) if isinstance(result, tuple) else guarded[0]
+
+    return backward

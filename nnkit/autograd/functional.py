@@ -1,0 +1,277 @@
+"""Derivatives of functions: `vjp`, `jvp`, `jacobian`, `hessian`, `vhp`, `hvp`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.capture import grad
+from nnkit.autograd.grad_mode import enable_grad
+from nnkit.autograd.tensor import Tensor, wrap
+
+
+def _tuple(value: Any, name: str, function: str) -> tuple[bool, tuple[Tensor, ...]]:
+    is_tuple = isinstance(value, tuple)
+    values = value if is_tuple else (value,)
+    for i, v in enumerate(values):
+        if not isinstance(v, Tensor):
+            where = f"the value at index {i}" if is_tuple else "the value"
+            raise TypeError(
+                f"The {name} given to {function} must be either a Tensor or a tuple of Tensors "
+                f"but {where} has type {type(v)}."
+            )
+    return is_tuple, values
+
+
+def _prepared(inputs: tuple[Tensor, ...], create_graph: bool) -> tuple[Tensor, ...]:
+    """The inputs as fresh places to differentiate at."""
+    if create_graph:
+        return tuple(t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in inputs)
+    return tuple(t.detach().requires_grad_() for t in inputs)
+
+
+def _finished(values: tuple, create_graph: bool) -> tuple:
+    return values if create_graph else tuple(v.detach() for v in values)
+
+
+def _zeros(like: Tensor) -> Tensor:
+    return wrap(like._device.backend.zeros_like(like._data), like._device)
+
+
+def _vectors(v: Any, likes: tuple[Tensor, ...], function: str, what: str) -> tuple[Tensor, ...]:
+    """``v`` checked against the tensors it belongs to; ones for a single number."""
+    if v is None:
+        if len(likes) != 1 or likes[0].numel() != 1:
+            raise RuntimeError(
+                f"The vector v can only be None if the {what} given to {function} is a single "
+                "Tensor with one element."
+            )
+        return (wrap(likes[0]._device.backend.ones_like(likes[0]._data), likes[0]._device),)
+    _, vectors = _tuple(v, "v", function)
+    if len(vectors) != len(likes):
+        raise RuntimeError(
+            f"v is a tuple of invalid length: should be {len(likes)} but got {len(vectors)}."
+        )
+    for i, (vector, like) in enumerate(zip(vectors, likes, strict=True)):
+        if vector.shape != like.shape:
+            raise RuntimeError(
+                f"Entry {i} in v has invalid size: should be {list(like.shape)} but got "
+                f"{list(vector.shape)}."
+            )
+    return vectors
+
+
+def _gradients(
+    outputs: tuple, inputs: tuple, seeds: tuple | None, create: bool, strict: bool, function: str
+) -> tuple:
+    """`grad` where unused inputs give zeros, or an error when ``strict``."""
+    live = [i for i, o in enumerate(outputs) if o.requires_grad]
+    if strict and len(live) < len(outputs):
+        missing = next(i for i in range(len(outputs)) if i not in live)
+        raise RuntimeError(
+            f"Output {missing} of the user-provided function given to {function} is independent "
+            "of the inputs. This is not allowed in strict mode."
+        )
+    if live:
+        found = grad(
+            tuple(outputs[i] for i in live), inputs,
+            None if seeds is None else tuple(seeds[i] for i in live),
+            create_graph=create, retain_graph=True, allow_unused=True,
+        )  # fmt: skip
+    else:
+        found = (None,) * len(inputs)
+    if strict and None in [None if f is None else 0 for f in found]:
+        raise RuntimeError(
+            f"The output of the user-provided function given to {function} is independent of "
+            f"input {[f is None for f in found].index(True)}. This is not allowed in strict mode."
+        )
+    return tuple(
+        _zeros(t) if f is None else f for f, t in zip(found, inputs, strict=True)
+    )
+
+
+def vjp(
+    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple:
+    """The outputs of ``func`` and the product v^T J of a vector with its Jacobian.
+
+    Args:
+        func: takes tensors, returns a tensor or a tuple of tensors.
+        inputs: tensor or tuple of tensors.
+        v: of the outputs' shapes; may be left out for a single number.
+        create_graph: make the result differentiable.
+        strict: raise where an output does not depend on an input, instead of giving zeros.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.autograd.functional.vjp(lambda x: x * x, nnkit.tensor(3.0))
+        (tensor(9.), tensor(6.))
+    """
+    with enable_grad():
+        is_tuple, given = _tuple(inputs, "inputs", "vjp")
+        points = _prepared(given, create_graph)
+        was_tuple, outputs = _tuple(func(*points), "outputs of the user-provided function", "vjp")
+        seeds = _vectors(v, outputs, "vjp", "output of the function")
+        results = _gradients(outputs, points, seeds, create_graph, strict, "vjp")
+    outputs, results = _finished(outputs, create_graph), _finished(results, create_graph)
+    return (outputs if was_tuple else outputs[0]), (results if is_tuple else results[0])
+
+
+def jvp(
+    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple:
+    """The outputs of ``func`` and the product J v of its Jacobian with a vector.
+
+    Computed by differentiating v^T J with respect to v (the double-backward trick).
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1.0, 2.0])
+        >>> nnkit.autograd.functional.jvp(lambda x: x * x, x, nnkit.ones(2))[1]
+        tensor([2., 4.])
+    """
+    with enable_grad():
+        is_tuple, given = _tuple(inputs, "inputs", "jvp")
+        points = _prepared(given, create_graph)
+        vectors = _vectors(v, points, "jvp", "input")
+        was_tuple, outputs = _tuple(func(*points), "outputs of the user-provided function", "jvp")
+        duals = tuple(_zeros(o).requires_grad_() for o in outputs)
+        transposed = _gradients(outputs, points, duals, True, strict, "jvp")
+        results = _gradients(transposed, duals, vectors, create_graph, False, "jvp")
+    outputs, results = _finished(outputs, create_graph), _finished(results, create_graph)
+    return (outputs if was_tuple else outputs[0]), (results if was_tuple else results[0])
+
+
+def jacobian(
+    func: Callable,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """The Jacobian of ``func``: for each output and input a tensor of shape output + input.
+
+    Args:
+        vectorize: accepted; rows are computed one by one in any case.
+        strategy: "reverse-mode"; "forward-mode" is refused.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.autograd.functional.jacobian(lambda x: x * x, nnkit.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
+    """
+    if strategy != "reverse-mode":
+        raise NotImplementedError(f"jacobian(): strategy {strategy!r} is not available")
+    from nnkit.autograd.op import OPS
+
+    with enable_grad():
+        is_tuple, given = _tuple(inputs, "inputs", "jacobian")
+        points = _prepared(given, create_graph)
+        was_tuple, outputs = _tuple(
+            func(*points), "outputs of the user-provided function", "jacobian"
+        )
+        table = []
+        for out in outputs:
+            flat = out.reshape(-1)
+            rows: list[list[Tensor]] = [[] for _ in points]
+            for i in range(flat.numel()):
+                found = _gradients((flat[i],), points, None, create_graph, strict, "jacobian")
+                for column, g in zip(rows, found, strict=True):
+                    column.append(g)
+            blocks = tuple(
+                OPS["stack"](tuple(column), 0).reshape(tuple(out.shape) + tuple(p.shape))
+                if column
+                else p.new_zeros(tuple(out.shape) + tuple(p.shape))
+                for column, p in zip(rows, points, strict=True)
+            )
+            table.append(_finished(blocks, create_graph))
+    result = tuple(row if is_tuple else row[0] for row in table)
+    return result if was_tuple else result[0]
+
+
+def _scalar_output(func: Callable, function: str) -> Callable:
+    def checked(*points: Tensor) -> Tensor:
+        out = func(*points)
+        was_tuple, outputs = _tuple(out, "outputs of the user-provided function", function)
+        if was_tuple or outputs[0].numel() != 1:
+            raise RuntimeError(
+                f"The function given to {function} should return a single Tensor with a single "
+                f"element, got shape {list(outputs[0].shape)}."
+            )
+        return outputs[0].reshape(())
+
+    return checked
+
+
+def hessian(
+    func: Callable,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The Hessian of a function with one number as its result.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.autograd.functional.hessian(lambda x: (x**3).sum(), nnkit.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
+    """
+    is_tuple, _ = _tuple(inputs, "inputs", "hessian")
+    scalar = _scalar_output(func, "hessian")
+
+    def gradient(*points: Tensor) -> Any:
+        result = jacobian(scalar, points, create_graph=True, strict=strict)
+        return result if is_tuple else result[0]
+
+    return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
+
+
+def vhp(
+    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple:
+    """The value of a scalar function and v^T H, a vector times its Hessian.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1.0, 2.0])
+        >>> nnkit.autograd.functional.vhp(lambda x: (x**3).sum(), x, nnkit.ones(2))[1]
+        tensor([ 6., 12.])
+    """
+    with enable_grad():
+        is_tuple, given = _tuple(inputs, "inputs", "vhp")
+        points = _prepared(given, create_graph)
+        vectors = _vectors(v, points, "vhp", "input")
+        out = _scalar_output(func, "vhp")(*points)
+        first = _gradients((out,), points, None, True, strict, "vhp")
+        results = _gradients(first, points, vectors, create_graph, strict, "vhp")
+    (out,), results = _finished((out,), create_graph), _finished(results, create_graph)
+    return out, (results if is_tuple else results[0])
+
+
+def hvp(
+    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple:
+    """The value of a scalar function and H v; H is symmetric, but this differentiates twice.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1.0, 2.0])
+        >>> nnkit.autograd.functional.hvp(lambda x: (x**3).sum(), x, nnkit.ones(2))[1]
+        tensor([ 6., 12.])
+    """
+    with enable_grad():
+        is_tuple, given = _tuple(inputs, "inputs", "hvp")
+        points = _prepared(given, create_graph)
+        vectors = _vectors(v, points, "hvp", "input")
+        out = _scalar_output(func, "hvp")(*points)
+        first = _gradients((out,), points, None, True, strict, "hvp")
+        duals = tuple(_zeros(p).requires_grad_() for p in points)
+        second = _gradients(first, points, duals, True, strict, "hvp")
+        results = _gradients(second, duals, vectors, create_graph, False, "hvp")
+    (out,), results = _finished((out,), create_graph), _finished(results, create_graph)
+    return out, (results if is_tuple else results[0])

@@ -1,0 +1,176 @@
+"""Generators above the door: seeds and states of the random numbers, as tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.public import PUBLIC, public
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend import random as source
+from nnkit.backend.device import cpu
+from nnkit.backend.device import device as Device
+
+
+class Generator:
+    """A stream of random numbers with a seed and a state, as ``torch.Generator``.
+
+    Args:
+        device: where the numbers are drawn; only the CPU's generators can be made here.
+        engine: ``"mt19937"``, whose numbers are those of PyTorch on the CPU, or ``"philox"``, whose
+            numbers are those of PyTorch on CUDA.
+
+    Raises:
+        RuntimeError: the device is no CPU.
+        ValueError: there is no such engine.
+
+    Example:
+        >>> import nnkit
+        >>> g = nnkit.Generator().manual_seed(0)
+        >>> nnkit.rand(2, generator=g)
+        tensor([0.4963, 0.7682])
+    """
+
+    __slots__ = ("_source",)
+
+    def __init__(self, device: Any = "cpu", engine: str = "mt19937") -> None:
+        place = Device("cpu" if device is None else device)
+        self._source = source.Generator(place.type, engine)
+
+    @property
+    def device(self) -> Device:
+        """Where the numbers are drawn."""
+        return cpu
+
+    @property
+    def engine(self) -> str:
+        """``mt19937`` or ``philox``."""
+        return self._source.engine
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start again from ``seed`` and return the generator.
+
+        Raises:
+            RuntimeError: ``seed`` is not an int.
+            ValueError: it lies outside [-2**63, 2**64); negative ones count from 2**64 down.
+        """
+        self._source.manual_seed(seed)
+        return self
+
+    def seed(self) -> int:
+        """Start again from a seed of the operating system's, and return it."""
+        return self._source.seed()
+
+    def initial_seed(self) -> int:
+        """The seed of the last start."""
+        return self._source.initial_seed()
+
+    def get_state(self) -> Tensor:
+        """The state, a uint8 tensor of the 5056 bytes that PyTorch's CPU generators have.
+
+        Example:
+            >>> import nnkit
+            >>> g = nnkit.Generator()
+            >>> before = g.get_state()
+            >>> x = nnkit.rand(3, generator=g)
+            >>> nnkit.equal(nnkit.rand(3, generator=g.set_state(before)), x)
+            True
+        """
+        return wrap(self._source.get_state())
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Go on from a state that `get_state`, here or in PyTorch, gave.
+
+        Raises:
+            TypeError: ``new_state`` is not a uint8 tensor.
+            RuntimeError: it has another size or contradicts itself.
+        """
+        if not isinstance(new_state, Tensor):
+            raise TypeError(
+                f"set_state(): argument 'new_state' must be a uint8 (Byte) Tensor, "
+                f"not {type(new_state).__name__}"
+            )
+        self._source.set_state(new_state._data)
+        return self
+
+    def clone_state(self) -> Generator:
+        """A new generator that goes on exactly as this one would."""
+        twin = Generator(engine=self.engine)
+        twin._source = self._source.clone_state()
+        return twin
+
+    def __copy__(self) -> Generator:
+        return self.clone_state()
+
+    def __deepcopy__(self, memo: dict) -> Generator:
+        return self.clone_state()
+
+    def __getstate__(self) -> Any:
+        return self._source
+
+    def __setstate__(self, state: Any) -> None:
+        self._source = state
+
+    def __repr__(self) -> str:
+        return f"<nnkit.Generator on {self.device}, {self.engine}, seed {self.initial_seed()}>"
+
+
+default_generator = Generator()
+default_generator._source = source.default_generator
+PUBLIC["Generator"] = Generator
+PUBLIC["default_generator"] = default_generator  # type: ignore[assignment]
+
+
+def source_of(name: str, generator: Any, place: Device) -> Any:
+    """What a kernel takes for the argument ``generator`` of the function ``name``."""
+    if generator is None:
+        return None
+    if not isinstance(generator, Generator):
+        raise TypeError(
+            f"{name}(): argument 'generator' must be Generator, not {type(generator).__name__}"
+        )
+    if generator.device.type != place.type:
+        raise RuntimeError(
+            f"{name}(): expected a '{place.type}' device type for generator, "
+            f"but found '{generator.device.type}'"
+        )
+    return generator._source
+
+
+@public(method=False)
+def manual_seed(seed: Any) -> Generator:
+    """Start the default generator again from ``int(seed)``, and return it.
+
+    Raises:
+        ValueError: the seed lies outside [-2**63, 2**64).
+
+    Example:
+        >>> import nnkit
+        >>> _ = nnkit.manual_seed(0)
+        >>> nnkit.rand(2)
+        tensor([0.4963, 0.7682])
+    """
+    return default_generator.manual_seed(int(seed))
+
+
+@public(method=False)
+def seed() -> int:
+    """Start the default generator again from a seed of the operating system's, and return it."""
+    return default_generator.seed()
+
+
+@public(method=False)
+def initial_seed() -> int:
+    """The seed from which the default generator started."""
+    return default_generator.initial_seed()
+
+
+@public(method=False)
+def get_rng_state() -> Tensor:
+    """The default generator's state, as `Generator.get_state` gives it."""
+    return default_generator.get_state()
+
+
+@public(method=False)
+def set_rng_state(new_state: Tensor) -> None:
+    """Let the default generator go on from ``new_state``, as `Generator.set_state` does."""
+    default_generator.set_state(new_state)

@@ -1,0 +1,262 @@
+"""`gradcheck` and `gradgradcheck`: analytical gradients against finite differences."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nnkit.autograd.capture import grad
+from nnkit.autograd.grad_mode import no_grad
+from nnkit.autograd.tensor import Tensor, wrap
+
+
+class GradcheckError(RuntimeError):
+    """An analytical gradient does not agree with the numerical one."""
+
+
+def _tensors(value: Any) -> tuple[Tensor, ...]:
+    values = value if isinstance(value, (tuple, list)) else (value,)
+    return tuple(v for v in values if isinstance(v, Tensor))
+
+
+def _differentiable(value: Any) -> tuple[Tensor, ...]:
+    return tuple(t for t in _tensors(value) if t.requires_grad)
+
+
+def _indices(t: Tensor) -> Any:
+    return itertools.product(*(range(n) for n in t.shape))
+
+
+def _number(t: Tensor, index: tuple) -> Any:
+    return t._data[index].item()
+
+
+def _numerical(function: Callable, x: Tensor, eps: float) -> list[list[list]]:
+    """For each output the Jacobian d output / d x, rows by elements of x.
+
+    For a complex x the row holds the conjugate Wirtinger derivative that backward gives for a
+    real-valued output: d/d(real) + i d/d(imaginary).
+    """
+    data = x._data
+    rows: list[list[list]] = []
+    steps = [eps, eps * 1j] if x.is_complex() else [eps]
+
+    def evaluate() -> list[list]:
+        with no_grad():
+            return [_flat(t) for t in _tensors(function())]
+
+    for index in _indices(x):
+        original = data[index].item()
+        columns = []
+        for step in steps:
+            x._device.backend.setitem_(data, _scalar(x, original + step), index)
+            plus = evaluate()
+            x._device.backend.setitem_(data, _scalar(x, original - step), index)
+            minus = evaluate()
+            columns.append(
+                [
+                    [(a - b) / (2 * eps) for a, b in zip(p, m, strict=True)]
+                    for p, m in zip(plus, minus, strict=True)
+                ]
+            )
+        x._device.backend.setitem_(data, _scalar(x, original), index)
+        rows.append(columns)
+    return rows
+
+
+def _scalar(x: Tensor, value: Any) -> Any:
+    return x._device.backend.full((), value, x._data.dtype)
+
+
+def _flat(t: Tensor) -> list:
+    return t._data.reshape(-1).tolist()
+
+
+def _analytical(outputs: tuple, x: Tensor, position: int, unit: Any) -> list[list]:
+    """Rows by elements of output ``position``: the gradient of x for a unit gradient there."""
+    out = outputs[position]
+    rows = []
+    for index in _indices(out):
+        seed = wrap(out._device.backend.zeros(out._data.shape, out._data.dtype), out._device)
+        out._device.backend.setitem_(seed._data, _scalar(out, unit), index)
+        (g,) = grad(out, x, seed, retain_graph=True, allow_unused=True)
+        rows.append([0.0] * x._data.size if g is None else _flat(g))
+    return rows
+
+
+def gradcheck(
+    func: Callable,
+    inputs: Tensor | Sequence,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Compare the gradients of ``func`` with central finite differences.
+
+    Args:
+        func: takes ``inputs``, returns a tensor or a tuple of tensors.
+        inputs: tensors; those that require grad (float64 or complex128) are checked.
+        eps: the step of the differences.
+        atol, rtol: tolerances of the comparison.
+        raise_exception: raise `GradcheckError` instead of returning False.
+        nondet_tol: how much two runs of backward may differ.
+        check_undefined_grad, check_grad_dtypes, check_batched_grad, fast_mode, masked: accepted
+            as torch does; every check here is the full one.
+
+    Raises:
+        ValueError: no input requires grad, or forward-mode checks are asked for.
+        GradcheckError: a gradient is wrong.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([0.5, 2.0], dtype=nnkit.float64, requires_grad=True)
+        >>> nnkit.autograd.gradcheck(lambda x: x.exp() * x, (x,))
+        True
+    """
+    if check_forward_ad or check_batched_forward_grad:
+        raise ValueError("gradcheck(): forward-mode derivatives are not available")
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    try:
+        _check(func, inputs, eps, atol, rtol, nondet_tol)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _check(
+    func: Callable, inputs: tuple, eps: float, atol: float, rtol: float, nondet_tol: float
+) -> None:
+    checked = [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
+    if not checked:
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of them "
+            "have requires_grad=True."
+        )
+    for t in checked:
+        if 0 in t._data.strides and t._data.size > 1:
+            raise RuntimeError(
+                "gradcheck(): an input has overlapping memory (a stride of 0): pass a clone of it"
+            )
+    produced = func(*inputs)
+    outputs = _differentiable(produced)
+    positions = [i for i, t in enumerate(_tensors(produced)) if t.requires_grad]
+    for k, x in enumerate(checked):
+        rows = _numerical(lambda: func(*inputs), x, eps)
+        for position, out in enumerate(outputs):
+            units = [1.0, 1j] if out.is_complex() else [1.0]
+            for unit in units:
+                analytical = _analytical(outputs, x, position, unit)
+                if _analytical(outputs, x, position, unit) != analytical and nondet_tol == 0.0:
+                    raise GradcheckError(f"Backward is not reentrant: input {k}, output {position}")
+                expected = _expected(rows, positions[position], unit, x.is_complex())
+                _compare(analytical, expected, atol, rtol, k, position)
+
+
+def _expected(rows: list, position: int, unit: Any, complex_input: bool) -> list[list]:
+    """What backward must give for a unit gradient of each output element."""
+    size = len(rows[0][0][position]) if rows else 0
+    table = []
+    for o in range(size):
+        line = []
+        for columns in rows:
+            parts = [(unit.conjugate() * c[position][o]).real for c in columns]
+            line.append(complex(*parts) if complex_input else parts[0])
+        table.append(line)
+    return table
+
+
+def _compare(
+    analytical: list, expected: list, atol: float, rtol: float, k: int, position: int
+) -> None:
+    for o, (got, want) in enumerate(zip(analytical, expected, strict=True)):
+        for i, (a, n) in enumerate(zip(got, want, strict=True)):
+            if not abs(a - n) <= atol + rtol * abs(n):
+                raise GradcheckError(
+                    f"Jacobian mismatch for output {position} with respect to input {k}: at "
+                    f"output element {o}, input element {i} numerical:{n} analytical:{a}"
+                )
+
+
+def gradgradcheck(
+    func: Callable,
+    inputs: Tensor | Sequence,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Compare the second derivatives of ``func`` with finite differences of the first.
+
+    The gradients of the outputs are ``grad_outputs``, or made up (fixed, of mixed sizes).
+    The other arguments are those of `gradcheck`.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([0.5, 2.0], dtype=nnkit.float64, requires_grad=True)
+        >>> nnkit.autograd.gradgradcheck(lambda x: x.exp() * x, (x,))
+        True
+    """
+    if check_fwd_over_rev:
+        raise ValueError("gradgradcheck(): forward-mode derivatives are not available")
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    if grad_outputs is None:
+        outputs = _differentiable(func(*inputs))
+        grad_outputs = tuple(_made_up(o, i) for i, o in enumerate(outputs))
+    else:
+        grad_outputs = (
+            (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
+        )
+    count = len(grad_outputs)
+
+    def first(*arguments: Any) -> tuple:
+        own, seeds = arguments[: len(arguments) - count], arguments[len(arguments) - count :]
+        outputs = _differentiable(func(*own))
+        wanted = tuple(t for t in own if isinstance(t, Tensor) and t.requires_grad)
+        grads = grad(outputs, wanted, seeds, create_graph=True, allow_unused=True)
+        return tuple(g for g in grads if g is not None and g.requires_grad)
+
+    def first_detached(*arguments: Any) -> tuple:
+        from nnkit.autograd.grad_mode import enable_grad
+
+        with enable_grad():
+            return first(*arguments)
+
+    return gradcheck(
+        first_detached, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol,
+        raise_exception=raise_exception, nondet_tol=nondet_tol,
+    )  # fmt: skip
+
+
+def _made_up(out: Tensor, seed: int) -> Tensor:
+    """A gradient with values in [0.25, 1.25] that repeat nowhere nearby."""
+    values = [0.25 + ((i * 7 + 3 * seed) % 11) / 11 for i in range(out._data.size)]
+    B = out._device.backend
+    array = B.cast(B.reshape(B.array(values, out._data.real.dtype), out._data.shape), out._data.dtype)
+    made = wrap(array, out._device)
+    made.requires_grad_()
+    return made

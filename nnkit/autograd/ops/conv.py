@@ -1,0 +1,364 @@
+"""Convolutions and transposed convolutions over 1, 2 or 3 spatial axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.public import public
+from nnkit.autograd.spatial import Ints, at_least, batched, ints, like_input
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import BOOL
+
+
+def _bias(B: Any, g: Any) -> Any:
+    return B.sum(g, (0, *range(2, g.ndim)), False)
+
+
+# conv, its gradient in the input and its gradient in the weight are the three ways to contract two
+# of (input, weight, output) against the third: each one's derivatives are the other two.
+_conv = rule(
+    "conv", node="ConvolutionBackward0",
+    x=lambda B, g, weight, x_shape, stride, padding, dilation, groups: B.conv_grad_input(
+        g, B.conj(weight), x_shape, stride, padding, dilation, groups
+    ),
+    weight=lambda B, g, x, weight_shape, stride, padding, dilation, groups: B.conv_grad_weight(
+        g, B.conj(x), weight_shape, stride, padding, dilation, groups
+    ),
+    bias=_bias,
+)  # fmt: skip
+
+
+def _conv_like(B: Any, x: Any, weight: Any, shape: Ints, *statics: Any) -> Any:
+    """The adjoint of a transposed convolution of something of ``shape``. Where the output padding
+    reaches the stride, the convolution has positions behind those that came from an input."""
+    out = B.conv(x, B.conj(weight), None, *statics)
+    return out if out.shape == shape else B.getitem(out, tuple(slice(n) for n in shape))
+
+
+_conv_transpose = rule(
+    "conv_transpose", node="ConvolutionBackward0",
+    x=lambda B, g, weight, x_shape, stride, padding, dilation, groups: _conv_like(
+        B, g, weight, x_shape, stride, padding, dilation, groups
+    ),
+    weight=lambda B, g, x, weight_shape, stride, padding, dilation, groups: B.conv_grad_weight(
+        B.conj(x), g, weight_shape, stride, padding, dilation, groups
+    ),
+    bias=_bias,
+)  # fmt: skip
+rule(
+    "conv_grad_input",
+    g=lambda B, g_out, weight, g_shape, stride, padding, dilation, groups: _conv_like(
+        B, g_out, weight, g_shape, stride, padding, dilation, groups
+    ),
+    weight=lambda B, g_out, g, weight_shape, stride, padding, dilation, groups: B.conv_grad_weight(
+        B.conj(g), g_out, weight_shape, stride, padding, dilation, groups
+    ),
+)
+rule(
+    "conv_grad_weight",
+    g=lambda B, g_out, x, g_shape, stride, padding, dilation, groups: _conv_like(
+        B, x, g_out, g_shape, stride, padding, dilation, groups
+    ),
+    x=lambda B, g_out, g, x_shape, stride, padding, dilation, groups: B.conv_grad_input(
+        B.conj(g), g_out, x_shape, stride, padding, dilation, groups
+    ),
+)
+
+
+def _check(
+    name: str, axes: int, input: Tensor, weight: Tensor, bias: Tensor | None, groups: int,
+    transposed: bool,
+) -> None:  # fmt: skip
+    """The tensors of a convolution fit each other."""
+    check_tensor(name, input)
+    check_tensor(name, weight, "weight")
+    if bias is not None:
+        check_tensor(name, bias, "bias")
+    if weight.ndim != axes + 2:
+        raise RuntimeError(
+            f"{name}(): argument 'weight' must have {axes + 2} dimensions, "
+            f"got shape {list(weight.shape)}"
+        )
+    if input.dtype.category == BOOL:
+        raise NotImplementedError(f"{name}(): not implemented for bool tensors")
+    for parameter, other in (("weight", weight), ("bias", bias)):
+        if other is not None and other.dtype is not input.dtype:
+            raise RuntimeError(
+                f"{name}(): argument '{parameter}' must have the input's dtype {input.dtype}, "
+                f"got {other.dtype}"
+            )
+    if not isinstance(groups, int) or groups < 1:
+        raise RuntimeError(f"{name}(): argument 'groups' must be a positive int, got {groups!r}")
+    if weight.shape[0] % groups or not weight.shape[0]:
+        raise RuntimeError(
+            f"{name}(): dimension 0 of argument 'weight' must be divisible by groups={groups}, "
+            f"got shape {list(weight.shape)}"
+        )
+    if 0 in weight.shape[2:]:
+        raise RuntimeError(
+            f"{name}(): the kernel size must be greater than zero, got weight of shape "
+            f"{list(weight.shape)}"
+        )
+    channels = weight.shape[0] if transposed else weight.shape[1] * groups
+    if input.shape[-axes - 1] != channels:
+        raise RuntimeError(
+            f"{name}(): expected input with {channels} channels for groups={groups} and weight of "
+            f"shape {list(weight.shape)}, got input of shape {list(input.shape)}"
+        )
+    outputs = weight.shape[1] * groups if transposed else weight.shape[0]
+    if bias is not None and tuple(bias.shape) != (outputs,):
+        raise RuntimeError(
+            f"{name}(): argument 'bias' must be of shape [{outputs}], got {list(bias.shape)}"
+        )
+
+
+def _convolve(
+    name: str, axes: int, input: Tensor, weight: Tensor, bias: Tensor | None,
+    stride: Any, padding: Any, dilation: Any, groups: int,
+) -> Tensor:  # fmt: skip
+    check_tensor(name, input)
+    x = batched(name, input, axes)
+    _check(name, axes, x, weight, bias, groups, transposed=False)
+    stride = at_least(name, "stride", ints(name, "stride", stride, axes), 1)
+    dilation = at_least(name, "dilation", ints(name, "dilation", dilation, axes), 1)
+    kernel = tuple(weight.shape[2:])
+    if isinstance(padding, str):
+        if padding not in ("same", "valid"):
+            raise RuntimeError(
+                f"{name}(): argument 'padding' must be 'same', 'valid' or numbers, got {padding!r}"
+            )
+        if padding == "same" and max(stride) > 1:
+            raise RuntimeError(f"{name}(): padding='same' needs stride 1, got stride {stride}")
+        total = [d * (k - 1) if padding == "same" else 0 for k, d in zip(kernel, dilation)]
+        padding = tuple(n // 2 for n in total)
+        if any(n % 2 for n in total):
+            x = OPS["pad"](x, ((0, 0), (0, 0), *((0, n % 2) for n in total)), 0)
+    else:
+        padding = at_least(name, "padding", ints(name, "padding", padding, axes), 0)
+    _check_fits(name, x, kernel, padding, dilation)
+    return like_input(_conv(x, weight, bias, stride, padding, dilation, groups), input)
+
+
+def _check_fits(name: str, x: Tensor, kernel: Ints, padding: Ints, dilation: Ints) -> None:
+    padded = [n + 2 * p for n, p in zip(x.shape[2:], padding)]
+    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
+    if 0 in x.shape[2:] or any(n < span for n, span in zip(padded, spans)):
+        raise RuntimeError(
+            f"{name}(): the kernel, of size {spans} with its dilation, is larger than the input, "
+            f"of size {padded} with its padding"
+        )
+
+
+def _convolve_transposed(
+    name: str, axes: int, input: Tensor, weight: Tensor, bias: Tensor | None,
+    stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any,
+) -> Tensor:  # fmt: skip
+    check_tensor(name, input)
+    x = batched(name, input, axes)
+    _check(name, axes, x, weight, bias, groups, transposed=True)
+    stride = at_least(name, "stride", ints(name, "stride", stride, axes), 1)
+    dilation = at_least(name, "dilation", ints(name, "dilation", dilation, axes), 1)
+    padding = at_least(name, "padding", ints(name, "padding", padding, axes), 0)
+    extra = ints(name, "output_padding", output_padding, axes)
+    extra = at_least(name, "output_padding", extra, 0)
+    if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation)):
+        raise RuntimeError(
+            f"{name}(): argument 'output_padding' must be smaller than either stride {stride} or "
+            f"dilation {dilation}, got {extra}"
+        )
+    rows = zip(x.shape[2:], weight.shape[2:], stride, padding, dilation, extra)
+    size = tuple((n - 1) * s - 2 * p + d * (k - 1) + e + 1 for n, k, s, p, d, e in rows)
+    if 0 in x.shape[2:] or min(size) < 1:
+        raise RuntimeError(
+            f"{name}(): input of size {list(x.shape[2:])} would give output of size {list(size)}, "
+            "which is too small"
+        )
+    shape = (x.shape[0], weight.shape[1] * groups, *size)
+    out = _conv_transpose(x, weight, bias, shape, stride, padding, dilation, groups)
+    return like_input(out, input)
+
+
+@public(method=False)
+def conv1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None,
+    stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """1-dimensional convolution; see `conv2d`.
+
+    Args:
+        input: (N, C, L) or (C, L).
+        weight: (O, C / groups, K).
+        bias: (O,).
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[[1.0, 2.0, 4.0, 8.0]]])
+        >>> nnkit.conv1d(x, nnkit.tensor([[[-1.0, 1.0]]]))
+        tensor([[[1., 2., 4.]]])
+    """
+    return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+
+@public(method=False)
+def conv2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None,
+    stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """2-dimensional convolution (the kernel is not turned, so strictly a cross-correlation).
+
+    ``out[n, o, at] = bias[o] + sum of weight[o, c, k] * x[n, c, stride * at + dilation * k]`` over
+    channels c and places k in the kernel, where x is the input with ``padding`` zeros around it.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W).
+        weight: (O, C / groups, kernel height, kernel width).
+        bias: (O,).
+        stride: how far the kernel moves: an int or one for each axis, as all that follow.
+        padding: zeros before and after each axis; "valid" is none, "same" as many as keep the
+            size (for stride 1; one more at the end where their number is odd).
+        dilation: the distance of the kernel's elements.
+        groups: how many parts the channels are in; each part of the outputs sees one of the inputs.
+
+    Raises:
+        TypeError: an argument of the wrong type.
+        RuntimeError: shapes, dtypes or numbers that do not fit together.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.arange(9.0).reshape(1, 1, 3, 3)
+        >>> nnkit.conv2d(x, nnkit.ones(1, 1, 2, 2), stride=1)
+        tensor([[[[ 8., 12.],
+                  [20., 24.]]]])
+    """
+    return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+@public(method=False)
+def conv3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None,
+    stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """3-dimensional convolution; see `conv2d`.
+
+    Args:
+        input: (N, C, D, H, W) or (C, D, H, W).
+        weight: (O, C / groups, *kernel size).
+        bias: (O,).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.conv3d(nnkit.ones(1, 2, 4, 4, 4), nnkit.ones(3, 2, 2, 2, 2)).shape
+        nnkit.Size([1, 3, 3, 3, 3])
+    """
+    return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+
+
+@public(method=False)
+def conv_transpose1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Tensor:  # fmt: skip
+    """1-dimensional transposed convolution; see `conv_transpose2d`.
+
+    Args:
+        input: (N, C, L) or (C, L).
+        weight: (C, O / groups, K).
+        bias: (O,).
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[[1.0, 2.0]]])
+        >>> nnkit.conv_transpose1d(x, nnkit.tensor([[[1.0, 10.0]]]), stride=2)
+        tensor([[[ 1., 10.,  2., 20.]]])
+    """
+    return _convolve_transposed(
+        "conv_transpose1d",
+        1,
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        groups,
+        dilation,
+    )
+
+
+@public(method=False)
+def conv_transpose2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Tensor:  # fmt: skip
+    """2-dimensional transposed convolution: what `conv2d` does to a gradient on its way back.
+
+    Each input element adds the kernel, times itself, to the output; the output's size is
+    ``(n - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1``.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W).
+        weight: (C, O / groups, kernel height, kernel width).
+        bias: (O,).
+        stride: how far apart the kernels are laid: an int or one for each axis.
+        padding: how much is cut off around the output.
+        output_padding: rows and columns added at the end, fewer than stride or dilation.
+        groups: how many parts the channels are in.
+        dilation: the distance of the kernel's elements.
+
+    Raises:
+        TypeError: an argument of the wrong type.
+        RuntimeError: shapes, dtypes or numbers that do not fit together.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[[[1.0, 2.0]]]])
+        >>> nnkit.conv_transpose2d(x, nnkit.ones(1, 1, 2, 2))
+        tensor([[[[1., 3., 2.],
+                  [1., 3., 2.]]]])
+    """
+    return _convolve_transposed(
+        "conv_transpose2d",
+        2,
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        groups,
+        dilation,
+    )
+
+
+@public(method=False)
+def conv_transpose3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Tensor:  # fmt: skip
+    """3-dimensional transposed convolution; see `conv_transpose2d`.
+
+    Args:
+        input: (N, C, D, H, W) or (C, D, H, W).
+        weight: (C, O / groups, *kernel size).
+        bias: (O,).
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.ones(1, 2, 2, 2, 2)
+        >>> nnkit.conv_transpose3d(x, nnkit.ones(2, 3, 2, 2, 2), stride=2).shape
+        nnkit.Size([1, 3, 4, 4, 4])
+    """
+    return _convolve_transposed(
+        "conv_transpose3d",
+        3,
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        groups,
+        dilation,
+    )

@@ -1,0 +1,259 @@
+"""The same values in another dtype, on another device, or in other memory."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor, expanded_shape
+from nnkit.autograd.factory import dtype_of
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.limits import fitting
+from nnkit.autograd.node import Node
+from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.public import attach, public
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views import check_writable, write, wrote
+from nnkit.backend.device import device as Device
+from nnkit.backend.dtype import ALIASES, DTYPES
+from nnkit.backend.dtype import dtype as dtype_type
+
+# The engine casts a gradient back to the dtype of the input.
+_cast = rule("cast", node="ToCopyBackward0", broadcasts=True, x=lambda B, g: g)
+_copy = rule("copy", node="CloneBackward0", x=lambda B, g: g)
+_contiguous = rule("contiguous", node="CloneBackward0", x=lambda B, g: g)
+# Whatever was written over has no influence any more.
+_fill = rule("fill", x=lambda B, g: B.zeros_like(g))
+_overwrite = rule(
+    "overwrite", node="CopyBackwards", broadcasts=True,
+    x=lambda B, g: B.zeros_like(g), source=lambda B, g: g,
+)  # fmt: skip
+
+
+@public
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy in memory of its own, through which gradients flow.
+
+    Args:
+        memory_format: ``nnkit.contiguous_format`` orders the copy by rows; otherwise the order of
+            the strides is kept.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.ones(2)
+        >>> x.clone().zero_()
+        tensor([0., 0.])
+        >>> x
+        tensor([1., 1.])
+    """
+    check_tensor("clone", input)
+    return _copy(_contiguous(input) if _wants_rows(memory_format) else input)
+
+
+def _wants_rows(memory_format: Any) -> bool:
+    return memory_format is not None and str(memory_format).endswith("contiguous_format")
+
+
+@public(namespace=False)
+def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor itself if its memory is in row order, else a copy that is."""
+    B = input._device.backend
+    return input if B.contiguous(input._data) is input._data else _contiguous(input)
+
+
+def converted(input: Tensor, d: dtype_type, copy: bool = False) -> Tensor:
+    """``input`` in dtype ``d``: itself where it has it already, unless a copy is asked for."""
+    if input._data.dtype is d.array:
+        return _copy(input) if copy else input
+    return _cast(input, d.array)
+
+
+@public(namespace=False)
+def to(input: Tensor, *target: Any, **options: Any) -> Tensor:
+    """Convert to a dtype, a device, or those of another tensor: ``to(dtype)``, ``to(device)``,
+    ``to(device, dtype)``, ``to(other)``.
+
+    Args:
+        target: dtype, device or tensor; further positional arguments are ``non_blocking`` and
+            ``copy``.
+        options: ``dtype``, ``device``, ``other``, ``non_blocking``, ``copy``, ``memory_format``.
+
+    Returns:
+        ``input`` itself if nothing changes and ``copy`` is false.
+
+    Raises:
+        RuntimeError: the device is unknown or has no backend here.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1, 2]).to(nnkit.float64)
+        tensor([1., 2.], dtype=nnkit.float64)
+    """
+    known = {"dtype", "device", "other", "non_blocking", "copy", "memory_format"}
+    if not {*options} <= known:
+        unknown = next(o for o in options if o not in known)
+        raise TypeError(f"to() got an unexpected keyword argument '{unknown}'")
+    flags = [a for a in target if isinstance(a, bool)]
+    place, d = options.get("device"), options.get("dtype")
+    for value in (*target, options.get("other")):
+        if isinstance(value, Tensor):
+            place, d = value._device, value.dtype
+        elif isinstance(value, dtype_type) or (isinstance(value, type) and value in (int, float)):
+            d = value
+        elif isinstance(value, (str, Device, numbers.Integral)) and value not in flags:
+            place = value
+    d = dtype_of("to", d, input.dtype)
+    copy = options.get("copy", flags[1] if len(flags) > 1 else False)
+    moved = input if place is None else _moved(input, Device(place))
+    result = converted(moved, d, copy and moved is input)
+    return contiguous(result) if _wants_rows(options.get("memory_format")) else result
+
+
+class ToDevice(Node):
+    """The history of a tensor that came from another device: its gradient goes back there."""
+
+    __slots__ = ()
+    operation = "to"
+
+    def gradients(self, B: Any, grads: list, unpack: Any) -> list:
+        (g,) = grads
+        home = self.values
+        back = _moved(g if isinstance(g, Tensor) else wrap(g, self.device), home)
+        return [back if isinstance(g, Tensor) else back._data]
+
+
+def _moved(input: Tensor, place: Device) -> Tensor:
+    home = input._device
+    if place is home or place.type == home.type == "cpu":
+        return input
+    moved = wrap(place.backend.array(home.backend.to_numpy(input._data), None), place)
+    if input.requires_grad and MODE.enabled:
+        moved._edge = ToDevice((input._edge or input,), home, place)
+        moved._requires_grad = True
+    return moved
+
+
+_NAMES = {
+    "float16": "HalfTensor", "bfloat16": "BFloat16Tensor", "float32": "FloatTensor",
+    "float64": "DoubleTensor", "uint8": "ByteTensor", "int8": "CharTensor", "int16": "ShortTensor",
+    "int32": "IntTensor", "int64": "LongTensor", "bool": "BoolTensor",
+    "complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor",
+}  # fmt: skip
+_BY_NAME = {f"{m}.{n}": DTYPES[d] for d, n in _NAMES.items() for m in ("nnkit", "torch")}
+
+
+@public(name="type", namespace=False)
+def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """Its type's name, such as ``nnkit.FloatTensor``; with a dtype (or such a name), `to` it.
+
+    Raises:
+        ValueError: the name is not one of a type.
+    """
+    if dtype is None:
+        return f"nnkit.{_NAMES[input.dtype.name]}"
+    if isinstance(dtype, str):
+        if dtype not in _BY_NAME:
+            raise ValueError(f"type(): invalid type: {dtype!r}")
+        dtype = _BY_NAME[dtype]
+    return converted(input, dtype_of("type", dtype))
+
+
+@public(namespace=False)
+def type_as(input: Tensor, other: Tensor) -> Tensor:
+    """``input`` in the dtype and on the device of ``other``."""
+    check_tensor("type_as", other, "other")
+    return to(input, other)
+
+
+def _conversion(name: str, d: dtype_type) -> None:
+    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        return converted(self, d)
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f"The tensor in dtype {d}."
+    attach(name, convert)
+
+
+for _name, _dtype in ALIASES.items():
+    _conversion(_name, _dtype)
+for _name, _full in (("bool", "bool"), ("bfloat16", "bfloat16"), ("byte", "uint8"), ("char", "int8")):
+    _conversion(_name, DTYPES[_full])
+
+
+@public(namespace=False)
+def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor in main memory."""
+    return _moved(input, Device("cpu"))
+
+
+@public(namespace=False)
+def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+    """The tensor on an NVIDIA GPU, the first unless ``device`` is given."""
+    return _moved(input, Device("cuda" if device is None else device))
+
+
+@public(namespace=False)
+def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
+    """Overwrite with the values of ``other``, which is broadcast and cast; returns the tensor.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or a leaf that requires grad would be written.
+        TypeError: ``other`` is no Tensor.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2, 2).copy_(nnkit.tensor([1, 2]))
+        tensor([[1., 2.],
+                [1., 2.]])
+    """
+    check_tensor("copy_", other, "other")
+    other = _moved(other, input._device)
+    if MODE.enabled and (input.requires_grad or other.requires_grad):
+        return write(input, "copy_", _overwrite, other)
+    check_writable(input)
+    shape = input._data.shape
+    if other._data.shape != shape:
+        expanded_shape("copy_", other._data.shape, shape)
+    input._device.backend.copy_(input._data, other._data)
+    wrote(input, "copy_")
+    return input
+
+
+@public(namespace=False)
+def fill_(input: Tensor, value: Any) -> Tensor:
+    """Overwrite every element with a number or a 0-dim tensor; returns the tensor.
+
+    Raises:
+        RuntimeError: the value has dimensions or does not fit the dtype.
+        TypeError: it is no number.
+    """
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                "fill_ only supports 0-dimension value tensor but got tensor with "
+                f"{value.ndim} dimensions."
+            )
+        return copy_(input, value)
+    if not isinstance(value, numbers.Number):
+        raise TypeError(
+            f"fill_(): argument 'value' must be Number or Tensor, not {value.__class__.__name__}"
+        )
+    value = fitting("fill_", value, input.dtype)
+    if MODE.enabled and input.requires_grad:
+        return write(input, "fill_", _fill, value)
+    check_writable(input)
+    input._device.backend.fill_(input._data, value)
+    wrote(input, "fill_")
+    return input
+
+
+@public
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A copy of ``input`` in which every element is ``value``."""
+    return fill_(clone(input), value)
+
+
+@public(namespace=False)
+def zero_(input: Tensor) -> Tensor:
+    """Overwrite every element with 0; returns the tensor."""
+    return fill_(input, 0)

@@ -1,0 +1,125 @@
+"""Dropout: elements or whole channels set to zero by chance, the rest scaled up.
+
+The masks are PyTorch's for the same seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.op import rule
+from nnkit.autograd.ops.arithmetic import mul
+from nnkit.autograd.ops.random_inplace import need
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views import inplace
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_
+
+_dropout = rule(
+    "dropout", node="MulBackward0", nondifferentiable=("noise",),
+    x=lambda B, g_out, noise: B.mul(g_out, noise),
+)  # fmt: skip
+_alpha_dropout = rule(
+    "alpha_dropout", node="AddBackward0", nondifferentiable=("noise",),
+    x=lambda B, g_out, noise: B.mul(g_out, noise),
+)  # fmt: skip
+
+
+def _apply(name: str, op: Callable, input: Tensor, p: float, train: bool, feature: bool) -> Tensor:
+    check_tensor(name, input)
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"{name}(): dropout probability has to be between 0 and 1, but got {p}")
+    if p == 0 or not train or input._data.size == 0:
+        return input
+    if p == 1:
+        return mul(input, 0.0)
+    if feature and input.ndim < 2:
+        raise RuntimeError(
+            f"{name}(): feature dropout requires at least 2 dimensions in the input, "
+            f"got shape {list(input.shape)}"
+        )
+    need(name, input.dtype, (BOOL, INTEGER, FLOATING), NotImplementedError)
+    need(name, input.dtype, (FLOATING, COMPLEX), RuntimeError)
+    out, _ = op(input, float(p), feature)
+    return out
+
+
+@public(method=False)
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Set each element to 0 with chance ``p`` and multiply the others by ``1 / (1 - p)``.
+
+    Returns ``input`` itself where ``p`` is 0 or ``train`` is false.
+
+    Raises:
+        RuntimeError: ``p`` lies outside [0, 1], or the dtype is no floating-point one.
+
+    Example:
+        >>> import nnkit
+        >>> _ = nnkit.manual_seed(0)
+        >>> nnkit.dropout(nnkit.ones(4), 0.5, True)
+        tensor([0., 0., 2., 0.])
+    """
+    return _apply("dropout", _dropout, input, p, train, False)
+
+
+@public(method=False)
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """`dropout` of whole channels ``input[n, c]``.
+
+    Raises:
+        RuntimeError: as `dropout`, or ``input`` has fewer than 2 dimensions.
+    """
+    return _apply("feature_dropout", _dropout, input, p, train, True)
+
+
+@public(method=False)
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Dropout that keeps mean 0 and variance 1, for networks with SELU.
+
+    Elements that fall out take SELU's negative limit -1.758; then all of them are scaled and
+    shifted. Klambauer et al., "Self-normalizing neural networks", 2017.
+
+    Raises:
+        RuntimeError: as `dropout`.
+    """
+    return _apply("alpha_dropout", _alpha_dropout, input, p, train, False)
+
+
+@public(method=False)
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """`alpha_dropout` of whole channels ``input[n, c]``.
+
+    Raises:
+        RuntimeError: as `feature_dropout`.
+    """
+    return _apply("feature_alpha_dropout", _alpha_dropout, input, p, train, True)
+
+
+dropout_ = public(inplace(dropout, "dropout_"), method=False)
+feature_dropout_ = public(inplace(feature_dropout, "feature_dropout_"), method=False)
+alpha_dropout_ = public(inplace(alpha_dropout, "alpha_dropout_"), method=False)
+feature_alpha_dropout_ = public(
+    inplace(feature_alpha_dropout, "feature_alpha_dropout_"), method=False
+)
+
+
+@public(method=False)
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """`dropout` together with the mask of the elements that stay.
+
+    Returns:
+        The result and a bool tensor of the same shape.
+
+    Raises:
+        RuntimeError: ``p`` lies outside [0, 1], or the dtype is no floating-point one.
+    """
+    check_tensor("native_dropout", input)
+    B, place = input._device.backend, input._device
+    if train is False:
+        return mul(input, 1.0), wrap(B.full(input.shape, True, bool_.array), place)
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"native_dropout(): expected p in [0, 1], but got p={p}")
+    need("native_dropout", input.dtype, (FLOATING, COMPLEX), RuntimeError)
+    mask = wrap(B.dropout_mask(input._data, float(p), None), place)
+    return mul(mul(input, mask), 0.0 if p == 1 else 1.0 / (1.0 - p)), mask

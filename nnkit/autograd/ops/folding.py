@@ -1,0 +1,212 @@
+"""Windows as columns and back, and the rearrangements between channels and space."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.public import public
+from nnkit.autograd.spatial import Ints, at_least, batched, ints
+from nnkit.autograd.tensor import Tensor
+
+_im2col = rule(
+    "im2col", node="Im2ColBackward0",
+    x=lambda B, g, x_shape, kernel, dilation, padding, stride: B.col2im(
+        g, x_shape, kernel, dilation, padding, stride
+    ),
+)  # fmt: skip
+_col2im = rule(
+    "col2im", node="Col2ImBackward0",
+    x=lambda B, g, kernel, dilation, padding, stride: B.im2col(
+        g, kernel, dilation, padding, stride
+    ),
+)  # fmt: skip
+
+
+def _geometry(name: str, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple:
+    kernel = at_least(name, "kernel_size", ints(name, "kernel_size", kernel_size, 2), 1)
+    dilation = at_least(name, "dilation", ints(name, "dilation", dilation, 2), 1)
+    padding = at_least(name, "padding", ints(name, "padding", padding, 2), 0)
+    return kernel, dilation, padding, at_least(name, "stride", ints(name, "stride", stride, 2), 1)
+
+
+def _windows(
+    name: str, spatial: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
+) -> Ints:
+    """How many windows lie along each axis."""
+    rows = zip(spatial, kernel, dilation, padding, stride)
+    counts = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in rows)
+    if min(counts) < 1:
+        raise RuntimeError(
+            f"{name}(): no window of kernel_size={kernel}, dilation={dilation} fits into size "
+            f"{list(spatial)} with padding={padding}"
+        )
+    return counts
+
+
+def unfold(
+    input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """The windows that a 2-dimensional convolution looks at, each as a column.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W).
+        kernel_size: an int or (height, width), as all that follow.
+
+    Returns:
+        (N, C * prod(kernel_size), number of windows), or without N.
+
+    Raises:
+        RuntimeError: numbers out of range, or no window fits.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.arange(6.0).reshape(1, 1, 2, 3)
+        >>> nnkit.nn.functional.unfold(x, 2)
+        tensor([[[0., 1.],
+                 [1., 2.],
+                 [3., 4.],
+                 [4., 5.]]])
+    """
+    check_tensor("unfold", input)
+    x = batched("unfold", input, 2)
+    if 0 in x.shape[1:]:
+        raise RuntimeError(f"unfold(): input must not be empty, got shape {list(input.shape)}")
+    geometry = _geometry("unfold", kernel_size, dilation, padding, stride)
+    _windows("unfold", x.shape[2:], *geometry)
+    columns = _im2col(x, *geometry)
+    return columns if input.ndim == 4 else OPS["squeeze"](columns, (0,))
+
+
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
+    stride: Any = 1,
+) -> Tensor:  # fmt: skip
+    """Columns of windows, added up where they overlap: the adjoint of `unfold`.
+
+    Args:
+        input: (N, C * prod(kernel_size), number of windows), or without N.
+        output_size: height and width of the result.
+        kernel_size: an int or (height, width), as all that follow.
+
+    Returns:
+        (N, C, *output_size), or without N.
+
+    Raises:
+        RuntimeError: numbers out of range, or columns that do not fit them.
+
+    Example:
+        >>> import nnkit
+        >>> F = nnkit.nn.functional
+        >>> F.fold(F.unfold(nnkit.ones(1, 1, 2, 3), 2), (2, 3), 2)
+        tensor([[[[1., 2., 1.],
+                  [1., 2., 1.]]]])
+    """
+    check_tensor("fold", input)
+    x = batched("fold", input, 1)
+    size = at_least("fold", "output_size", ints("fold", "output_size", output_size, 2), 1)
+    geometry = _geometry("fold", kernel_size, dilation, padding, stride)
+    places = math.prod(geometry[0])
+    counts = _windows("fold", size, *geometry)
+    if not x.shape[1] or x.shape[1] % places or x.shape[2] != math.prod(counts):
+        raise RuntimeError(
+            f"fold(): expected input of shape (N, C * {places}, {math.prod(counts)}) for "
+            f"output_size={size}, kernel_size={geometry[0]}, dilation={geometry[1]}, "
+            f"padding={geometry[2]}, stride={geometry[3]}, got {list(input.shape)}"
+        )
+    image = _col2im(x, (x.shape[0], x.shape[1] // places, *size), *geometry)
+    return image if input.ndim == 3 else OPS["squeeze"](image, (0,))
+
+
+def _factor(name: str, parameter: str, value: Any, input: Tensor) -> int:
+    check_tensor(name, input)
+    if not isinstance(value, int):
+        raise TypeError(f"{name}(): argument '{parameter}' must be int, not {type(value).__name__}")
+    if value < 1:
+        raise RuntimeError(f"{name}(): argument '{parameter}' must be positive, got {value}")
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"{name}(): expected input of at least 3 dimensions, got shape {list(input.shape)}"
+        )
+    return value
+
+
+@public(method=False)
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """``(*, C * r**2, H, W)`` as ``(*, C, H * r, W * r)``: channels become pixels.
+
+    Source: Shi et al., "Real-Time Single Image and Video Super-Resolution Using an Efficient
+    Sub-Pixel Convolutional Neural Network" (2016).
+
+    Raises:
+        RuntimeError: the channels are not divisible by ``upscale_factor ** 2``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.pixel_shuffle(nnkit.arange(4.0).reshape(1, 4, 1, 1), 2)
+        tensor([[[[0., 1.],
+                  [2., 3.]]]])
+    """
+    r = _factor("pixel_shuffle", "upscale_factor", upscale_factor, input)
+    *lead, channels, height, width = input.shape
+    if channels % r**2:
+        raise RuntimeError(
+            f"pixel_shuffle(): the channels must be divisible by upscale_factor**2 = {r**2}, got "
+            f"input of shape {list(input.shape)}"
+        )
+    n = len(lead)
+    x = OPS["reshape"](input, (*lead, channels // r**2, r, r, height, width))
+    x = OPS["permute"](x, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))
+    return OPS["reshape"](x, (*lead, channels // r**2, height * r, width * r))
+
+
+@public(method=False)
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """``(*, C, H * r, W * r)`` as ``(*, C * r**2, H, W)``: the inverse of `pixel_shuffle`.
+
+    Raises:
+        RuntimeError: height or width is not divisible by ``downscale_factor``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.pixel_unshuffle(nnkit.arange(4.0).reshape(1, 1, 2, 2), 2).flatten()
+        tensor([0., 1., 2., 3.])
+    """
+    r = _factor("pixel_unshuffle", "downscale_factor", downscale_factor, input)
+    *lead, channels, height, width = input.shape
+    if height % r or width % r:
+        raise RuntimeError(
+            f"pixel_unshuffle(): height and width must be divisible by downscale_factor={r}, got "
+            f"input of shape {list(input.shape)}"
+        )
+    n = len(lead)
+    x = OPS["reshape"](input, (*lead, channels, height // r, r, width // r, r))
+    x = OPS["permute"](x, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))
+    return OPS["reshape"](x, (*lead, channels * r**2, height // r, width // r))
+
+
+@public(method=False)
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Channels (dimension 1) regrouped: the first of each group, then the second of each, ...
+
+    Source: Zhang et al., "ShuffleNet" (2018).
+
+    Raises:
+        RuntimeError: the channels are not divisible by ``groups``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.channel_shuffle(nnkit.arange(4.0).reshape(1, 4, 1), 2).flatten()
+        tensor([0., 2., 1., 3.])
+    """
+    groups = _factor("channel_shuffle", "groups", groups, input)
+    batch, channels, *spatial = input.shape
+    if channels % groups:
+        raise RuntimeError(
+            f"channel_shuffle(): the channels must be divisible by groups={groups}, got input of "
+            f"shape {list(input.shape)}"
+        )
+    x = OPS["reshape"](input, (batch, groups, channels // groups, *spatial))
+    return OPS["reshape"](OPS["swapaxes"](x, 1, 2), tuple(input.shape))

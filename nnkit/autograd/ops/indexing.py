@@ -1,0 +1,337 @@
+"""Reading and writing with index expressions: ``x[...]`` and ``x[...] = value``.
+
+What an index means is worked out below the door (`nnkit.backend.index`), with torch's rules:
+integers, slices and None give a view, integer tensors and masks a copy.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor, normalize_dim
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.ops import shape as shapes
+from nnkit.autograd.public import attach, public
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views import check_writable, write, wrote
+from nnkit.backend.dtype import COMPLEX, bool_, int64
+from nnkit.backend.index import ALL, split_index
+
+
+def _reads(node: str) -> Any:
+    """`getitem` under one of the names that torch has for its nodes."""
+    return rule(
+        "getitem", node=node, view=True,
+        x=lambda B, g, index, x_shape: B.getitem_adjoint(g, index, x_shape),
+    )  # fmt: skip
+
+
+_select = _reads("SelectBackward0")
+_slice = _reads("SliceBackward0")
+_unsqueeze = _reads("UnsqueezeBackward0")
+_alias = _reads("AliasBackward0")
+_index = _reads("IndexBackward0")
+_getitem_adjoint = rule("getitem_adjoint", y=lambda B, g, index: B.getitem(g, index))
+
+
+def _index_put_to_input(B: Any, g: Any, index: Any, accumulate: bool) -> Any:
+    if accumulate:
+        return g
+    return B.index_put(g, B.zeros_like(B.getitem(g, index)), index, False)
+
+
+_index_put = rule(
+    "index_put", broadcasts=True,
+    x=_index_put_to_input, value=lambda B, g, index: B.getitem(g, index),
+)  # fmt: skip
+
+
+# From what the user writes to what the algebra takes
+
+
+def _raw_item(item: Any, B: Any) -> Any:
+    if item.__class__ is int or item is None or item is Ellipsis or item.__class__ is bool:
+        return item
+    if isinstance(item, Tensor):
+        return item._data
+    if item.__class__ is slice:
+        if all(b is None or b.__class__ is int for b in (item.start, item.stop, item.step)):
+            return item
+        return slice(_bound(item.start), _bound(item.stop), _bound(item.step))
+    if isinstance(item, (list, tuple, range)):
+        return _index_array(item, B)
+    return item
+
+
+def _bound(value: Any) -> Any:
+    try:
+        return None if value is None else operator.index(value)
+    except TypeError:
+        raise TypeError(
+            "slice indices must be integers or None or have an __index__ method, "
+            f"got {type(value).__name__}"
+        ) from None
+
+
+def _index_array(items: Any, B: Any) -> Any:
+    """A (nested) sequence of ints, bools or Tensors as an index array."""
+    plain = _plain(items)
+    first: Any = plain
+    while isinstance(first, list):
+        first = first[0] if first else 0
+    if isinstance(first, str):
+        raise TypeError("an index must not contain str")
+    if isinstance(first, float):
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    return B.array(plain, (bool_ if isinstance(first, bool) else int64).array)
+
+
+def _plain(item: Any) -> Any:
+    if isinstance(item, (list, tuple, range)):
+        return [_plain(i) for i in item]
+    return item._data.tolist() if isinstance(item, Tensor) else item
+
+
+def raw_index(index: Any, B: Any) -> Any:
+    """An index with arrays for Tensors and lists, as the algebra takes it."""
+    if index.__class__ is list and _means_tuple(index):
+        index = tuple(index)
+    if index.__class__ is tuple:
+        return tuple([_raw_item(item, B) for item in index])
+    return _raw_item(index, B)
+
+
+def _means_tuple(items: list) -> bool:
+    # torch's inheritance from old NumPy: a short list that holds more than numbers is a tuple.
+    return len(items) < 32 and any(
+        isinstance(i, (Tensor, list, tuple, slice)) or i is None or i is Ellipsis for i in items
+    )
+
+
+def getitem(self: Tensor, index: Any) -> Tensor:
+    """``self[index]``: a view for ints, slices, None and Ellipsis, a copy for tensors and lists.
+
+    Raises:
+        IndexError: an index is out of bounds, a mask does not fit, too many indices.
+        ValueError: a slice with a step that is not positive.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.arange(6).reshape(2, 3)
+        >>> x[1, ::2]
+        tensor([3, 5])
+        >>> x[x > 3]
+        tensor([4, 5])
+    """
+    index = raw_index(index, self._device.backend)
+    kind = index.__class__
+    if kind is int:
+        return _select(self, index)
+    if kind is slice:
+        return _slice(self, index)
+    read = _alias
+    for item in index if kind is tuple else (index,):
+        if item is None:
+            read = _unsqueeze
+        elif item.__class__ is slice:
+            read = _slice if item != ALL or read is _alias else read
+        elif item is not Ellipsis:
+            if item.__class__ is bool or getattr(item, "ndim", 0) or not _is_integer(item):
+                return _index(self, index)
+            read = _select
+    return read(self, index)
+
+
+def _is_integer(item: Any) -> bool:
+    dtype = getattr(item, "dtype", None)
+    return dtype is None or dtype.kind == "i"
+
+
+def setitem(self: Tensor, index: Any, value: Any) -> None:
+    """``self[index] = value``; the value is broadcast, and history follows the write.
+
+    Raises:
+        TypeError: the value is neither a Tensor nor a number.
+        RuntimeError: its shape does not broadcast to the indexed part, or (tensor indices only)
+            its dtype is not that of ``self``.
+    """
+    B = self._device.backend
+    index = raw_index(index, B)
+    value = _value_tensor(self, index, value)
+    if not MODE.enabled or not (value._requires_grad or self.requires_grad):
+        check_writable(self)
+        B.setitem_(self._data, _without_leading_ones(value)._data, index)
+        wrote(self, "setitem")
+        return
+    basic, advanced = split_index(index, self._data.shape)
+    target = self
+    if advanced is None or any(item != ALL for item in basic[:-1]):
+        target = _slice(self, basic)
+    if advanced is None:
+        write(target, "copy_", _replaced, value)
+    else:
+        part = tuple([B.array(i, int64.array) if i.__class__ is list else i for i in advanced])
+        write(target, "index_put_", _put, _without_leading_ones(value), part)
+
+
+def _value_tensor(self: Tensor, index: Any, value: Any) -> Tensor:
+    B, dtype = self._device.backend, self.dtype
+    if isinstance(value, Tensor):
+        if value._device is not self._device:
+            value = _moved(self, value)
+        if value._data.dtype is self._data.dtype:
+            return value
+        if value._data.size != 1 and split_index(index, self._data.shape)[1] is not None:
+            raise RuntimeError(
+                "Index put requires the source and destination dtypes match, got "
+                f"{dtype} for the destination and {value.dtype} for the source."
+            )
+        return OPS["cast"](value, self._data.dtype)
+    if not isinstance(value, (int, float, complex)):
+        raise TypeError(
+            f"can't assign a {type(value).__name__} to a {dtype} tensor: expected a Tensor or a "
+            "number"
+        )
+    if isinstance(value, complex) and dtype.category < COMPLEX:
+        raise RuntimeError(f"value {value} cannot be converted to {dtype} without overflow")
+    return wrap(B.full((), value, self._data.dtype), self._device)
+
+
+def _moved(self: Tensor, value: Tensor) -> Tensor:
+    if value.ndim:
+        raise RuntimeError(
+            f"setitem(): expected the value on {self._device}, but it is on {value._device}"
+        )
+    return value.to(self._device)
+
+
+def _without_leading_ones(value: Tensor) -> Tensor:
+    shape = value._data.shape
+    if not shape or shape[0] != 1:
+        return value
+    first = next((d for d, n in enumerate(shape) if n != 1), len(shape))
+    return shapes.reshape(value, shape[first:])
+
+
+def _replaced(before: Tensor, value: Tensor) -> Tensor:
+    value = _without_leading_ones(value)
+    return shapes.expand(value, before._data.shape)
+
+
+def _put(before: Tensor, value: Tensor, index: tuple) -> Tensor:
+    return _index_put(before, value, index, False)
+
+
+@public(name="index_put", in_place=True)
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with ``input[indices] = values``, or ``+= values``, where repeated indices add up.
+
+    Args:
+        indices: a tuple of index tensors (or None for a whole dimension).
+        values: of the dtype of ``input``, broadcast to the indexed shape.
+
+    Example:
+        >>> import nnkit
+        >>> i = nnkit.tensor([0, 0])
+        >>> nnkit.zeros(2).index_put((i,), nnkit.tensor([1.0, 2.0]), accumulate=True)
+        tensor([3., 0.])
+    """
+    check_tensor("index_put", input)
+    check_tensor("index_put", values, "values")
+    if values._data.dtype != input._data.dtype:
+        raise RuntimeError(
+            f"index_put(): values must have the dtype of input, got {values.dtype} for "
+            f"{input.dtype}"
+        )
+    index = tuple([ALL if i is None else i._data for i in indices])
+    return _index_put(input, _without_leading_ones(values), index, accumulate)
+
+
+# One dimension, by slices
+
+
+@public
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """The slice at ``index`` of dimension ``dim``, which is dropped; a view."""
+    check_tensor("select", input)
+    if not input.ndim:
+        raise IndexError("select(): a 0-dim tensor has no dimension to select from")
+    axis = normalize_dim(dim, input.ndim, "select")
+    size = input._data.shape[axis]
+    if not -size <= operator.index(index) < size:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input._data.shape)} "
+            f"at dimension {axis}"
+        )
+    return _select(input, (ALL,) * axis + (operator.index(index),))
+
+
+@public
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """The ``length`` slices from ``start`` on along ``dim``; a view.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.arange(5).narrow(0, 1, 3)
+        tensor([1, 2, 3])
+    """
+    check_tensor("narrow", input)
+    if not input.ndim:
+        raise RuntimeError("narrow(): cannot be applied to a 0-dim tensor")
+    axis = normalize_dim(dim, input.ndim, "narrow")
+    size = input._data.shape[axis]
+    first = operator.index(start)
+    if not -size <= first <= size:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but got {first})"
+        )
+    first += size if first < 0 else 0
+    if length < 0:
+        raise RuntimeError(f"narrow(): length must be non-negative, got {length}")
+    if first + length > size:
+        raise RuntimeError(
+            f"narrow(): start ({first}) + length ({length}) exceeds dimension size ({size})"
+        )
+    return _slice(input, (ALL,) * axis + (slice(first, first + length),))
+
+
+@public(out=True)
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """A copy of `narrow`."""
+    return OPS["copy"](narrow(input, dim, start, length))
+
+
+@public
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy of ``input`` with ``src`` at ``index`` of dimension ``dim``."""
+    expected = select(input.detach(), dim, index)._data.shape
+    axis = normalize_dim(dim, input.ndim, "select_scatter")
+    return _scattered("select_scatter", input, src, (ALL,) * axis + (index,), expected)
+
+
+@public
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0,
+    start: int | None = None, end: int | None = None, step: int = 1,
+) -> Tensor:  # fmt: skip
+    """A copy of ``input`` with ``src`` in ``start:end:step`` of dimension ``dim``."""
+    check_tensor("slice_scatter", input)
+    axis = normalize_dim(dim, input.ndim, "slice_scatter")
+    index = (ALL,) * axis + (slice(start, end, step),)
+    expected = input._device.backend.getitem(input._data, index).shape
+    return _scattered("slice_scatter", input, src, index, expected)
+
+
+def _scattered(name: str, input: Tensor, src: Any, index: tuple, expected: tuple) -> Tensor:
+    check_tensor(name, src, "src")
+    if src._data.shape != expected:
+        raise RuntimeError(
+            f"{name}(): expected src to have size {list(expected)}, got {list(src._data.shape)}"
+        )
+    return _index_put(input, src, index, False)
+
+
+attach("__getitem__", getitem)
+attach("__setitem__", setitem)

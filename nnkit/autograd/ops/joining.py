@@ -1,0 +1,305 @@
+"""Taking tensors apart and putting them together: pieces and stacks."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor, check_tensors, normalize_dim, sizes_of
+from nnkit.autograd.op import rule
+from nnkit.autograd.ops import shape as shapes
+from nnkit.autograd.promotion import promote
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+
+
+def _sizes_along(xs_shape: tuple, axis: int) -> tuple[int, ...]:
+    return tuple(shape[axis] for shape in xs_shape)
+
+
+_concat = rule(
+    "concat", node="CatBackward0",
+    joint=lambda B, g, xs_shape, axis: B.split(g, _sizes_along(xs_shape, axis), axis),
+)  # fmt: skip
+_stack = rule("stack", joint=lambda B, g, axis: B.unbind(g, axis))
+_split_with_sizes = rule(
+    "split", node="SplitWithSizesBackward0", view=True, x=lambda B, g, axis: B.concat(g, axis)
+)
+_split = rule("split", view=True, x=lambda B, g, axis: B.concat(g, axis))
+_unbind = rule("unbind", view=True, x=lambda B, g, axis: B.stack(g, axis))
+
+
+@public(method=False, out=True, aliases=("concat", "concatenate"))
+def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
+    """Join tensors along an existing dimension.
+
+    Args:
+        tensors: a sequence of tensors whose sizes agree except along ``dim``; their dtypes are
+            promoted. An empty 1-dim tensor is left out, whatever the others look like.
+
+    Raises:
+        ValueError: the sequence is empty.
+        RuntimeError: numbers of dimensions or sizes differ.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cat([nnkit.tensor([1, 2]), nnkit.tensor([3])])
+        tensor([1, 2, 3])
+    """
+    tensors = check_tensors("cat", tensors)
+    if not tensors:
+        raise ValueError("cat(): expected a non-empty list of Tensors")
+    kept = [t for t in tensors if t._data.shape != (0,)] or list(tensors[:1])
+    shape = kept[0]._data.shape
+    for position, tensor in enumerate(tensors):
+        if not tensor.ndim:
+            raise RuntimeError(f"cat(): zero-dimensional tensor (at position {position})")
+    axis = normalize_dim(dim if axis is None else axis, len(shape), "cat")
+    for position, tensor in enumerate(kept):
+        other = tensor._data.shape
+        if len(other) != len(shape):
+            raise RuntimeError(
+                f"cat(): tensors must have the same number of dimensions: got {len(shape)} and "
+                f"{len(other)}"
+            )
+        if other[:axis] != shape[:axis] or other[axis + 1 :] != shape[axis + 1 :]:
+            raise RuntimeError(
+                f"cat(): sizes of tensors must match except in dimension {axis}: expected "
+                f"{list(shape)}, got {list(other)} for tensor number {position} in the list"
+            )
+    return _concat(_one_dtype("cat", tensors, kept), axis)
+
+
+def _one_dtype(name: str, tensors: Any, kept: Any = None) -> tuple[Tensor, ...]:
+    """``kept`` (all by default) in the dtype that all ``tensors`` promote to."""
+    kept = tensors if kept is None else kept
+    first = tensors[0]._data.dtype
+    if all(t._data.dtype is first for t in tensors):
+        return tuple(kept)
+    chosen = {id(t) for t in kept}
+    promoted = promote(name, *tensors)
+    return tuple(p for p, t in zip(promoted, tensors, strict=True) if id(t) in chosen)
+
+
+@public(method=False, out=True)
+def stack(tensors: Any, dim: int = 0) -> Tensor:
+    """Join tensors of one shape along a new dimension.
+
+    Raises:
+        RuntimeError: the sequence is empty or the shapes differ.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.stack([nnkit.zeros(2), nnkit.ones(2)]).shape
+        nnkit.Size([2, 2])
+    """
+    tensors = check_tensors("stack", tensors)
+    if not tensors:
+        raise RuntimeError("stack(): expected a non-empty list of Tensors")
+    shape = tensors[0]._data.shape
+    for position, tensor in enumerate(tensors):
+        if tensor._data.shape != shape:
+            raise RuntimeError(
+                f"stack(): expected every tensor to have size {list(shape)}, got "
+                f"{list(tensor._data.shape)} at position {position}"
+            )
+    return _stack(_one_dtype("stack", tensors), normalize_dim(dim, len(shape) + 1, "stack"))
+
+
+@public(method=False, out=True)
+def hstack(tensors: Any) -> Tensor:
+    """`cat` along dimension 1 (0 for 1-dim tensors), after `atleast_1d`."""
+    tensors = atleast_1d(check_tensors("hstack", tensors))
+    return cat(tensors, 0 if tensors and tensors[0].ndim == 1 else 1)
+
+
+@public(method=False, out=True, aliases=("row_stack",))
+def vstack(tensors: Any) -> Tensor:
+    """`cat` along dimension 0, after `atleast_2d`."""
+    return cat(atleast_2d(check_tensors("vstack", tensors)), 0)
+
+
+@public(method=False, out=True)
+def dstack(tensors: Any) -> Tensor:
+    """`cat` along dimension 2, after `atleast_3d`."""
+    return cat(atleast_3d(check_tensors("dstack", tensors)), 2)
+
+
+@public(method=False, out=True)
+def column_stack(tensors: Any) -> Tensor:
+    """Join along dimension 1; tensors of fewer than two dimensions become columns."""
+    tensors = check_tensors("column_stack", tensors)
+    return cat([t if t.ndim > 1 else shapes.reshape(t, -1, 1) for t in tensors], 1)
+
+
+def _at_least(ndim: int, name: str, tensors: tuple) -> Any:
+    many = len(tensors) == 1 and isinstance(tensors[0], (tuple, list))
+    given = check_tensors(name, tensors[0] if many else tensors)
+    raised = []
+    for tensor in given:
+        if tensor.ndim < ndim:
+            lead = tensor._data.shape if tensor.ndim > 1 else (1, *tensor._data.shape)[-ndim:]
+            sizes = (*(lead if ndim > 1 or tensor.ndim else (1,)),)
+            sizes = (1,) * (min(ndim, 2) - len(sizes)) + sizes
+            tensor = shapes.reshape(tensor, sizes + (1,) * (ndim - len(sizes)))
+        raised.append(tensor)
+    return raised[0] if len(given) == 1 and not many else tuple(raised)
+
+
+@public(method=False)
+def atleast_1d(*tensors: Any) -> Any:
+    """The tensor, or each of several, with at least one dimension."""
+    return _at_least(1, "atleast_1d", tensors)
+
+
+@public(method=False)
+def atleast_2d(*tensors: Any) -> Any:
+    """The tensor, or each of several, with at least two dimensions: a vector becomes a row."""
+    return _at_least(2, "atleast_2d", tensors)
+
+
+@public(method=False)
+def atleast_3d(*tensors: Any) -> Any:
+    """The tensor, or each of several, with at least three dimensions, new ones last."""
+    return _at_least(3, "atleast_3d", tensors)
+
+
+# Pieces
+
+
+@public
+def split(
+    tensor: Tensor, split_size: Any = None, dim: int = 0, *, split_size_or_sections: Any = None
+) -> tuple[Tensor, ...]:
+    """Views of consecutive pieces along ``dim``.
+
+    Args:
+        split_size: the size of every piece (the last may be smaller), or a list of sizes;
+            ``split_size_or_sections`` is another name for it.
+
+    Raises:
+        RuntimeError: a size is negative or the sizes do not add up.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.arange(5).split(2)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+    check_tensor("split", tensor, "tensor")
+    split_size = split_size_or_sections if split_size is None else split_size
+    if isinstance(split_size, (tuple, list)):
+        return split_with_sizes(tensor, split_size, dim)
+    axis = _axis(tensor, dim, "split")
+    total, size = tensor._data.shape[axis], operator.index(split_size)
+    if size < 0 or (size == 0 and total):
+        raise RuntimeError(
+            f"split(): split_size must be positive (0 only for a dimension of size 0), got {size}"
+        )
+    count = max(-(-total // size), 1) if size else 1
+    last = total - (count - 1) * size
+    return _split(tensor, (size,) * (count - 1) + (last,), axis)
+
+
+def _axis(input: Tensor, dim: int, name: str) -> int:
+    if not input.ndim:
+        raise RuntimeError(f"{name}(): expects at least a 1-dimensional tensor")
+    return normalize_dim(dim, input.ndim, name)
+
+
+@public
+def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of consecutive pieces of the given sizes along ``dim``."""
+    check_tensor("split_with_sizes", input)
+    axis = _axis(input, dim, "split_with_sizes")
+    sizes = sizes_of("split_with_sizes", (split_sizes,), None, "split_sizes")
+    total = input._data.shape[axis]
+    if min(sizes, default=0) < 0 or sum(sizes) != total:
+        raise RuntimeError(
+            f"split_with_sizes(): split_sizes must not be negative and sum exactly to {total} "
+            f"(the size of dimension {axis}), got {list(sizes)}"
+        )
+    return _split_with_sizes(input, sizes, axis)
+
+
+@public
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most ``chunks`` equal pieces (the last may be smaller), as views."""
+    check_tensor("chunk", input)
+    if chunks <= 0:
+        raise RuntimeError(f"chunk(): expects `chunks` to be greater than 0, got: {chunks}")
+    axis = _axis(input, dim, "chunk")
+    size = -(-input._data.shape[axis] // chunks)
+    if not size:
+        return _split(input, (0,) * chunks, axis)
+    return split(input, size, axis)
+
+
+@public
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of pieces: that many nearly equal ones, or cut at the given indices.
+
+    Args:
+        indices_or_sections: an int, or a sequence (or 1-dim tensor) of positions to cut at.
+    """
+    check_tensor("tensor_split", input)
+    axis = _axis(input, dim, "tensor_split")
+    total = input._data.shape[axis]
+    if isinstance(indices_or_sections, Tensor):
+        indices_or_sections = indices_or_sections._data.tolist()
+    if isinstance(indices_or_sections, (tuple, list)):
+        cuts = [0, *(operator.index(i) for i in indices_or_sections), total]
+    else:
+        count = operator.index(indices_or_sections)
+        if count <= 0:
+            raise RuntimeError(
+                f"tensor_split(): number of sections must be larger than 0, got {count}"
+            )
+        size, larger = divmod(total, count)
+        cuts = [i * size + min(i, larger) for i in range(count + 1)]
+    lead = (slice(None),) * axis
+    pieces = [(*lead, slice(a, b)) for a, b in zip(cuts, cuts[1:], strict=False)]
+    return tuple(input[piece] for piece in pieces)
+
+
+def _stack_split(name: str, minimum: int, dim_of: Any) -> None:
+    def split_along(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        check_tensor(name, input)
+        if input.ndim < minimum:
+            raise RuntimeError(
+                f"{name}(): requires a tensor with at least {minimum} dimension(s), "
+                f"got {input.ndim}"
+            )
+        dim = dim_of(input)
+        total = input._data.shape[dim]
+        if isinstance(indices_or_sections, int) and (
+            indices_or_sections <= 0 or total % indices_or_sections
+        ):
+            raise RuntimeError(
+                f"{name}(): the size {total} of dimension {dim} is not divisible by the number "
+                f"of sections {indices_or_sections}"
+            )
+        return tensor_split(input, indices_or_sections, dim)
+
+    split_along.__name__ = split_along.__qualname__ = name
+    split_along.__doc__ = "`tensor_split` along the dimension that the stack of that name joins."
+    public(split_along)
+
+
+_stack_split("hsplit", 1, lambda x: 0 if x.ndim == 1 else 1)
+_stack_split("vsplit", 2, lambda x: 0)
+_stack_split("dsplit", 3, lambda x: 2)
+
+
+@public
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of all slices along ``dim``, which is dropped.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([[1, 2], [3, 4]]).unbind(1)
+        (tensor([1, 3]), tensor([2, 4]))
+    """
+    check_tensor("unbind", input)
+    if not input.ndim:
+        raise IndexError("unbind(): a 0-dim tensor has no dimension to take apart")
+    return _unbind(input, normalize_dim(dim, input.ndim, "unbind"))

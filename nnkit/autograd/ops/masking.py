@@ -1,0 +1,121 @@
+"""Masks: reading and writing where a bool tensor is true, and finding where that is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.dims import broadcast_shape, check_tensor
+from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.ops import shape as shapes
+from nnkit.autograd.ops.scattering import same_dtype
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.dtype import BOOL, COMPLEX
+
+_masked_fill = rule("masked_fill", broadcasts=True, x=lambda B, g, mask: B.masked_fill(g, mask, 0))
+_masked_select = rule(
+    "masked_select", x=lambda B, g, mask, x_shape: B.masked_select_adjoint(g, mask, x_shape)
+)
+_masked_select_adjoint = rule(
+    "masked_select_adjoint", y=lambda B, g, mask: B.masked_select(g, mask)
+)
+
+
+def _to_masked_source(B: Any, g: Any, mask: Any, source_shape: tuple) -> Any:
+    """What was taken from the front of the source, and zeros for the rest of it."""
+    used = B.masked_select(g, mask)
+    count = 1
+    for n in source_shape:
+        count *= n
+    return B.reshape(B.pad(used, ((0, count - used.shape[0]),), 0), source_shape)
+
+
+_masked_scatter = rule(
+    "masked_scatter", x=lambda B, g, mask: B.masked_fill(g, mask, 0), source=_to_masked_source
+)
+
+
+def _mask_of(name: str, input: Tensor, mask: Any) -> tuple[int, ...]:
+    check_tensor(name, input)
+    check_tensor(name, mask, "mask")
+    if mask.dtype.category != BOOL:
+        raise RuntimeError(f"{name}(): expected a bool mask, got {mask.dtype}")
+    if mask._data.shape == input._data.shape:
+        return mask._data.shape
+    return broadcast_shape(name, [input._data.shape, mask._data.shape])
+
+
+@public(in_place=True)
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy with ``value`` where ``mask`` is true; input and mask broadcast.
+
+    Args:
+        value: a number or a 0-dim tensor.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1.0, 2.0])
+        >>> x.masked_fill(x > 1, 0.0)
+        tensor([1., 0.])
+    """
+    _mask_of("masked_fill", input, mask)
+    if not isinstance(value, Tensor):
+        if isinstance(value, complex) and input.dtype.category < COMPLEX:
+            raise RuntimeError(f"masked_fill(): value {value} cannot be converted to {input.dtype}")
+        return _masked_fill(input, mask, value)
+    if value.ndim:
+        raise RuntimeError(
+            f"masked_fill(): value must be a number or a 0-dim tensor, got {value.ndim} dimensions"
+        )
+    if value._device is not input._device:
+        value = value.to(input._device)
+    return OPS["where"](mask, OPS["cast"](value, input._data.dtype), input)
+
+
+@public(out=True)
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where ``mask`` is true, in order, as a 1-dim copy; both broadcast."""
+    shape = _mask_of("masked_select", input, mask)
+    if shape != input._data.shape:
+        input = shapes.expand(input, shape)
+    return _masked_select(input, mask)
+
+
+@public(in_place=True)
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy whose elements where ``mask`` is true are those of ``source``, one after another.
+
+    Raises:
+        RuntimeError: ``source`` has fewer elements than the mask has true ones.
+    """
+    shape = _mask_of("masked_scatter", input, mask)
+    same_dtype("masked_scatter", input, source, "source")
+    if shape != input._data.shape:
+        input = shapes.expand(input, shape)
+    return _masked_scatter(input, mask, source)
+
+
+@public(out=True)
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of all elements that are not zero: a row for each, or, ``as_tuple``, one
+    tensor for each dimension.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([0, 3, 0, 4]).nonzero()
+        tensor([[1],
+                [3]])
+    """
+    check_tensor("nonzero", input)
+    rows = wrap(input._device.backend.nonzero(input._data), input._device)
+    if not as_tuple:
+        return rows
+    if not input.ndim:
+        return nonzero(shapes.reshape(input, 1), as_tuple=True)
+    return OPS["unbind"](rows, 1)
+
+
+@public
+def argwhere(input: Tensor) -> Tensor:
+    """`nonzero`: the indices of all elements that are not zero, a row for each."""
+    return nonzero(input)

@@ -1,0 +1,121 @@
+"""Padding: with a constant, or with the tensor's own elements."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+
+Widths = tuple[tuple[int, int], ...]
+
+_pad_mode = rule("pad_mode", x=lambda B, g, widths, mode: B.pad_mode_adjoint(g, widths, mode))
+rule("pad_mode_adjoint", g=lambda B, g_out, widths, mode: B.pad_mode(g_out, widths, mode))
+
+
+def _widths(name: str, pad: Any, ndim: int) -> Widths:
+    """(before, after) for each axis, first axis first, from torch's flat list, last axis first."""
+    if not isinstance(pad, (tuple, list)):
+        raise TypeError(f"{name}(): argument 'pad' must be tuple of ints, not {type(pad).__name__}")
+    try:
+        numbers = [operator.index(n) for n in pad]
+    except TypeError:
+        raise TypeError(f"{name}(): argument 'pad' must be tuple of ints, got {pad!r}") from None
+    if len(numbers) % 2 or len(numbers) > 2 * ndim:
+        raise RuntimeError(
+            f"{name}(): argument 'pad' must have an even length of at most {2 * ndim} for input "
+            f"of {ndim} dimensions, got {numbers}"
+        )
+    pairs = list(zip(numbers[::2], numbers[1::2]))
+    return ((0, 0),) * (ndim - len(pairs)) + tuple(reversed(pairs))
+
+
+def _check_sizes(name: str, input: Tensor, widths: Widths) -> None:
+    size = [n + before + after for n, (before, after) in zip(input.shape, widths)]
+    if min(size, default=0) < 0:
+        raise RuntimeError(
+            f"{name}(): argument 'pad' would give a negative size: {size} from {list(input.shape)}"
+        )
+
+
+@public(method=False)
+def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
+    """``input`` with ``value`` around it; see `nnkit.nn.functional.pad`.
+
+    Args:
+        pad: (before, after) of the last dimension, then of the one before it, and so on; a
+            negative number cuts off.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.constant_pad_nd(nnkit.tensor([1.0, 2.0]), (1, -1), 9)
+        tensor([9., 1.])
+    """
+    check_tensor("constant_pad_nd", input)
+    widths = _widths("constant_pad_nd", pad, input.ndim)
+    _check_sizes("constant_pad_nd", input, widths)
+    return OPS["pad"](input, widths, value)
+
+
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
+    """``input`` with more elements, or fewer, at the ends of its last dimensions.
+
+    Args:
+        pad: (before, after) of the last dimension, then of the one before it, and so on; a
+            negative number cuts off.
+        mode: "constant" puts ``value`` there. The others pad the last one, two or three
+            dimensions of an input with one or two more: "reflect" mirrors at the edge (which is
+            not repeated), "replicate" repeats the edge, "circular" goes on at the other end.
+        value: what "constant" puts there, 0 by default.
+
+    Raises:
+        TypeError: ``pad`` is no sequence of ints.
+        RuntimeError: its length is odd or too large, the input is too small for the mode, or
+            ``value`` is given for another mode.
+        NotImplementedError: an unknown mode, or a number of dimensions that it does not pad.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[1.0, 2.0, 3.0]])
+        >>> nnkit.nn.functional.pad(x, (2, 1), mode="reflect")
+        tensor([[3., 2., 1., 2., 3., 2.]])
+    """
+    check_tensor("pad", input)
+    widths = _widths("pad", pad, input.ndim)
+    if mode == "constant":
+        _check_sizes("pad", input, widths)
+        return OPS["pad"](input, widths, 0 if value is None else value)
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(
+            "pad(): argument 'mode' must be 'constant', 'reflect', 'replicate' or 'circular', "
+            f"got {mode!r}"
+        )
+    if value:
+        raise RuntimeError(f"pad(): mode={mode!r} takes no argument 'value', got {value}")
+    axes = len(pad) // 2
+    if not (1 <= axes <= 3 and input.ndim in (axes + 1, axes + 2)):
+        raise NotImplementedError(
+            f"pad(): mode={mode!r} pads the last k = 1, 2 or 3 dimensions of an input with k + 1 or "
+            f"k + 2, got {len(pad)} numbers for input of shape {list(input.shape)}"
+        )
+    _check_sizes("pad", input, widths)
+    return _pad_with_itself(input, widths, mode)
+
+
+def _pad_with_itself(input: Tensor, widths: Widths, mode: str) -> Tensor:
+    cut = tuple((min(before, 0), min(after, 0)) for before, after in widths)
+    more = tuple((max(before, 0), max(after, 0)) for before, after in widths)
+    # A reflection goes on behind what is cut off; a circle is closed where it was cut.
+    cut_first = mode == "circular" and any(map(any, cut))
+    x = OPS["pad"](input, cut, 0) if cut_first else input
+    for n, pair in zip(x.shape, more):
+        if any(pair) and (n == 0 or (mode != "replicate" and max(pair) > n - (mode == "reflect"))):
+            raise RuntimeError(
+                f"pad(): argument 'pad' must be {'less than' if mode == 'reflect' else 'at most'} "
+                f"the size of its dimension in mode={mode!r}, got {pair} for size {n}"
+            )
+    x = _pad_mode(x, more, mode)
+    return OPS["pad"](x, cut, 0) if any(map(any, cut)) and not cut_first else x

@@ -1,0 +1,205 @@
+"""Random tensors. For the same seed the numbers are PyTorch's (on the CPU)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.dims import sizes_of
+from nnkit.autograd.factory import check_layout, dtype_of, finished, place_of
+from nnkit.autograd.generator import Generator, default_generator, manual_seed, source_of
+from nnkit.autograd.ops.creation import empty_like
+from nnkit.autograd.ops.random_inplace import (
+    draw,
+    integer_bounds,
+    need,
+    normal_,
+    random_,
+    uniform_,
+)  # fmt: skip
+from nnkit.autograd.ops.random_sampling import (
+    bernoulli,
+    blank,
+    multinomial,
+    normal,
+    poisson,
+)  # fmt: skip
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import FLOATING, INTEGER, bfloat16, float16, float32, float64, int64
+
+__all__ = [
+    "Generator", "bernoulli", "default_generator", "manual_seed", "multinomial", "normal",
+    "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm",
+    "random_", "uniform_",
+]  # fmt: skip
+
+_EXACT = {float16: 2**11 + 1, bfloat16: 2**8 + 1, float32: 2**24 + 1, float64: 2**53 + 1}
+
+
+@public(method=False)
+def rand(
+    *shape: Any, size: Any = None, generator: Any = None, out: Tensor | None = None,
+    dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Numbers of the uniform distribution on [0, 1).
+
+    Args:
+        shape: the sizes, one by one or as one sequence.
+        dtype: a floating-point or complex one; the default dtype unless given.
+
+    Raises:
+        NotImplementedError: the dtype is bool or an integer one.
+
+    Example:
+        >>> import nnkit
+        >>> _ = nnkit.manual_seed(0)
+        >>> nnkit.rand(2, 2)
+        tensor([[0.4963, 0.7682],
+                [0.0885, 0.1320]])
+    """
+    x = blank("rand", shape, size, dtype, out, layout, device)
+    uniform_(x, generator=generator)
+    return finished("rand", x._data, x._device, requires_grad, out)
+
+
+@public(method=False)
+def randn(
+    *shape: Any, size: Any = None, generator: Any = None, out: Tensor | None = None,
+    dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Numbers of the normal distribution with mean 0 and variance 1.
+
+    Args:
+        shape: the sizes, one by one or as one sequence.
+        dtype: a floating-point or complex one; the default dtype unless given.
+
+    Raises:
+        NotImplementedError: the dtype is bool or an integer one.
+
+    Example:
+        >>> import nnkit
+        >>> _ = nnkit.manual_seed(0)
+        >>> nnkit.randn(2)
+        tensor([ 1.5410, -0.2934])
+    """
+    x = blank("randn", shape, size, dtype, out, layout, device)
+    normal_(x, generator=generator)
+    return finished("randn", x._data, x._device, requires_grad, out)
+
+
+@public(method=False)
+def randint(
+    *bounds: Any, low: Any = 0, high: Any = None, size: Any = None, generator: Any = None,
+    out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Integers of [low, high), all equally likely: ``randint(low=0, high, size)``.
+
+    Args:
+        dtype: any but a complex one; int64 unless given.
+
+    Raises:
+        RuntimeError: ``low >= high``, or a bound does not fit the dtype.
+        TypeError: an argument is missing, or is no int (``size``: no sequence of ints).
+
+    Example:
+        >>> import nnkit
+        >>> _ = nnkit.manual_seed(0)
+        >>> nnkit.randint(3, 10, (4,))
+        tensor([5, 8, 6, 8])
+    """
+    given = list(bounds)
+    if size is None and given:
+        size = given.pop()
+    if high is None and given:
+        high = given.pop()
+    if given:
+        low = given.pop()
+    if given or high is None or size is None:
+        raise TypeError(f"randint(): expected (low, high, size) or (high, size), got {bounds}")
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(
+            f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}"
+        )
+    x = blank("randint", (), size, dtype, out, layout, device, int64)
+    _integers("randint", x, low, high, generator)
+    return finished("randint", x._data, x._device, requires_grad, out)
+
+
+def _integers(name: str, x: Tensor, low: Any, high: Any, generator: Any) -> Tensor:
+    low, high = integer_bounds(name, x.dtype, low, high)
+    return draw(x, "random_", low, high, source_of(name, generator, x._device))
+
+
+@public(method=False)
+def randperm(
+    n: int, *, generator: Any = None, out: Tensor | None = None, dtype: Any = None,
+    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """The integers of [0, n) in random order.
+
+    Args:
+        dtype: int64 unless given.
+
+    Raises:
+        RuntimeError: ``n`` is negative, or the dtype does not hold all of the integers.
+        NotImplementedError: the dtype is bool or complex.
+
+    Example:
+        >>> import nnkit
+        >>> _ = nnkit.manual_seed(0)
+        >>> nnkit.randperm(6)
+        tensor([2, 5, 3, 0, 1, 4])
+    """
+    check_layout("randperm", layout)
+    (n,) = sizes_of("randperm", (n,), parameter="n")
+    if n < 0:
+        raise RuntimeError(f"randperm(): n must be non-negative, got {n}")
+    d = dtype_of("randperm", dtype, int64 if out is None else out.dtype)
+    place = place_of(device)
+    need("randperm", d, (INTEGER, FLOATING), NotImplementedError)
+    limit = _EXACT.get(d) or 2 ** (8 * d.itemsize - d.is_signed)
+    if n > limit:
+        raise RuntimeError(f"randperm(): n cannot be greater than {limit} for {d.name}, got {n}")
+    data = place.backend.randperm(n, d.array, source_of("randperm", generator, place))
+    return finished("randperm", data, place, requires_grad, out)
+
+
+@public(method=False)
+def rand_like(
+    input: Tensor, *, generator: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Numbers of the uniform distribution on [0, 1) in a tensor like ``input``."""
+    x = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
+    return uniform_(x, generator=generator).requires_grad_(requires_grad)
+
+
+@public(method=False)
+def randn_like(
+    input: Tensor, *, generator: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Numbers of the normal distribution with mean 0 and variance 1 in a tensor like ``input``."""
+    x = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
+    return normal_(x, generator=generator).requires_grad_(requires_grad)
+
+
+@public(method=False)
+def randint_like(
+    input: Tensor, *bounds: Any, low: Any = 0, high: Any = None, generator: Any = None,
+    dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Integers of [low, high) in a tensor like ``input``: ``randint_like(input, low=0, high)``."""
+    given = list(bounds)
+    if high is None and given:
+        high = given.pop()
+    if given:
+        low = given.pop()
+    if given or high is None:
+        raise TypeError(f"randint_like(): expected (input, low, high), got bounds {bounds}")
+    x = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
+    return _integers("randint_like", x, low, high, generator).requires_grad_(requires_grad)

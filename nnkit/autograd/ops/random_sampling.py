@@ -1,0 +1,192 @@
+"""Numbers of distributions that tensors describe: ``normal``, ``bernoulli``, ``poisson``,
+``multinomial``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor, sizes_of
+from nnkit.autograd.factory import check_layout, dtype_of, finished, place_of, shape_of
+from nnkit.autograd.generator import source_of
+from nnkit.autograd.op import rule
+from nnkit.autograd.ops.random_inplace import bernoulli_, need, normal_, number
+from nnkit.autograd.public import public, write_out
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.dtype import COMPLEX, FLOATING
+
+
+def _zeros(B: Any, g: Any) -> Any:
+    return B.zeros_like(g)
+
+
+_bernoulli = rule("bernoulli", node="BernoulliBackward0", p=_zeros)
+_poisson = rule("poisson", node="PoissonBackward0", x=_zeros)
+_normal_around = rule("normal_around", node="NormalBackward1", mean=_zeros)
+_normal_scaled = rule("normal_scaled", node="NormalBackward2", std=_zeros)
+_normal_between = rule(
+    "normal_between", node="NormalBackward3", broadcasts=True, mean=_zeros, std=_zeros
+)
+
+
+def blank(
+    name: str, given: tuple, keyword: Any, dtype: Any, out: Any, layout: Any, device: Any,
+    default: Any = None,
+) -> Tensor:  # fmt: skip
+    """An uninitialised tensor of the size and dtype that a function was asked for."""
+    check_layout(name, layout)
+    shape = shape_of(name, given, keyword)
+    d = dtype_of(name, dtype, default if out is None else out.dtype)
+    place = place_of(device)
+    return wrap(place.backend.empty(shape, d.array), place)
+
+
+@public(method=False)
+def normal(
+    mean: Any, std: Any = None, size: Any = None, *, generator: Any = None,
+    out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Numbers of the normal distribution, each with its own mean and standard deviation.
+
+    Args:
+        mean: a tensor, or a number.
+        std: a tensor that broadcasts with ``mean``, or a number; 1 unless given.
+        size: the shape where both are numbers.
+
+    Gradients with respect to ``mean`` and ``std`` are zero, as in torch.
+
+    Raises:
+        RuntimeError: a standard deviation is negative, or the shapes do not broadcast.
+        NotImplementedError: the dtype is bool or an integer one.
+        TypeError: both are numbers and there is no ``size``.
+
+    Example:
+        >>> import nnkit
+        >>> _ = nnkit.manual_seed(0)
+        >>> nnkit.normal(nnkit.tensor([0.0, 100.0]), 1.0)
+        tensor([ 1.5410, 99.7066])
+    """
+    tensors = [v for v in (mean, std) if isinstance(v, Tensor)]
+    if not tensors:
+        if size is None or std is None:
+            raise TypeError("normal(): expected (mean, std, size) where neither is a Tensor")
+        x = blank("normal", (), size, dtype, out, layout, device)
+        normal_(x, mean, std, generator=generator)
+        return finished("normal", x._data, x._device, requires_grad, out)
+    need("normal", tensors[0].dtype, (FLOATING, COMPLEX), NotImplementedError)
+    source = source_of("normal", generator, tensors[0]._device)
+    if isinstance(std, Tensor):
+        if std.is_complex():
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        if std._data.size and not bool((std >= 0).all()):
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    else:
+        std = number("normal", "std", 1.0 if std is None else std)
+        if not std >= 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    if not isinstance(std, Tensor):
+        result = _normal_around(mean, std, source)
+    elif not isinstance(mean, Tensor):
+        result = _normal_scaled(std, number("normal", "mean", mean), source)
+    else:
+        result = _normal_between(mean, std, _broadcast("normal", mean, std), source)
+    return result if out is None else write_out(out, result, "normal")
+
+
+def _broadcast(name: str, a: Tensor, b: Tensor) -> tuple[int, ...]:
+    short, long = sorted((tuple(a.shape), tuple(b.shape)), key=len)
+    short = (1,) * (len(long) - len(short)) + short
+    if any(m != n and 1 not in (m, n) for m, n in zip(short, long, strict=True)):
+        raise RuntimeError(
+            f"{name}(): the shapes {list(a.shape)} and {list(b.shape)} do not broadcast"
+        )
+    return tuple(n if m == 1 else m for m, n in zip(short, long, strict=True))
+
+
+@public(out=True)
+def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
+    """1 with the chance that ``input`` says (or ``p``, for all elements), else 0.
+
+    Args:
+        input: a floating-point tensor of chances; where ``p`` is given, of any dtype but complex.
+
+    The gradient with respect to ``input`` is zero.
+
+    Raises:
+        RuntimeError: a chance lies outside [0, 1].
+        NotImplementedError: ``input`` is no floating-point tensor.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.bernoulli(nnkit.tensor([0.0, 1.0, 1.0]))
+        tensor([0., 1., 1.])
+    """
+    check_tensor("bernoulli", input)
+    if p is not None:
+        blank = wrap(input._device.backend.empty(input.shape, input._data.dtype), input._device)
+        return bernoulli_(blank, p, generator=generator)
+    need("bernoulli", input.dtype, (FLOATING,), NotImplementedError)
+    return _bernoulli(input, source_of("bernoulli", generator, input._device))
+
+
+@public(method=False)
+def poisson(input: Tensor, generator: Any = None) -> Tensor:
+    """Counts of the Poisson distribution with the rates that ``input`` says.
+
+    The gradient with respect to ``input`` is zero.
+
+    Raises:
+        RuntimeError: a rate is negative.
+        NotImplementedError: ``input`` is no floating-point tensor.
+
+    Example:
+        >>> import nnkit
+        >>> _ = nnkit.manual_seed(0)
+        >>> nnkit.poisson(nnkit.tensor([0.0, 1.0, 20.0]))
+        tensor([ 0.,  2., 28.])
+    """
+    check_tensor("poisson", input)
+    need("poisson", input.dtype, (FLOATING,), NotImplementedError)
+    return _poisson(input, source_of("poisson", generator, input._device))
+
+
+@public(out=True)
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None
+) -> Tensor:
+    """Indices drawn from each row with chances in proportion to its elements.
+
+    Args:
+        input: non-negative weights, (categories,) or (rows, categories), floating point.
+        num_samples: how many for each row; without replacement at most as many as categories.
+
+    Returns:
+        int64 tensor, (num_samples,) or (rows, num_samples).
+
+    Raises:
+        RuntimeError: a weight is negative, infinite or NaN, a row has none above 0, or the shape,
+            the dtype or ``num_samples`` does not fit.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.multinomial(nnkit.tensor([0.0, 1.0, 0.0]), 3, replacement=True)
+        tensor([1, 1, 1])
+    """
+    check_tensor("multinomial", input)
+    if not 0 < input.ndim <= 2:
+        raise RuntimeError(f"multinomial(): input must be 1 or 2 dim, got {input.ndim}")
+    if input.dtype.category != FLOATING:
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {input.dtype.name}"
+        )
+    (count,) = sizes_of("multinomial", (num_samples,), parameter="num_samples")
+    if count <= 0:
+        raise RuntimeError(f"multinomial(): cannot sample num_samples <= 0 samples, got {count}")
+    if not replacement and count > input.shape[-1]:
+        raise RuntimeError(
+            f"multinomial(): cannot sample num_samples > input.size(-1) samples without "
+            f"replacement, got {count} of {input.shape[-1]}"
+        )
+    source = source_of("multinomial", generator, input._device)
+    B = input._device.backend
+    return wrap(B.multinomial(input._data, count, bool(replacement), source), input._device)

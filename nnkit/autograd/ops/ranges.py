@@ -1,0 +1,119 @@
+"""New tensors of numbers at equal distances."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+from nnkit.autograd.factory import check_layout, dtype_of, finished, number, place_of
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import FLOATING, INTEGER, default_dtype, int64
+
+
+@public(method=False)
+def arange(
+    *bounds: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, **keyword: Any,
+) -> Tensor:  # fmt: skip
+    """The numbers ``start, start + step, ...`` below ``end``: ``arange(end)``,
+    ``arange(start, end)``, ``arange(start, end, step)``.
+
+    Args:
+        bounds: ``start`` (0), ``end``, ``step`` (1); also by keyword.
+        dtype: int64 unless given or one of the bounds is a float.
+
+    Raises:
+        RuntimeError: ``step`` is 0 or leads away from ``end``, or a bound is infinite or NaN.
+        TypeError: a bound is no number.
+        NotImplementedError: the dtype is bool or complex.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.arange(1, 2, 0.25)
+        tensor([1.0000, 1.2500, 1.5000, 1.7500])
+    """
+    check_layout("arange", layout)
+    names = ("start", "end", "step") if len(bounds) > 1 or "start" in keyword else ("end",)
+    if len(bounds) + len(keyword) > 3 or not {*keyword} <= {"start", "end", "step"}:
+        raise TypeError(f"arange(): expected (end) or (start, end, step), got {bounds} {keyword}")
+    names = [n for n in (*names, "step") if n not in keyword]
+    given = dict(zip(names, bounds, strict=False)) | keyword
+    if "end" not in given:
+        raise TypeError('arange() missing 1 required positional arguments: "end"')
+    given = {n: number("arange", n, v) for n, v in given.items()}
+    start, end, step = given.get("start", 0), given["end"], given.get("step", 1)
+    default = int64 if all(isinstance(v, int) for v in (start, end, step)) else default_dtype()
+    d = dtype_of("arange", dtype, default if out is None else out.dtype)
+    if d.category not in (INTEGER, FLOATING):
+        raise NotImplementedError(f"arange(): not implemented for '{d.name}' tensors")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"arange(): unsupported range: {start} -> {end}")
+    if step == 0:
+        raise RuntimeError("arange(): step must be nonzero, got 0")
+    if (end - start) * step < 0:
+        raise RuntimeError(
+            "arange(): upper bound and lower bound inconsistent with step sign: "
+            f"got start={start}, end={end}, step={step}"
+        )
+    place = place_of(device)
+    data = place.backend.arange(start, end, step, d.array)
+    return finished("arange", data, place, requires_grad, out)
+
+
+def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> tuple:
+    start, end = number(name, "start", start), number(name, "end", end)
+    if not isinstance(steps, numbers.Integral):
+        raise TypeError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}")
+    if steps < 0:
+        raise RuntimeError(f"{name}(): number of steps must be non-negative, got {steps}")
+    default = default_dtype()
+    if isinstance(start, complex) or isinstance(end, complex):
+        default = default.to_complex()
+    return start, end, dtype_of(name, dtype, default if out is None else out.dtype)
+
+
+@public(method=False)
+def linspace(
+    start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both included.
+
+    Raises:
+        RuntimeError: ``steps`` is negative.
+        TypeError: a bound is no number, or ``steps`` no int.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    check_layout("linspace", layout)
+    start, end, d = _ends("linspace", start, end, steps, dtype, out)
+    place = place_of(device)
+    data = place.backend.linspace(start, end, steps, d.array)
+    return finished("linspace", data, place, requires_grad, out)
+
+
+@public(method=False)
+def logspace(
+    start: Any, end: Any, steps: int, base: float = 10.0, *, out: Any = None, dtype: Any = None,
+    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """``base ** x`` for ``steps`` exponents ``x`` at equal distances from ``start`` to ``end``.
+
+    Raises:
+        RuntimeError: ``steps`` is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
+    """
+    check_layout("logspace", layout)
+    start, end, d = _ends("logspace", start, end, steps, dtype, out)
+    place = place_of(device)
+    data = place.backend.logspace(start, end, steps, base, d.array)
+    return finished("logspace", data, place, requires_grad, out)

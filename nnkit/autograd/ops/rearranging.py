@@ -1,0 +1,391 @@
+"""Repetitions, reversals, triangles, diagonals and grids: copies with the elements rearranged."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor, check_tensors, normalize_dim, normalize_dims, sizes_of
+from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.ops import joining, strided
+from nnkit.autograd.ops import shape as shapes
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.device import cpu
+from nnkit.backend.device import device as device_type
+from nnkit.backend.dtype import bool_, int64
+
+
+def _tile_adjoint(B: Any, g: Any, x_shape: tuple, repeats: tuple) -> Any:
+    """Sum the copies: split every axis into (copy, element) and add over the copies."""
+    padded = (1,) * (len(repeats) - len(x_shape)) + x_shape
+    split = tuple(n for pair in zip(repeats, padded, strict=True) for n in pair)
+    copies = tuple(range(0, len(split), 2))
+    return B.reshape(B.sum(B.reshape(g, split), copies, False), x_shape)
+
+
+_flip = rule("flip", x=lambda B, g, axes: B.flip(g, axes))
+_roll = rule("roll", x=lambda B, g, shifts, axes: B.roll(g, tuple(-n for n in shifts), axes))
+_tile = rule("tile", node="RepeatBackward0", x=_tile_adjoint)
+_tril = rule("tril", x=lambda B, g, offset: B.tril(g, offset))
+_triu = rule("triu", x=lambda B, g, offset: B.triu(g, offset))
+_pad = rule(
+    "pad", node="ConstantPadNdBackward0",
+    x=lambda B, g, widths: B.pad(g, tuple((-a, -b) for a, b in widths), 0),
+)  # fmt: skip
+
+
+# Repetitions and rearrangements
+
+
+@public(namespace=False)
+def repeat(input: Tensor, *repeats: Any) -> Tensor:
+    """The tensor repeated that often along each dimension; more repeats than dimensions add new
+    ones in front.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1, 2]).repeat(2, 2)
+        tensor([[1, 2, 1, 2],
+                [1, 2, 1, 2]])
+    """
+    counts = sizes_of("repeat", repeats, None, "repeats")
+    if len(counts) < input.ndim:
+        raise RuntimeError(
+            f"repeat(): number of repeats ({len(counts)}) must not be smaller than the number of "
+            f"dimensions ({input.ndim})"
+        )
+    if min(counts, default=0) < 0:
+        raise RuntimeError(f"repeat(): repeats must not be negative, got {list(counts)}")
+    return _tile(input, counts)
+
+
+@public
+def tile(input: Tensor, *dims: Any) -> Tensor:
+    """`repeat` whose missing leading counts are 1."""
+    check_tensor("tile", input)
+    counts = sizes_of("tile", dims, None, "dims")
+    return repeat(input, (1,) * (input.ndim - len(counts)) + counts)
+
+
+@public
+def flip(input: Tensor, *dims: Any, **keyword: Any) -> Tensor:
+    """A copy with the order along ``dims`` reversed."""
+    check_tensor("flip", input)
+    given = sizes_of("flip", dims, keyword.get("dims"), "dims")
+    return _flip(input, normalize_dims(given, input.ndim, "flip") if input.ndim else ())
+
+
+@public
+def fliplr(input: Tensor) -> Tensor:
+    """`flip` along dimension 1."""
+    check_tensor("fliplr", input)
+    if input.ndim < 2:
+        raise RuntimeError(f"fliplr(): input must be >= 2-d, got {input.ndim} dimensions")
+    return _flip(input, (1,))
+
+
+@public
+def flipud(input: Tensor) -> Tensor:
+    """`flip` along dimension 0."""
+    check_tensor("flipud", input)
+    if input.ndim < 1:
+        raise RuntimeError(f"flipud(): input must be >= 1-d, got {input.ndim} dimensions")
+    return _flip(input, (0,))
+
+
+@public
+def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+    """Turn the plane of two dimensions by 90 degrees, ``k`` times, from the first to the second.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.rot90(nnkit.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 4],
+                [1, 3]])
+    """
+    check_tensor("rot90", input)
+    if len(dims) != 2 or input.ndim < 2:
+        raise RuntimeError(
+            f"rot90(): expected two dims and at least two dimensions, got dims {list(dims)} and "
+            f"{input.ndim} dimensions"
+        )
+    a, b = (normalize_dim(d, input.ndim, "rot90") for d in dims)
+    if a == b:
+        raise RuntimeError(f"rot90(): rotation dims must differ, got {list(dims)}")
+    turns = k % 4
+    if turns == 2:
+        return _flip(input, (a, b))
+    if turns == 0:
+        return OPS["copy"](input)
+    if turns == 1:
+        return shapes.transpose(_flip(input, (b,)), a, b)
+    return _flip(shapes.transpose(input, a, b), (b,))
+
+
+@public
+def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+    """Shift the elements along ``dims``; what leaves at one end enters at the other. Without
+    dims the elements are shifted as one sequence."""
+    check_tensor("roll", input)
+    counts = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
+    axes = dims if isinstance(dims, (tuple, list)) else () if dims is None else (dims,)
+    if len(counts) != len(axes) and (axes or len(counts) != 1):
+        raise RuntimeError(
+            f"roll(): shifts and dims must align, got {len(counts)} shifts and {len(axes)} dims"
+        )
+    if not axes:
+        flat = _roll(shapes.reshape(input, -1), tuple(counts), (0,))
+        return shapes.reshape(flat, input._data.shape)
+    if not input.ndim:
+        return OPS["copy"](input)
+    return _roll(input, tuple(counts), tuple(normalize_dim(d, input.ndim, "roll") for d in axes))
+
+
+@public
+def repeat_interleave(
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Every element (or slice along ``dim``) repeated so many times in place.
+
+    Args:
+        repeats: an int, or a tensor with a count for each; without it ``input`` holds the counts
+            and the result says which index each output comes from.
+        dim: without it the input is flattened first.
+        output_size: the sum of the repeats, where it is known (it is checked).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1, 2]).repeat_interleave(nnkit.tensor([2, 1]))
+        tensor([1, 1, 2])
+    """
+    name = "repeat_interleave"
+    check_tensor(name, input)
+    B = input._device.backend
+    if repeats is None:
+        return wrap(B.repeat_index(input._data, len(input)), input._device)
+    if dim is None:
+        input, dim = shapes.reshape(input, -1), 0
+    axis = normalize_dim(dim, input.ndim, name)
+    source = input if input.ndim else shapes.reshape(input, 1)
+    size = source._data.shape[axis]
+    counts = repeats._data if isinstance(repeats, Tensor) else B.full((), repeats, int64.array)
+    if counts.ndim > 1 or (counts.ndim == 1 and counts.shape[0] not in (1, size)):
+        raise RuntimeError(
+            f"{name}(): repeats must have one element or as many as the input along dim "
+            f"({size}), got shape {list(counts.shape)}"
+        )
+    if counts.size and int(B.amin(counts, None, False)) < 0:
+        raise RuntimeError(f"{name}(): repeats must be non-negative")
+    index = B.repeat_index(counts, size)
+    if output_size is not None and output_size != index.shape[0]:
+        raise RuntimeError(
+            f"{name}(): output_size is {output_size}, but the repeats sum to {index.shape[0]}"
+        )
+    return OPS["index_select"](source, wrap(index, input._device), axis)
+
+
+@public(in_place=True, out=True)
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The lower triangle of matrices, zero elsewhere; ``diagonal`` is the last one kept."""
+    return _tril(_matrices("tril", input), diagonal)
+
+
+@public(in_place=True, out=True)
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The upper triangle of matrices, zero elsewhere; ``diagonal`` is the first one kept."""
+    return _triu(_matrices("triu", input), diagonal)
+
+
+def _matrices(name: str, input: Tensor) -> Tensor:
+    check_tensor(name, input)
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"{name}(): input tensor must have at least 2 dimensions, got {input.ndim}"
+        )
+    return input
+
+
+def _triangle_indices(
+    name: str, row: int, col: int, offset: int, dtype: Any, device: Any
+) -> Tensor:
+    if row < 0 or col < 0:
+        raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
+    place = cpu if device is None else device_type(device)
+    return wrap(getattr(place.backend, name)(row, col, offset, (dtype or int64).array), place)
+
+
+@public(method=False)
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
+    layout: Any = None,
+) -> Tensor:  # fmt: skip
+    """The row and column indices of the lower triangle of a matrix, a (2, n) tensor."""
+    return _triangle_indices("tril_indices", row, col, offset, dtype, device)
+
+
+@public(method=False)
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
+    layout: Any = None,
+) -> Tensor:  # fmt: skip
+    """The row and column indices of the upper triangle of a matrix, a (2, n) tensor."""
+    return _triangle_indices("triu_indices", row, col, offset, dtype, device)
+
+
+@public(out=True)
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """A vector as the diagonal of a square matrix; of a matrix a copy of its diagonal.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.diag(nnkit.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+    """
+    check_tensor("diag", input)
+    if input.ndim == 1:
+        return diag_embed(input, diagonal)
+    if input.ndim != 2:
+        raise RuntimeError(f"diag(): supports 1-D or 2-D tensors, got {input.ndim}-D")
+    return OPS["copy"](strided.diagonal(input, diagonal))
+
+
+@public
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The last dimension becomes the diagonal of two new dimensions ``dim1`` and ``dim2``."""
+    check_tensor("diag_embed", input)
+    ndim = input.ndim + 1
+    axis1, axis2 = (normalize_dim(d, ndim, "diag_embed") for d in (dim1, dim2))
+    if axis1 == axis2:
+        raise RuntimeError(f"diag_embed(): dimensions cannot be identical, got {dim1} and {dim2}")
+    *rest, length = input._data.shape
+    size = length + operator.index(offset).__abs__()
+    for axis in sorted((axis1, axis2)):
+        rest.insert(axis, size)
+    return OPS["diagonal_adjoint"](input, tuple(rest), offset, axis1, axis2)
+
+
+@public
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """All elements as the diagonal of a square matrix."""
+    check_tensor("diagflat", input)
+    return diag_embed(shapes.reshape(input, -1), offset)
+
+
+@public
+def diagonal_scatter(
+    input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
+    """A copy of ``input`` with ``src`` on its diagonal."""
+    check_tensor("diagonal_scatter", input)
+    check_tensor("diagonal_scatter", src, "src")
+    shape = input._data.shape
+    axis1, axis2 = (normalize_dim(d, len(shape), "diagonal_scatter") for d in (dim1, dim2))
+    expected = strided.diagonal(input.detach(), offset, dim1, dim2)._data.shape
+    if src._data.shape != expected:
+        raise RuntimeError(
+            f"diagonal_scatter(): expected src to have size {list(expected)}, got "
+            f"{list(src._data.shape)}"
+        )
+    B = input._device.backend
+    mask = B.diagonal_adjoint(B.full(expected, True, bool_.array), shape, offset, axis1, axis2)
+    placed = OPS["diagonal_adjoint"](src, shape, offset, axis1, axis2)
+    return OPS["where"](wrap(mask, input._device), placed, input)
+
+
+# Grids and products
+
+
+@public(method=False)
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+    """The coordinates of a grid: each 1-dim tensor expanded along all the others.
+
+    Args:
+        indexing: "ij" (dimension k follows tensor k) or "xy" (the first two exchanged).
+
+    Example:
+        >>> import nnkit
+        >>> rows, columns = nnkit.meshgrid(nnkit.arange(2), nnkit.arange(3), indexing="ij")
+        >>> rows
+        tensor([[0, 0, 0],
+                [1, 1, 1]])
+    """
+    given = _unpacked("meshgrid", tensors)
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f"meshgrid(): indexing must be one of 'xy' or 'ij', got {indexing!r}")
+    for tensor in given:
+        if tensor.ndim > 1:
+            raise RuntimeError(
+                f"meshgrid(): expected 0-D or 1-D tensors, got {tensor.ndim} dimensions"
+            )
+    sizes = [t._data.size for t in given]
+    swap = indexing == "xy" and len(given) > 1
+    order = [1, 0, *range(2, len(given))] if swap else list(range(len(given)))
+    shape = tuple(sizes[k] for k in order)
+    grids = []
+    for k, tensor in enumerate(given):
+        place = order.index(k)
+        line = shapes.reshape(tensor, (1,) * place + (-1,) + (1,) * (len(given) - place - 1))
+        grids.append(shapes.expand(line, shape))
+    return tuple(grids)
+
+
+def _unpacked(name: str, tensors: tuple) -> tuple[Tensor, ...]:
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tensors[0]
+    if not tensors:
+        raise RuntimeError(f"{name}(): expected at least one tensor")
+    return check_tensors(name, tuple(tensors))
+
+
+@public(method=False)
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """All combinations of one element from each 1-dim tensor, one row each."""
+    given = _unpacked("cartesian_prod", tensors)
+    for tensor in given:
+        if tensor.ndim != 1:
+            raise RuntimeError(
+                f"cartesian_prod(): expected 1-D tensors, got {tensor.ndim} dimensions"
+            )
+    if len(given) == 1:
+        return given[0]
+    return joining.stack([shapes.reshape(grid, -1) for grid in meshgrid(*given)], 1)
+
+
+@public
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All combinations of ``r`` elements of a 1-dim tensor, in order, one row each."""
+    check_tensor("combinations", input)
+    if input.ndim != 1:
+        raise RuntimeError(f"combinations(): expected a 1-D tensor, got {input.ndim} dimensions")
+    if r < 0:
+        raise RuntimeError(f"combinations(): expected a non-negative number, got {r}")
+    pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(pick(range(len(input)), r)) if r else []
+    B = input._device.backend
+    shape = (len(rows), r) if r else (0,)
+    index = B.array([n for row in rows for n in row], int64.array)
+    chosen = OPS["index_select"](input, wrap(index, input._device), 0)
+    return shapes.reshape(chosen, shape)
+
+
+@public(method=False)
+def block_diag(*tensors: Any) -> Tensor:
+    """A matrix with the given ones (vectors are rows) along its diagonal, zero elsewhere."""
+    given = check_tensors("block_diag", tensors)
+    matrices = [joining.atleast_2d(t) for t in given]
+    for position, tensor in enumerate(given):
+        if tensor.ndim > 2:
+            raise RuntimeError(
+                f"block_diag(): input tensors must have 2 or fewer dimensions, got {tensor.ndim} "
+                f"at position {position}"
+            )
+    width = sum(m._data.shape[1] for m in matrices)
+    rows, start = [], 0
+    for matrix in matrices:
+        stop = start + matrix._data.shape[1]
+        rows.append(_pad(matrix, ((0, 0), (start, width - stop)), 0))
+        start = stop
+    return joining.cat(rows, 0)

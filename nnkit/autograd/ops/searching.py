@@ -1,0 +1,199 @@
+"""Searching and counting: distinct values, places in sorted sequences, histograms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor, normalize_dim, normalize_dims
+from nnkit.autograd.promotion import promote
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.dtype import FLOATING, INTEGER, int32
+
+
+@public
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False,
+    return_counts: bool = False, dim: int | None = None,
+) -> Any:  # fmt: skip
+    """The distinct elements in ascending order (distinct slices along ``dim``).
+
+    Args:
+        sorted: accepted for torch's sake; the result is always sorted.
+        return_inverse: also where each element of the input went.
+        return_counts: also how often each occurs.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([3, 1, 3]).unique(return_counts=True)
+        (tensor([1, 3]), tensor([1, 2]))
+    """
+    return _distinct("unique", input, dim, return_inverse, return_counts)
+
+
+@public
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:  # fmt: skip
+    """The elements (slices along ``dim``) that differ from the one before them."""
+    return _distinct("unique_consecutive", input, dim, return_inverse, return_counts)
+
+
+def _distinct(name: str, input: Tensor, dim: Any, inverse: bool, counts: bool) -> Any:
+    check_tensor(name, input)
+    axis = None if dim is None else normalize_dim(dim, input.ndim, name)
+    found = getattr(input._device.backend, name)(input._data, axis)
+    wanted = (True, inverse, counts)
+    results = tuple(
+        wrap(array, input._device) for array, want in zip(found, wanted, strict=True) if want
+    )
+    return results if len(results) > 1 else results[0]
+
+
+@public(out=True)
+def searchsorted(
+    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
+    side: str | None = None, sorter: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Where to insert ``input`` into sorted sequences so that they stay sorted.
+
+    Args:
+        sorted_sequence: one sequence, or one for each row of ``input``.
+        input: a tensor or a number.
+        right: whether to insert after equal elements (``side="right"``) or before them.
+        sorter: indices that sort an unsorted ``sorted_sequence``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.searchsorted(nnkit.tensor([1, 3, 5]), nnkit.tensor([3, 6]))
+        tensor([1, 3])
+    """
+    name = "searchsorted"
+    check_tensor(name, sorted_sequence, "sorted_sequence")
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"{name}(): side can only be 'left' or 'right', got {side}")
+    if side == "left" and right:
+        raise RuntimeError(f"{name}(): side and right can't be set to opposites, got side of left")
+    if sorter is not None:
+        if sorter._data.shape != sorted_sequence._data.shape:
+            raise RuntimeError(
+                f"{name}(): boundary and sorter must have the same size, got "
+                f"{list(sorted_sequence.shape)} and {list(sorter.shape)}"
+            )
+        sorted_sequence = sorted_sequence.detach().gather(-1, sorter)
+    return _search(name, sorted_sequence, input, right or side == "right", out_int32)
+
+
+def _search(name: str, boundaries: Tensor, values: Any, right: bool, out_int32: bool) -> Tensor:
+    number = not isinstance(values, Tensor)
+    boundaries, values = promote(name, boundaries.detach(), values)
+    rows, wanted = boundaries._data.shape, values._data.shape
+    if number and len(rows) != 1:
+        raise RuntimeError(f"{name}(): a number needs a 1-dim boundaries tensor, got {list(rows)}")
+    if len(rows) != 1 and (not rows or rows[:-1] != wanted[:-1]):
+        raise RuntimeError(
+            f"{name}(): boundaries must be 1-dim, or all but the last dimension of boundaries and "
+            f"input must match, got {list(rows)} and {list(wanted)}"
+        )
+    B = boundaries._device.backend
+    found = B.searchsorted(boundaries._data, values._data, right)
+    return wrap(B.cast(found, int32.array) if out_int32 else found, boundaries._device)
+
+
+@public(out=True)
+def bucketize(
+    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
+    """The index of the bucket each element falls into: `searchsorted` with the operands exchanged.
+
+    Args:
+        right: whether a bucket includes its left boundary instead of its right one.
+    """
+    check_tensor("bucketize", boundaries, "boundaries")
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"bucketize(): boundaries must be 1 dimension, got {boundaries.ndim}")
+    return _search("bucketize", boundaries, input, right, out_int32)
+
+
+@public
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each integer from 0 occurs in a 1-dim tensor, or the sum of its weights.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.bincount(nnkit.tensor([0, 2, 2]))
+        tensor([1, 0, 2])
+    """
+    check_tensor("bincount", input)
+    B = input._device.backend
+    if input.dtype.category != INTEGER or input.ndim != 1:
+        raise RuntimeError(
+            f"bincount(): only supports 1-d non-negative integral inputs, got {input.ndim}-d "
+            f"{input.dtype}"
+        )
+    if input._data.size and int(B.amin(input._data, None, False)) < 0:
+        raise RuntimeError("bincount(): only supports non-negative inputs, got a negative one")
+    if minlength < 0:
+        raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
+    if weights is not None and weights._data.shape != input._data.shape:
+        raise RuntimeError(
+            f"bincount(): weights should be 1-d and have the same length as input, got "
+            f"{list(weights._data.shape)} and {list(input._data.shape)}"
+        )
+    counts = B.bincount(input._data, None if weights is None else weights._data, minlength)
+    return wrap(counts, input._device)
+
+
+@public(out=True)
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements fall into each of ``bins`` equal parts of [min, max]; elements outside are
+    left out. Where both bounds are equal, those of the data are taken.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.histc(nnkit.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+        tensor([0., 2., 1., 0.])
+    """
+    check_tensor("histc", input)
+    if input.dtype.category != FLOATING:
+        raise RuntimeError(f"histc(): not implemented for '{input.dtype.name}' tensors")
+    if bins <= 0:
+        raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
+    B, low, high = input._device.backend, min, max
+    if low == high and input._data.size:
+        low = float(B.amin(input._data, None, False))
+        high = float(B.amax(input._data, None, False))
+    if not abs(low) + abs(high) < float("inf"):
+        raise RuntimeError(f"histc(): range of [{low}, {high}] is not finite")
+    if low == high:
+        low, high = low - 1, high + 1
+    if low > high:
+        raise RuntimeError(f"histc(): max must be larger than min, got {high} and {low}")
+    return wrap(B.histc(input._data, bins, low, high), input._device)
+
+
+@public(out=True, method=False)
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    """Whether each element is one of ``test_elements``; one of the two may be a number.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.isin(nnkit.tensor([1, 2, 3]), nnkit.tensor([2, 5]))
+        tensor([False,  True, False])
+    """
+    x, values = promote("isin", elements, test_elements)
+    B = x._device.backend
+    found = B.isin(x._data, B.reshape(values._data, (values._data.size,)))
+    return wrap(B.logical_not(found) if invert else found, x._device)
+
+
+@public
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """How many elements are not zero, in all or along ``dim`` (an int or a tuple)."""
+    check_tensor("count_nonzero", input)
+    B = input._device.backend
+    axes = normalize_dims(dim, input.ndim, "count_nonzero")
+    return wrap(B.sum(B.ne(input._data, 0), axes, False), input._device)

@@ -1,0 +1,125 @@
+"""Whole slices of one dimension, named by a vector of indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.ops import shape as shapes
+from nnkit.autograd.ops.scattering import REDUCTIONS, check_reduce, index_argument, same_dtype
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor, wrap
+
+_index_select = rule(
+    "index_select",
+    x=lambda B, g, index, axis, x_shape: B.index_select_adjoint(g, index, axis, x_shape),
+)
+_index_select_adjoint = rule(
+    "index_select_adjoint", y=lambda B, g, index, axis: B.index_select(g, index, axis)
+)
+_index_add = rule(
+    "index_add", x=lambda B, g: g,
+    source=lambda B, g, index, axis, alpha: B.mul(B.index_select(g, index, axis), alpha),
+)  # fmt: skip
+_index_copy = rule(
+    "index_copy", x=lambda B, g, index, axis: B.index_fill(g, index, axis, 0),
+    source=lambda B, g, index, axis: B.index_select(g, index, axis),
+)  # fmt: skip
+_index_fill = rule("index_fill", x=lambda B, g, index, axis: B.index_fill(g, index, axis, 0))
+
+
+def _vector_index(name: str, input: Tensor, dim: int, index: Any) -> tuple[int, Tensor]:
+    """Check an index that names whole slices of one dimension."""
+    axis, index = index_argument(name, input, dim, index)
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): index is supposed to be a vector, got {index.ndim} dimensions")
+    return axis, index if index.ndim else shapes.reshape(index, 1)
+
+
+@public(out=True)
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """A copy of the slices of ``dim`` that a 1-dim ``index`` names, in its order.
+
+    Raises:
+        IndexError: an index is negative or too large, or ``index`` is no vector.
+    """
+    axis, index = _vector_index("index_select", input, dim, index)
+    return _index_select(input, index, axis)
+
+
+def _slices(name: str, input: Tensor, dim: int, index: Any, source: Any, error: type) -> tuple:
+    """Check a vector index together with the slices that go there."""
+    axis, index = _vector_index(name, input, dim, index)
+    same_dtype(name, input, source, "source")
+    shape = source._data.shape or (1,)
+    if len(shape) != (input.ndim or 1):
+        raise RuntimeError(
+            f"{name}(): source must have as many dimensions as input, got {len(shape)} and "
+            f"{input.ndim}"
+        )
+    if shape[axis] != index._data.size:
+        raise error(
+            f"{name}(): number of indices ({index._data.size}) should be equal to source.size(dim) "
+            f"({shape[axis]}), for dim: {axis}"
+        )
+    rest, expected = list(shape), list(input._data.shape or (1,))
+    rest[axis] = expected[axis] = 0
+    if rest != expected:
+        raise RuntimeError(
+            f"{name}(): source tensor shape must match input tensor shape, excluding the specified "
+            f"dimension: got {list(input._data.shape)} and {list(shape)}"
+        )
+    return axis, index
+
+
+@public(in_place=True, out=True)
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """A copy with ``alpha * source`` added to the slices of ``dim`` that ``index`` names.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(3).index_add(0, nnkit.tensor([1, 1]), nnkit.ones(2))
+        tensor([0., 2., 0.])
+    """
+    axis, index = _slices("index_add", input, dim, index, source, RuntimeError)
+    return _index_add(input, index, source, axis, alpha)
+
+
+@public(in_place=True, out=True)
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """A copy with the slices of ``dim`` that ``index`` names replaced by those of ``source``."""
+    axis, index = _slices("index_copy", input, dim, index, source, IndexError)
+    return _index_copy(input, index, source, axis)
+
+
+@public(in_place=True, out=True)
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
+    include_self: bool = True,
+) -> Tensor:  # fmt: skip
+    """`scatter_reduce` of whole slices; ``reduce`` is "prod", "mean", "amax" or "amin"."""
+    check_reduce("index_reduce", reduce, REDUCTIONS[1:])
+    axis, index = _slices("index_reduce", input, dim, index, source, RuntimeError)
+    column = shapes.reshape(index, (-1,) + (1,) * (max(input.ndim, 1) - axis - 1))
+    rows = shapes.expand(column, source._data.shape)
+    return OPS["scatter_reduce"](input, rows, source, axis, reduce, include_self)
+
+
+@public(in_place=True)
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """A copy with the slices of ``dim`` that ``index`` names set to ``value``, a number or a
+    0-dim tensor."""
+    axis, index = _vector_index("index_fill", input, dim, index)
+    if not isinstance(value, Tensor):
+        return _index_fill(input, index, axis, value)
+    if value.ndim:
+        raise RuntimeError(
+            f"index_fill(): value must be a number or a 0-dim tensor, got {value.ndim} dimensions"
+        )
+    shape = list(input._data.shape)
+    if shape:
+        shape[axis] = index._data.size
+    B = input._device.backend
+    where = wrap(B.wrap_index(index._data, (input._data.shape or (1,))[axis]), input._device)
+    source = shapes.expand(OPS["cast"](value, input._data.dtype), shape)
+    return _index_copy(input, where, source, axis)

@@ -1,0 +1,288 @@
+"""Order: sorting, the largest elements, medians, quantiles.
+
+NaN is the greatest value. Equal elements keep their order (torch leaves it open except with
+``stable=True``).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd import return_types
+from nnkit.autograd.dims import check_tensor, normalize_dim
+from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.ops import shape as shapes
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.dtype import COMPLEX
+
+
+def _put_back(B: Any, g: Any, indices: Any, axis: int, x_shape: tuple) -> Any:
+    return B.gather_adjoint(g, indices, axis, x_shape)
+
+
+def _put_back_reduced(
+    B: Any, g: Any, indices: Any, axis: int, keepdims: bool, x_shape: tuple
+) -> Any:
+    if x_shape and not keepdims:
+        g, indices = B.unsqueeze(g, axis), B.unsqueeze(indices, axis)
+    return B.gather_adjoint(g, indices, axis, x_shape)
+
+
+_sort = rule(
+    "sort", nondifferentiable=("indices",),
+    x=lambda B, g_values, indices, axis, x_shape: _put_back(B, g_values, indices, axis, x_shape),
+)  # fmt: skip
+_topk = rule(
+    "topk", nondifferentiable=("indices",),
+    x=lambda B, g_values, indices, axis, x_shape: _put_back(B, g_values, indices, axis, x_shape),
+)  # fmt: skip
+_reduced = {
+    name: rule(
+        name, node=node, nondifferentiable=("indices",),
+        x=lambda B, g_values, indices, axis, keepdims, x_shape: _put_back_reduced(
+            B, g_values, indices, axis, keepdims, x_shape
+        ),
+    )
+    for name, node in (
+        ("kthvalue", "KthvalueBackward0"), ("median", "MedianBackward1"),
+        ("nanmedian", "NanmedianBackward1"), ("mode", "ModeBackward0"),
+    )
+}  # fmt: skip
+
+
+def _share(B: Any, g: Any, x: Any, out: Any) -> Any:
+    """The gradient in equal parts to all elements that are the result (NaN for NaN)."""
+    hits = B.logical_or(B.eq(x, out), B.logical_and(B.isnan(x), B.isnan(out)))
+    ones = B.where(hits, B.ones_like(x), B.zeros_like(x))
+    return B.mul(ones, B.div(g, B.sum(ones, None, False)))
+
+
+_median_all = rule("median_all", node="MedianBackward0", x=_share)
+_nanmedian_all = rule("median_all", node="NanmedianBackward0", x=_share)
+
+
+def _comparable(name: str, input: Any, refused: tuple[str, ...] = ()) -> None:
+    check_tensor(name, input)
+    if input.dtype.category == COMPLEX:
+        raise RuntimeError(f"{name}(): does not support complex dtypes, got {input.dtype}")
+    if input.dtype.name in refused:
+        raise RuntimeError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
+
+
+@public(out=True)
+def sort(
+    input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = False
+) -> Any:
+    """The elements in ascending (or descending) order along ``dim``, and where each came from.
+
+    Returns:
+        A named tuple ``(values, indices)``. The order of equal elements is kept.
+
+    Example:
+        >>> import nnkit
+        >>> values, indices = nnkit.tensor([3, 1, 2]).sort()
+        >>> values, indices
+        (tensor([1, 2, 3]), tensor([1, 2, 0]))
+    """
+    _comparable("sort", input)
+    axis = normalize_dim(dim, input.ndim, "sort")
+    return return_types.sort(*_sort(input, axis, bool(descending)))
+
+
+@public(out=True)
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The indices that `sort` returns."""
+    _comparable("argsort", input)
+    axis = normalize_dim(dim, input.ndim, "argsort")
+    B = input._device.backend
+    return wrap(B.argsort(input._data, axis, bool(descending)), input._device)
+
+
+@public(out=True)
+def msort(input: Tensor) -> Tensor:
+    """The elements sorted along the first dimension."""
+    return sort(input, 0).values
+
+
+@public(out=True)
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The ``k`` largest (or smallest) elements along ``dim``, in order, and their indices.
+
+    Returns:
+        A named tuple ``(values, indices)``.
+
+    Raises:
+        RuntimeError: ``k`` is negative or larger than the dimension.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1, 4, 3]).topk(2).values
+        tensor([4, 3])
+    """
+    _comparable("topk", input, ("bool",))
+    axis = normalize_dim(dim, input.ndim, "topk")
+    size = (input._data.shape or (1,))[axis]
+    if not 0 <= k <= size:
+        raise RuntimeError(f"topk(): selected index k out of range: got {k} for {size} elements")
+    return return_types.topk(*_topk(input, int(k), axis, bool(largest), bool(sorted)))
+
+
+def _reduce(name: str, input: Tensor, dim: int, keepdim: bool, *before: Any) -> Any:
+    axis = normalize_dim(dim, input.ndim, name)
+    if not (input._data.shape or (1,))[axis]:
+        raise IndexError(f"{name}(): expected reduction dim {axis} to have non-zero size")
+    return getattr(return_types, name)(*_reduced[name](input, *before, axis, bool(keepdim)))
+
+
+@public(out=True)
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The ``k``-th smallest element along ``dim`` (from 1) and its index, a named tuple."""
+    _comparable("kthvalue", input, ("bool",))
+    axis = normalize_dim(dim, input.ndim, "kthvalue")
+    size = (input._data.shape or (1,))[axis]
+    if size and not 1 <= k <= size:
+        raise RuntimeError(
+            f"kthvalue(): selected number k out of range for dimension {axis}: got {k}, expected "
+            f"1 to {size}"
+        )
+    return _reduce("kthvalue", input, dim, keepdim, int(k))
+
+
+@public(out=True)
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The median, the lower one of an even number; NaN if there is a NaN.
+
+    Returns:
+        The median of all elements; with ``dim`` a named tuple ``(values, indices)``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([4.0, 1.0, 3.0, 2.0]).median()
+        tensor(2.)
+    """
+    _comparable("median", input, ("bool",))
+    if dim is None:
+        return _median_all(input, False)
+    return _reduce("median", input, dim, keepdim)
+
+
+@public(out=True)
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """`median` of what is not NaN."""
+    _comparable("nanmedian", input, ("bool",))
+    if dim is None:
+        return _nanmedian_all(input, True)
+    return _reduce("nanmedian", input, dim, keepdim)
+
+
+@public(out=True)
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """The most frequent element along ``dim`` (the smallest of several) and the last index where
+    it stands, a named tuple ``(values, indices)``."""
+    _comparable("mode", input)
+    return _reduce("mode", input, dim, keepdim)
+
+
+INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+@public(out=True)
+def quantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
+    interpolation: str = "linear",
+) -> Tensor:  # fmt: skip
+    """The q-quantiles along ``dim`` (of all elements without one); NaN if there is a NaN.
+
+    Args:
+        q: a number or a 1-dim tensor of numbers in [0, 1]; a tensor adds a leading dimension.
+        interpolation: what to take between two elements: "linear", "lower", "higher",
+            "midpoint" or "nearest".
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1.0, 2.0, 4.0]).quantile(0.75)
+        tensor(3.)
+    """
+    return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
+
+
+@public(out=True)
+def nanquantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
+    interpolation: str = "linear",
+) -> Tensor:  # fmt: skip
+    """`quantile` of what is not NaN."""
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
+
+
+def _quantile(
+    name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str,
+    ignore_nan: bool,
+) -> Tensor:  # fmt: skip
+    check_tensor(name, input)
+    if input.dtype.name not in ("float32", "float64"):
+        raise RuntimeError(f"{name}(): input must be float32 or float64, got {input.dtype}")
+    if interpolation not in INTERPOLATIONS:
+        raise RuntimeError(
+            f"{name}(): interpolation must be one of {', '.join(INTERPOLATIONS)}, "
+            f"got {interpolation}"
+        )
+    if not input._data.size:
+        raise RuntimeError(f"{name}(): input tensor must be non-empty")
+    B, place = input._device.backend, input._device
+    if isinstance(q, Tensor) and q.dtype is not input.dtype:
+        raise RuntimeError(f"{name}(): q must have the dtype of input, got {q.dtype}")
+    if isinstance(q, Tensor) and q.ndim > 1:
+        raise RuntimeError(f"{name}(): q must be a scalar or 1D tensor, got {q.ndim} dimensions")
+    levels = q if isinstance(q, Tensor) else wrap(B.full((), q, input._data.dtype), place)
+    if not all(0 <= level <= 1 for level in levels.reshape(-1)._data.tolist()):
+        raise RuntimeError(f"{name}(): q values must be in the range [0, 1]")
+    ndim = input.ndim
+    axis = 0 if dim is None else normalize_dim(dim, ndim, name)
+    rows = shapes.reshape(input, -1) if dim is None else shapes.movedim(input, axis, -1)
+    rows = shapes.reshape(rows, 1) if not rows.ndim else rows
+    ordered = sort(rows, -1).values
+    position, valid = _positions(B, rows, levels, ignore_nan)
+    if interpolation in ("lower", "higher", "nearest"):
+        rounding = {"lower": B.floor, "higher": B.ceil, "nearest": B.round}[interpolation]
+        out = _pick(ordered, wrap(rounding(position), place))
+    else:
+        low, high = B.floor(position), B.ceil(position)
+        weight = B.sub(position, low)
+        if interpolation == "midpoint":
+            weight = B.full(weight.shape, 0.5, weight.dtype)
+        first, second = _pick(ordered, wrap(low, place)), _pick(ordered, wrap(high, place))
+        out = first + (second - first) * wrap(weight, place)
+    if not ignore_nan:
+        missing = B.any(B.isnan(rows._data), -1, True)
+        out = out.masked_fill(wrap(missing, place), math.nan)
+    else:
+        out = out.masked_fill(wrap(B.eq(valid, 0), place), math.nan)
+    # The last dimension counts the levels: it goes to the front, or away for a number.
+    if keepdim:
+        shape = out._data.shape
+        reduced = (
+            (1,) * ndim + shape[-1:]
+            if dim is None
+            else (*shape[:axis], 1, *shape[axis:-1], shape[-1])
+        )
+        out = shapes.reshape(out, reduced)
+    return shapes.movedim(out, -1, 0) if levels.ndim else shapes.squeeze(out, -1)
+
+
+def _positions(B: Any, rows: Tensor, levels: Tensor, ignore_nan: bool) -> tuple:
+    """Where in each sorted row each level falls, a float, and how many elements are valid."""
+    data, level = rows._data, B.reshape(levels._data, (-1,))
+    if ignore_nan:
+        valid = B.sum(B.cast(B.logical_not(B.isnan(data)), data.dtype), (data.ndim - 1,), True)
+    else:
+        valid = B.full((*data.shape[:-1], 1), data.shape[-1], data.dtype)
+    last = B.maximum(B.sub(valid, 1), 0)
+    return B.mul(last, level), valid
+
+
+def _pick(ordered: Tensor, position: Tensor) -> Tensor:
+    index = OPS["cast"](position, "int64")
+    return OPS["gather"](ordered, index, ordered.ndim - 1)

@@ -1,0 +1,269 @@
+"""Views that only strides can describe: diagonals, windows, parts of complex numbers, and tensors
+whose geometry is changed in place."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor, normalize_dim, sizes_of
+from nnkit.autograd.op import rule
+from nnkit.autograd.ops import shape as shapes
+from nnkit.autograd.public import attach, public
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views import check_writable, wrote
+
+_diagonal = rule(
+    "diagonal", view=True,
+    x=lambda B, g, x_shape, offset, axis1, axis2: B.diagonal_adjoint(
+        g, x_shape, offset, axis1, axis2
+    ),
+)  # fmt: skip
+_diagonal_adjoint = rule(
+    "diagonal_adjoint", node="DiagEmbedBackward0",
+    y=lambda B, g, offset, axis1, axis2: B.diagonal(g, offset, axis1, axis2),
+)  # fmt: skip
+_as_strided = rule(
+    "as_strided", view=True,
+    x=lambda B, g, shape, strides, offset, source: B.as_strided_adjoint(
+        g, source, (shape, strides, offset)
+    ),
+)  # fmt: skip
+_as_strided_adjoint = rule(
+    "as_strided_adjoint",
+    y=lambda B, g, source, target: B.as_strided_adjoint(g, target, source),
+)
+_unfold = rule(
+    "unfold", view=True,
+    x=lambda B, g, x_shape, axis, size, step: B.unfold_adjoint(g, x_shape, axis, size, step),
+)  # fmt: skip
+_unfold_adjoint = rule(
+    "unfold_adjoint", y=lambda B, g, axis, size, step: B.unfold(g, axis, size, step)
+)
+_real = rule(
+    "real", node="SelectBackward0", view=True,
+    x=lambda B, g: B.view_as_complex(B.stack([g, B.zeros_like(g)], -1)),
+)  # fmt: skip
+_imag = rule(
+    "imag", node="SelectBackward0", view=True,
+    x=lambda B, g: B.view_as_complex(B.stack([B.zeros_like(g), g], -1)),
+)  # fmt: skip
+_view_as_real = rule("view_as_real", view=True, x=lambda B, g: B.view_as_complex(g))
+_view_as_complex = rule("view_as_complex", view=True, x=lambda B, g: B.view_as_real(g))
+
+
+@public
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of two dimensions as the last dimension, a view that can be written.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.zeros(2, 2)
+        >>> x.diagonal().fill_(1.0)
+        tensor([1., 1.])
+        >>> x
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+    check_tensor("diagonal", input)
+    axis1 = normalize_dim(dim1, input.ndim, "diagonal")
+    axis2 = normalize_dim(dim2, input.ndim, "diagonal")
+    if axis1 == axis2:
+        raise RuntimeError(f"diagonal(): dimensions cannot be identical, got {dim1} and {dim2}")
+    return _diagonal(input, offset, axis1, axis2)
+
+
+def geometry(input: Tensor) -> tuple:
+    """The shape, the strides and the offset of a tensor in its storage, in elements."""
+    data = input._data
+    strides = tuple(s // data.itemsize for s in data.strides)
+    return data.shape, strides, input._device.backend.storage_offset(data)
+
+
+@public
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A view of the storage of ``input`` with any size, stride and offset (in elements).
+
+    Raises:
+        RuntimeError: a stride is negative, or the view would leave the storage.
+    """
+    check_tensor("as_strided", input)
+    shape = sizes_of("as_strided", (size,))
+    strides = sizes_of("as_strided", (stride,), None, "stride")
+    if len(shape) != len(strides):
+        raise RuntimeError(
+            f"as_strided(): mismatch in length of size and stride, got {size} and {stride}"
+        )
+    if min(strides, default=0) < 0:
+        raise RuntimeError(f"as_strided(): negative strides are not supported, got {stride}")
+    source = geometry(input)
+    offset = source[2] if storage_offset is None else operator.index(storage_offset)
+    return _as_strided(input, shape, strides, offset, source)
+
+
+@public(namespace=False)
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of ``size`` elements, ``step`` apart, along ``dimension``, in a new last dimension.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.arange(5).unfold(0, 2, 2)
+        tensor([[0, 1],
+                [2, 3]])
+    """
+    axis = normalize_dim(dimension, input.ndim, "unfold")
+    limit = input._data.shape[axis] if input.ndim else 1
+    if size < 0 or size > limit:
+        raise RuntimeError(
+            f"unfold(): size must be between 0 and the size {limit} of dimension {axis}, got {size}"
+        )
+    if step <= 0:
+        raise RuntimeError(f"unfold(): step must be greater than zero, got {step}")
+    return _unfold(input, axis, size, step)
+
+
+@public(method=False)
+def real(input: Tensor) -> Tensor:
+    """The real part, as a view; a real tensor itself."""
+    check_tensor("real", input)
+    return _real(input) if input.is_complex() else input
+
+
+@public(method=False)
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part of a complex tensor, as a view."""
+    check_tensor("imag", input)
+    if not input.is_complex():
+        raise RuntimeError(f"imag(): expected a complex tensor, got {input.dtype}")
+    return _imag(input)
+
+
+Tensor.real = property(real)
+Tensor.imag = property(imag)
+
+
+@public(method=False)
+def view_as_real(input: Tensor) -> Tensor:
+    """A complex tensor as a real one whose last dimension holds real and imaginary part."""
+    check_tensor("view_as_real", input)
+    if not input.is_complex():
+        raise RuntimeError(f"view_as_real(): expected a complex tensor, got {input.dtype}")
+    return _view_as_real(input)
+
+
+@public(method=False)
+def view_as_complex(input: Tensor) -> Tensor:
+    """A real tensor whose last dimension holds pairs as a complex one; a view."""
+    check_tensor("view_as_complex", input)
+    data = input._data
+    if input.dtype.name not in ("float32", "float64"):
+        raise RuntimeError(f"view_as_complex(): expected float32 or float64, got {input.dtype}")
+    if not data.ndim or data.shape[-1] != 2 or data.strides[-1] != data.itemsize:
+        raise RuntimeError(
+            f"view_as_complex(): the last dimension must have size 2 and stride 1, got shape "
+            f"{list(data.shape)}"
+        )
+    return _view_as_complex(input)
+
+
+# In place: the tensor itself gets another geometry over its memory
+
+
+def _reshaping(name: str, function: Any) -> None:
+    """``name_``: let the tensor become what ``name`` returns, with that history."""
+
+    def write_in_place(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
+        check_writable(self)
+        before = wrap(self._data, self._device)
+        before._requires_grad, before._edge = self._requires_grad, self._edge
+        result = function(before, *arguments, **options)
+        self._data = result._data
+        self._edge = result._edge
+        if self._base is not None and isinstance(result._view, tuple):
+            self._view = (*result._view[:2], self._view)
+        wrote(self, name)
+        return self
+
+    write_in_place.__name__ = write_in_place.__qualname__ = name
+    write_in_place.__doc__ = f"In-place version of `{function.__name__}`; returns the tensor."
+    attach(name, write_in_place)
+
+
+for _name, _function in (
+    ("squeeze_", shapes.squeeze), ("unsqueeze_", shapes.unsqueeze), ("t_", shapes.t),
+    ("transpose_", shapes.transpose), ("swapaxes_", shapes.transpose),
+    ("swapdims_", shapes.transpose), ("as_strided_", as_strided),
+):  # fmt: skip
+    _reshaping(_name, _function)
+
+
+@public(namespace=False)
+def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+    """Give the tensor another number of elements: what it holds stays in front, the rest of a
+    larger one is uninitialised.
+
+    Raises:
+        RuntimeError: it requires a gradient.
+    """
+    shape = sizes_of("resize_", sizes)
+    if min(shape, default=0) < 0:
+        raise RuntimeError(f"resize_(): sizes must not be negative, got {list(shape)}")
+    if input.requires_grad:
+        raise RuntimeError("resize_(): cannot resize variables that require grad")
+    B, data = input._device.backend, input._data
+    count = 1
+    for n in shape:
+        count *= n
+    strides = [1]
+    for n in shape[:0:-1]:
+        strides.insert(0, strides[0] * max(n, 1))
+    _, _, offset = source = geometry(input)
+    if offset + count > B.storage_size(data):
+        larger = B.empty((count,), data.dtype)
+        kept = B.as_strided(data, (data.size,), (1,), offset, source)
+        B.copy_(B.getitem(larger, slice(data.size)), kept)
+        input._data = B.reshape(larger, shape)
+    else:
+        input._data = B.as_strided(data, shape, tuple(strides[: len(shape)]), offset, source)
+    wrote(input, "resize_")
+    return input
+
+
+@public(namespace=False)
+def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+    """``input.resize_(the_template.shape)``."""
+    check_tensor("resize_as_", the_template, "the_template")
+    return resize_(input, the_template._data.shape)
+
+
+@public(namespace=False)
+def set_(
+    input: Tensor, source: Tensor | None = None, storage_offset: int = 0,
+    size: Any = None, stride: Any = None,
+) -> Tensor:  # fmt: skip
+    """Let the tensor use the memory of ``source`` (no memory without one).
+
+    Args:
+        source: a tensor of the same dtype.
+        storage_offset: where to start in its storage, with ``size`` and ``stride``.
+    """
+    if input.requires_grad and not input.is_leaf:
+        raise RuntimeError("set_(): cannot change the memory of a tensor with history")
+    if source is None:
+        input._data = input._device.backend.empty((0,), input._data.dtype)
+    else:
+        check_tensor("set_", source, "source")
+        if source._data.dtype != input._data.dtype:
+            raise RuntimeError(
+                f"set_(): expected a source of dtype {input.dtype}, got {source.dtype}"
+            )
+        if size is not None:
+            stride = (
+                wrap(input._device.backend.empty(size, input._data.dtype)).stride()
+                if stride is None
+                else stride
+            )
+            source = as_strided(source.detach(), size, stride, storage_offset)
+        input._data, input._version = source._data, source._version
+    wrote(input, "set_")
+    return input

@@ -1,0 +1,28 @@
+"""Named tuples for functions with several results, such as ``sort(...).values``."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+
+def return_type(name: str, fields: str) -> type:
+    """A tuple class that prints one field a line, as ``torch.return_types`` does."""
+    base = namedtuple(name, fields)  # noqa: PYI024
+
+    def describe(self) -> str:
+        lines = ",\n".join(f"{f}={v!r}" for f, v in zip(self._fields, self, strict=True))
+        return f"nnkit.return_types.{name}(\n{lines})"
+
+    return type(name, (base,), {"__slots__": (), "__repr__": describe, "__module__": __name__})
+
+
+sort = return_type("sort", "values indices")
+topk = return_type("topk", "values indices")
+kthvalue = return_type("kthvalue", "values indices")
+median = return_type("median", "values indices")
+nanmedian = return_type("nanmedian", "values indices")
+mode = return_type("mode", "values indices")
+max = return_type("max", "values indices")
+min = return_type("min", "values indices")
+cummax = return_type("cummax", "values indices")
+cummin = return_type("cummin", "values indices")

@@ -1,0 +1,117 @@
+"""Scaled dot-product attention by blocks: the scores of a block stay in the cache and are never
+all in memory at once; backward computes them again (T. Dao et al., "FlashAttention", 2022)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from nnkit.backend.cpu.half import widened
+from nnkit.backend.cpu.rows import max_along, sum_along
+
+__all__ = ["attention", "attention_grad"]
+
+Array = np.ndarray
+BLOCK = 1 << 17  # scores of a block
+
+
+def _blocks(batch: int, queries: int, keys: int, is_causal: bool) -> Iterator[tuple]:
+    """Slices of the batch, the queries, and the keys that those may look at."""
+    if not batch * queries * keys:
+        return
+    rows = max(1, min(queries, BLOCK // keys))
+    step = max(1, BLOCK // (rows * keys))
+    for first in range(0, batch, step):
+        for start in range(0, queries, rows):
+            stop = min(queries, start + rows)
+            seen = min(keys, stop) if is_causal else keys
+            yield slice(first, first + step), slice(start, stop), slice(0, seen)
+
+
+class _Scores:
+    """The masked scores of any block."""
+
+    def __init__(
+        self, q: Array, k: Array, mask: Array | None, batch: tuple, is_causal: bool
+    ) -> None:
+        self.q, self.k, self.is_causal = q, k, is_causal
+        self.mask: Array | None = None
+        if mask is not None:
+            # One matrix for each different mask, and which of them an entry of the batch has.
+            lead = mask.shape[:-2]
+            matrices = np.broadcast_to(mask, (*lead, q.shape[1], k.shape[1]))
+            self.mask = matrices.reshape(-1, *matrices.shape[-2:])
+            numbers = np.arange(len(self.mask)).reshape(lead)
+            self.which = np.broadcast_to(numbers, batch).reshape(-1)
+
+    def __call__(self, b: slice, rows: slice, columns: slice) -> Array:
+        scores = np.matmul(self.q[b, rows], self.k[b, columns].swapaxes(1, 2))
+        if self.is_causal:
+            future = np.arange(rows.start, rows.stop)[:, None] < np.arange(columns.stop)
+            np.copyto(scores, -np.inf, where=future)
+        if self.mask is not None:
+            scores += self.mask[0 if len(self.mask) == 1 else self.which[b], rows, columns]
+        return scores
+
+
+def _flatten(x: Array, batch: tuple[int, ...]) -> Array:
+    """``x`` with one batch axis, repeated where it was broadcast."""
+    return np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(-1, *x.shape[-2:])
+
+
+def _batch(*arrays: Array | None) -> tuple[int, ...]:
+    return np.broadcast_shapes(*(a.shape[:-2] for a in arrays if a is not None))
+
+
+@widened
+def attention(q, k, v, mask, is_causal, scale):
+    batch = _batch(q, k, v, mask)
+    q, k, v = _flatten(q * scale, batch), _flatten(k, batch), _flatten(v, batch)
+    scores = _Scores(q, k, mask, batch, is_causal)
+    out = np.zeros((*q.shape[:2], v.shape[2]), v.dtype)
+    log_total = np.full(q.shape[:2], -np.inf, v.dtype)
+    for b, rows, columns in _blocks(len(q), q.shape[1], k.shape[1], is_causal):
+        p = scores(b, rows, columns)
+        top = max_along(p, -1)
+        top[top == -np.inf] = 0  # a row that may look nowhere
+        p -= top
+        np.exp(p, p)
+        total = sum_along(p, -1)
+        with np.errstate(divide="ignore"):
+            log_total[b, rows] = (np.log(total) + top)[..., 0]
+        total[total == 0] = 1
+        result = out[b, rows]
+        np.matmul(p, v[b, columns], result)
+        result /= total
+    shape = (*batch, q.shape[1])
+    return out.reshape(*shape, v.shape[2]), log_total.reshape(shape)
+
+
+@widened
+def attention_grad(g, q, k, v, mask, out, log_total, is_causal, scale, needs):
+    batch = _batch(q, k, v, mask)
+    q, k, v = _flatten(q * scale, batch), _flatten(k, batch), _flatten(v, batch)
+    g, out = _flatten(g, batch), _flatten(out, batch)
+    log_total = log_total.reshape(len(q), -1, 1)
+    log_total = np.where(log_total == -np.inf, 0, log_total)
+    scores = _Scores(q, k, mask, batch, is_causal)
+    g_q, g_k, g_v = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
+    g_mask = np.zeros((len(q), q.shape[1], k.shape[1]), g.dtype) if needs[3] else None
+    # The part of softmax's gradient that is common to a row: sum(p * g_p) = sum(g * out).
+    common = sum_along(g * out, -1)
+    for b, rows, columns in _blocks(len(q), q.shape[1], k.shape[1], is_causal):
+        p = scores(b, rows, columns)
+        p -= log_total[b, rows]
+        np.exp(p, p)
+        g_v[b, columns] += np.matmul(p.swapaxes(1, 2), g[b, rows])
+        g_scores = np.matmul(g[b, rows], v[b, columns].swapaxes(1, 2))
+        g_scores -= common[b, rows]
+        g_scores *= p
+        np.matmul(g_scores, k[b, columns], g_q[b, rows])
+        g_k[b, columns] += np.matmul(g_scores.swapaxes(1, 2), q[b, rows])
+        if g_mask is not None:
+            g_mask[b, rows, columns] = g_scores
+    g_q *= scale
+    gradients = g_q, g_k, g_v, g_mask
+    return tuple(x if x is None else x.reshape(*batch, *x.shape[1:]) for x in gradients)

@@ -1,0 +1,53 @@
+"""The edge between arrays of this backend and NumPy, Python buffers and DLPack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.dtype import OF_ARRAY
+
+__all__ = ["as_array", "from_buffer", "from_dlpack", "from_numpy", "to_numpy"]
+
+
+def from_numpy(data: Any) -> np.ndarray:
+    """The very array, if a tensor can stand on it."""
+    if not isinstance(data, np.ndarray):
+        name = type(data).__name__
+        raise TypeError(f"expected np.ndarray (got {'numpy.' * isinstance(data, np.generic)}{name})")
+    if not data.dtype.isnative:
+        raise ValueError(
+            f"given numpy array has byte order different from the native byte order: {data.dtype}"
+        )
+    if data.dtype not in OF_ARRAY:
+        raise TypeError(
+            f"can't convert np.ndarray of type {data.dtype.type.__module__}.{data.dtype.name}: the "
+            f"supported types are {', '.join(d.name for d in OF_ARRAY.values())}"
+        )
+    if any(s < 0 for s in data.strides):
+        raise ValueError(
+            "at least one stride in the given numpy array is negative, which tensors do not "
+            f"support: got strides {data.strides}; make a copy with array.copy()"
+        )
+    return data.view(np.ndarray) if type(data) is not np.ndarray else data
+
+
+def as_array(data: Any) -> np.ndarray:
+    return np.asarray(data)
+
+
+def from_buffer(data: Any, dtype: np.dtype, count: int, offset: int) -> np.ndarray:
+    return np.frombuffer(data, dtype, count, offset)
+
+
+def from_dlpack(data: Any) -> np.ndarray:
+    try:
+        return np.from_dlpack(data)
+    except BufferError:
+        return np.from_dlpack(data, copy=True)
+
+
+def to_numpy(x: np.ndarray) -> np.ndarray:
+    return x
+

@@ -1,0 +1,95 @@
+"""Products of vectors, matrices and stacks of matrices, left to the BLAS that NumPy has.
+
+`numpy.dot` costs half of what `numpy.matmul` does on small matrices, and copies operands whose
+strides BLAS cannot read; stacks of matrices need `numpy.matmul`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nnkit.backend.dtype import HALF
+
+__all__ = [
+    "addmm", "baddbmm", "bmm", "dot", "linear", "mH", "matmul", "mm", "mv", "vdot",
+]  # fmt: skip
+
+F4 = np.dtype(np.float32)
+_dot, _matmul = np.dot, np.matmul
+
+
+def mm(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    dtype = x.dtype
+    if dtype in HALF:
+        return _dot(x.astype(F4), y.astype(F4)).astype(dtype)
+    return _dot(x, y)
+
+
+mv = mm
+
+
+def bmm(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    dtype = x.dtype
+    if dtype in HALF:
+        return _matmul(x.astype(F4), y.astype(F4)).astype(dtype)
+    return _matmul(x, y)
+
+
+def matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """`numpy.matmul`; stacked rows times one matrix are a single product."""
+    if y.ndim > 2 or x.ndim < 2:
+        return np.asarray(bmm(x, y))
+    if x.ndim == 2:
+        return mm(x, y)
+    rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+    return mm(rows, y).reshape(x.shape[:-1] + y.shape[1:])
+
+
+def mH(x: np.ndarray) -> np.ndarray:
+    t = x.swapaxes(-1, -2)
+    return np.conjugate(t) if t.dtype.kind == "c" else t
+
+
+def dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.asarray(mm(x, y))
+
+
+def vdot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return dot(np.conjugate(x) if x.dtype.kind == "c" else x, y)
+
+
+def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
+    dtype = x.dtype
+    if dtype in HALF:
+        bias = None if bias is None else bias.astype(F4)
+        return linear(x.astype(F4), weight.astype(F4), bias).astype(dtype)
+    if x.ndim == 2:
+        out = _dot(x, weight.T)
+    else:
+        out = np.asarray(matmul(x, weight.T))
+    if bias is not None:
+        out += bias
+    return out
+
+
+def addmm(
+    input: np.ndarray, x: np.ndarray, y: np.ndarray, beta: float, alpha: float
+) -> np.ndarray:
+    """``beta * input + alpha * (x @ y)``; with ``beta`` 0 not even a NaN of ``input`` counts."""
+    dtype = x.dtype
+    if dtype in HALF:
+        wide = (a.astype(F4) for a in (input, x, y))
+        return addmm(*wide, beta, alpha).astype(dtype)
+    out = _matmul(x, y) if x.ndim > 2 else _dot(x, y)
+    if alpha != 1:
+        out *= alpha
+    if beta == 1:
+        out += input
+    elif beta != 0:
+        out += np.multiply(input, beta)
+    return out
+
+
+baddbmm = addmm

@@ -1,0 +1,190 @@
+"""Composite products: Einstein sums, contractions of any dimensions, Kronecker and cross products."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+Labels = tuple[Any, ...]  # letters, or for the dimensions of an ellipsis -1, -2, ... from the right
+
+
+def tensordot(B: Any, x: Any, y: Any, axes_x: tuple, axes_y: tuple) -> Any:
+    """Sum over pairs of dimensions: one product of two matrices."""
+    kept_x = tuple(a for a in range(x.ndim) if a not in axes_x)
+    kept_y = tuple(a for a in range(y.ndim) if a not in axes_y)
+    count = math.prod(x.shape[a] for a in axes_x)
+    shape_x = tuple(x.shape[a] for a in kept_x)
+    shape_y = tuple(y.shape[a] for a in kept_y)
+    left = B.reshape(B.permute(x, kept_x + axes_x), (math.prod(shape_x), count))
+    right = B.reshape(B.permute(y, axes_y + kept_y), (count, math.prod(shape_y)))
+    return B.reshape(B.mm(left, right), shape_x + shape_y)
+
+
+def kron(B: Any, x: Any, y: Any) -> Any:
+    """Each element of x times all of y; missing leading dimensions have size 1."""
+    ndim = max(x.ndim, y.ndim)
+    a = (1,) * (ndim - x.ndim) + tuple(x.shape)
+    b = (1,) * (ndim - y.ndim) + tuple(y.shape)
+    spread_x = tuple(n for size in a for n in (size, 1))
+    spread_y = tuple(n for size in b for n in (1, size))
+    product = B.mul(B.reshape(x, spread_x), B.reshape(y, spread_y))
+    return B.reshape(product, tuple(m * n for m, n in zip(a, b, strict=True)))
+
+
+def cross(B: Any, x: Any, y: Any, axis: int) -> Any:
+    """``x[i+1] y[i+2] - x[i+2] y[i+1]``, indices modulo 3."""
+    axes = (axis,)
+    return B.sub(
+        B.mul(B.roll(x, (-1,), axes), B.roll(y, (1,), axes)),
+        B.mul(B.roll(x, (1,), axes), B.roll(y, (-1,), axes)),
+    )
+
+
+def einsum(B: Any, operands: tuple, equation: str) -> Any:
+    """Contract the operands from left to right, each pair by one matrix product."""
+    inputs, output = parse(equation, tuple(x.ndim for x in operands))
+    sizes = _sizes(operands, inputs)
+    acc, labels = None, ()
+    for i, (x, own) in enumerate(zip(operands, inputs, strict=True)):
+        x, own = _without_repeats(B, x, own, sizes)
+        needed = set(output).union(*inputs[i + 1 :])
+        x, own = _sum_out(B, x, own, needed | set(labels))
+        if acc is None:
+            acc, labels = _sum_out(B, x, own, needed)
+        else:
+            acc, labels = _sum_out(B, acc, labels, needed | set(own))
+            acc, labels = _contract(B, acc, labels, x, own, needed)
+    order = tuple(labels.index(a) for a in output)
+    return acc if order == tuple(range(len(order))) else B.permute(acc, order)
+
+
+@functools.lru_cache(maxsize=256)
+def parse(equation: str, ndims: tuple[int, ...]) -> tuple[tuple[Labels, ...], Labels]:
+    """The labels of each operand's dimensions and of the result's.
+
+    Raises:
+        RuntimeError: the equation does not fit operands with so many dimensions.
+    """
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(ndims):
+        few = "fewer" if len(ndims) < len(terms) else "more"
+        raise RuntimeError(
+            f"einsum(): {few} operands were provided than specified in the equation: "
+            f"got {len(ndims)} for {equation!r}"
+        )
+    inputs = []
+    for i, (term, ndim) in enumerate(zip(terms, ndims, strict=True)):
+        head, dots, tail = term.partition("...")
+        _check_letters(head + tail, f"for operand {i}")
+        missing = ndim - len(head) - len(tail)
+        if missing < 0 or (missing and not dots):
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(head + tail)}) does not "
+                f"match the number of dimensions ({ndim}) for operand {i}"
+                + ("" if dots else " and no ellipsis was given")
+            )
+        inputs.append((*head, *range(-missing, 0), *tail))
+    longest = -min([a for own in inputs for a in own if isinstance(a, int)], default=0)
+    ellipsis = tuple(range(-longest, 0))
+    letters = sorted({a for own in inputs for a in own if isinstance(a, str)})
+    if not arrow:
+        once = [a for a in letters if sum(own.count(a) for own in inputs) == 1]
+        return tuple(inputs), (*ellipsis, *once)
+    head, dots, tail = right.partition("...")
+    _check_letters(head + tail, "for the output")
+    for a in head + tail:
+        if a not in letters:
+            raise RuntimeError(
+                f"einsum(): output subscript {a} does not appear in the equation for any input "
+                "operand"
+            )
+        if (head + tail).count(a) > 1:
+            raise RuntimeError(f"einsum(): output subscript {a} appears more than once in the output")
+    return tuple(inputs), (*head, *(ellipsis if dots else ()), *tail)
+
+
+def _check_letters(subscripts: str, where: str) -> None:
+    for a in subscripts:
+        if a == ".":
+            raise RuntimeError(f"einsum(): found '.' {where} that is not part of any ellipsis")
+        if not (a.isascii() and a.isalpha()):
+            raise RuntimeError(
+                f"einsum(): invalid subscript {a!r} {where}, subscripts must be in [a-zA-Z]"
+            )
+
+
+def _sizes(operands: tuple, inputs: tuple[Labels, ...]) -> dict:
+    sizes: dict = {}
+    for i, (x, own) in enumerate(zip(operands, inputs, strict=True)):
+        here: dict = {}
+        for a, size in zip(own, x.shape, strict=True):
+            if here.setdefault(a, size) != size:
+                raise RuntimeError(
+                    f"einsum(): subscript {a} is repeated for operand {i} but the sizes don't "
+                    f"match, {size} != {here[a]}"
+                )
+        for a, size in here.items():
+            if sizes.get(a, 1) == 1:
+                sizes[a] = size
+            elif size not in (1, sizes[a]):
+                raise RuntimeError(
+                    f"einsum(): subscript {a} has size {size} for operand {i} which does not "
+                    f"broadcast with previously seen size {sizes[a]}"
+                )
+    return sizes
+
+
+def _without_repeats(B: Any, x: Any, own: Labels, sizes: dict) -> tuple[Any, Labels]:
+    """Take diagonals where a label occurs twice, and drop dimensions that only broadcast."""
+    for a in set(own):
+        while own.count(a) > 1:
+            first = own.index(a)
+            second = own.index(a, first + 1)
+            x = B.diagonal(x, 0, first, second)
+            own = (*(b for k, b in enumerate(own) if k not in (first, second)), a)
+    kept = tuple(k for k, a in enumerate(own) if x.shape[k] == sizes[a])
+    if len(kept) < len(own):
+        x = B.reshape(x, tuple(x.shape[k] for k in kept))
+        own = tuple(own[k] for k in kept)
+    return x, own
+
+
+def _sum_out(B: Any, x: Any, own: Labels, needed: set) -> tuple[Any, Labels]:
+    axes = tuple(k for k, a in enumerate(own) if a not in needed)
+    if not axes:
+        return x, own
+    return B.sum(x, axes, False), tuple(a for a in own if a in needed)
+
+
+def _contract(
+    B: Any, x: Any, own_x: Labels, y: Any, own_y: Labels, needed: set
+) -> tuple[Any, Labels]:
+    """Multiply two operands and sum over the labels that both have and nobody needs."""
+    batch = tuple(a for a in own_x if a in own_y and a in needed)
+    summed = tuple(a for a in own_x if a in own_y and a not in needed)
+    left = tuple(a for a in own_x if a not in own_y)
+    right = tuple(a for a in own_y if a not in own_x)
+    size = dict(zip(own_x, x.shape, strict=True)) | dict(zip(own_y, y.shape, strict=True))
+
+    def grouped(array: Any, own: Labels, *groups: Labels) -> Any:
+        order = tuple(own.index(a) for group in groups for a in group)
+        if order != tuple(range(len(order))):
+            array = B.permute(array, order)
+        shape = tuple(math.prod(size[a] for a in group) for group in groups)
+        return array if tuple(array.shape) == shape else B.reshape(array, shape)
+
+    if summed:
+        groups = (batch,) if batch else ()
+        out = B.matmul(
+            grouped(x, own_x, *groups, left, summed), grouped(y, own_y, *groups, summed, right)
+        )
+    else:
+        out = B.mul(
+            grouped(x, own_x, *((a,) for a in batch + left), *((),) * len(right)),
+            grouped(y, own_y, *((a,) for a in batch), *((),) * len(left), *((a,) for a in right)),
+        )
+    labels = batch + left + right
+    shape = tuple(size[a] for a in labels)
+    return (out if tuple(out.shape) == shape else B.reshape(out, shape)), labels

@@ -1,0 +1,46 @@
+"""`show_config`: which versions, devices and kernels this installation runs on."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import sys
+
+
+def show_config() -> str:
+    """A description of the installation, as text of ``name: value`` lines.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.show_config().split(":")[0]
+        'nnkit'
+    """
+    import nnkit
+    from nnkit.backend.cpu import build
+
+    lines = {
+        "nnkit": nnkit.__version__,
+        "Python": f"{platform.python_version()} ({sys.implementation.name})",
+        "platform": f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs",
+        "numpy": _version("numpy"),
+        "ml_dtypes": _version("ml_dtypes"),
+        "BLAS": build.blas(),
+        "CPU kernels": build.kernels(),
+        "CUDA": _cuda(),
+    }
+    return "\n".join(f"{name}: {value}" for name, value in lines.items())
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _cuda() -> str:
+    for package in ("cupy-cuda13x", "cupy-cuda12x", "cupy"):
+        if _version(package) != "not installed":
+            return f"{package} {_version(package)}"
+    return "CuPy is not installed"

@@ -1,0 +1,87 @@
+"""Dropout layers: active in training, the identity in evaluation."""
+
+from __future__ import annotations
+
+from nnkit.autograd import Tensor
+from nnkit.nn.functional import dropout as F
+from nnkit.nn.modules.module import Module
+
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
+
+
+class _Dropout(Module):
+    """What the layers share.
+
+    Args:
+        p: the chance of an element (or a channel) to fall out.
+        inplace: write into the input.
+
+    Raises:
+        ValueError: ``p`` lies outside [0, 1].
+    """
+
+    p: float
+    inplace: bool
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if p < 0 or p > 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p = p
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropout):
+    """Sets each element to 0 with chance ``p`` and multiplies the others by ``1 / (1 - p)``.
+
+    Input and output have any shape.
+
+    >>> import nnkit
+    >>> _ = nnkit.manual_seed(0)
+    >>> layer = nnkit.nn.Dropout(0.5)
+    >>> layer(nnkit.ones(4))
+    tensor([0., 0., 2., 0.])
+    >>> layer.eval()(nnkit.ones(4))
+    tensor([1., 1., 1., 1.])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout(input, self.p, self.training, self.inplace)
+
+
+class Dropout1d(_Dropout):
+    """`Dropout` of whole channels of inputs (N, C, L) or (C, L)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(_Dropout):
+    """`Dropout` of whole channels of inputs (N, C, H, W)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(_Dropout):
+    """`Dropout` of whole channels of inputs (N, C, D, H, W) or (C, D, H, W)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(_Dropout):
+    """Dropout that keeps mean 0 and variance 1, for networks with SELU. Never in place."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.alpha_dropout(input, self.p, self.training)
+
+
+class FeatureAlphaDropout(_Dropout):
+    """`AlphaDropout` of whole channels: dimension 1 of inputs (N, C, ...). Never in place."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.feature_alpha_dropout(input, self.p, self.training)

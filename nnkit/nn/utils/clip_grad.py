@@ -1,0 +1,117 @@
+"""Gradients bounded in norm or value, so that one step cannot go too far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.ops.creation import tensor
+from nnkit.autograd.ops.linalg import vector_norm
+from nnkit.autograd.ops.shape import stack
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+
+
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale all gradients in place so that their common norm is at most ``max_norm``.
+
+    ``grad *= min(1, max_norm / (total_norm + 1e-6))``
+
+    Args:
+        parameters: a tensor or several; those without a gradient are left out.
+        max_norm: the largest norm to allow.
+        norm_type: the order of the norm; ``inf`` for the largest absolute value.
+        error_if_nonfinite: whether a norm that is nan or infinite is an error.
+        foreach: accepted for torch's sake; there is one implementation.
+
+    Returns:
+        the norm before scaling, of all gradients as one vector.
+
+    Raises:
+        RuntimeError: the norm is not finite and ``error_if_nonfinite`` holds; nothing is scaled.
+
+    >>> import nnkit
+    >>> w = nnkit.nn.Parameter(nnkit.zeros(2))
+    >>> w.grad = nnkit.tensor([3.0, 4.0])
+    >>> nnkit.nn.utils.clip_grad_norm_(w, 1.0)
+    tensor(5.)
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
+    parameters = _listed(parameters)
+    total_norm = get_total_norm(_grads(parameters), norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(parameters, max_norm, total_norm, foreach)
+    return total_norm
+
+
+@no_grad()
+def get_total_norm(
+    tensors: Tensor | Iterable[Tensor],
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The norm of several tensors taken as one vector; the arguments are ``clip_grad_norm_``'s.
+
+    >>> import nnkit
+    >>> nnkit.nn.utils.get_total_norm([nnkit.tensor([3.0]), nnkit.tensor([4.0])])
+    tensor(5.)
+    """
+    tensors = _listed(tensors)
+    if not tensors:
+        return tensor(0.0)
+    norm_type = float(norm_type)
+    place = tensors[0].device
+    norms = [vector_norm(each, norm_type).to(place) for each in tensors]
+    total_norm = vector_norm(stack(norms), norm_type)
+    if error_if_nonfinite and not total_norm.isfinite():
+        raise RuntimeError(
+            f"get_total_norm: the norm of order {norm_type} is {total_norm.item()}, not finite; "
+            "error_if_nonfinite=False scales all the same"
+        )
+    return total_norm
+
+
+@no_grad()
+def clip_grads_with_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    total_norm: Tensor,
+    foreach: bool | None = None,
+) -> None:
+    """Scale all gradients in place by ``min(1, max_norm / (total_norm + 1e-6))``."""
+    scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    for grad in _grads(_listed(parameters)):
+        grad.mul_(scale.to(grad.device))
+
+
+@no_grad()
+def clip_grad_value_(
+    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
+) -> None:
+    """Limit every element of all gradients, in place, to ``[-clip_value, clip_value]``.
+
+    >>> import nnkit
+    >>> w = nnkit.nn.Parameter(nnkit.zeros(2))
+    >>> w.grad = nnkit.tensor([3.0, -0.5])
+    >>> nnkit.nn.utils.clip_grad_value_(w, 1.0)
+    >>> w.grad
+    tensor([ 1.0000, -0.5000])
+    """
+    bound = float(clip_value)
+    for grad in _grads(_listed(parameters)):
+        grad.clamp_(min=-bound, max=bound)
+
+
+def _listed(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _grads(parameters: list[Tensor]) -> list[Tensor]:
+    return [parameter.grad for parameter in parameters if parameter.grad is not None]

@@ -1,0 +1,155 @@
+"""Adam and AdamW: steps scaled by running moments of the gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.optim.optimizer import Optimizer, check_range, required_numbers
+from nnkit.optim.update import fn, update
+
+
+@update(
+    scalars="lr beta1 beta2 eps weight_decay",
+    flags="amsgrad maximize has_decay decoupled",
+    counters="step",
+)
+def adam(
+    param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any, max_exp_avg_sq: Any, step: Any,
+    lr: Any, beta1: Any, beta2: Any, eps: Any, weight_decay: Any,
+    amsgrad: bool, maximize: bool, has_decay: bool, decoupled: bool,
+) -> dict:  # fmt: skip
+    """The new parameter and moments after ``step`` steps."""
+    if maximize:
+        grad = -grad
+    if has_decay and decoupled:
+        param = param * (1 - lr * weight_decay)
+    elif has_decay:
+        grad = grad + param * weight_decay
+    exp_avg = exp_avg + (grad - exp_avg) * (1 - beta1)
+    exp_avg_sq = exp_avg_sq * beta2 + grad * grad * (1 - beta2)
+    new = {"exp_avg": exp_avg, "exp_avg_sq": exp_avg_sq}
+    second = exp_avg_sq
+    if amsgrad:
+        second = new["max_exp_avg_sq"] = fn.maximum(max_exp_avg_sq, exp_avg_sq)
+    correction1 = 1 - beta1**step
+    correction2 = 1 - beta2**step
+    denominator = fn.sqrt(second) / fn.sqrt(correction2) + eps
+    new["param"] = param - exp_avg / denominator * (lr / correction1)
+    return new
+
+
+class Adam(Optimizer):
+    """Adam: adaptive moment estimation.
+
+    With g the gradient (plus ``weight_decay`` times the parameter) at step t::
+
+        m = beta1 * m + (1 - beta1) * g
+        v = beta2 * v + (1 - beta2) * g**2                 (amsgrad: the largest v so far)
+        parameter -= lr * m / (1 - beta1**t) / (sqrt(v / (1 - beta2**t)) + eps)
+
+    Args:
+        params: iterable of tensors, of (name, tensor) pairs, or of dicts (parameter groups).
+        lr: the learning rate.
+        betas: the decay rates of the two moments.
+        eps: keeps the quotient finite.
+        weight_decay: L2 penalty, added to the gradient; with ``decoupled_weight_decay`` the
+            parameter shrinks by ``lr * weight_decay`` instead.
+        amsgrad: divide by the largest second moment so far.
+        maximize: go up instead of down.
+        foreach, fused, capturable: accepted; one call always updates a whole group.
+        differentiable: record the update itself.
+
+    Raises:
+        ValueError: a number is out of range, or ``params`` is empty.
+
+    Source: Kingma and Ba 2014, "Adam: a method for stochastic optimization"; amsgrad: Reddi et
+    al. 2018; ``torch.optim.Adam``.
+
+    Example:
+        >>> import nnkit
+        >>> w = nnkit.tensor([1.0], requires_grad=True)
+        >>> optimizer = nnkit.optim.Adam([w], lr=0.1)
+        >>> (w * 3).sum().backward()
+        >>> optimizer.step()
+        >>> w
+        tensor([0.9000], requires_grad=True)
+    """
+
+    formula = adam
+    state_names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        check_range("learning rate", lr, lr >= 0)
+        check_range("epsilon value", eps, eps >= 0)
+        for i, beta in enumerate(betas):
+            check_range(f"beta parameter at index {i}", beta, 0 <= beta < 1)
+        check_range("weight_decay value", weight_decay, weight_decay >= 0)
+        defaults = {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+            "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach,
+            "capturable": capturable, "differentiable": differentiable, "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    def update_group(self, group: dict) -> None:
+        lr, eps, decay = required_numbers(group, "lr", "eps", "weight_decay")
+        beta1, beta2 = (float(b) for b in group["betas"])
+        amsgrad = group["amsgrad"]
+        names = self.state_names if amsgrad else self.state_names[:2]
+        params = self.with_gradient(group)
+        states = self.gather(params, names, counter="step")
+        flags = (amsgrad, group["maximize"], decay != 0, group["decoupled_weight_decay"])
+        self.apply(group, params, states, (lr, beta1, beta2, eps, decay), flags)
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay: the parameter shrinks by ``lr * weight_decay`` a step.
+
+    The arguments are those of `Adam`, with ``weight_decay=0.01`` by default.
+
+    Source: Loshchilov and Hutter 2017, "Decoupled weight decay regularization";
+    ``torch.optim.AdamW``.
+
+    Example:
+        >>> import nnkit
+        >>> w = nnkit.tensor([1.0], requires_grad=True)
+        >>> nnkit.optim.AdamW([w]).defaults["weight_decay"]
+        0.01
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize,
+            capturable=capturable, differentiable=differentiable, fused=fused,
+            decoupled_weight_decay=True,
+        )  # fmt: skip

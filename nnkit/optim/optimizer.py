@@ -1,0 +1,278 @@
+"""`Optimizer`: parameter groups, state, and the step that every optimizer shares."""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from nnkit.autograd import Tensor, enable_grad
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.node import RemovableHandle
+from nnkit.autograd.tensor import wrap
+from nnkit.backend.dtype import float32
+from nnkit.backend.formula import Update
+from nnkit.optim.state import OptimizerState
+
+REQUIRED = object()
+_step_pre_hooks: OrderedDict = OrderedDict()
+_step_post_hooks: OrderedDict = OrderedDict()
+
+
+def check_range(what: str, value: Any, valid: Any) -> None:
+    """ValueError for a hyperparameter that is out of its range."""
+    if not valid:
+        raise ValueError(f"Invalid {what}: {value}")
+
+
+def required_numbers(group: dict, *names: str) -> tuple[float, ...]:
+    """The named hyperparameters of a group as floats (a learning rate may be a tensor)."""
+    return tuple(float(group[name]) for name in names)
+
+
+def register_optimizer_step_pre_hook(hook: Callable) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` before the step of every optimizer."""
+    return RemovableHandle.add(_step_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` after the step of every optimizer."""
+    return RemovableHandle.add(_step_post_hooks, hook)
+
+
+def with_step_hooks(step: Callable) -> Callable:
+    """``step`` between its hooks; costs one test when there are none."""
+
+    @functools.wraps(step)
+    def hooked(self: Optimizer, *arguments: Any, **options: Any) -> Any:
+        if not (self._has_step_hooks or _step_pre_hooks or _step_post_hooks):
+            return step(self, *arguments, **options)
+        for hook in [*_step_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
+            result = hook(self, arguments, options)
+            if result is not None:
+                if not isinstance(result, tuple) or len(result) != 2:
+                    raise RuntimeError(
+                        f"{step.__qualname__} must return None or a tuple of (new_args, "
+                        f"new_kwargs), but got {result}."
+                    )
+                arguments, options = result
+        out = step(self, *arguments, **options)
+        for hook in [*self._optimizer_step_post_hooks.values(), *_step_post_hooks.values()]:
+            hook(self, arguments, options)
+        return out
+
+    hooked.hooked = True  # type: ignore[attr-defined]
+    return hooked
+
+
+class Optimizer(OptimizerState):
+    """Base class: holds ``param_groups``, ``state`` and ``defaults``.
+
+    A subclass of nnkit's own states its update as a formula and gathers its operands in
+    ``update_group``; a subclass of the user's overrides ``step``, as in PyTorch.
+
+    Args:
+        params: iterable of tensors, of (name, tensor) pairs, or of dicts with a key ``params``.
+        defaults: hyperparameters for groups that do not say otherwise.
+
+    Raises:
+        TypeError: ``params`` is one tensor or an unordered set, or holds something else.
+        ValueError: ``params`` is empty, holds a non-leaf, or a parameter twice.
+    """
+
+    formula: Update
+    state_names: tuple[str, ...] = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "step" in cls.__dict__ and not hasattr(cls.step, "hooked"):
+            cls.step = with_step_hooks(cls.step)
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or "
+                f"dicts, but got {type(params).__name__}"
+            )
+        self.defaults = defaults
+        self._optimizer_step_pre_hooks: OrderedDict = OrderedDict()
+        self._optimizer_step_post_hooks: OrderedDict = OrderedDict()
+        self._make_state_hooks()
+        self.state: defaultdict[Tensor, dict] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            if isinstance(params, (set, frozenset)):
+                raise TypeError(_UNORDERED)
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(dict(group))
+
+    @property
+    def _has_step_hooks(self) -> bool:
+        return bool(self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group of parameters, for instance layers that are unfrozen later.
+
+        Args:
+            param_group: a dict with ``params`` and any hyperparameters of its own.
+        """
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, Tensor):
+            params = [params]
+        elif isinstance(params, (set, frozenset)):
+            raise TypeError(_UNORDERED)
+        params = list(params)
+        names = [p[0] for p in params if isinstance(p, tuple)]
+        if names and len(names) < len(params):
+            raise ValueError(
+                "all optimizer params should be with/without names. Some param names are missing"
+            )
+        params = [p[1] if isinstance(p, tuple) else p for p in params]
+        for p in params:
+            if not isinstance(p, Tensor):
+                raise TypeError(
+                    f"optimizer can only optimize Tensors, but one of the params is {type(p)}"
+                )
+            if not (self.defaults.get("differentiable") or p.is_leaf or p.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        if len({id(p) for p in params}) < len(params):
+            raise ValueError("some parameters appear more than once in one parameter group")
+        known = {id(p) for group in self.param_groups for p in group["params"]}
+        if any(id(p) in known for p in params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        if self.param_groups and ("param_names" in self.param_groups[0]) != bool(names):
+            raise ValueError("all optimizer param groups should be with/without names")
+        param_group["params"] = params
+        if names:
+            param_group["param_names"] = names
+        for name, default in self.defaults.items():
+            if default is REQUIRED and name not in param_group:
+                raise ValueError(
+                    f"parameter group didn't specify a value of required optimization parameter "
+                    f"{name}"
+                )
+            param_group.setdefault(name, default)
+        self.param_groups.append(param_group)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters.
+
+        Args:
+            set_to_none: drop them (the default) instead of filling them with zeros.
+        """
+        for group in self.param_groups:
+            for p in group["params"]:
+                if set_to_none:
+                    p._grad = None
+                elif p._grad is not None:
+                    grad = p._grad.detach() if p._grad.grad_fn is not None else p._grad
+                    grad._requires_grad = False
+                    grad._device.backend.fill_(grad._data, 0)
+                    grad._version[0] += 1
+                    p._grad = grad
+
+    def step(self, closure: Callable | None = None) -> Any:
+        """Update every parameter that has a gradient.
+
+        Args:
+            closure: computes the loss again (with gradients) and returns it.
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            self.update_group(group)
+        return loss
+
+    step = with_step_hooks(step)
+
+    def update_group(self, group: dict) -> None:
+        """Update the parameters of one group; to be given by the optimizer."""
+        raise NotImplementedError(f"{type(self).__name__} defines neither step nor update_group")
+
+    # What the optimizers' update_group is made of
+
+    def with_gradient(self, group: dict) -> list[Tensor]:
+        """The group's parameters that have a gradient; RuntimeError if one does not fit."""
+        params = [p for p in group["params"] if p._grad is not None]
+        for p in params:
+            if p._grad._data.dtype is not p._data.dtype:
+                raise RuntimeError(
+                    f"{type(self).__name__}: the gradient of a parameter of shape "
+                    f"{list(p.shape)} has dtype {p._grad.dtype}, expected {p.dtype}"
+                )
+        return params
+
+    def zeros_like(self, p: Tensor) -> Tensor:
+        """A state tensor of zeros for parameter ``p``."""
+        return wrap(p._device.backend.zeros_like(p._data), p._device)
+
+    def gather(
+        self, params: list[Tensor], names: Iterable[str], counter: str | None = None
+    ) -> dict[str, list[Tensor]]:
+        """The state tensors of ``params`` by name, made on first use."""
+        gathered: dict[str, list[Tensor]] = {name: [] for name in names}
+        if counter is not None:
+            gathered[counter] = []
+        for p in params:
+            state = self.state[p]
+            if counter is not None and counter not in state:
+                state[counter] = wrap(p._device.backend.zeros((), float32.array), p._device)
+            for name, tensors in gathered.items():
+                if name not in state:
+                    state[name] = self.zeros_like(p)
+                tensors.append(state[name])
+        return gathered
+
+    def apply(
+        self,
+        group: dict,
+        params: list[Tensor],
+        states: dict[str, list[Tensor]],
+        numbers: tuple[float, ...],
+        flags: tuple,
+    ) -> None:
+        """Run the formula on ``params`` and their states, in one call of the backend."""
+        if not params:
+            return
+        if group.get("differentiable") and MODE.enabled:
+            from nnkit.optim.differentiable import apply_differentiable
+
+            apply_differentiable(self.formula, params, states, numbers, flags)
+            return
+        lists: list[Any] = []
+        for name in self.formula.arrays:
+            if name == "param":
+                lists.append([p._data for p in params])
+            elif name == "grad":
+                lists.append([p._grad._data for p in params])  # type: ignore[union-attr]
+            else:
+                lists.append([t._data for t in states.get(name, ())])
+        getattr(params[0]._device.backend, self.formula.name)(*lists, *numbers, *flags)
+        for p in params:
+            version = p._version
+            version[0] += 1
+            version[1] = "optimizer step"
+
+    def __repr__(self) -> str:
+        text = type(self).__name__ + " ("
+        for i, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {i}\n"
+            text += "".join(
+                f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"
+            )
+        return text + ")"
+
+
+_UNORDERED = (
+    "optimizer parameters need to be organized in ordered collections, but the ordering of "
+    "tensors in sets will change between runs. Please use a list instead."
+)

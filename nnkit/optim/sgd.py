@@ -1,0 +1,109 @@
+"""Stochastic gradient descent, with momentum, Nesterov's momentum and weight decay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.optim.optimizer import Optimizer, check_range, required_numbers
+from nnkit.optim.update import update
+
+
+@update(
+    scalars="lr momentum dampening weight_decay",
+    flags="has_momentum has_decay nesterov maximize first",
+)
+def sgd(
+    param: Any, grad: Any, momentum_buffer: Any, lr: Any, momentum: Any, dampening: Any,
+    weight_decay: Any, has_momentum: bool, has_decay: bool, nesterov: bool, maximize: bool,
+    first: bool,
+) -> dict:  # fmt: skip
+    """The new parameter and momentum buffer; the first buffer is the gradient itself."""
+    if maximize:
+        grad = -grad
+    if has_decay:
+        grad = grad + param * weight_decay
+    if not has_momentum:
+        return {"param": param - grad * lr}
+    buffer = grad if first else momentum_buffer * momentum + grad * (1 - dampening)
+    direction = grad + buffer * momentum if nesterov else buffer
+    return {"momentum_buffer": buffer, "param": param - direction * lr}
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent.
+
+    With g the gradient (plus ``weight_decay`` times the parameter)::
+
+        buffer = momentum * buffer + (1 - dampening) * g        (at first: buffer = g)
+        parameter -= lr * buffer          (nesterov: lr * (g + momentum * buffer))
+
+    Args:
+        params: iterable of tensors, of (name, tensor) pairs, or of dicts (parameter groups).
+        lr: the learning rate.
+        momentum, dampening, weight_decay: as in the formula.
+        nesterov: use Nesterov's momentum; needs ``momentum > 0`` and ``dampening == 0``.
+        maximize: go up instead of down.
+        foreach, fused: accepted; one call always updates a whole group.
+        differentiable: record the update itself.
+
+    Raises:
+        ValueError: a number is out of range, or ``params`` is empty.
+
+    Source: Sutskever et al. 2013, "On the importance of initialization and momentum";
+    ``torch.optim.SGD``.
+
+    Example:
+        >>> import nnkit
+        >>> w = nnkit.tensor([1.0], requires_grad=True)
+        >>> optimizer = nnkit.optim.SGD([w], lr=0.1)
+        >>> (w * 3).sum().backward()
+        >>> optimizer.step()
+        >>> w
+        tensor([0.7000], requires_grad=True)
+    """
+
+    formula = sgd
+    state_names = ("momentum_buffer",)
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_range("learning rate", lr, lr >= 0)
+        check_range("momentum value", momentum, momentum >= 0)
+        check_range("weight_decay value", weight_decay, weight_decay >= 0)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        defaults = {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
+            "nesterov": nesterov, "maximize": maximize, "foreach": foreach,
+            "differentiable": differentiable, "fused": fused,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    def update_group(self, group: dict) -> None:
+        momentum, decay = group["momentum"], group["weight_decay"]
+        numbers = required_numbers(group, "lr", "momentum", "dampening", "weight_decay")
+        flags = (momentum != 0, decay != 0, group["nesterov"], group["maximize"])
+        params = self.with_gradient(group)
+        if not momentum:
+            self.apply(group, params, {}, numbers, (*flags, False))
+            return
+        fresh = [p for p in params if self.state[p].get("momentum_buffer") is None]
+        known = [p for p in params if self.state[p].get("momentum_buffer") is not None]
+        for p in fresh:
+            self.state[p]["momentum_buffer"] = self.zeros_like(p)
+        for chosen, first in ((fresh, True), (known, False)):
+            if chosen:
+                states = {"momentum_buffer": [self.state[p]["momentum_buffer"] for p in chosen]}
+                self.apply(group, chosen, states, numbers, (*flags, first))

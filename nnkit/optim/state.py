@@ -1,0 +1,157 @@
+"""Saving and loading an optimizer: `state_dict`, `load_state_dict`, and their hooks."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+from nnkit.autograd import Tensor
+from nnkit.autograd.node import RemovableHandle
+
+
+class OptimizerState:
+    """What `Optimizer` knows about checkpoints; the format is torch's."""
+
+    param_groups: list[dict[str, Any]]
+    state: defaultdict[Tensor, dict]
+    defaults: dict[str, Any]
+
+    def _make_state_hooks(self) -> None:
+        self._optimizer_state_dict_pre_hooks: OrderedDict = OrderedDict()
+        self._optimizer_state_dict_post_hooks: OrderedDict = OrderedDict()
+        self._optimizer_load_state_dict_pre_hooks: OrderedDict = OrderedDict()
+        self._optimizer_load_state_dict_post_hooks: OrderedDict = OrderedDict()
+
+    def register_step_pre_hook(self, hook: Callable) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` before each step."""
+        return RemovableHandle.add(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` after each step."""
+        return RemovableHandle.add(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(
+        self, hook: Callable, prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer)`` before `state_dict`."""
+        return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable, prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` after `state_dict`; it may return another."""
+        return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable, prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` before loading; it may return another."""
+        return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable, prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer)`` after loading."""
+        return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+    _optimizer_step_pre_hooks: OrderedDict
+    _optimizer_step_post_hooks: OrderedDict
+
+    def state_dict(self) -> dict[str, Any]:
+        """A dict with ``state`` (by parameter number) and ``param_groups``; torch's format.
+
+        The tensors in it are the optimizer's own, not copies.
+        """
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        numbers: dict[int, int] = {}
+        groups = []
+        for group in self.param_groups:
+            packed = {k: v for k, v in group.items() if k != "params"}
+            for p in group["params"]:
+                numbers.setdefault(id(p), len(numbers))
+            packed["params"] = [numbers[id(p)] for p in group["params"]]
+            groups.append(packed)
+        state = {
+            (numbers[id(k)] if isinstance(k, Tensor) else k): v for k, v in self.state.items()
+        }
+        result: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            result = hook(self, result) or result
+        return result
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over the state that `state_dict` (or torch's) gave.
+
+        Raises:
+            ValueError: another number of groups, or a group of another size; the optimizer is
+                left as it was.
+        """
+        state_dict = dict(state_dict)
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            state_dict = hook(self, state_dict) or state_dict
+        groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved):
+            raise ValueError(
+                "loaded state dict has a different number of parameter groups: "
+                f"got {len(saved)}, expected {len(groups)}"
+            )
+        for i, (ours, theirs) in enumerate(zip(groups, saved, strict=True)):
+            if len(ours["params"]) != len(theirs["params"]):
+                raise ValueError(
+                    "loaded state dict contains a parameter group that doesn't match the size of "
+                    f"optimizer's group: group {i} has {len(theirs['params'])} parameters, "
+                    f"expected {len(ours['params'])}"
+                )
+        by_number = {
+            number: p
+            for ours, theirs in zip(groups, saved, strict=True)
+            for number, p in zip(theirs["params"], ours["params"], strict=True)
+        }
+        state: defaultdict = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            p = by_number.get(key)
+            state[key if p is None else p] = _cast(p, value, None)
+        for ours, theirs in zip(groups, saved, strict=True):
+            theirs["params"] = ours["params"]
+            if "param_names" in ours and "param_names" not in theirs:
+                theirs["param_names"] = ours["param_names"]
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "_optimizer_step_pre_hooks" not in self.__dict__:
+            self._optimizer_step_pre_hooks = OrderedDict()
+            self._optimizer_step_post_hooks = OrderedDict()
+            self._make_state_hooks()
+        for group in self.param_groups:
+            for name, default in self.defaults.items():
+                group.setdefault(name, default)
+
+
+def _add(hooks: OrderedDict, hook: Callable, prepend: bool) -> RemovableHandle:
+    handle = RemovableHandle.add(hooks, hook)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def _cast(param: Tensor | None, value: Any, key: str | None) -> Any:
+    """A loaded state value: floating tensors take the parameter's dtype, ``step`` keeps its own."""
+    if isinstance(value, Tensor):
+        value = value.detach().clone()
+        if param is not None and key != "step" and param.is_floating_point():
+            value = value.to(dtype=param.dtype, device=param.device)
+        return value
+    if isinstance(value, dict):
+        return {k: _cast(param, v, k) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_cast(param, v, key) for v in value)
+    return value

@@ -1,0 +1,1 @@
+"""What stands on top of the four floors."""
