@@ -62,5 +62,3 @@ def peak_megabytes(framework: str, workload: str, steps: int = 20) -> float:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     return float(result.stdout) / 1024
-
-

@@ -31,18 +31,14 @@ def softmax_small(fw: Any) -> Step:
     """Softmax classifier, 4 features, 2 classes, batch 3, SGD with momentum."""
     x, y = _classification(fw, 3, 4, 2)
     model = fw.nn.Linear(4, 2)
-    return _training_step(
-        fw, model, fw.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), x, y
-    )
+    return _training_step(fw, model, fw.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), x, y)
 
 
 def softmax_digits(fw: Any) -> Step:
     """Softmax classifier, 64 features, 10 classes, batch 64, SGD with momentum."""
     x, y = _classification(fw, 64, 64, 10)
     model = fw.nn.Linear(64, 10)
-    return _training_step(
-        fw, model, fw.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), x, y
-    )
+    return _training_step(fw, model, fw.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), x, y)
 
 
 def mlp_adam(fw: Any) -> Step:

@@ -1,7 +1,7 @@
 """The softmax classifier: first three samples and one step, every number printed, then digits.
 
-    python examples/softmax_classifier.py                  the three samples
-    python examples/softmax_classifier.py --data digits    trained on handwritten digits
+python examples/softmax_classifier.py                  the three samples
+python examples/softmax_classifier.py --data digits    trained on handwritten digits
 """
 
 from __future__ import annotations

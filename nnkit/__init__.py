@@ -37,7 +37,16 @@ globals().update(PUBLIC)
 compat.install(autograd)
 
 # Imported when first used: whoever needs only tensors does not pay for the layers.
-SUBMODULES = ("linalg", "nn", "optim", "random", "return_types", "serialization", "special", "utils")
+SUBMODULES = (
+    "linalg",
+    "nn",
+    "optim",
+    "random",
+    "return_types",
+    "serialization",
+    "special",
+    "utils",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -50,14 +50,14 @@ def save(obj: Any, f: Path | BinaryIO) -> None:
     """
     arrays: dict[str, Any] = {}
     note = json.dumps(_encode(obj, "", arrays))
-    if isinstance(f, Path) and str(os.fspath(f)).endswith(".npz"):
+    if isinstance(f, (str, os.PathLike)) and str(os.fspath(f)).endswith(".npz"):
         arrays[_NOTE] = files.array_of(bytearray(note.encode()), DTYPES["uint8"].array)
-        with _replacing(f) as stream:
+        with replacing(f) as stream:
             files.write_npz(stream, arrays)
         return
     metadata = {"format": "pt", _NOTE: note}
-    if isinstance(f, Path):
-        with _replacing(f) as stream:
+    if isinstance(f, (str, os.PathLike)):
+        with replacing(f) as stream:
             files.write_safetensors(stream, arrays, metadata)
     else:
         files.write_safetensors(f, arrays, metadata)
@@ -79,7 +79,7 @@ def load(f: Path | BinaryIO, map_location: Any = None, *, weights_only: bool = T
     """
     if not weights_only:
         raise ValueError("load: weights_only must be True, unpickling at will runs foreign code")
-    if isinstance(f, Path):
+    if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as stream:
             state = _read(stream)
     else:
@@ -113,7 +113,7 @@ def _restore(arrays: dict[str, Any], note: str | None) -> Any:
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
+def replacing(path: Path) -> Iterator[BinaryIO]:
     temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
     try:
         with open(temporary, "wb") as stream:

@@ -110,11 +110,11 @@ def _rebuild_tensor(
     metadata: Any = None,
 ) -> Tensor:
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    empty = 0 in size
-    if min((offset, *size, *stride)) < 0 or (not empty and last >= storage.numel()):
+    length = storage.shape[0]
+    if min((offset, *size, *stride)) < 0 or (0 not in size and last >= length):
         raise ValueError(
             f"load: a tensor of size {tuple(size)}, stride {tuple(stride)} and offset {offset} "
-            f"exceeds its memory of {storage.numel()} elements"
+            f"exceeds its memory of {length} elements"
         )
     with no_grad():
         tensor = storage.as_strided(tuple(size), tuple(stride), offset).detach()

@@ -90,3 +90,14 @@ def key(draw: Draw, dtype: str, size: int) -> str:
 
 def array_dtype(name: str) -> Any:
     return ml_dtypes.bfloat16 if name == "bfloat16" else np.dtype(name)
+
+
+def draws_from_mkl(torch: Any) -> bool:
+    """Whether this torch, on an Intel processor, draws Bernoulli and exponential numbers from MKL.
+
+    They differ from those of all other machines, which are nnkit's and the frozen ones.
+    """
+    generator, other = torch.Generator(), torch.Generator()
+    torch.empty(9).bernoulli_(generator=generator)
+    torch.empty(9, dtype=torch.float64).uniform_(generator=other)  # two words each, as elsewhere
+    return not torch.equal(generator.get_state(), other.get_state())

@@ -28,8 +28,8 @@ from nnkit.autograd.node import Node
 from nnkit.autograd.tensor import Size, Tensor
 
 SUBJECTS = (
-    "arithmetic", "comparison", "transcendental", "activation", "creation", "shape", "strided",
-    "joining", "rearranging", "indexing", "scattering", "slices", "masking", "reduction", "sorting",
+    "arithmetic", "comparison", "transcendental", "activation", "creation", "conversion", "interchange", "ranges", "shape", "strided",
+    "joining", "rearranging", "indexing", "scattering", "slices", "masking", "reduction", "running", "extrema", "vector_norm", "sorting",
     "searching", "linalg", "softmax", "loss", "norm", "padding", "conv", "pooling", "folding", "embedding",
     "random", "dropout", "attention", "recurrent",
 )  # fmt: skip

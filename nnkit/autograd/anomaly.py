@@ -30,7 +30,6 @@ class _Recorder:
         return order
 
 
-
 def _switch(on: bool, check_nan: bool) -> tuple[bool, bool]:
     """Turn detection on or off; returns what was set before."""
     previous = (isinstance(node.sequence, _Recorder), engine.check_nan)

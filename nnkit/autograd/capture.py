@@ -81,7 +81,9 @@ def grad(
     elif isinstance(grad_outputs, Tensor):
         grad_outputs = (grad_outputs,)
     if allow_unused is False and materialize_grads:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True"
+        )
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     retain = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
@@ -123,6 +125,5 @@ def _batched(
         keep = retain or i + 1 < count
         rows.append(grad(outputs, inputs, one, keep, create, unused))
     return tuple(
-        None if column[0] is None else OPS["stack"](column, 0)
-        for column in zip(*rows, strict=True)
+        None if column[0] is None else OPS["stack"](column, 0) for column in zip(*rows, strict=True)
     )

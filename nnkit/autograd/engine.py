@@ -37,7 +37,7 @@ def unpack_array(node: Node, value: Any) -> Any:
     saved, version = value
     if version is None:
         return saved
-    if saved._version[0] != version:
+    if saved._writes[0] != version:
         raise RuntimeError(_modified(node, saved, version))
     return saved._data
 
@@ -46,23 +46,23 @@ def unpack_tensor(node: Node, value: Any) -> Any:
     """The saved value as a Tensor with its history."""
     saved, version = value
     if version is None or isinstance(saved, Tensor):
-        if version is not None and saved._version[0] != version:
+        if version is not None and saved._writes[0] != version:
             raise RuntimeError(_modified(node, saved, version))
         return saved
     out = wrap(unpack_array(node, value), node.device)
-    out._version = saved._version
+    out._writes = saved._writes
     out._requires_grad = True
     out._edge = node if node.outputs is None else OutputEdge(node, saved.index)
     return out
 
 
 def _modified(node: Node, saved: Any, version: int) -> str:
-    writer = saved._version[1] or "an in-place operation"
+    writer = saved._writes[1] or "an in-place operation"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: {node.operation} saved a {saved._data.dtype} tensor of shape "
         f"{list(saved._data.shape)} at version {version}, and {writer} wrote it since: it is at "
-        f"version {saved._version[0]}; expected version {version} instead. Hint: enable anomaly "
+        f"version {saved._writes[0]}; expected version {version} instead. Hint: enable anomaly "
         "detection to find the operation, with nnkit.autograd.set_detect_anomaly(True)."
     )
 
@@ -180,12 +180,12 @@ class Pass:
                 )
 
     def _materialize(self, node: Node, grads: list) -> list:
-        """Zeros for the outputs that got no gradient."""
+        """Zeros for the differentiable outputs that got no gradient."""
         raw = node.device.backend
         full = []
-        for grad, (shape, dtype) in zip(grads, node.outputs, strict=True):
-            if grad is None:
-                grad = raw.zeros(shape, dtype)
+        for grad, output in zip(grads, node.outputs, strict=True):
+            if grad is None and output is not None:
+                grad = raw.zeros(*output)
                 grad = wrap(grad, node.device) if self.lifted else grad
             full.append(grad)
         return full
@@ -291,7 +291,7 @@ class Pass:
             leaf._grad = known.detach() + wrap(grad, leaf._device)
         else:
             leaf._device.backend.add_(known._data, grad)
-            known._version[0] += 1
+            known._writes[0] += 1
         hooks = leaf._hooks
         if hooks is not None:
             for hook in list(hooks.post.values()):

@@ -109,10 +109,7 @@ class FunctionNode(Node):
 def _expandable(small: tuple, large: tuple) -> bool:
     if len(small) > len(large):
         return False
-    return all(
-        s == n or s == 1
-        for s, n in zip(reversed(small), reversed(large), strict=False)
-    )
+    return all(s == n or s == 1 for s, n in zip(reversed(small), reversed(large), strict=False))
 
 
 class Function:
@@ -178,9 +175,7 @@ class Function:
     def apply(cls, *arguments: Any, **options: Any) -> Any:
         """Run forward and record its node."""
         was_tensor = tuple(isinstance(a, Tensor) for a in arguments)
-        needs = tuple(
-            isinstance(a, Tensor) and a.requires_grad for a in arguments
-        )
+        needs = tuple(isinstance(a, Tensor) and a.requires_grad for a in arguments)
         node = cls._node_type(needs)
         recording = MODE.enabled and any(needs)
         edges = tuple(
@@ -255,9 +250,9 @@ def _save(node: FunctionNode, outputs: tuple) -> None:
             continue
         index = next((i for i, o in enumerate(outputs) if o is t), None)
         if index is None:
-            values.append((t, t._version[0]))
+            values.append((t, t._writes[0]))
         else:
-            values.append((SavedOutput(t._data, t._version, index), t._version[0]))
+            values.append((SavedOutput(t._data, t._writes, index), t._writes[0]))
     node.values = tuple(values)
     node.to_save = ()
     node.saves_arrays = bool(values)

@@ -26,7 +26,9 @@ def _tuple(value: Any, name: str, function: str) -> tuple[bool, tuple[Tensor, ..
 def _prepared(inputs: tuple[Tensor, ...], create_graph: bool) -> tuple[Tensor, ...]:
     """The inputs as fresh places to differentiate at."""
     if create_graph:
-        return tuple(t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in inputs)
+        return tuple(
+            t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in inputs
+        )
     return tuple(t.detach().requires_grad_() for t in inputs)
 
 
@@ -85,9 +87,7 @@ def _gradients(
             f"The output of the user-provided function given to {function} is independent of "
             f"input {[f is None for f in found].index(True)}. This is not allowed in strict mode."
         )
-    return tuple(
-        _zeros(t) if f is None else f for f, t in zip(found, inputs, strict=True)
-    )
+    return tuple(_zeros(t) if f is None else f for f, t in zip(found, inputs, strict=True))
 
 
 def vjp(

@@ -11,7 +11,12 @@ from nnkit.backend.dtype import (
 )  # fmt: skip
 
 # Bits of the significand after the point, the largest exponent, decimal digits that survive.
-_FORMATS = {float16: (10, 15, 3), bfloat16: (7, 127, 2), float32: (23, 127, 6), float64: (52, 1023, 15)}
+_FORMATS = {
+    float16: (10, 15, 3),
+    bfloat16: (7, 127, 2),
+    float32: (23, 127, 6),
+    float64: (52, 1023, 15),
+}
 
 
 class finfo:

@@ -124,24 +124,52 @@ class LeafHooks:
 
 
 class RemovableHandle:
-    """What ``register_*hook`` returns: ``remove()`` takes the hook away; usable with ``with``."""
+    """What ``register_*hook`` returns: ``remove()`` takes the hook away; usable with ``with``.
+
+    Args:
+        hooks_dict: the ``OrderedDict`` of hooks, held weakly; the hook is stored under ``handle.id``.
+        extra_dict: another dictionary, or several, from which ``handle.id`` is removed as well.
+
+    Example:
+        >>> from collections import OrderedDict
+        >>> from nnkit.utils.hooks import RemovableHandle
+        >>> hooks = OrderedDict()
+        >>> handle = RemovableHandle(hooks)
+        >>> hooks[handle.id] = print
+        >>> handle.remove()
+        >>> len(hooks)
+        0
+    """
 
     _ids = itertools.count()
 
-    def __init__(self, hooks: OrderedDict, key: int) -> None:
-        self._hooks = weakref.ref(hooks)
-        self.id = key
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+        self.id = next(self._ids)
+        extra = (extra_dict,) if isinstance(extra_dict, dict) else extra_dict or ()
+        self._hooks = tuple(weakref.ref(hooks) for hooks in (hooks_dict, *extra))
 
     @classmethod
-    def add(cls, hooks: OrderedDict, hook: Callable) -> RemovableHandle:
-        key = next(cls._ids)
-        hooks[key] = hook
-        return cls(hooks, key)
+    def add(cls, hooks: Any, hook: Any) -> RemovableHandle:
+        """Store ``hook`` in ``hooks`` and return its handle."""
+        handle = cls(hooks)
+        hooks[handle.id] = hook
+        return handle
 
     def remove(self) -> None:
-        hooks = self._hooks()
-        if hooks is not None:
-            hooks.pop(self.id, None)
+        """Remove the hook; a second call does nothing."""
+        for reference in self._hooks:
+            hooks = reference()
+            if hooks is not None:
+                hooks.pop(self.id, None)
+
+    def __getstate__(self) -> tuple:
+        return tuple(reference() for reference in self._hooks), self.id
+
+    def __setstate__(self, state: tuple) -> None:
+        # A dictionary that died with its owner is replaced: there is nothing left to remove.
+        found, self.id = state
+        self._hooks = tuple(weakref.ref(OrderedDict() if h is None else h) for h in found)
+        RemovableHandle._ids = itertools.count(max(self.id + 1, next(RemovableHandle._ids)))
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -68,11 +68,11 @@ def _source(name: str, primitive: Primitive) -> tuple[int, int]:
 class SavedOutput:
     """An output kept for backward without a reference cycle through its own node."""
 
-    __slots__ = ("_data", "_version", "index")
+    __slots__ = ("_data", "_writes", "index")
 
     def __init__(self, data: Any, version: list, index: int) -> None:
         self._data = data
-        self._version = version
+        self._writes = version
         self.index = index
 
 
@@ -146,10 +146,10 @@ def print_node_code(op: Op) -> str:
     for (kind, i), users in op.values.items():
         if kind == INPUT:
             t = f"tensors[{i}]"
-            value = f"({t}, {t}._version[0]) if isinstance({t}, Tensor) else ({t}, None)"
+            value = f"({t}, {t}._writes[0]) if isinstance({t}, Tensor) else ({t}, None)"
         elif kind == OUTPUT:
             o = f"outputs[{i}]"
-            value = f"(SavedOutput({o}._data, {o}._version, {i}), {o}._version[0])"
+            value = f"(SavedOutput({o}._data, {o}._writes, {i}), {o}._writes[0])"
         elif kind == STATIC:
             value = f"statics[{i}]"
         elif kind == SHAPE and sequence:
@@ -224,7 +224,8 @@ def rule(
         broadcasts: whether an input may be smaller than what its rule returns; the engine then
             sums the gradient down to the input's shape.
         joint: one rule for all inputs at once; returns one gradient (or None) for each input.
-        nondifferentiable: outputs that never get a gradient, such as indices.
+        nondifferentiable: outputs without a gradient, such as indices. A rule may still ask for
+            ``g_<output>``: None, unless the backward is differentiated and saved that output.
         rules: for each differentiable input a function ``(B, g, ...)`` that returns its gradient,
             with the *output's* broadcast shape where the op broadcasts (the engine reduces it).
     """
@@ -284,7 +285,7 @@ def _make_apply(op: Op) -> Any:
         wanted = False
         for t in tensors:
             if t is not None:
-                if t._base is not None and t._version[0] != t._viewed:
+                if t._base is not None and t._writes[0] != t._viewed:
                     refresh(t)
                 if t._requires_grad:
                     wanted = True
@@ -318,8 +319,10 @@ def connect(op: Op, tensors: tuple, statics: tuple, outputs: tuple, device: Any)
         out._requires_grad = True
         out._edge = node
         return
-    node.outputs = [(o._data.shape, o._data.dtype) for o in outputs]
     wanted = op.differentiable * len(outputs) if op.primitive.many else op.differentiable
+    node.outputs = [
+        (o._data.shape, o._data.dtype) if d else None for o, d in zip(outputs, wanted, strict=True)
+    ]
     for index, (out, differentiable) in enumerate(zip(outputs, wanted, strict=True)):
         if differentiable:
             out._requires_grad = True
@@ -329,7 +332,5 @@ def connect(op: Op, tensors: tuple, statics: tuple, outputs: tuple, device: Any)
 def _not_tensor(name: str, parameters: tuple, arguments: tuple) -> str:
     for parameter, argument in zip(parameters, arguments, strict=False):
         if argument is not None and not isinstance(argument, Tensor):
-            return (
-                f"{name}(): argument '{parameter}' must be Tensor, not {type(argument).__name__}"
-            )
+            return f"{name}(): argument '{parameter}' must be Tensor, not {type(argument).__name__}"
     return f"{name}(): expected Tensors, got {[type(a).__name__ for a in arguments]}"

@@ -9,6 +9,7 @@ from nnkit.autograd.ops import arithmetic, comparison
 from nnkit.autograd.promotion import OperandError
 from nnkit.autograd.public import METHODS
 from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views import detach_
 
 
 def _operator(name: str, function: Callable) -> None:
@@ -108,6 +109,7 @@ def _index(self: Tensor) -> int:
     return int(self._data.item())
 
 
+Tensor.detach_ = detach_
 Tensor.item = item
 Tensor.__bool__ = _bool
 Tensor.__index__ = _index

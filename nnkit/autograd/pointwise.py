@@ -151,7 +151,7 @@ def _make_apply(op: Op, count: int) -> Any:
             if isinstance(t, Tensor):
                 device = t._device
                 raw[i] = t._data
-                if t._base is not None and t._version[0] != t._viewed:
+                if t._base is not None and t._writes[0] != t._viewed:
                     refresh(t)
                 wanted = wanted or t._requires_grad
         if device is None:
@@ -180,7 +180,7 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
                 x = input._device.backend.cast(x, to_float(d).array)
         device = input._device
         out = wrap(getattr(device.backend, name)(x, *scalars), device)
-        if input._base is not None and input._version[0] != input._viewed:
+        if input._base is not None and input._writes[0] != input._viewed:
             refresh(input)
         if input._requires_grad and differentiable and MODE.enabled:
             out._edge = op.record((input,), scalars, (input._edge or input,), (out,), device)
@@ -228,7 +228,7 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
             if MODE.enabled:
                 connect(op, (input, other), (), out, device)
             return out
-        if input._base is not None and input._version[0] != input._viewed:
+        if input._base is not None and input._writes[0] != input._viewed:
             refresh(input)
         to_x = (input._edge or input) if input._requires_grad and rule_x is not None else None
         if y is other:
@@ -236,7 +236,7 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
                 out._edge = op.record((input, other), (), (to_x, None), (out,), device)
                 out._requires_grad = True
             return out
-        if other._base is not None and other._version[0] != other._viewed:
+        if other._base is not None and other._writes[0] != other._viewed:
             refresh(other)
         to_y = (other._edge or other) if other._requires_grad and rule_y is not None else None
         if (to_x is not None or to_y is not None) and MODE.enabled:
@@ -275,5 +275,3 @@ def _in_place(op: Op, promoting: Callable, kind: str) -> Any:
     write_in_place.__name__ = write_in_place.__qualname__ = label
     write_in_place.__doc__ = f"In-place version of `{name}`; returns the tensor."
     return write_in_place
-
-

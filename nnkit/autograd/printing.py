@@ -229,7 +229,4 @@ def describe(self: Tensor, contents: str | None = None) -> str:
         else:
             result += ", " + note
             line += len(note) + 2
-    text = result + ")"
-    if type(self).__name__ == "Parameter":
-        return "Parameter containing:\n" + text
-    return text
+    return result + ")"

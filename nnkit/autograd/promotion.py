@@ -32,6 +32,7 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
     tensors = [t for t in (input, other) if isinstance(t, Tensor)]
     if not tensors:
         raise wrong_type(name, "input", input)
+    input, other = _plain(input), _plain(other)
     parts = []
     for parameter, value in (("input", input), ("other", other)):
         if isinstance(value, Tensor):
@@ -58,6 +59,12 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
         else:
             converted.append(B.full((), _fits(name, value, d), d.array))
     return converted[0], converted[1], device
+
+
+def _plain(value: Any) -> Any:
+    """One of NumPy's numbers as Python's, which leaves the dtype to the tensors."""
+    foreign = isinstance(value, numbers.Number) and hasattr(value, "item")
+    return value.item() if foreign else value
 
 
 def _fits(name: str, value: Any, d: Any) -> Any:
@@ -101,8 +108,7 @@ def promoted_dtype(name: str, *values: Any) -> dtype:
             parts.append((of_number(value), 2))
         else:
             raise TypeError(
-                f"{name}(): operand {position} must be Tensor or number, "
-                f"not {type(value).__name__}"
+                f"{name}(): operand {position} must be Tensor or number, not {type(value).__name__}"
             )
     return result_dtype(parts)
 

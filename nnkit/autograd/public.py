@@ -72,7 +72,9 @@ def with_out(function: Callable, name: str) -> Callable:
             return result
         if isinstance(result, tuple):
             if not isinstance(out, (tuple, list)) or len(out) != len(result):
-                raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors")
+                raise TypeError(
+                    f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors"
+                )
             written = [write_out(o, r, name) for o, r in zip(out, result, strict=True)]
             return type(result)(written) if type(result) is tuple else type(result)(*written)
         return write_out(out, result, name)

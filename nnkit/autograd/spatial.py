@@ -5,8 +5,10 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING
 
 Ints = tuple[int, ...]
 
@@ -64,3 +66,55 @@ def batched(name: str, input: Tensor, axes: int) -> Tensor:
 def like_input(result: Tensor, input: Tensor) -> Tensor:
     """``result`` without its batch axis where ``input`` had none."""
     return result if result.ndim == input.ndim else OPS["squeeze"](result, (0,))
+
+
+def pooled_input(name: str, input: Any, axes: int, integers: bool = False) -> Tensor:
+    """``input`` as (N, C, *spatial), checked.
+
+    Raises:
+        TypeError: it is no Tensor.
+        RuntimeError: another number of dimensions, or no elements in a sample.
+        NotImplementedError: a dtype that cannot be pooled.
+    """
+    check_tensor(name, input)
+    x = batched(name, input, axes)
+    if 0 in x.shape[1:]:
+        raise RuntimeError(
+            f"{name}(): only the batch dimension may be empty, got input of shape "
+            f"{list(input.shape)}"
+        )
+    category = x.dtype.category
+    if category in (BOOL, COMPLEX) or (category != FLOATING and not integers):
+        raise NotImplementedError(f"{name}(): not implemented for {x.dtype.name} tensors")
+    return x
+
+
+def geometry(
+    name: str, x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """Kernel, stride, padding and dilation for each axis, checked; no stride means the kernel's.
+
+    Raises:
+        TypeError: an argument is neither an int nor a sequence of ints.
+        RuntimeError: a number out of range, or no window fits.
+    """
+    axes = x.ndim - 2
+    kernel = at_least(name, "kernel_size", ints(name, "kernel_size", kernel_size, axes), 1)
+    given = stride is not None and stride != () and stride != []
+    strides = ints(name, "stride", stride, axes) if given else kernel
+    at_least(name, "stride", strides, 1)
+    pads = at_least(name, "padding", ints(name, "padding", padding, axes), 0)
+    dilations = at_least(name, "dilation", ints(name, "dilation", dilation, axes), 1)
+    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilations)]
+    if any(2 * p > span for p, span in zip(pads, spans)):
+        raise RuntimeError(
+            f"{name}(): argument 'padding' must be at most half of the kernel size {kernel} (with "
+            f"dilation {dilations}), got {pads}"
+        )
+    for n, span, s, p in zip(x.shape[2:], spans, strides, pads):
+        if n + 2 * p - span + (s - 1 if ceil else 0) < 0:
+            raise RuntimeError(
+                f"{name}(): no window of kernel_size={kernel} fits into input of size "
+                f"{list(x.shape[2:])} with padding={pads}"
+            )
+    return kernel, strides, pads, dilations

@@ -57,7 +57,7 @@ class Tensor:
 
     __slots__ = (
         "__dict__", "__weakref__", "_base", "_data", "_device", "_edge", "_grad", "_hooks",
-        "_requires_grad", "_version", "_view", "_viewed",
+        "_requires_grad", "_writes", "_view", "_viewed",
     )  # fmt: skip
     __array_priority__ = 1000  # NumPy's binary operators leave the work to ours
 
@@ -71,7 +71,7 @@ class Tensor:
         """A tensor of class ``cls`` on the memory of ``data``, as a new leaf."""
         self = object.__new__(cls)
         fill(self, data._data, data._device)
-        self._version = data._version
+        self._writes = data._writes
         self.requires_grad_(require_grad)
         return self
 
@@ -235,8 +235,9 @@ class Tensor:
         self._grad = None
 
     @property
-    def _version_counter(self) -> list:
-        return self._version
+    def _version(self) -> int:
+        """How many times its storage was written in place."""
+        return self._writes[0]
 
     @property
     def retains_grad(self) -> bool:
@@ -267,7 +268,9 @@ class Tensor:
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn is not None:
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
         return RemovableHandle.add(leaf_hooks(self).post_accumulate, hook)
 
     def backward(
@@ -293,7 +296,7 @@ class Tensor:
     def detach(self) -> Tensor:
         """The same memory as a leaf that requires no gradient."""
         out = wrap(self._data, self._device)
-        out._version = self._version
+        out._writes = self._writes
         return out
 
     def is_inference(self) -> bool:
@@ -335,7 +338,7 @@ def fill(self: Tensor, data: Any, place: Any) -> None:
     self._edge = None
     # [how many in-place writes, name of the last writing op]; shared by all views. A list,
     # because making an object of a class costs more than the rest of this function.
-    self._version = [0, None]
+    self._writes = [0, None]
     self._base = None
     self._view = None
     self._viewed = 0
@@ -350,7 +353,7 @@ def wrap(data: Any, place: Any = cpu) -> Tensor:
     self._requires_grad = False
     self._grad = None
     self._edge = None
-    self._version = [0, None]
+    self._writes = [0, None]
     self._base = None
     self._view = None
     self._viewed = 0

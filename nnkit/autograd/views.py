@@ -25,8 +25,8 @@ def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: b
     owner = out._data.base
     if owner is None or not (owner is source._data or owner is source._data.base):
         return
-    out._version = source._version
-    out._viewed = source._version[0]
+    out._writes = source._writes
+    out._viewed = source._writes[0]
     out._base = source if source._base is None else source._base
     if isinstance(source._view, str):
         out._view = source._view
@@ -39,9 +39,9 @@ def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: b
 def refresh(view: Tensor) -> None:
     """Give a view whose storage was written since the history that its base has now."""
     base = view._base
-    if base is None or view._version[0] == view._viewed:
+    if base is None or view._writes[0] == view._viewed:
         return
-    view._viewed = view._version[0]
+    view._viewed = view._writes[0]
     if isinstance(view._view, tuple) and base._requires_grad:
         with_grad = MODE.enabled
         MODE.enabled = True
@@ -96,9 +96,7 @@ def check_writable(x: Tensor) -> None:
         return
     if x._requires_grad and x._edge is None:
         what = "a leaf Variable" if x._base is None else "a view of a leaf Variable"
-        raise RuntimeError(
-            f"{what} that requires grad is being used in an in-place operation."
-        )
+        raise RuntimeError(f"{what} that requires grad is being used in an in-place operation.")
     base = x._base
     if base is None:
         return
@@ -128,7 +126,7 @@ def check_traceable(x: Tensor) -> None:
 
 def wrote(x: Tensor, operation: str) -> None:
     """Count a write to the storage of ``x``."""
-    version = x._version
+    version = x._writes
     version[0] += 1
     version[1] = operation
     if x._base is not None:
@@ -211,6 +209,22 @@ def inplace(function: Callable, name: str) -> Callable:
     write_in_place.__name__ = write_in_place.__qualname__ = name
     write_in_place.__doc__ = f"In-place version of `{function.__name__}`; returns the tensor."
     return write_in_place
+
+
+def detach_(tensor: Tensor) -> Tensor:
+    """Make the tensor itself a leaf that requires no gradient.
+
+    Raises:
+        RuntimeError: it is a view, whose history belongs to its base.
+    """
+    if tensor._base is not None:
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead: got a view of shape "
+            f"{list(tensor.shape)}"
+        )
+    tensor._edge = None
+    tensor._requires_grad = False
+    return tensor
 
 
 def retain_grad(tensor: Tensor) -> None:

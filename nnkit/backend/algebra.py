@@ -61,6 +61,7 @@ SIGNATURES = {
         mean(x; axis, keepdims)
         prod(x; axis, keepdims)
         var(x; axis, correction, keepdims)
+        std(x; axis, correction, keepdims)
         var_mean(x; axis, correction, keepdims) -> var, mean
         amax(x; axis, keepdims)
         amin(x; axis, keepdims)
@@ -238,6 +239,17 @@ SIGNATURES = {
         cross_entropy_grad(g, probabilities, target, weight?; ignore_index, reduction, label_smoothing)
         nll_loss(x, target, weight?; ignore_index, reduction)
         nll_loss_grad(g, x, target, weight?; ignore_index, reduction)
+        mse_loss(x, target; reduction)
+        l1_loss(x, target; reduction)
+        smooth_l1_loss(x, target; reduction, beta)
+        huber_loss(x, target; reduction, delta)
+        binary_cross_entropy(x, target; reduction)
+        binary_cross_entropy_with_logits(x, target; reduction)
+        kl_div(x, target; reduction)
+        kl_div_log_target(x, target; reduction)
+        soft_margin_loss(x, target; reduction)
+        hinge_embedding_loss(x, target; reduction, margin)
+        poisson_nll_loss(x, target; reduction)
     """,
     "embedding": """
         embedding(weight, index; padding_idx, scale_grad_by_freq)

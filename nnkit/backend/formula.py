@@ -19,6 +19,8 @@ Number = int | float | bool | complex
 ON_NUMBERS = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
     "pow": operator.pow, "neg": operator.neg, "abs": abs, "maximum": max, "minimum": min,
+    "eq": operator.eq, "ge": operator.ge, "gt": operator.gt, "le": operator.le, "lt": operator.lt,
+    "conj": lambda x: x.conjugate(), "real": lambda x: x.real,
 }  # fmt: skip
 
 
@@ -213,7 +215,6 @@ class Formula:
                 )
             )
         return self._traces[key]
-
 
     def outputs(self, result: Any) -> tuple:
         """The body's result as a tuple of expressions."""

@@ -58,7 +58,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if type(data) is Tensor or type(data) is Parameter:
             return Tensor._make_subclass(cls, data, requires_grad)
         tensor = data.detach().requires_grad_(requires_grad)
-        tensor._is_param = True
+        tensor.__dict__["_is_param"] = True
         return tensor
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
@@ -114,8 +114,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         if not isinstance(data, Tensor):
             raise AttributeError(f"Buffer: data must be a Tensor, got {type(data).__name__}")
         tensor = data.detach().requires_grad_(data.requires_grad)
-        tensor.persistent = persistent
-        tensor._is_buffer = True
+        tensor.__dict__.update(persistent=persistent, _is_buffer=True)
         return tensor
 
 
@@ -158,7 +157,7 @@ class UninitializedTensorMixin:
 
     @data.setter
     def data(self, new: Tensor) -> None:
-        Tensor.data.__set__(self, new)
+        Tensor.data.__set__(self, new)  # pyright: ignore[reportArgumentType]
 
     @property
     def dtype(self) -> Any:

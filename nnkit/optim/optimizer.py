@@ -175,7 +175,7 @@ class Optimizer(OptimizerState):
                     grad = p._grad.detach() if p._grad.grad_fn is not None else p._grad
                     grad._requires_grad = False
                     grad._device.backend.fill_(grad._data, 0)
-                    grad._version[0] += 1
+                    grad._writes[0] += 1
                     p._grad = grad
 
     def step(self, closure: Callable | None = None) -> Any:
@@ -258,7 +258,7 @@ class Optimizer(OptimizerState):
                 lists.append([t._data for t in states.get(name, ())])
         getattr(params[0]._device.backend, self.formula.name)(*lists, *numbers, *flags)
         for p in params:
-            version = p._version
+            version = p._writes
             version[0] += 1
             version[1] = "optimizer step"
 

@@ -74,9 +74,7 @@ class OptimizerState:
                 numbers.setdefault(id(p), len(numbers))
             packed["params"] = [numbers[id(p)] for p in group["params"]]
             groups.append(packed)
-        state = {
-            (numbers[id(k)] if isinstance(k, Tensor) else k): v for k, v in self.state.items()
-        }
+        state = {(numbers[id(k)] if isinstance(k, Tensor) else k): v for k, v in self.state.items()}
         result: dict[str, Any] = {"state": state, "param_groups": groups}
         for hook in self._optimizer_state_dict_post_hooks.values():
             result = hook(self, result) or result

@@ -22,9 +22,7 @@ def update(
     """
 
     def declare(body: Callable[..., dict]) -> Update:
-        formula = Update(
-            body.__name__, body, scalars.split(), flags.split(), counters.split()
-        )
+        formula = Update(body.__name__, body, scalars.split(), flags.split(), counters.split())
         register_update(formula)
         return formula
 

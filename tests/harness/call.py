@@ -71,9 +71,18 @@ class Call:
         self.framework.manual_seed(0)
         return (function or self.function)(*args, **kwargs, **extra)
 
-    def differentiable(self, *leaves: Any) -> tuple[Any, ...]:
-        """Those outputs that have a gradient."""
-        return tuple(out for out in flatten(self(*leaves)) if getattr(out, "requires_grad", False))
+    def differentiable(self) -> Callable[..., tuple[Any, ...]] | None:
+        """The op as a function of the leaves to those outputs that have a gradient, if any has."""
+        outputs = list(flatten(self()))
+        tracked = [i for i, out in enumerate(outputs) if getattr(out, "requires_grad", False)]
+        if not tracked:
+            return None
+
+        def function(*leaves: Any) -> tuple[Any, ...]:
+            found = list(flatten(self(*leaves)))
+            return tuple(found[i] for i in tracked)
+
+        return function
 
     def result(self, may_raise: bool = False) -> Result:
         """Outputs and, for a fixed cotangent, the gradients of the leaves."""
@@ -91,7 +100,7 @@ class Call:
         except Exception as error:
             if not may_raise:
                 raise
-            result.error = type(error).__name__
+            result.error = builtin_type(error).__name__
         return result
 
     def _build(self, value: Any, tensors: dict[int, Any]) -> Any:
@@ -111,6 +120,11 @@ class Call:
 def resolve(framework: ModuleType, path: str) -> Any:
     """``framework.a.b`` for the path "a.b"."""
     return functools.reduce(getattr, path.split("."), framework)
+
+
+def builtin_type(error: BaseException) -> type:
+    """The nearest Python exception: what to catch without importing the framework's own."""
+    return next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
 
 
 def writes_in_place(name: str) -> bool:

@@ -82,6 +82,7 @@ class OpRow:
 
     differentiable: bool = True  # some output of the first sample has a gradient
     second_order: bool = True  # and that gradient has one
+    any_layout: bool = True  # takes any strides; what reads memory anew does not
     elementwise: bool = False  # its arrays broadcast: shapes and SPECIALS are tried by themselves
     specials: tuple[float, ...] = SPECIALS
     edges: Callable[[Maker], Sequence[Sample]] | None = (
@@ -140,7 +141,7 @@ class Maker:
             return np.asarray(whole).astype(dtype)
         values = np.asarray(self.random.uniform(low, high, shape))
         if dtype in COMPLEX:
-            values = values + 1j * self.random.uniform(low, high, shape)
+            values = np.asarray(values + 1j * self.random.uniform(low, high, shape))
         return values.astype(numpy_dtype(dtype))
 
     def index(self, *shape: int, below: int, dtype: str = "int64") -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from array import array
 from collections import OrderedDict, defaultdict, namedtuple
 from collections.abc import Iterator
@@ -108,7 +109,7 @@ def test_concat_dataset(lib: ModuleType, data: Any) -> None:
     with raises(lib, AssertionError, "at least one"):
         data.ConcatDataset([])
     with raises(lib, AssertionError, "has no index"):
-        half + stream(data, 3)
+        operator.add(half, stream(data, 3))
 
 
 def test_chain_dataset(lib: ModuleType, data: Any) -> None:
@@ -253,7 +254,10 @@ def test_collate_to_a_tensor(
         ([[], []], []),
         ([range(2), range(2)], [[0, 0], [1, 1]]),
         ([array("i", [1, 2]), array("i", [3, 4])], [[1, 3], [2, 4]]),
-        ([{"a": 1, "b": [2, "x"]}, {"a": 3, "b": [4, "y"]}], {"a": [1, 3], "b": [[2, 4], ["x", "y"]]}),
+        (
+            [{"a": 1, "b": [2, "x"]}, {"a": 3, "b": [4, "y"]}],
+            {"a": [1, 3], "b": [[2, 4], ["x", "y"]]},
+        ),
     ],
 )
 def test_collate_structures(data: Any, batch: Any, expected: Any) -> None:
@@ -324,6 +328,19 @@ def test_batches(lib: ModuleType, data: Any) -> None:
     assert len(loader) == 3 and len(iter(loader)) == 3
     dropping = data.DataLoader(rows, batch_size=2, drop_last=True)
     assert lists(list(dropping)) == expected[:2] and len(dropping) == 2
+
+
+def test_batches_of_tensors_are_those_of_default_collate(lib: ModuleType, data: Any) -> None:
+    rows = data.TensorDataset(lib.rand(9, 2, 3), lib.arange(9), lib.rand(9) > 0.5)
+    nested = data.Subset(data.Subset(rows, [8, 6, 4, 2, 0]), [4, 0, 1, -1])
+    indices = [3, lib.tensor(1), 0, -2]
+    for dataset in (rows, nested):
+        (batch,) = data.DataLoader(dataset, batch_sampler=[indices])
+        expected = data.default_collate([dataset[i] for i in indices])
+        assert type(batch) is list and lists(batch) == lists(expected)
+        assert [part.dtype for part in batch] == [part.dtype for part in expected]
+    with raises(lib, IndexError, "index"):
+        list(data.DataLoader(rows, batch_sampler=[[9]]))
 
 
 def test_no_batches(lib: ModuleType, data: Any) -> None:
@@ -410,9 +427,7 @@ def test_an_error_does_not_end_the_iteration(data: Any) -> None:
         ({"batch_sampler": [[1]], "sampler": [1]}, "batch_sampler excludes"),
     ],
 )
-def test_loader_refuses(
-    lib: ModuleType, data: Any, arguments: dict[str, Any], match: str
-) -> None:
+def test_loader_refuses(lib: ModuleType, data: Any, arguments: dict[str, Any], match: str) -> None:
     with raises(lib, ValueError, match):
         data.DataLoader([1, 2], **arguments)
 
@@ -420,9 +435,7 @@ def test_loader_refuses(
 @pytest.mark.parametrize(
     "arguments", [{"shuffle": True}, {"sampler": [1]}, {"batch_sampler": [[1]]}]
 )
-def test_loader_of_a_stream_refuses(
-    lib: ModuleType, data: Any, arguments: dict[str, Any]
-) -> None:
+def test_loader_of_a_stream_refuses(lib: ModuleType, data: Any, arguments: dict[str, Any]) -> None:
     with raises(lib, ValueError, f"its own order, got {next(iter(arguments))}="):
         data.DataLoader(stream(data, 3), **arguments)
 
@@ -477,9 +490,7 @@ def orders(lib: Any, with_generator: bool) -> list[Any]:
         return lib.rand(2, generator=own).tolist()
 
     for batch_size in (1, 4, None):
-        loader = data.DataLoader(
-            range(11), batch_size=batch_size, shuffle=True, generator=own
-        )
+        loader = data.DataLoader(range(11), batch_size=batch_size, shuffle=True, generator=own)
         for _ in range(2):
             found += [lists(list(loader)), state()]
     iteration = iter(data.DataLoader(range(3), generator=own))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from nnkit.autograd.op import OPS
@@ -46,8 +47,8 @@ fmod = pointwise(
     refuses=("bool", "complex"), x=lambda g: g, y=lambda g, x, y: -g * fn.trunc(x / y),
 )  # fmt: skip
 _pow = pointwise(
-    "pow", lambda x, y: fn.power(x, y), method=False, refuses=("bool",), node="PowBackward1",
-    x=lambda g, x, y: g * fn.conj(fn.where(fn.eq(y, 0), 0, y * fn.power(x, y - 1))),
+    "pow", lambda x, y: fn.pow(x, y), method=False, refuses=("bool",), node="PowBackward1",
+    x=lambda g, x, y: g * fn.conj(fn.where(fn.eq(y, 0), 0, y * fn.pow(x, y - 1))),
     y=lambda g, x, y, out: g * fn.conj(
         fn.where(fn.logical_and(fn.eq(x, 0), fn.ge(fn.real(y), 0)), 0, out * fn.log(x))
     ),
@@ -141,7 +142,7 @@ _clamp_max = pointwise(
 )  # fmt: skip
 _clamp_between = pointwise(
     "clamp_between", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
-    scalars=("low", "high"), function=False, node="ClampBackward0",
+    scalars=("low", "high"), function=False, node="ClampBackward1",
     x=lambda g, x, low, high: fn.where(fn.logical_and(x >= low, x <= high), g, 0),
 )  # fmt: skip
 copysign = pointwise(
@@ -166,7 +167,7 @@ nextafter = pointwise(
 _nan_to_num = pointwise(
     "nan_to_num",
     lambda x, nan, posinf, neginf: fn.where(
-        fn.isnan(x), nan, fn.where(fn.isposinf(x), posinf, fn.where(fn.isneginf(x), neginf, x))
+        fn.isnan(x), nan, fn.where(fn.eq(x, math.inf), posinf, fn.where(fn.eq(x, -math.inf), neginf, x))
     ),
     scalars=("nan", "posinf", "neginf"), function=False, node="NanToNumBackward0",
     x=lambda g, x, nan, posinf, neginf: fn.where(fn.isfinite(x), g, 0),
@@ -192,7 +193,7 @@ _addcdiv = pointwise(
 _conj = pointwise("conj", lambda x: fn.conj(x), function=False, x=lambda g: fn.conj(g))
 
 
-@public(aliases=("conj_physical", "resolve_conj"))
+@public(aliases=("conj_physical",))
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor is returned as it is."""
     return _conj(input) if input.is_complex() else input

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from nnkit.autograd.pointwise import fn, pointwise
@@ -48,9 +49,9 @@ isinf = pointwise("isinf", lambda x: fn.isinf(x), "Infinite, for each element.",
                   in_place=False)  # fmt: skip
 isfinite = pointwise("isfinite", lambda x: fn.isfinite(x), "Neither infinite nor NaN.",
                      kind="bool", in_place=False)  # fmt: skip
-isposinf = pointwise("isposinf", lambda x: fn.isposinf(x), "Positive infinity.", kind="bool",
+isposinf = pointwise("isposinf", lambda x: fn.eq(x, math.inf), "Positive infinity.", kind="bool",
                      in_place=False, refuses=("complex",))  # fmt: skip
-isneginf = pointwise("isneginf", lambda x: fn.isneginf(x), "Negative infinity.", kind="bool",
+isneginf = pointwise("isneginf", lambda x: fn.eq(x, -math.inf), "Negative infinity.", kind="bool",
                      in_place=False, refuses=("complex",))  # fmt: skip
 signbit = pointwise("signbit", lambda x: fn.signbit(x), "The sign bit is set.", kind="bool",
                     in_place=False, refuses=("complex",))  # fmt: skip

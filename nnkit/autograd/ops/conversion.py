@@ -257,3 +257,9 @@ def fill(input: Tensor, value: Any) -> Tensor:
 def zero_(input: Tensor) -> Tensor:
     """Overwrite every element with 0; returns the tensor."""
     return fill_(input, 0)
+
+
+@public(aliases=("resolve_neg",))
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugation and negation are never put off here."""
+    return input

@@ -122,7 +122,7 @@ def full(
             f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}"
         )
     value = number("full", "fill_value", fill_value)
-    d = dtype_of("full", dtype, ofnumber(value) if out is None else out.dtype)
+    d = dtype_of("full", dtype, of_number(value) if out is None else out.dtype)
     place = place_of(device)
     data = place.backend.full(shape_of("full", (size,)), fitting("full", value, d), d.array)
     return finished("full", data, place, requires_grad, out)

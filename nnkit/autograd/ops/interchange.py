@@ -61,13 +61,11 @@ def _read(data: Any, d: dtype_type | None, place: Any) -> Any:
         moved = data.detach().to(place)
         return B.copy(moved._data) if d is None else B.cast(moved._data, d.array)
     if _is_array(data):
-        array = B.array(cpu.backend.from_numpy(_numpy_array(data)), None)
-        return array if d is None else B.cast(array, d.array)
+        host = cpu.backend.from_numpy(cpu.backend.array(data, None))
+        return B.array(host, None if d is None else d.array)
     if isinstance(data, (str, bytes, memoryview)):
         raise TypeError(f"new(): invalid data type '{kind.__name__}'")
-    if not isinstance(data, Sequence) and not hasattr(data, "__len__"):
-        raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
-    if not hasattr(data, "__getitem__"):
+    if not isinstance(data, Sequence):
         raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
     found: set = set()
     data = _survey(data, found)
@@ -78,10 +76,6 @@ def _read(data: Any, d: dtype_type | None, place: Any) -> Any:
 
 def _is_array(data: Any) -> bool:
     return hasattr(data, "__array_interface__") or hasattr(data, "__array__")
-
-
-def _numpy_array(data: Any) -> Any:
-    return cpu.backend.array(data, None)
 
 
 def _survey(data: Any, found: set) -> Any:
@@ -103,11 +97,12 @@ def _survey(data: Any, found: set) -> Any:
                     "only one element tensors can be converted to Python scalars: "
                     f"got shape {list(item.shape)} inside a sequence"
                 )
-            item = item._data.item() if not item.ndim else item.tolist()
+            item = item._data.item()
         elif _is_array(item):
-            found.add(OF_ARRAY[cpu.backend.from_numpy(_numpy_array(item)).dtype])
+            found.add(OF_ARRAY[cpu.backend.from_numpy(cpu.backend.as_array(item)).dtype])
         elif isinstance(item, (str, bytes)):
-            raise TypeError(f"new(): invalid data type '{kind.__name__}'")
+            error = TypeError if items else ValueError  # torch looks for dimensions first
+            raise error(f"tensor(): expected numbers, got '{kind.__name__}' inside a sequence")
         elif isinstance(item, Sequence):
             item = _survey(item, found)
         else:
@@ -212,8 +207,8 @@ def asarray(
     d = None if dtype is None else dtype_of("asarray", dtype)
     if isinstance(obj, Tensor):
         shared: Tensor | None = obj
-    elif hasattr(obj, "__array_interface__") and hasattr(obj, "ndim") and not hasattr(obj, "item_"):
-        shared = wrap(cpu.backend.from_numpy(_numpy_view(obj)), cpu)
+    elif hasattr(obj, "__array_interface__"):
+        shared = wrap(cpu.backend.from_numpy(cpu.backend.as_array(obj)), cpu)
     elif isinstance(obj, (bytes, bytearray, memoryview)):
         shared = frombuffer(obj, dtype=d or uint8)
     else:
@@ -228,11 +223,6 @@ def asarray(
     if copy and result._data is shared._data:
         result = clone(result)
     return result.requires_grad_() if requires_grad else result
-
-
-def _numpy_view(data: Any) -> Any:
-    """The array that stands for ``data``: itself, or a 0-dim array for one of NumPy's numbers."""
-    return cpu.backend.as_array(data)
 
 
 @public(method=False)
@@ -374,7 +364,7 @@ def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -
     self = object.__new__(cls)
     if len(arguments) == 1 and isinstance(first, Tensor):
         fill(self, first._data, first._device)
-        self._version = first._version
+        self._writes = first._writes
         return self
     if isinstance(first, int) or isinstance(first, Size):
         shape = arguments if isinstance(first, int) else first

@@ -49,13 +49,15 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
     tensors = check_tensors("cat", tensors)
     if not tensors:
         raise ValueError("cat(): expected a non-empty list of Tensors")
-    kept = [t for t in tensors if t._data.shape != (0,)] or list(tensors[:1])
-    shape = kept[0]._data.shape
+    shape = next((t._data.shape for t in tensors if t._data.shape != (0,)), (0,))
     for position, tensor in enumerate(tensors):
         if not tensor.ndim:
             raise RuntimeError(f"cat(): zero-dimensional tensor (at position {position})")
     axis = normalize_dim(dim if axis is None else axis, len(shape), "cat")
-    for position, tensor in enumerate(kept):
+    if len(shape) > 1:
+        nothing = (*shape[:axis], 0, *shape[axis + 1 :])
+        tensors = [shapes.reshape(t, nothing) if t._data.shape == (0,) else t for t in tensors]
+    for position, tensor in enumerate(tensors):
         other = tensor._data.shape
         if len(other) != len(shape):
             raise RuntimeError(
@@ -67,18 +69,13 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
                 f"cat(): sizes of tensors must match except in dimension {axis}: expected "
                 f"{list(shape)}, got {list(other)} for tensor number {position} in the list"
             )
-    return _concat(_one_dtype("cat", tensors, kept), axis)
+    return _concat(_one_dtype("cat", tensors), axis)
 
 
-def _one_dtype(name: str, tensors: Any, kept: Any = None) -> tuple[Tensor, ...]:
-    """``kept`` (all by default) in the dtype that all ``tensors`` promote to."""
-    kept = tensors if kept is None else kept
+def _one_dtype(name: str, tensors: Any) -> Any:
+    """The tensors in the dtype that all of them promote to."""
     first = tensors[0]._data.dtype
-    if all(t._data.dtype is first for t in tensors):
-        return tuple(kept)
-    chosen = {id(t) for t in kept}
-    promoted = promote(name, *tensors)
-    return tuple(p for p, t in zip(promoted, tensors, strict=True) if id(t) in chosen)
+    return tensors if all(t._data.dtype is first for t in tensors) else promote(name, *tensors)
 
 
 @public(method=False, out=True)

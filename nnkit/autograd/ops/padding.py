@@ -98,8 +98,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     axes = len(pad) // 2
     if not (1 <= axes <= 3 and input.ndim in (axes + 1, axes + 2)):
         raise NotImplementedError(
-            f"pad(): mode={mode!r} pads the last k = 1, 2 or 3 dimensions of an input with k + 1 or "
-            f"k + 2, got {len(pad)} numbers for input of shape {list(input.shape)}"
+            f"pad(): mode={mode!r} pads the last k = 1, 2 or 3 dimensions of k + 1 or "
+            f"k + 2, got {len(pad)} numbers for an input of shape {list(input.shape)}"
         )
     _check_sizes("pad", input, widths)
     return _pad_with_itself(input, widths, mode)

@@ -50,6 +50,8 @@ def arange(
         raise NotImplementedError(f"arange(): not implemented for '{d.name}' tensors")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"arange(): unsupported range: {start} -> {end}")
+    if d.category == INTEGER:
+        start, end, step = int(start), int(end), int(step)
     if step == 0:
         raise RuntimeError("arange(): step must be nonzero, got 0")
     if (end - start) * step < 0:

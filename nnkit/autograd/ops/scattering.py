@@ -117,6 +117,11 @@ def _element_index(name: str, input: Tensor, dim: int, index: Any, source: Any =
     return axis, index
 
 
+def _names_nothing(input: Tensor, index: Tensor) -> bool:
+    """Whether the index is empty in a shape of its own, which every scatter allows."""
+    return not index._data.size and index.ndim != input.ndim
+
+
 def same_dtype(name: str, input: Tensor, source: Any, parameter: str) -> Tensor:
     check_tensor(name, source, parameter)
     if source._data.dtype != input._data.dtype:
@@ -187,7 +192,7 @@ def scatter(
         same_dtype("scatter", input, given, "src")
     elif not isinstance(src, (int, float, complex)):
         raise TypeError(f"scatter(): argument 'src' must be Tensor, not {type(src).__name__}")
-    if not index._data.size:
+    if _names_nothing(input, index):
         return OPS["copy"](input)
     if reduce is not None:
         return _scatter_with(input, axis, index, src, reduce)
@@ -214,7 +219,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     check_tensor("scatter_add", src, "src")
     axis, index = _element_index("scatter_add", input, dim, index, src)
     same_dtype("scatter_add", input, src, "src")
-    if not index._data.size:
+    if _names_nothing(input, index):
         return OPS["copy"](input)
     return _scatter_add(input, index, _part(src, index), axis)
 
@@ -249,7 +254,7 @@ def scatter_reduce(
     check_tensor("scatter_reduce", src, "src")
     axis, index = _element_index("scatter_reduce", input, dim, index, src)
     same_dtype("scatter_reduce", input, src, "src")
-    if not index._data.size:
+    if _names_nothing(input, index):
         return OPS["copy"](input)
     return _scatter_reduce(input, index, _part(src, index), axis, reduce, include_self)
 

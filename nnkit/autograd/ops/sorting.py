@@ -6,7 +6,6 @@ NaN is the greatest value. Equal elements keep their order (torch leaves it open
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from nnkit.autograd import return_types
@@ -244,22 +243,18 @@ def _quantile(
     rows = shapes.reshape(input, -1) if dim is None else shapes.movedim(input, axis, -1)
     rows = shapes.reshape(rows, 1) if not rows.ndim else rows
     ordered = sort(rows, -1).values
-    position, valid = _positions(B, rows, levels, ignore_nan)
-    if interpolation in ("lower", "higher", "nearest"):
-        rounding = {"lower": B.floor, "higher": B.ceil, "nearest": B.round}[interpolation]
-        out = _pick(ordered, wrap(rounding(position), place))
+    position = _positions(B, rows, levels, ignore_nan)
+    low = wrap(B.floor(position._data), place)
+    if interpolation == "lower":
+        out = _pick(ordered, low)
+    elif interpolation == "higher":
+        out = _pick(ordered, wrap(B.ceil(position._data), place))
+    elif interpolation == "nearest":
+        out = _pick(ordered, wrap(B.round(position._data), place))
     else:
-        low, high = B.floor(position), B.ceil(position)
-        weight = B.sub(position, low)
-        if interpolation == "midpoint":
-            weight = B.full(weight.shape, 0.5, weight.dtype)
-        first, second = _pick(ordered, wrap(low, place)), _pick(ordered, wrap(high, place))
-        out = first + (second - first) * wrap(weight, place)
-    if not ignore_nan:
-        missing = B.any(B.isnan(rows._data), -1, True)
-        out = out.masked_fill(wrap(missing, place), math.nan)
-    else:
-        out = out.masked_fill(wrap(B.eq(valid, 0), place), math.nan)
+        weight = 0.5 if interpolation == "midpoint" else position - low
+        first, second = _pick(ordered, low), _pick(ordered, wrap(B.ceil(position._data), place))
+        out = first + (second - first) * weight
     # The last dimension counts the levels: it goes to the front, or away for a number.
     if keepdim:
         shape = out._data.shape
@@ -272,15 +267,19 @@ def _quantile(
     return shapes.movedim(out, -1, 0) if levels.ndim else shapes.squeeze(out, -1)
 
 
-def _positions(B: Any, rows: Tensor, levels: Tensor, ignore_nan: bool) -> tuple:
-    """Where in each sorted row each level falls, a float, and how many elements are valid."""
-    data, level = rows._data, B.reshape(levels._data, (-1,))
+def _positions(B: Any, rows: Tensor, levels: Tensor, ignore_nan: bool) -> Tensor:
+    """Where in each sorted row each level falls, as a float; at the NaN in the end if it counts."""
+    data = rows._data
+    missing = B.isnan(data)
+    valid = B.sum(B.cast(B.logical_not(missing), data.dtype), (data.ndim - 1,), True)
+    if not ignore_nan:
+        valid = B.full(valid.shape, data.shape[-1], data.dtype)
+    last = wrap(B.maximum(B.sub(valid, 1), 0), rows._device)
+    position = last * shapes.reshape(levels, -1)
     if ignore_nan:
-        valid = B.sum(B.cast(B.logical_not(B.isnan(data)), data.dtype), (data.ndim - 1,), True)
-    else:
-        valid = B.full((*data.shape[:-1], 1), data.shape[-1], data.dtype)
-    last = B.maximum(B.sub(valid, 1), 0)
-    return B.mul(last, level), valid
+        return position
+    spoiled = wrap(B.any(missing, (data.ndim - 1,), True), rows._device)
+    return OPS["where"](spoiled, last, position)
 
 
 def _pick(ordered: Tensor, position: Tensor) -> Tensor:

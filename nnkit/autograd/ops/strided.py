@@ -42,11 +42,11 @@ _unfold_adjoint = rule(
 )
 _real = rule(
     "real", node="SelectBackward0", view=True,
-    x=lambda B, g: B.view_as_complex(B.stack([g, B.zeros_like(g)], -1)),
+    x=lambda B, g: B.view_as_complex(B.stack([g, B.zeros_like(g)], g.ndim)),
 )  # fmt: skip
 _imag = rule(
     "imag", node="SelectBackward0", view=True,
-    x=lambda B, g: B.view_as_complex(B.stack([B.zeros_like(g), g], -1)),
+    x=lambda B, g: B.view_as_complex(B.stack([B.zeros_like(g), g], g.ndim)),
 )  # fmt: skip
 _view_as_real = rule("view_as_real", view=True, x=lambda B, g: B.view_as_complex(g))
 _view_as_complex = rule("view_as_complex", view=True, x=lambda B, g: B.view_as_real(g))
@@ -264,6 +264,6 @@ def set_(
                 else stride
             )
             source = as_strided(source.detach(), size, stride, storage_offset)
-        input._data, input._version = source._data, source._version
+        input._data, input._writes = source._data, source._writes
     wrote(input, "set_")
     return input

@@ -99,7 +99,9 @@ def linspace(start: Any, stop: Any, steps: int, dtype: np.dtype) -> np.ndarray:
 def logspace(start: Any, stop: Any, steps: int, base: float, dtype: np.dtype) -> np.ndarray:
     if dtype.kind in "iu":
         start, stop = int(start), int(stop)
-    exponents = _ramp(start, stop, steps, np.dtype(np.complex128 if dtype.kind == "c" else np.float64))
+    exponents = _ramp(
+        start, stop, steps, np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
+    )
     return np.power(float(base), exponents).astype(dtype)
 
 

@@ -15,7 +15,9 @@ def from_numpy(data: Any) -> np.ndarray:
     """The very array, if a tensor can stand on it."""
     if not isinstance(data, np.ndarray):
         name = type(data).__name__
-        raise TypeError(f"expected np.ndarray (got {'numpy.' * isinstance(data, np.generic)}{name})")
+        raise TypeError(
+            f"expected np.ndarray (got {'numpy.' * isinstance(data, np.generic)}{name})"
+        )
     if not data.dtype.isnative:
         raise ValueError(
             f"given numpy array has byte order different from the native byte order: {data.dtype}"
@@ -50,4 +52,3 @@ def from_dlpack(data: Any) -> np.ndarray:
 
 def to_numpy(x: np.ndarray) -> np.ndarray:
     return x
-

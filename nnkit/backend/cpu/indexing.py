@@ -63,7 +63,8 @@ def add_at(out: Array, positions: Array, values: Array) -> None:
 def _index_error(error: IndexError) -> IndexError:
     """NumPy's error in torch's words: dimension for axis, tensors for arrays, lists for shapes."""
     text = str(error).replace("axis", "dimension").replace("indexing arrays", "indexing tensors")
-    return IndexError(text.replace("(", "[").replace(",)", "]").replace(")", "]"))
+    text = text.replace(" (", " [").replace(",)", "]").replace(")", "]").replace("] [", "], [")
+    return IndexError(text)
 
 
 def _is_bool(item: Any) -> bool:
@@ -163,7 +164,7 @@ def _positions(shape: tuple[int, ...], index: Array, axis: int) -> Array:
         if d == axis:
             out = out + index * np.intp(stride)
         elif index.shape[d] > 1:
-            steps = np.arange(0, index.shape[d] * stride, stride)
+            steps = np.arange(index.shape[d]) * stride
             out = out + steps.reshape((-1,) + (1,) * (len(shape) - d - 1))
         stride *= shape[d]
     return out
@@ -273,6 +274,9 @@ def _whole_rows(index: Array, axis: int, shape: tuple[int, ...]) -> Array:
 
 
 def index_add_(x: Array, index: Array, source: Array, axis: int, alpha: Any) -> Array:
+    if not x.ndim:
+        index_add_(x.reshape(1), index, source.reshape(1), 0, alpha)
+        return x
     if alpha != 1:
         source = source * np.asarray(alpha, source.dtype)
     return scatter_add_(x, _whole_rows(index, axis, source.shape), source, axis)

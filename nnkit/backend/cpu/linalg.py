@@ -74,9 +74,7 @@ def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> np.nda
     return out
 
 
-def addmm(
-    input: np.ndarray, x: np.ndarray, y: np.ndarray, beta: float, alpha: float
-) -> np.ndarray:
+def addmm(input: np.ndarray, x: np.ndarray, y: np.ndarray, beta: float, alpha: float) -> np.ndarray:
     """``beta * input + alpha * (x @ y)``; with ``beta`` 0 not even a NaN of ``input`` counts."""
     dtype = x.dtype
     if dtype in HALF:

@@ -70,9 +70,7 @@ def _small_cross_entropy(x, target, ignore_index, reduction):
     return np.asarray(loss / x.dtype.type(count) if reduction == "mean" else loss), p.T
 
 
-def cross_entropy_grad(
-    g, probabilities, target, weight, ignore_index, reduction, label_smoothing
-):
+def cross_entropy_grad(g, probabilities, target, weight, ignore_index, reduction, label_smoothing):
     p = probabilities
     if p.dtype in HALF:
         wide = cross_entropy_grad(

@@ -77,6 +77,7 @@ def compile_source(source: str, name: str) -> Callable:
     exec(compile(source, f"<formula {name}>", "exec"), _names, scope)
     function = scope[name]
     function.source = source
+    _names[f"{name}_kernel"] = function  # how printed code calls itself; `name` may be a ufunc's
     return function
 
 
@@ -105,6 +106,8 @@ class NumpyPrinter:
         if self._is_scalar[node]:
             if node.function in INFIX:
                 return INFIX[node.function].format(*arguments)
+            if node.function == "pow":
+                return f"({' ** '.join(arguments)})"
             return f"math.{node.function}({', '.join(arguments)})"
         if node.function in INFIX:
             return INFIX[node.function].format(*arguments)
@@ -185,7 +188,7 @@ def print_formula(name: str, formula: Formula) -> Callable:
     operations = sum(not printer._is_scalar[n] for n in _operations(trace))
     if operations > 1:
         half = [f"{first}.dtype in HALF"] + [f"getattr({o}, 'dtype', None) in HALF" for o in others]
-        head.append(f"if {' or '.join(half)}: return narrow({name}, ({parameters},))")
+        head.append(f"if {' or '.join(half)}: return narrow({name}_kernel, ({parameters},))")
         same = "".join(
             f" and ({o}.__class__ is not ndarray or {first}.shape == {o}.shape)" for o in others
         )
@@ -197,7 +200,7 @@ def print_formula(name: str, formula: Formula) -> Callable:
         x, y = arrays
         kind = f"({x} if {x}.__class__ is ndarray else {y}).dtype in HALF"
         head.append(f"if {x}.__class__ is not {y}.__class__ and {kind}:")
-        head.append(f"    return narrow({name}, ({parameters},))")
+        head.append(f"    return narrow({name}_kernel, ({parameters},))")
     elif result in arrays:
         body = [f"return {result}.copy()"]
     elif not _operations(trace) or not printer.trace.symbols(trace.outputs[0]) & set(arrays):
@@ -216,9 +219,8 @@ def _print_inplace(name: str, formula: Formula, trace: Trace, parameters: str) -
         call = UFUNCS.get(root.function, root.function)
         body = [f"{call}({arguments}, out={first}, casting='unsafe')", f"return {first}"]
     else:
-        kernel = print_formula(formula.name, formula)
-        _names[formula.name + "_value"] = kernel
-        value = f"{formula.name}_value({parameters})"
+        print_formula(formula.name, formula)
+        value = f"{formula.name}_kernel({parameters})"
         body = [f"copyto({first}, {value}, casting='unsafe')", f"return {first}"]
     return compile_source(_function(name, parameters, body), name)
 

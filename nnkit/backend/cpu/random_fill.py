@@ -63,14 +63,16 @@ def fill_parts(x: np.ndarray, kernel: Callable[[np.ndarray], np.ndarray]) -> np.
     """Run a kernel for real arrays on the real and imaginary parts of ``x``, interleaved."""
     order = memory_order(x)
     view = x.transpose(order)
+    real = np.finfo(x.dtype).dtype
     if view.flags.c_contiguous:
-        parts = view.reshape(-1).view(x.real.dtype).reshape(*view.shape, 2)
+        parts = view.reshape(-1).view(real).reshape(*view.shape, 2)
         kernel(parts if x.flags.c_contiguous else parts.transpose(*np.argsort(order), x.ndim))
     else:
         # Strided on purpose: PyTorch draws dense and strided normals in different ways.
-        parts = np.empty((*view.shape, 4), x.real.dtype)[..., ::2]
+        parts = np.empty((*view.shape, 4), real)[..., ::2]
         kernel(parts)
-        view.real, view.imag = parts[..., 0], parts[..., 1]
+        np.real(view)[...] = parts[..., 0]
+        np.imag(view)[...] = parts[..., 1]
     return x
 
 

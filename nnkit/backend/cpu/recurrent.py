@@ -161,13 +161,13 @@ def lstm_layer_grad(
     through_tanh *= o
     flat = g_gates.reshape(gates.shape)
     g_h, g_c = g_h_n.copy(), g_c_n.copy()
-    projected = None if weight_hr is None else np.empty_like(output)
+    projected = np.empty_like(output) if weight_hr is not None else output
     scratch = np.empty_like(c0)
     for rows, n in _steps(batch_sizes, not reverse):
         g_state, g_cell, a = g_h[:n], g_c[:n], g_gates[rows]
         g_state += g_output[rows]
         g_hidden = g_state
-        if projected is not None:
+        if weight_hr is not None:
             projected[rows] = g_state
             g_hidden = _matmul(g_state, weight_hr)
         g_cell += _multiply(g_hidden, through_tanh[rows], scratch[:n])
@@ -180,7 +180,7 @@ def lstm_layer_grad(
     g_x, *parameters = _parameter_gradients(
         flat, flat, x, before, weight_ih, bias_ih, needs_parameters
     )
-    g_weight_hr = None if projected is None else _matmul(projected.T, o * tanh_c)
+    g_weight_hr = None if weight_hr is None else _matmul(projected.T, o * tanh_c)
     return (g_x, g_h, g_c, *parameters, g_weight_hr)
 
 

@@ -16,8 +16,9 @@ from nnkit.backend.dtype import HALF
 
 __all__ = [
     "all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "cummax", "cummin",
-    "cumprod", "cumsum", "logcumsumexp", "logsumexp", "max", "mean", "min", "norm", "prod",
-    "recurrence", "sum", "var", "var_mean",
+    "cumprod", "cumsum", "expand_reduced", "logcumsumexp", "logsumexp", "max", "mean", "min",
+    "norm", "prod",
+    "recurrence", "std", "sum", "sum_to", "var", "var_mean",
 ]  # fmt: skip
 
 F4, F8, I8 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
@@ -100,6 +101,13 @@ def var_mean(
 
 def var(x: np.ndarray, axis: Any, correction: float, keepdims: bool) -> np.ndarray:
     return var_mean(x, axis, correction, keepdims)[0]
+
+
+def std(x: np.ndarray, axis: Any, correction: float, keepdims: bool) -> np.ndarray:
+    if x.dtype in HALF:
+        return _widened(std, x, axis, correction, keepdims)
+    variance = var(x, axis, correction, keepdims)
+    return np.sqrt(variance, variance)
 
 
 def amax(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
@@ -249,3 +257,15 @@ def sum_to(x: np.ndarray, shape: tuple) -> np.ndarray:
         i + lead for i, n in enumerate(shape) if n == 1 and x.shape[i + lead] != 1
     )
     return sum(x, axis, True).reshape(shape) if axis else x.reshape(shape)
+
+
+def expand_reduced(x: np.ndarray, shape: tuple, axis: Any, keepdims: bool) -> np.ndarray:
+    """Repeat what a reduction along ``axis`` of an array of ``shape`` gave over that array."""
+    if not keepdims and x.ndim:
+        lost = {axis % len(shape)} if axis.__class__ is int else {a % len(shape) for a in axis}
+        x = x.reshape([1 if a in lost else n for a, n in enumerate(shape)])
+    if math.prod(shape) > SMALL:
+        return np.broadcast_to(x, shape)
+    out = np.empty(shape, x.dtype)
+    np.copyto(out, x)
+    return out

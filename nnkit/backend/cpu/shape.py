@@ -208,7 +208,8 @@ def as_strided_adjoint(y: Array, source: tuple, target: tuple) -> Array:
 
 def unfold(x: Array, axis: int, size: int, step: int) -> Array:
     """Windows of ``size`` along ``axis``, ``step`` apart, as a view with one more axis."""
-    x = x if x.ndim else x.reshape(1)
+    if not x.ndim:
+        return x.reshape(1)[:size]
     count = (x.shape[axis] - size) // step + 1
     shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
     strides = tuple(s // x.itemsize for s in x.strides)
@@ -218,12 +219,14 @@ def unfold(x: Array, axis: int, size: int, step: int) -> Array:
 
 def unfold_adjoint(y: Array, shape: tuple[int, ...], axis: int, size: int, step: int) -> Array:
     """Sum overlapping windows back into an array of ``shape``."""
-    out = np.zeros(shape or 1, np.float32 if y.dtype in HALF else y.dtype)
+    if not shape:
+        return np.asarray(y.sum(dtype=y.dtype))
+    out = np.zeros(shape, np.float32 if y.dtype in HALF else y.dtype)
     lead = (slice(None),) * axis
     reach = (y.shape[axis] - 1) * step + 1
     for k in range(size):
         out[(*lead, slice(k, k + reach, step))] += y[..., k]
-    return out.reshape(shape).astype(y.dtype, copy=False)
+    return out.astype(y.dtype, copy=False)
 
 
 def pad(x: Array, widths: tuple[tuple[int, int], ...], value: Any) -> Array:

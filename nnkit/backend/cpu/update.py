@@ -45,9 +45,7 @@ class _Variant:
         self.trace, self.targets = update.variant(flags)
         self.printer = NumpyPrinter(self.trace, update.scalars + update.counters)
         used = {s for o in self.trace.outputs for s in self.trace.symbols(o)} | set(self.targets)
-        self.arrays = [
-            a for a in update.arrays if a in used and a not in update.counters
-        ]
+        self.arrays = [a for a in update.arrays if a in used and a not in update.counters]
         self.counters = [c for c in update.counters if c in used]
         self.numbers = [n for n in self.trace.nodes if self._number(n)]
 

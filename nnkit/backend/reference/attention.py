@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 
-def _scores(B, q, k, mask, is_causal, scale):
+def attention_scores(B, q, k, mask, is_causal, scale):
     scores = B.matmul(B.mul(q, scale), B.mT(k))
     if is_causal:
         past = B.gt(B.tril(B.ones_like(scores), 0), 0)
@@ -13,21 +13,22 @@ def _scores(B, q, k, mask, is_causal, scale):
     return scores if mask is None else B.add(scores, mask)
 
 
-def _probabilities(B, scores):
+def attention_weights(B, scores):
     # A row that may look nowhere gets zeros, where softmax alone would give NaN.
     nowhere = B.eq(B.amax(scores, -1, True), -math.inf)
-    probabilities = B.softmax(B.masked_fill(scores, nowhere, 0.0), -1)
-    return B.masked_fill(probabilities, nowhere, 0.0)
+    weights = B.softmax(B.masked_fill(scores, nowhere, 0.0), -1)
+    return B.masked_fill(weights, nowhere, 0.0)
 
 
 def attention(B, q, k, v, mask, is_causal, scale):
-    scores = _scores(B, q, k, mask, is_causal, scale)
-    return B.matmul(_probabilities(B, scores), v), B.logsumexp(scores, -1, False)
+    scores = attention_scores(B, q, k, mask, is_causal, scale)
+    return B.matmul(attention_weights(B, scores), v), B.logsumexp(scores, -1, False)
 
 
 def attention_grad(B, g, q, k, v, mask, out, log_total, is_causal, scale, needs):
-    p = _probabilities(B, _scores(B, q, k, mask, is_causal, scale))
-    g_scores = B.softmax_grad(B.matmul(g, B.mT(v)), p, -1)
+    # The weights are computed again from the inputs, so that all of this can be differentiated.
+    weights = attention_weights(B, attention_scores(B, q, k, mask, is_causal, scale))
+    g_scores = B.softmax_grad(B.matmul(g, B.mT(v)), weights, -1)
     g_q = B.mul(B.matmul(g_scores, k), scale)
     g_k = B.mul(B.matmul(B.mT(g_scores), q), scale)
-    return g_q, g_k, B.matmul(B.mT(p), g), None if mask is None else g_scores
+    return g_q, g_k, B.matmul(B.mT(weights), g), None if mask is None else g_scores

@@ -101,7 +101,9 @@ def parse(equation: str, ndims: tuple[int, ...]) -> tuple[tuple[Labels, ...], La
                 "operand"
             )
         if (head + tail).count(a) > 1:
-            raise RuntimeError(f"einsum(): output subscript {a} appears more than once in the output")
+            raise RuntimeError(
+                f"einsum(): output subscript {a} appears more than once in the output"
+            )
     return tuple(inputs), (*head, *(ellipsis if dots else ()), *tail)
 
 

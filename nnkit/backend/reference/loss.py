@@ -3,6 +3,32 @@
 from __future__ import annotations
 
 
+def _elementwise(elements):
+    """The loss whose value for one element is the formula ``elements``."""
+
+    def loss(B, x, target, reduction, *scalars):
+        losses = getattr(B, elements)(x, target, *scalars)
+        if reduction == "none":
+            return losses
+        total = B.mean if reduction == "mean" else B.sum
+        return total(losses, None, False)
+
+    return loss
+
+
+mse_loss = _elementwise("mse_loss_elements")
+l1_loss = _elementwise("l1_loss_elements")
+smooth_l1_loss = _elementwise("smooth_l1_loss_elements")
+huber_loss = _elementwise("huber_loss_elements")
+binary_cross_entropy = _elementwise("binary_cross_entropy_elements")
+binary_cross_entropy_with_logits = _elementwise("binary_cross_entropy_with_logits_elements")
+kl_div = _elementwise("kl_div_elements")
+kl_div_log_target = _elementwise("kl_div_log_target_elements")
+soft_margin_loss = _elementwise("soft_margin_loss_elements")
+hinge_embedding_loss = _elementwise("hinge_embedding_loss_elements")
+poisson_nll_loss = _elementwise("poisson_nll_loss_elements")
+
+
 def _class_axis(x):
     return 1 if x.ndim > 1 else 0
 

@@ -39,9 +39,7 @@ def _reshaped(B, x, shape):
 def _forward(B, x, weight, bias, view, eps, centre=True):
     shape, parameters, axes = view
     weight, bias = _reshaped(B, weight, parameters), _reshaped(B, bias, parameters)
-    out, mean, variance = B.standardize(
-        _reshaped(B, x, shape), weight, bias, axes, eps, centre
-    )
+    out, mean, variance = B.standardize(_reshaped(B, x, shape), weight, bias, axes, eps, centre)
     return _reshaped(B, out, tuple(x.shape)), mean, variance
 
 

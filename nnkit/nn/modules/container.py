@@ -13,7 +13,7 @@ from nnkit.nn.modules.module import Module, indent
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["ModuleDict", "ModuleList", "Sequential", "pairs_of"]
+__all__ = ["ModuleDict", "ModuleList", "Sequential"]
 
 
 class _IndexedModules(Module):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nnkit.autograd import Tensor
-from nnkit.nn.functional import dropout as F
+from nnkit.nn import functional as F
 from nnkit.nn.modules.module import Module
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]

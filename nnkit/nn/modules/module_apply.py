@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops.creation import empty_like
+from nnkit.backend.device import device as Device
+from nnkit.backend.dtype import dtype as Dtype
 from nnkit.nn.modules.module_tree import ModuleTree
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ class ModuleApply(ModuleTree):
         >>> nnkit.nn.Linear(2, 1).to(nnkit.float64).weight.dtype
         nnkit.float64
         """
-        device, dtype, non_blocking = parse_to(*args, **kwargs)
+        device, dtype, non_blocking = _destination(list(args), kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 f"Module.to: dtype must be a floating point or complex one, got {dtype}"
@@ -64,7 +66,8 @@ class ModuleApply(ModuleTree):
 
         def convert(tensor: Tensor) -> Tensor:
             number = tensor.is_floating_point() or tensor.is_complex()
-            return tensor.to(device, dtype if number else None, non_blocking)
+            kind = dtype if number and dtype is not None else tensor.dtype
+            return tensor.to(device or tensor.device, kind, non_blocking)
 
         return self._apply(convert)
 
@@ -112,3 +115,30 @@ class ModuleApply(ModuleTree):
     def share_memory(self) -> Self:
         """Move all parameters and buffers to memory that processes can share."""
         return self._apply(lambda tensor: tensor.share_memory_())
+
+
+def _destination(given: list[Any], named: dict[str, Any]) -> tuple[Any, Any, bool]:
+    """Device, dtype and ``non_blocking`` from the arguments of ``to``."""
+    target: dict[str, Any] = {}
+    names = ["device", "dtype", "non_blocking"]
+    if given and isinstance(given[0], Tensor):
+        other = given.pop(0)
+        target = {"device": other.device, "dtype": other.dtype}
+        names = names[2:]
+    elif given and isinstance(given[0], Dtype):
+        names = names[1:]
+    if len(given) > len(names):
+        raise TypeError(f"Module.to: at most {len(names)} arguments are expected, got {len(given)}")
+    for name, value in (*zip(names, given), *named.items()):
+        if name in target or name not in ("device", "dtype", "non_blocking"):
+            raise TypeError(f"Module.to: the argument {name!r} is unknown or given twice")
+        target[name] = value
+    device, dtype = target.get("device"), target.get("dtype")
+    if device is not None and not isinstance(device, str | int | Device):
+        raise TypeError(
+            f"Module.to: a device, a dtype or a Tensor is expected, got {type(device).__name__}"
+        )
+    if dtype is not None and not isinstance(dtype, Dtype):
+        raise TypeError(f"Module.to: dtype must be a dtype, got {type(dtype).__name__}")
+    device = None if device is None else Device(device)
+    return device, dtype, target.get("non_blocking", False)

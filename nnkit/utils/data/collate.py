@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.creation import as_tensor, tensor
-from nnkit.autograd.ops.shape import stack
+from nnkit.autograd.ops.interchange import as_tensor, tensor
+from nnkit.autograd.ops.joining import stack
 from nnkit.backend.dtype import float64
 
 __all__ = ["default_collate", "default_convert"]

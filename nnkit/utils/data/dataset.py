@@ -128,7 +128,7 @@ class StackDataset(Dataset[Any]):
     def __getitems__(self, indices: list[int]) -> list[Any]:
         columns = []
         for dataset in self._all():
-            many = getattr(dataset, "__getitems__", None)
+            many: Any = getattr(dataset, "__getitems__", None)
             column = many(indices) if callable(many) else [dataset[index] for index in indices]
             if len(column) != len(indices):
                 raise ValueError(
@@ -237,7 +237,7 @@ class Subset(Dataset[Sample]):
 
     def __getitems__(self, indices: list[int]) -> list[Any]:
         chosen = [self.indices[index] for index in indices]
-        many = getattr(self.dataset, "__getitems__", None)
+        many: Any = getattr(self.dataset, "__getitems__", None)
         return many(chosen) if callable(many) else [self.dataset[index] for index in chosen]
 
     def __len__(self) -> int:

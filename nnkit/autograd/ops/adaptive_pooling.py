@@ -1,0 +1,182 @@
+"""Adaptive pooling: the number of windows is given, and their size follows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.op import rule
+from nnkit.autograd.public import public
+from nnkit.autograd.spatial import Ints, at_least, batched, ints, like_input
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import FLOATING
+
+_adaptive_avg_pool = rule(
+    "adaptive_avg_pool", node="AdaptiveAvgPool2DBackward0",
+    x=lambda B, g, x_shape: B.adaptive_avg_pool_grad(g, x_shape),
+)  # fmt: skip
+rule(
+    "adaptive_avg_pool_grad",
+    g=lambda B, g_out, g_shape: B.adaptive_avg_pool(g_out, tuple(g_shape[2:])),
+)
+_adaptive_max_pool = rule(
+    "adaptive_max_pool", node="AdaptiveMaxPool2DBackward0", nondifferentiable=("indices",),
+    x=lambda B, g_out, indices, x_shape: B.max_pool_grad(g_out, indices, x_shape),
+)  # fmt: skip
+
+
+def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tensor, Ints]:
+    """The input with its batch axis, and the output size with its Nones filled in."""
+    check_tensor(name, input)
+    x = batched(name, input, axes)
+    if x.dtype.category != FLOATING:
+        raise NotImplementedError(f"{name}(): not implemented for {x.dtype.name} tensors")
+    if 0 in x.shape[2:]:
+        raise RuntimeError(
+            f"{name}(): the pooled dimensions must not be empty, got input of shape "
+            f"{list(input.shape)}"
+        )
+    if axes > 1 and isinstance(output_size, (tuple, list)) and len(output_size) == axes:
+        output_size = [n if m is None else m for n, m in zip(x.shape[2:], output_size)]
+    size = ints(name, "output_size", output_size, axes)
+    return x, at_least(name, "output_size", size, 0)
+
+
+def _average(name: str, axes: int, input: Any, output_size: Any) -> Tensor:
+    x, size = _prepared(name, axes, input, output_size)
+    return like_input(_adaptive_avg_pool(x, size), input)
+
+
+def _largest(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tensor, Tensor]:
+    x, size = _prepared(name, axes, input, output_size)
+    if not x.shape[1]:
+        raise RuntimeError(f"{name}(): input has no channels: shape {list(input.shape)}")
+    out, indices = _adaptive_max_pool(x, size)
+    return like_input(out, input), like_input(indices, input)
+
+
+@public(method=False)
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean of each of ``output_size`` windows; see `adaptive_avg_pool2d`.
+
+    Args:
+        input: (N, C, L) or (C, L).
+        output_size: an int.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.adaptive_avg_pool1d(nnkit.tensor([[1.0, 2.0, 6.0]]), 2)
+        tensor([[1.5000, 4.0000]])
+    """
+    return _average("adaptive_avg_pool1d", 1, input, output_size)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean of each of ``output_size`` windows, which divide an image as evenly as can be.
+
+    Window i of m over n elements goes from ``floor(i * n / m)`` up to ``ceil((i + 1) * n / m)``.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W).
+        output_size: an int or (height, width); None keeps the input's.
+
+    Raises:
+        TypeError: an argument of the wrong type.
+        RuntimeError: a negative size, or a shape that does not fit.
+        NotImplementedError: the input is not floating point.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.arange(9.0).reshape(1, 3, 3)
+        >>> nnkit.nn.functional.adaptive_avg_pool2d(x, (1, None))
+        tensor([[[3., 4., 5.]]])
+    """
+    return _average("adaptive_avg_pool2d", 2, input, output_size)
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean of each of ``output_size`` windows; see `adaptive_avg_pool2d`.
+
+    Args:
+        input: (N, C, D, H, W) or (C, D, H, W).
+        output_size: an int or one for each axis; None keeps the input's.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.functional.adaptive_avg_pool3d(nnkit.ones(1, 2, 4, 5, 6), 1).shape
+        nnkit.Size([1, 2, 1, 1, 1])
+    """
+    return _average("adaptive_avg_pool3d", 3, input, output_size)
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest element of each of ``output_size`` windows; see `adaptive_avg_pool2d`.
+
+    Args:
+        input: (N, C, L) or (C, L).
+        output_size: an int.
+        return_indices: also return where in its plane, counted row by row, each element was.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.functional.adaptive_max_pool1d(nnkit.tensor([[1.0, 2.0, 6.0]]), 2)
+        tensor([[2., 6.]])
+    """
+    both = _largest("adaptive_max_pool1d", 1, input, output_size)
+    return both if return_indices else both[0]
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest element of each of ``output_size`` windows; see `adaptive_avg_pool2d`.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W).
+        output_size: an int or one for each axis; None keeps the input's.
+        return_indices: also return where in its plane, counted row by row, each element was.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.functional.adaptive_max_pool2d(nnkit.arange(9.0).reshape(1, 3, 3), 1)
+        tensor([[[8.]]])
+    """
+    both = _largest("adaptive_max_pool2d", 2, input, output_size)
+    return both if return_indices else both[0]
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest element of each of ``output_size`` windows; see `adaptive_avg_pool2d`.
+
+    Args:
+        input: (N, C, D, H, W) or (C, D, H, W).
+        output_size: an int or one for each axis; None keeps the input's.
+        return_indices: also return where in its plane, counted row by row, each element was.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.functional.adaptive_max_pool3d(nnkit.ones(1, 2, 4, 5, 6), 2).shape
+        nnkit.Size([1, 2, 2, 2, 2])
+    """
+    both = _largest("adaptive_max_pool3d", 3, input, output_size)
+    return both if return_indices else both[0]
+
+
+@public(name="adaptive_max_pool1d", method=False)
+def adaptive_max_pool1d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """`adaptive_max_pool1d` and the indices, whatever ``return_indices`` says."""
+    return _largest("adaptive_max_pool1d", 1, input, output_size)
+
+
+def adaptive_max_pool2d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """`adaptive_max_pool2d` and the indices, whatever ``return_indices`` says."""
+    return _largest("adaptive_max_pool2d", 2, input, output_size)
+
+
+def adaptive_max_pool3d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """`adaptive_max_pool3d` and the indices, whatever ``return_indices`` says."""
+    return _largest("adaptive_max_pool3d", 3, input, output_size)

@@ -1,0 +1,138 @@
+"""Scaled dot-product attention."""
+
+from __future__ import annotations
+
+import math
+
+from nnkit.autograd.dims import broadcast_shape, check_tensor
+from nnkit.autograd.lifted import LIFTED
+from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.ops.dropout import dropout
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.dtype import BOOL, FLOATING, float32
+from nnkit.backend.reference.attention import attention_scores, attention_weights
+
+_attention = rule(
+    "attention", node="ScaledDotProductAttentionBackward0", broadcasts=True,
+    nondifferentiable=("log_total",),
+    joint=lambda B, g_out, q, k, v, mask, out, log_total, is_causal, scale, needs: (
+        B.attention_grad(g_out, q, k, v, mask, out, log_total, is_causal, scale, needs)
+    ),
+)  # fmt: skip
+NAME = "scaled_dot_product_attention"
+
+
+def additive(mask: Tensor, dtype) -> Tensor:
+    """A mask to be added to scores of ``dtype``: 0 where a bool mask is True, else -inf."""
+    if mask.dtype.category != BOOL:
+        return mask if mask.dtype is dtype else OPS["cast"](mask, dtype.array)
+    B = mask._device.backend
+    zeros = B.zeros(mask._data.shape, dtype.array)
+    return wrap(B.masked_fill(zeros, B.logical_not(mask._data), -math.inf), mask._device)
+
+
+def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool) -> None:
+    tensors = {"query": query, "key": key, "value": value}
+    for parameter, tensor in tensors.items():
+        check_tensor(NAME, tensor, parameter)
+    shapes = ", ".join(f"{p} {list(t.shape)}" for p, t in tensors.items())
+    if any(t.dtype is not query.dtype or t.dtype.category != FLOATING for t in tensors.values()):
+        raise RuntimeError(
+            f"{NAME}(): expected query, key and value of one floating-point dtype, "
+            f"got {query.dtype}, {key.dtype} and {value.dtype}"
+        )
+    if any(t.ndim < 2 for t in tensors.values()):
+        raise RuntimeError(
+            f"{NAME}(): query, key and value must be at least 2 dimensional, got {shapes}"
+        )
+    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        raise RuntimeError(
+            f"{NAME}(): expected query (..., L, E), key (..., S, E), value (..., S, Ev), "
+            f"got {shapes}"
+        )
+    batch = broadcast_shape(NAME, [t.shape[:-2] for t in tensors.values()])
+    if mask is None:
+        return
+    check_tensor(NAME, mask, "attn_mask")
+    if is_causal:
+        raise RuntimeError(f"{NAME}(): attn_mask should not be set when is_causal=True")
+    if mask.dtype.category != BOOL and mask.dtype not in (float32, query.dtype):
+        raise RuntimeError(
+            f"{NAME}(): expected attn_mask of dtype bool, float32 or {query.dtype}, "
+            f"got {mask.dtype}"
+        )
+    scores = (*batch, query.shape[-2], key.shape[-2])
+    if tuple(broadcast_shape(NAME, [mask.shape, scores])) != scores:
+        raise RuntimeError(
+            f"{NAME}(): attn_mask of shape {list(mask.shape)} does not broadcast to the scores' "
+            f"shape {list(scores)}"
+        )
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """``softmax(scale * query @ key.T + attn_mask) @ value``
+
+    Vaswani et al., "Attention is all you need", 2017. Without dropout the scores are never all in
+    memory at once, forward or backward.
+
+    Args:
+        query: (..., L, E).
+        key: (..., S, E).
+        value: (..., S, Ev).
+        attn_mask: broadcasts to (..., L, S); bool, True where a query may look, or floating, added
+            to the scores. A query that may look nowhere gets zeros.
+        dropout_p: chance of an attention weight to fall out; applied whenever it is not 0.
+        is_causal: let query i look at keys 0 to i only.
+        scale: ``1 / sqrt(E)`` when not given.
+        enable_gqa: let groups of query heads (dimension -3) share a head of key and value.
+
+    Returns:
+        (..., L, Ev).
+
+    Raises:
+        RuntimeError: shapes or dtypes do not fit, or ``attn_mask`` comes with ``is_causal``.
+
+    Example:
+        >>> import nnkit
+        >>> q, k = nnkit.zeros(1, 2, 4), nnkit.zeros(1, 2, 4)
+        >>> v = nnkit.tensor([[[1.0], [3.0]]])
+        >>> nnkit.nn.functional.scaled_dot_product_attention(q, k, v)
+        tensor([[[2.],
+                 [2.]]])
+    """
+    if enable_gqa:
+        key, value = (_repeat_heads(query, tensor) for tensor in (key, value))
+    _check(query, key, value, attn_mask, is_causal)
+    if scale is None:
+        scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
+    mask = None if attn_mask is None else additive(attn_mask, query.dtype)
+    if not dropout_p:
+        return _attention(query, key, value, mask, bool(is_causal), float(scale))[0]
+    scores = attention_scores(LIFTED, query, key, mask, is_causal, scale)
+    return LIFTED.matmul(dropout(attention_weights(LIFTED, scores), dropout_p, True), value)
+
+
+def _repeat_heads(query: Tensor, tensor: Tensor) -> Tensor:
+    """Each head of ``tensor`` as often as ``query`` has heads for it."""
+    check_tensor(NAME, query, "query")
+    heads, own = (t.shape[-3] if t.ndim > 2 else 1 for t in (query, tensor))
+    if not own or heads % own:
+        raise RuntimeError(
+            f"{NAME}(): the number of heads in key and value must divide that in query, "
+            f"got {own} and {heads}"
+        )
+    shape = tuple(tensor.shape)
+    if heads == own:
+        return tensor
+    repeated = (*shape[:-2], heads // own, *shape[-2:])
+    repeats = OPS["expand"](OPS["unsqueeze"](tensor, tensor.ndim - 2), repeated)
+    return OPS["reshape"](repeats, (*shape[:-3], heads, *shape[-2:]))

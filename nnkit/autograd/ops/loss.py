@@ -1,0 +1,307 @@
+"""Losses: one node from the prediction to the reduced loss.
+
+The functions here take their final ``reduction``; `nnkit.nn.functional` offers them with all of
+torch's arguments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.dims import broadcast_shape, check_tensor
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op import rule
+from nnkit.autograd.ops.softmax import log_softmax
+from nnkit.autograd.pointwise import fn, pointwise
+from nnkit.autograd.promotion import promote
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import FLOATING, INTEGER, int64, uint8
+from nnkit.backend.strict import complain
+
+REDUCTIONS = ("none", "mean", "sum")
+I8 = int64.array
+
+
+def paired(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Prediction and target in one dtype and one shape; a broadcast between them is complained of.
+
+    The warning is meant for the caller of the function that calls this one.
+    """
+    try:
+        x, t = input._data, target._data
+    except AttributeError:
+        check_tensor(name, input)
+        check_tensor(name, target, "target")
+        raise
+    if x.shape != t.shape:
+        complain(
+            f"{name}: Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
+            "Please ensure they have the same size.",
+            stacklevel=3,
+        )
+    return broadcast_pair(name, input, target)
+
+
+def broadcast_pair(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Two tensors in their common dtype and shape; NotImplementedError unless that is floating."""
+    check_tensor(name, input)
+    check_tensor(name, target, "target")
+    if input._data.dtype is not target._data.dtype:
+        input, target = promote(name, input, target)
+    check_floating(name, input)
+    if input._data.shape != target._data.shape:
+        shape = broadcast_shape(name, [input._data.shape, target._data.shape])
+        input, target = input.expand(shape), target.expand(shape)
+    return input, target
+
+
+def elementwise_loss(
+    name: str, body: Callable, scalars: tuple[str, ...] = (), **rules: Callable
+) -> Callable:
+    """An op ``name(x, target; reduction, *scalars)`` from the formula of one element's loss and
+    the formulas of its derivatives."""
+    elements = pointwise(f"{name}_elements", body, scalars=scalars, function=False, **rules)
+    position = elements.op.primitive.arrays.index
+    return rule(
+        name, **{x: _reduced(elements.op.rules[position(x)].function) for x in rules}
+    )
+
+
+def _reduced(gradient: Callable) -> Callable:
+    """The rule of the reduced loss, from that of one element."""
+
+    def reduced(B: Any, g: Any, reduction: str, x_shape: tuple, *values: Any) -> Any:
+        if reduction == "mean":
+            g = B.div(g, math.prod(x_shape))
+        return gradient(B, g, *values)
+
+    reduced.parameters = ("g", "reduction", "x_shape", *gradient.parameters[1:])
+    return reduced
+
+
+mse_loss = elementwise_loss(
+    "mse_loss", lambda x, target: (x - target) * (x - target),
+    x=lambda g, x, target: g * 2 * (x - target), target=lambda g, x, target: g * 2 * (target - x),
+)  # fmt: skip
+l1_loss = elementwise_loss(
+    "l1_loss", lambda x, target: fn.abs(x - target),
+    x=lambda g, x, target: g * fn.sign(x - target),
+    target=lambda g, x, target: g * fn.sign(target - x),
+)  # fmt: skip
+
+
+def _smooth_l1_slope(x: Any, target: Any, beta: Any) -> Any:
+    return fn.where(fn.abs(x - target) < beta, (x - target) / beta, fn.sign(x - target))
+
+
+smooth_l1_loss = elementwise_loss(
+    "smooth_l1_loss",
+    lambda x, target, beta: fn.where(
+        fn.abs(x - target) < beta,
+        0.5 * (x - target) * (x - target) / beta,
+        fn.abs(x - target) - 0.5 * beta,
+    ),
+    scalars=("beta",),
+    x=lambda g, x, target, beta: g * _smooth_l1_slope(x, target, beta),
+    target=lambda g, x, target, beta: -g * _smooth_l1_slope(x, target, beta),
+)  # fmt: skip
+
+
+def _huber_slope(x: Any, target: Any, delta: Any) -> Any:
+    return fn.maximum(fn.minimum(x - target, delta), -delta)
+
+
+huber_loss = elementwise_loss(
+    "huber_loss",
+    lambda x, target, delta: fn.where(
+        fn.abs(x - target) <= delta,
+        0.5 * (x - target) * (x - target),
+        delta * (fn.abs(x - target) - 0.5 * delta),
+    ),
+    scalars=("delta",),
+    x=lambda g, x, target, delta: g * _huber_slope(x, target, delta),
+    target=lambda g, x, target, delta: -g * _huber_slope(x, target, delta),
+)  # fmt: skip
+# Logarithms end at -100, and the slope's denominator at 1e-12: torch's bounds.
+binary_cross_entropy = elementwise_loss(
+    "binary_cross_entropy",
+    lambda x, target: (target - 1) * fn.maximum(fn.log1p(-x), -100)
+    - target * fn.maximum(fn.log(x), -100),
+    x=lambda g, x, target: g * (x - target) / fn.maximum((1 - x) * x, 1e-12),
+    target=lambda g, x: g * (fn.log1p(-x) - fn.log(x)),
+)  # fmt: skip
+
+
+def _log_sigmoid(x: Any) -> Any:
+    return fn.minimum(x, 0) - fn.log1p(fn.exp(-fn.abs(x)))
+
+
+binary_cross_entropy_with_logits = elementwise_loss(
+    "binary_cross_entropy_with_logits", lambda x, target: (1 - target) * x - _log_sigmoid(x),
+    x=lambda g, x, target: g * (fn.sigmoid(x) - target), target=lambda g, x: -g * x,
+)  # fmt: skip
+kl_div = elementwise_loss(
+    "kl_div", lambda x, target: fn.where(fn.eq(target, 0), 0, target * fn.log(target)) - target * x,
+    x=lambda g, target: -g * target, target=lambda g, x, target: g * (fn.log(target) + 1 - x),
+)  # fmt: skip
+kl_div_log_target = elementwise_loss(
+    "kl_div_log_target", lambda x, target: fn.exp(target) * (target - x),
+    x=lambda g, target: -g * fn.exp(target),
+    target=lambda g, x, target: g * fn.exp(target) * (target - x + 1),
+)  # fmt: skip
+soft_margin_loss = elementwise_loss(
+    "soft_margin_loss", lambda x, target: -_log_sigmoid(x * target),
+    x=lambda g, x, target: -g * target * fn.sigmoid(-x * target),
+)  # fmt: skip
+hinge_embedding_loss = elementwise_loss(
+    "hinge_embedding_loss",
+    lambda x, target, margin: fn.where(fn.eq(target, 1), 0, fn.maximum(margin - x, 0))
+    + fn.where(fn.eq(target, -1), 0, x),
+    scalars=("margin",),
+    x=lambda g, x, target, margin: g * (
+        fn.where(fn.eq(target, -1), 0, 1)
+        - fn.where(fn.logical_or(fn.eq(target, 1), x > margin), 0, 1)
+    ),
+)  # fmt: skip
+poisson_nll_loss = elementwise_loss(
+    "poisson_nll_loss", lambda x, target: fn.exp(x) - target * x,
+    x=lambda g, x, target: g * (fn.exp(x) - target), target=lambda g, x: -g * x,
+)  # fmt: skip
+
+
+# Class labels
+
+
+def _cross_entropy_rule(
+    B: Any, g_loss: Any, g_probabilities: Any, probabilities: Any, target: Any, weight: Any,
+    ignore_index: int, reduction: str, label_smoothing: float,
+) -> Any:  # fmt: skip
+    p = probabilities
+    grad = B.cross_entropy_grad(g_loss, p, target, weight, ignore_index, reduction, label_smoothing)
+    if g_probabilities is not None:
+        grad = B.add(grad, B.softmax_grad(g_probabilities, p, 1 if p.ndim > 1 else 0))
+    return grad
+
+
+_cross_entropy = rule(
+    "cross_entropy", node="NllLossBackward0", nondifferentiable=("probabilities",),
+    x=_cross_entropy_rule,
+)  # fmt: skip
+_nll_loss = rule(
+    "nll_loss",
+    x=lambda B, g, x, target, weight, ignore_index, reduction: B.nll_loss_grad(
+        g, x, target, weight, ignore_index, reduction
+    ),
+)
+
+
+def cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
+    label_smoothing: float,
+) -> Tensor:  # fmt: skip
+    """See `nnkit.nn.functional.cross_entropy`."""
+    try:
+        x, t = input._data, target._data
+        labelled = t.dtype is I8 and x.ndim == 2 and t.ndim == 1 and len(x) == len(t)
+    except AttributeError:
+        check_tensor("cross_entropy", input)
+        check_tensor("cross_entropy", target, "target")
+        raise
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(
+            f"cross_entropy(): label_smoothing must be between 0.0 and 1.0, got {label_smoothing}"
+        )
+    if not labelled or weight is not None or input.dtype.category != FLOATING:
+        check_floating("cross_entropy", input)
+        if x.shape == t.shape:
+            return _soft_cross_entropy(
+                input, target, weight, ignore_index, reduction, label_smoothing
+            )
+        target = _check_labels("cross_entropy", input, target, weight)
+    return _cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)[0]
+
+
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
+) -> Tensor:
+    """See `nnkit.nn.functional.nll_loss`."""
+    check_tensor("nll_loss", input)
+    check_tensor("nll_loss", target, "target")
+    if input.ndim == 0:
+        raise ValueError("nll_loss(): Expected 1 or more dimensions (got 0)")
+    check_floating("nll_loss", input)
+    target = _check_labels("nll_loss", input, target, weight)
+    return _nll_loss(input, target, weight, ignore_index, reduction)
+
+
+def check_floating(name: str, input: Tensor) -> None:
+    if input.dtype.category != FLOATING:
+        raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
+
+
+def _check_labels(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> Tensor:
+    """The labels in the shape of ``input`` without its classes; torch's errors."""
+    x, t = input._data, target._data
+    if x.ndim == 1 and t.shape == (1,):
+        target = target.reshape(())
+    elif x.ndim == 1 and t.ndim:
+        raise ValueError(
+            f"{name}(): For 1D input, 1D target must have size 1, but got target size {t.size}"
+        )
+    elif x.ndim > 1:
+        if not t.ndim or x.shape[0] != t.shape[0]:
+            raise ValueError(
+                f"{name}(): Expected input batch_size ({x.shape[0]}) to match target batch_size "
+                f"({t.shape[0] if t.ndim else 'none'}): got shapes {list(x.shape)}, {list(t.shape)}"
+            )
+        wanted = (x.shape[0], *x.shape[2:])
+        if t.shape != wanted:
+            raise RuntimeError(
+                f"{name}(): Expected target size {list(wanted)}, got {list(t.shape)}"
+            )
+    if target.dtype is not int64 and target.dtype is not uint8:
+        raise RuntimeError(
+            f"{name}(): expected target dtype to be Long or Byte, but got {target.dtype}"
+        )
+    if weight is not None:
+        classes = x.shape[1] if x.ndim > 1 else x.shape[0]
+        if weight._data.shape != (classes,):
+            raise RuntimeError(
+                f"{name}(): weight tensor should be defined either for all {classes} classes or "
+                f"no classes but got weight tensor of shape {list(weight.shape)}"
+            )
+        if weight.dtype is not input.dtype:
+            raise RuntimeError(
+                f"{name}(): expected weight of dtype {input.dtype}, but found {weight.dtype}"
+            )
+        if weight.requires_grad and MODE.enabled:
+            raise RuntimeError(f"{name}(): not differentiable with respect to argument 'weight'")
+    return target
+
+
+def _soft_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
+    label_smoothing: float,
+) -> Tensor:  # fmt: skip
+    """The target holds probabilities of the classes."""
+    if target.dtype.category <= INTEGER:
+        raise RuntimeError(
+            "cross_entropy(): Expected floating point type for target with class probabilities, "
+            f"got {target.dtype}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError("cross_entropy(): ignore_index is not supported for floating point target")
+    axis = 1 if input.ndim > 1 else 0
+    classes = input._data.shape[axis] if input.ndim else 1
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / classes
+    losses = log_softmax(input, axis) * target
+    if weight is not None:
+        losses = losses * weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))
+    if reduction == "none":
+        return -losses.sum(axis)
+    total = -losses.sum()
+    return total / (input._data.size // max(classes, 1)) if reduction == "mean" else total

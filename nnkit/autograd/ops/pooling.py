@@ -1,0 +1,335 @@
+"""Max pooling: regular, adaptive, fractional, and its partial inverse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.ops import adaptive_pooling, average_pooling  # noqa: F401
+from nnkit.autograd.ops.random import rand
+from nnkit.autograd.public import public
+from nnkit.autograd.spatial import Ints, at_least, geometry, ints, like_input, pooled_input
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import int64
+
+_max_pool = rule(
+    "max_pool", node="MaxPool2DWithIndicesBackward0", nondifferentiable=("indices",),
+    x=lambda B, g_out, indices, x_shape: B.max_pool_grad(g_out, indices, x_shape),
+)  # fmt: skip
+_fractional_max_pool = rule(
+    "fractional_max_pool", node="FractionalMaxPool2DBackward0", nondifferentiable=("indices",),
+    x=lambda B, g_out, indices, x_shape: B.max_pool_grad(g_out, indices, x_shape),
+)  # fmt: skip
+_max_unpool = rule(
+    "max_unpool", node="MaxUnpool2DBackward0",
+    x=lambda B, g, indices: B.max_pool_gather(g, indices),
+)  # fmt: skip
+rule("max_pool_grad", g=lambda B, g_out, indices: B.max_pool_gather(g_out, indices))
+rule(
+    "max_pool_gather",
+    x=lambda B, g, indices, x_shape: B.max_pool_grad(g, indices, x_shape),
+)
+
+
+def _pool(
+    name: str, axes: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+    ceil_mode: bool,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    x = pooled_input(name, input, axes, integers=axes > 1)
+    statics = geometry(name, x, kernel_size, stride, padding, dilation, ceil_mode)
+    out, indices = _max_pool(x, *statics, bool(ceil_mode))
+    return like_input(out, input), like_input(indices, input)
+
+
+@public(method=False)
+def max_pool1d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window; see `max_pool2d`.
+
+    Args:
+        input: (N, C, L) or (C, L).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.max_pool1d(nnkit.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
+        tensor([[3., 4.]])
+    """
+    both = _pool("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return both if return_indices else both[0]
+
+
+@public(method=False)
+def max_pool2d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window of a (batch of) images.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W).
+        kernel_size: an int or one for each axis, as all that follow.
+        stride: the distance of the windows, by default ``kernel_size``.
+        padding: how far windows may reach over the ends, at most half of the kernel.
+        dilation: the distance of the elements in a window.
+        ceil_mode: whether a last window may reach over the end (of input and padding).
+        return_indices: also return where in its plane, counted row by row, each element was.
+
+    The first of equal elements counts, and gets the whole gradient; NaN is larger than anything.
+
+    Raises:
+        TypeError: an argument of the wrong type.
+        RuntimeError: numbers or a shape that do not fit together.
+        NotImplementedError: a bool or complex input.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[[1.0, 5.0, 2.0, 0.0], [3.0, 4.0, 8.0, 6.0]]])
+        >>> nnkit.max_pool2d(x, 2)
+        tensor([[[5., 8.]]])
+    """
+    both = _pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return both if return_indices else both[0]
+
+
+@public(method=False)
+def max_pool3d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window; see `max_pool2d`.
+
+    Args:
+        input: (N, C, D, H, W) or (C, D, H, W).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.max_pool3d(nnkit.ones(1, 2, 4, 4, 4), 2).shape
+        nnkit.Size([1, 2, 2, 2, 2])
+    """
+    both = _pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return both if return_indices else both[0]
+
+
+@public(method=False)
+def max_pool1d_with_indices(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`max_pool1d` and the indices, whatever ``return_indices`` says."""
+    return _pool("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool2d_with_indices(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`max_pool2d` and the indices, whatever ``return_indices`` says."""
+    return _pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool3d_with_indices(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`max_pool3d` and the indices, whatever ``return_indices`` says."""
+    return _pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def _unpool(
+    name: str, axes: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any,
+    output_size: Any,
+) -> Tensor:  # fmt: skip
+    check_tensor(name, indices, "indices")
+    x = pooled_input(name, input, axes)
+    if indices.dtype is not int64:
+        raise RuntimeError(f"{name}(): argument 'indices' must be int64, got {indices.dtype}")
+    if indices.shape != input.shape:
+        raise RuntimeError(
+            f"{name}(): argument 'indices' must have the input's shape {list(input.shape)}, got "
+            f"{list(indices.shape)}"
+        )
+    kernel = ints(name, "kernel_size", kernel_size, axes)
+    stride = ints(name, "stride", stride, axes) if stride else kernel
+    padding = ints(name, "padding", padding, axes)
+    rows = zip(x.shape[2:], kernel, stride, padding)
+    size = tuple((n - 1) * s + k - 2 * p for n, k, s, p in rows)
+    if output_size is not None:
+        size = _unpooled_size(name, tuple(output_size), size, stride)
+    if min(size) < 0:
+        raise ValueError(f"{name}(): the output would have a negative size: {list(size)}")
+    where = indices if indices.ndim == x.ndim else OPS["unsqueeze"](indices, 0)
+    return like_input(_max_unpool(x, where, (*x.shape[:2], *size)), input)
+
+
+def _unpooled_size(name: str, wanted: Ints, default: Ints, stride: Ints) -> Ints:
+    axes = len(default)
+    if len(wanted) not in (axes, axes + 2):
+        raise ValueError(
+            f"{name}(): argument 'output_size' must have {axes} or {axes + 2} elements, "
+            f"got {wanted}"
+        )
+    size = wanted[-axes:]
+    for n, d, s in zip(size, default, stride):
+        if not d - s < n < d + s:
+            raise ValueError(
+                f"{name}(): argument 'output_size' must be between {d - s + 1} and {d + s - 1} in "
+                f"each axis of stride {s}, got {size}"
+            )
+    return size
+
+
+def max_unpool1d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+    output_size: Any = None,
+) -> Tensor:  # fmt: skip
+    """The input's elements put back to where `max_pool1d` found them; see `max_unpool2d`.
+
+    Example:
+        >>> import nnkit
+        >>> F = nnkit.nn.functional
+        >>> x = nnkit.tensor([[1.0, 3.0, 4.0, 2.0]])
+        >>> F.max_unpool1d(*F.max_pool1d(x, 2, return_indices=True), 2)
+        tensor([[0., 3., 4., 0.]])
+    """
+    return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool2d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+    output_size: Any = None,
+) -> Tensor:  # fmt: skip
+    """The input's elements put back to where `max_pool2d` found them, among zeros.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W).
+        indices: the same shape, int64: what `max_pool2d` returned with ``return_indices``.
+        kernel_size: what the pooling had; so ``stride`` and ``padding``.
+        output_size: the result's height and width, where several give the same pooled size.
+
+    Raises:
+        ValueError: an ``output_size`` that does not fit.
+        RuntimeError: an index outside of the output, or shapes that differ.
+
+    Example:
+        >>> import nnkit
+        >>> F = nnkit.nn.functional
+        >>> x = nnkit.tensor([[[1.0, 3.0], [4.0, 2.0]]])
+        >>> F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2)
+        tensor([[[0., 0.],
+                 [4., 0.]]])
+    """
+    return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+    output_size: Any = None,
+) -> Tensor:  # fmt: skip
+    """The input's elements put back to where `max_pool3d` found them; see `max_unpool2d`.
+
+    Example:
+        >>> import nnkit
+        >>> F = nnkit.nn.functional
+        >>> pooled = F.max_pool3d(nnkit.ones(1, 2, 2, 2), 2, return_indices=True)
+        >>> F.max_unpool3d(*pooled, 2).sum()
+        tensor(1.)
+    """
+    return _unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)
+
+
+def _fractional(
+    name: str, axes: int, input: Any, kernel_size: Any, output_size: Any, output_ratio: Any,
+    samples: Tensor | None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    x = pooled_input(name, input, axes)
+    kernel = at_least(name, "kernel_size", ints(name, "kernel_size", kernel_size, axes), 1)
+    if output_size is not None:
+        size = ints(name, "output_size", output_size, axes)
+    elif output_ratio is not None:
+        many = isinstance(output_ratio, (tuple, list))
+        ratios = output_ratio if many else (output_ratio,) * axes
+        size = tuple(int(n * r) for n, r in zip(x.shape[2:], ratios, strict=True))
+    else:
+        raise ValueError(f"{name}(): either 'output_size' or 'output_ratio' must be given")
+    at_least(name, "output_size", size, 1)
+    if any(m + k - 1 > n for m, k, n in zip(size, kernel, x.shape[2:])):
+        raise RuntimeError(
+            f"{name}(): {size} windows of kernel_size={kernel} need a larger input than "
+            f"{list(x.shape[2:])}"
+        )
+    if samples is None:
+        samples = rand(x.shape[0], x.shape[1], axes, dtype=x.dtype, device=x.device)
+    # torch draws the samples of a plane from its last axis to its first, those of a volume not.
+    ordered = OPS["flip"](samples, (2,)) if axes == 2 else samples
+    out, indices = _fractional_max_pool(x, ordered, kernel, size)
+    return like_input(out, input), like_input(indices, input)
+
+
+def fractional_max_pool2d(
+    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+    return_indices: bool = False, _random_samples: Tensor | None = None,
+) -> Any:  # fmt: skip
+    """Max pooling over windows at pseudo-random distances, which overlap or not.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W).
+        kernel_size: an int or (height, width).
+        output_size: height and width of the result, or
+        output_ratio: what part of the input's height and width they are.
+        return_indices: also return where in its plane each element was.
+
+    The windows are drawn anew for each plane, from the default generator.
+
+    Source: Graham, "Fractional Max-Pooling" (2014).
+
+    Raises:
+        ValueError: neither a size nor a ratio is given.
+        RuntimeError: the input is too small.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.rand(1, 1, 9, 9)
+        >>> nnkit.nn.functional.fractional_max_pool2d(x, 2, output_size=6).shape
+        nnkit.Size([1, 1, 6, 6])
+    """
+    name = "fractional_max_pool2d"
+    both = _fractional(name, 2, input, kernel_size, output_size, output_ratio, _random_samples)
+    return both if return_indices else both[0]
+
+
+def fractional_max_pool3d(
+    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+    return_indices: bool = False, _random_samples: Tensor | None = None,
+) -> Any:  # fmt: skip
+    """Fractional max pooling of volumes; see `fractional_max_pool2d`.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.rand(1, 1, 9, 9, 9)
+        >>> nnkit.nn.functional.fractional_max_pool3d(x, 2, output_ratio=0.5).shape
+        nnkit.Size([1, 1, 4, 4, 4])
+    """
+    name = "fractional_max_pool3d"
+    both = _fractional(name, 3, input, kernel_size, output_size, output_ratio, _random_samples)
+    return both if return_indices else both[0]
+
+
+def fractional_max_pool2d_with_indices(
+    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+    return_indices: bool = False, _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`fractional_max_pool2d` and the indices, whatever ``return_indices`` says."""
+    name = "fractional_max_pool2d"
+    return _fractional(name, 2, input, kernel_size, output_size, output_ratio, _random_samples)
+
+
+def fractional_max_pool3d_with_indices(
+    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+    return_indices: bool = False, _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`fractional_max_pool3d` and the indices, whatever ``return_indices`` says."""
+    name = "fractional_max_pool3d"
+    return _fractional(name, 3, input, kernel_size, output_size, output_ratio, _random_samples)

@@ -1,0 +1,323 @@
+"""Recurrent networks: whole layers over all time steps, and single steps.
+
+Everything below the public functions works on packed sequences, of which a batch of sequences of
+one length is a special case: the same number of rows for each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.ops.dropout import dropout as drop
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+
+_rnn_layer = rule(
+    "rnn_layer", node="RnnLayerBackward0",
+    joint=lambda B, g_output, g_h_n, x, h0, weight_ih, weight_hh, bias_ih, bias_hh, output,
+    nonlinearity, batch_sizes, reverse, needs: B.rnn_layer_grad(
+        g_output, g_h_n, x, h0, weight_ih, weight_hh, bias_ih, bias_hh, output,
+        nonlinearity, batch_sizes, reverse, needs,
+    ),
+)  # fmt: skip
+_lstm_layer = rule(
+    "lstm_layer", node="LstmLayerBackward0", nondifferentiable=("gates", "cells"),
+    joint=lambda B, g_output, g_h_n, g_c_n, x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh,
+    weight_hr, output, gates, cells, batch_sizes, reverse, needs: B.lstm_layer_grad(
+        g_output, g_h_n, g_c_n, x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr,
+        output, gates, cells, batch_sizes, reverse, needs,
+    ),
+)  # fmt: skip
+_gru_layer = rule(
+    "gru_layer", node="GruLayerBackward0", nondifferentiable=("gates", "candidates"),
+    joint=lambda B, g_output, g_h_n, x, h0, weight_ih, weight_hh, bias_ih, bias_hh, output, gates,
+    candidates, batch_sizes, reverse, needs: B.gru_layer_grad(
+        g_output, g_h_n, x, h0, weight_ih, weight_hh, bias_ih, bias_hh, output, gates, candidates,
+        batch_sizes, reverse, needs,
+    ),
+)  # fmt: skip
+
+
+GATES = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
+
+
+def _layer(
+    kind: str, x: Tensor, states: Sequence[Tensor], weights: Sequence[Tensor | None],
+    batch_sizes: tuple[int, ...], reverse: bool,
+) -> tuple[Tensor, Sequence[Tensor]]:  # fmt: skip
+    """One direction of one layer: the output of all steps and the last states."""
+    if kind == "lstm":
+        output, h_n, c_n, _, _ = _lstm_layer(x, *states, *weights, batch_sizes, reverse)
+        return output, (h_n, c_n)
+    if kind == "gru":
+        output, h_n, _, _ = _gru_layer(x, *states, *weights[:4], batch_sizes, reverse)
+    else:
+        output, h_n = _rnn_layer(x, *states, *weights[:4], kind[4:], batch_sizes, reverse)
+    return output, (h_n,)
+
+
+def _check(
+    kind: str, x: Tensor, states: Sequence[Tensor], weights: Sequence[Tensor | None]
+) -> None:
+    """RuntimeError where sizes or dtypes of one layer do not fit each other."""
+    weight_ih, weight_hh = weights[0], weights[1]
+    assert weight_ih is not None and weight_hh is not None
+    if x.shape[-1] != weight_ih.shape[1]:
+        raise RuntimeError(
+            f"{kind}(): input has inconsistent input_size: got {x.shape[-1]}, "
+            f"expected {weight_ih.shape[1]}"
+        )
+    for state, size in zip(states, (weight_hh.shape[1], weight_hh.shape[0] // GATES[kind])):
+        if state.shape[-1] != size:
+            raise RuntimeError(
+                f"{kind}(): hidden state has inconsistent hidden_size: got {state.shape[-1]}, "
+                f"expected {size}"
+            )
+    names = ("hx", "cx")[: len(states)] + ("w_ih", "w_hh", "b_ih", "b_hh", "w_hr")
+    for name, value in zip(names, (*states, *weights)):
+        if value is not None and value.dtype is not x.dtype:
+            raise RuntimeError(
+                f"{kind}(): expected argument '{name}' to have the input's dtype {x.dtype}, "
+                f"got {value.dtype}"
+            )
+
+
+def _weights_of_layers(
+    kind: str, params: Sequence[Tensor], has_biases: bool, count: int
+) -> list[list[Tensor | None]]:
+    """``params`` cut into weight_ih, weight_hh, bias_ih, bias_hh, weight_hr of ``count`` layers."""
+    each = len(params) // count
+    biases = 2 if has_biases else 0
+    if each * count != len(params) or each - biases not in ((2, 3) if kind == "lstm" else (2,)):
+        raise RuntimeError(
+            f"{kind}(): got {len(params)} params for {count} layers and directions "
+            f"with has_biases={has_biases}"
+        )
+    layers = []
+    for k in range(0, len(params), each):
+        own: list[Tensor | None] = list(params[k : k + each])
+        if not has_biases:
+            own[2:2] = None, None
+        layers.append(own if len(own) == 5 else [*own, None])
+    return layers
+
+
+def run(
+    kind: str, x: Tensor, batch_sizes: tuple[int, ...], states: Sequence[Tensor],
+    params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool,
+    bidirectional: bool,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """All layers on packed rows: the output of the last one, and the last states, stacked."""
+    directions = 2 if bidirectional else 1
+    count = num_layers * directions
+    weights = _weights_of_layers(kind, params, has_biases, count)
+    first = [OPS["unbind"](s, 0) for s in states]
+    if any(len(s) != count for s in first):
+        raise RuntimeError(
+            f"{kind}(): expected first states of {count} layers and directions, "
+            f"got shapes {[list(s.shape) for s in states]}"
+        )
+    last: list[list[Tensor]] = [[] for _ in states]
+    for k in range(0, count, directions):
+        outputs = []
+        for direction in range(directions):
+            begin = [s[k + direction] for s in first]
+            own = weights[k + direction]
+            _check(kind, x, begin, own)
+            output, end = _layer(kind, x, begin, own, batch_sizes, direction == 1)
+            outputs.append(output)
+            for collected, state in zip(last, end):
+                collected.append(state)
+        x = outputs[0] if directions == 1 else OPS["concat"](outputs, 1)
+        if dropout and train and k + directions < count:
+            x = drop(x, dropout, True)
+    return x, *(OPS["stack"](s, 0) for s in last)
+
+
+def _sequences(
+    kind: str, input: Tensor, states: Sequence[Tensor], batch_first: bool, *options: Any
+) -> tuple[Tensor, ...]:
+    """`run` on sequences of one length, (T, N, size) or with ``batch_first`` (N, T, size)."""
+    if input.ndim != 3:
+        raise RuntimeError(f"{kind}(): input must have 3 dimensions, got shape {list(input.shape)}")
+    x = OPS["swapaxes"](input, 0, 1) if batch_first else input
+    steps, batch, size = x.shape
+    if not steps:
+        raise RuntimeError(f"{kind}(): expected sequence length to be larger than 0")
+    for state in states:
+        if state.ndim != 3 or state.shape[1] != batch:
+            raise RuntimeError(
+                f"{kind}(): expected first states of {batch} sequences, "
+                f"got shape {list(state.shape)}"
+            )
+    x, *last = run(
+        kind, OPS["reshape"](x, (steps * batch, size)), (batch,) * steps, states, *options
+    )
+    output = OPS["reshape"](x, (steps, batch, x.shape[1]))
+    return (OPS["swapaxes"](output, 0, 1) if batch_first else output), *last
+
+
+def _network(kind: str, arguments: tuple) -> tuple[Tensor, ...]:
+    """Sort out torch's two forms: (input, hx, params, ..., batch_first), and for packed sequences
+    (data, batch_sizes, hx, params, ...)."""
+    check_tensor(kind, arguments[0])
+    packed = isinstance(arguments[1 if kind == "lstm" else 2], Tensor)
+    hx = arguments[2 if packed else 1]
+    states = hx if kind == "lstm" else (hx,)
+    for state in states:
+        check_tensor(kind, state, "hx")
+    if packed:
+        data, batch_sizes, _, *options = arguments
+        return run(kind, data, tuple(batch_sizes.tolist()), states, *options)
+    input, _, *options, batch_first = arguments
+    return _sequences(kind, input, states, batch_first, *options)
+
+
+def _cell(kind: str, input: Tensor, states: Sequence[Tensor], *weights: Tensor | None) -> Any:
+    """The states after one step on a batch (N, input_size)."""
+    check_tensor(kind, input)
+    for number, state in enumerate(states):
+        check_tensor(kind, state, "hx")
+        if state.ndim != 2 or input.ndim != 2 or state.shape[0] != input.shape[0]:
+            raise RuntimeError(
+                f"{kind}_cell(): input of shape {list(input.shape)} doesn't match hidden{number} "
+                f"of shape {list(state.shape)}: expected (N, input_size) and (N, hidden_size)"
+            )
+    own = (*weights, None)
+    _check(kind, input, states, own)
+    return _layer(kind, input, states, own, (input.shape[0],), False)[1]
+
+
+@public(method=False)
+def lstm(
+    input: Tensor, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any,
+    train: Any, bidirectional: bool, batch_first: bool,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """Layers of long short-term memory over whole sequences; `nnkit.nn.LSTM` is the layer.
+
+    ::
+
+        i, f, g, o = W_ih x + b_ih + W_hh h + b_hh
+        c = sigmoid(f) c + sigmoid(i) tanh(g)
+        h = sigmoid(o) tanh(c)
+
+    Also called as ``lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
+    bidirectional)`` for packed sequences. Hochreiter and Schmidhuber, "Long short-term memory",
+    1997.
+
+    Args:
+        input: (T, N, input_size), or (N, T, input_size) with ``batch_first``.
+        hx: the first states h and c, each (num_layers * directions, N, size).
+        params: for each layer and direction ``weight_ih``, ``weight_hh``, with ``has_biases``
+            ``bias_ih`` and ``bias_hh``, and with a projection ``weight_hr``.
+        has_biases: whether ``params`` holds biases.
+        num_layers: how many layers stand one on the other.
+        dropout: chance of an element of a layer's output to fall out before the next layer.
+        train: whether to drop out at all.
+        bidirectional: whether each layer also reads backwards.
+        batch_first: whether input and output begin with the batch.
+
+    Returns:
+        The output of the last layer, and the last h and c of all layers and directions.
+
+    Raises:
+        RuntimeError: sizes or dtypes do not fit each other.
+    """
+    return _network(
+        "lstm",
+        (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first),
+    )  # pyright: ignore[reportReturnType]
+
+
+def _make_network(kind: str, about: str) -> Any:
+    def network(
+        input: Tensor, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any,
+        train: Any, bidirectional: bool, batch_first: bool,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        return _network(
+            kind,
+            (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first),
+        )  # pyright: ignore[reportReturnType]
+
+    network.__name__ = network.__qualname__ = kind
+    network.__doc__ = f"""{about}
+
+    The arguments are those of `lstm`, except that there is one first state ``hx`` and no
+    projection.
+
+    Returns:
+        The output of the last layer, and the last state of all layers and directions.
+
+    Raises:
+        RuntimeError: sizes or dtypes do not fit each other.
+    """
+    return public(network, method=False)
+
+
+gru = _make_network(
+    "gru",
+    """Layers of gated recurrent units over whole sequences; `nnkit.nn.GRU` is the layer.
+
+    ::
+
+        r = sigmoid(W_ir x + b_ir + W_hr h + b_hr)
+        z = sigmoid(W_iz x + b_iz + W_hz h + b_hz)
+        n = tanh(W_in x + b_in + r (W_hn h + b_hn))
+        h = (1 - z) n + z h
+
+    Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014.""",
+)
+rnn_tanh = _make_network(
+    "rnn_tanh", "Layers of ``h = tanh(W_ih x + b_ih + W_hh h + b_hh)`` over whole sequences."
+)
+rnn_relu = _make_network(
+    "rnn_relu", "Layers of ``h = relu(W_ih x + b_ih + W_hh h + b_hh)`` over whole sequences."
+)
+
+
+@public(method=False)
+def lstm_cell(
+    input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """One step of `lstm` on a batch.
+
+    Args:
+        input: (N, input_size).
+        hx: the states h and c, each (N, hidden_size).
+        w_ih: (4 * hidden_size, input_size).
+        w_hh: (4 * hidden_size, hidden_size).
+        b_ih: (4 * hidden_size,).
+        b_hh: (4 * hidden_size,).
+
+    Returns:
+        The new h and c.
+
+    Raises:
+        RuntimeError: sizes or dtypes do not fit each other.
+    """
+    return _cell("lstm", input, hx, w_ih, w_hh, b_ih, b_hh)
+
+
+def _make_cell(kind: str) -> Any:
+    def cell(
+        input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+        b_hh: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
+        return _cell(kind, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+
+    cell.__name__ = cell.__qualname__ = f"{kind}_cell"
+    cell.__doc__ = f"""One step of `{kind}` on a batch (N, input_size) with states (N, hidden_size).
+
+    Raises:
+        RuntimeError: sizes or dtypes do not fit each other.
+    """
+    return public(cell, method=False)
+
+
+gru_cell = _make_cell("gru")
+rnn_tanh_cell = _make_cell("rnn_tanh")
+rnn_relu_cell = _make_cell("rnn_relu")

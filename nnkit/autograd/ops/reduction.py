@@ -1,0 +1,349 @@
+"""Sums, means, products, variances and norms along dimensions."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor, normalize_dim, normalize_dims
+from nnkit.autograd.factory import dtype_of
+from nnkit.autograd.op import rule
+from nnkit.autograd.ops.conversion import converted
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import FLOATING, to_float
+
+
+def terms(shape: tuple, axis: Any) -> int:
+    """How many elements are taken together along ``axis``."""
+    if axis is None:
+        return math.prod(shape)
+    return shape[axis] if isinstance(axis, int) else math.prod(shape[a] for a in axis)
+
+
+def shifted(B: Any, x: Any, axis: int, by: int, value: float) -> Any:
+    """``x`` moved one place along ``axis`` (``by`` is 1 or -1); ``value`` fills the gap."""
+    if not x.shape[axis]:
+        return x
+    kept, width = (slice(0, -1), (1, 0)) if by > 0 else (slice(1, None), (0, 1))
+    widths = tuple(width if a == axis else (0, 0) for a in range(x.ndim))
+    return B.pad(B.getitem(x, (slice(None),) * axis + (kept,)), widths, value)
+
+
+def _grad_prod(B: Any, g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    """The product of all other elements, which needs no division and so may contain zeros."""
+    if axis is None:
+        flat = _grad_prod(B, B.reshape(g, (1,)), B.reshape(x, (-1,)), 0, True)
+        return B.reshape(flat, tuple(x.shape))
+    turned = B.flip(x, (axis,))
+    before = shifted(B, B.cumprod(x, axis), axis, 1, 1.0)
+    after = B.flip(shifted(B, B.cumprod(turned, axis), axis, 1, 1.0), (axis,))
+    others = B.conj(B.mul(before, after))
+    return B.mul(B.expand_reduced(g, tuple(x.shape), axis, keepdims), others)
+
+
+def _grad_var(
+    B: Any, g: Any, x: Any, axis: Any, correction: float, keepdims: bool
+) -> Any:
+    shape = tuple(x.shape)
+    freedom = terms(shape, axis) - correction
+    scaled = B.mul(g, 2 / freedom if freedom > 0 else math.inf)
+    spread = B.expand_reduced(scaled, shape, axis, keepdims)
+    return B.mul(spread, B.sub(x, B.mean(x, axis, True)))
+
+
+def ratio(B: Any, g: Any, divisor: Any) -> Any:
+    """``g / divisor``, and 0 where the divisor is 0."""
+    zero = B.eq(divisor, 0)
+    return B.where(zero, B.zeros_like(g), B.div(g, B.where(zero, B.ones_like(divisor), divisor)))
+
+
+def _grad_std(
+    B: Any, g: Any, x: Any, out: Any, axis: Any, correction: float, keepdims: bool
+) -> Any:
+    return _grad_var(B, B.mul(ratio(B, g, out), 0.5), x, axis, correction, keepdims)
+
+
+_sum = rule("sum", x=lambda B, g, x_shape, axis, keepdims: B.expand_reduced(g, x_shape, axis, keepdims))
+_expand_reduced = rule(
+    "expand_reduced", node="ExpandBackward0",
+    x=lambda B, g, axis, keepdims: B.sum(g, axis, keepdims),
+)  # fmt: skip
+_sum_to = rule("sum_to", node="SumBackward1", x=lambda B, g, x_shape: B.expand(g, x_shape))
+_mean = rule(
+    "mean",
+    x=lambda B, g, x_shape, axis, keepdims: B.expand_reduced(
+        B.div(g, float(terms(x_shape, axis) or math.nan)), x_shape, axis, keepdims
+    ),
+)
+_prod = rule("prod", x=_grad_prod)
+_var = rule("var", x=_grad_var)
+_std = rule("std", x=_grad_std)
+_var_mean = rule(
+    "var_mean",
+    x=lambda B, g_var, g_mean, x, axis, correction, keepdims: B.add(
+        _grad_var(B, g_var, x, axis, correction, keepdims),
+        B.expand_reduced(
+            B.div(g_mean, float(terms(tuple(x.shape), axis) or math.nan)),
+            tuple(x.shape), axis, keepdims,
+        ),
+    ),
+)  # fmt: skip
+_logsumexp = rule(
+    "logsumexp",
+    x=lambda B, g, x, out, axis, keepdims: B.mul(
+        B.expand_reduced(g, tuple(x.shape), axis, keepdims),
+        B.exp(B.sub(x, B.expand_reduced(out, tuple(x.shape), axis, keepdims))),
+    ),
+)
+_count_nonzero = rule("count_nonzero")
+
+
+def numpy_words(function: Callable) -> Callable:
+    """Let a function take NumPy's ``axis`` and ``keepdims`` for ``dim`` and ``keepdim``, as torch's
+    do."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        if "axis" in options:
+            options["dim"] = options.pop("axis")
+        if "keepdims" in options:
+            options["keepdim"] = options.pop("keepdims")
+        return function(*arguments, **options)
+
+    return call
+
+
+def axis_of(name: str, dim: Any, ndim: int) -> Any:
+    """A checked dimension as an int, dimensions as a tuple; None for all (also for an empty tuple
+    and for the only "dimension" of a 0-dim tensor)."""
+    if dim is None:
+        return None
+    if dim.__class__ is int and -ndim <= dim < ndim:
+        return dim + ndim if dim < 0 else dim
+    axes = normalize_dims(dim, ndim, name)
+    return axes if axes and ndim else None
+
+
+def one_axis(name: str, dim: Any, ndim: int) -> int | None:
+    """The same for functions that take a single dimension."""
+    axis = normalize_dim(dim, ndim, name)
+    return axis if ndim else None
+
+
+def in_dtype(name: str, input: Any, dtype: Any) -> Tensor:
+    check_tensor(name, input)
+    return input if dtype is None else converted(input, dtype_of(name, dtype))
+
+
+@public(out=True)
+@numpy_words
+def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum of all elements, or along dimensions.
+
+    Args:
+        dim: an int or a tuple of ints; None (or an empty tuple) sums everything.
+        keepdim: whether the summed dimensions stay, with size 1.
+        dtype: what the input is converted to first. Integers and bools give int64 without it.
+
+    Raises:
+        IndexError: a dimension is out of range.
+        RuntimeError: a dimension is named twice.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.sum(), x.sum(0)
+        (tensor(10.), tensor([4., 6.]))
+    """
+    x = in_dtype("sum", input, dtype)
+    result = _sum(x, axis_of("sum", dim, x._data.ndim), keepdim)
+    return result if dtype is None else converted(result, x.dtype)
+
+
+@public(out=True)
+@numpy_words
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """`sum` in which a NaN counts as 0."""
+    x = in_dtype("nansum", input, dtype)
+    if x.is_complex():
+        raise RuntimeError("nansum(): complex inputs are not supported")
+    finite = x.nan_to_num(0.0, math.inf, -math.inf) if x.is_floating_point() else x
+    return sum(finite, dim, keepdim, dtype=dtype)
+
+
+@public(out=True)
+@numpy_words
+def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean of all elements, or along dimensions; NaN where there are none.
+
+    The arguments are those of `sum`.
+
+    Raises:
+        RuntimeError: the dtype is neither floating point nor complex.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(1)
+        tensor([1.5000, 3.5000])
+    """
+    x = in_dtype("mean", input, dtype)
+    if x.dtype.category < FLOATING:
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+            f"complex dtype. Got: {x.dtype.name}"
+        )
+    return _mean(x, axis_of("mean", dim, x._data.ndim), keepdim)
+
+
+@public(out=True)
+@numpy_words
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean of the elements that are not NaN."""
+    check_tensor("nanmean", input)
+    if input.dtype.category < FLOATING:
+        raise RuntimeError(
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{input.dtype.name}"
+        )
+    count = sum(input.isnan().logical_not(), dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / count
+
+
+@public(out=True)
+@numpy_words
+def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The product of all elements, or along one dimension.
+
+    Raises:
+        TypeError: ``dim`` is no int.
+        IndexError: it is out of range.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([2.0, 0.0, 3.0]).prod()
+        tensor(0.)
+    """
+    x = in_dtype("prod", input, dtype)
+    axis = None if dim is None else one_axis("prod", dim, x._data.ndim)
+    result = _prod(x, axis, keepdim)
+    return result if dtype is None else converted(result, x.dtype)
+
+
+def _spread(
+    name: str, input: Any, dim: Any, unbiased: Any, correction: Any
+) -> tuple[Any, float]:
+    """The axis and the correction of a variance, from both of torch's ways to say them."""
+    check_tensor(name, input)
+    if input.dtype.category < FLOATING:
+        raise RuntimeError(
+            f"{name}(): std and var only support floating point and complex dtypes, "
+            f"got {input.dtype.name}"
+        )
+    if dim.__class__ is bool:
+        dim, unbiased = None, dim
+    if unbiased is not None:
+        if correction is not None:
+            raise TypeError(f"{name}(): takes 'unbiased' or 'correction', got both")
+        correction = int(unbiased)
+    correction = 1 if correction is None else correction
+    axis = axis_of(name, dim, input._data.ndim)
+    if terms(input._data.shape, axis) <= correction:
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
+            "reduction factor (input numel divided by output numel).",
+            UserWarning,
+            stacklevel=4,
+        )
+    return axis, correction
+
+
+@public(out=True)
+@numpy_words
+def var(
+    input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+    correction: float | None = None,
+) -> Tensor:  # fmt: skip
+    """The variance of all elements, or along dimensions:
+    ``sum((x - mean)**2) / (n - correction)``.
+
+    Args:
+        dim: an int or a tuple of ints; a bool here is ``unbiased``.
+        unbiased: True for ``correction=1`` (which is the default), False for ``correction=0``.
+
+    Raises:
+        RuntimeError: the dtype is neither floating point nor complex.
+        TypeError: both ``unbiased`` and ``correction`` are given.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1.0, 2.0, 3.0]).var()
+        tensor(1.)
+    """
+    axis, correction = _spread("var", input, dim, unbiased, correction)
+    return _var(input, axis, correction, keepdim)
+
+
+@public(out=True)
+@numpy_words
+def std(
+    input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+    correction: float | None = None,
+) -> Tensor:  # fmt: skip
+    """The standard deviation, the square root of `var`. Its gradient is 0 where it is 0."""
+    axis, correction = _spread("std", input, dim, unbiased, correction)
+    return _std(input, axis, correction, keepdim)
+
+
+@public(method=False, out=True)
+@numpy_words
+def var_mean(
+    input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`var` and `mean` in one pass."""
+    axis, correction = _spread("var_mean", input, dim, unbiased, correction)
+    return _var_mean(input, axis, correction, keepdim)
+
+
+@public(method=False, out=True)
+@numpy_words
+def std_mean(
+    input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`std` and `mean`."""
+    axis, correction = _spread("std_mean", input, dim, unbiased, correction)
+    return _std(input, axis, correction, keepdim), _mean(input, axis, keepdim)
+
+
+@public(out=True)
+@numpy_words
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """``log(sum(exp(x)))`` along dimensions, without overflow; -inf where there are no elements.
+
+    Raises:
+        TypeError: ``dim`` is neither an int nor a tuple of ints.
+        IndexError: a dimension is out of range.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1000.0, 1000.0]).logsumexp(0)
+        tensor(1000.6931)
+    """
+    check_tensor("logsumexp", input)
+    if dim is None:
+        raise TypeError("logsumexp(): argument 'dim' must be tuple of ints, not NoneType")
+    x = converted(input, to_float(input.dtype))
+    return _logsumexp(x, axis_of("logsumexp", dim, x._data.ndim), keepdim)
+
+
+@public
+@numpy_words
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """How many elements are not zero, in all or along dimensions, as int64."""
+    check_tensor("count_nonzero", input)
+    return _count_nonzero(input, axis_of("count_nonzero", dim, input._data.ndim), False)

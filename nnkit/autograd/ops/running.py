@@ -1,0 +1,149 @@
+"""Running totals along a dimension."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd import return_types
+from nnkit.autograd.dims import check_tensor, normalize_dim
+from nnkit.autograd.op import rule
+from nnkit.autograd.ops.conversion import converted
+from nnkit.autograd.ops.reduction import in_dtype, numpy_words, shifted
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import COMPLEX, FLOATING, int64
+
+
+def _reversed(B: Any, function: Any, g: Any, axis: int) -> Any:
+    """A running total that starts at the end."""
+    return B.flip(function(B.flip(g, (axis,))), (axis,))
+
+
+def _decaying(B: Any, factors: Any, g: Any, axis: int) -> Any:
+    """``s[i] = g[i] + factors[i + 1] * s[i + 1]``."""
+    following = B.flip(shifted(B, factors, axis, -1, 0.0), (axis,))
+    return B.flip(B.recurrence(following, B.flip(g, (axis,)), axis), (axis,))
+
+
+def _grad_cumsum(B: Any, g: Any, axis: int) -> Any:
+    return _reversed(B, lambda t: B.cumsum(t, axis), g, axis) if len(g.shape) else g
+
+
+def _grad_cumprod(B: Any, g: Any, x: Any, out: Any, axis: int) -> Any:
+    """The products before an element times what follows it: no division, so zeros do no harm."""
+    if not len(x.shape):
+        return g
+    before = shifted(B, out, axis, 1, 1.0)
+    return B.mul(_decaying(B, B.conj(x), g, axis), B.conj(before))
+
+
+def _grad_logcumsumexp(B: Any, g: Any, x: Any, out: Any, axis: int) -> Any:
+    """The totals never fall, so every exponent here is at most 0."""
+    if not len(x.shape):
+        return g
+    empty = B.eq(out, -math.inf)  # nothing but -inf so far: no weight, and no inf - inf either
+    total = B.where(empty, 0.0, out)
+    step = B.exp(B.sub(shifted(B, total, axis, 1, 0.0), total))
+    step = B.where(shifted(B, empty, axis, 1, True), 0.0, step)
+    return B.mul(_decaying(B, step, g, axis), B.exp(B.sub(x, total)))
+
+
+def _grad_record(B: Any, g: Any, indices: Any, x_shape: tuple, axis: int) -> Any:
+    return B.gather_adjoint(g, indices, axis, x_shape) if x_shape else g
+
+
+_cumsum = rule("cumsum", x=_grad_cumsum)
+_cumprod = rule("cumprod", x=_grad_cumprod)
+_logcumsumexp = rule("logcumsumexp", x=_grad_logcumsumexp)
+_recurrence = rule(
+    "recurrence",
+    a=lambda B, g, a, out, axis: B.mul(_decaying(B, a, g, axis), shifted(B, out, axis, 1, 0.0)),
+    b=lambda B, g, a, axis: _decaying(B, a, g, axis),
+)
+_records = {
+    name: rule(name, nondifferentiable=("indices",), x=_grad_record) for name in ("cummax", "cummin")
+}
+
+
+def _running(name: str, apply: Any, input: Tensor, dim: int, dtype: Any) -> Tensor:
+    x = in_dtype(name, input, dtype)
+    if x.dtype.category < FLOATING and dtype is None:
+        x = converted(x, int64)
+    total = apply(x, normalize_dim(dim, x._data.ndim, name))
+    return converted(total, x.dtype)
+
+
+@public(out=True, in_place=True)
+@numpy_words
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The sums of all elements up to each one along ``dim``; integers give int64.
+
+    Raises:
+        IndexError: ``dim`` is out of range.
+        TypeError: it is no int.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1, 2, 3]).cumsum(0)
+        tensor([1, 3, 6])
+    """
+    return _running("cumsum", _cumsum, input, dim, dtype)
+
+
+@public(out=True, in_place=True)
+@numpy_words
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The products of all elements up to each one along ``dim``; integers give int64.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1, 2, 3]).cumprod(0)
+        tensor([1, 2, 6])
+    """
+    return _running("cumprod", _cumprod, input, dim, dtype)
+
+
+@public(out=True)
+@numpy_words
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """``log(cumsum(exp(x)))`` along ``dim``, without overflow.
+
+    Raises:
+        NotImplementedError: the dtype is not floating point.
+    """
+    check_tensor("logcumsumexp", input)
+    if input.dtype.category != FLOATING:
+        raise NotImplementedError(f"logcumsumexp(): not implemented for '{input.dtype.name}' tensors")
+    return _logcumsumexp(input, normalize_dim(dim, input._data.ndim, "logcumsumexp"))
+
+
+def _record(name: str, kind: Any, input: Tensor, dim: int) -> Any:
+    check_tensor(name, input)
+    if input.dtype.category == COMPLEX:
+        raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
+    return kind(*_records[name](input, normalize_dim(dim, input._data.ndim, name)))
+
+
+@public(out=True)
+@numpy_words
+def cummax(input: Tensor, dim: int) -> Any:
+    """The maxima of all elements up to each one along ``dim``, and the index of the last element
+    that reached each; a NaN stays.
+
+    Returns:
+        A named tuple (values, indices).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1.0, 3.0, 2.0]).cummax(0).indices
+        tensor([0, 1, 1])
+    """
+    return _record("cummax", return_types.cummax, input, dim)
+
+
+@public(out=True)
+@numpy_words
+def cummin(input: Tensor, dim: int) -> Any:
+    """The minima of all elements up to each one along ``dim``; see `cummax`."""
+    return _record("cummin", return_types.cummin, input, dim)

@@ -1,0 +1,132 @@
+"""Norms of vectors and distances between them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.op import rule
+from nnkit.autograd.ops.comparison import where
+from nnkit.autograd.ops.reduction import axis_of, in_dtype, ratio
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import FLOATING
+
+
+def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: bool) -> Any:
+    shape = tuple(x.shape)
+
+    def expand(value: Any) -> Any:
+        return B.expand_reduced(value, shape, axis, keepdims)
+
+    if p == 0:
+        return None
+    if p == 1:
+        return B.abs_grad_x(expand(g), x)
+    if p == 2:
+        return B.mul(x, expand(ratio(B, g, out)))
+    size = B.abs(x)
+    if math.isinf(p):
+        # All elements that reach the norm share its gradient.
+        reached = B.eq(size, expand(out))
+        count = B.sum(B.where(reached, B.ones_like(size), 0), axis, keepdims)
+        share = B.div(g, B.maximum(count, 1))
+        return B.where(reached, B.abs_grad_x(expand(share), x), 0)
+    zero = B.logical_or(B.eq(size, 0), B.eq(expand(out), 0))
+    part = B.where(zero, B.ones_like(size), size)
+    whole = B.where(zero, B.ones_like(size), expand(out))
+    slope = B.where(zero, B.zeros_like(size), B.pow_scalar(B.div(part, whole), p - 1))
+    return B.abs_grad_x(B.mul(expand(g), slope), x)
+
+
+_norm = rule("norm", node="LinalgVectorNormBackward0", x=_grad_norm)
+
+
+def vector_norm(
+    name: str, input: Any, p: float, dim: Any, keepdim: bool, dtype: Any = None
+) -> Tensor:
+    """The p-norm along dimensions, for a function called ``name``."""
+    x = in_dtype(name, input, dtype)
+    if x.dtype.category < FLOATING:
+        raise RuntimeError(
+            f"{name}(): expected a floating point or complex tensor as input, got {x.dtype.name}"
+        )
+    shape = x._data.shape
+    axis = axis_of(name, dim, len(shape))
+    if 0 in shape and (p < 0 or p == math.inf):
+        lost = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
+        if axis is None or any(shape[a] == 0 for a in lost):
+            raise RuntimeError(
+                f"{name}(): cannot compute the {p} norm on an empty tensor because the operation "
+                f"does not have an identity, got shape {list(shape)}"
+            )
+    return _norm(x, p, axis, keepdim)
+
+
+@public(out=True)
+def norm(
+    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Tensor:
+    """The p-norm ``sum(|x|**p)**(1/p)`` of all elements, or along dimensions.
+
+    Args:
+        p: a number, inf, -inf, "fro" (which is 2) or "nuc" (the sum of a matrix' singular values);
+            0 counts what is not zero.
+        dim: an int or a tuple of ints; for "nuc" two of them.
+        dtype: what the input is converted to first.
+
+    Raises:
+        RuntimeError: the dtype is neither floating point nor complex, ``p`` is an unknown word, or
+            a norm without identity is taken of no elements.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([3.0, -4.0]).norm()
+        tensor(5.)
+    """
+    if p == "nuc":
+        from nnkit.autograd.ops.decomposition import nuclear_norm
+
+        return nuclear_norm(in_dtype("norm", input, dtype), dim, keepdim)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"norm(): order {p!r} not supported, expected a number, 'fro' or 'nuc'")
+    return vector_norm("norm", input, 2 if isinstance(p, str) else p, dim, keepdim, dtype)
+
+
+@public
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of ``input - other``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.dist(nnkit.tensor([1.0, 2.0]), nnkit.tensor([4.0, 6.0]))
+        tensor(5.)
+    """
+    check_tensor("dist", other, "other")
+    return vector_norm("dist", input - other, p, None, False)
+
+
+@public(out=True, in_place=True)
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Scale down each slice along ``dim`` whose p-norm exceeds ``maxnorm``, so that it equals it.
+
+    Raises:
+        RuntimeError: ``input`` has fewer than 2 dimensions, or ``p`` or ``maxnorm`` is not positive.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.renorm(nnkit.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1.0)
+        tensor([[0.6000, 0.8000],
+                [0.0000, 1.0000]])
+    """
+    check_tensor("renorm", input)
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm(): input needs at least 2 dimensions, got {input.ndim}")
+    if not p > 0 or not maxnorm >= 0:
+        raise RuntimeError(f"renorm(): expected p > 0 and maxnorm >= 0, got {p} and {maxnorm}")
+    own = axis_of("renorm", dim, input.ndim)
+    others = tuple(a for a in range(input.ndim) if a != own)
+    size = vector_norm("renorm", input, p, others, True)
+    # torch adds 1e-7 so that the result stays below the limit.
+    return input * where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)

@@ -1,0 +1,198 @@
+"""Objects that stand in the door: a recorder, a counter, a NaN hunter.
+
+Every array is computed by a call on a backend, so an object with the same attributes that passes
+each call on can watch a whole training step. `standing` puts one in front of a device's backend::
+
+    with standing(Recorder, cpu) as recorder:
+        step()
+    recorder.replay({x: other_x})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from nnkit.backend.device import device
+
+
+class Doorkeeper:
+    """Passes every call on to a backend; subclasses look at it in ``called``."""
+
+    def __init__(self, backend: Any) -> None:
+        self._backend = backend
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function = getattr(self._backend, name)
+
+        def call(*arguments: Any) -> Any:
+            result = function(*arguments)
+            self.called(name, arguments, result)
+            return result
+
+        call.__name__ = name
+        setattr(self, name, call)
+        return call
+
+    def called(self, name: str, arguments: tuple, result: Any) -> None:
+        """Look at one call that has just returned."""
+
+
+Keeper = TypeVar("Keeper", bound=Doorkeeper)
+
+
+@contextmanager
+def standing(kind: Callable[[Any], Keeper], place: device) -> Iterator[Keeper]:
+    """Put an object into the door of a device for the length of a ``with`` block."""
+    backend = place.backend
+    keeper = kind(backend)
+    place.backend = keeper  # type: ignore[assignment]
+    try:
+        yield keeper
+    finally:
+        place.backend = backend
+
+
+def is_array(value: Any) -> bool:
+    return hasattr(value, "dtype") and hasattr(value, "strides")
+
+
+class Slot:
+    """Stands for an array in a recorded call: its number."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class Recorder(Doorkeeper):
+    """Writes down every call, so that the list can be run again on other arrays.
+
+    Arrays that no recorded call made are the recording's inputs: data, parameters, state.
+    """
+
+    def __init__(self, backend: Any) -> None:
+        super().__init__(backend)
+        self.calls: list[tuple[str, tuple, Any]] = []
+        self.numbers: dict[int, int] = {}
+        self.arrays: list[Any] = []  # kept, so that no id is used twice
+        self.inputs: list[int] = []
+
+    def _slot(self, value: Any, made: bool) -> Any:
+        if is_array(value):
+            number = self.numbers.get(id(value))
+            if number is None:
+                number = self.numbers[id(value)] = len(self.arrays)
+                self.arrays.append(value)
+                if not made:
+                    self.inputs.append(number)
+            return Slot(number)
+        if isinstance(value, (tuple, list)):
+            return type(value)(self._slot(v, made) for v in value)
+        return value
+
+    def called(self, name: str, arguments: tuple, result: Any) -> None:
+        self.calls.append((name, self._slot(arguments, False), self._slot(result, True)))
+
+    def number(self, array: Any) -> int:
+        """The number of an array that took part in the recording."""
+        return self.numbers[id(array)]
+
+    def replay(self, replacements: dict[int, Any]) -> dict[int, Any]:
+        """Run the recorded calls, with other arrays for some of the inputs.
+
+        Args:
+            replacements: from the number of an input to the array to use instead.
+
+        Returns:
+            Every array of the replay by its number. Written inputs are written in place.
+        """
+        known: dict[int, Any] = {n: self.arrays[n] for n in self.inputs}
+        known.update(replacements)
+        for name, arguments, result in self.calls:
+            _store(known, result, getattr(self._backend, name)(*_fill(known, arguments)))
+        return known
+
+
+def _fill(known: dict[int, Any], value: Any) -> Any:
+    if isinstance(value, Slot):
+        return known[value.number]
+    if isinstance(value, (tuple, list)):
+        return type(value)(_fill(known, v) for v in value)
+    return value
+
+
+def _store(known: dict[int, Any], slots: Any, result: Any) -> None:
+    if isinstance(slots, Slot):
+        known[slots.number] = result
+    elif isinstance(slots, (tuple, list)):
+        for slot, value in zip(slots, result, strict=True):
+            _store(known, slot, value)
+
+
+class Counter(Doorkeeper):
+    """Counts calls and floating-point operations by primitive."""
+
+    def __init__(self, backend: Any) -> None:
+        super().__init__(backend)
+        self.calls: dict[str, int] = {}
+        self.flops: dict[str, int] = {}
+
+    def called(self, name: str, arguments: tuple, result: Any) -> None:
+        self.calls[name] = self.calls.get(name, 0) + 1
+        self.flops[name] = self.flops.get(name, 0) + flops(name, arguments, result)
+
+    def table(self) -> str:
+        """One line for each primitive, the most expensive first."""
+        lines = [f"{'primitive':<28}{'calls':>8}{'FLOPs':>16}"]
+        for name in sorted(self.calls, key=lambda n: -self.flops[n]):
+            lines.append(f"{name:<28}{self.calls[name]:>8}{self.flops[name]:>16}")
+        lines.append(f"{'total':<28}{sum(self.calls.values()):>8}{sum(self.flops.values()):>16}")
+        return "\n".join(lines)
+
+
+# Primitives that move or make data and compute nothing.
+MOVES = frozenset(
+    "reshape view permute swapaxes mT expand squeeze unsqueeze getitem setitem_ copy copy_ cast "
+    "contiguous fill_ full empty zeros zeros_like ones_like array concat stack flip roll "
+    "as_strided diagonal real imag pad".split()
+)
+
+
+def flops(name: str, arguments: tuple, result: Any) -> int:
+    """Floating-point operations of one call: 2 for each multiply-add, 1 for each element else."""
+    arrays = [a for a in arguments if is_array(a)]
+    if name in MOVES:
+        return 0
+    if name == "matmul":
+        return 2 * result.size * arrays[0].shape[-1]
+    if name == "linear":
+        return 2 * result.size * arrays[0].shape[-1] + (result.size if len(arrays) > 2 else 0)
+    if name == "conv":
+        weight = arrays[1]
+        return 2 * result.size * (weight.size // weight.shape[0])
+    if name in ("conv_grad_input", "conv_grad_weight"):
+        g = arrays[0]
+        weight = arrays[1] if name == "conv_grad_input" else result
+        return 2 * g.size * (weight.size // weight.shape[0])
+    outputs = result if isinstance(result, tuple) else (result,)
+    sizes = [o.size for o in outputs if is_array(o)] + [a.size for a in arrays]
+    for argument in arguments:  # an optimizer's update takes lists of arrays
+        if isinstance(argument, list):
+            sizes.append(sum(a.size for a in argument if is_array(a)))
+    return max(sizes, default=0)
+
+
+class NanHunter(Doorkeeper):
+    """Raises FloatingPointError at the first call whose result holds a NaN."""
+
+    def called(self, name: str, arguments: tuple, result: Any) -> None:
+        for value in result if isinstance(result, tuple) else (result,):
+            if is_array(value) and value.dtype.kind in "fc" and (value != value).any():
+                shapes = [list(a.shape) for a in arguments if is_array(a)]
+                raise FloatingPointError(
+                    f"{name} made a NaN: result of shape {list(value.shape)} from inputs of "
+                    f"shapes {shapes}"
+                )

@@ -1,0 +1,14 @@
+"""Floor 3: modules, the functions behind them, and initial values."""
+
+from __future__ import annotations
+
+from nnkit.nn import functional as functional
+from nnkit.nn import init as init
+from nnkit.nn import modules as modules
+from nnkit.nn import parameter as parameter
+from nnkit.nn import utils as utils
+from nnkit.nn.modules import *  # noqa: F403
+from nnkit.nn.parameter import Buffer as Buffer
+from nnkit.nn.parameter import Parameter as Parameter
+from nnkit.nn.parameter import UninitializedBuffer as UninitializedBuffer
+from nnkit.nn.parameter import UninitializedParameter as UninitializedParameter

@@ -1,0 +1,247 @@
+"""Losses of classification: how well scores or probabilities fit classes."""
+
+from __future__ import annotations
+
+import warnings
+
+from nnkit.autograd import Tensor
+from nnkit.autograd.ops import loss as ops
+from nnkit.nn.functional.reductions import REDUCTIONS, check_reduction, legacy, reduced
+
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",
+    "nll_loss",
+]  # fmt: skip
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The cross entropy ``-log(softmax(input)[target])`` of scores and classes.
+
+    Args:
+        input: the scores, (C,), (N, C) or (N, C, d1, ...), floating point.
+        target: the classes, of the shape of ``input`` without C, int64 or uint8; or their
+            probabilities, of the shape of ``input``.
+        weight: a factor for each class, (C,). The mean is divided by the labels' weights.
+        size_average: deprecated, see ``reduction``.
+        ignore_index: the label that contributes nothing.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"``, or ``"none"`` for a loss for each label.
+        label_smoothing: how much of the target is spread over all classes, from 0 to 1. Szegedy et
+            al., "Rethinking the Inception architecture", 2015.
+
+    Raises:
+        IndexError: a label that is no class.
+        ValueError: an unknown ``reduction``, or another number of targets than of inputs.
+        RuntimeError: a target or weight of the wrong shape or dtype.
+
+    Example:
+        >>> import nnkit
+        >>> scores = nnkit.tensor([[0.0, 0.0], [0.0, 100.0]])
+        >>> nnkit.nn.functional.cross_entropy(scores, nnkit.tensor([0, 1]))
+        tensor(0.3466)
+    """
+    if size_average is not None or reduce is not None:
+        reduction = legacy(size_average, reduce)
+    if reduction not in REDUCTIONS:
+        check_reduction("cross_entropy", reduction)
+    return ops.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log likelihood ``-input[target]`` of log probabilities and classes.
+
+    Args:
+        input: the log probabilities, (C,), (N, C) or (N, C, d1, ...).
+        target: the classes, of the shape of ``input`` without C, int64 or uint8.
+        weight: a factor for each class, (C,). The mean is divided by the labels' weights.
+        size_average: deprecated, see ``reduction``.
+        ignore_index: the label that contributes nothing.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"``, or ``"none"`` for a loss for each label.
+
+    Raises:
+        IndexError: a label that is no class.
+        ValueError: an unknown ``reduction``, or another number of targets than of inputs.
+        RuntimeError: a target or weight of the wrong shape or dtype.
+
+    Example:
+        >>> import nnkit
+        >>> log_probabilities = nnkit.tensor([[-0.5, -1.0], [-2.0, -0.1]])
+        >>> nnkit.nn.functional.nll_loss(log_probabilities, nnkit.tensor([0, 1]))
+        tensor(0.3000)
+    """
+    if size_average is not None or reduce is not None:
+        reduction = legacy(size_average, reduce)
+    check_reduction("nll_loss", reduction)
+    return ops.nll_loss(input, target, weight, ignore_index, reduction)
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``-(target * log(input) + (1 - target) * log(1 - input))`` of a probability.
+
+    Logarithms below -100 count as -100, so that the loss stays finite at 0 and 1.
+
+    Args:
+        input: probabilities of any shape.
+        target: of the same shape, from 0 to 1.
+        weight: factors, broadcast over the elements' losses.
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Raises:
+        ValueError: the shapes differ, or an unknown ``reduction``.
+        RuntimeError: an input outside [0, 1], or dtypes that differ.
+
+    Example:
+        >>> import nnkit
+        >>> p = nnkit.tensor([0.5, 1.0])
+        >>> nnkit.nn.functional.binary_cross_entropy(p, nnkit.tensor([1.0, 1.0]))
+        tensor(0.3466)
+    """
+    if size_average is not None or reduce is not None:
+        reduction = legacy(size_average, reduce)
+    check_reduction("binary_cross_entropy", reduction)
+    name = "binary_cross_entropy"
+    if target.shape != input.shape:
+        raise ValueError(
+            f"{name}: target size {list(target.shape)} is different to the input size "
+            f"{list(input.shape)}, please ensure they have the same size"
+        )
+    ops.check_floating(name, input)
+    if target.dtype is not input.dtype:
+        raise RuntimeError(f"{name}: expected target of {input.dtype}, found {target.dtype}")
+    if not bool(((input >= 0) & (input <= 1)).all()):
+        raise RuntimeError(f"{name}: all elements of input should be between 0 and 1")
+    if weight is None:
+        return ops.binary_cross_entropy(input, target, reduction)
+    losses = ops.binary_cross_entropy(input, target, "none")
+    return reduced(losses * weight.expand(input.shape), reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """`binary_cross_entropy` of ``sigmoid(input)``, computed without overflow.
+
+    ``(1 - target) * input - (1 + (pos_weight - 1) * target) * log(sigmoid(input))``
+
+    Args:
+        input: scores of any shape.
+        target: of the same shape, from 0 to 1.
+        weight: factors, broadcast over the elements' losses.
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        pos_weight: a factor of the positive part, broadcast over the elements.
+
+    Raises:
+        ValueError: the shapes differ, or an unknown ``reduction``.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([0.0, 1000.0])
+        >>> nnkit.nn.functional.binary_cross_entropy_with_logits(x, nnkit.tensor([1.0, 1.0]))
+        tensor(0.3466)
+    """
+    if size_average is not None or reduce is not None:
+        reduction = legacy(size_average, reduce)
+    check_reduction("binary_cross_entropy_with_logits", reduction)
+    if target.shape != input.shape:
+        raise ValueError(
+            f"binary_cross_entropy_with_logits: target size {list(target.shape)} must be the same "
+            f"as input size {list(input.shape)}"
+        )
+    x, y = ops.broadcast_pair("binary_cross_entropy_with_logits", input, target)
+    if weight is None and pos_weight is None:
+        return ops.binary_cross_entropy_with_logits(x, y, reduction)
+    losses = ops.binary_cross_entropy_with_logits(x, y, "none")
+    if pos_weight is not None:
+        # What the factor adds to the positive part, target * softplus(-input).
+        losses = losses + (pos_weight - 1) * y * ops.softplus_negative(x)
+    if weight is not None:
+        losses = losses * weight
+    return reduced(losses, reduction)
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """The Kullback-Leibler divergence ``target * (log(target) - input)``, element by element.
+
+    Args:
+        input: log probabilities.
+        target: probabilities, broadcast with ``input``; their logarithms with ``log_target``.
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"batchmean"`` (the sum divided by the batch size, which is the divergence's
+            definition), ``"mean"`` over all elements, ``"sum"`` or ``"none"``.
+        log_target: whether ``target`` is a logarithm too.
+
+    Raises:
+        ValueError: an unknown ``reduction``.
+        RuntimeError: an integer tensor.
+
+    Warns:
+        UserWarning: ``reduction="mean"``, since that is rarely what is meant.
+
+    Example:
+        >>> import nnkit
+        >>> p, q = nnkit.tensor([0.5, 0.5]), nnkit.tensor([0.25, 0.75])
+        >>> nnkit.nn.functional.kl_div(q.log(), p, reduction="sum")
+        tensor(0.1438)
+    """
+    if size_average is not None or reduce is not None:
+        reduction = legacy(size_average, reduce)
+    elif reduction == "mean":
+        warnings.warn(
+            "kl_div: reduction='mean' divides the total loss by both the batch size and the "
+            "support size; 'batchmean' divides only by the batch size, and aligns with the KL div "
+            "math definition.",
+            stacklevel=2,
+        )
+    if reduction != "batchmean":
+        check_reduction("kl_div", reduction)
+    if not (input.is_floating_point() and target.is_floating_point()):
+        raise RuntimeError("kl_div: Integral inputs not supported")
+    x, y = ops.broadcast_pair("kl_div", input, target)
+    op = ops.kl_div_log_target if log_target else ops.kl_div
+    if reduction != "batchmean":
+        return op(x, y, reduction)
+    total = op(x, y, "sum")
+    return total / input.shape[0] if input.ndim else total

@@ -1,0 +1,38 @@
+"""How the losses are put together to one: the argument ``reduction`` and its old forms."""
+
+from __future__ import annotations
+
+import warnings
+
+from nnkit.autograd import Tensor
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def legacy(size_average: bool | None, reduce: bool | None, stacklevel: int = 3) -> str:
+    """The reduction that the deprecated arguments mean, with a warning."""
+    if reduce is not None and not reduce:
+        reduction = "none"
+    else:
+        reduction = "mean" if size_average is None or size_average else "sum"
+    warnings.warn(
+        "size_average and reduce args will be deprecated, please use "
+        f"reduction='{reduction}' instead.",
+        stacklevel=stacklevel,
+    )
+    return reduction
+
+
+def check_reduction(name: str, reduction: str) -> None:
+    """ValueError for an unknown reduction."""
+    if reduction not in REDUCTIONS:
+        raise ValueError(
+            f"{name}: {reduction} is not a valid value for reduction, expected one of {REDUCTIONS}"
+        )
+
+
+def reduced(losses: Tensor, reduction: str) -> Tensor:
+    """The losses as they are, their mean or their sum."""
+    if reduction == "mean":
+        return losses.mean()
+    return losses.sum() if reduction == "sum" else losses

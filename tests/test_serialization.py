@@ -1,0 +1,331 @@
+"""save and load: round trips, foreign files, and files that must not be obeyed."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import struct
+import zipfile
+from collections import OrderedDict
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nnkit
+
+DTYPES = (
+    *("bool", "uint8", "int8", "int16", "int32", "int64"),
+    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+)
+each_format = pytest.mark.parametrize("name", ["state.safetensors", "state.npz", "state.pt"])
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal in type, dtype and value, all the way down."""
+    if isinstance(a, nnkit.Tensor):
+        return (
+            type(a) is type(b)
+            and (a.dtype, a.shape, a.requires_grad) == (b.dtype, b.shape, b.requires_grad)
+            and a.tolist() == b.tolist()
+        )
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a == b
+
+
+def state() -> dict[Any, Any]:
+    x = nnkit.arange(6)
+    return {
+        "every": {name: x.reshape(2, 3).to(getattr(nnkit, name)) for name in DTYPES},
+        "scalar": nnkit.tensor(1.5),
+        "empty": nnkit.zeros(0, 3),
+        "column": nnkit.arange(6.0).reshape(2, 3).t(),
+        "parameter": nnkit.nn.Parameter(nnkit.ones(2)),
+        "frozen": nnkit.nn.Parameter(nnkit.ones(2), requires_grad=False),
+        "leaf": nnkit.ones(1, requires_grad=True),
+        3: [1, 2.5, True, None, "text", (0.9, 0.999), float("inf")],
+        "a": {"b": nnkit.zeros(1)},
+        "a.b": nnkit.ones(1),
+        "nnkit": nnkit.ones(1),
+        "others": [b"\x00\xff", 1 + 2j, {1, 2}, nnkit.Size([2, 3])],
+        "kinds": [nnkit.float16, nnkit.device("cpu")],
+        "nothing": [{}, [], ()],
+    }
+
+
+@each_format
+def test_round_trip(tmp_path: Path, name: str) -> None:
+    nnkit.save(state(), tmp_path / name)
+    assert same(nnkit.load(tmp_path / name), state())
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_round_trip_of_a_stream() -> None:
+    stream = io.BytesIO()
+    nnkit.save(state(), stream)
+    stream.seek(0)
+    assert same(nnkit.load(stream), state())
+
+
+def test_one_tensor(tmp_path: Path) -> None:
+    path = str(tmp_path / "x")
+    nnkit.save(nnkit.ones(2), path)
+    assert same(nnkit.load(path), nnkit.ones(2))
+    nnkit.save(3, path)
+    assert nnkit.load(path) == 3
+
+
+@each_format
+def test_module(tmp_path: Path, name: str) -> None:
+    source, target = (nnkit.nn.Sequential(nnkit.nn.Linear(2, 3)) for _ in range(2))
+    nnkit.save(source.state_dict(), tmp_path / name)
+    loaded = nnkit.load(tmp_path / name)
+    assert type(loaded) is OrderedDict
+    assert vars(loaded)["_metadata"] == source.state_dict()._metadata
+    target.load_state_dict(loaded)
+    assert same(target.state_dict(), source.state_dict())
+    loaded["0.bias"].zero_()  # its memory can be written
+
+
+def test_map_location(tmp_path: Path) -> None:
+    nnkit.save(state(), tmp_path / "x")
+    for place in ("cpu", nnkit.device("cpu")):
+        assert same(nnkit.load(tmp_path / "x", map_location=place), state())
+    with pytest.raises(RuntimeError, match="foo"):
+        nnkit.load(tmp_path / "x", map_location="foo")
+
+
+@pytest.mark.parametrize(
+    ("value", "match"),
+    [
+        ({"a": [1, object()]}, "a.1 is a object, no state"),
+        ({"m": nnkit.nn.Identity}, "m is a type"),
+        (nnkit.nn.Identity(), r"the object is a Identity, no state: save its state_dict\(\)"),
+        ({(1, 2): 3}, "a key in the object is a tuple"),
+        ({"a": {nnkit.float32: 3}}, "a key in a is a dtype"),
+        ({"a": np.float64(3)}, "a is a float64"),
+    ],
+)
+def test_save_refuses(tmp_path: Path, value: Any, match: str) -> None:
+    with pytest.raises(TypeError, match=match):
+        nnkit.save(value, tmp_path / "x")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x"
+    nnkit.save({"step": 1}, path)
+
+    def fail(*arguments: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("nnkit.backend.files.write_safetensors", fail)
+    with pytest.raises(OSError, match="disk full"):
+        nnkit.save({"step": 2}, path)
+    assert nnkit.load(path) == {"step": 1} and os.listdir(tmp_path) == ["x"]
+
+
+# safetensors and npz of others
+
+
+def test_safetensors_library_reads_ours(tmp_path: Path) -> None:
+    library = pytest.importorskip("safetensors.numpy")
+    path = str(tmp_path / "x.safetensors")
+    nnkit.save({"w": nnkit.ones(2, 3), "b": nnkit.tensor([True])}, path)
+    loaded = library.load_file(path)
+    assert loaded["w"].tolist() == [[1.0] * 3] * 2 and loaded["b"].tolist() == [True]
+
+
+def test_ours_reads_the_safetensors_library(tmp_path: Path) -> None:
+    library = pytest.importorskip("safetensors.numpy")
+    path = str(tmp_path / "x.safetensors")
+    arrays = {"w": np.ones((2, 3), np.float16), "n": np.arange(3), "e": np.zeros((0, 2))}
+    library.save_file(arrays, path, {"note": "x"})
+    loaded = nnkit.load(path)
+    assert set(loaded) == set(arrays)
+    for name, array in arrays.items():
+        assert loaded[name].numpy().dtype == array.dtype
+        assert np.array_equal(loaded[name].numpy(), array)
+
+
+def test_npz_of_numpy(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", w=np.ones(2), n=np.arange(3))
+    loaded = nnkit.load(tmp_path / "x.npz")
+    assert loaded["w"].dtype is nnkit.float64 and loaded["n"].tolist() == [0, 1, 2]
+    np.savez(tmp_path / "y.npz", allow_pickle=True, x=np.array([object()]))
+    with pytest.raises(ValueError, match="[Oo]bject arrays"):
+        nnkit.load(tmp_path / "y.npz")
+
+
+def header(content: Any, memory: bytes = b"", length: int | None = None) -> io.BytesIO:
+    text = content if isinstance(content, bytes) else json.dumps(content).encode()
+    return io.BytesIO(struct.pack("<Q", length or len(text)) + text + memory)
+
+
+def entry(shape: list[int], start: int, end: int, dtype: str = "F32") -> dict[str, Any]:
+    return {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
+
+
+@pytest.mark.parametrize(
+    ("stream", "match"),
+    [
+        (io.BytesIO(b""), "ends before its data"),
+        (io.BytesIO(b"not a state at all"), "header would have"),
+        (header({"x": entry([2], 0, 8)}, b"1234"), "ends before its data"),
+        (header({"x": entry([2], 0, 4)}, b"1234"), "'x' has offsets 0, 4"),
+        (header({"x": entry([1], 4, 8)}, b"12341234"), "'x' has offsets 4, 8"),
+        (header({"x": entry([-1], 0, -4)}), "'x' has offsets 0, -4"),
+        (header({"x": entry([1], 0, 1, "F8_E4M3")}, b"1"), "unknown dtype F8_E4M3"),
+        (header([]), "no JSON object"),
+        (header(b"{}", length=3), "ends before its data"),
+        (header({"__metadata__": {"nnkit": '["call", []]'}}), "unknown kind of value, 'call'"),
+        (io.BytesIO(pickle.dumps({"x": 1})), "a bare pickle is not read"),
+    ],
+)
+def test_damaged_files(stream: io.BytesIO, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        nnkit.load(stream)
+
+
+# Files of torch.save
+
+
+def test_torch_checkpoint(tmp_path: Path, torch: ModuleType) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    model(torch.randn(4, 2)).sum().backward()
+    optimizer.step()
+    saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3}
+    torch.save(saved, tmp_path / "x.pt")
+    loaded = nnkit.load(tmp_path / "x.pt")
+    assert loaded["epoch"] == 3 and loaded["model"]._metadata == saved["model"]._metadata
+    for key, value in saved["model"].items():
+        assert loaded["model"][key].tolist() == value.tolist()
+    groups = loaded["optimizer"]["param_groups"]
+    assert groups == saved["optimizer"]["param_groups"]
+    average = saved["optimizer"]["state"][0]["exp_avg"]
+    assert loaded["optimizer"]["state"][0]["exp_avg"].tolist() == average.tolist()
+
+
+def test_torch_values(tmp_path: Path, torch: ModuleType) -> None:
+    x = torch.arange(6)
+    base = torch.arange(12.0).reshape(3, 4)
+    torch.save(
+        {
+            **{name: x.reshape(2, 3).to(getattr(torch, name)) for name in DTYPES},
+            "views": [base, base.t(), base[1:, 2], base[0, 0]],
+            "empty": torch.zeros(0, 3),
+            "parameter": torch.nn.Parameter(torch.ones(2)),
+            "buffer": torch.nn.Buffer(torch.ones(2)),
+            "others": [b"\x00\xff", 1 + 2j, {1, 2}, bytearray(b"x"), torch.Size([2])],
+            "kinds": [torch.float16, torch.device("cpu"), torch.bool],
+        },
+        tmp_path / "x.pt",
+    )
+    loaded = nnkit.load(tmp_path / "x.pt")
+    for name in DTYPES:
+        assert loaded[name].dtype is getattr(nnkit, name)
+        assert loaded[name].tolist() == x.reshape(2, 3).to(getattr(torch, name)).tolist()
+    views = [base, base.t(), base[1:, 2], base[0, 0]]
+    assert [v.tolist() for v in loaded["views"]] == [v.tolist() for v in views]
+    loaded["views"][0][1, 2] = 99.0
+    assert loaded["views"][1][2, 1].item() == 99.0, "what shared memory still does"
+    assert loaded["empty"].shape == (0, 3)
+    assert same(loaded["parameter"], nnkit.nn.Parameter(nnkit.ones(2)))
+    assert isinstance(loaded["buffer"], nnkit.nn.Buffer)
+    assert same(loaded["others"], [b"\x00\xff", 1 + 2j, {1, 2}, bytearray(b"x"), nnkit.Size([2])])
+    assert loaded["kinds"] == [nnkit.float16, nnkit.device("cpu"), nnkit.bool]
+
+
+class Attack:
+    def __init__(self, function: Any, *arguments: Any) -> None:
+        self.call = (function, arguments)
+
+    def __reduce__(self) -> Any:
+        return self.call
+
+
+def checkpoint(pickled: bytes, **files: bytes) -> io.BytesIO:
+    """A zip archive as torch writes it, with this pickle in it."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("x/data.pkl", pickled)
+        for name, content in files.items():
+            archive.writestr("x/" + name, content)
+    stream.seek(0)
+    return stream
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Attack(os.system, "touch attacked"),
+        Attack(eval, "1"),
+        Attack(getattr, 1, "real"),
+        {"x": [Attack(exec, "")]},
+        nnkit.nn.Identity(),
+    ],
+)
+def test_nothing_is_called(value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(pickle.UnpicklingError, match="only tensors, numbers, strings"):
+        nnkit.load(checkpoint(pickle.dumps(value)))
+    assert os.listdir(tmp_path) == []
+
+
+def test_weights_only_stays_on() -> None:
+    with pytest.raises(ValueError, match="weights_only must be True"):
+        nnkit.load(io.BytesIO(), weights_only=False)
+
+
+def test_big_endian_is_refused() -> None:
+    with pytest.raises(ValueError, match="byte order"):
+        nnkit.load(checkpoint(pickle.dumps(1), byteorder=b"big"))
+
+
+def archive_with_tensor(torch: ModuleType, change: dict[str, bytes]) -> io.BytesIO:
+    """A file of torch.save with some entries replaced."""
+    stream = io.BytesIO()
+    torch.save(torch.arange(4.0), stream)
+    changed = io.BytesIO()
+    with zipfile.ZipFile(stream) as source, zipfile.ZipFile(changed, "w") as target:
+        for name in source.namelist():
+            content = change.get(name.partition("/")[2], source.read(name))
+            target.writestr(name, content)
+    changed.seek(0)
+    return changed
+
+
+def test_storage_of_wrong_size(torch: ModuleType) -> None:
+    with pytest.raises(ValueError, match="storage 0 has 4 bytes, 4 elements of nnkit.float32"):
+        nnkit.load(archive_with_tensor(torch, {"data/0": b"1234"}))
+
+
+@pytest.mark.parametrize(
+    ("offset", "size", "stride"), [(1, 4, 1), (0, 2, 4), (-1, 2, 1), (0, 2, -1)]
+)
+def test_tensor_beyond_its_memory(offset: int, size: int, stride: int) -> None:
+    from nnkit.torch_checkpoint import _rebuild_tensor
+
+    with pytest.raises(ValueError, match="exceeds its memory of 4 elements"):
+        _rebuild_tensor(nnkit.zeros(4), offset, (size,), (stride,))
+
+
+def test_unknown_storage() -> None:
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, obj: Any) -> Any:
+            return ("module", 1, 2, 3, 4) if obj == "x" else None
+
+    stream = io.BytesIO()
+    Pickler(stream).dump(["x"])
+    with pytest.raises(pickle.UnpicklingError, match="an unknown thing, 'module'"):
+        nnkit.load(checkpoint(stream.getvalue()))
