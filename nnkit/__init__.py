@@ -27,6 +27,15 @@ from nnkit.backend.dtype import (
     promote_types as promote_types,
     set_default_dtype as set_default_dtype,
 )
+from nnkit.backend.memory import (
+    channels_last as channels_last,
+    channels_last_3d as channels_last_3d,
+    contiguous_format as contiguous_format,
+    layout as layout,
+    memory_format as memory_format,
+    preserve_format as preserve_format,
+    strided as strided,
+)
 from nnkit.config import show_config as show_config
 
 __version__ = "0.1.0"

@@ -42,11 +42,12 @@ def save(obj: Any, f: Path | BinaryIO) -> None:
     Raises:
         TypeError: something in ``obj`` is of another type; the message has its path.
 
-    >>> import nnkit, tempfile, os
-    >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
-    >>> nnkit.save({"weight": nnkit.ones(2), "step": 3}, path)
-    >>> nnkit.load(path)
-    {'weight': tensor([1., 1.]), 'step': 3}
+    Example:
+        >>> import nnkit, tempfile, os
+        >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
+        >>> nnkit.save({"weight": nnkit.ones(2), "step": 3}, path)
+        >>> nnkit.load(path)
+        {'weight': tensor([1., 1.]), 'step': 3}
     """
     arrays: dict[str, Any] = {}
     note = json.dumps(_encode(obj, "", arrays))

@@ -17,6 +17,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="nnkit",
         help="module that the op table tests; 'torch' checks the table itself against torch",
     )
+    parser.addoption(
+        "--subject",
+        action="append",
+        help="only the rows of tests/ops/SUBJECT.py (may be given several times)",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    subjects = config.getoption("--subject")
+    if subjects:
+        from tests.harness.table import SUBJECT
+
+        names = [getattr(getattr(item, "callspec", None), "id", "") for item in items]
+        chosen = [i for i, name in zip(items, names) if SUBJECT.get(name) in subjects]
+        config.hook.pytest_deselected(items=[i for i in items if i not in chosen])
+        items[:] = chosen
 
 
 @pytest.fixture(scope="session")

@@ -30,12 +30,13 @@ from nnkit.autograd.tensor import Size, Tensor
 SUBJECTS = (
     "arithmetic", "comparison", "transcendental", "activation", "creation", "conversion", "interchange", "ranges", "shape", "strided",
     "joining", "rearranging", "indexing", "scattering", "slices", "masking", "reduction", "running", "extrema", "vector_norm", "sorting",
-    "searching", "linalg", "softmax", "loss", "norm", "padding", "conv", "pooling", "folding", "embedding",
+    "searching", "linalg", "distance", "softmax", "loss", "norm", "padding", "conv", "pooling", "folding", "embedding",
     "random", "dropout", "attention", "recurrent",
 )  # fmt: skip
 for _subject in SUBJECTS:
     if find_spec(f"nnkit.autograd.ops.{_subject}"):
         import_module(f"nnkit.autograd.ops.{_subject}")
+import_module("nnkit.autograd.metadata")
 import_module("nnkit.autograd.operators")
 
 __all__ = [

@@ -6,9 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from nnkit.autograd import node as node_module
 from nnkit.autograd.engine import FREED, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, no_grad
-from nnkit.autograd.node import Node, OutputEdge, sequence
+from nnkit.autograd.node import Node, OutputEdge, describe_edge
 from nnkit.autograd.op import SavedOutput
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, set_history, wrote
@@ -19,6 +20,7 @@ class FunctionNode(Node):
 
     # No __slots__: users keep their own attributes on ctx.
     _function: type[Function]
+    _was_tensor: tuple[bool, ...] = ()
 
     def __init__(self, needs: tuple[bool, ...]) -> None:
         super().__init__((), (), None)
@@ -31,6 +33,12 @@ class FunctionNode(Node):
     @property
     def operation(self) -> str:
         return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple:
+        """A pair (node, output number) for each tensor that forward took."""
+        shown = zip(self.edges, self._was_tensor, strict=True)
+        return tuple(describe_edge(edge) for edge, was_tensor in shown if was_tensor)
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for backward, where ``saved_tensors`` gives them back."""
@@ -192,7 +200,7 @@ class Function:
             wrote(t, node.name())
         if not recording:
             return result
-        node.order = next(sequence)
+        node.order = next(node_module.sequence)
         node.edges = edges
         node._was_tensor = was_tensor
         tensors = [a for a in arguments if isinstance(a, Tensor)]

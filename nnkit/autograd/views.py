@@ -87,11 +87,15 @@ class CopySlices(Node):
         if self.edges[0] is not None:
             mask = untouched if B is raw else wrap(untouched, self.device)
             to_base = B.where(mask, g, B.zeros_like(g))
-        return [to_base, replay_array(B, chain, g)]
+        # A view of the base need not be one of a gradient that lies in memory in another order.
+        return [to_base, replay_array(B, chain, B.contiguous(g))]
 
 
 def check_writable(x: Tensor) -> None:
-    """RuntimeError where torch forbids writing in place while grad mode is on."""
+    """RuntimeError where torch forbids writing in place: into expanded memory, and, while grad
+    mode is on, into leaves that require a gradient."""
+    if x._base is not None and 0 in x._data.strides and x._data.size:
+        _check_expanded(x)
     if not MODE.enabled:
         return
     if x._requires_grad and x._edge is None:
@@ -106,6 +110,15 @@ def check_writable(x: Tensor) -> None:
         )
     if base._requires_grad:
         check_traceable(x)
+
+
+def _check_expanded(x: Tensor) -> None:
+    data = x._data
+    if any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape, strict=True)):
+        raise RuntimeError(
+            "more than one element of the written-to tensor refers to a single memory location: "
+            f"clone() the expanded tensor of shape {list(data.shape)} before writing into it"
+        )
 
 
 def check_traceable(x: Tensor) -> None:

@@ -54,6 +54,7 @@ SIGNATURES = {
         from_buffer(; data, dtype, count, offset)
         from_dlpack(; data)
         to_numpy(x)
+        data_pointer(x)
     """,
     "reduction": """
         sum_to(x; shape)
@@ -71,7 +72,6 @@ SIGNATURES = {
         argmin(x; axis, keepdims)
         all(x; axis, keepdims)
         any(x; axis, keepdims)
-        count_nonzero(x; axis, keepdims)
         cumsum(x; axis)
         cumprod(x; axis)
         cummax(x; axis) -> values, indices
@@ -97,6 +97,20 @@ SIGNATURES = {
         tensordot(x, y; axes_x, axes_y)
         kron(x, y)
         cross(x, y; axis)
+    """,
+    "decomposition": """
+        inverse(x)
+        solve(x, y)
+        det(x)
+        adjugate(x)
+        slogdet(x) -> sign, logabsdet
+        cholesky(x)
+        qr(x; mode) -> q, r
+        svd(x; full_matrices) -> u, s, vh
+        eigh(x; uplo) -> values, vectors
+        eig(x) -> values, vectors
+        solve_triangular(x, y; upper, unitriangular)
+        lstsq(x, y; rcond)
     """,
     "shape": """
         reshape(x; shape)

@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.ops.linalg import qr
 
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops.comparison import where
@@ -324,7 +323,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         return tensor
     rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
     drawn = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
-    q, r = qr(drawn.T if rows < columns else drawn)
+    q, r = (drawn.T if rows < columns else drawn).qr()
     q = q * r.diagonal().sign()  # makes the distribution uniform (Mezzadri, 2006)
     return tensor.copy_((q.T if rows < columns else q).reshape(tensor.shape)).mul_(gain)
 

@@ -44,10 +44,11 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         AttributeError: ``data`` is not a tensor.
         RuntimeError: ``requires_grad`` for a dtype that is neither floating nor complex.
 
-    >>> import nnkit
-    >>> nnkit.nn.Parameter(nnkit.ones(2))
-    Parameter containing:
-    tensor([1., 1.], requires_grad=True)
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.Parameter(nnkit.ones(2))
+        Parameter containing:
+        tensor([1., 1.], requires_grad=True)
     """
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
@@ -99,11 +100,12 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         data: a tensor; its memory is shared. Empty when not given.
         persistent: whether the module's ``state_dict`` holds it.
 
-    >>> import nnkit
-    >>> module = nnkit.nn.Module()
-    >>> module.mean = nnkit.nn.Buffer(nnkit.zeros(2))
-    >>> [name for name, _ in module.named_buffers()]
-    ['mean']
+    Example:
+        >>> import nnkit
+        >>> module = nnkit.nn.Module()
+        >>> module.mean = nnkit.nn.Buffer(nnkit.zeros(2))
+        >>> [name for name, _ in module.named_buffers()]
+        ['mean']
     """
 
     persistent: bool
@@ -201,13 +203,14 @@ def _without_guard(tensor: Any) -> Tensor:
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A Parameter whose shape is inferred at the first forward.
 
-    >>> import nnkit
-    >>> weight = nnkit.nn.UninitializedParameter()
-    >>> weight
-    <UninitializedParameter>
-    >>> weight.materialize((2, 3))
-    >>> weight.shape
-    nnkit.Size([2, 3])
+    Example:
+        >>> import nnkit
+        >>> weight = nnkit.nn.UninitializedParameter()
+        >>> weight
+        <UninitializedParameter>
+        >>> weight.materialize((2, 3))
+        >>> weight.shape
+        nnkit.Size([2, 3])
     """
 
     cls_to_become = Parameter
@@ -221,9 +224,10 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is inferred at the first forward.
 
-    >>> import nnkit
-    >>> nnkit.nn.UninitializedBuffer(dtype=nnkit.float64)
-    <UninitializedBuffer>
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.UninitializedBuffer(dtype=nnkit.float64)
+        <UninitializedBuffer>
     """
 
     cls_to_become = Tensor
@@ -248,8 +252,9 @@ def _rebuild_uninitialized(cls: Any, requires_grad: bool, device: Any, dtype: An
 def is_lazy(tensor: Any) -> bool:
     """Whether ``tensor`` has no shape yet.
 
-    >>> import nnkit
-    >>> nnkit.nn.parameter.is_lazy(nnkit.nn.UninitializedParameter())
-    True
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.parameter.is_lazy(nnkit.nn.UninitializedParameter())
+        True
     """
     return isinstance(tensor, UninitializedTensorMixin)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import nnkit
-from tests.autograd.scenarios import SCENARIOS
+from tests.autograd import function_scenarios, scenarios
 
+SCENARIOS = scenarios.SCENARIOS | function_scenarios.SCENARIOS
 EXPECTED = Path(__file__).parents[1] / "expected" / "scenarios.json"
 
 

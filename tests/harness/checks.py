@@ -18,6 +18,7 @@ from tests.harness.call import (
     Layout,
     Result,
     arrays_in,
+    builtin_type,
     dtype_name,
     flatten,
     resolve,

@@ -89,3 +89,48 @@ def test_vector_to_parameters(lib: ModuleType) -> None:
     assert layer.weight.tolist() == [[7.0, 2.0]]
     with raises(lib, TypeError, "vec must be a Tensor, got list"):
         lib.nn.utils.vector_to_parameters([1.0], layer.parameters())
+
+
+def batch_norm(lib: ModuleType, kind: str, size: int, **options: Any) -> Any:
+    made = getattr(lib.nn, kind)(size, **options).eval()
+    for tensor in (made.running_mean, made.running_var, made.weight, made.bias):
+        if tensor is not None:
+            tensor.data = lib.rand(tensor.shape) + 0.5
+    return made
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("kind", ["conv", "transpose", "linear", "one feature"])
+def test_fusion(lib: ModuleType, kind: str, affine: bool, bias: bool) -> None:
+    if kind in ("linear", "one feature"):
+        if lib.__name__ == "torch" and not affine:
+            pytest.skip("torch fuses a Linear with an affine batch norm only")
+        layer = lib.nn.Linear(3, 4 if kind == "linear" else 1, bias=bias).eval()
+        bn = batch_norm(lib, "BatchNorm1d", 4 if kind == "linear" else 1, affine=affine)
+        fused = lib.nn.utils.fuse_linear_bn_eval(layer, bn)
+        x = lib.rand(5, 3)
+    else:
+        make = lib.nn.Conv2d if kind == "conv" else lib.nn.ConvTranspose2d
+        layer = make(2, 4, 3, bias=bias).eval()
+        bn = batch_norm(lib, "BatchNorm2d", 4, affine=affine)
+        fused = lib.nn.utils.fuse_conv_bn_eval(layer, bn, transpose=kind == "transpose")
+        x = lib.rand(2, 2, 5, 5)
+    assert type(fused) is type(layer) and fused.weight is not layer.weight
+    assert lib.allclose(fused(x), bn(layer(x)), rtol=1e-4, atol=1e-5)
+    assert fused.weight.requires_grad and fused.bias.requires_grad is bias
+
+
+def test_fusion_refuses(lib: ModuleType) -> None:
+    nn = lib.nn
+    conv, linear, bn = nn.Conv2d(1, 2, 3), nn.Linear(1, 2), nn.BatchNorm2d(2)
+    for fuse, layer in ((nn.utils.fuse_conv_bn_eval, conv), (nn.utils.fuse_linear_bn_eval, linear)):
+        with raises(lib, AssertionError, "must be in evaluation mode"):
+            fuse(layer, bn)
+        layer.eval()
+        with raises(lib, AssertionError, "no running statistics"):
+            fuse(layer, nn.BatchNorm2d(2, track_running_stats=False).eval())
+    with raises(lib, RuntimeError, "Conv2d has 2 outputs, BatchNorm2d takes 3"):
+        nn.utils.fuse_conv_bn_eval(conv, nn.BatchNorm2d(3).eval())
+    with raises(lib, AssertionError, "Linear has 2 outputs, BatchNorm1d takes 3"):
+        nn.utils.fuse_linear_bn_eval(linear, nn.BatchNorm1d(3).eval())

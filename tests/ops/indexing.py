@@ -55,7 +55,7 @@ ROWS = [
             Raises(IndexError, "mask [2]", make(3, 4), np.array([True, False])),
             Raises(IndexError, "[2], [3]", make(3, 4), (np.arange(2), np.arange(3))),
             Raises(IndexError, "float", make(3), 1.5),
-            Raises(IndexError, "float32", make(3), np.float32([1.0])),
+            Raises(IndexError, "float32", make(3), np.array([1.0], "float32")),
             Raises(ValueError, "step", make(3), slice(None, None, -1)),
             Raises(TypeError, "slice", make(3), slice(1.0, 2)),
             Raises(TypeError, "str", make(3), ["a"]),

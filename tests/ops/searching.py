@@ -8,7 +8,7 @@ from tests.harness.row import ALL, FLOATS, INTS, Fixed, OpRow, Raises, Sample
 
 REPEATED = np.array([3, 1, 1, 2, 3, 3, 1])
 ROWS_OF = np.array([[1, 2], [1, 2], [0, 1], [1, 2]])
-NAN = np.float32([1.0, np.nan, np.nan, 1.0])
+NAN = np.array([1.0, np.nan, np.nan, 1.0], "float32")
 
 
 def distinct(make):
@@ -83,7 +83,7 @@ ROWS = [
         lambda make: [
             Sample(make.index(9, below=4, dtype=make.dtype)),
             Sample(make.index(9, below=4, dtype=make.dtype), minlength=6),
-            Sample(make.index(3, below=4, dtype=make.dtype), np.float32([1, 0.5, 2])),
+            Sample(make.index(3, below=4, dtype=make.dtype), np.array([1, 0.5, 2], "float32")),
             Sample(make.index(3, below=4, dtype=make.dtype), np.array([1, 5, 2])),
             Sample(make.index(0, below=4, dtype=make.dtype)),
         ],
@@ -94,7 +94,7 @@ ROWS = [
             Raises(RuntimeError, "negative", np.array([-1])),
             Raises(RuntimeError, "2-d", np.array([[1]])),
             Raises(RuntimeError, "-1", np.array([1]), minlength=-1),
-            Raises(RuntimeError, "[2]", np.array([1]), np.float32([1, 2])),
+            Raises(RuntimeError, "[2]", np.array([1]), np.array([1, 2], "float32")),
         ],
     ),
     OpRow(
@@ -117,7 +117,7 @@ ROWS = [
     OpRow(
         "isin",
         lambda make: [
-            Sample(make.index(3, 3, below=5, dtype="float32"), np.float32([1, 3])),
+            Sample(make.index(3, 3, below=5, dtype="float32"), np.array([1, 3], "float32")),
             Sample(make.index(5, below=5), make.index(2, below=5), invert=True),
             Sample(make.index(5, below=5), 2),
             Sample(2, make.index(5, below=5), assume_unique=True),

@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.ops.arithmetic import mul
 from nnkit.autograd.pointwise import fn, pointwise
-from nnkit.autograd.public import public
-from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.public import PUBLIC, public
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views import inplace
+from nnkit.backend.dtype import FLOATING, INTEGER
 
 relu = pointwise(
     "relu", lambda x: fn.maximum(x, 0), "``max(input, 0)``; the gradient at 0 is 0.",
@@ -101,7 +105,7 @@ hardswish = pointwise(
     "hardswish", lambda x: x * fn.minimum(fn.maximum(x + 3, 0), 6) / 6, function=False,
     x=lambda g, x: fn.where(x <= -3, 0, fn.where(x < 3, g * (x / 3 + 0.5), g)),
 )  # fmt: skip
-hardshrink = pointwise(
+_hardshrink = pointwise(
     "hardshrink",
     lambda x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, x),
     scalars=("lambd",), function=False,
@@ -113,7 +117,7 @@ softshrink = pointwise(
     scalars=("lambd",), function=False,
     x=lambda g, x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, g),
 )  # fmt: skip
-threshold = pointwise(
+_threshold = pointwise(
     "threshold", lambda x, limit, value: fn.where(x <= limit, value, x),
     scalars=("limit", "value"), function=False,
     x=lambda g, x, limit, value: fn.where(x <= limit, 0, g),
@@ -151,3 +155,96 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     elif weight.ndim > 0 and input.ndim == 0:
         weight = weight.reshape(())
     return _prelu(input, weight)
+
+
+def check_floating(name: str, input: Tensor) -> None:
+    """TypeError for what is no Tensor, NotImplementedError for another dtype than floating."""
+    check_tensor(name, input)
+    if input.dtype.category != FLOATING:
+        raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
+
+
+@public(method=False)
+def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``
+
+    Barron, "Continuously differentiable exponential linear units", 2017.
+
+    Raises:
+        NotImplementedError: ``input`` is not floating point.
+        RuntimeError: ``alpha`` is 0.
+    """
+    check_floating("celu", input)
+    if alpha == 0:
+        raise RuntimeError("celu(): argument 'alpha' cannot be 0 (ZeroDivisionError)")
+    return elu(input, float(alpha), 1.0, 1.0 / alpha)
+
+
+@public(method=False)
+def selu(input: Tensor) -> Tensor:
+    """``scale * elu(x, alpha)`` with the constants that keep mean 0 and variance 1.
+
+    Klambauer et al., "Self-normalizing neural networks", 2017.
+
+    Raises:
+        NotImplementedError: ``input`` is not floating point.
+    """
+    check_floating("selu", input)
+    return elu(input, 1.6732632423543772, 1.0507009873554805, 1.0)
+
+
+@public(method=False)
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+) -> Tensor:
+    """``x`` where it is positive, else ``a * x``; for each element ``a`` is drawn between ``lower``
+    and ``upper`` in training, and it is their mean otherwise.
+
+    Xu et al., "Empirical evaluation of rectified activations in convolutional network", 2015.
+
+    Raises:
+        NotImplementedError: ``input`` is not floating point.
+        RuntimeError: ``lower`` is above ``upper``.
+    """
+    check_floating("rrelu", input)
+    if lower > upper:
+        raise RuntimeError(
+            f"rrelu(): the lower bound should not be above the upper one, got {lower} and {upper}"
+        )
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2)
+    noise = input._device.backend.rrelu_noise(input._data, lower, upper, None)
+    return mul(input, wrap(noise, input._device))
+
+
+@public(method=False)
+def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+    """``x`` where it is above ``threshold``, else ``value``.
+
+    Raises:
+        NotImplementedError: ``input`` is bool or complex.
+    """
+    check_tensor("threshold", input)
+    if input.dtype.category == INTEGER:
+        threshold, value = int(threshold), int(value)
+    elif input.dtype.category != FLOATING:
+        check_floating("threshold", input)
+    return _threshold(input, threshold, value)
+
+
+@public
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """``x`` where ``|x| > lambd``, else 0.
+
+    Raises:
+        NotImplementedError: ``input`` is not floating point.
+    """
+    check_floating("hardshrink", input)
+    return _hardshrink(input, float(lambd))
+
+
+relu_ = PUBLIC["relu_"]
+celu_ = public(inplace(celu, "celu_"), name="celu_", method=False)
+selu_ = public(inplace(selu, "selu_"), name="selu_", method=False)
+rrelu_ = public(inplace(rrelu, "rrelu_"), name="rrelu_", method=False)
+threshold_ = public(inplace(threshold, "threshold_"), name="threshold_", method=False)

@@ -303,13 +303,12 @@ def pow(input: Any, exponent: Any) -> Tensor:
 @public(out=True, in_place=True)
 def float_power(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
-    from nnkit.autograd.ops.creation import to_dtype
     from nnkit.autograd.promotion import promoted_dtype
     from nnkit.backend.dtype import complex128, float64
 
     d = promoted_dtype("float_power", input, exponent)
     wide = complex128 if d.is_complex else float64
-    widened = [to_dtype(v, wide) if isinstance(v, Tensor) else v for v in (input, exponent)]
+    widened = [v.to(wide) if isinstance(v, Tensor) else v for v in (input, exponent)]
     return pow(*widened)
 
 
@@ -378,7 +377,7 @@ def nan_to_num(
     """``input`` with NaN and infinities replaced, by default by 0 and the dtype's extremes."""
     if input.dtype.category < FLOATING:
         return input.clone()
-    from nnkit.autograd.ops.creation import finfo
+    from nnkit.autograd.limits import finfo
 
     largest = finfo(input.dtype).max
     return _nan_to_num(
@@ -423,6 +422,9 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 def sgn(input: Tensor) -> Tensor:
     """The sign of each element; of a complex number ``input / abs(input)``, 0 at 0."""
     return div(input, abs(input)).nan_to_num(0.0) if input.is_complex() else sign(input)
+
+
+OPS["sgn"] = sgn
 
 
 @public(out=True, in_place=True)

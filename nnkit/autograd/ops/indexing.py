@@ -7,16 +7,17 @@ integers, slices and None give a view, integer tensors and masks a copy.
 from __future__ import annotations
 
 import operator
+import warnings
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
-from nnkit.autograd.public import attach, public
+from nnkit.autograd.public import METHODS, attach, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, write, wrote
-from nnkit.backend.dtype import COMPLEX, bool_, int64
+from nnkit.backend.dtype import COMPLEX, bool_, int64, uint8
 from nnkit.backend.index import ALL, split_index
 
 
@@ -55,6 +56,10 @@ def _raw_item(item: Any, B: Any) -> Any:
     if item.__class__ is int or item is None or item is Ellipsis or item.__class__ is bool:
         return item
     if isinstance(item, Tensor):
+        if item.dtype is uint8 and item.ndim:
+            warnings.warn(
+                "indexing with a uint8 mask is deprecated: use a bool one", UserWarning, stacklevel=4
+            )
         return item._data
     if item.__class__ is slice:
         if all(b is None or b.__class__ is int for b in (item.start, item.stop, item.step)):
@@ -97,6 +102,12 @@ def _plain(item: Any) -> Any:
 def raw_index(index: Any, B: Any) -> Any:
     """An index with arrays for Tensors and lists, as the algebra takes it."""
     if index.__class__ is list and _means_tuple(index):
+        warnings.warn(
+            "a list of lists as an index is deprecated, and means the tuple of its items: write "
+            "x[tuple(index)]",
+            UserWarning,
+            stacklevel=3,
+        )
         index = tuple(index)
     if index.__class__ is tuple:
         return tuple([_raw_item(item, B) for item in index])
@@ -204,7 +215,7 @@ def _moved(self: Tensor, value: Tensor) -> Tensor:
         raise RuntimeError(
             f"setitem(): expected the value on {self._device}, but it is on {value._device}"
         )
-    return value.to(self._device)
+    return METHODS["to"](value, self._device)
 
 
 def _without_leading_ones(value: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from nnkit.autograd.dims import check_tensor, check_tensors, normalize_dim, size
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.promotion import promote
-from nnkit.autograd.public import public
+from nnkit.autograd.public import METHODS, public
 from nnkit.autograd.tensor import Tensor
 
 
@@ -255,7 +255,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         cuts = [i * size + min(i, larger) for i in range(count + 1)]
     lead = (slice(None),) * axis
     pieces = [(*lead, slice(a, b)) for a, b in zip(cuts, cuts[1:], strict=False)]
-    return tuple(input[piece] for piece in pieces)
+    return tuple(METHODS["__getitem__"](input, piece) for piece in pieces)
 
 
 def _stack_split(name: str, minimum: int, dim_of: Any) -> None:

@@ -8,7 +8,7 @@ from nnkit.autograd.dims import broadcast_shape, check_tensor
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.scattering import same_dtype
-from nnkit.autograd.public import public
+from nnkit.autograd.public import METHODS, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import BOOL, COMPLEX
 
@@ -68,7 +68,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
             f"masked_fill(): value must be a number or a 0-dim tensor, got {value.ndim} dimensions"
         )
     if value._device is not input._device:
-        value = value.to(input._device)
+        value = METHODS["to"](value, input._device)
     return OPS["where"](mask, OPS["cast"](value, input._data.dtype), input)
 
 

@@ -334,10 +334,10 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 def _unpacked(name: str, tensors: tuple) -> tuple[Tensor, ...]:
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-        tensors = tensors[0]
+        tensors = tuple(tensors[0])
     if not tensors:
         raise RuntimeError(f"{name}(): expected at least one tensor")
-    return check_tensors(name, tuple(tensors))
+    return check_tensors(name, tensors)
 
 
 @public(method=False)

@@ -11,6 +11,7 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor, normalize_dim, normalize_dims
 from nnkit.autograd.factory import dtype_of
 from nnkit.autograd.op import rule
+from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
@@ -99,7 +100,6 @@ _logsumexp = rule(
         B.exp(B.sub(x, B.expand_reduced(out, tuple(x.shape), axis, keepdims))),
     ),
 )
-_count_nonzero = rule("count_nonzero")
 
 
 def numpy_words(function: Callable) -> Callable:
@@ -171,8 +171,9 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
     x = in_dtype("nansum", input, dtype)
     if x.is_complex():
         raise RuntimeError("nansum(): complex inputs are not supported")
-    finite = x.nan_to_num(0.0, math.inf, -math.inf) if x.is_floating_point() else x
-    return sum(finite, dim, keepdim, dtype=dtype)
+    if x.is_floating_point():
+        x = where(x.isnan(), 0.0, x)
+    return sum(x, dim, keepdim, dtype=dtype)
 
 
 @public(out=True)
@@ -339,11 +340,3 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
         raise TypeError("logsumexp(): argument 'dim' must be tuple of ints, not NoneType")
     x = converted(input, to_float(input.dtype))
     return _logsumexp(x, axis_of("logsumexp", dim, x._data.ndim), keepdim)
-
-
-@public
-@numpy_words
-def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """How many elements are not zero, in all or along dimensions, as int64."""
-    check_tensor("count_nonzero", input)
-    return _count_nonzero(input, axis_of("count_nonzero", dim, input._data.ndim), False)

@@ -58,8 +58,10 @@ _cumprod = rule("cumprod", x=_grad_cumprod)
 _logcumsumexp = rule("logcumsumexp", x=_grad_logcumsumexp)
 _recurrence = rule(
     "recurrence",
-    a=lambda B, g, a, out, axis: B.mul(_decaying(B, a, g, axis), shifted(B, out, axis, 1, 0.0)),
-    b=lambda B, g, a, axis: _decaying(B, a, g, axis),
+    a=lambda B, g, a, out, axis: B.mul(
+        _decaying(B, B.conj(a), g, axis), B.conj(shifted(B, out, axis, 1, 0.0))
+    ),
+    b=lambda B, g, a, axis: _decaying(B, B.conj(a), g, axis),
 )
 _records = {
     name: rule(name, nondifferentiable=("indices",), x=_grad_record) for name in ("cummax", "cummin")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim, normalize_dims
+from nnkit.autograd.op import OPS
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
@@ -45,10 +46,10 @@ def _distinct(name: str, input: Tensor, dim: Any, inverse: bool, counts: bool) -
     axis = None if dim is None else normalize_dim(dim, input.ndim, name)
     found = getattr(input._device.backend, name)(input._data, axis)
     wanted = (True, inverse, counts)
-    results = tuple(
+    results = [
         wrap(array, input._device) for array, want in zip(found, wanted, strict=True) if want
-    )
-    return results if len(results) > 1 else results[0]
+    ]
+    return tuple(results) if len(results) > 1 else results[0]
 
 
 @public(out=True)
@@ -81,7 +82,8 @@ def searchsorted(
                 f"{name}(): boundary and sorter must have the same size, got "
                 f"{list(sorted_sequence.shape)} and {list(sorter.shape)}"
             )
-        sorted_sequence = sorted_sequence.detach().gather(-1, sorter)
+        axis = sorted_sequence.ndim - 1
+        sorted_sequence = OPS["gather"](sorted_sequence.detach(), sorter, axis)
     return _search(name, sorted_sequence, input, right or side == "right", out_int32)
 
 

@@ -62,9 +62,8 @@ def _slices(name: str, input: Tensor, dim: int, index: Any, source: Any, error: 
             f"{name}(): number of indices ({index._data.size}) should be equal to source.size(dim) "
             f"({shape[axis]}), for dim: {axis}"
         )
-    rest, expected = list(shape), list(input._data.shape or (1,))
-    rest[axis] = expected[axis] = 0
-    if rest != expected:
+    expected = input._data.shape or (1,)
+    if any(n != m for d, (n, m) in enumerate(zip(shape, expected, strict=True)) if d != axis):
         raise RuntimeError(
             f"{name}(): source tensor shape must match input tensor shape, excluding the specified "
             f"dimension: got {list(input._data.shape)} and {list(shape)}"

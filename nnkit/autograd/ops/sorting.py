@@ -236,7 +236,7 @@ def _quantile(
     if isinstance(q, Tensor) and q.ndim > 1:
         raise RuntimeError(f"{name}(): q must be a scalar or 1D tensor, got {q.ndim} dimensions")
     levels = q if isinstance(q, Tensor) else wrap(B.full((), q, input._data.dtype), place)
-    if not all(0 <= level <= 1 for level in levels.reshape(-1)._data.tolist()):
+    if not all(0 <= level <= 1 for level in shapes.reshape(levels, -1)._data.tolist()):
         raise RuntimeError(f"{name}(): q values must be in the range [0, 1]")
     ndim = input.ndim
     axis = 0 if dim is None else normalize_dim(dim, ndim, name)
@@ -252,9 +252,9 @@ def _quantile(
     elif interpolation == "nearest":
         out = _pick(ordered, wrap(B.round(position._data), place))
     else:
-        weight = 0.5 if interpolation == "midpoint" else position - low
+        weight = 0.5 if interpolation == "midpoint" else OPS["sub"](position, low)
         first, second = _pick(ordered, low), _pick(ordered, wrap(B.ceil(position._data), place))
-        out = first + (second - first) * weight
+        out = OPS["add"](first, OPS["mul"](OPS["sub"](second, first), weight))
     # The last dimension counts the levels: it goes to the front, or away for a number.
     if keepdim:
         shape = out._data.shape
@@ -275,7 +275,7 @@ def _positions(B: Any, rows: Tensor, levels: Tensor, ignore_nan: bool) -> Tensor
     if not ignore_nan:
         valid = B.full(valid.shape, data.shape[-1], data.dtype)
     last = wrap(B.maximum(B.sub(valid, 1), 0), rows._device)
-    position = last * shapes.reshape(levels, -1)
+    position = OPS["mul"](last, shapes.reshape(levels, -1))
     if ignore_nan:
         return position
     spoiled = wrap(B.any(missing, (data.ndim - 1,), True), rows._device)

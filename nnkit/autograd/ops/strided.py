@@ -3,10 +3,13 @@ whose geometry is changed in place."""
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim, sizes_of
+from nnkit.autograd.metadata import stride as stride_of
+from nnkit.autograd.metadata import strides_of
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import attach, public
@@ -76,8 +79,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 def geometry(input: Tensor) -> tuple:
     """The shape, the strides and the offset of a tensor in its storage, in elements."""
     data = input._data
-    strides = tuple(s // data.itemsize for s in data.strides)
-    return data.shape, strides, input._device.backend.storage_offset(data)
+    return data.shape, stride_of(input), input._device.backend.storage_offset(data)
 
 
 @public
@@ -138,8 +140,8 @@ def imag(input: Tensor) -> Tensor:
     return _imag(input)
 
 
-Tensor.real = property(real)
-Tensor.imag = property(imag)
+for _name, _part in (("real", real), ("imag", imag)):
+    setattr(Tensor, _name, property(_part))
 
 
 @public(method=False)
@@ -211,12 +213,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     if input.requires_grad:
         raise RuntimeError("resize_(): cannot resize variables that require grad")
     B, data = input._device.backend, input._data
-    count = 1
-    for n in shape:
-        count *= n
-    strides = [1]
-    for n in shape[:0:-1]:
-        strides.insert(0, strides[0] * max(n, 1))
+    count = math.prod(shape)
     _, _, offset = source = geometry(input)
     if offset + count > B.storage_size(data):
         larger = B.empty((count,), data.dtype)
@@ -224,7 +221,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         B.copy_(B.getitem(larger, slice(data.size)), kept)
         input._data = B.reshape(larger, shape)
     else:
-        input._data = B.as_strided(data, shape, tuple(strides[: len(shape)]), offset, source)
+        input._data = B.as_strided(data, shape, strides_of(shape), offset, source)
     wrote(input, "resize_")
     return input
 
@@ -253,17 +250,15 @@ def set_(
         input._data = input._device.backend.empty((0,), input._data.dtype)
     else:
         check_tensor("set_", source, "source")
-        if source._data.dtype != input._data.dtype:
+        memory = source.detach()
+        if memory._data.dtype != input._data.dtype:
             raise RuntimeError(
-                f"set_(): expected a source of dtype {input.dtype}, got {source.dtype}"
+                f"set_(): expected a source of dtype {input.dtype}, got {memory.dtype}"
             )
         if size is not None:
-            stride = (
-                wrap(input._device.backend.empty(size, input._data.dtype)).stride()
-                if stride is None
-                else stride
-            )
-            source = as_strided(source.detach(), size, stride, storage_offset)
-        input._data, input._writes = source._data, source._writes
+            shape = sizes_of("set_", (size,))
+            stride = strides_of(shape) if stride is None else stride
+            memory = as_strided(memory, shape, stride, storage_offset)
+        input._data, input._writes = memory._data, memory._writes
     wrote(input, "set_")
     return input

@@ -52,3 +52,8 @@ def from_dlpack(data: Any) -> np.ndarray:
 
 def to_numpy(x: np.ndarray) -> np.ndarray:
     return x
+
+
+def data_pointer(x: np.ndarray) -> int:
+    """The address of the first element; 0 for an empty array."""
+    return x.__array_interface__["data"][0] if x.size else 0

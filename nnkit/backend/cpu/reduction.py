@@ -15,7 +15,7 @@ from nnkit.backend.cpu.summation import large_sum
 from nnkit.backend.dtype import HALF
 
 __all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "cummax", "cummin",
+    "all", "amax", "amin", "any", "argmax", "argmin", "cummax", "cummin",
     "cumprod", "cumsum", "expand_reduced", "logcumsumexp", "logsumexp", "max", "mean", "min",
     "norm", "prod",
     "recurrence", "std", "sum", "sum_to", "var", "var_mean",
@@ -150,10 +150,6 @@ def all(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
 
 def any(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
     return asarray(np.logical_or.reduce(x, axis, np.bool_, None, keepdims))
-
-
-def count_nonzero(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
-    return asarray(_add(x != 0, axis, I8, None, keepdims))
 
 
 def cumsum(x: np.ndarray, axis: int) -> np.ndarray:

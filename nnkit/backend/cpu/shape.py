@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu.exchange import data_pointer
 from nnkit.backend.dtype import HALF
 
 Array = np.ndarray
@@ -148,8 +149,7 @@ def _owner(x: Array) -> Array:
 
 def storage_offset(x: Array) -> int:
     """How many elements ``x`` starts after the beginning of its storage."""
-    start = _owner(x).__array_interface__["data"][0]
-    return (x.__array_interface__["data"][0] - start) // x.itemsize
+    return (data_pointer(x) - data_pointer(_owner(x))) // x.itemsize
 
 
 def storage_size(x: Array) -> int:
@@ -241,15 +241,15 @@ def pad(x: Array, widths: tuple[tuple[int, int], ...], value: Any) -> Array:
     return out
 
 
-def real(x: Array) -> Array:
+def real(x: Any) -> Array:
     return x.real
 
 
-def imag(x: Array) -> Array:
+def imag(x: Any) -> Array:
     return x.imag
 
 
-def view_as_real(x: Array) -> Array:
+def view_as_real(x: Any) -> Array:
     """A complex array as a real one whose last axis holds the two parts."""
     return x[..., None].view(x.real.dtype)
 

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from nnkit.nn.functional.activation import *  # noqa: F403
 from nnkit.nn.functional.conv import *  # noqa: F403
+from nnkit.nn.functional.distance import *  # noqa: F403
 from nnkit.nn.functional.dropout import *  # noqa: F403
+from nnkit.nn.functional.embedding import *  # noqa: F403
+from nnkit.nn.functional.embedding_loss import *  # noqa: F403
 from nnkit.nn.functional.folding import *  # noqa: F403
+from nnkit.nn.functional.hard_activation import *  # noqa: F403
+from nnkit.nn.functional.linear import *  # noqa: F403
+from nnkit.nn.functional.loss import *  # noqa: F403
+from nnkit.nn.functional.margin_loss import *  # noqa: F403
+from nnkit.nn.functional.norm import *  # noqa: F403
 from nnkit.nn.functional.padding import *  # noqa: F403
 from nnkit.nn.functional.pooling import *  # noqa: F403
+from nnkit.nn.functional.regression_loss import *  # noqa: F403
 from nnkit.nn.functional.softmax import *  # noqa: F403

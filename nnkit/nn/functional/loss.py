@@ -6,6 +6,7 @@ import warnings
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.ops import loss as ops
+from nnkit.autograd.ops.activation import log_sigmoid
 from nnkit.nn.functional.reductions import REDUCTIONS, check_reduction, legacy, reduced
 
 __all__ = [
@@ -187,8 +188,8 @@ def binary_cross_entropy_with_logits(
         return ops.binary_cross_entropy_with_logits(x, y, reduction)
     losses = ops.binary_cross_entropy_with_logits(x, y, "none")
     if pos_weight is not None:
-        # What the factor adds to the positive part, target * softplus(-input).
-        losses = losses + (pos_weight - 1) * y * ops.softplus_negative(x)
+        # What the factor adds to the positive part.
+        losses = losses - (pos_weight - 1) * y * log_sigmoid(x)
     if weight is not None:
         losses = losses * weight
     return reduced(losses, reduction)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from nnkit.nn.modules.activation import *  # noqa: F403
 from nnkit.nn.modules.adaptive_pooling import *  # noqa: F403
 from nnkit.nn.modules.container import *  # noqa: F403
 from nnkit.nn.modules.conv import *  # noqa: F403
 from nnkit.nn.modules.dropout import *  # noqa: F403
 from nnkit.nn.modules.flatten import *  # noqa: F403
 from nnkit.nn.modules.folding import *  # noqa: F403
+from nnkit.nn.modules.hard_activation import *  # noqa: F403
 from nnkit.nn.modules.lazy_conv import *  # noqa: F403
 from nnkit.nn.modules.linear import *  # noqa: F403
 from nnkit.nn.modules.module import Module

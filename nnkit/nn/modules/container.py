@@ -72,12 +72,13 @@ class Sequential(_IndexedModules):
     Raises:
         TypeError: an argument is no Module.
 
-    >>> import nnkit
-    >>> nnkit.nn.Sequential(nnkit.nn.Flatten(), nnkit.nn.Identity())
-    Sequential(
-      (0): Flatten(start_dim=1, end_dim=-1)
-      (1): Identity()
-    )
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.Sequential(nnkit.nn.Flatten(), nnkit.nn.Identity())
+        Sequential(
+          (0): Flatten(start_dim=1, end_dim=-1)
+          (1): Identity()
+        )
     """
 
     def __init__(self, *args: Any) -> None:
@@ -159,11 +160,12 @@ class ModuleList(_IndexedModules):
     Raises:
         TypeError: ``modules`` cannot be iterated, or an element is no Module.
 
-    >>> import nnkit
-    >>> nnkit.nn.ModuleList(nnkit.nn.Identity() for _ in range(3))
-    ModuleList(
-      (0-2): 3 x Identity()
-    )
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.ModuleList(nnkit.nn.Identity() for _ in range(3))
+        ModuleList(
+          (0-2): 3 x Identity()
+        )
     """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -232,10 +234,11 @@ class ModuleDict(Module):
         TypeError: ``modules`` is no such thing, a name is no string, a value no Module.
         KeyError: a name is empty, has a dot, or is an attribute of ModuleDict.
 
-    >>> import nnkit
-    >>> heads = nnkit.nn.ModuleDict({"class": nnkit.nn.Linear(4, 2), "box": nnkit.nn.Linear(4, 4)})
-    >>> list(heads)
-    ['class', 'box']
+    Example:
+        >>> import nnkit
+        >>> heads = nnkit.nn.ModuleDict({"class": nnkit.nn.Linear(4, 2), "box": nnkit.nn.Linear(4, 4)})
+        >>> list(heads)
+        ['class', 'box']
     """
 
     def __init__(self, modules: Mapping[str, Module] | None = None) -> None:

@@ -35,17 +35,9 @@ class _ConvNd(Module):
     ) -> None:  # fmt: skip
         super().__init__()
         self._describe(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            0,
-            groups,
-            groups,
+            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups,
             padding_mode,
-        )
+        )  # fmt: skip
         self._make_parameters(bias, device, dtype)
 
     def _describe(

@@ -15,9 +15,10 @@ class Flatten(Module):
         start_dim: the first dimension to join; the batch stays by default.
         end_dim: the last one.
 
-    >>> import nnkit
-    >>> nnkit.nn.Flatten()(nnkit.zeros(32, 1, 5, 5)).shape
-    nnkit.Size([32, 25])
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.Flatten()(nnkit.zeros(32, 1, 5, 5)).shape
+        nnkit.Size([32, 25])
     """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
@@ -42,9 +43,10 @@ class Unflatten(Module):
     Raises:
         TypeError: ``unflattened_size`` is no tuple or list of ints.
 
-    >>> import nnkit
-    >>> nnkit.nn.Unflatten(1, (2, 5, 5))(nnkit.zeros(2, 50)).shape
-    nnkit.Size([2, 2, 5, 5])
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.Unflatten(1, (2, 5, 5))(nnkit.zeros(2, 50)).shape
+        nnkit.Size([2, 2, 5, 5])
     """
 
     def __init__(self, dim: int, unflattened_size: tuple[int, ...]) -> None:

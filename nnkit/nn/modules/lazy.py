@@ -22,14 +22,15 @@ class LazyModuleMixin(Module):
         NotImplementedError: the class does not define ``initialize_parameters``.
         RuntimeError: ``initialize_parameters`` left a parameter without a shape.
 
-    >>> import nnkit
-    >>> layer = nnkit.nn.LazyLinear(3)
-    >>> layer.has_uninitialized_params()
-    True
-    >>> layer(nnkit.zeros(1, 5)).shape
-    nnkit.Size([1, 3])
-    >>> layer
-    Linear(in_features=5, out_features=3, bias=True)
+    Example:
+        >>> import nnkit
+        >>> layer = nnkit.nn.LazyLinear(3)
+        >>> layer.has_uninitialized_params()
+        True
+        >>> layer(nnkit.zeros(1, 5)).shape
+        nnkit.Size([1, 3])
+        >>> layer
+        Linear(in_features=5, out_features=3, bias=True)
     """
 
     cls_to_become: type[Module] | None = None

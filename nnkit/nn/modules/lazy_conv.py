@@ -27,6 +27,9 @@ __all__ = [
 class _Lazy(LazyModuleMixin, _ConvNd):
     """Parameters without a shape until the first input shows how many channels there are."""
 
+    weight: Any
+    bias: Any
+
     def _make_parameters(self, bias: bool, device: Any, dtype: Any) -> None:
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         if bias:

@@ -19,9 +19,10 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 class Identity(Module):
     """``y = x``, for whatever arguments it is made with.
 
-    >>> import nnkit
-    >>> nnkit.nn.Identity(54, unused=True)(nnkit.ones(2))
-    tensor([1., 1.])
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.Identity(54, unused=True)(nnkit.ones(2))
+        tensor([1., 1.])
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -46,9 +47,10 @@ class Linear(Module):
         ``(out_features, in_features)``, bias ``(out_features,)``. Both are drawn uniformly from
         ``[-1/sqrt(in_features), 1/sqrt(in_features)]``.
 
-    >>> import nnkit
-    >>> nnkit.nn.Linear(20, 30)(nnkit.zeros(128, 20)).shape
-    nnkit.Size([128, 30])
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.Linear(20, 30)(nnkit.zeros(128, 20)).shape
+        nnkit.Size([128, 30])
     """
 
     weight: Parameter
@@ -99,9 +101,10 @@ class LazyLinear(LazyModuleMixin, Linear):
         device: where the parameters are.
         dtype: their dtype.
 
-    >>> import nnkit
-    >>> nnkit.nn.LazyLinear(2)
-    LazyLinear(in_features=0, out_features=2, bias=True)
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.LazyLinear(2)
+        LazyLinear(in_features=0, out_features=2, bias=True)
     """
 
     cls_to_become = Linear
@@ -148,9 +151,10 @@ class Bilinear(Module):
     Raises:
         ValueError: ``in1_features`` is 0 or less.
 
-    >>> import nnkit
-    >>> nnkit.nn.Bilinear(2, 3, 4)(nnkit.zeros(5, 2), nnkit.zeros(5, 3)).shape
-    nnkit.Size([5, 4])
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.Bilinear(2, 3, 4)(nnkit.zeros(5, 2), nnkit.zeros(5, 3)).shape
+        nnkit.Size([5, 4])
     """
 
     weight: Parameter

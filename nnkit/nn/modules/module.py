@@ -54,18 +54,19 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
         TypeError: arguments, unless the class sets ``call_super_init``.
         NotImplementedError: it is called and has no ``forward``.
 
-    >>> import nnkit
-    >>> class Net(nnkit.nn.Module):
-    ...     def __init__(self):
-    ...         super().__init__()
-    ...         self.head = nnkit.nn.Linear(3, 1)
-    ...     def forward(self, x):
-    ...         return self.head(x)
-    >>> model = Net()
-    >>> model(nnkit.ones(2, 3)).shape
-    nnkit.Size([2, 1])
-    >>> [name for name, _ in model.named_parameters()]
-    ['head.weight', 'head.bias']
+    Example:
+        >>> import nnkit
+        >>> class Net(nnkit.nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.head = nnkit.nn.Linear(3, 1)
+        ...     def forward(self, x):
+        ...         return self.head(x)
+        >>> model = Net()
+        >>> model(nnkit.ones(2, 3)).shape
+        nnkit.Size([2, 1])
+        >>> [name for name, _ in model.named_parameters()]
+        ['head.weight', 'head.bias']
     """
 
     # Whether __init__ hands its arguments on to the next class, for multiple inheritance.
@@ -104,11 +105,12 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
     def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Call ``fn`` with every submodule, children before parents, last with the module itself.
 
-        >>> import nnkit
-        >>> model = nnkit.nn.Sequential(nnkit.nn.Identity())
-        >>> _ = model.apply(lambda module: print(type(module).__name__))
-        Identity
-        Sequential
+        Example:
+            >>> import nnkit
+            >>> model = nnkit.nn.Sequential(nnkit.nn.Identity())
+            >>> _ = model.apply(lambda module: print(type(module).__name__))
+            Identity
+            Sequential
         """
         for module in self.children():
             module.apply(fn)
@@ -141,13 +143,12 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or fill them with zeros."""
         for parameter in self.parameters():
-            if parameter.grad is None:
-                continue
             if set_to_none:
                 parameter.grad = None
-            else:
-                parameter.grad = parameter.grad.detach()
-                parameter.grad.zero_()
+            elif parameter.grad is not None:
+                if parameter.grad.grad_fn is not None:
+                    parameter.grad = parameter.grad.detach()
+                parameter.grad.requires_grad_(False).zero_()
 
     def _get_name(self) -> str:
         return type(self).__name__

@@ -49,9 +49,10 @@ class ModuleApply(ModuleTree):
             TypeError: the dtype is neither floating nor complex, or the arguments make no sense.
             RuntimeError: there is no such device.
 
-        >>> import nnkit
-        >>> nnkit.nn.Linear(2, 1).to(nnkit.float64).weight.dtype
-        nnkit.float64
+        Example:
+            >>> import nnkit
+            >>> nnkit.nn.Linear(2, 1).to(nnkit.float64).weight.dtype
+            nnkit.float64
         """
         device, dtype, non_blocking = _destination(list(args), kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):

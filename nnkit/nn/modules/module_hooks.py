@@ -67,12 +67,13 @@ class ModuleHooks:
         counts as a tuple of one. With ``with_kwargs`` the hook is called as
         ``hook(module, args, kwargs)`` and returns None or the pair ``(args, kwargs)``.
 
-        >>> import nnkit
-        >>> layer = nnkit.nn.Identity()
-        >>> handle = layer.register_forward_pre_hook(lambda module, args: args[0] + 1)
-        >>> layer(nnkit.zeros(1))
-        tensor([1.])
-        >>> handle.remove()
+        Example:
+            >>> import nnkit
+            >>> layer = nnkit.nn.Identity()
+            >>> handle = layer.register_forward_pre_hook(lambda module, args: args[0] + 1)
+            >>> layer(nnkit.zeros(1))
+            tensor([1.])
+            >>> handle.remove()
         """
         entry = ForwardHook(hook, with_kwargs)
         return _register_call_hook(self, "_forward_pre_hooks", entry, prepend)
@@ -91,11 +92,12 @@ class ModuleHooks:
         as ``hook(module, args, kwargs, output)``; with ``always_call`` also where the forward
         raised an error, which goes on afterwards.
 
-        >>> import nnkit
-        >>> layer = nnkit.nn.Identity()
-        >>> with layer.register_forward_hook(lambda module, args, output: output * 2):
-        ...     layer(nnkit.ones(1))
-        tensor([2.])
+        Example:
+            >>> import nnkit
+            >>> layer = nnkit.nn.Identity()
+            >>> with layer.register_forward_hook(lambda module, args, output: output * 2):
+            ...     layer(nnkit.ones(1))
+            tensor([2.])
         """
         entry = ForwardHook(hook, with_kwargs, always_call)
         return _register_call_hook(self, "_forward_hooks", entry, prepend)
@@ -136,22 +138,21 @@ class ModuleHooks:
         return _register_call_hook(self, "_backward_hooks", hook, False)
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not self._find_hooks():
+        pre_hooks = [*_global_forward_pre_hooks.values(), *self._forward_pre_hooks.values()]
+        hooks = [*_global_forward_hooks.items(), *self._forward_hooks.items()]
+        watch, on_node = self._backward_watch()
+        if not (pre_hooks or hooks or watch or on_node):
+            self._forget_hooks()
             return self.forward(*args, **kwargs)
-        full, on_node = _split(_global_is_full_backward_hook, _global_backward_hooks)
-        own_full, own_on_node = _split(self._is_full_backward_hook, self._backward_hooks)
-        full, on_node = full + own_full, on_node + own_on_node
-        before = [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
-        watch = BackwardHook(self, full, before) if full or before else None
         result = None
         ran: set[int] = set()
         try:
-            for entry in _both(_global_forward_pre_hooks, self._forward_pre_hooks):
-                args, kwargs = _run_pre_hook(self, entry[1], args, kwargs)
+            for hook in pre_hooks:
+                args, kwargs = _run_pre_hook(self, hook, args, kwargs)
             if watch is not None:
                 args = watch.setup_input_hook(args)
             result = self.forward(*args, **kwargs)
-            for identity, hook in _both(_global_forward_hooks, self._forward_hooks):
+            for identity, hook in hooks:
                 ran.add(identity)
                 replaced = _run_forward_hook(self, hook, args, kwargs, result)
                 result = result if replaced is None else replaced
@@ -160,25 +161,28 @@ class ModuleHooks:
             if on_node:
                 _hook_output_node(self, on_node, args, result)
         except Exception:
-            for identity, hook in _both(_global_forward_hooks, self._forward_hooks):
+            for identity, hook in hooks:
                 if hook.always_call and identity not in ran:
                     _run_after_error(self, hook, args, kwargs, result)
             raise
         return result
 
-    def _find_hooks(self) -> bool:
-        if any(_CALL_HOOKS):
-            return True
-        ModuleHooks._hooked = False
-        if (
-            self._forward_pre_hooks
-            or self._forward_hooks
-            or self._backward_pre_hooks
-            or self._backward_hooks
+    def _backward_watch(self) -> tuple[BackwardHook | None, list[Callable]]:
+        """The watch for the full backward (pre) hooks, and the hooks on the output's node."""
+        pre_hooks = [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
+        full: list[Callable] = []
+        on_node: list[Callable] = []
+        for is_full, hooks in (
+            (_global_is_full_backward_hook, _global_backward_hooks),
+            (self._is_full_backward_hook, self._backward_hooks),
         ):
-            return True
+            (full if is_full else on_node).extend(hooks.values())
+        return (BackwardHook(self, full, pre_hooks) if full or pre_hooks else None), on_node
+
+    def _forget_hooks(self) -> None:
         self.__dict__.pop("_hooked", None)
-        return False
+        if not any(_CALL_HOOKS):
+            ModuleHooks._hooked = False
 
     def _watch_output(self, watch: BackwardHook, result: Any) -> Any:
         if not isinstance(result, Tensor | tuple):
@@ -200,13 +204,14 @@ def register_module_forward_hook(
 ) -> RemovableHandle:
     """Run ``hook(module, args, output)`` after the forward of every module, before its own hooks.
 
-    >>> import nnkit
-    >>> from nnkit.nn.modules.module import register_module_forward_hook
-    >>> seen = []
-    >>> with register_module_forward_hook(lambda module, args, output: seen.append(module)):
-    ...     output = nnkit.nn.Sequential(nnkit.nn.Identity())(nnkit.zeros(1))
-    >>> [type(module).__name__ for module in seen]
-    ['Identity', 'Sequential']
+    Example:
+        >>> import nnkit
+        >>> from nnkit.nn.modules.module import register_module_forward_hook
+        >>> seen = []
+        >>> with register_module_forward_hook(lambda module, args, output: seen.append(module)):
+        ...     output = nnkit.nn.Sequential(nnkit.nn.Identity())(nnkit.zeros(1))
+        >>> [type(module).__name__ for module in seen]
+        ['Identity', 'Sequential']
     """
     entry = ForwardHook(hook, with_kwargs, always_call)
     return _register_global_call_hook(_global_forward_hooks, entry)
@@ -293,14 +298,6 @@ def _check_kind(registered: bool | None, wanted: bool) -> None:
             "a module takes either full backward hooks or those of register_backward_hook, "
             f"not both: it has {'full ones' if registered else 'the latter'}"
         )
-
-
-def _both(first: Mapping[int, Any], second: Mapping[int, Any]) -> list[tuple[int, Any]]:
-    return [*first.items(), *second.items()]
-
-
-def _split(is_full: bool | None, hooks: Mapping[int, Any]) -> tuple[list[Any], list[Any]]:
-    return (list(hooks.values()), []) if is_full else ([], list(hooks.values()))
 
 
 def _run_pre_hook(

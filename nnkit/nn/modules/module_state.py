@@ -119,9 +119,10 @@ class ModuleState(ModuleTree):
 
         The dictionary's ``_metadata`` holds the version of each module.
 
-        >>> import nnkit
-        >>> list(nnkit.nn.Linear(2, 1).state_dict(prefix="head."))
-        ['head.weight', 'head.bias']
+        Example:
+            >>> import nnkit
+            >>> list(nnkit.nn.Linear(2, 1).state_dict(prefix="head."))
+            ['head.weight', 'head.bias']
         """
         if args:
             warnings.warn(
@@ -188,12 +189,13 @@ class ModuleState(ModuleTree):
             RuntimeError: keys are missing or unexpected and ``strict`` holds, or a shape differs.
                 The message lists them all, with the closest key. The module is left unchanged.
 
-        >>> import nnkit
-        >>> layer = nnkit.nn.Linear(2, 1)
-        >>> layer.load_state_dict({"weight": nnkit.ones(1, 2), "bias": nnkit.zeros(1)})
-        <All keys matched successfully>
-        >>> layer(nnkit.ones(2)).item()
-        2.0
+        Example:
+            >>> import nnkit
+            >>> layer = nnkit.nn.Linear(2, 1)
+            >>> layer.load_state_dict({"weight": nnkit.ones(1, 2), "bias": nnkit.zeros(1)})
+            <All keys matched successfully>
+            >>> layer(nnkit.ones(2)).item()
+            2.0
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(

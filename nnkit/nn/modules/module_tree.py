@@ -34,12 +34,13 @@ class ModuleTree:
             ValueError: ``param`` is the result of an operation that autograd recorded.
             AttributeError: ``Module.__init__`` was not called yet.
 
-        >>> import nnkit
-        >>> module = nnkit.nn.Module()
-        >>> module.register_parameter("scale", nnkit.nn.Parameter(nnkit.ones(1)))
-        >>> module.scale
-        Parameter containing:
-        tensor([1.], requires_grad=True)
+        Example:
+            >>> import nnkit
+            >>> module = nnkit.nn.Module()
+            >>> module.register_parameter("scale", nnkit.nn.Parameter(nnkit.ones(1)))
+            >>> module.scale
+            Parameter containing:
+            tensor([1.], requires_grad=True)
         """
         registry = self._registry("_parameters", name)
         if param is not None:
@@ -70,11 +71,12 @@ class ModuleTree:
             KeyError: ``name`` is empty, has a dot, or is another attribute of the module.
             AttributeError: ``Module.__init__`` was not called yet.
 
-        >>> import nnkit
-        >>> module = nnkit.nn.Module()
-        >>> module.register_buffer("mean", nnkit.zeros(2))
-        >>> module.state_dict()["mean"]
-        tensor([0., 0.])
+        Example:
+            >>> import nnkit
+            >>> module = nnkit.nn.Module()
+            >>> module.register_buffer("mean", nnkit.zeros(2))
+            >>> module.state_dict()["mean"]
+            tensor([0., 0.])
         """
         registry = self._registry("_buffers", name)
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -137,13 +139,10 @@ class ModuleTree:
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        try:
-            return own["_parameters"][name]
-        except KeyError:
-            pass
-        for registry in ("_modules", "_buffers"):
-            if registry in own and name in own[registry]:
-                return own[registry][name]
+        if "_parameters" in own:  # else __init__ has not run yet
+            for registry in (own["_parameters"], own["_modules"], own["_buffers"]):
+                if name in registry:
+                    return registry[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -167,7 +166,6 @@ class ModuleTree:
             _must_be_none("child module", "Module", name, value)
             own["_modules"][name] = None
         elif isinstance(value, Tensor) and isinstance(value, Buffer):
-            own.pop(name, None)
             self.register_buffer(name, value, value.persistent)
         elif "_buffers" in own and name in own["_buffers"]:
             if not isinstance(value, Tensor):
@@ -202,10 +200,11 @@ class ModuleTree:
         Raises:
             AttributeError: the path has a name that does not exist, or is no module.
 
-        >>> import nnkit
-        >>> model = nnkit.nn.Sequential(nnkit.nn.Sequential(nnkit.nn.Identity()))
-        >>> model.get_submodule("0.0")
-        Identity()
+        Example:
+            >>> import nnkit
+            >>> model = nnkit.nn.Sequential(nnkit.nn.Sequential(nnkit.nn.Identity()))
+            >>> model.get_submodule("0.0")
+            Identity()
         """
         module = self
         for name in target.split(".") if target else ():
@@ -229,13 +228,14 @@ class ModuleTree:
             AttributeError: the parent does not exist, or what is at the path is no Module,
                 or nothing is and ``strict`` holds.
 
-        >>> import nnkit
-        >>> model = nnkit.nn.Sequential(nnkit.nn.Flatten())
-        >>> model.set_submodule("0", nnkit.nn.Identity())
-        >>> model
-        Sequential(
-          (0): Identity()
-        )
+        Example:
+            >>> import nnkit
+            >>> model = nnkit.nn.Sequential(nnkit.nn.Flatten())
+            >>> model.set_submodule("0", nnkit.nn.Identity())
+            >>> model
+            Sequential(
+              (0): Identity()
+            )
         """
         if target == "":
             raise ValueError("set_submodule: the target must not be empty")
@@ -315,10 +315,11 @@ class ModuleTree:
             recurse: whether the submodules' parameters are listed too.
             remove_duplicate: whether a shared parameter is listed once or under each path.
 
-        >>> import nnkit
-        >>> model = nnkit.nn.Sequential(nnkit.nn.Linear(2, 1))
-        >>> [name for name, _ in model.named_parameters()]
-        ['0.weight', '0.bias']
+        Example:
+            >>> import nnkit
+            >>> model = nnkit.nn.Sequential(nnkit.nn.Linear(2, 1))
+            >>> [name for name, _ in model.named_parameters()]
+            ['0.weight', '0.bias']
         """
         return self._named_members(_parameter_items, prefix, recurse, remove_duplicate)
 

@@ -27,13 +27,14 @@ class ParameterList(Module):
     Raises:
         TypeError: ``values`` cannot be iterated, or the list is called.
 
-    >>> import nnkit
-    >>> weights = nnkit.nn.ParameterList([nnkit.zeros(2), nnkit.zeros(2, 3)])
-    >>> weights
-    ParameterList(
-        (0): Parameter containing: [nnkit.float32 of size 2]
-        (1): Parameter containing: [nnkit.float32 of size 2x3]
-    )
+    Example:
+        >>> import nnkit
+        >>> weights = nnkit.nn.ParameterList([nnkit.zeros(2), nnkit.zeros(2, 3)])
+        >>> weights
+        ParameterList(
+            (0): Parameter containing: [nnkit.float32 of size 2]
+            (1): Parameter containing: [nnkit.float32 of size 2x3]
+        )
     """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
@@ -105,10 +106,11 @@ class ParameterDict(Module):
     Raises:
         TypeError: ``parameters`` is no such thing, a name is no string, or the dict is called.
 
-    >>> import nnkit
-    >>> nnkit.nn.ParameterDict({"scale": nnkit.ones(1)})["scale"]
-    Parameter containing:
-    tensor([1.], requires_grad=True)
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.ParameterDict({"scale": nnkit.ones(1)})["scale"]
+        Parameter containing:
+        tensor([1.], requires_grad=True)
     """
 
     def __init__(self, parameters: Any = None) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops.interchange import tensor
 from nnkit.autograd.ops.joining import stack
-from nnkit.autograd.ops.vector_norm import vector_norm
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
@@ -36,13 +35,14 @@ def clip_grad_norm_(
     Raises:
         RuntimeError: the norm is not finite and ``error_if_nonfinite`` holds; nothing is scaled.
 
-    >>> import nnkit
-    >>> w = nnkit.nn.Parameter(nnkit.zeros(2))
-    >>> w.grad = nnkit.tensor([3.0, 4.0])
-    >>> nnkit.nn.utils.clip_grad_norm_(w, 1.0)
-    tensor(5.)
-    >>> w.grad
-    tensor([0.6000, 0.8000])
+    Example:
+        >>> import nnkit
+        >>> w = nnkit.nn.Parameter(nnkit.zeros(2))
+        >>> w.grad = nnkit.tensor([3.0, 4.0])
+        >>> nnkit.nn.utils.clip_grad_norm_(w, 1.0)
+        tensor(5.)
+        >>> w.grad
+        tensor([0.6000, 0.8000])
     """
     parameters = _listed(parameters)
     total_norm = get_total_norm(_grads(parameters), norm_type, error_if_nonfinite, foreach)
@@ -59,17 +59,18 @@ def get_total_norm(
 ) -> Tensor:
     """The norm of several tensors taken as one vector; the arguments are ``clip_grad_norm_``'s.
 
-    >>> import nnkit
-    >>> nnkit.nn.utils.get_total_norm([nnkit.tensor([3.0]), nnkit.tensor([4.0])])
-    tensor(5.)
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.utils.get_total_norm([nnkit.tensor([3.0]), nnkit.tensor([4.0])])
+        tensor(5.)
     """
     tensors = _listed(tensors)
     if not tensors:
         return tensor(0.0)
     norm_type = float(norm_type)
     place = tensors[0].device
-    norms = [vector_norm(each, norm_type).to(place) for each in tensors]
-    total_norm = vector_norm(stack(norms), norm_type)
+    norms = [each.norm(norm_type).to(place) for each in tensors]
+    total_norm = stack(norms).norm(norm_type)
     if error_if_nonfinite and not total_norm.isfinite():
         raise RuntimeError(
             f"get_total_norm: the norm of order {norm_type} is {total_norm.item()}, not finite; "
@@ -97,12 +98,13 @@ def clip_grad_value_(
 ) -> None:
     """Limit every element of all gradients, in place, to ``[-clip_value, clip_value]``.
 
-    >>> import nnkit
-    >>> w = nnkit.nn.Parameter(nnkit.zeros(2))
-    >>> w.grad = nnkit.tensor([3.0, -0.5])
-    >>> nnkit.nn.utils.clip_grad_value_(w, 1.0)
-    >>> w.grad
-    tensor([ 1.0000, -0.5000])
+    Example:
+        >>> import nnkit
+        >>> w = nnkit.nn.Parameter(nnkit.zeros(2))
+        >>> w.grad = nnkit.tensor([3.0, -0.5])
+        >>> nnkit.nn.utils.clip_grad_value_(w, 1.0)
+        >>> w.grad
+        tensor([ 1.0000, -0.5000])
     """
     bound = float(clip_value)
     for grad in _grads(_listed(parameters)):

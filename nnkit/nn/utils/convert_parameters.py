@@ -16,10 +16,11 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     Raises:
         TypeError: the parameters are on different devices.
 
-    >>> import nnkit
-    >>> layer = nnkit.nn.Linear(3, 2)
-    >>> nnkit.nn.utils.parameters_to_vector(layer.parameters()).shape
-    nnkit.Size([8])
+    Example:
+        >>> import nnkit
+        >>> layer = nnkit.nn.Linear(3, 2)
+        >>> nnkit.nn.utils.parameters_to_vector(layer.parameters()).shape
+        nnkit.Size([8])
     """
     parameters = list(parameters)
     _check_devices(parameters, "parameters_to_vector")
@@ -36,12 +37,13 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     Raises:
         TypeError: ``vec`` is no Tensor, or the parameters are on different devices.
 
-    >>> import nnkit
-    >>> layer = nnkit.nn.Linear(1, 1)
-    >>> nnkit.nn.utils.vector_to_parameters(nnkit.tensor([2.0, 3.0]), layer.parameters())
-    >>> layer.bias
-    Parameter containing:
-    tensor([3.], requires_grad=True)
+    Example:
+        >>> import nnkit
+        >>> layer = nnkit.nn.Linear(1, 1)
+        >>> nnkit.nn.utils.vector_to_parameters(nnkit.tensor([2.0, 3.0]), layer.parameters())
+        >>> layer.bias
+        Parameter containing:
+        tensor([3.], requires_grad=True)
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"vector_to_parameters: vec must be a Tensor, got {type(vec).__name__}")

@@ -28,9 +28,10 @@ def default_collate(batch: Sequence[Any]) -> Any:
         TypeError: samples of another type.
         RuntimeError: tensors of different shapes, or lists of different lengths.
 
-    >>> from nnkit.utils.data import default_collate
-    >>> default_collate([(1, "a"), (2, "b")])
-    [tensor([1, 2]), ('a', 'b')]
+    Example:
+        >>> from nnkit.utils.data import default_collate
+        >>> default_collate([(1, "a"), (2, "b")])
+        [tensor([1, 2]), ('a', 'b')]
     """
     first = batch[0]
     kind = type(first)
@@ -68,9 +69,10 @@ def default_convert(data: Any) -> Any:
 
     It is what a DataLoader does with ``batch_size=None``.
 
-    >>> from nnkit.utils.data import default_convert
-    >>> default_convert({"name": "a", "size": 3})
-    {'name': 'a', 'size': 3}
+    Example:
+        >>> from nnkit.utils.data import default_convert
+        >>> default_convert({"name": "a", "size": 3})
+        {'name': 'a', 'size': 3}
     """
     if isinstance(data, Tensor | str | bytes):
         return data

@@ -54,9 +54,10 @@ class DataLoader(Generic[Sample]):
     Raises:
         ValueError: an argument out of range, or arguments that exclude each other.
 
-    >>> from nnkit.utils.data import DataLoader
-    >>> list(DataLoader(range(5), batch_size=2))
-    [tensor([0, 1]), tensor([2, 3]), tensor([4])]
+    Example:
+        >>> from nnkit.utils.data import DataLoader
+        >>> list(DataLoader(range(5), batch_size=2))
+        [tensor([0, 1]), tensor([2, 3]), tensor([4])]
     """
 
     dataset: Any

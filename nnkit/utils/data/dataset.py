@@ -32,15 +32,16 @@ class Dataset(Generic[Sample]):
     A subclass may also define ``__getitems__``, which takes a list of indices and returns a list
     of samples. Two datasets are joined by ``+``.
 
-    >>> from nnkit.utils.data import Dataset
-    >>> class Squares(Dataset):
-    ...     def __len__(self):
-    ...         return 3
-    ...     def __getitem__(self, index):
-    ...         return index ** 2
-    >>> both = Squares() + Squares()
-    >>> len(both), both[4]
-    (6, 1)
+    Example:
+        >>> from nnkit.utils.data import Dataset
+        >>> class Squares(Dataset):
+        ...     def __len__(self):
+        ...         return 3
+        ...     def __getitem__(self, index):
+        ...         return index ** 2
+        >>> both = Squares() + Squares()
+        >>> len(both), both[4]
+        (6, 1)
     """
 
     def __getitem__(self, index: Any) -> Sample:
@@ -66,10 +67,11 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     Raises:
         AssertionError: the lengths differ.
 
-    >>> import nnkit
-    >>> from nnkit.utils.data import TensorDataset
-    >>> TensorDataset(nnkit.arange(4), nnkit.zeros(4))[2]
-    (tensor(2), tensor(0.))
+    Example:
+        >>> import nnkit
+        >>> from nnkit.utils.data import TensorDataset
+        >>> TensorDataset(nnkit.arange(4), nnkit.zeros(4))[2]
+        (tensor(2), tensor(0.))
     """
 
     tensors: tuple[Tensor, ...]
@@ -97,10 +99,11 @@ class StackDataset(Dataset[Any]):
     Raises:
         ValueError: both or none were given, or the lengths differ.
 
-    >>> import nnkit
-    >>> from nnkit.utils.data import StackDataset
-    >>> StackDataset(x=[1, 2], y=["a", "b"])[1]
-    {'x': 2, 'y': 'b'}
+    Example:
+        >>> import nnkit
+        >>> from nnkit.utils.data import StackDataset
+        >>> StackDataset(x=[1, 2], y=["a", "b"])[1]
+        {'x': 2, 'y': 'b'}
     """
 
     datasets: tuple[Any, ...] | dict[str, Any]
@@ -152,9 +155,10 @@ class ConcatDataset(Dataset[Any]):
         AssertionError: there is none, or one of them is an IterableDataset.
         ValueError: (on indexing) a negative index reaches beyond the first sample.
 
-    >>> from nnkit.utils.data import ConcatDataset
-    >>> ConcatDataset([[1, 2], [3]])[-1]
-    3
+    Example:
+        >>> from nnkit.utils.data import ConcatDataset
+        >>> ConcatDataset([[1, 2], [3]])[-1]
+        3
     """
 
     datasets: list[Any]
@@ -221,9 +225,10 @@ class Subset(Dataset[Sample]):
         dataset: a dataset with an index.
         indices: which samples, in which order.
 
-    >>> from nnkit.utils.data import Subset
-    >>> list(Subset("abcd", [3, 0]))
-    ['d', 'a']
+    Example:
+        >>> from nnkit.utils.data import Subset
+        >>> list(Subset("abcd", [3, 0]))
+        ['d', 'a']
     """
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
@@ -258,10 +263,11 @@ def random_split(
     Raises:
         ValueError: the sizes do not sum to the dataset's length, or a fraction is not in [0, 1].
 
-    >>> import nnkit
-    >>> from nnkit.utils.data import random_split
-    >>> [len(part) for part in random_split(range(10), [0.75, 0.25])]
-    [8, 2]
+    Example:
+        >>> import nnkit
+        >>> from nnkit.utils.data import random_split
+        >>> [len(part) for part in random_split(range(10), [0.75, 0.25])]
+        [8, 2]
     """
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         sizes = []

@@ -41,9 +41,10 @@ class SequentialSampler(Sampler[int]):
     Args:
         data_source: what has the length.
 
-    >>> from nnkit.utils.data import SequentialSampler
-    >>> list(SequentialSampler("abc"))
-    [0, 1, 2]
+    Example:
+        >>> from nnkit.utils.data import SequentialSampler
+        >>> list(SequentialSampler("abc"))
+        [0, 1, 2]
     """
 
     def __init__(self, data_source: Sized) -> None:
@@ -71,9 +72,10 @@ class RandomSampler(Sampler[int]):
         TypeError: ``replacement`` is no bool.
         ValueError: ``num_samples`` is no positive int.
 
-    >>> from nnkit.utils.data import RandomSampler
-    >>> sorted(RandomSampler("abc"))
-    [0, 1, 2]
+    Example:
+        >>> from nnkit.utils.data import RandomSampler
+        >>> sorted(RandomSampler("abc"))
+        [0, 1, 2]
     """
 
     def __init__(
@@ -127,9 +129,10 @@ class SubsetRandomSampler(Sampler[int]):
         indices: a sequence of indices.
         generator: where the permutation comes from; the default generator when not given.
 
-    >>> from nnkit.utils.data import SubsetRandomSampler
-    >>> sorted(SubsetRandomSampler([5, 3]))
-    [3, 5]
+    Example:
+        >>> from nnkit.utils.data import SubsetRandomSampler
+        >>> sorted(SubsetRandomSampler([5, 3]))
+        [3, 5]
     """
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
@@ -157,9 +160,10 @@ class WeightedRandomSampler(Sampler[int]):
         ValueError: ``num_samples`` is no positive int, ``replacement`` no bool, or ``weights``
             not one-dimensional.
 
-    >>> from nnkit.utils.data import WeightedRandomSampler
-    >>> list(WeightedRandomSampler([0.0, 1.0], 3))
-    [1, 1, 1]
+    Example:
+        >>> from nnkit.utils.data import WeightedRandomSampler
+        >>> list(WeightedRandomSampler([0.0, 1.0], 3))
+        [1, 1, 1]
     """
 
     def __init__(
@@ -208,9 +212,10 @@ class BatchSampler(Sampler[list[int]]):
     Raises:
         ValueError: ``batch_size`` is no positive int, or ``drop_last`` no bool.
 
-    >>> from nnkit.utils.data import BatchSampler
-    >>> list(BatchSampler(range(5), 2, drop_last=False))
-    [[0, 1], [2, 3], [4]]
+    Example:
+        >>> from nnkit.utils.data import BatchSampler
+        >>> list(BatchSampler(range(5), 2, drop_last=False))
+        [[0, 1], [2, 3], [4]]
     """
 
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:

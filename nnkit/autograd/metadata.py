@@ -1,0 +1,303 @@
+"""What a tensor is, without looking at its values: sizes, strides, memory, copies of the object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nnkit.autograd.public import attach, public
+from nnkit.autograd.tensor import Size, Tensor, fill
+from nnkit.backend.dtype import dtype as dtype_type
+from nnkit.backend.memory import channels_last, channels_last_3d, strided
+
+
+@public(namespace=False)
+def size(input: Tensor, dim: int | None = None) -> Any:
+    """The shape, or the size of one dimension.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2, 3).size(1)
+        3
+    """
+    if dim is None:
+        return Size(input._data.shape)
+    from nnkit.autograd.dims import normalize_dim
+
+    return input._data.shape[normalize_dim(dim, input._data.ndim)]
+
+
+@public(namespace=False, aliases=("ndimension",))
+def dim(input: Tensor) -> int:
+    """The number of dimensions."""
+    return input._data.ndim
+
+
+@public(aliases=("nelement",))
+def numel(input: Tensor) -> int:
+    """The number of elements.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.numel(nnkit.zeros(2, 3))
+        6
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"numel(): argument 'input' must be Tensor, not {type(input).__name__}")
+    return input._data.size
+
+
+def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a contiguous tensor of this shape, in elements."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+@public(namespace=False)
+def stride(input: Tensor, dim: int | None = None) -> Any:
+    """How many elements lie between neighbours along each dimension, or along one."""
+    data = input._data
+    if data.flags.c_contiguous:
+        strides = strides_of(data.shape)
+    else:
+        strides = tuple(s // data.itemsize for s in data.strides)
+    if dim is None:
+        return strides
+    from nnkit.autograd.dims import normalize_dim
+
+    return strides[normalize_dim(dim, data.ndim)]
+
+
+@public(namespace=False)
+def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
+    """Whether the elements lie in memory row by row (or in the given format)."""
+    data = input._data
+    if memory_format in (channels_last, channels_last_3d):
+        dims = 4 if memory_format is channels_last else 5
+        if data.ndim != dims:
+            return False
+        return data.transpose(0, *range(2, dims), 1).flags.c_contiguous
+    return data.flags.c_contiguous
+
+
+@public(namespace=False)
+def data_ptr(input: Tensor) -> int:
+    """The address of the first element."""
+    return input._device.backend.data_pointer(input._data)
+
+
+@public(namespace=False)
+def storage_offset(input: Tensor) -> int:
+    """How many elements the tensor starts after the beginning of its storage."""
+    return input._device.backend.storage_offset(input._data)
+
+
+@public(namespace=False)
+def element_size(input: Tensor) -> int:
+    """Bytes per element."""
+    return input._data.itemsize
+
+
+@public(namespace=False)
+def get_device(input: Tensor) -> int:
+    """The index of the GPU it lives on; -1 on the CPU."""
+    return -1 if input._device.type == "cpu" else input._device.index or 0
+
+
+@public(namespace=False)
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether both have the same shape."""
+    return input._data.shape == other._data.shape
+
+
+@public(namespace=False)
+def is_set_to(input: Tensor, tensor: Tensor) -> bool:
+    """Whether both are the same window onto the same memory."""
+    same = input.data_ptr() == tensor.data_ptr() and input.dtype is tensor.dtype
+    return same and input.shape == tensor.shape and input.stride() == tensor.stride()
+
+
+@public
+def is_nonzero(input: Tensor) -> bool:
+    """Whether a one-element tensor is not zero.
+
+    Raises:
+        RuntimeError: it has no or several elements.
+    """
+    if input._data.size != 1:
+        what = "no values" if not input._data.size else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+    return bool(input.item())
+
+
+@public
+def is_signed(input: Tensor) -> bool:
+    """Whether its dtype has negative numbers."""
+    return input.dtype.is_signed
+
+
+@public(method=False)
+def is_floating_point(input: Tensor) -> bool:
+    """Whether its dtype is a floating one."""
+    return input.dtype.is_floating_point
+
+
+@public(method=False)
+def is_complex(input: Tensor) -> bool:
+    """Whether its dtype is complex."""
+    return input.dtype.is_complex
+
+
+@public(method=False)
+def is_tensor(obj: Any) -> bool:
+    """Whether ``obj`` is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+@public(namespace=False)
+def is_pinned(input: Tensor) -> bool:
+    """Whether its memory is pinned for copies to a GPU; ordinary memory is not."""
+    return False
+
+
+@public(namespace=False)
+def is_shared(input: Tensor) -> bool:
+    """Whether its memory is shared with other processes; ordinary memory is not."""
+    return False
+
+
+def _constant(name: str, value: Any, doc: str) -> None:
+    def get(self: Tensor) -> Any:
+        return value
+
+    get.__doc__ = doc
+    setattr(Tensor, name, property(get))
+
+
+_constant("layout", strided, "Always ``nnkit.strided``.")
+_constant("is_sparse", False, "Whether it is stored sparsely; it never is.")
+_constant("is_quantized", False, "Whether it is quantized; it never is.")
+_constant("is_meta", False, "Whether it has no memory; it always has.")
+_constant("name", None, "A name torch once gave to variables.")
+_constant("names", None, "Names of dimensions; there are none.")
+
+
+def iterate(self: Tensor) -> Iterator[Tensor]:
+    """Its slices along the first dimension.
+
+    Raises:
+        TypeError: it has no dimension.
+    """
+    if not self._data.ndim:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(self.unbind(0))
+
+
+def backwards(self: Tensor) -> Tensor:
+    """``reversed(t)``: every dimension turned round, as torch does."""
+    return self.flip(tuple(range(self.ndim))) if self.ndim else self
+
+
+def contains(self: Tensor, element: Any) -> bool:
+    """Whether some element equals ``element``."""
+    if not isinstance(element, (Tensor, int, float, complex)):
+        raise RuntimeError(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(element)}."
+        )
+    return bool((self == element).any())
+
+
+def deep_copy(self: Tensor, memo: dict) -> Tensor:
+    """A leaf of the same class with its own memory, and a copy of its gradient.
+
+    Raises:
+        RuntimeError: it was made by a recorded operation.
+    """
+    if id(self) in memo:
+        return memo[id(self)]
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            f"protocol at the moment: got one made by {self.grad_fn.name()}"
+        )
+    copy = object.__new__(type(self))
+    fill(copy, self._device.backend.copy(self._data), self._device)
+    memo[id(self)] = copy
+    copy._requires_grad = self._requires_grad
+    if self._grad is not None:
+        copy._grad = deep_copy(self._grad, memo)
+    if self.__dict__:
+        from copy import deepcopy
+
+        copy.__dict__.update(deepcopy(self.__dict__, memo))
+    return copy
+
+
+def rebuild(cls: type, array: Any, place: Any, requires_grad: bool, attributes: dict) -> Any:
+    """Make the tensor that was pickled."""
+    tensor = object.__new__(cls)
+    fill(tensor, place.backend.array(array, None), place)
+    tensor._requires_grad = requires_grad
+    tensor.__dict__.update(attributes)
+    return tensor
+
+
+def reduce(self: Tensor, protocol: int) -> tuple:
+    """Pickle a leaf: its array, device, ``requires_grad`` and attributes."""
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only leaf tensors can be pickled: detach() the tensor made by "
+            f"{self.grad_fn.name()} first"
+        )
+    array = self._device.backend.to_numpy(self._data)
+    state = (type(self), array, self._device, self._requires_grad, dict(self.__dict__))
+    return rebuild, state
+
+
+def sizeof(self: Tensor) -> int:
+    return object.__sizeof__(self) + self._data.nbytes
+
+
+def directory(self: Tensor) -> list[str]:
+    return sorted({*dir(type(self)), *self.__dict__})
+
+
+for _name, _function in {
+    "__iter__": iterate, "__reversed__": backwards, "__contains__": contains,
+    "__deepcopy__": deep_copy, "__reduce_ex__": reduce, "__sizeof__": sizeof,
+    "__dir__": directory,
+}.items():  # fmt: skip
+    attach(_name, _function)
+
+
+@public(namespace=False)
+def storage_type(input: Tensor) -> type:
+    """What its storage is made of: the array type of its device."""
+    return type(input._data)
+
+
+@public(method=False)
+def can_cast(from_: dtype_type, to: dtype_type) -> bool:
+    """Whether a result of dtype ``from_`` may be written into a tensor of dtype ``to``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.can_cast(nnkit.float64, nnkit.float32), nnkit.can_cast(nnkit.float32, nnkit.int64)
+        (True, False)
+    """
+    if from_.category > to.category:
+        return False
+    unsigned = to.name == "uint8" and from_.category == to.category
+    return not (unsigned and from_.is_signed)
+
+
+@public(method=False)
+def result_type(tensor1: Any, tensor2: Any) -> dtype_type:
+    """The dtype of an operation between two tensors or numbers."""
+    from nnkit.autograd.promotion import promoted_dtype
+
+    return promoted_dtype("result_type", tensor1, tensor2)

@@ -1,0 +1,285 @@
+"""Sums of products along named or paired dimensions, and chains of matrix products."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from nnkit.autograd.dims import broadcast_shape, check_tensor, normalize_dim, normalize_dims
+from nnkit.autograd.lifted import LIFTED
+from nnkit.autograd.ops.creation import eye
+from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, mm
+from nnkit.autograd.promotion import promote
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+@public(method=False)
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """The sum of products that an equation such as ``"bij,bjk->bik"`` describes.
+
+    Each letter names a dimension; what is not on the right of ``->`` is summed. Without ``->`` the
+    result has the letters that occur once, in alphabetical order. ``...`` stands for further
+    dimensions, which broadcast; a letter that occurs twice in an operand takes its diagonal.
+
+    Args:
+        equation: the string; or the first operand, followed by lists of ints in place of letters:
+            ``einsum(x, [0, 1], y, [1, 2], [0, 2])``.
+        operands: the tensors, contracted from left to right.
+
+    Raises:
+        RuntimeError: the equation is malformed, or does not fit the operands.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> nnkit.einsum("ii", x)
+        tensor(5.)
+    """
+    if isinstance(equation, Tensor):
+        equation, operands = _from_lists((equation, *operands))
+    if not isinstance(equation, str):
+        raise TypeError(
+            f"einsum(): argument 'equation' must be str, not {type(equation).__name__}"
+        )
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    if not operands:
+        raise RuntimeError("einsum(): must provide at least one operand")
+    check_operands("einsum", *((f"operands[{i}]", x) for i, x in enumerate(operands)))
+    return LIFTED.einsum(operands, equation)
+
+
+def _from_lists(arguments: tuple) -> tuple[str, tuple]:
+    """The equation for operands that are each followed by a list of their dimensions."""
+    count = len(arguments) // 2
+    terms = [_letters(subscripts) for subscripts in arguments[1 : 2 * count : 2]]
+    equation = ",".join(terms)
+    if len(arguments) % 2:
+        equation += "->" + _letters(arguments[-1])
+    return equation, arguments[0 : 2 * count : 2]
+
+
+def _letters(subscripts: Any) -> str:
+    text = ""
+    for s in subscripts:
+        if s is not Ellipsis and not 0 <= s < len(_LETTERS):
+            raise RuntimeError(
+                f"einsum(): subscripts must be within [0, {len(_LETTERS)}), got {s}"
+            )
+        text += "..." if s is Ellipsis else _LETTERS[s]
+    return text
+
+
+@public(method=False, out=True)
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """Sums of products over pairs of dimensions.
+
+    Args:
+        dims: how many of the last dimensions of ``a`` go with the first of ``b``, or two lists:
+            dimensions of ``a`` and those of ``b`` they go with.
+
+    Raises:
+        RuntimeError: paired dimensions have different sizes, or the dtypes differ.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensordot(nnkit.ones(2, 3), nnkit.ones(3, 4), dims=1).shape
+        nnkit.Size([2, 4])
+    """
+    x, y = check_operands("tensordot", ("a", a), ("b", b))
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, (list, tuple)):
+        pairs = [normalize_dims(tuple(d), t.ndim, "tensordot") or () for d, t in zip(dims, (x, y))]
+        if len(pairs) != 2:
+            raise RuntimeError(f"tensordot(): expected two lists of dims, got {dims}")
+        axes_x, axes_y = pairs
+    else:
+        count = operator.index(dims)
+        if not 0 <= count <= min(x.ndim, y.ndim):
+            raise RuntimeError(
+                f"tensordot(): expects dims >= 0 and no more than both tensors have, got {dims} "
+                f"for shapes {list(x.shape)} and {list(y.shape)}"
+            )
+        axes_x, axes_y = tuple(range(x.ndim - count, x.ndim)), tuple(range(count))
+    if len(axes_x) != len(axes_y):
+        raise RuntimeError(
+            f"tensordot(): both dimension lists should have the same length, got {dims}"
+        )
+    for i, j in zip(axes_x, axes_y, strict=True):
+        if x.shape[i] != y.shape[j]:
+            raise RuntimeError(
+                f"tensordot(): contracted dimensions need to match, but first has size "
+                f"{x.shape[i]} in dim {i} and second has size {y.shape[j]} in dim {j}"
+            )
+    return LIFTED.tensordot(a, b, axes_x, axes_y)
+
+
+@public(out=True)
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """The Kronecker product: ``input`` with each element replaced by it times ``other``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.kron(nnkit.eye(2), nnkit.tensor([[1.0, 2.0]]))
+        tensor([[1., 2., 0., 0.],
+                [0., 0., 1., 2.]])
+    """
+    check_tensor("kron", input)
+    check_tensor("kron", other, "other")
+    return LIFTED.kron(*promote("kron", input, other))
+
+
+@public(out=True)
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The cross product of vectors with three elements along ``dim``.
+
+    Args:
+        dim: by default the first dimension of size 3.
+
+    Raises:
+        RuntimeError: the dimension has not size 3, or the shapes do not broadcast.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cross(nnkit.tensor([1.0, 0, 0]), nnkit.tensor([0, 1.0, 0]), dim=0)
+        tensor([0., 0., 1.])
+    """
+    x, y = check_operands("cross", ("input", input), ("other", other))
+    if x.ndim != y.ndim:
+        raise RuntimeError(
+            "cross(): inputs must have the same number of dimensions, got "
+            f"{list(x.shape)} and {list(y.shape)}"
+        )
+    if dim is None:
+        found = [d for d, (m, n) in enumerate(zip(x.shape, y.shape)) if m == n == 3]
+        if not found:
+            raise RuntimeError(
+                f"cross(): no dimension of size 3 in input, got shapes {list(x.shape)} and "
+                f"{list(y.shape)}"
+            )
+        dim = found[0]
+    axis = normalize_dim(dim, x.ndim, "cross")
+    if not x.shape[axis] == y.shape[axis] == 3:
+        raise RuntimeError(
+            f"cross(): inputs dimension {dim} must have length 3. Got {x.shape[axis]} and "
+            f"{y.shape[axis]}"
+        )
+    broadcast_shape("cross", [x.shape, y.shape])
+    return LIFTED.cross(input, other, axis)
+
+
+@public
+def trace(input: Tensor) -> Tensor:
+    """The sum of a matrix' diagonal.
+
+    Raises:
+        RuntimeError: ``input`` is no matrix.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.trace(nnkit.eye(3))
+        tensor(3.)
+    """
+    check_tensor("trace", input)
+    check_ndim("trace", "input", input._data.shape, 2)
+    return input.diagonal().sum()
+
+
+@public(out=True)
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """The product of ``n`` equal square matrices; of the inverses where ``n`` is negative.
+
+    Args:
+        input: (*, m, m).
+
+    Raises:
+        RuntimeError: the matrices are not square.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.matrix_power(nnkit.tensor([[1, 1], [0, 1]]), 5)
+        tensor([[1, 5],
+                [0, 1]])
+    """
+    check_tensor("matrix_power", input)
+    shape = input._data.shape
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise RuntimeError(
+            "matrix_power(): A must be batches of square matrices, but they have shape "
+            f"{list(shape)}"
+        )
+    if n < 0:
+        return matrix_power(input.inverse(), -n)
+    if n == 0:
+        return eye(shape[-1], dtype=input.dtype, device=input.device).expand(shape).clone()
+    result, square = None, input
+    while n:
+        if n & 1:
+            result = square if result is None else matmul(result, square)
+        n >>= 1
+        if n:
+            square = matmul(square, square)
+    return input.clone() if result is input else result
+
+
+def multi_dot(tensors: Any) -> Tensor:
+    """The product of several matrices, in the order that needs the fewest multiplications.
+
+    Args:
+        tensors: two or more; the first and the last may be vectors.
+
+    Raises:
+        RuntimeError: there are fewer than two, or the shapes do not fit.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.multi_dot([nnkit.ones(2, 3), nnkit.ones(3, 4), nnkit.ones(4)])
+        tensor([12., 12.])
+    """
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    first, *_, last = tensors
+    chain = list(tensors)
+    if first.ndim == 1:
+        chain[0] = first.unsqueeze(0)
+    if last.ndim == 1:
+        chain[-1] = last.unsqueeze(1)
+    for i, x in enumerate(chain):
+        check_ndim("multi_dot", f"tensors[{i}]", x._data.shape, 2)
+    out = _product(chain, _best_splits(chain), 0, len(chain) - 1)
+    if last.ndim == 1:
+        out = out.squeeze(1)
+    return out.squeeze(0) if first.ndim == 1 else out
+
+
+def _best_splits(chain: list) -> dict:
+    """Where to split each range of the chain (dynamic programming over its length)."""
+    sizes = [chain[0]._data.shape[0], *(x._data.shape[1] for x in chain)]
+    cost = {(i, i): 0 for i in range(len(chain))}
+    split = {}
+    for length in range(1, len(chain)):
+        for i in range(len(chain) - length):
+            j = i + length
+            options = [
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            ]
+            cost[i, j], split[i, j] = min(options)
+    return split
+
+
+def _product(chain: list, split: dict, i: int, j: int) -> Tensor:
+    if i == j:
+        return chain[i]
+    k = split[i, j]
+    return mm(_product(chain, split, i, k), _product(chain, split, k + 1, j))
+
+
+@public(method=False)
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    """`nnkit.linalg.multi_dot` of one or more matrices."""
+    return multi_dot(matrices) if len(matrices) > 1 else matrices[0]

@@ -1,0 +1,72 @@
+"""How far apart vectors are, and at what angle."""
+
+from __future__ import annotations
+
+from nnkit.autograd.dims import check_tensor, normalize_dim
+from nnkit.autograd.grad_mode import no_grad
+from nnkit.autograd.ops.vector_norm import vector_norm
+from nnkit.autograd.promotion import promote
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import FLOATING
+
+
+@public(method=False)
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
+    """The p-norm of ``x1 - x2 + eps`` over the last dimension.
+
+    Args:
+        x1: (N, D) or (D,).
+        x2: of a shape that broadcasts with it.
+        p: the norm.
+        eps: keeps the derivative finite where the two agree.
+        keepdim: keep the last dimension with size 1.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.pairwise_distance(nnkit.tensor([[3.0, 0.0]]), nnkit.tensor([[0.0, 4.0]]))
+        tensor([5.0000])
+    """
+    check_tensor("pairwise_distance", x1, "x1")
+    check_tensor("pairwise_distance", x2, "x2")
+    return vector_norm("pairwise_distance", x1 - x2 + eps, p, -1, keepdim)
+
+
+@public(method=False)
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """``sum(x1 * x2) / (max(|x1|, eps) * max(|x2|, eps))`` along a dimension.
+
+    Args:
+        x1: floating point.
+        x2: of a shape that broadcasts with it.
+        dim: a dimension of the common shape, which the result lacks.
+        eps: keeps the quotient finite.
+
+    Raises:
+        RuntimeError: the common dtype is not floating point.
+        IndexError: ``dim`` is out of range.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cosine_similarity(nnkit.tensor([[3.0, 0.0]]), nnkit.tensor([[1.0, 1.0]]))
+        tensor([0.7071])
+    """
+    check_tensor("cosine_similarity", x1, "x1")
+    check_tensor("cosine_similarity", x2, "x2")
+    x, y = promote("cosine_similarity", x1, x2)
+    if x.dtype.category < FLOATING:
+        raise RuntimeError(
+            f"cosine_similarity(): expected common dtype to be floating point, got {x.dtype}"
+        )
+    ndim = max(x.ndim, y.ndim)
+    axis = normalize_dim(dim, ndim, "cosine_similarity") - ndim
+    units = []
+    for each in (x, y):
+        whole = each.reshape((1,) * (ndim - each.ndim) + tuple(each.shape))
+        length = vector_norm("cosine_similarity", whole, 2, axis if ndim else None, True).clone()
+        with no_grad():  # as in torch the bound has no part in the derivative
+            length.clamp_min_(eps)
+        units.append(whole / length)
+    return (units[0] * units[1]).sum(axis)

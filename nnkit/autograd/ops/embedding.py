@@ -1,0 +1,122 @@
+"""Embedding: rows of a table by index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.op import rule
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views import check_writable, wrote
+from nnkit.backend.dtype import int32, int64
+
+_embedding = rule(
+    "embedding",
+    weight=lambda B, g, index, weight_shape, padding_idx, scale_grad_by_freq: B.embedding_grad(
+        g, index, weight_shape[0], padding_idx, scale_grad_by_freq
+    ),
+)
+
+
+def _grad_bag_max(B: Any, g_out: Any, rows: Any, x_shape: tuple) -> Any:
+    if not x_shape[0]:
+        return None
+    known = B.where(B.ge(rows, 0), g_out, B.zeros_like(g_out))
+    return B.gather_adjoint(known, B.maximum(rows, 0), 0, x_shape)
+
+
+bag_max = rule("bag_max", nondifferentiable=("rows",), x=_grad_bag_max)
+
+
+def check_indices(name: str, indices: Tensor, parameter: str = "indices") -> None:
+    """RuntimeError unless the dtype is int32 or int64."""
+    check_tensor(name, indices, parameter)
+    if indices.dtype is not int64 and indices.dtype is not int32:
+        raise RuntimeError(
+            f"{name}(): expected argument '{parameter}' of scalar type Long or Int, "
+            f"but got {indices.dtype}"
+        )
+
+
+@public(method=False)
+def embedding(
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """``weight[indices]``: a row of the table for each index.
+
+    Args:
+        weight: the table, (V, D).
+        indices: of any shape, int32 or int64, from 0 to V - 1.
+        padding_idx: the row whose gradient stays 0; -1 for none.
+        scale_grad_by_freq: divide each gradient by how often its index occurs.
+        sparse: accepted for PyTorch's sake; gradients are always dense.
+
+    Raises:
+        IndexError: an index outside the table.
+        RuntimeError: ``weight`` is no matrix, or ``indices`` are no integers.
+
+    Example:
+        >>> import nnkit
+        >>> table = nnkit.tensor([[0.0, 1.0], [2.0, 3.0]])
+        >>> nnkit.embedding(table, nnkit.tensor([1, 1, 0]))
+        tensor([[2., 3.],
+                [2., 3.],
+                [0., 1.]])
+    """
+    check_tensor("embedding", weight, "weight")
+    check_indices("embedding", indices)
+    if weight.ndim != 2:
+        raise RuntimeError(f"embedding(): 'weight' must be 2-D, got shape {list(weight.shape)}")
+    return _embedding(weight, indices, None if padding_idx < 0 else padding_idx, scale_grad_by_freq)
+
+
+@public(method=False)
+def embedding_renorm_(
+    weight: Tensor, indices: Tensor, max_norm: float, norm_type: float
+) -> Tensor:
+    """Scale the rows of a table that the indices meet down to a norm of ``max_norm``, in place.
+
+    Args:
+        weight: the table, (V, D).
+        indices: of any shape, int32 or int64.
+        max_norm: the largest norm that a row may keep.
+        norm_type: which norm.
+
+    Raises:
+        IndexError: an index outside the table.
+        RuntimeError: ``weight`` is no matrix, or ``indices`` are no integers.
+
+    Example:
+        >>> import nnkit
+        >>> table = nnkit.tensor([[3.0, 4.0], [3.0, 4.0]])
+        >>> nnkit.embedding_renorm_(table, nnkit.tensor([1]), 1.0, 2.0)
+        tensor([[3.0000, 4.0000],
+                [0.6000, 0.8000]])
+    """
+    check_tensor("embedding_renorm_", weight, "weight")
+    check_indices("embedding_renorm_", indices)
+    if weight.ndim != 2:
+        raise RuntimeError(f"embedding_renorm_(): 'weight' must be 2-D, got {list(weight.shape)}")
+    check_writable(weight)
+    backend = weight._device.backend
+    backend.embedding_renorm_(weight._data, indices._data, float(max_norm), float(norm_type))
+    wrote(weight, "embedding_renorm_")
+    return weight
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """See `nnkit.nn.functional.one_hot`."""
+    check_tensor("one_hot", tensor, "tensor")
+    if tensor.dtype is not int64:
+        raise RuntimeError(f"one_hot(): expected an index tensor of int64, got {tensor.dtype}")
+    if num_classes == -1:
+        if not tensor._data.size:
+            raise RuntimeError("one_hot(): cannot infer total number of classes from empty tensor")
+        num_classes = max(int(tensor.max().item()) + 1, 1)
+    backend = tensor._device.backend
+    return wrap(backend.one_hot(tensor._data, num_classes), tensor._device)

@@ -1,0 +1,338 @@
+"""Products of vectors, matrices and batches of matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.op import rule
+from nnkit.autograd.ops.shape import squeeze, transpose, unsqueeze
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import BOOL, FLOATING
+
+
+def _grad_matmul_y(B: Any, g: Any, x: Any, y_shape: tuple) -> Any:
+    if len(y_shape) > 2:
+        return B.matmul(B.mH(x), g)
+    return B.mm(B.mH(rows(B, x)), rows(B, g))
+
+
+def rows(B: Any, x: Any) -> Any:
+    """All leading dimensions as one."""
+    shape = tuple(x.shape)
+    return x if len(shape) == 2 else B.reshape(x, (math.prod(shape[:-1]), shape[-1]))
+
+
+def _grad_scaled(B: Any, g: Any, alpha: float) -> Any:
+    return g if alpha == 1 else B.mul(g, alpha)
+
+
+_mm = rule("mm", x=lambda B, g, y: B.mm(g, B.mH(y)), y=lambda B, g, x: B.mm(B.mH(x), g))
+_bmm = rule("bmm", x=lambda B, g, y: B.bmm(g, B.mH(y)), y=lambda B, g, x: B.bmm(B.mH(x), g))
+_mv = rule(
+    "mv", x=lambda B, g, y: B.mul(B.unsqueeze(g, 1), B.conj(y)),
+    y=lambda B, g, x: B.mv(B.mH(x), g),
+)  # fmt: skip
+_dot = rule("dot", x=lambda B, g, y: B.mul(B.conj(y), g), y=lambda B, g, x: B.mul(B.conj(x), g))
+_vdot = rule("vdot", x=lambda B, g, y: B.mul(y, B.conj(g)), y=lambda B, g, x: B.mul(x, g))
+_matmul = rule(
+    "matmul", broadcasts=True, x=lambda B, g, y: B.matmul(g, B.mH(y)), y=_grad_matmul_y
+)
+_mH = rule("mH", node="TransposeBackward0", x=lambda B, g: B.mH(g))
+_addmm = rule(
+    "addmm", broadcasts=True, input=lambda B, g, beta: _grad_scaled(B, g, beta),
+    x=lambda B, g, y, alpha: _grad_scaled(B, B.mm(g, B.mH(y)), alpha),
+    y=lambda B, g, x, alpha: _grad_scaled(B, B.mm(B.mH(x), g), alpha),
+)  # fmt: skip
+_baddbmm = rule(
+    "baddbmm", broadcasts=True, input=lambda B, g, beta: _grad_scaled(B, g, beta),
+    x=lambda B, g, y, alpha: _grad_scaled(B, B.bmm(g, B.mH(y)), alpha),
+    y=lambda B, g, x, alpha: _grad_scaled(B, B.bmm(B.mH(x), g), alpha),
+)  # fmt: skip
+
+
+def check_operands(name: str, *operands: tuple[str, Any]) -> list[Any]:
+    """The arrays of operands (parameter, tensor) that must be Tensors of one dtype."""
+    arrays = []
+    for parameter, value in operands:
+        check_tensor(name, value, parameter)
+        arrays.append(value._data)
+    dtype = arrays[0].dtype
+    for (parameter, value), array in zip(operands, arrays, strict=True):
+        if array.dtype != dtype:
+            raise RuntimeError(
+                f"{name}(): expected all operands to have the same dtype, but got "
+                f"{operands[0][1].dtype} and {value.dtype} for argument '{parameter}'"
+            )
+    if operands[0][1].dtype.category == BOOL:
+        raise NotImplementedError(f"{name}(): not implemented for 'bool' tensors")
+    return arrays
+
+
+def sizes(shape: tuple) -> str:
+    return "x".join(map(str, shape))
+
+
+def _check_inner(name: str, x: tuple, y: tuple) -> None:
+    if x[-1] != y[0 if len(y) == 1 else -2]:
+        raise RuntimeError(
+            f"{name}(): mat1 and mat2 shapes cannot be multiplied ({sizes(x)} and {sizes(y)})"
+        )
+
+
+def check_ndim(name: str, parameter: str, shape: tuple, ndim: int) -> None:
+    if len(shape) != ndim:
+        raise RuntimeError(
+            f"{name}(): argument '{parameter}' must have {ndim} dimensions, got shape {list(shape)}"
+        )
+
+
+@public(out=True)
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """The matrix product, ``input @ other``.
+
+    Args:
+        input, other: vectors (their dot product, or matrix times vector), matrices, or batches of
+            matrices whose leading dimensions broadcast.
+
+    Raises:
+        RuntimeError: the shapes do not fit, the dtypes differ, or an operand has no dimensions.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([[1.0, 2.0], [3.0, 4.0]]) @ nnkit.tensor([1.0, 1.0])
+        tensor([3., 7.])
+    """
+    try:
+        x, y = input._data, other._data
+        if x.ndim == 2 == y.ndim and x.dtype is y.dtype and x.shape[1] == y.shape[0]:
+            return _mm(input, other)
+    except AttributeError:
+        pass  # refused below
+    x, y = check_operands("matmul", ("input", input), ("other", other))
+    a, b = x.shape, y.shape
+    if not a or not b:
+        raise RuntimeError(
+            "matmul(): both arguments need to be at least 1D, but they are "
+            f"{len(a)}D and {len(b)}D"
+        )
+    _check_inner("matmul", a if len(a) > 1 else (1, *a), b)
+    if len(b) == 2:
+        if len(a) == 2:
+            return _mm(input, other)
+        if len(a) == 1:
+            return _mv(transpose(other, 0, 1), input)
+        return _matmul(input, other)
+    if len(b) == 1:
+        if len(a) <= 2:
+            return _mv(input, other) if len(a) == 2 else _dot(input, other)
+        return squeeze(_matmul(input, unsqueeze(other, 1)), -1)
+    if len(a) == 1:
+        return squeeze(matmul(unsqueeze(input, 0), other), -2)
+    for d in range(3, min(len(a), len(b)) + 1):
+        if a[-d] != b[-d] and 1 not in (a[-d], b[-d]):
+            raise RuntimeError(
+                f"matmul(): batch dimensions do not broadcast: got shapes {list(a)} and {list(b)}"
+            )
+    return (_bmm if len(a) == len(b) == 3 and a[0] == b[0] else _matmul)(input, other)
+
+
+@public(out=True)
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices.
+
+    Raises:
+        RuntimeError: an operand is no matrix, the shapes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.mm(nnkit.ones(2, 3), nnkit.ones(3, 1))
+        tensor([[3.],
+                [3.]])
+    """
+    x, y = check_operands("mm", ("input", input), ("mat2", mat2))
+    check_ndim("mm", "input", x.shape, 2)
+    check_ndim("mm", "mat2", y.shape, 2)
+    _check_inner("mm", x.shape, y.shape)
+    return _mm(input, mat2)
+
+
+@public(out=True)
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The products of two batches of matrices, (b, n, k) and (b, k, m).
+
+    Raises:
+        RuntimeError: an operand has not 3 dimensions, the shapes do not fit, or the dtypes differ.
+    """
+    x, y = check_operands("bmm", ("input", input), ("mat2", mat2))
+    _check_batches("bmm", x.shape, y.shape)
+    return _bmm(input, mat2)
+
+
+def _check_batches(name: str, x: tuple, y: tuple) -> None:
+    check_ndim(name, "batch1", x, 3)
+    check_ndim(name, "batch2", y, 3)
+    if y[0] != x[0] or y[1] != x[2]:
+        raise RuntimeError(
+            f"{name}(): expected size for first two dimensions of batch2 tensor to be: "
+            f"{[x[0], x[2]]} but got: {[y[0], y[1]]}"
+        )
+
+
+@public(out=True)
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix and a vector."""
+    x, y = check_operands("mv", ("input", input), ("vec", vec))
+    check_ndim("mv", "input", x.shape, 2)
+    check_ndim("mv", "vec", y.shape, 1)
+    _check_inner("mv", x.shape, y.shape)
+    return _mv(input, vec)
+
+
+def _vectors(name: str, input: Tensor, other: Tensor) -> None:
+    x, y = check_operands(name, ("input", input), ("tensor", other))
+    if x.ndim != 1 or y.ndim != 1:
+        raise RuntimeError(
+            f"{name}(): 1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors"
+        )
+    if x.shape != y.shape:
+        raise RuntimeError(
+            f"{name}(): inconsistent tensor size, expected tensors with the same number of "
+            f"elements, but got {x.size} and {y.size} elements respectively"
+        )
+
+
+@public(out=True)
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """The sum of the products of two vectors' elements.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.dot(nnkit.tensor([2.0, 3.0]), nnkit.tensor([2.0, 1.0]))
+        tensor(7.)
+    """
+    _vectors("dot", input, tensor)
+    return _dot(input, tensor)
+
+
+@public(out=True)
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """`dot` with the complex conjugate of ``input``."""
+    _vectors("vdot", input, other)
+    return _vdot(input, other)
+
+
+@public(out=True, aliases=("ger",))
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """The matrix of all products of an element of ``input`` and one of ``vec2``.
+
+    Raises:
+        RuntimeError: an operand is no vector.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.outer(nnkit.tensor([1, 2]), nnkit.tensor([3, 4]))
+        tensor([[3, 4],
+                [6, 8]])
+    """
+    for parameter, value in (("self", input), ("vec2", vec2)):
+        check_tensor("outer", value, parameter)
+        if value.ndim != 1:
+            raise RuntimeError(
+                f"outer: Expected 1-D argument {parameter}, but got {value.ndim}-D"
+            )
+    return unsqueeze(input, 1) * vec2
+
+
+def _check_scales(name: str, input: Tensor, **scales: Any) -> None:
+    for parameter, value in scales.items():
+        if input.dtype.category < FLOATING and not isinstance(value, int):
+            raise RuntimeError(
+                f"{name}(): for integral input tensors, argument {parameter} must not be a "
+                f"floating point number, got {value}"
+            )
+
+
+def _check_added(name: str, shape: tuple, wanted: tuple) -> None:
+    """The added tensor must broadcast to the product."""
+    lead = len(wanted) - len(shape)
+    if lead < 0 or any(m not in (1, n) for m, n in zip(shape, wanted[lead:], strict=True)):
+        raise RuntimeError(
+            f"{name}(): argument 'input' of shape {list(shape)} cannot be expanded to the "
+            f"product's shape {list(wanted)}"
+        )
+
+
+@public(out=True, in_place=True)
+def addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)``; with ``beta=0`` not even a NaN of ``input`` counts.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.addmm(nnkit.ones(2), nnkit.ones(1, 3), nnkit.ones(3, 2), alpha=2)
+        tensor([[7., 7.]])
+    """
+    c, x, y = check_operands("addmm", ("input", input), ("mat1", mat1), ("mat2", mat2))
+    check_ndim("addmm", "mat1", x.shape, 2)
+    check_ndim("addmm", "mat2", y.shape, 2)
+    _check_inner("addmm", x.shape, y.shape)
+    _check_added("addmm", c.shape, (x.shape[0], y.shape[1]))
+    _check_scales("addmm", input, beta=beta, alpha=alpha)
+    return _addmm(input, mat1, mat2, beta, alpha)
+
+
+@public(out=True, in_place=True)
+def baddbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
+    c, x, y = check_operands("baddbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
+    _check_batches("baddbmm", x.shape, y.shape)
+    _check_added("baddbmm", c.shape, (*x.shape[:2], y.shape[2]))
+    _check_scales("baddbmm", input, beta=beta, alpha=alpha)
+    return _baddbmm(input, batch1, batch2, beta, alpha)
+
+
+def _accumulated(name: str, input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
+    _check_added(name, input._data.shape, product._data.shape)
+    _check_scales(name, input, beta=beta, alpha=alpha)
+    scaled = product if alpha == 1 else product * alpha
+    if beta == 0:
+        return scaled
+    return (input if beta == 1 else input * beta) + scaled
+
+
+@public(out=True, in_place=True)
+def addbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    """``beta * input + alpha * sum(batch1 @ batch2)``, summed over the batch."""
+    _, x, y = check_operands("addbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
+    _check_batches("addbmm", x.shape, y.shape)
+    # The sum over the batch is one long product.
+    left = batch1.permute(1, 0, 2).reshape(x.shape[1], x.shape[0] * x.shape[2])
+    right = batch2.reshape(y.shape[0] * y.shape[1], y.shape[2])
+    return _accumulated("addbmm", input, _mm(left, right), beta, alpha)
+
+
+@public(out=True, in_place=True)
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """``beta * input + alpha * (mat @ vec)``."""
+    _, x, y = check_operands("addmv", ("input", input), ("mat", mat), ("vec", vec))
+    check_ndim("addmv", "mat", x.shape, 2)
+    check_ndim("addmv", "vec", y.shape, 1)
+    _check_inner("addmv", x.shape, y.shape)
+    return _accumulated("addmv", input, _mv(mat, vec), beta, alpha)
+
+
+@public(out=True, in_place=True)
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """``beta * input + alpha * outer(vec1, vec2)``."""
+    return _accumulated("addr", input, outer(vec1, vec2), beta, alpha)

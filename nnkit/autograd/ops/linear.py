@@ -1,0 +1,125 @@
+"""Linear and bilinear maps: rows times a weight matrix, in one node."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd.op import rule
+from nnkit.autograd.ops.contraction import einsum
+from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, rows, sizes
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+
+
+def _grad_linear_weight(B: Any, g: Any, x: Any) -> Any:
+    # A product of BLAS with both operands transposed, which copies neither.
+    return B.linear(B.mT(rows(B, g)), B.mH(rows(B, x)), None)
+
+
+def _grad_linear_bias(B: Any, g: Any) -> Any:
+    axes = tuple(range(len(g.shape) - 1))
+    return B.sum(g, axes, False) if axes else g
+
+
+_linear = rule(
+    "linear", node="AddmmBackward0",
+    x=lambda B, g, weight: B.linear(g, B.mH(weight), None),
+    weight=_grad_linear_weight, bias=_grad_linear_bias,
+)  # fmt: skip
+
+@public(out=True)
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Sums of products along the last dimensions; with a 0-dim operand, the product."""
+    x, y = check_operands("inner", ("input", input), ("other", other))
+    if not x.ndim or not y.ndim:
+        return input * other
+    if x.shape[-1] != y.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(x.shape)} and {list(y.shape)}"
+        )
+    weight = other.reshape(math.prod(y.shape[:-1]), y.shape[-1])
+    return _linear(input, weight, None).reshape(x.shape[:-1] + y.shape[:-1])
+
+
+@public(namespace=False, method=False)
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input @ weight.T + bias``.
+
+    Args:
+        input: (*, in_features).
+        weight: (out_features, in_features), or (in_features).
+        bias: (out_features), or None.
+
+    Returns:
+        (*, out_features), or (*) where ``weight`` is a vector.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+    """
+    try:
+        x, w = input._data, weight._data
+        dtype, shape = x.dtype, w.shape
+        fits = w.ndim == 2 and x.shape[-1] == shape[1] and w.dtype is dtype
+        if fits and bias is not None:
+            added = bias._data
+            fits = added.dtype is dtype and added.shape == shape[:1]
+    except (AttributeError, IndexError):
+        fits = False
+    return _linear(input, weight, bias) if fits else _unusual_linear(input, weight, bias)
+
+
+def _unusual_linear(input: Any, weight: Any, bias: Any) -> Tensor:
+    """`linear` with a weight that is a vector or a bias that broadcasts; says what does not fit."""
+    operands = [("input", input), ("weight", weight)]
+    if bias is not None:
+        operands.append(("bias", bias))
+    x, w, *rest = check_operands("linear", *operands)
+    if w.ndim == 1:
+        product = matmul(input, weight)
+        return product if bias is None else product + bias
+    check_ndim("linear", "weight", w.shape, 2)
+    if not x.ndim or x.shape[-1] != w.shape[1]:
+        raise RuntimeError(
+            f"linear(): mat1 and mat2 shapes cannot be multiplied ({sizes(x.shape) or '0D'} and "
+            f"{w.shape[1]}x{w.shape[0]})"
+        )
+    if rest and rest[0].shape not in ((1,), ()):
+        raise RuntimeError(
+            f"linear(): argument 'bias' must have shape [{w.shape[0]}] for out_features, "
+            f"got {list(rest[0].shape)}"
+        )
+    product = _linear(input, weight, None)
+    return product if bias is None else product + bias
+
+
+@public(method=False)
+def bilinear(
+    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
+) -> Tensor:
+    """``input1 @ weight[k] @ input2 + bias[k]`` for each output feature k.
+
+    Args:
+        input1: (*, in1_features).
+        input2: (*, in2_features).
+        weight: (out_features, in1_features, in2_features).
+        bias: (out_features), or None.
+
+    Returns:
+        (*, out_features).
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+    """
+    x, y, w = check_operands(
+        "bilinear", ("input1", input1), ("input2", input2), ("weight", weight)
+    )
+    check_ndim("bilinear", "weight", w.shape, 3)
+    if x.shape[:-1] != y.shape[:-1] or (x.shape[-1], y.shape[-1]) != w.shape[1:]:
+        raise RuntimeError(
+            f"bilinear(): inputs of shapes {list(x.shape)} and {list(y.shape)} do not fit a weight "
+            f"of shape {list(w.shape)}"
+        )
+    out = einsum("...i,oij,...j->...o", input1, weight, input2)
+    return out if bias is None else out + bias

@@ -1,0 +1,371 @@
+"""Normalization: subtract the mean and divide by the standard deviation, over some dimensions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.op import rule
+from nnkit.autograd.ops.conversion import converted
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views import check_writable, wrote
+from nnkit.backend.dtype import FLOATING, float64
+
+STATISTICS = ("mean", "variance")
+
+
+def _with_bias(grads: tuple, g: Any, needs: tuple) -> tuple:
+    """The gradients of x and weight, and of the bias, which the engine sums up."""
+    return *grads, g if needs[2] else None
+
+
+_layer_norm = rule(
+    "layer_norm", node="NativeLayerNormBackward0", broadcasts=True, nondifferentiable=STATISTICS,
+    joint=lambda B, g_out, x, weight, mean, variance, ndim, eps, needs: _with_bias(
+        B.layer_norm_grad(g_out, x, weight, mean, variance, ndim, eps), g_out, needs
+    ),
+)  # fmt: skip
+_rms_norm = rule(
+    "rms_norm", nondifferentiable=("variance",),
+    joint=lambda B, g_out, x, weight, variance, ndim, eps: B.rms_norm_grad(
+        g_out, x, weight, variance, ndim, eps
+    ),
+)  # fmt: skip
+
+
+def _sum_channels(B: Any, g: Any) -> Any:
+    return B.sum(g, (0, *range(2, g.ndim)), False)
+
+
+_group_norm = rule(
+    "group_norm", node="NativeGroupNormBackward0", nondifferentiable=STATISTICS,
+    joint=lambda B, g_out, x, weight, mean, variance, groups, eps, needs: (
+        *B.group_norm_grad(g_out, x, weight, mean, variance, groups, eps),
+        _sum_channels(B, g_out) if needs[2] else None,
+    ),
+)  # fmt: skip
+_batch_norm = rule(
+    "batch_norm", node="NativeBatchNormBackward0", nondifferentiable=STATISTICS,
+    joint=lambda B, g_out, x, weight, mean, variance, eps, needs: (
+        *B.batch_norm_grad(g_out, x, weight, mean, variance, eps),
+        _sum_channels(B, g_out) if needs[2] else None,
+    ),
+)  # fmt: skip
+
+
+def _batch_norm_eval_rule(
+    B: Any, g: Any, x: Any, weight: Any, running_mean: Any, running_var: Any, eps: float,
+    needs: tuple,
+) -> tuple:  # fmt: skip
+    shape = (-1,) + (1,) * (x.ndim - 2)
+    scale = B.rsqrt(B.add(running_var, eps))
+    g_x = g_weight = None
+    if needs[0]:
+        g_x = B.mul(g, B.reshape(scale if weight is None else B.mul(scale, weight), shape))
+    if needs[1]:
+        centred = B.sub(x, B.reshape(running_mean, shape))
+        g_weight = B.mul(_sum_channels(B, B.mul(g, centred)), scale)
+    return g_x, g_weight, _sum_channels(B, g) if needs[2] else None, None, None
+
+
+_batch_norm_eval = rule(
+    "batch_norm_eval", node="NativeBatchNormBackward0", joint=_batch_norm_eval_rule
+)
+
+
+def _check(name: str, input: Tensor, expected: tuple | None, **parameters: Tensor | None) -> list:
+    """The parameters in the input's dtype; torch's errors where they do not fit."""
+    check_tensor(name, input)
+    if input.dtype.category != FLOATING:
+        raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
+    found = []
+    for parameter, value in parameters.items():
+        if value is not None:
+            check_tensor(name, value, parameter)
+            if value._data.shape != expected:
+                raise RuntimeError(
+                    f"{name}(): expected {parameter} of shape {list(expected or ())}, "
+                    f"but got {list(value.shape)} for input of shape {list(input.shape)}"
+                )
+            if value.dtype is not input.dtype:
+                if (value.dtype is float64) != (input.dtype is float64) or input.itemsize > 2:
+                    raise RuntimeError(
+                        f"{name}(): mixed dtype: input is {input.dtype}, {parameter} {value.dtype}"
+                    )
+                value = converted(value, input.dtype)
+        found.append(value)
+    return found
+
+
+def _normalized(name: str, input: Tensor, normalized_shape: Any) -> tuple[int, ...]:
+    if not isinstance(normalized_shape, (tuple, list)):
+        raise TypeError(
+            f"{name}(): argument 'normalized_shape' must be tuple of ints, "
+            f"not {type(normalized_shape).__name__}"
+        )
+    shape = tuple(normalized_shape)
+    if not shape:
+        raise RuntimeError(
+            f"{name}(): Expected normalized_shape to be at least 1-dimensional, but got []"
+        )
+    check_tensor(name, input)
+    if tuple(input._data.shape[-len(shape) :]) != shape:
+        raise RuntimeError(
+            f"{name}(): Given normalized_shape={list(shape)}, expected input with shape "
+            f"[*, {str(list(shape))[1:]}, but got input of size {list(input.shape)}"
+        )
+    return shape
+
+
+@public(method=False)
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias`` over the last dimensions.
+
+    Ba et al., "Layer normalization", 2016. The variance is the biased one.
+
+    Args:
+        input: (..., *normalized_shape), floating point.
+        normalized_shape: the sizes of the last dimensions, over which mean and variance are taken.
+        weight: of that shape.
+        bias: of that shape.
+        eps: keeps the quotient finite.
+        cudnn_enable: accepted for PyTorch's sake.
+
+    Raises:
+        RuntimeError: the shapes do not fit each other.
+        NotImplementedError: ``input`` is not floating point.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.layer_norm(nnkit.tensor([1.0, 3.0]), (2,), eps=0.0)
+        tensor([-1.,  1.])
+    """
+    shape = _normalized("layer_norm", input, normalized_shape)
+    weight, bias = _check("layer_norm", input, shape, weight=weight, bias=bias)
+    return _layer_norm(input, weight, bias, len(shape), eps)[0]
+
+
+@public(method=False)
+def rms_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """``x / sqrt(mean(x**2) + eps) * weight`` over the last dimensions.
+
+    Zhang and Sennrich, "Root mean square layer normalization", 2019.
+
+    Args:
+        input: (..., *normalized_shape), floating point.
+        normalized_shape: the sizes of the last dimensions, over which the mean is taken.
+        weight: of that shape.
+        eps: by default the distance from 1 to the next number (of float32 for half precision).
+
+    Raises:
+        RuntimeError: the shapes do not fit each other.
+        NotImplementedError: ``input`` is not floating point.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.rms_norm(nnkit.tensor([3.0, 3.0]), (2,))
+        tensor([1.0000, 1.0000])
+    """
+    shape = _normalized("rms_norm", input, normalized_shape)
+    (weight,) = _check("rms_norm", input, shape, weight=weight)
+    if eps is None:
+        eps = 2.0**-52 if input.dtype is float64 else 2.0**-23
+    return _rms_norm(input, weight, len(shape), eps)[0]
+
+
+@public(method=False)
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias`` over groups of channels.
+
+    Wu and He, "Group normalization", 2018. The variance is the biased one.
+
+    Args:
+        input: (N, C, ...), floating point.
+        num_groups: into how many groups the channels are divided.
+        weight: (C,).
+        bias: (C,).
+        eps: keeps the quotient finite.
+        cudnn_enabled: accepted for PyTorch's sake.
+
+    Raises:
+        RuntimeError: the shapes do not fit each other or the number of groups.
+        NotImplementedError: ``input`` is not floating point.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.group_norm(nnkit.tensor([[1.0, 3.0, 0.0, 8.0]]), 2, eps=0.0)
+        tensor([[-1.,  1., -1.,  1.]])
+    """
+    check_tensor("group_norm", input)
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"group_norm(): Expected at least 2 dimensions for input tensor but got {input.ndim}"
+        )
+    channels = input._data.shape[1]
+    if num_groups <= 0 or channels % num_groups:
+        raise RuntimeError(
+            "group_norm(): Expected number of channels in input to be divisible by num_groups, "
+            f"but got input of shape {list(input.shape)} and num_groups={num_groups}"
+        )
+    weight, bias = _check("group_norm", input, (channels,), weight=weight, bias=bias)
+    return _group_norm(input, weight, bias, num_groups, eps)[0]
+
+
+def _update(
+    running_mean: Tensor, running_var: Tensor, mean: Any, variance: Any, momentum: float, count: int
+) -> None:
+    """Move the running statistics towards the ones of this batch, with the unbiased variance."""
+    for running in (running_mean, running_var):
+        check_writable(running)
+    correction = count / (count - 1) if count > 1 else math.nan
+    running_mean._device.backend.update_running_(
+        running_mean._data, running_var._data, mean, variance, momentum, correction
+    )
+    for running in (running_mean, running_var):
+        wrote(running, "batch_norm")
+
+
+@public(method=False)
+def batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """``(x - mean) / sqrt(variance + eps) * weight + bias`` for each channel.
+
+    Ioffe and Szegedy, "Batch normalization", 2015. In training mean and (biased) variance are
+    those of the batch, and the running ones move towards them (the variance towards the unbiased
+    one): ``running = (1 - momentum) * running + momentum * new``. Otherwise the running ones count.
+
+    Args:
+        input: (N, C) or (N, C, ...), floating point.
+        weight: (C,).
+        bias: (C,).
+        running_mean: (C,); written in training.
+        running_var: (C,); written in training.
+        training: whose statistics count.
+        momentum: how far the running ones move.
+        eps: keeps the quotient finite.
+        cudnn_enabled: accepted for PyTorch's sake.
+
+    Raises:
+        RuntimeError: the shapes do not fit each other, or running statistics are missing.
+        NotImplementedError: ``input`` is not floating point.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[1.0, 10.0], [3.0, 30.0]])
+        >>> nnkit.batch_norm(x, None, None, None, None, True, 0.1, 0.0)
+        tensor([[-1., -1.],
+                [ 1.,  1.]])
+    """
+    check_tensor("batch_norm", input)
+    if input.ndim < 2:
+        raise RuntimeError(f"batch_norm(): expected input (N, C, ...), got {list(input.shape)}")
+    if (running_mean is None) != (running_var is None):
+        raise ValueError(
+            "batch_norm(): running_mean and running_var must either both be None or neither be None"
+        )
+    channels = (input._data.shape[1],)
+    if not training and running_mean is None:
+        raise RuntimeError("batch_norm(): running_mean must be defined in evaluation mode")
+    weight, bias, mean, var = _check(
+        "batch_norm", input, channels,
+        weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,
+    )  # fmt: skip
+    if not training:
+        return _batch_norm_eval(input, weight, bias, mean, var, eps)
+    out, batch_mean, batch_variance = _batch_norm(input, weight, bias, eps)
+    if running_mean is not None and running_var is not None and input._data.size:
+        count = input._data.size // channels[0]
+        statistics = batch_mean._data, batch_variance._data
+        _update(running_mean, running_var, *statistics, momentum, count)
+    return out
+
+
+@public(method=False)
+def instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """`batch_norm` of each sample by itself; running statistics are averaged over the batch.
+
+    Ulyanov et al., "Instance normalization: the missing ingredient for fast stylization", 2016.
+
+    Args:
+        input: (N, C, ...), floating point.
+        weight: (C,).
+        bias: (C,).
+        running_mean: (C,); written where the input's statistics are used.
+        running_var: (C,); written where the input's statistics are used.
+        use_input_stats: whose statistics count.
+        momentum: how far the running ones move.
+        eps: keeps the quotient finite.
+        cudnn_enabled: accepted for PyTorch's sake.
+
+    Raises:
+        RuntimeError: the shapes do not fit each other, or running statistics are missing.
+        NotImplementedError: ``input`` is not floating point.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[[1.0, 3.0], [0.0, 8.0]]])
+        >>> nnkit.instance_norm(x, None, None, None, None, True, 0.1, 0.0)
+        tensor([[[-1.,  1.],
+                 [-1.,  1.]]])
+    """
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise RuntimeError(
+                "instance_norm(): Expected running_mean and running_var to be defined when "
+                "use_input_stats is false"
+            )
+        return batch_norm(
+            input, weight, bias, running_mean, running_var, False, momentum, eps, cudnn_enabled
+        )
+    check_tensor("instance_norm", input)
+    if input.ndim < 2:
+        raise RuntimeError(f"instance_norm(): expected input (N, C, ...), got {list(input.shape)}")
+    channels = input._data.shape[1]
+    weight, bias, _, _ = _check(
+        "instance_norm", input, (channels,),
+        weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,
+    )  # fmt: skip
+    out, mean, variance = _group_norm(input, weight, bias, channels, eps)
+    if running_mean is not None and running_var is not None and input._data.size:
+        B = input._device.backend
+        count = math.prod(input._data.shape[2:])
+        statistics = (B.mean(s._data, (0,), False) for s in (mean, variance))
+        _update(running_mean, running_var, *statistics, momentum, count)
+    return out

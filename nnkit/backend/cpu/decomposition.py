@@ -1,0 +1,111 @@
+"""Inverses, determinants and factorizations, by the LAPACK that NumPy has."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy import linalg
+
+__all__ = [
+    "adjugate", "cholesky", "det", "eig", "eigh", "inverse", "lstsq", "qr", "slogdet", "solve",
+    "solve_triangular", "svd",
+]  # fmt: skip
+
+
+def _checked(kernel: Callable) -> Callable:
+    """NumPy's errors of singular or indefinite matrices as RuntimeErrors."""
+
+    @functools.wraps(kernel)
+    def run(*arguments: Any) -> Any:
+        try:
+            return kernel(*arguments)
+        except linalg.LinAlgError as error:
+            raise RuntimeError(f"linalg.{kernel.__name__}: {error}") from None
+
+    return run
+
+
+@_checked
+def inverse(x: np.ndarray) -> np.ndarray:
+    return linalg.inv(x)
+
+
+@_checked
+def solve(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return linalg.solve(x, y)
+
+
+def det(x: np.ndarray) -> np.ndarray:
+    return np.asarray(linalg.det(x))
+
+
+def slogdet(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    sign, logabsdet = linalg.slogdet(x)
+    return np.asarray(sign), np.asarray(logabsdet)
+
+
+def adjugate(x: np.ndarray) -> np.ndarray:
+    """``det(x) * inverse(x)``, which singular matrices have too: from the singular values."""
+    u, s, vh = linalg.svd(x)
+    n = s.shape[-1]
+    others = np.ones(s.shape, s.dtype)
+    for i in range(n):
+        others[..., i] = np.delete(s, i, -1).prod(-1)
+    phase = (linalg.det(u) * linalg.det(vh))[..., None, None]
+    v, uh = vh.swapaxes(-1, -2).conj(), u.swapaxes(-1, -2).conj()
+    return phase * np.matmul(v * others[..., None, :], uh)
+
+
+@_checked
+def cholesky(x: np.ndarray) -> np.ndarray:
+    return linalg.cholesky(x)
+
+
+def qr(x: np.ndarray, mode: str) -> tuple[np.ndarray, np.ndarray]:
+    q, r = linalg.qr(x, mode)
+    return q, r
+
+
+@_checked
+def svd(x: np.ndarray, full_matrices: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    u, s, vh = linalg.svd(x, full_matrices)
+    return u, s, vh
+
+
+@_checked
+def eigh(x: np.ndarray, uplo: str) -> tuple[np.ndarray, np.ndarray]:
+    values, vectors = linalg.eigh(x, uplo)
+    return values, vectors
+
+
+@_checked
+def eig(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    values, vectors = linalg.eig(x)
+    kind = np.result_type(x.dtype, np.complex64)
+    return values.astype(kind), vectors.astype(kind)
+
+
+def solve_triangular(x: np.ndarray, y: np.ndarray, upper: bool, unitriangular: bool) -> np.ndarray:
+    """Solve by substitution, a row at a time for the whole batch."""
+    shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    out = np.broadcast_to(y, shape + y.shape[-2:]).copy()
+    n = x.shape[-1]
+    for i in reversed(range(n)) if upper else range(n):
+        known = slice(i + 1, n) if upper else slice(0, i)
+        out[..., i, :] -= np.matmul(x[..., i, None, known], out[..., known, :])[..., 0, :]
+        if not unitriangular:
+            out[..., i, :] /= x[..., i, i, None]
+    return out
+
+
+@_checked
+def lstsq(x: np.ndarray, y: np.ndarray, rcond: float) -> np.ndarray:
+    """The least-squares solution of smallest norm, from the singular values above the cutoff."""
+    u, s, vh = linalg.svd(x, False)
+    large = s > rcond * s.max(-1, keepdims=True, initial=0)
+    scale = np.where(large, 1 / np.where(large, s, 1), 0)
+    projected = np.matmul(u.swapaxes(-1, -2).conj(), y)
+    return np.matmul(vh.swapaxes(-1, -2).conj(), scale[..., None] * projected)

@@ -1,0 +1,30 @@
+"""Words for how memory is laid out: layouts and memory formats."""
+
+from __future__ import annotations
+
+
+class layout:
+    """A layout of a tensor's elements; every tensor here is ``nnkit.strided``."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"nnkit.{self.name}"
+
+
+class memory_format:
+    """An order of the dimensions in memory, such as ``nnkit.contiguous_format``."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"nnkit.{self.name}"
+
+
+strided = layout("strided")
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")

@@ -1,0 +1,37 @@
+"""Distances and angles between vectors, and vectors of length 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd import Tensor
+from nnkit.autograd.ops.distance import cosine_similarity, pairwise_distance
+from nnkit.autograd.ops.vector_norm import vector_norm
+from nnkit.autograd.public import write_out
+
+__all__ = ["cosine_similarity", "normalize", "pairwise_distance"]
+
+
+def normalize(
+    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
+    """``input / max(|input|, eps)``, with the p-norm along ``dim``.
+
+    Args:
+        input: floating point, of any shape.
+        p: the norm.
+        dim: a dimension, or several.
+        eps: keeps the quotient finite.
+        out: the result is written here, without derivatives.
+
+    Raises:
+        IndexError: ``dim`` is out of range.
+        RuntimeError: ``input`` is not floating point.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.functional.normalize(nnkit.tensor([[3.0, 4.0]]))
+        tensor([[0.6000, 0.8000]])
+    """
+    result = input / vector_norm("normalize", input, p, dim, True).clamp_min(eps)
+    return result if out is None else write_out(out, result, "normalize")

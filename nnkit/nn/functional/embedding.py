@@ -1,0 +1,206 @@
+"""Embedding as functions: rows of a table by index, and bags of them."""
+
+from __future__ import annotations
+
+from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.op import OPS
+from nnkit.autograd.ops import embedding as ops
+
+__all__ = ["embedding", "embedding_bag", "one_hot"]
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """For each index a row of zeros with a single 1 at its place.
+
+    Args:
+        tensor: indices of any shape, int64.
+        num_classes: the length of a row; -1 for the largest index plus 1.
+
+    Returns:
+        An int64 tensor of one more dimension.
+
+    Raises:
+        RuntimeError: another dtype, an index outside, or no index and no ``num_classes``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.functional.one_hot(nnkit.tensor([0, 2]))
+        tensor([[1, 0, 0],
+                [0, 0, 1]])
+    """
+    return ops.one_hot(tensor, num_classes)
+
+
+def _renormalize(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+    with no_grad():
+        ops.embedding_renorm_(weight, input, max_norm, norm_type)
+
+
+def _padding(name: str, padding_idx: int | None, weight: Tensor) -> int:
+    """The padding row counted from the front; -1 for none."""
+    if padding_idx is None:
+        return -1
+    count = weight.shape[0]
+    if not -count <= padding_idx < count:
+        raise AssertionError(
+            f"{name}: padding_idx must be within num_embeddings: got {padding_idx} for {count} rows"
+        )
+    return padding_idx % count
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """``weight[input]``: a row of the table for each index.
+
+    Args:
+        input: indices of any shape, int32 or int64, from 0 to V - 1.
+        weight: the table, (V, D).
+        padding_idx: the row whose gradient stays 0.
+        max_norm: scale the rows that are met down to this norm first, in place.
+        norm_type: which norm.
+        scale_grad_by_freq: divide each gradient by how often its index occurs.
+        sparse: accepted for PyTorch's sake; gradients are always dense.
+
+    Raises:
+        IndexError: an index outside the table.
+        AssertionError: ``padding_idx`` is outside the table.
+        RuntimeError: ``weight`` is no matrix, or ``input`` holds no integers.
+
+    Example:
+        >>> import nnkit
+        >>> table = nnkit.tensor([[0.0, 1.0], [2.0, 3.0]])
+        >>> nnkit.nn.functional.embedding(nnkit.tensor([1, 0]), table)
+        tensor([[2., 3.],
+                [0., 1.]])
+    """
+    padding = _padding("embedding", padding_idx, weight)
+    if max_norm is not None:
+        _renormalize(weight, input, max_norm, norm_type)
+    return ops.embedding(weight, input, padding, scale_grad_by_freq, sparse)
+
+
+def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple:
+    """The flat indices, the bag of each, and the number of bags."""
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError(
+                "embedding_bag: if input is 2D, then offsets has to be None, as input is treated "
+                f"as a mini-batch of fixed length sequences, got offsets of {list(offsets.shape)}"
+            )
+        count, length = input.shape
+        bags = input.new_tensor(range(count)).repeat_interleave(length)
+        return input.reshape(-1), bags, count
+    if input.ndim != 1:
+        raise ValueError(f"embedding_bag: input has to be 1D or 2D, but got {input.ndim}D")
+    if offsets is None:
+        raise ValueError("embedding_bag: offsets has to be a 1D Tensor but got None")
+    if offsets.ndim != 1:
+        raise ValueError(f"embedding_bag: offsets has to be a 1D Tensor, got {offsets.ndim}D")
+    ops.check_indices("embedding_bag", offsets, "offsets")
+    starts = offsets.tolist()
+    if include_last_offset and not starts:
+        raise RuntimeError("embedding_bag: include_last_offset needs at least one offset")
+    if starts and starts[0] != 0:
+        raise RuntimeError(
+            f"embedding_bag: offsets[0] has to be 0, i.e. the first sequence in the mini-batch has "
+            f"to start from position 0, got {starts[0]}"
+        )
+    ends = starts[1:] if include_last_offset else [*starts[1:], len(input)][: len(starts)]
+    if starts and max(starts) > len(input):
+        raise RuntimeError(
+            f"embedding_bag: offsets[-1] can not be greater than input's length {len(input)}, "
+            f"got {max(starts)}"
+        )
+    lengths = [end - start for start, end in zip(starts, ends, strict=False)]
+    numbers = offsets.new_tensor(range(len(lengths)))
+    bags = numbers.repeat_interleave(offsets.new_tensor(lengths)).long()
+    return input.narrow(0, 0, bags.shape[0]), bags, len(lengths)
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sum, mean or maximum of the rows of each bag of indices; an empty bag gives zeros.
+
+    Args:
+        input: indices, int32 or int64: (N, L) for N bags of L, or all of them in one row.
+        weight: the table, (V, D).
+        offsets: where each bag begins in a one-dimensional ``input``.
+        max_norm: scale the rows that are met down to this norm first, in place.
+        norm_type: which norm.
+        scale_grad_by_freq: divide each gradient by how often its index occurs.
+        mode: ``"sum"``, ``"mean"`` or ``"max"``.
+        sparse: accepted for PyTorch's sake; gradients are always dense.
+        per_sample_weights: a factor for each index, of the shape of ``input``; only for sums.
+        include_last_offset: whether the last offset is the end of the last bag.
+        padding_idx: the index that is left out of the bags.
+
+    Returns:
+        A row for each bag, (N, D).
+
+    Raises:
+        IndexError: an index outside the table.
+        ValueError: another ``mode``, or ``offsets`` of the wrong form.
+        RuntimeError: an ``input`` without integers, or offsets outside of it.
+        NotImplementedError: ``per_sample_weights`` for another mode than ``"sum"``.
+
+    Example:
+        >>> import nnkit
+        >>> table = nnkit.tensor([[0.0, 1.0], [2.0, 3.0]])
+        >>> index, offsets = nnkit.tensor([0, 1, 1]), nnkit.tensor([0, 2])
+        >>> nnkit.nn.functional.embedding_bag(index, table, offsets, mode="sum")
+        tensor([[2., 4.],
+                [2., 3.]])
+    """
+    factors = per_sample_weights
+    if factors is not None and factors.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag: expected per_sample_weights of the shape of input {list(input.shape)}"
+            f", got {list(factors.shape)}"
+        )
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"embedding_bag: mode has to be one of sum, mean or max, got {mode!r}")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("embedding_bag: max mode does not support scaling the gradient by freq")
+    if factors is not None and mode != "sum":
+        raise NotImplementedError(
+            f"embedding_bag: per_sample_weights is only supported for mode='sum', got {mode!r}"
+        )
+    if weight.ndim != 2:
+        raise ValueError(f"embedding_bag: weight has to be a 2D Tensor, got {weight.ndim}D")
+    ops.check_indices("embedding_bag", input, "input")
+    index, bags, count = _bags(input, offsets, include_last_offset)
+    padding = _padding("embedding_bag", padding_idx, weight)
+    factors = None if factors is None else factors.reshape(-1).narrow(0, 0, index.shape[0])
+    if padding >= 0:
+        kept = (index != padding).nonzero().reshape(-1)
+        index, bags = index[kept], bags[kept]
+        factors = None if factors is None else factors[kept]
+    if max_norm is not None:
+        _renormalize(weight, index, max_norm, norm_type)
+    rows = ops.embedding(weight, index, -1, scale_grad_by_freq)
+    if mode == "max":
+        return ops.bag_max(rows, bags, count)[0]
+    if factors is not None:
+        rows = rows * factors.unsqueeze(1)
+    total = OPS["index_select_adjoint"](rows, bags, 0, (count, weight.shape[1]))
+    if mode == "sum":
+        return total
+    return total / bags.bincount(minlength=count).clamp(min=1).to(weight.dtype).unsqueeze(1)

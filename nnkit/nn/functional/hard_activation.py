@@ -1,0 +1,153 @@
+"""Activation functions made of straight pieces, and what all activation functions share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd import Tensor
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.ops import activation as ops
+from nnkit.autograd.views import write
+from nnkit.backend.dtype import BOOL, COMPLEX, INTEGER
+
+__all__ = [
+    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "relu6", "softshrink",
+    "threshold", "threshold_",
+]  # fmt: skip
+
+hardshrink, threshold_ = ops.hardshrink, ops.threshold_
+
+
+def floating(name: str, op: Callable, input: Tensor, inplace: bool, *scalars: float) -> Tensor:
+    """An op that is defined for floating-point tensors, in place or not."""
+    ops.check_floating(name, input)
+    return write(input, name + "_", op, *scalars) if inplace else op(input, *scalars)
+
+
+def in_place(function: Callable) -> Any:
+    """``function`` with ``inplace=True``, under its name with a final underscore."""
+    name = function.__name__
+
+    @functools.wraps(function)
+    def call(input: Tensor, *arguments: Any, **options: Any) -> Tensor:
+        return function(input, *arguments, **options, inplace=True)
+
+    call.__name__ = call.__qualname__ = name + "_"
+    call.__doc__ = f"`{name}`, written into ``input``."
+    return call
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """``min(max(x, 0), 6)``
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.functional.relu6(nnkit.tensor([-1.0, 2.0, 9.0]))
+        tensor([0., 2., 6.])
+    """
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """``min(max(x, min_val), max_val)``
+
+    Raises:
+        ValueError: ``min_val`` is above ``max_val``.
+        RuntimeError: ``input`` is bool, or unsigned and a bound is negative.
+        NotImplementedError: ``input`` is complex.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.functional.hardtanh(nnkit.tensor([-3.0, 0.5, 3.0]))
+        tensor([-1.0000,  0.5000,  1.0000])
+    """
+    check_tensor("hardtanh", input)
+    if min_val > max_val:
+        raise ValueError(
+            f"hardtanh(): min_val cannot be greater than max_val, got {min_val} and {max_val}"
+        )
+    if input.dtype.category == COMPLEX:
+        raise NotImplementedError(f"hardtanh(): not implemented for '{input.dtype.name}' tensors")
+    if input.dtype.category == BOOL:
+        raise RuntimeError("hardtanh(): bool inputs not supported")
+    low, high = min_val, max_val
+    if input.dtype.category == INTEGER:
+        low, high = int(low), int(high)
+        if min(low, high) < 0 and not input.dtype.is_signed:
+            raise RuntimeError(
+                f"hardtanh(): an unsigned input cannot have negative bounds, got {low} and {high}"
+            )
+    return (
+        write(input, "hardtanh_", ops.hardtanh, low, high)
+        if inplace
+        else ops.hardtanh(input, low, high)
+    )
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """``min(max(x + 3, 0), 6) / 6``
+
+    Raises:
+        NotImplementedError: ``input`` is not floating point.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.functional.hardsigmoid(nnkit.tensor([-3.0, 0.0, 1.5]))
+        tensor([0.0000, 0.5000, 0.7500])
+    """
+    return floating("hardsigmoid", ops.hardsigmoid, input, inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * hardsigmoid(x)``
+
+    Howard et al., "Searching for MobileNetV3", 2019.
+
+    Raises:
+        NotImplementedError: ``input`` is not floating point.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.functional.hardswish(nnkit.tensor([-3.0, 1.0, 4.0]))
+        tensor([-0.0000,  0.6667,  4.0000])
+    """
+    return floating("hardswish", ops.hardswish, input, inplace)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """``x - lambd`` above ``lambd``, ``x + lambd`` below ``-lambd``, else 0.
+
+    Raises:
+        NotImplementedError: ``input`` is not floating point.
+        RuntimeError: ``lambd`` is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.functional.softshrink(nnkit.tensor([-1.0, 0.2, 2.0]))
+        tensor([-0.5000,  0.0000,  1.5000])
+    """
+    ops.check_floating("softshrink", input)
+    if lambd < 0:
+        raise RuntimeError(f"softshrink(): lambda must not be negative, got {lambd}")
+    return ops.softshrink(input, float(lambd))
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """``x`` where it is above ``threshold``, else ``value``.
+
+    Raises:
+        NotImplementedError: ``input`` is bool or complex.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.functional.threshold(nnkit.tensor([-1.0, 2.0]), 0.0, 7.0)
+        tensor([7., 2.])
+    """
+    return (ops.threshold_ if inplace else ops.threshold)(input, threshold, value)
+
+
+hardtanh_ = in_place(hardtanh)

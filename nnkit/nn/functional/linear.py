@@ -1,0 +1,7 @@
+"""Linear and bilinear maps as functions."""
+
+from __future__ import annotations
+
+from nnkit.autograd.ops.linear import bilinear, linear
+
+__all__ = ["bilinear", "linear"]

@@ -1,0 +1,286 @@
+"""User-written Functions, `autograd.functional` and anomaly detection, for either framework."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from tests.autograd.scenarios import leaf, raised
+
+SCENARIOS: dict[str, Callable[[Any], Any]] = {}
+
+
+def scenario(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    SCENARIOS[function.__name__] = function
+    return function
+
+
+@scenario
+def saves_input_and_output(fw):
+    class F(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            out = x.exp()
+            ctx.save_for_backward(x, out)
+            ctx.scale = 2
+            return out * ctx.scale
+
+        @staticmethod
+        def backward(ctx, g):
+            x, out = ctx.saved_tensors
+            return g * out * ctx.scale + 0 * x
+
+    x = leaf(fw, 0.0, 1.0)
+    y = F.apply(x)
+    y.sum().backward()
+    return [y.grad_fn.name(), [round(v, 5) for v in x.grad.tolist()], raised(y.sum().backward)]
+
+
+@scenario
+def several_inputs_and_outputs(fw):
+    class F(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, k, y):
+            ctx.needs = ctx.needs_input_grad
+            return x * k, y + 1
+
+        @staticmethod
+        def backward(ctx, gx, gy):
+            return gx * 3, None, gy
+
+    x, y = leaf(fw, 1.0), fw.ones(1)
+    a, b = F.apply(x, 3, y)
+    a.sum().backward()
+    node = a.grad_fn
+    return [x.grad.tolist(), node.needs, b.output_nr, node.next_functions[1], len(node.next_functions)]
+
+
+@scenario
+def setup_context(fw):
+    class F(fw.autograd.Function):
+        @staticmethod
+        def forward(x, power):
+            return x**power
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            x, ctx.power = inputs
+            ctx.save_for_backward(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * ctx.power * x ** (ctx.power - 1), None
+
+    x = leaf(fw, 3.0)
+    (first,) = fw.autograd.grad(F.apply(x, 3).sum(), x, create_graph=True)
+    (second,) = fw.autograd.grad(first.sum(), x)
+    return [first.tolist(), second.tolist()]
+
+
+@scenario
+def materialized_grads(fw):
+    seen: list[Any] = []
+
+    class F(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, materialize):
+            ctx.set_materialize_grads(materialize)
+            return x * 1, x * 2
+
+        @staticmethod
+        def backward(ctx, g1, g2):
+            seen.append(None if g2 is None else g2.tolist())
+            return g1, None
+
+    for flag in (True, False):
+        a, _ = F.apply(leaf(fw, 1.0), flag)
+        a.sum().backward()
+    return seen
+
+
+@scenario
+def non_differentiable_output(fw):
+    class F(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            index = x.argmax()
+            value = x * 2
+            mask = x * 0
+            ctx.mark_non_differentiable(index, mask)
+            return value, index, mask
+
+        @staticmethod
+        def backward(ctx, g, g_index, g_mask):
+            return g * 2
+
+    x = leaf(fw, 1.0, 5.0)
+    value, index, mask = F.apply(x)
+    value.sum().backward()
+    return [value.requires_grad, index.requires_grad, mask.requires_grad, x.grad.tolist()]
+
+
+@scenario
+def dirty_input(fw):
+    class F(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = leaf(fw, 1.0, 2.0)
+    y = x * 3
+    z = F.apply(y)
+    z.sum().backward()
+    return [z is y, y.tolist(), x.grad.tolist(), raised(lambda: F.apply(leaf(fw, 1.0)))]
+
+
+@scenario
+def input_returned_as_it_is(fw):
+    class F(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 7
+
+    x = leaf(fw, 1.0)
+    y = F.apply(x)
+    y.sum().backward()
+    return [y is x, y.requires_grad, x.is_leaf, x.grad.tolist()]
+
+
+@scenario
+def wrong_backward(fw):
+    def function(result):
+        class F(fw.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, y):
+                return x * y
+
+            @staticmethod
+            def backward(ctx, g):
+                return result(g)
+
+        return F
+
+    x, y = leaf(fw, 1.0, 2.0), leaf(fw, 1.0, 2.0)
+    return [
+        raised(function(lambda g: g).apply(x, y).sum().backward),
+        raised(function(lambda g: (g, fw.ones(3))).apply(x, y).sum().backward),
+        raised(function(lambda g: (g, g)).apply(x, 2.0).sum().backward),
+        raised(function(lambda g: (g, g, None)).apply(x, y).sum().backward),
+    ]
+
+
+@scenario
+def instantiated(fw):
+    class F(fw.autograd.Function):
+        pass
+
+    return [raised(lambda: F.apply(leaf(fw, 1.0)))]
+
+
+@scenario
+def once_differentiable(fw):
+    class F(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        @fw.autograd.function.once_differentiable
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 2 * x * g
+
+    x = leaf(fw, 3.0)
+    F.apply(x).sum().backward()
+    (g,) = fw.autograd.grad(F.apply(x).sum(), x, create_graph=True)
+    return [x.grad.tolist(), raised(g.sum().backward)]
+
+
+@scenario
+def no_graph_without_grad(fw):
+    class F(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    with fw.no_grad():
+        inside = F.apply(leaf(fw, 1.0))
+    return [inside.requires_grad, F.apply(fw.ones(1)).requires_grad]
+
+
+@scenario
+def functional_products(fw):
+    A = fw.autograd.functional
+    x = fw.tensor([1.0, 2.0, 3.0])
+    v = fw.tensor([1.0, 0.0, 2.0])
+
+    def cube(x):
+        return x**3
+
+    def total(x):
+        return (x**3).sum()
+
+    return [
+        A.vjp(cube, x, v)[1].tolist(), A.jvp(cube, x, v)[1].tolist(),
+        A.jacobian(cube, x).tolist(), A.hessian(total, x).tolist(),
+        A.vhp(total, x, v)[1].tolist(), A.hvp(total, x, v)[1].tolist(),
+    ]  # fmt: skip
+
+
+@scenario
+def functional_of_tuples(fw):
+    A = fw.autograd.functional
+    x, y = fw.tensor([1.0, 2.0]), fw.tensor([3.0])
+
+    def f(x, y):
+        return x * y, y * y
+
+    jacobian = A.jacobian(f, (x, y))
+    outputs, products = A.vjp(f, (x, y), (fw.ones(2), fw.ones(1)))
+    return [
+        [[block.tolist() for block in row] for row in jacobian],
+        [o.tolist() for o in outputs], [p.tolist() for p in products],
+    ]  # fmt: skip
+
+
+@scenario
+def functional_errors(fw):
+    A = fw.autograd.functional
+    x = fw.ones(2)
+    return [
+        raised(lambda: A.vjp(lambda x: x, 3.0)),
+        raised(lambda: A.vjp(lambda x: x, x, fw.ones(3))),
+        raised(lambda: A.vjp(lambda x: x, x)),
+        raised(lambda: A.hessian(lambda x: x, x)),
+        raised(lambda: A.jacobian(lambda x: x.detach(), x, strict=True)),
+    ]
+
+
+@scenario
+def anomaly_names_the_forward_line(fw):
+    x = leaf(fw, -1.0)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with fw.autograd.detect_anomaly():
+            y = (x * 0).sqrt().sum()
+            error = raised(lambda: (y * 0).backward())
+    texts = [str(w.message) for w in seen]
+    return [error, any("Error detected in SqrtBackward0" in t for t in texts),
+            any("anomaly_names_the_forward_line" in t for t in texts)]  # fmt: skip

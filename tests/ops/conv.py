@@ -1,0 +1,139 @@
+"""Rows of the convolutions and the transposed convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tests.harness.row import COMPLEX, FLOATS, INTS, Maker, OpRow, Raises, Sample
+
+SIZES = ((7,), (6, 5), (4, 5, 3))
+KERNELS = ((3,), (3, 2), (2, 3, 1))
+Samples = Callable[[Maker], Sequence[Sample]]
+
+
+def convolutions(axes: int) -> Samples:
+    size, kernel = SIZES[axes - 1], KERNELS[axes - 1]
+
+    def make_samples(make: Maker) -> list[Sample]:
+        x, weight, bias = make(2, 4, *size), make(6, 4, *kernel), make(6)
+        few = make(2, 4, *(2 for _ in size))
+        samples = [
+            Sample(x, weight),
+            Sample(x, weight, bias, stride=2, padding=1),
+            Sample(x, make(6, 2, *kernel), bias, 1, [1] * axes, groups=2),
+            Sample(x, make(3, 4, *(1 for _ in kernel)), make(3)),
+            Sample(x[0], weight, bias, padding="same"),
+            Sample(few, make(5, 4, *(2 for _ in kernel)), padding="valid"),
+        ]
+        if make.dtype not in INTS:  # which torch cannot dilate
+            dilated = Sample(x, make(4, 1, *kernel), None, groups=4, dilation=2, padding=2)
+            samples.append(dilated)
+        return samples
+
+    return make_samples
+
+
+def transposed(axes: int) -> Samples:
+    size, kernel = SIZES[axes - 1], KERNELS[axes - 1]
+
+    def samples(make: Maker) -> list[Sample]:
+        x, weight, bias = make(2, 4, *size), make(4, 3, *kernel), make(3)
+        return [
+            Sample(x, weight),
+            Sample(x, weight, bias, stride=2, padding=1, output_padding=1),
+            Sample(x, weight, make(6), 3, groups=2, output_padding=[2] * axes),
+            Sample(x, weight, None, dilation=2, output_padding=1),
+            Sample(x[0], make(4, 2, *(1 for _ in kernel)), make(2)),
+        ]
+
+    return samples
+
+
+def empty_and_large(axes: int, transpose: bool = False) -> Samples:
+    """No samples, and more columns than one tile holds."""
+    size, kernel = SIZES[axes - 1], KERNELS[axes - 1]
+
+    def edges(make: Maker) -> list[Sample]:
+        length = {1: (30000,), 2: (120, 130), 3: (20, 30, 31)}[axes]
+        weight = make(2, 2, *(3 for _ in kernel), low=0.0)
+        return [
+            Sample(make(0, 4, *size), make(4, 4, *kernel), make(4)),
+            Sample(make(3, 2, *length, low=0.0), weight, stride=2 if transpose else 1),
+        ]
+
+    return edges
+
+
+def wrong(axes: int, transpose: bool = False) -> Callable[[Maker], Sequence[Raises]]:
+    size = (5,) * axes
+
+    def errors(make: Maker) -> list[Raises]:
+        x = make(2, 4, *size)
+        weight = make(4, 4, *(3 for _ in size))
+        narrow = make(2, 3, *size)
+        three = (1,) * (axes + 1) if axes > 1 else (1, 1)
+        common = [
+            Raises(TypeError, "input", [1.0], weight),
+            Raises(TypeError, "weight", x, 2),
+            Raises(TypeError, "bias", x, weight, 2),
+            Raises(TypeError, "stride", x, weight, stride=1.5),
+            Raises(TypeError, "dilation", x, weight, dilation="1"),
+            Raises(RuntimeError, "batched", make(*size), weight),
+            Raises(RuntimeError, "weight", x, make(4, 4)),
+            Raises(RuntimeError, "channels", narrow, weight),
+            Raises(RuntimeError, "groups", x, weight, groups=3),
+            Raises(RuntimeError, "groups", x, weight, groups=0),
+            Raises(RuntimeError, "kernel", x, make(4, 4, *(0 for _ in size))),
+            Raises(RuntimeError, "bias", x, weight, make(3)),
+            Raises(RuntimeError, "dtype", x, make(4, 4, *(3 for _ in size), dtype="float64")),
+            Raises(RuntimeError, "dtype", x, weight, make(4, dtype="float64")),
+            Raises(RuntimeError, "stride", x, weight, stride=three),
+            Raises(RuntimeError, "stride", x, weight, stride=0),
+            Raises(RuntimeError, "padding", x, weight, padding=-1),
+            Raises(RuntimeError, "dilation", x, weight, dilation=0),
+            Raises(NotImplementedError, "bool", x > 0, weight > 0),
+        ]
+        if transpose:
+            return [
+                *common,
+                Raises(TypeError, "padding", x, weight, padding="same"),
+                Raises(RuntimeError, "output_padding", x, weight, output_padding=1),
+                Raises(RuntimeError, "output_padding", x, weight, stride=2, output_padding=-1),
+                Raises(RuntimeError, "too small", x, weight, padding=6),
+            ]
+        return [
+            *common,
+            Raises(RuntimeError, "padding", x, weight, padding="all"),
+            Raises(RuntimeError, "stride", x, weight, padding="same", stride=2),
+            Raises(RuntimeError, "larger", x, make(4, 4, *(6 for _ in size))),
+        ]
+
+    return errors
+
+
+def conv(axes: int) -> OpRow:
+    return OpRow(
+        f"conv{axes}d",
+        convolutions(axes),
+        aliases=(f"nn.functional.conv{axes}d",),
+        dtypes=FLOATS + INTS + COMPLEX,
+        edges=empty_and_large(axes),
+        errors=wrong(axes),
+    )
+
+
+def conv_transpose(axes: int) -> OpRow:
+    return OpRow(
+        f"conv_transpose{axes}d",
+        transposed(axes),
+        aliases=(f"nn.functional.conv_transpose{axes}d",),
+        dtypes=(*FLOATS, "int64", *COMPLEX),
+        edges=empty_and_large(axes, True),
+        errors=wrong(axes, True),
+    )
+
+
+ROWS = [
+    *(conv(axes) for axes in (1, 2, 3)),
+    *(conv_transpose(axes) for axes in (1, 2, 3)),
+]
