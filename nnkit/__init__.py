@@ -36,6 +36,7 @@ from nnkit.backend.memory import (
     preserve_format as preserve_format,
     strided as strided,
 )
+from nnkit.backend.strict import is_strict as is_strict, set_strict as set_strict
 from nnkit.config import show_config as show_config
 
 __version__ = "0.1.0"

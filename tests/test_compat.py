@@ -19,10 +19,14 @@ def test_variable() -> None:
         Variable([1.0])
 
 
+@pytest.mark.filterwarnings("ignore:Variable.tensor. is deprecated:DeprecationWarning")
 def test_volatile() -> None:
     with pytest.warns(DeprecationWarning, match="no_grad"):
         assert not Variable(nnkit.ones(2), volatile=True).requires_grad
-    with pytest.warns(DeprecationWarning), pytest.raises(ValueError, match="can't be volatile"):
+    with (
+        pytest.warns(DeprecationWarning, match="no_grad"),
+        pytest.raises(ValueError, match="can't be volatile"),
+    ):
         Variable(nnkit.ones(2), requires_grad=True, volatile=True)
     with pytest.warns(DeprecationWarning, match="requires_grad"):
         assert nnkit.ones(1).volatile is False

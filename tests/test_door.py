@@ -92,15 +92,15 @@ def test_counter_prints_calls_and_flops() -> None:
     x, w = nnkit.randn(8, 16), nnkit.randn(16, 4)
     with standing(Counter, CPU) as counter:
         (x @ w).tanh()
-    assert counter.calls == {"matmul": 1, "tanh": 1}
-    assert counter.flops == {"matmul": 2 * 8 * 16 * 4, "tanh": 8 * 4}
+    assert counter.calls == {"mm": 1, "tanh": 1}
+    assert counter.flops == {"mm": 2 * 8 * 16 * 4, "tanh": 8 * 4}
     assert counter.table().splitlines()[-1].split() == ["total", "2", str(2 * 8 * 16 * 4 + 32)]
 
 
 def test_nan_hunter_names_the_op() -> None:
     x = nnkit.tensor([1.0, -1.0])
     with standing(NanHunter, CPU), pytest.raises(FloatingPointError, match="^log made a NaN"):
-        (x + 1).log().mul(0.0).exp()
+        x.log().mul(0.0).exp()
     with standing(NanHunter, CPU):
         x.abs().log()
 

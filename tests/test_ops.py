@@ -39,7 +39,7 @@ def test_same_tensor(framework: ModuleType, row: OpRow) -> None:
     compare(framework, row, cases.same_tensor)
 
 
-@each(lambda row: row.elementwise)
+@each(lambda row: row.elementwise and row.broadcasts)
 def test_broadcasting(framework: ModuleType, row: OpRow) -> None:
     compare(framework, row, cases.broadcasting)
 

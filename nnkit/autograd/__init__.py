@@ -28,10 +28,12 @@ from nnkit.autograd.node import Node
 from nnkit.autograd.tensor import Size, Tensor
 
 SUBJECTS = (
-    "arithmetic", "comparison", "transcendental", "activation", "creation", "conversion", "interchange", "ranges", "shape", "strided",
-    "joining", "rearranging", "indexing", "scattering", "slices", "masking", "reduction", "running", "extrema", "vector_norm", "sorting",
-    "searching", "linalg", "distance", "softmax", "loss", "norm", "padding", "conv", "pooling", "folding", "embedding",
-    "random", "dropout", "attention", "recurrent",
+    "arithmetic", "comparison", "transcendental", "activation", "creation", "conversion",
+    "interchange", "ranges", "shape", "strided", "joining", "rearranging", "indexing",
+    "scattering", "slices", "masking", "reduction", "running", "extrema", "vector_norm",
+    "sorting", "searching", "linalg", "contraction", "linear", "decomposition", "distance",
+    "softmax", "loss", "norm", "padding", "conv", "pooling", "folding", "embedding", "random",
+    "dropout", "attention", "recurrent",
 )  # fmt: skip
 for _subject in SUBJECTS:
     if find_spec(f"nnkit.autograd.ops.{_subject}"):

@@ -54,7 +54,7 @@ def sizes_of(name: str, given: tuple, keyword: Any = None, parameter: str = "siz
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = tuple(given[0])
     try:
-        return tuple(operator.index(n) for n in given)
+        return tuple(map(operator.index, given))
     except TypeError:
         wrong = next(n for n in given if not hasattr(n, "__index__") or _is_many(n))
         raise TypeError(
@@ -74,6 +74,8 @@ def complete_shape(name: str, shape: tuple[int, ...], numel: int) -> tuple[int, 
         RuntimeError: another negative size, more than one -1, or a shape that does not hold
             ``numel`` elements.
     """
+    if min(shape, default=0) >= 0 and math.prod(shape) == numel:
+        return shape
     for position, n in enumerate(shape):
         if n < -1:
             raise RuntimeError(
@@ -82,13 +84,10 @@ def complete_shape(name: str, shape: tuple[int, ...], numel: int) -> tuple[int, 
     if shape.count(-1) > 1:
         raise RuntimeError(f"{name}(): only one dimension can be inferred, got {list(shape)}")
     known = math.prod(n for n in shape if n != -1)
-    if -1 not in shape:
-        if known == numel:
-            return shape
-    elif known:
+    if -1 in shape and known:
         if numel % known == 0:
             return tuple(numel // known if n == -1 else n for n in shape)
-    elif numel == 0:
+    elif -1 in shape and numel == 0:
         raise RuntimeError(
             f"{name}(): cannot infer the -1 of shape {list(shape)} for a tensor of 0 elements"
         )

@@ -127,7 +127,7 @@ class RemovableHandle:
     """What ``register_*hook`` returns: ``remove()`` takes the hook away; usable with ``with``.
 
     Args:
-        hooks_dict: the ``OrderedDict`` of hooks, held weakly; ``handle.id`` is the hook's key in it.
+        hooks_dict: the ``OrderedDict`` of hooks, held weakly; ``handle.id`` is a new key for it.
         extra_dict: another dictionary, or several, from which ``handle.id`` is removed as well.
 
     Example:

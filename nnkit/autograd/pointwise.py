@@ -156,7 +156,10 @@ def _make_apply(op: Op, count: int) -> Any:
                 wanted = wanted or t._requires_grad
         if device is None:
             raise wrong_type(name, op.primitive.arrays[0], arguments[0])
-        out = wrap(getattr(device.backend, name)(*raw), device)
+        try:
+            out = wrap(getattr(device.backend, name)(*raw), device)
+        except ValueError:
+            raise mismatch(name, *operands) from None
         if wanted and MODE.enabled:
             connect(op, operands, arguments[count:], out, device)
         return out

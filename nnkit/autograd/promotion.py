@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import numbers
 from typing import Any
 
@@ -86,19 +87,23 @@ def _common_device(name: str, input: Tensor, other: Tensor) -> Any:
     )
 
 
-def mismatch(name: str, input: Any, other: Any) -> Exception:
-    a, b = (list(t.shape) if isinstance(t, Tensor) else [] for t in (input, other))
-    for i in range(1, min(len(a), len(b)) + 1):
-        if a[-i] != b[-i] and 1 not in (a[-i], b[-i]):
-            at = max(len(a), len(b)) - i
-            return RuntimeError(
-                f"{name}(): the size of tensor a ({a[-i]}) must match the size of tensor b "
-                f"({b[-i]}) at non-singleton dimension {at}: got shapes {a} and {b}"
-            )
-    return RuntimeError(f"{name}(): cannot combine operands of shapes {a} and {b}")
+def mismatch(name: str, *operands: Any) -> RuntimeError:
+    """The error of operands whose shapes do not broadcast; numbers have the shape []."""
+    shapes = [list(t.shape) if isinstance(t, Tensor) else [] for t in operands]
+    for (i, a), (j, b) in itertools.combinations(enumerate(shapes), 2):
+        for k in range(1, min(len(a), len(b)) + 1):
+            if a[-k] != b[-k] and 1 not in (a[-k], b[-k]):
+                return RuntimeError(
+                    f"{name}(): the size of tensor {'abc'[i]} ({a[-k]}) must match the size of "
+                    f"tensor {'abc'[j]} ({b[-k]}) at non-singleton dimension "
+                    f"{max(len(a), len(b)) - k}: got shapes {a} and {b}"
+                )
+    return RuntimeError(f"{name}(): cannot combine operands of shapes {shapes}")
 
 
-def promoted_dtype(name: str, *values: Any) -> dtype:
+def promoted_dtype(
+    name: str, *values: Any, parameters: tuple[str, ...] = ("input", "other")
+) -> dtype:
     """torch's result type of tensors and numbers together."""
     parts = []
     for position, value in enumerate(values):
@@ -107,18 +112,22 @@ def promoted_dtype(name: str, *values: Any) -> dtype:
         elif isinstance(value, numbers.Number):
             parts.append((of_number(value), 2))
         else:
-            raise TypeError(
-                f"{name}(): operand {position} must be Tensor or number, not {type(value).__name__}"
-            )
+            named = position < len(parameters)
+            raise wrong_type(name, parameters[position] if named else f"{position}", value)
     return result_dtype(parts)
 
 
-def promote(name: str, *values: Any, floating: bool = False) -> tuple[Tensor, ...]:
+def promote(
+    name: str,
+    *values: Any,
+    floating: bool = False,
+    parameters: tuple[str, ...] = ("input", "other"),
+) -> tuple[Tensor, ...]:
     """The operands as Tensors of their common dtype (0-dim ones for numbers), with history."""
     from nnkit.autograd.op import OPS
     from nnkit.autograd.tensor import wrap
 
-    d = promoted_dtype(name, *values)
+    d = promoted_dtype(name, *values, parameters=parameters)
     if floating:
         d = to_float(d)
     place = next(v._device for v in values if isinstance(v, Tensor))

@@ -161,13 +161,18 @@ MOVES = frozenset(
 )
 
 
+PRODUCTS = frozenset("matmul mm bmm mv dot vdot".split())
+
+
 def flops(name: str, arguments: tuple, result: Any) -> int:
     """Floating-point operations of one call: 2 for each multiply-add, 1 for each element else."""
     arrays = [a for a in arguments if is_array(a)]
     if name in MOVES:
         return 0
-    if name == "matmul":
+    if name in PRODUCTS:
         return 2 * result.size * arrays[0].shape[-1]
+    if name in ("addmm", "baddbmm"):
+        return 2 * result.size * (arrays[1].shape[-1] + 1)
     if name == "linear":
         return 2 * result.size * arrays[0].shape[-1] + (result.size if len(arrays) > 2 else 0)
     if name == "conv":

@@ -12,12 +12,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.creation import empty_like
 from nnkit.autograd.ops.creation import eye as _eye
-from nnkit.autograd.ops.creation import tensor as _tensor
+from nnkit.autograd.ops.interchange import tensor as _tensor
 from nnkit.autograd.ops.random import randperm
 
 __all__ = [

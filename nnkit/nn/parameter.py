@@ -58,7 +58,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             raise AttributeError(f"Parameter: data must be a Tensor, got {type(data).__name__}")
         if type(data) is Tensor or type(data) is Parameter:
             return Tensor._make_subclass(cls, data, requires_grad)
-        tensor = data.detach().requires_grad_(requires_grad)
+        tensor = Tensor._make_subclass(type(data), data, requires_grad)
         tensor.__dict__["_is_param"] = True
         return tensor
 
@@ -249,12 +249,12 @@ def _rebuild_uninitialized(cls: Any, requires_grad: bool, device: Any, dtype: An
     return cls(requires_grad, device, dtype)
 
 
-def is_lazy(tensor: Any) -> bool:
-    """Whether ``tensor`` has no shape yet.
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter or buffer has no shape yet.
 
     Example:
         >>> import nnkit
         >>> nnkit.nn.parameter.is_lazy(nnkit.nn.UninitializedParameter())
         True
     """
-    return isinstance(tensor, UninitializedTensorMixin)
+    return isinstance(param, UninitializedTensorMixin)

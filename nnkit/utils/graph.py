@@ -61,14 +61,14 @@ def dot(
     numbers[id(root)] = "n0"
     while pending:
         node = pending.pop(0)
-        own = numbers[id(node)]
+        own = numbers[_key(node)]
         lines.append(_box(own, *_describe(node, names)))
         if show_saved:
             lines += _saved(node, own)
         for target, index in node.next_functions:
             if target is None:
                 continue
-            key = id(target.variable) if isinstance(target, AccumulateGrad) else id(target)
+            key = _key(target)
             if key not in numbers:
                 numbers[key] = f"n{len(numbers)}"
                 pending.append(target)
@@ -82,6 +82,11 @@ def dot(
     if file is not None:
         _write(text, file)
     return text
+
+
+def _key(node: Node) -> int:
+    """The same for every look at the same leaf, whose node may be made afresh each time."""
+    return id(node.variable) if isinstance(node, AccumulateGrad) else id(node)
 
 
 def _ordered(lines: list[str]) -> list[str]:

@@ -53,7 +53,13 @@ def several_inputs_and_outputs(fw):
     a, b = F.apply(x, 3, y)
     a.sum().backward()
     node = a.grad_fn
-    return [x.grad.tolist(), node.needs, b.output_nr, node.next_functions[1], len(node.next_functions)]
+    return [
+        x.grad.tolist(),
+        node.needs,
+        b.output_nr,
+        node.next_functions[1],
+        len(node.next_functions),
+    ]
 
 
 @scenario

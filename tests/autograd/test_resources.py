@@ -27,23 +27,26 @@ def training_step():
 
 def test_memory_is_flat_without_the_collector() -> None:
     step = training_step()
+    for _ in range(50):
+        step()
     gc.collect()
     gc.disable()
     try:
-        for _ in range(50):
-            step()
         tracemalloc.start()
+        objects = len(gc.get_objects())
         before = tracemalloc.get_traced_memory()[0]
         for _ in range(2000):
             step()
+        more_objects = len(gc.get_objects()) - objects
+        garbage = gc.collect()  # also empties the interpreter's lists of free tuples
         grown = tracemalloc.get_traced_memory()[0] - before
-        objects = gc.collect()
     finally:
         tracemalloc.stop()
         gc.enable()
-    # One leaked step would be 2000 times a few hundred bytes.
+    assert garbage == 0
+    # One object or 10 bytes a step that stayed would show.
+    assert more_objects < 100
     assert grown < 20_000
-    assert objects < 100
 
 
 def test_an_in_place_view_step_makes_no_cycle() -> None:
@@ -110,6 +113,4 @@ def test_two_threads_train_their_own_models() -> None:
         thread.join()
     train(3)
     for number, values in found.items():
-        assert values == [v / 3 * number for v in found[3]] or all(
-            abs(v) < 1e-18 for v in values
-        )
+        assert values == [v / 3 * number for v in found[3]] or all(abs(v) < 1e-18 for v in values)

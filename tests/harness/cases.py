@@ -53,7 +53,7 @@ def same_tensor(row: OpRow) -> Iterator[Case]:
 
 def broadcasting(row: OpRow) -> Iterator[Case]:
     """Operands whose shapes and ranks differ."""
-    if row.elementwise:
+    if row.elementwise and row.broadcasts:
         yield from _tracked(row, "broadcast", lambda make: _broadcast(row.samples(make)), True)
 
 

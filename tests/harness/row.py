@@ -84,6 +84,7 @@ class OpRow:
     second_order: bool = True  # and that gradient has one
     any_layout: bool = True  # takes any strides; what reads memory anew does not
     elementwise: bool = False  # its arrays broadcast: shapes and SPECIALS are tried by themselves
+    broadcasts: bool = True  # False where torch's own gradient fails on it
     specials: tuple[float, ...] = SPECIALS
     edges: Callable[[Maker], Sequence[Sample]] | None = (
         None  # zero sizes, 0 dimensions, ties, kinks

@@ -6,62 +6,56 @@ from collections.abc import Callable, Sequence
 
 from tests.harness.row import COMPLEX, FLOATS, INTS, Maker, OpRow, Raises, Sample
 
-SIZES = ((7,), (6, 5), (4, 5, 3))
-KERNELS = ((3,), (3, 2), (2, 3, 1))
+SIZES = ((5,), (3, 4), (3, 2, 3))
+KERNELS = ((3,), (3, 2), (2, 1, 2))
 Samples = Callable[[Maker], Sequence[Sample]]
+
+# One product has few terms here, but they differ in sign, so that a sum may be far smaller than
+# what it is made of.
+TOLERANCE = {"float32": (5e-6, 1e-5), "complex64": (5e-6, 2e-5)}
+REASON = "torch sums the products in another order"
 
 
 def convolutions(axes: int) -> Samples:
     size, kernel = SIZES[axes - 1], KERNELS[axes - 1]
+    one, two = (1,) * axes, (2,) * axes
 
     def make_samples(make: Maker) -> list[Sample]:
-        x, weight, bias = make(2, 4, *size), make(6, 4, *kernel), make(6)
-        few = make(2, 4, *(2 for _ in size))
+        x, weight, bias = make(2, 2, *size), make(3, 2, *kernel), make(3)
         samples = [
             Sample(x, weight),
             Sample(x, weight, bias, stride=2, padding=1),
-            Sample(x, make(6, 2, *kernel), bias, 1, [1] * axes, groups=2),
-            Sample(x, make(3, 4, *(1 for _ in kernel)), make(3)),
-            Sample(x[0], weight, bias, padding="same"),
-            Sample(few, make(5, 4, *(2 for _ in kernel)), padding="valid"),
+            Sample(x, make(4, 1, *kernel), make(4), 1, [1] * axes, groups=2),
+            Sample(x, make(3, 2, *one), bias),
+            Sample(x[0], make(2, 2, *two), padding="same"),
+            Sample(make(2, 2, *two), make(3, 2, *two), padding="valid"),
         ]
         if make.dtype not in INTS:  # which torch cannot dilate
-            dilated = Sample(x, make(4, 1, *kernel), None, groups=4, dilation=2, padding=2)
-            samples.append(dilated)
+            samples.append(Sample(x, make(2, 1, *kernel), None, groups=2, dilation=2, padding=2))
         return samples
 
     return make_samples
 
 
 def transposed(axes: int) -> Samples:
-    size, kernel = SIZES[axes - 1], KERNELS[axes - 1]
+    size, kernel = tuple(n - 1 for n in SIZES[axes - 1]), KERNELS[axes - 1]
 
     def samples(make: Maker) -> list[Sample]:
-        x, weight, bias = make(2, 4, *size), make(4, 3, *kernel), make(3)
+        x, weight, bias = make(2, 2, *size), make(2, 2, *kernel), make(2)
         return [
             Sample(x, weight),
             Sample(x, weight, bias, stride=2, padding=1, output_padding=1),
-            Sample(x, weight, make(6), 3, groups=2, output_padding=[2] * axes),
-            Sample(x, weight, None, dilation=2, output_padding=1),
-            Sample(x[0], make(4, 2, *(1 for _ in kernel)), make(2)),
+            Sample(x[:1], weight, make(4), 3, groups=2, output_padding=[2] * axes),
+            Sample(x[:1], weight, None, dilation=2, output_padding=1),
+            Sample(x[0], make(2, 3, *(1 for _ in kernel)), make(3)),
         ]
 
     return samples
 
 
-def empty_and_large(axes: int, transpose: bool = False) -> Samples:
-    """No samples, and more columns than one tile holds."""
+def empty_batch(axes: int) -> Samples:
     size, kernel = SIZES[axes - 1], KERNELS[axes - 1]
-
-    def edges(make: Maker) -> list[Sample]:
-        length = {1: (30000,), 2: (120, 130), 3: (20, 30, 31)}[axes]
-        weight = make(2, 2, *(3 for _ in kernel), low=0.0)
-        return [
-            Sample(make(0, 4, *size), make(4, 4, *kernel), make(4)),
-            Sample(make(3, 2, *length, low=0.0), weight, stride=2 if transpose else 1),
-        ]
-
-    return edges
+    return lambda make: [Sample(make(0, 3, *size), make(3, 3, *kernel), make(3))]
 
 
 def wrong(axes: int, transpose: bool = False) -> Callable[[Maker], Sequence[Raises]]:
@@ -117,8 +111,10 @@ def conv(axes: int) -> OpRow:
         convolutions(axes),
         aliases=(f"nn.functional.conv{axes}d",),
         dtypes=FLOATS + INTS + COMPLEX,
-        edges=empty_and_large(axes),
+        edges=empty_batch(axes),
         errors=wrong(axes),
+        tolerance=TOLERANCE,
+        reason=REASON,
     )
 
 
@@ -128,8 +124,10 @@ def conv_transpose(axes: int) -> OpRow:
         transposed(axes),
         aliases=(f"nn.functional.conv_transpose{axes}d",),
         dtypes=(*FLOATS, "int64", *COMPLEX),
-        edges=empty_and_large(axes, True),
+        edges=empty_batch(axes),
         errors=wrong(axes, True),
+        tolerance=TOLERANCE | {"float16": (2**-10, 1e-2)},
+        reason=REASON + ", and those of half precision in half precision",
     )
 
 

@@ -58,7 +58,12 @@ def special(make: Maker) -> list[np.ndarray]:
 
 
 def sum_edges(make: Maker) -> list[Sample]:
-    empty = [Sample(make(0)), Sample(make(2, 0), 1), Sample(make(2, 0), 0), Sample(make(2, 0, 3), (1, 2))]
+    empty = [
+        Sample(make(0)),
+        Sample(make(2, 0), 1),
+        Sample(make(2, 0), 0),
+        Sample(make(2, 0, 3), (1, 2)),
+    ]
     return [*empty, *(Sample(x, 0) for x in special(make)), *(Sample(x) for x in special(make))]
 
 

@@ -49,6 +49,8 @@ ROWS = [
         out=True,
         method="logit",
         inplace="logit_",
+        tolerance={"float16": (2e-2, 1e-3), "bfloat16": (2e-1, 1e-2)},
+        reason="torch rounds input / (1 - input) to half precision before the logarithm",
     ),
     unary("sinc", dtypes=WIDE, domain=POSITIVE),
     unary("deg2rad", dtypes=REAL),

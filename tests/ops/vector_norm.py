@@ -25,7 +25,12 @@ def norms(make: Maker) -> list[Sample]:
 
 def norm_edges(make: Maker) -> list[Sample]:
     zeros = np.zeros((2, 2), make.dtype)
-    samples = [Sample(make(0)), Sample(make(0), 1), Sample(make(0), INF), Sample(make(2, 0), INF, 0)]
+    samples = [
+        Sample(make(0)),
+        Sample(make(0), 1),
+        Sample(make(0), INF),
+        Sample(make(2, 0), INF, 0),
+    ]
     for p in (0, *ORDERS):
         samples += [Sample(zeros, p, 1), Sample(zeros, p), Sample(np.array([0, 1], make.dtype), p)]
         samples += [Sample(x, p) for x in special(make)[:5] if make.dtype in DOUBLE]
@@ -33,7 +38,11 @@ def norm_edges(make: Maker) -> list[Sample]:
 
 
 def pairs(make: Maker) -> list[Sample]:
-    return [Sample(make(2, 3), make(2, 3)), Sample(make(3), make(2, 3), 3), Sample(make(4), make(4), 1)]
+    return [
+        Sample(make(2, 3), make(2, 3)),
+        Sample(make(3), make(2, 3), 3),
+        Sample(make(4), make(4), 1),
+    ]
 
 
 ROWS = [

@@ -5,12 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import BOOL, FLOATING, INTEGER
+
+THREE = ("input", "tensor1", "tensor2")
+
+
+def _no_derivative(name: str) -> Any:
+    raise RuntimeError(f"{name}(): the derivative is not implemented")
+
 
 _add = pointwise("add", lambda x, y: x + y, method=False, x=lambda g: g, y=lambda g: g)
 _sub = pointwise(
@@ -33,13 +41,15 @@ _div_trunc = pointwise(
     refuses=("complex",), x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
 )  # fmt: skip
 floor_divide = pointwise(
-    "floor_divide", lambda x, y: fn.div_floor(x, y), "``input / other`` rounded down.",
-    refuses=("complex",),
+    "floor_divide", lambda x, y: fn.div_floor(x, y),
+    "``input / other`` rounded down; has no derivative (`div` with a rounding mode has).",
+    refuses=("complex",), x=lambda g, x: _no_derivative("floor_divide"),
+    y=lambda g, x: _no_derivative("floor_divide"),
 )  # fmt: skip
 remainder = pointwise(
     "remainder", lambda x, y: fn.remainder(x, y),
     "The remainder of ``input / other`` with the sign of ``other`` (Python's ``%``).",
-    refuses=("bool", "complex"), x=lambda g: g, y=lambda g, x, y: -g * fn.floor(x / y),
+    refuses=("bool", "complex"), x=lambda g: g, y=lambda g, x, y: -g * fn.div_floor(x, y),
 )  # fmt: skip
 fmod = pointwise(
     "fmod", lambda x, y: fn.fmod(x, y),
@@ -140,6 +150,13 @@ _clamp_max = pointwise(
     node="ClampMaxBackward0",
     x=lambda g, x, y: fn.where(x <= y, g, 0), y=lambda g, x, y: fn.where(x > y, g, 0),
 )  # fmt: skip
+_clamp_tensors = pointwise(
+    "clamp_tensors", lambda x, low, high: fn.minimum(fn.maximum(x, low), high), function=False,
+    node="ClampBackward0",
+    x=lambda g, x, low, high: fn.where(fn.logical_and(x >= low, x <= high), g, 0),
+    low=lambda g, x, low, high: fn.where(fn.logical_and(x < low, low < high), g, 0),
+    high=lambda g, x, low, high: fn.where(fn.logical_or(x > high, high < low), g, 0),
+)  # fmt: skip
 _clamp_between = pointwise(
     "clamp_between", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
     scalars=("low", "high"), function=False, node="ClampBackward1",
@@ -157,7 +174,9 @@ hypot = pointwise(
 )  # fmt: skip
 heaviside = pointwise(
     "heaviside", lambda x, y: fn.heaviside(x, y),
-    "0 where ``input < 0``, 1 where ``input > 0``, ``values`` where it is 0.", refuses=("complex",),
+    "0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``other`` where it is 0; no derivative.",
+    refuses=("complex",), x=lambda g, x: _no_derivative("heaviside"),
+    y=lambda g, x: _no_derivative("heaviside"),
 )  # fmt: skip
 nextafter = pointwise(
     "nextafter", lambda x, y: fn.nextafter(x, y),
@@ -276,6 +295,15 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     )
 
 
+@public
+def positive(input: Tensor) -> Tensor:
+    """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``."""
+    check_tensor("positive", input)
+    if input.dtype.category == BOOL:
+        raise RuntimeError("positive(): the + operator is not supported on bool tensors")
+    return input
+
+
 @public(out=True, in_place=True)
 def true_divide(input: Any, other: Any) -> Tensor:
     """``input / other``; integers are divided as floats."""
@@ -321,6 +349,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
         >>> nnkit.round(nnkit.tensor([0.5, 1.5, -2.4]))
         tensor([0., 2., -2.])
     """
+    check_tensor("round", input)
     if input.dtype.category == INTEGER:
         if decimals:
             raise RuntimeError("round(): 'decimals' is not implemented for integer tensors")
@@ -366,6 +395,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     numbers = not isinstance(min, Tensor) and not isinstance(max, Tensor)
     if min is not None and max is not None and numbers and input.dtype.category == FLOATING:
         return _clamp_between(input, min, max)
+    if isinstance(min, Tensor) and isinstance(max, Tensor):
+        return _clamp_tensors(*promote("clamp", input, min, max))
     result = input if min is None else _clamp_min(input, min)
     return result if max is None else _clamp_max(result, max)
 
@@ -405,7 +436,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 @public(out=True, in_place=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``."""
-    return _addcmul(*promote("addcmul", input, tensor1, tensor2), value)
+    return _addcmul(*promote("addcmul", input, tensor1, tensor2, parameters=THREE), value)
 
 
 @public(out=True, in_place=True)
@@ -415,12 +446,13 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
         raise RuntimeError(
             "addcdiv(): integer division with addcdiv is not supported, expected floating tensors"
         )
-    return _addcdiv(*promote("addcdiv", input, tensor1, tensor2), value)
+    return _addcdiv(*promote("addcdiv", input, tensor1, tensor2, parameters=THREE), value)
 
 
 @public(out=True, in_place=True)
 def sgn(input: Tensor) -> Tensor:
     """The sign of each element; of a complex number ``input / abs(input)``, 0 at 0."""
+    check_tensor("sgn", input)
     return div(input, abs(input)).nan_to_num(0.0) if input.is_complex() else sign(input)
 
 

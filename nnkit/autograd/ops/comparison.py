@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
@@ -86,7 +87,7 @@ _where = pointwise(
 )  # fmt: skip
 
 
-@public
+@public(out=True, method=False)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """``input`` where ``condition`` holds, else ``other``; with broadcasting and promotion.
 
@@ -141,12 +142,19 @@ Tensor.where = where_method  # the method's first operand is the value, not the 
 
 
 @public
+def isreal(input: Tensor) -> Tensor:
+    """Which elements have no imaginary part: all of a real tensor."""
+    check_tensor("isreal", input)
+    return eq(input.imag, 0) if input.is_complex() else input.new_ones(input.shape, dtype=bool_)
+
+
+@public
 def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
     """``|input - other| <= atol + rtol * |other|``, element by element."""
     if input.dtype is not other.dtype:
-        raise RuntimeError(f"isclose(): {input.dtype} did not match {other.dtype}")
+        raise RuntimeError(f"isclose(): expected equal dtypes, got {input.dtype} and {other.dtype}")
     if rtol < 0 or atol < 0:
         raise RuntimeError(f"isclose(): rtol and atol must be >= 0, got {rtol} and {atol}")
     same = eq(input, other)

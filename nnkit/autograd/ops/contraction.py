@@ -31,6 +31,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
     Raises:
         RuntimeError: the equation is malformed, or does not fit the operands.
+        ValueError: there are no operands.
 
     Example:
         >>> import nnkit
@@ -47,7 +48,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     if not operands:
-        raise RuntimeError("einsum(): must provide at least one operand")
+        raise ValueError("einsum(): must specify the equation string and at least one operand")
     check_operands("einsum", *((f"operands[{i}]", x) for i, x in enumerate(operands)))
     return LIFTED.einsum(operands, equation)
 
@@ -215,7 +216,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     if n < 0:
         return matrix_power(input.inverse(), -n)
     if n == 0:
-        return eye(shape[-1], dtype=input.dtype, device=input.device).expand(shape).clone()
+        return input.clone().copy_(eye(shape[-1], dtype=input.dtype, device=input.device))
     result, square = None, input
     while n:
         if n & 1:

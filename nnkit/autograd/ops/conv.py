@@ -33,14 +33,14 @@ _conv = rule(
 def _conv_like(B: Any, x: Any, weight: Any, shape: Ints, *statics: Any) -> Any:
     """The adjoint of a transposed convolution of something of ``shape``. Where the output padding
     reaches the stride, the convolution has positions behind those that came from an input."""
-    out = B.conv(x, B.conj(weight), None, *statics)
+    out = B.conv(x, weight, None, *statics)
     return out if out.shape == shape else B.getitem(out, tuple(slice(n) for n in shape))
 
 
 _conv_transpose = rule(
     "conv_transpose", node="ConvolutionBackward0",
     x=lambda B, g, weight, x_shape, stride, padding, dilation, groups: _conv_like(
-        B, g, weight, x_shape, stride, padding, dilation, groups
+        B, g, B.conj(weight), x_shape, stride, padding, dilation, groups
     ),
     weight=lambda B, g, x, weight_shape, stride, padding, dilation, groups: B.conv_grad_weight(
         B.conj(x), g, weight_shape, stride, padding, dilation, groups
@@ -50,7 +50,7 @@ _conv_transpose = rule(
 rule(
     "conv_grad_input",
     g=lambda B, g_out, weight, g_shape, stride, padding, dilation, groups: _conv_like(
-        B, g_out, weight, g_shape, stride, padding, dilation, groups
+        B, g_out, B.conj(weight), g_shape, stride, padding, dilation, groups
     ),
     weight=lambda B, g_out, g, weight_shape, stride, padding, dilation, groups: B.conv_grad_weight(
         B.conj(g), g_out, weight_shape, stride, padding, dilation, groups
@@ -59,7 +59,7 @@ rule(
 rule(
     "conv_grad_weight",
     g=lambda B, g_out, x, g_shape, stride, padding, dilation, groups: _conv_like(
-        B, x, g_out, g_shape, stride, padding, dilation, groups
+        B, B.conj(x), g_out, g_shape, stride, padding, dilation, groups
     ),
     x=lambda B, g_out, g, x_shape, stride, padding, dilation, groups: B.conv_grad_input(
         B.conj(g), g_out, x_shape, stride, padding, dilation, groups

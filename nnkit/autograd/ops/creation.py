@@ -10,14 +10,13 @@ from nnkit.autograd.factory import (
 )  # fmt: skip
 from nnkit.autograd.limits import finfo, fitting, iinfo
 from nnkit.autograd.op import rule
-from nnkit.autograd.ops import conversion, interchange, ranges
+from nnkit.autograd.ops.interchange import legacy_tensor, tensor
+from nnkit.autograd.ops.ranges import arange, linspace, logspace
 from nnkit.autograd.public import attach, public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import float32, float64, of_number
 
-__all__ = ["conversion", "finfo", "iinfo", "interchange", "legacy_tensor", "ranges"]
-
-legacy_tensor = interchange.legacy_tensor
+__all__ = ["arange", "finfo", "iinfo", "legacy_tensor", "linspace", "logspace", "tensor"]
 
 _make_complex = rule(
     "make_complex", node="ComplexBackward0", broadcasts=True,

@@ -58,12 +58,16 @@ def _raw_item(item: Any, B: Any) -> Any:
     if isinstance(item, Tensor):
         if item.dtype is uint8 and item.ndim:
             warnings.warn(
-                "indexing with a uint8 mask is deprecated: use a bool one", UserWarning, stacklevel=4
+                "indexing with a uint8 mask is deprecated: use a bool one",
+                UserWarning,
+                stacklevel=4,
             )
         return item._data
     if item.__class__ is slice:
-        if all(b is None or b.__class__ is int for b in (item.start, item.stop, item.step)):
-            return item
+        start, stop = item.start, item.stop
+        if (start is None or start.__class__ is int) and (stop is None or stop.__class__ is int):
+            if item.step is None:
+                return item
         return slice(_bound(item.start), _bound(item.stop), _bound(item.step))
     if isinstance(item, (list, tuple, range)):
         return _index_array(item, B)

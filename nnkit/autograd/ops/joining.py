@@ -49,11 +49,23 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
     tensors = check_tensors("cat", tensors)
     if not tensors:
         raise ValueError("cat(): expected a non-empty list of Tensors")
+    first = tensors[0]._data
+    for tensor in tensors:
+        if tensor._data.shape != first.shape or tensor._data.dtype is not first.dtype:
+            break
+    else:
+        if first.ndim:
+            return _concat(tensors, normalize_dim(dim if axis is None else axis, first.ndim, "cat"))
+    return _cat_unequal(tensors, dim if axis is None else axis)
+
+
+def _cat_unequal(tensors: Any, dim: int) -> Tensor:
+    """`cat` of tensors whose shapes or dtypes differ, once that has been looked into."""
     shape = next((t._data.shape for t in tensors if t._data.shape != (0,)), (0,))
     for position, tensor in enumerate(tensors):
         if not tensor.ndim:
             raise RuntimeError(f"cat(): zero-dimensional tensor (at position {position})")
-    axis = normalize_dim(dim if axis is None else axis, len(shape), "cat")
+    axis = normalize_dim(dim, len(shape), "cat")
     if len(shape) > 1:
         nothing = (*shape[:axis], 0, *shape[axis + 1 :])
         tensors = [shapes.reshape(t, nothing) if t._data.shape == (0,) else t for t in tensors]

@@ -8,6 +8,7 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.shape import squeeze, transpose, unsqueeze
+from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import BOOL, FLOATING
@@ -246,13 +247,9 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return unsqueeze(input, 1) * vec2
 
 
-def _check_scales(name: str, input: Tensor, **scales: Any) -> None:
-    for parameter, value in scales.items():
-        if input.dtype.category < FLOATING and not isinstance(value, int):
-            raise RuntimeError(
-                f"{name}(): for integral input tensors, argument {parameter} must not be a "
-                f"floating point number, got {value}"
-            )
+def _scales(input: Tensor, *scales: Any) -> Any:
+    """Integers are scaled by integers, as torch does."""
+    return (int(s) for s in scales) if input.dtype.category < FLOATING else scales
 
 
 def _check_added(name: str, shape: tuple, wanted: tuple) -> None:
@@ -284,8 +281,7 @@ def addmm(
     check_ndim("addmm", "mat2", y.shape, 2)
     _check_inner("addmm", x.shape, y.shape)
     _check_added("addmm", c.shape, (x.shape[0], y.shape[1]))
-    _check_scales("addmm", input, beta=beta, alpha=alpha)
-    return _addmm(input, mat1, mat2, beta, alpha)
+    return _addmm(input, mat1, mat2, *_scales(input, beta, alpha))
 
 
 @public(out=True, in_place=True)
@@ -296,17 +292,7 @@ def baddbmm(
     c, x, y = check_operands("baddbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
     _check_batches("baddbmm", x.shape, y.shape)
     _check_added("baddbmm", c.shape, (*x.shape[:2], y.shape[2]))
-    _check_scales("baddbmm", input, beta=beta, alpha=alpha)
-    return _baddbmm(input, batch1, batch2, beta, alpha)
-
-
-def _accumulated(name: str, input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
-    _check_added(name, input._data.shape, product._data.shape)
-    _check_scales(name, input, beta=beta, alpha=alpha)
-    scaled = product if alpha == 1 else product * alpha
-    if beta == 0:
-        return scaled
-    return (input if beta == 1 else input * beta) + scaled
+    return _baddbmm(input, batch1, batch2, *_scales(input, beta, alpha))
 
 
 @public(out=True, in_place=True)
@@ -314,25 +300,34 @@ def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
 ) -> Tensor:
     """``beta * input + alpha * sum(batch1 @ batch2)``, summed over the batch."""
-    _, x, y = check_operands("addbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
+    c, x, y = check_operands("addbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
     _check_batches("addbmm", x.shape, y.shape)
+    _check_added("addbmm", c.shape, (x.shape[1], y.shape[2]))
     # The sum over the batch is one long product.
     left = batch1.permute(1, 0, 2).reshape(x.shape[1], x.shape[0] * x.shape[2])
     right = batch2.reshape(y.shape[0] * y.shape[1], y.shape[2])
-    return _accumulated("addbmm", input, _mm(left, right), beta, alpha)
+    return _addmm(input, left, right, *_scales(input, beta, alpha))
 
 
 @public(out=True, in_place=True)
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``."""
-    _, x, y = check_operands("addmv", ("input", input), ("mat", mat), ("vec", vec))
+    c, x, y = check_operands("addmv", ("input", input), ("mat", mat), ("vec", vec))
     check_ndim("addmv", "mat", x.shape, 2)
     check_ndim("addmv", "vec", y.shape, 1)
     _check_inner("addmv", x.shape, y.shape)
-    return _accumulated("addmv", input, _mv(mat, vec), beta, alpha)
+    _check_added("addmv", c.shape, x.shape[:1])
+    column = _addmm(unsqueeze(input, -1), mat, unsqueeze(vec, 1), *_scales(input, beta, alpha))
+    return squeeze(column, 1)
 
 
 @public(out=True, in_place=True)
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``."""
-    return _accumulated("addr", input, outer(vec1, vec2), beta, alpha)
+    for parameter, value in (("vec1", vec1), ("vec2", vec2)):
+        check_tensor("addr", value, parameter)
+        check_ndim("addr", parameter, value._data.shape, 1)
+    input, vec1, vec2 = promote("addr", input, vec1, vec2)
+    _check_added("addr", input._data.shape, vec1._data.shape + vec2._data.shape)
+    column, row = unsqueeze(vec1, 1), unsqueeze(vec2, 0)
+    return _addmm(input, column, row, *_scales(input, beta, alpha))

@@ -108,7 +108,7 @@ def randint(
         >>> import nnkit
         >>> _ = nnkit.manual_seed(0)
         >>> nnkit.randint(3, 10, (4,))
-        tensor([5, 8, 6, 8])
+        tensor([7, 6, 3, 5])
     """
     given = list(bounds)
     if size is None and given:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd.pointwise import fn, pointwise
+from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 
@@ -41,7 +42,8 @@ atan = pointwise("atan", lambda x: fn.atan(x), "The angle whose tangent is ``inp
 atan2 = pointwise(
     "atan2", lambda x, y: fn.atan2(x, y), "The angle of the point (``other``, ``input``).",
     kind="float", aliases=("arctan2",), refuses=("complex",),
-    x=lambda g, x, y: g * (y / (x * x + y * y)), y=lambda g, x, y: g * (-x / (x * x + y * y)),
+    x=lambda g, x, y: g * y * fn.reciprocal(x * x + y * y),
+    y=lambda g, x, y: g * -x * fn.reciprocal(x * x + y * y),
 )  # fmt: skip
 sinh = pointwise("sinh", lambda x: fn.sinh(x), "The hyperbolic sine.", kind="float",
                  x=lambda g, x: g * fn.conj(fn.cosh(x)))  # fmt: skip
@@ -53,7 +55,7 @@ asinh = pointwise("asinh", lambda x: fn.asinh(x), "The inverse hyperbolic sine."
                   aliases=("arcsinh",), x=lambda g, x: g * fn.conj(fn.rsqrt(x * x + 1)))  # fmt: skip
 acosh = pointwise("acosh", lambda x: fn.acosh(x), "The inverse hyperbolic cosine.", kind="float",
                   aliases=("arccosh",),
-                  x=lambda g, x: g * fn.conj(fn.rsqrt(x - 1) * fn.rsqrt(x + 1)))  # fmt: skip
+                  x=lambda g, x: g * fn.conj(fn.rsqrt(x * x - 1)))  # fmt: skip
 atanh = pointwise("atanh", lambda x: fn.atanh(x), "The inverse hyperbolic tangent.", kind="float",
                   aliases=("arctanh",), x=lambda g, x: g / fn.conj(1 - x * x))  # fmt: skip
 erf = pointwise("erf", lambda x: fn.erf(x), "The error function.", kind="float",
@@ -72,11 +74,11 @@ lgamma = pointwise("lgamma", lambda x: fn.lgamma(x), "The logarithm of ``|Gamma(
 digamma = pointwise("digamma", lambda x: fn.digamma(x), "The derivative of `lgamma`.",
                     kind="float", refuses=("complex",),
                     x=lambda g, x: g * fn.trigamma(x))  # fmt: skip
-xlogy = pointwise(
+_xlogy = pointwise(
     "xlogy",
     lambda x, y: fn.where(fn.logical_and(fn.eq(x, 0), fn.logical_not(fn.isnan(y))),
                           0, x * fn.log(y)),
-    "``input * log(other)``, 0 where ``input`` is 0.", kind="float", refuses=("complex",),
+    function=False,
     x=lambda g, x, y: g * fn.where(fn.logical_and(fn.eq(x, 0), y <= 0), 0, fn.log(y)),
     y=lambda g, x, y: g * x / y,
 )  # fmt: skip
@@ -104,8 +106,9 @@ deg2rad = pointwise("deg2rad", lambda x: x * (math.pi / 180), "Degrees to radian
 rad2deg = pointwise("rad2deg", lambda x: x * (180 / math.pi), "Radians to degrees.", kind="float",
                     refuses=("complex",), x=lambda g: g * (180 / math.pi))  # fmt: skip
 _logit = pointwise(
-    "logit", lambda x: fn.log(x / (1 - x)), function=False, x=lambda g, x: g / (x * (1 - x))
-)
+    "logit", lambda x: fn.log(x / (1 - x)), function=False,
+    x=lambda g, x: fn.where(fn.logical_or(x < 0, x > 1), math.nan, g / (x * (1 - x))),
+)  # fmt: skip
 _trigamma = pointwise("trigamma", lambda x: fn.polygamma(1, x), function=False)
 
 
@@ -120,6 +123,12 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     if input.dtype.category < 2:
         input = input.float()
     return _logit(input if eps is None else input.clamp(eps, 1 - eps))
+
+
+@public(out=True, in_place=True)
+def xlogy(input: Any, other: Any) -> Tensor:
+    """``input * log(other)``, 0 where ``input`` is 0; either may be a number."""
+    return _xlogy(*promote("xlogy", input, other, floating=True))
 
 
 @public(out=True, in_place=True)

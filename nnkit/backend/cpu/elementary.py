@@ -46,10 +46,20 @@ def fmod(x: Any, y: Any, out: Any = None) -> Any:
     return np.fmod(x, y, out=out)
 
 
+def heaviside(x: Any, y: Any, out: Any = None) -> Any:
+    """0 below 0 and at NaN, 1 above, y at 0; in the dtype of the operands, integers too."""
+    value = np.where(np.equal(x, 0), y, np.greater(x, 0).astype(np.result_type(x, y)))
+    if out is not None:
+        np.copyto(out, value)
+    return value
+
+
 def power(x: Any, y: Any, out: Any = None) -> Any:
     """x ** y; an integer to a negative integer power raises, as in torch."""
     if _is_integer(x) and _is_integer(y) and np.any(np.less(y, 0)):
         raise RuntimeError("pow(): Integers to negative integer powers are not allowed.")
+    if y.__class__ is float and y == -0.5:
+        return rsqrt(x, out=out)  # NaN at -inf, as the square root that NumPy takes for 0.5
     return x**y if out is None else np.power(x, y, out=out)
 
 

@@ -12,6 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu.accumulation import (
+    add_at,
+    add_slices,
+    check_bounds,
+    positions,
+    wrap_index,
+)
 from nnkit.backend.dtype import HALF
 from nnkit.backend.index import ALL, split_index
 
@@ -42,21 +49,6 @@ def flat(kernel: Callable) -> Callable:
     return run
 
 
-def add_at(out: Array, positions: Array, values: Array) -> None:
-    """``out[positions[i]] += values[i]`` for flat arrays, repeated positions included."""
-    if out.dtype in HALF:
-        wide = out.astype(np.float32)
-        add_at(wide, positions, values.astype(np.float32))
-        out[...] = wide
-    elif out.dtype.kind == "f" and 4 * positions.size > out.size:
-        # Measured: five times as fast as ufunc.at where the output is not much larger.
-        out += np.bincount(positions, values, out.size).astype(out.dtype, copy=False)
-    elif out.dtype.kind == "b":
-        np.logical_or.at(out, positions, values)
-    else:
-        np.add.at(out, positions, values)
-
-
 # Index expressions
 
 
@@ -71,7 +63,26 @@ def _is_bool(item: Any) -> bool:
     return isinstance(item, np.ndarray) and item.dtype.kind == "b"
 
 
+def _plain_view(x: Array, index: Any) -> Array | None:
+    """The view, where an index of nothing but ints, None and slices without a step allows one."""
+    items = index if index.__class__ is tuple else (index,)
+    for item in items:
+        kind = item.__class__
+        if kind is slice:
+            if item.step is not None:
+                return None
+        elif kind is not int and item is not None:
+            return None
+    try:
+        return x[(*items, ...)]
+    except IndexError:
+        return None  # `split_index` finds the words for it
+
+
 def getitem(x: Array, index: Any) -> Array:
+    plain = _plain_view(x, index)
+    if plain is not None:
+        return plain
     basic, advanced = split_index(index, x.shape)
     view = x[basic]
     if advanced is None:
@@ -86,6 +97,10 @@ def getitem(x: Array, index: Any) -> Array:
 
 
 def setitem_(x: Array, value: Any, index: Any) -> Array:
+    plain = _plain_view(x, index)
+    if plain is not None and np.ndim(value) == 0:
+        plain[...] = value
+        return x
     return index_put_(x, value, index, False)
 
 
@@ -129,13 +144,22 @@ def _add_at_index(view: Array, advanced: tuple | None, g: Any) -> None:
     if advanced is None:
         view += g
         return
+    arrays = [axis for axis, item in enumerate(advanced) if item is not ALL]
+    first = advanced[arrays[0]]
+    if len(arrays) == 1 and isinstance(first, np.ndarray) and first.dtype.kind == "i":
+        axis, size = arrays[0], view.shape[arrays[0]]
+        rest = view.shape[axis + 1 :]
+        g = np.broadcast_to(g, (*view.shape[:axis], *first.shape, *rest))
+        index = wrap_index(first.reshape(-1), size)
+        add_slices(view, index, g.reshape(*view.shape[:axis], index.size, *rest), axis)
+        return
     # The position of every element of `view`, indexed just as `view` is: one recipe for any
     # mixture of arrays, masks and slices, and cheap next to the additions.
     count = view.size
-    positions = np.arange(count).reshape(view.shape)[advanced]
-    values = np.broadcast_to(g, positions.shape)
+    places = np.arange(count).reshape(view.shape)[advanced]
+    values = np.broadcast_to(g, places.shape)
     target = view if view.flags.c_contiguous else np.ascontiguousarray(view)
-    add_at(target.reshape(-1), positions.reshape(-1), values.reshape(-1))
+    add_at(target.reshape(-1), places.reshape(-1), values.reshape(-1))
     if target is not view:
         view[...] = target
 
@@ -143,36 +167,9 @@ def _add_at_index(view: Array, advanced: tuple | None, g: Any) -> None:
 # An index array along one axis
 
 
-def check_bounds(index: Array, size: int, axis: int, error: type[Exception] = RuntimeError) -> None:
-    """Refuse an index that is negative or not below ``size``."""
-    if not index.size:
-        return
-    low, high = index.min(), index.max()
-    if low < 0 or high >= size:
-        bad = int(low if low < 0 else high)
-        raise error(f"index {bad} is out of bounds for dimension {axis} with size {size}")
-
-
-def _positions(shape: tuple[int, ...], index: Array, axis: int) -> Array:
-    """Where the elements that ``index`` names along ``axis`` are in a flat array of ``shape``."""
-    check_bounds(index, shape[axis] if shape else 1, axis)
-    if not shape:
-        return index.astype(np.intp)
-    stride = 1
-    out: Any = 0
-    for d in range(len(shape) - 1, -1, -1):
-        if d == axis:
-            out = out + index * np.intp(stride)
-        elif index.shape[d] > 1:
-            steps = np.arange(index.shape[d]) * stride
-            out = out + steps.reshape((-1,) + (1,) * (len(shape) - d - 1))
-        stride *= shape[d]
-    return out
-
-
 def gather(x: Array, index: Array, axis: int) -> Array:
     if x.flags.c_contiguous:
-        return x.reshape(-1).take(_positions(x.shape, index, axis))
+        return x.reshape(-1).take(positions(x.shape, index, axis))
     kept = tuple(ALL if d == axis else slice(n) for d, n in enumerate(index.shape))
     return gather(np.ascontiguousarray(x[kept]), index, axis)
 
@@ -180,7 +177,7 @@ def gather(x: Array, index: Array, axis: int) -> Array:
 def gather_adjoint(y: Array, index: Array, axis: int, shape: tuple[int, ...]) -> Array:
     """Zeros of ``shape`` with ``y`` added where `gather` read."""
     out = np.zeros(shape, y.dtype)
-    add_at(out.reshape(-1), _positions(shape, index, axis).reshape(-1), y.reshape(-1))
+    add_at(out.reshape(-1), positions(shape, index, axis).reshape(-1), y.reshape(-1))
     return out
 
 
@@ -194,7 +191,7 @@ def _fit(source: Any, index: Array) -> Array:
 
 @flat
 def scatter_(x: Array, index: Array, source: Any, axis: int) -> Array:
-    x.reshape(-1)[_positions(x.shape, index, axis)] = _fit(source, index)
+    x.reshape(-1)[positions(x.shape, index, axis)] = _fit(source, index)
     return x
 
 
@@ -205,7 +202,7 @@ def scatter_fill(x: Array, index: Array, axis: int, value: Any) -> Array:
 @flat
 def scatter_add_(x: Array, index: Array, source: Any, axis: int) -> Array:
     values = _fit(source, index).reshape(-1)
-    add_at(x.reshape(-1), _positions(x.shape, index, axis).reshape(-1), values)
+    add_at(x.reshape(-1), positions(x.shape, index, axis).reshape(-1), values)
     return x
 
 
@@ -235,17 +232,17 @@ def scatter_reduce_(
         source = np.asarray(source).astype(np.float32)
         x[...] = scatter_reduce_(x.astype(np.float32), index, source, axis, reduce, include_self)
         return x
-    positions = _positions(x.shape, index, axis).reshape(-1)
+    places = positions(x.shape, index, axis).reshape(-1)
     values = _fit(source, index).reshape(-1)
     out = x.reshape(-1)
     if not include_self:
-        out[positions] = _identity(reduce, x.dtype)
+        out[places] = _identity(reduce, x.dtype)
     if reduce == "sum":
-        add_at(out, positions, values)
+        add_at(out, places, values)
     else:
-        REDUCTIONS[reduce].at(out, positions, values)
+        REDUCTIONS[reduce].at(out, places, values)
     if reduce == "mean":
-        count = np.bincount(positions, minlength=out.size) + int(include_self)
+        count = np.bincount(places, minlength=out.size) + int(include_self)
         count = np.maximum(count, 1).astype(x.dtype)
         (np.floor_divide if x.dtype.kind in "iu" else np.divide)(out, count, out=out)
     return x
@@ -265,12 +262,9 @@ def index_select_adjoint(y: Array, index: Array, axis: int, shape: tuple[int, ..
     """Zeros of ``shape`` with ``y`` added where `index_select` read."""
     if not shape:
         return np.asarray(y.sum(dtype=y.dtype))
-    return gather_adjoint(y, _whole_rows(index, axis, y.shape), axis, shape)
-
-
-def _whole_rows(index: Array, axis: int, shape: tuple[int, ...]) -> Array:
-    """A 1-dim index as the index of whole slices, for kernels that take one for each element."""
-    return np.broadcast_to(index.reshape((-1,) + (1,) * (len(shape) - axis - 1)), shape)
+    out = np.zeros(shape, y.dtype)
+    add_slices(out, index, y, axis)
+    return out
 
 
 def index_add_(x: Array, index: Array, source: Array, axis: int, alpha: Any) -> Array:
@@ -279,7 +273,9 @@ def index_add_(x: Array, index: Array, source: Array, axis: int, alpha: Any) -> 
         return x
     if alpha != 1:
         source = source * np.asarray(alpha, source.dtype)
-    return scatter_add_(x, _whole_rows(index, axis, source.shape), source, axis)
+    check_bounds(index, x.shape[axis], axis)
+    add_slices(x, index, source, axis)
+    return x
 
 
 def index_copy_(x: Array, index: Array, source: Array, axis: int) -> Array:
@@ -310,6 +306,8 @@ def masked_fill_(x: Array, mask: Array, value: Any) -> Array:
 
 
 def masked_fill(x: Array, mask: Array, value: Any) -> Array:
+    if x.shape == mask.shape:
+        return masked_fill_(x.copy(), mask, value)
     shape = np.broadcast_shapes(x.shape, mask.shape)
     return masked_fill_(np.broadcast_to(x, shape).copy(), mask, value)
 
@@ -340,16 +338,6 @@ def masked_scatter_(x: Array, mask: Array, source: Array) -> Array:
 def masked_scatter(x: Array, mask: Array, source: Array) -> Array:
     shape = np.broadcast_shapes(x.shape, mask.shape)
     return masked_scatter_(np.broadcast_to(x, shape).copy(), mask, source)
-
-
-def wrap_index(index: Array, size: int) -> Array:
-    """A flat index with its negative elements counted from the end; IndexError outside."""
-    if index.size and (index.min() < -size or index.max() >= size):
-        bad = int(index.min() if index.min() < -size else index.max())
-        raise IndexError(
-            f"out of range: tried to access index {bad} on a tensor of {size} elements"
-        )
-    return np.where(index < 0, index + size, index)
 
 
 def nonzero(x: Array) -> Array:

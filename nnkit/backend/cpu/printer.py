@@ -195,6 +195,12 @@ def print_formula(name: str, formula: Formula) -> Callable:
         large, (temporary,) = printer.large()
         head.append(f"if {first}.size >= {BLOCK}{same}:")
         head += [f"    {line}" for line in large] + [f"    return {temporary}"]
+    elif operations == 1 and len(arrays) == 1:
+        # NumPy's own functions of one array know half precision; ours, and numbers, do not.
+        (root,) = trace.outputs
+        call = UFUNCS.get(root.function, root.function)
+        if len(root.arguments) > 1 or not isinstance(getattr(np, call, None), np.ufunc):
+            head.append(f"if {first}.dtype in HALF: return narrow({name}_kernel, ({parameters},))")
     elif operations == 1 and len(arrays) == 2:
         # A number is not rounded to half precision before it is used.
         x, y = arrays
@@ -212,11 +218,11 @@ def _print_inplace(name: str, formula: Formula, trace: Trace, parameters: str) -
     first = formula.arrays[0]
     operations = _operations(trace)
     root = trace.outputs[0]
-    single = len(operations) == 1 and root.function not in COMPARISONS | NO_OUT
-    if single:
+    call = UFUNCS.get(root.function, root.function)
+    native = isinstance(getattr(np, call, None), np.ufunc)  # ours take no `casting`
+    if len(operations) == 1 and native and root.function not in COMPARISONS:
         printer = NumpyPrinter(trace, formula.scalars)
         arguments = ", ".join(printer.leaf(a) for a in root.arguments)
-        call = UFUNCS.get(root.function, root.function)
         body = [f"{call}({arguments}, out={first}, casting='unsafe')", f"return {first}"]
     else:
         print_formula(formula.name, formula)

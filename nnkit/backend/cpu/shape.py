@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu.accumulation import add_at
 from nnkit.backend.cpu.exchange import data_pointer
 from nnkit.backend.dtype import HALF
 
@@ -49,7 +50,18 @@ def mT(x: Array) -> Array:
 
 
 def expand(x: Array, shape: tuple[int, ...]) -> Array:
-    return np.broadcast_to(x, shape)
+    if not x.flags.c_contiguous or x.dtype.kind == "V":  # bfloat16 has no buffer protocol
+        return np.broadcast_to(x, shape)
+    # The same in a fifth of the time, which small tensors feel.
+    new = len(shape) - x.ndim
+    strides = [0] * new
+    for here, target, stride in zip(x.shape, shape[new:], x.strides):
+        if here != target and here != 1:
+            return np.broadcast_to(x, shape)  # which says what is wrong
+        strides.append(0 if here == 1 else stride)
+    out = np.ndarray(shape, x.dtype, x, 0, strides)
+    out.flags.writeable = False
+    return out
 
 
 def squeeze(x: Array, axes: tuple[int, ...]) -> Array:
@@ -105,7 +117,8 @@ def repeat_index(repeats: Array, count: int) -> Array:
 
 
 def _triangle(x: Array, offset: int) -> Array:
-    return np.tri(x.shape[-2], x.shape[-1], offset, dtype=bool)
+    rows, columns = x.shape[-2:]
+    return np.arange(rows)[:, None] >= np.arange(-offset, columns - offset)
 
 
 def tril(x: Array, offset: int) -> Array:
@@ -199,8 +212,6 @@ def as_strided_adjoint(y: Array, source: tuple, target: tuple) -> Array:
 
     A geometry is (shape, strides, offset) in elements. Exchanging the two gives the transpose.
     """
-    from nnkit.backend.cpu.indexing import add_at
-
     flat = np.zeros(max(_extent(*source), _extent(*target)), y.dtype)
     add_at(flat, _positions(*target).ravel(), y.ravel())
     return flat[_positions(*source)]

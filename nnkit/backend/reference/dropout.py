@@ -28,6 +28,8 @@ def dropout(B, x, p, feature):
 def alpha_dropout(B, x, p, feature):
     kept = _kept(B, x, p, feature)
     a = 1.0 / math.sqrt((_ALPHA * _ALPHA * p + 1.0) * (1.0 - p))
-    shift = B.add(B.mul(B.add(kept, -1.0), _ALPHA * a), _ALPHA * a * p)
+    # PyTorch rounds what it adds, not what it multiplies by, to the dtype first.
+    rise = B.full((), _ALPHA * a * p, x.dtype)
+    shift = B.add(B.mul(B.add(kept, -1.0), _ALPHA * a), rise)
     noise = B.mul(kept, a)
     return B.add(B.mul(x, noise), shift), noise

@@ -10,7 +10,7 @@ def normal_around(B, mean, std, generator):
 
 def normal_scaled(B, std, mean, generator):
     noise = B.normal_(B.empty(std.shape, std.dtype), 0.0, 1.0, generator)
-    return B.add(B.mul(noise, std), mean)
+    return B.add(B.mul(noise, std), B.full((), mean, std.dtype))
 
 
 def normal_between(B, mean, std, shape, generator):

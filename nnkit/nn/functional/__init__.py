@@ -1,8 +1,9 @@
-"""The functions behind the layers: one line for each subject, whose ``__all__`` says what is public."""
+"""The functions behind the layers: one line for each subject, whose ``__all__`` is public."""
 
 from __future__ import annotations
 
 from nnkit.nn.functional.activation import *  # noqa: F403
+from nnkit.nn.functional.attention import *  # noqa: F403
 from nnkit.nn.functional.conv import *  # noqa: F403
 from nnkit.nn.functional.distance import *  # noqa: F403
 from nnkit.nn.functional.dropout import *  # noqa: F403

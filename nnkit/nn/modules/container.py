@@ -236,7 +236,7 @@ class ModuleDict(Module):
 
     Example:
         >>> import nnkit
-        >>> heads = nnkit.nn.ModuleDict({"class": nnkit.nn.Linear(4, 2), "box": nnkit.nn.Linear(4, 4)})
+        >>> heads = nnkit.nn.ModuleDict({"class": nnkit.nn.Identity(), "box": nnkit.nn.Flatten()})
         >>> list(heads)
         ['class', 'box']
     """

@@ -45,7 +45,7 @@ class LazyModuleMixin(Module):
                 )
             self._inferred = True
             if self.cls_to_become is not None:
-                self.__class__ = self.cls_to_become
+                self.__class__ = self.cls_to_become  # pyright: ignore[reportAttributeAccessIssue]
                 return self(*args, **kwargs)
         return super().__call__(*args, **kwargs)
 

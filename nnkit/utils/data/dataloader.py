@@ -13,7 +13,7 @@ from nnkit.autograd.ops.creation import empty
 from nnkit.autograd.ops.interchange import tensor
 from nnkit.backend.dtype import int64
 from nnkit.utils.data.collate import default_collate, default_convert
-from nnkit.utils.data.dataset import IterableDataset, Subset, TensorDataset
+from nnkit.utils.data.dataset import IterableDataset, Subset, TensorDataset, samples_at
 from nnkit.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader", "get_worker_info"]
@@ -237,10 +237,7 @@ def _fetcher(loader: DataLoader[Any]) -> Callable[[Any], Any]:
     gather = _gather(dataset) if collate is default_collate else None
     if gather is not None:
         return gather
-    many = getattr(dataset, "__getitems__", None)
-    if callable(many):
-        return lambda indices: collate(many(indices))  # pyright: ignore[reportArgumentType]
-    return lambda indices: collate([dataset[index] for index in indices])
+    return lambda indices: collate(samples_at(dataset, indices))
 
 
 def _gather(dataset: Any) -> Callable[[Any], list[Tensor]] | None:

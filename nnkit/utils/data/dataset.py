@@ -58,6 +58,13 @@ class IterableDataset(Dataset[Sample], Iterable[Sample]):
         return ChainDataset([self, other])
 
 
+def samples_at(dataset: Any, indices: list[Any]) -> list[Any]:
+    """The samples at several indices, by the dataset's own ``__getitems__`` where it has one."""
+    if callable(getattr(dataset, "__getitems__", None)):
+        return dataset.__getitems__(indices)
+    return [dataset[index] for index in indices]
+
+
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Tensors of equal length, a sample being a tuple of one row of each.
 
@@ -131,8 +138,7 @@ class StackDataset(Dataset[Any]):
     def __getitems__(self, indices: list[int]) -> list[Any]:
         columns = []
         for dataset in self._all():
-            many: Any = getattr(dataset, "__getitems__", None)
-            column = many(indices) if callable(many) else [dataset[index] for index in indices]
+            column = samples_at(dataset, indices)
             if len(column) != len(indices):
                 raise ValueError(
                     f"{type(dataset).__name__}.__getitems__ returned {len(column)} samples "
@@ -241,9 +247,7 @@ class Subset(Dataset[Sample]):
         return self.dataset[self.indices[index]]
 
     def __getitems__(self, indices: list[int]) -> list[Any]:
-        chosen = [self.indices[index] for index in indices]
-        many: Any = getattr(self.dataset, "__getitems__", None)
-        return many(chosen) if callable(many) else [self.dataset[index] for index in chosen]
+        return samples_at(self.dataset, [self.indices[index] for index in indices])
 
     def __len__(self) -> int:
         return len(self.indices)

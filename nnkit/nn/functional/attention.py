@@ -1,0 +1,259 @@
+"""Attention as functions."""
+
+from __future__ import annotations
+
+import math
+
+from nnkit.autograd import Tensor
+from nnkit.autograd.lifted import LIFTED
+from nnkit.autograd.ops.attention import scaled_dot_product_attention
+from nnkit.autograd.ops.creation import zeros, zeros_like
+from nnkit.autograd.ops.dropout import dropout
+from nnkit.autograd.ops.joining import cat
+from nnkit.autograd.ops.linear import linear
+from nnkit.backend.dtype import BOOL, FLOATING
+from nnkit.backend.reference.attention import attention_scores
+from nnkit.nn.functional.padding import pad
+
+__all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
+
+
+def additive_mask(mask: Tensor | None, name: str, dtype) -> Tensor | None:
+    """A mask to be added to scores: a bool one, True where a key is hidden, becomes 0 and -inf.
+
+    Raises:
+        AssertionError: the mask is neither bool nor floating point.
+    """
+    if mask is None or mask.dtype.category == FLOATING:
+        return mask
+    if mask.dtype.category != BOOL:
+        raise AssertionError(
+            f"only bool and floating types of {name} are supported, got {mask.dtype}"
+        )
+    return zeros_like(mask, dtype=dtype).masked_fill_(mask, -math.inf)
+
+
+def _check_dimensions(
+    query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None,
+    attn_mask: Tensor | None, embed_dim: int, num_heads: int,
+) -> None:  # fmt: skip
+    """AssertionError where the tensors do not fit each other."""
+    if query.ndim not in (2, 3):
+        raise AssertionError(
+            "multi_head_attention_forward(): query should be unbatched 2D or batched 3D, "
+            f"got {query.ndim}D"
+        )
+    kind = "batched (3-D)" if query.ndim == 3 else "unbatched (2-D)"
+    expected = {
+        "key": (key, (query.ndim,)), "value": (value, (query.ndim,)),
+        "key_padding_mask": (key_padding_mask, (query.ndim - 1,)), "attn_mask": (attn_mask, (2, 3)),
+    }  # fmt: skip
+    for name, (tensor, dimensions) in expected.items():
+        if tensor is not None and tensor.ndim not in dimensions:
+            raise AssertionError(
+                f"multi_head_attention_forward(): for {kind} query, expected {name} to be "
+                f"{' or '.join(f'{n}-D' for n in dimensions)}, got {tensor.ndim}-D"
+            )
+    if query.shape[-1] != embed_dim:
+        raise AssertionError(
+            f"was expecting embedding dimension of {embed_dim}, but got {query.shape[-1]}"
+        )
+    if embed_dim % num_heads:
+        raise AssertionError(f"embed_dim {embed_dim} not divisible by num_heads {num_heads}")
+
+
+def _masks(
+    key_padding_mask: Tensor | None, attn_mask: Tensor | None, batch: int, num_heads: int,
+    queries: int, keys: int, dtype,
+) -> list[Tensor]:  # fmt: skip
+    """The masks that there are, to be added to scores (batch, heads, queries, keys)."""
+    masks = []
+    if attn_mask is not None:
+        attn_mask = additive_mask(attn_mask, "attn_mask", dtype)
+        leading = () if attn_mask.ndim == 2 else (batch * num_heads,)
+        if tuple(attn_mask.shape) != (*leading, queries, keys):
+            raise RuntimeError(
+                f"The shape of the {attn_mask.ndim}D attn_mask is {tuple(attn_mask.shape)}, but "
+                f"should be {(*leading, queries, keys)}."
+            )
+        masks.append(attn_mask.reshape(*((batch, num_heads) if leading else (1, 1)), queries, keys))
+    if key_padding_mask is not None:
+        key_padding_mask = additive_mask(key_padding_mask, "key_padding_mask", dtype)
+        if tuple(key_padding_mask.shape) != (batch, keys):
+            raise AssertionError(
+                f"expected key_padding_mask of shape {(batch, keys)}, "
+                f"got {tuple(key_padding_mask.shape)}"
+            )
+        masks.append(key_padding_mask.reshape(batch, 1, 1, keys))
+    return masks
+
+
+def _project(inputs: tuple[Tensor, ...], weights, biases) -> tuple[Tensor, ...]:
+    """Query, key and value, each by its own linear map."""
+    query, key, value = inputs
+    if isinstance(weights, Tensor):
+        if query is key and key is value:
+            return linear(query, weights, biases).chunk(3, -1)
+        weights = weights.chunk(3)
+    for name, x, weight in zip(("query", "key", "value"), inputs, weights):
+        if weight is None or tuple(weight.shape) != (query.shape[-1], x.shape[-1]):
+            raise AssertionError(
+                f"expecting {name} weights shape of {(query.shape[-1], x.shape[-1])}, "
+                f"but got {None if weight is None else tuple(weight.shape)}"
+            )
+    parts = (None,) * 3 if biases is None else biases.chunk(3)
+    return tuple(linear(x, w, b) for x, w, b in zip(inputs, weights, parts))
+
+
+def _heads(x: Tensor, num_heads: int) -> Tensor:
+    """(L, N, E) as (N, heads, L, E / heads)."""
+    length, batch, features = x.shape
+    return x.reshape(length, batch, num_heads, features // num_heads).permute(1, 2, 0, 3)
+
+
+def _static_heads(x: Tensor, name: str, batch: int, num_heads: int, size: int) -> Tensor:
+    if x.shape[0] != batch * num_heads or x.shape[2] != size:
+        raise AssertionError(
+            f"expecting {name} of shape ({batch * num_heads}, S, {size}), but got {tuple(x.shape)}"
+        )
+    return x.reshape(batch, num_heads, x.shape[1], size)
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention with several heads, each on its own projection of the inputs;
+    `nnkit.nn.MultiheadAttention` is the layer.
+
+    Vaswani et al., "Attention is all you need", 2017.
+
+    Args:
+        query: (L, N, E), or (L, E) without a batch; so are ``key`` (S, N, E) and ``value``.
+        key: the keys.
+        value: the values.
+        embed_dim_to_check: E.
+        num_heads: a divisor of E.
+        in_proj_weight: (3 E, E), the projections of query, key and value.
+        in_proj_bias: (3 E,).
+        bias_k: (1, 1, E), a key appended to all sequences; ``bias_v`` its value.
+        bias_v: (1, 1, E).
+        add_zero_attn: append a key and value of zeros.
+        dropout_p: chance of an attention weight to fall out in training.
+        out_proj_weight: (E, E), the projection of the result.
+        out_proj_bias: (E,).
+        training: whether to drop out.
+        key_padding_mask: (N, S), True (or -inf) where a key is to be ignored.
+        need_weights: return the attention weights too.
+        attn_mask: (L, S) or (N * num_heads, L, S), True where a query may not look, or floating,
+            added to the scores.
+        use_separate_proj_weight: take the three weights that follow, not ``in_proj_weight``.
+        q_proj_weight: (E, E).
+        k_proj_weight: (E, features of key).
+        v_proj_weight: (E, features of value).
+        static_k: (N * num_heads, S, E / num_heads), used instead of the projected key.
+        static_v: used instead of the projected value.
+        average_attn_weights: return the mean of the weights over the heads.
+        is_causal: a hint that ``attn_mask``, which must be given, is the causal mask.
+
+    Returns:
+        The result (L, N, E), and the weights (N, L, S), or (N, num_heads, L, S), or None.
+
+    Raises:
+        AssertionError: shapes or options do not fit each other.
+        RuntimeError: ``attn_mask`` has a wrong shape, or is missing with ``is_causal``.
+    """
+    inputs = (query, key, value)
+    _check_dimensions(*inputs, key_padding_mask, attn_mask, embed_dim_to_check, num_heads)
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "multi_head_attention_forward(): is_causal needs attn_mask, which "
+            "Transformer.generate_square_subsequent_mask makes"
+        )
+    if key.shape[:2] != value.shape[:2] or (
+        not use_separate_proj_weight and key.shape != value.shape
+    ):
+        raise AssertionError(
+            f"key shape {tuple(key.shape)} does not match value shape {tuple(value.shape)}"
+        )
+    batched = query.ndim == 3
+    if not batched:
+        same = query is key and key is value
+        inputs = (query.unsqueeze(1),) * 3 if same else tuple(x.unsqueeze(1) for x in inputs)
+        if key_padding_mask is not None:
+            key_padding_mask = key_padding_mask.unsqueeze(0)
+    queries, batch, embed_dim = inputs[0].shape
+    keys = key.shape[0] if static_k is None else static_k.shape[1]
+    if is_causal and key_padding_mask is None and not need_weights:
+        attn_mask = None
+    else:
+        is_causal = False
+    masks = _masks(key_padding_mask, attn_mask, batch, num_heads, queries, keys, query.dtype)
+
+    weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+    if not use_separate_proj_weight:
+        if in_proj_weight is None:
+            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+        weights = in_proj_weight
+    q, k, v = _project(inputs, weights, in_proj_bias)
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v must be given together")
+    if bias_k is not None and bias_v is not None:
+        if static_k is not None or static_v is not None:
+            raise AssertionError("bias cannot be added to static key or value.")
+        k = cat([k, bias_k.expand(1, batch, embed_dim)])
+        v = cat([v, bias_v.expand(1, batch, embed_dim)])
+        masks = [pad(m, (0, 1)) for m in masks]
+    size = embed_dim // num_heads
+    q, k, v = (_heads(x, num_heads) for x in (q, k, v))
+    if static_k is not None:
+        k = _static_heads(static_k, "static_k", batch, num_heads, size)
+    if static_v is not None:
+        v = _static_heads(static_v, "static_v", batch, num_heads, size)
+    if add_zero_attn:
+        nothing = zeros((batch, num_heads, 1, size), dtype=k.dtype, device=k.device)
+        k, v = cat([k, nothing], 2), cat([v, nothing], 2)
+        masks = [pad(m, (0, 1)) for m in masks]
+
+    mask = sum(masks[1:], masks[0]) if masks else None
+    dropout_p = dropout_p if training else 0.0
+    attention = None
+    if need_weights:
+        attention = attention_scores(LIFTED, q, k, mask, False, 1 / math.sqrt(size)).softmax(-1)
+        if dropout_p:
+            attention = dropout(attention, dropout_p, True)
+        result = attention @ v
+        if average_attn_weights:
+            attention = attention.mean(1)
+    else:
+        result = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
+    result = linear(
+        result.permute(2, 0, 1, 3).reshape(queries, batch, embed_dim),
+        out_proj_weight, out_proj_bias,
+    )  # fmt: skip
+    if batched:
+        return result, attention
+    return result.squeeze(1), None if attention is None else attention.squeeze(0)

@@ -1,0 +1,342 @@
+"""Losses as layers: of classification, with the class weights as a buffer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd import Tensor
+from nnkit.nn import functional as F
+from nnkit.nn.functional.reductions import legacy
+from nnkit.nn.modules.module import Module
+
+__all__ = [
+    "BCELoss", "BCEWithLogitsLoss", "CrossEntropyLoss", "KLDivLoss", "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "NLLLoss2d", "SoftMarginLoss",
+]  # fmt: skip
+
+
+class _Loss(Module):
+    """What all losses share.
+
+    Args:
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+    """
+
+    reduction: str
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__()
+        if size_average is not None or reduce is not None:
+            reduction = legacy(size_average, reduce, stacklevel=4)
+        self.reduction = reduction
+
+
+class _WeightedLoss(_Loss):
+    """A loss with weights of the classes or elements, which are a buffer."""
+
+    weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+
+
+class CrossEntropyLoss(_WeightedLoss):
+    """The cross entropy ``-log(softmax(input)[target])`` of scores and classes.
+
+    Args:
+        weight: a factor for each class, (C,).
+        size_average: deprecated, see ``reduction``.
+        ignore_index: the label that contributes nothing.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"`` (weighted), ``"sum"`` or ``"none"``.
+        label_smoothing: how much of the target is spread over all classes, from 0 to 1.
+
+    Shape:
+        input (C,), (N, C) or (N, C, d1, ...); target the same without C (labels) or with it
+        (probabilities); output a number, or with ``"none"`` a loss for each label.
+
+    >>> import nnkit
+    >>> scores = nnkit.tensor([[0.0, 0.0], [0.0, 100.0]])
+    >>> nnkit.nn.CrossEntropyLoss()(scores, nnkit.tensor([0, 1]))
+    tensor(0.3466)
+    """
+
+    ignore_index: int
+    label_smoothing: float
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.cross_entropy(
+            input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )  # fmt: skip
+
+
+class NLLLoss(_WeightedLoss):
+    """The negative log likelihood ``-input[target]`` of log probabilities and classes.
+
+    Args:
+        weight: a factor for each class, (C,).
+        size_average: deprecated, see ``reduction``.
+        ignore_index: the label that contributes nothing.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"`` (weighted), ``"sum"`` or ``"none"``.
+
+    Shape:
+        input (C,), (N, C) or (N, C, d1, ...); target the same without C.
+
+    >>> import nnkit
+    >>> nnkit.nn.NLLLoss()(nnkit.tensor([[-0.5, -1.0]]), nnkit.tensor([1]))
+    tensor(1.)
+    """
+
+    ignore_index: int
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.nll_loss(
+            input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction
+        )
+
+
+class NLLLoss2d(NLLLoss):
+    """An old name of `NLLLoss`."""
+
+
+class BCELoss(_WeightedLoss):
+    """``-(target * log(input) + (1 - target) * log(1 - input))`` of a probability.
+
+    Args:
+        weight: factors, broadcast over the elements' losses.
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Input and target have the same shape.
+
+    >>> import nnkit
+    >>> nnkit.nn.BCELoss()(nnkit.tensor([0.5]), nnkit.tensor([1.0]))
+    tensor(0.6931)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
+
+
+class BCEWithLogitsLoss(_Loss):
+    """`BCELoss` of ``sigmoid(input)``, computed without overflow.
+
+    Args:
+        weight: factors, broadcast over the elements' losses.
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        pos_weight: a factor of the positive part, broadcast over the elements.
+
+    Input and target have the same shape.
+
+    >>> import nnkit
+    >>> nnkit.nn.BCEWithLogitsLoss()(nnkit.tensor([0.0]), nnkit.tensor([1.0]))
+    tensor(0.6931)
+    """
+
+    weight: Tensor | None
+    pos_weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
+        )
+
+
+class KLDivLoss(_Loss):
+    """The Kullback-Leibler divergence ``target * (log(target) - input)``, element by element.
+
+    Args:
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"batchmean"`` (the definition), ``"mean"`` over all elements, ``"sum"`` or
+            ``"none"``.
+        log_target: whether the target is a logarithm, as the input is.
+
+    Input and target have the same shape.
+
+    >>> import nnkit
+    >>> p, q = nnkit.tensor([[0.5, 0.5]]), nnkit.tensor([[0.25, 0.75]])
+    >>> nnkit.nn.KLDivLoss(reduction="batchmean")(q.log(), p)
+    tensor(0.1438)
+    """
+
+    log_target: bool
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+class SoftMarginLoss(_Loss):
+    """``log(1 + exp(-target * input))`` of scores and targets 1 or -1.
+
+    Args:
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Input and target have the same shape.
+
+    >>> import nnkit
+    >>> nnkit.nn.SoftMarginLoss()(nnkit.tensor([0.0]), nnkit.tensor([1.0]))
+    tensor(0.6931)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """The mean over wrong classes of ``max(0, margin - input[target] + input[class])**p``.
+
+    Args:
+        p: 1 or 2.
+        margin: by how much the right score is to exceed the others.
+        weight: a factor for each right class, (C,).
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Shape:
+        input (N, C) or (C,), target (N,) or ().
+
+    Raises:
+        ValueError: another ``p``, or a weight that is no vector.
+
+    >>> import nnkit
+    >>> nnkit.nn.MultiMarginLoss()(nnkit.tensor([0.0, 2.0]), nnkit.tensor(0))
+    tensor(1.5000)
+    """
+
+    p: int
+    margin: float
+
+    def __init__(
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        if p not in (1, 2):
+            raise ValueError(f"MultiMarginLoss: only p == 1 and p == 2 supported, got {p}")
+        if weight is not None and weight.ndim != 1:
+            raise ValueError(
+                f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.ndim}D"
+            )
+        self.p = p
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        options: dict[str, Any] = dict(p=self.p, margin=self.margin, weight=self.weight)
+        return F.multi_margin_loss(input, target, reduction=self.reduction, **options)
+
+
+class MultiLabelMarginLoss(_Loss):
+    """The sum over right classes r and wrong ones w of ``max(0, 1 - input[r] + input[w]) / C``.
+
+    Args:
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Shape:
+        input (N, C) or (C,); target the same: the right classes, and -1 after the last one.
+
+    >>> import nnkit
+    >>> nnkit.nn.MultiLabelMarginLoss()(nnkit.tensor([0.0, 2.0]), nnkit.tensor([0, -1]))
+    tensor(1.5000)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """The mean over classes of `BCEWithLogitsLoss`.
+
+    Args:
+        weight: a factor for each class, (C,).
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Shape:
+        input and target (N, C).
+
+    >>> import nnkit
+    >>> nnkit.nn.MultiLabelSoftMarginLoss()(nnkit.zeros(1, 2), nnkit.tensor([[0.0, 1.0]]))
+    tensor(0.6931)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_soft_margin_loss(
+            input, target, self.weight, reduction=self.reduction
+        )

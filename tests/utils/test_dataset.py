@@ -1,0 +1,124 @@
+"""Datasets and their splits."""
+
+from __future__ import annotations
+
+import operator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.frameworks import raises
+from tests.utils.samples import lists, stream
+
+
+def test_dataset(lib: ModuleType, data: Any) -> None:
+    with raises(lib, NotImplementedError, "__getitem__"):
+        data.Dataset()[0]
+    with raises(lib, TypeError, "no len"):
+        len(data.Dataset())
+    with raises(lib, TypeError, "abstract"):
+        data.IterableDataset()
+    assert data.Dataset[int] is not None and data.DataLoader[int] is not None
+
+
+def test_tensor_dataset(lib: ModuleType, data: Any) -> None:
+    pairs = data.TensorDataset(lib.arange(4), lib.zeros(4, 2))
+    assert len(pairs) == 4 and lists(pairs[2]) == [2, [0.0, 0.0]]
+    assert type(pairs[2]) is tuple and lists(pairs[1:3])[0] == [1, 2]
+    with raises(lib, AssertionError, r"different lengths \[2, 3\]"):
+        data.TensorDataset(lib.ones(2), lib.ones(3))
+    with raises(lib, IndexError, "index"):
+        data.TensorDataset(lib.ones(()))
+
+
+def test_stack_dataset(lib: ModuleType, data: Any) -> None:
+    by_name = data.StackDataset(x=[1, 2], y="ab")
+    assert by_name[1] == {"x": 2, "y": "b"} and len(by_name) == 2
+    assert by_name.__getitems__([1, 0]) == [{"x": 2, "y": "b"}, {"x": 1, "y": "a"}]
+    nested = data.StackDataset(by_name, [5, 6])
+    assert nested[0] == ({"x": 1, "y": "a"}, 5)
+    assert nested.__getitems__([1]) == [({"x": 2, "y": "b"}, 6)]
+    with raises(lib, ValueError, "either by position or by name"):
+        data.StackDataset()
+    with raises(lib, ValueError, "either by position or by name"):
+        data.StackDataset([1], a=[1])
+    for arguments in (([1], [1, 2]), ()):
+        names = {} if arguments else {"a": [1], "b": [1, 2]}
+        with raises(lib, ValueError, r"different lengths \[1, 2\]"):
+            data.StackDataset(*arguments, **names)
+
+    class Short(list):
+        def __getitems__(self, indices: list[int]) -> list[int]:
+            return [1]
+
+    with raises(lib, ValueError, "returned 1 samples for 2 indices"):
+        data.StackDataset(Short([1, 2])).__getitems__([0, 1])
+
+
+def test_concat_dataset(lib: ModuleType, data: Any) -> None:
+    both = data.ConcatDataset([[1, 2], [], [3]])
+    assert [both[i] for i in (0, 1, 2, -1, -3)] == [1, 2, 3, 3, 1]
+    assert len(both) == 3 and both.cumulative_sizes == [2, 2, 3]
+    half = data.TensorDataset(lib.arange(2))
+    assert lists((half + half)[3]) == [1]
+    with raises(lib, IndexError, "index"):
+        both[3]
+    with raises(lib, ValueError, "index -4 is out of range of 3"):
+        both[-4]
+    with raises(lib, AssertionError, "at least one"):
+        data.ConcatDataset([])
+    with raises(lib, AssertionError, "has no index"):
+        operator.add(half, stream(data, 3))
+
+
+def test_chain_dataset(lib: ModuleType, data: Any) -> None:
+    chained = stream(data, 2) + stream(data, 3)
+    assert list(chained) == [0, 1, 0, 1, 2] and list(chained) == [0, 1, 0, 1, 2]
+    assert len(stream(data, 2, 2) + stream(data, 3, 3)) == 5
+    with raises(lib, AssertionError, "an IterableDataset is expected, got list"):
+        list(stream(data, 2) + [1])
+    with raises(lib, AssertionError, "an IterableDataset is expected, got list"):
+        len(stream(data, 2, 2) + [1])
+
+
+def test_subset(lib: ModuleType, data: Any) -> None:
+    rows = data.TensorDataset(lib.arange(10))
+    part = data.Subset(rows, [5, 7, 9])
+    assert len(part) == 3 and lists(part[1]) == [7]
+    assert lists(part[[0, 2]]) == [[5, 9]] and lists(part.__getitems__([2])) == [[9]]
+    inner = data.Subset(data.StackDataset("abc"), [2, 0])
+    assert inner.__getitems__([0]) == [("c",)]
+    with raises(lib, IndexError, "index"):
+        part[3]
+
+
+@pytest.mark.parametrize(
+    ("size", "lengths", "sizes"),
+    [
+        (10, [3, 7], [3, 7]),
+        (10, [0.3, 0.3, 0.4], [3, 3, 4]),
+        (10, [0.75, 0.25], [8, 2]),
+        (7, [0.5, 0.5], [4, 3]),
+        (1, [1], [1]),
+        (5, [1], [5]),
+    ],
+)
+def test_random_split(
+    lib: ModuleType, data: Any, size: int, lengths: Any, sizes: list[int]
+) -> None:
+    parts = data.random_split(range(size), lengths)
+    assert [len(part) for part in parts] == sizes
+    assert sorted(index for part in parts for index in part.indices) == list(range(size))
+
+
+def test_random_split_refuses(lib: ModuleType, data: Any) -> None:
+    for lengths in ([3, 3], [0.5, 0.4], []):
+        with raises(lib, ValueError, "do not sum to that of the dataset, 10"):
+            data.random_split(range(10), lengths)
+    with raises(lib, ValueError, r"fraction 0 is 1.2, not in \[0, 1\]"):
+        data.random_split(range(10), [1.2, -0.2])
+    with raises(lib, TypeError, "."):
+        data.random_split(range(10), [5.0, 5.0])
+    with pytest.warns(UserWarning, match="1 is (empty|0)"):
+        data.random_split(range(3), [0.1, 0.1, 0.8])
