@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import os
-import platform
-import sys
-
 
 def show_config() -> str:
     """A description of the installation, as text of ``name: value`` lines.
@@ -16,6 +11,11 @@ def show_config() -> str:
         >>> nnkit.show_config().split(":")[0]
         'nnkit'
     """
+    # Imported here, not above: they would double the time of `import nnkit`.
+    import os
+    import platform
+    import sys
+
     import nnkit
     from nnkit.backend.cpu import build
 
@@ -33,9 +33,11 @@ def show_config() -> str:
 
 
 def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
+        return version(package)
+    except PackageNotFoundError:
         return "not installed"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 
 from nnkit.autograd import functional as functional
 from nnkit.autograd.anomaly import (
@@ -28,16 +27,15 @@ from nnkit.autograd.node import Node
 from nnkit.autograd.tensor import Size, Tensor
 
 SUBJECTS = (
-    "arithmetic", "comparison", "transcendental", "activation", "creation", "conversion",
+    "arithmetic", "bounds", "comparison", "transcendental", "activation", "creation", "conversion",
     "interchange", "ranges", "shape", "strided", "joining", "rearranging", "indexing",
     "scattering", "slices", "masking", "reduction", "running", "extrema", "vector_norm",
-    "sorting", "searching", "linalg", "contraction", "linear", "decomposition", "distance",
+    "sorting", "searching", "linalg", "contraction", "linear", "factorization", "householder", "distance",
     "softmax", "loss", "norm", "padding", "conv", "pooling", "folding", "embedding", "random",
     "dropout", "attention", "recurrent",
 )  # fmt: skip
 for _subject in SUBJECTS:
-    if find_spec(f"nnkit.autograd.ops.{_subject}"):
-        import_module(f"nnkit.autograd.ops.{_subject}")
+    import_module(f"nnkit.autograd.ops.{_subject}")
 import_module("nnkit.autograd.metadata")
 import_module("nnkit.autograd.operators")
 

@@ -11,7 +11,7 @@ import traceback
 import warnings
 from typing import Any
 
-from nnkit.autograd import engine, node
+from nnkit.autograd import backward_pass, node
 
 
 class _Recorder:
@@ -32,13 +32,13 @@ class _Recorder:
 
 def _switch(on: bool, check_nan: bool) -> tuple[bool, bool]:
     """Turn detection on or off; returns what was set before."""
-    previous = (isinstance(node.sequence, _Recorder), engine.check_nan)
+    previous = (isinstance(node.sequence, _Recorder), backward_pass.check_nan)
     if on and not previous[0]:
         node.sequence = _Recorder(next(node.sequence))
     elif not on and previous[0]:
         node.sequence = itertools.count(next(node.sequence))
-    engine.check_nan = check_nan and on
-    engine.explain = _explain if on else None
+    backward_pass.check_nan = check_nan and on
+    backward_pass.explain = _explain if on else None
     return previous
 
 
@@ -95,4 +95,4 @@ def is_anomaly_enabled() -> bool:
 
 def is_anomaly_check_nan_enabled() -> bool:
     """Whether NaN gradients raise."""
-    return engine.check_nan
+    return backward_pass.check_nan

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nnkit.autograd.engine import Pass, _start
+from nnkit.autograd.backward_pass import Pass
+from nnkit.autograd.engine import start
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import Node, OutputEdge
 from nnkit.autograd.tensor import Tensor, wrap
@@ -91,10 +92,10 @@ def grad(
     with_grad = MODE.enabled
     MODE.enabled = create_graph
     try:
-        this = _start(outputs, grad_outputs, retain, create_graph)
+        this = start(outputs, grad_outputs, retain, create_graph)
         capture(this, outputs, inputs)
         this.run()
-        this.finish(lambda leaf: False)
+        this.finish(set())
     finally:
         MODE.enabled = with_grad
     results = []

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import node as node_module
-from nnkit.autograd.engine import FREED, unpack_tensor
+from nnkit.autograd.backward_pass import FREED, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.node import Node, OutputEdge, describe_edge
 from nnkit.autograd.op import SavedOutput

@@ -7,8 +7,17 @@ from typing import Any
 
 from nnkit.autograd.public import PUBLIC
 from nnkit.backend.dtype import (
-    BOOL, COMPLEX, FLOATING, INTEGER, bfloat16, default_dtype, dtype, float16, float32, float64,
-)  # fmt: skip
+    BOOL,
+    COMPLEX,
+    FLOATING,
+    INTEGER,
+    bfloat16,
+    default_dtype,
+    dtype,
+    float16,
+    float32,
+    float64,
+)
 
 # Bits of the significand after the point, the largest exponent, decimal digits that survive.
 _FORMATS = {

@@ -184,6 +184,9 @@ def print_node_code(op: Op) -> str:
         ]
         if r.function is PASS:
             return "grads[0]"
+        primitive = getattr(r.function, "primitive", None)
+        if primitive is not None:
+            return f"B.{primitive}({', '.join(arguments)})"
         return f"rule{number}({', '.join(['B', *arguments])})"
 
     if op.joint:
@@ -262,37 +265,45 @@ def _make_apply(op: Op) -> Any:
     sequence = bool(op.primitive.sequences)
     several = len(op.primitive.outputs) > 1 or op.primitive.many
     is_view = op.is_view
+    flows = tuple(op.joint is not None or r is not None for r in op.rules)
     if count == 1 and not sequence and not several:
         return _make_apply_to_one(op)
 
     def apply(*arguments: Any) -> Any:
-        if sequence:
-            tensors, statics = tuple(arguments[0]), arguments[count:]
-        else:
-            tensors, statics = arguments[:count], arguments[count:]
+        statics = arguments[count:]
+        tensors = tuple(arguments[0]) if sequence else arguments[:count]
+        raw, edges = [], []
+        device = None
+        wanted = False
         try:
-            device = device_of(tensors, name)
-            raw = [None if t is None else t._data for t in tensors]
+            for t, flow in zip(tensors, flows * len(tensors) if sequence else flows, strict=True):
+                if t is None:
+                    raw.append(None)
+                    edges.append(None)
+                    continue
+                raw.append(t._data)
+                if t._device is not device:
+                    device = t._device if device is None else device_of(tensors, name)
+                if t._base is not None and t._writes[0] != t._viewed:
+                    refresh(t)
+                if flow and t._requires_grad:
+                    edges.append(t._edge or t)
+                    wanted = True
+                else:
+                    edges.append(None)
         except AttributeError:
             raise TypeError(_not_tensor(name, op.primitive.arrays, tensors)) from None
         function = getattr(device.backend, name)
         result = function(raw, *statics) if sequence else function(*raw, *statics)
         if several:
-            outputs = tuple(wrap(r, device) for r in result)
+            outputs = tuple([wrap(r, device) for r in result])
         else:
             outputs = (wrap(result, device),)
         if is_view:
             for out in outputs:
                 link_view(out, tensors[0], name, statics, several)
-        wanted = False
-        for t in tensors:
-            if t is not None:
-                if t._base is not None and t._writes[0] != t._viewed:
-                    refresh(t)
-                if t._requires_grad:
-                    wanted = True
         if wanted and MODE.enabled:
-            connect(op, tensors, statics, outputs, device)
+            connect(op, tensors, statics, tuple(edges), outputs, device)
         return outputs if several else outputs[0]
 
     return apply
@@ -302,6 +313,7 @@ def _make_apply_to_one(op: Op) -> Any:
     """The same for one input and one output, where there is nothing to loop over: half the time."""
     name = op.name
     is_view = op.is_view
+    flows = op.joint is not None or op.rules[0] is not None
 
     def apply(x: Any, *statics: Any) -> Any:
         try:
@@ -313,25 +325,17 @@ def _make_apply_to_one(op: Op) -> Any:
             link_view(out, x, name, statics, False)
         if x._base is not None and x._writes[0] != x._viewed:
             refresh(x)
-        if x._requires_grad and MODE.enabled:
-            connect(op, (x,), statics, (out,), device)
+        if flows and x._requires_grad and MODE.enabled:
+            connect(op, (x,), statics, (x._edge or x,), (out,), device)
         return out
 
     return apply
 
 
-def connect(op: Op, tensors: tuple, statics: tuple, outputs: tuple, device: Any) -> None:
+def connect(
+    op: Op, tensors: tuple, statics: tuple, edges: tuple, outputs: tuple, device: Any
+) -> None:
     """Record the node of ``outputs`` and give them their history."""
-    rules = op.rules
-    sequence = bool(op.primitive.sequences)
-    edges = tuple(
-        (t._edge or t)
-        if t is not None and t._requires_grad and (sequence or op.joint or rules[i] is not None)
-        else None
-        for i, t in enumerate(tensors)
-    )
-    if not any(e is not None for e in edges):
-        return
     node = op.record(tensors, statics, edges, outputs, device)
     if op.broadcasts:
         node.meta = tuple(

@@ -40,6 +40,7 @@ def _gradient_rule(name: str, body: Callable, scalars: tuple[str, ...]) -> Calla
             return PASS
     register_formula(formula)
     gradient.parameters = formula.parameters
+    gradient.primitive = name
     return gradient
 
 
@@ -52,8 +53,8 @@ def pointwise(
     kind: str = "same",
     node: str | None = None,
     function: bool = True,
-    method: bool = True,
-    in_place: bool | None = None,
+    public: bool = True,
+    in_place: bool = True,
     aliases: tuple[str, ...] = (),
     refuses: tuple[str, ...] = (),
     **rules: Callable,
@@ -61,23 +62,23 @@ def pointwise(
     """Declare an element-wise op.
 
     Args:
-        name: of the primitive and, unless ``function`` is false, of the public function.
+        name: of the primitive and, unless ``function`` is false, of the function.
         body: the formula; its parameters are the array inputs, then the scalars.
         doc: the public docstring.
         scalars: which parameters are Python numbers.
         kind: of the result's dtype: ``same`` as the promoted inputs, ``float`` (integers become
             the default floating dtype), ``bool``.
         node: the node's class name, by default ``<Name>Backward0``.
-        function: whether to make a public function of one or two tensors.
-        method: whether Tensor gets it too.
-        in_place: whether Tensor gets ``name_`` too; by default where it is a method.
+        function: whether to make a function of one or two tensors, with promotion.
+        public: whether `nnkit` and Tensor offer it; false where it is a part of another function.
+        in_place: whether they offer ``name_`` too.
         aliases: further public names.
         refuses: categories of dtype it is not defined for ("bool", "integer", "complex").
         rules: for each differentiable input a formula of ``g``, inputs, ``out`` and scalars.
 
     Returns:
         The op on Tensors, with the primitive's signature and no promotion, when ``function`` is
-        false; otherwise the public function.
+        false; otherwise the function.
     """
     formula = Formula(name, body, scalars)
     primitive = register_formula(formula)
@@ -98,13 +99,14 @@ def pointwise(
     promoting.__doc__ = doc
     promoting.__name__ = promoting.__qualname__ = name
     promoting.apply = apply
+    if not public:
+        return promoting
     offered = with_out(promoting, name)
     write_in_place = _in_place(op, promoting, kind)
     for each in (name, *aliases):
         PUBLIC[each] = offered
-        if method:
-            attach(each, promoting)
-        if method if in_place is None else in_place:
+        attach(each, promoting)
+        if in_place:
             attach(each + "_", write_in_place)
             PUBLIC[each + "_"] = write_in_place
     return promoting

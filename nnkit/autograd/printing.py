@@ -82,8 +82,7 @@ class _Formatter:
             return
         finite = [abs(v) for v in values if math.isfinite(v) and v != 0]
         if not finite:
-            self.width = max([1, *(len(self.plain(v)) for v in values)]) if values else 1
-            return
+            return  # torch aligns nothing then
         self.integers = all(v == math.ceil(v) for v in finite)
         low, high = min(finite), max(finite)
         if self.integers:

@@ -8,7 +8,13 @@ from typing import Any
 
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import (
-    FLOATING, INTEGER, OF_ARRAY, dtype, of_number, result_dtype, to_float,
+    FLOATING,
+    INTEGER,
+    OF_ARRAY,
+    dtype,
+    of_number,
+    result_dtype,
+    to_float,
 )  # fmt: skip
 
 

@@ -311,8 +311,7 @@ class Tensor:
         """Whether its dtype is complex64 or complex128."""
         return self.dtype.category == COMPLEX
 
-    def __hash__(self) -> int:
-        return id(self)
+    __hash__ = object.__hash__  # by identity, whatever `==` means
 
     def __len__(self) -> int:
         if not self._data.ndim:

@@ -110,7 +110,7 @@ SIGNATURES = {
         eigh(x; uplo) -> values, vectors
         eig(x) -> values, vectors
         solve_triangular(x, y; upper, unitriangular)
-        lstsq(x, y; rcond)
+        geqrf(x) -> a, tau
     """,
     "shape": """
         reshape(x; shape)
@@ -194,6 +194,7 @@ SIGNATURES = {
         searchsorted(boundaries, values; right)
         bincount(x, weights?; minlength)
         histc(x; bins, low, high)
+        histogram(x, edges, weights?)
         isin(x, values)
     """,
     "attention": """

@@ -28,7 +28,7 @@ def check_range(what: str, value: Any, valid: Any) -> None:
 
 def required_numbers(group: dict, *names: str) -> tuple[float, ...]:
     """The named hyperparameters of a group as floats (a learning rate may be a tensor)."""
-    return tuple(float(group[name]) for name in names)
+    return tuple([float(group[name]) for name in names])
 
 
 def register_optimizer_step_pre_hook(hook: Callable) -> RemovableHandle:

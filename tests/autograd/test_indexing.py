@@ -22,7 +22,7 @@ def random_slice(size: int) -> slice:
     return slice(start, stop, random.choice([None, 1, 2]))
 
 
-def random_array(shape: tuple[int, ...]) -> tuple[np.ndarray, int]:
+def random_array(shape: list[int]) -> tuple[np.ndarray, int]:
     """An index array for the first of these dimensions (or a mask for several), and how many."""
     kind = random.random()
     if kind < 0.2 and len(shape) > 1:
@@ -61,7 +61,7 @@ def random_index(shape: tuple[int, ...]) -> tuple[Any, ...]:
             items.append(random_slice(shape[dim]))
             dim += 1
         else:
-            array, used = random_array(shape[dim:])
+            array, used = random_array(list(shape[dim:]))
             items.append(array)
             dim += used
     return tuple(items)

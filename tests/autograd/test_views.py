@@ -161,6 +161,23 @@ def test_gradient_of_overlapping_strides(lib) -> None:
     assert y.grad.tolist() == [[0.0, 1.0, 0.0], [0.0, 10.0, 0.0]]
 
 
+def test_as_strided_scatter(lib) -> None:
+    x = lib.zeros(2, 3, requires_grad=True)
+    src = lib.ones(2, 2, requires_grad=True)
+    out = x.as_strided_scatter(src, (2, 2), (3, 1), 1)
+    assert out.tolist() == [[0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
+    (out * lib.arange(6.0).reshape(2, 3)).sum().backward()
+    assert x.grad.tolist() == [[0.0, 0.0, 0.0], [3.0, 0.0, 0.0]]
+    assert src.grad.tolist() == [[1.0, 2.0], [4.0, 5.0]]
+
+
+def test_resize_under_its_old_names(lib) -> None:
+    with pytest.warns(UserWarning, match="deprecated"):
+        assert lib.zeros(6).resize(2, 3).shape == (2, 3)
+    with pytest.warns(UserWarning, match="deprecated"):
+        assert lib.zeros(6).resize_as(lib.zeros(3, 2)).shape == (3, 2)
+
+
 def test_shapes_changed_in_place(lib) -> None:
     x = matrix(lib, True) * 1
     assert x.unsqueeze_(0).shape == (1, 2, 3)

@@ -83,7 +83,8 @@ def gradcheck(framework: ModuleType, row: OpRow, order: int) -> None:
             function = call.differentiable()
             if function is not None:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore" if framework.__name__ == "torch" else "error")
+                    if framework.__name__ == "torch":
+                        warnings.simplefilter("ignore")
                     assert check(function, call.leaves)
                 checked += 1
         assert checked, f"{row.name}: no sample in {dtype} has a gradient; is it differentiable?"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tests.harness.elementwise import functional, unary
-from tests.harness.row import FLOATS, INTS, Maker, OpRow, Raises, Sample
+from tests.harness.row import FLOATS, INTS, SPECIALS, Maker, OpRow, Raises, Sample
 
 F = "nn.functional."
 
@@ -24,7 +26,7 @@ ROWS = [
         out=False,
         method=None,
         inplace=(),
-        samples=called({"alpha": 0.7}),
+        samples=called({"alpha": 0.5}),  # torch keeps 1 / alpha in single precision
         aliases=(F + "celu",),
     ),
     unary("selu", out=False, method=None, inplace=(), aliases=(F + "selu",)),
@@ -43,14 +45,30 @@ ROWS = [
     functional("silu", inplace="inplace=True"),
     functional("mish", inplace="inplace=True"),
     functional("softplus", samples=called({"beta": 2.0, "threshold": 1.0})),
-    functional("softsign", errors=None),
-    functional("tanhshrink", errors=None),
+    functional(
+        "softsign",
+        # torch's gradient at infinity is NaN; ours is its limit, 0.
+        specials=tuple(x for x in SPECIALS if not np.isinf(x)),
+        errors=None,
+    ),
+    functional(
+        "tanhshrink",
+        errors=None,
+        tolerance={"float16": (1e-2, 1e-3), "bfloat16": (1e-1, 1e-2)},
+        reason="torch rounds tanh(input) to half precision before it subtracts",
+    ),
     functional(
         "hardtanh",
         inplace=(F + "hardtanh_", "inplace=True"),
         samples=called({"min_val": -0.5, "max_val": 0.7}),
     ),
-    functional("hardsigmoid", inplace="inplace=True", domain=(-5.0, 5.0)),
+    functional(
+        "hardsigmoid",
+        inplace="inplace=True",
+        domain=(-5.0, 5.0),
+        tolerance={"float64": (1e-7, 1e-8)},
+        reason="torch's gradient multiplies with a 1/6 that was rounded to single precision",
+    ),
     functional("hardswish", inplace="inplace=True", domain=(-5.0, 5.0)),
     functional("hardshrink", samples=called({"lambd": 0.9})),
     functional(

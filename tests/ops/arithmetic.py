@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.harness.elementwise import binary, two, unary
+from tests.harness.elementwise import binary, one, two, unary
 from tests.harness.row import (
     COMPLEX,
     FLOATS,
@@ -54,16 +54,6 @@ def real_powers(make: Maker) -> list[Sample]:
     ]
 
 
-def bounds(make: Maker) -> list[Sample]:
-    return [
-        Sample(make(2, 3), -1, 1),
-        Sample(make(2, 3), min=0),
-        Sample(make(2, 3), max=1),
-        Sample(make(2, 3), make(2, 3, high=0), make(2, 3, low=0)),
-        Sample(make(2, 3), 1, -1),
-    ]
-
-
 def three(make: Maker) -> list[Sample]:
     return [
         Sample(make(2, 3), make(2, 3), make(2, 3)),
@@ -106,25 +96,6 @@ ROWS = [
     unary("reciprocal", dtypes=NUMBERS, domain=AWAY_FROM_ZERO),
     unary("square", dtypes=NUMBERS),
     OpRow(
-        "clamp",
-        bounds,
-        dtypes=REALS,
-        elementwise=True,
-        out=True,
-        inplace="clamp_",
-        method="clamp",
-        aliases=("clip",),
-        broadcasts=False,  # torch's gradient fails for bounds that are larger than the input
-        edges=lambda make: [Sample(make(2, 3), make(3), make(2, 1)), Sample(make(2, 3), make(1))],
-        errors=lambda make: [Raises(RuntimeError, "min", make(2))],
-    ),
-    binary("clamp_min", dtypes=REALS),
-    binary("clamp_max", dtypes=REALS),
-    binary("maximum", samples=two, dtypes=REALS, inplace=()),
-    binary("minimum", samples=two, dtypes=REALS, inplace=()),
-    binary("fmax", samples=two, dtypes=REALS, inplace=()),
-    binary("fmin", samples=two, dtypes=REALS, inplace=()),
-    OpRow(
         "lerp",
         lambda make: [*three(make)[:1], Sample(make(2, 3), make(2, 3), 0.3)],
         dtypes=FLOATS + COMPLEX,
@@ -156,14 +127,9 @@ ROWS = [
     ),
     binary("hypot", samples=two, domain=AWAY_FROM_ZERO),
     binary("copysign", dtypes=REALS),
-    OpRow(
-        "nan_to_num",
-        lambda make: [Sample(make(2, 3)), Sample(make(2, 3), nan=1.0, posinf=2.0, neginf=-2.0)],
-        dtypes=REALS,
-        elementwise=True,
-        out=True,
-        inplace="nan_to_num_",
-        method="nan_to_num",
-    ),
     binary("heaviside", samples=two, differentiable=False, dtypes=REALS),
+    binary("ldexp", samples=two),
+    binary("nextafter", samples=two, dtypes=("float32", "float64"), differentiable=False),
+    OpRow("conj_physical", one, dtypes=NUMBERS, elementwise=True),
+    OpRow("conj", one, dtypes=NUMBERS, elementwise=True, method="conj"),
 ]

@@ -101,4 +101,12 @@ ROWS = [
         out=True,
         errors=lambda make: [Raises(RuntimeError, "condition", make(2), make(2), make(2))],
     ),
+    OpRow("allclose", close_pairs, dtypes=REALS + COMPLEX, differentiable=False, method="allclose"),
+    OpRow(
+        "equal",
+        lambda make: [*equal_pairs(make)[:1], Sample(*[make(2, 3)] * 2), Sample(make(2), make(3))],
+        dtypes=ALL,
+        differentiable=False,
+        method="equal",
+    ),
 ]

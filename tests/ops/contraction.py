@@ -85,7 +85,9 @@ def powers(make: Maker) -> list[Sample]:
 ROWS = [
     OpRow("einsum", sums, dtypes=WIDE, errors=sum_errors),
     OpRow(
-        "tensordot", pairs, dtypes=WIDE,
+        "tensordot",
+        pairs,
+        dtypes=WIDE,
         errors=lambda make: [
             Raises(RuntimeError, "need to match", make(2, 3), make(4, 5)),
             Raises(RuntimeError, "same length", make(2, 3), make(2, 3), ([0, 1], [0])),
@@ -95,13 +97,22 @@ ROWS = [
     OpRow(
         "kron",
         lambda make: [
-            Sample(make(2, 3), make(3, 2)), Sample(make(2), make(3)), Sample(make(2, 3), make(2)),
-            Sample(make(2), make(2, 1, 3)), Sample(make(), make(2)),
+            Sample(make(2, 3), make(3, 2)),
+            Sample(make(2), make(3)),
+            Sample(make(2, 3), make(2)),
+            Sample(make(2), make(2, 1, 3)),
+            Sample(make(), make(2)),
         ],
-        dtypes=(*WIDE, "int64"), out=True, method="kron",
+        dtypes=(*WIDE, "int64"),
+        out=True,
+        method="kron",
     ),
     OpRow(
-        "cross", crossed, dtypes=(*WIDE, "int64"), out=True, method="cross",
+        "cross",
+        crossed,
+        dtypes=(*WIDE, "int64"),
+        out=True,
+        method="cross",
         errors=lambda make: [
             Raises(RuntimeError, "length 3", make(2, 4), make(2, 4), dim=0),
             Raises(RuntimeError, "size 3", make(2, 4), make(2, 4)),
@@ -109,12 +120,19 @@ ROWS = [
         ],
     ),
     OpRow(
-        "trace", lambda make: [Sample(make(3, 3)), Sample(make(2, 4))], dtypes=(*WIDE, "int64"),
-        method="trace", edges=lambda make: [Sample(make(0, 0))],
+        "trace",
+        lambda make: [Sample(make(3, 3)), Sample(make(2, 4))],
+        dtypes=(*WIDE, "int64"),
+        method="trace",
+        edges=lambda make: [Sample(make(0, 0))],
         errors=lambda make: [Raises(RuntimeError, "2 dimensions", make(2))],
     ),
     OpRow(
-        "matrix_power", powers, dtypes=WIDE, domain=(0.1, 0.8), method="matrix_power",
+        "matrix_power",
+        powers,
+        dtypes=WIDE,
+        domain=(0.1, 0.8),
+        method="matrix_power",
         edges=lambda make: [
             Sample(np.eye(3, dtype=make.dtype) * 2 + 0.1, -1),
             Sample(np.eye(3, dtype=make.dtype) * 2 + 0.1, -3),
@@ -124,9 +142,10 @@ ROWS = [
     OpRow(
         "chain_matmul",
         lambda make: [
-            Sample(make(2, 3), make(3, 4), make(4, 2)), Sample(make(2, 3)),
+            Sample(make(2, 3), make(3, 4), make(4, 2)),
+            Sample(make(2, 3)),
             Sample(make(5, 2), make(2, 6), make(6, 3), make(3, 1)),
         ],
         dtypes=WIDE,
     ),
-]  # fmt: skip
+]

@@ -81,14 +81,27 @@ def three_forms(make: Maker) -> list[Sample]:
 
 def largest(name: str) -> OpRow:
     return OpRow(
-        name, three_forms, dtypes=ORDERED, edges=edges, out=True, method=name, errors=empty_and_complex,
-    )  # fmt: skip
+        name,
+        three_forms,
+        dtypes=ORDERED,
+        edges=edges,
+        out=True,
+        method=name,
+        errors=empty_and_complex,
+    )
 
 
 ROWS = [
     *(
-        OpRow(name, along, dtypes=ORDERED, edges=edges, out=True, method=name,
-              errors=lambda make: [*wrong_dims(make), *empty_and_complex(make)[2:]])
+        OpRow(
+            name,
+            along,
+            dtypes=ORDERED,
+            edges=edges,
+            out=True,
+            method=name,
+            errors=lambda make: [*wrong_dims(make), *empty_and_complex(make)[2:]],
+        )
         for name in ("amax", "amin")
     ),
     largest("max"),
@@ -101,7 +114,9 @@ ROWS = [
             Sample(apart(make, 3, 4), dim=-2, keepdim=True),
             Sample(apart(make)),
         ],
-        dtypes=ORDERED, out=True, method="aminmax",
+        dtypes=ORDERED,
+        out=True,
+        method="aminmax",
         edges=lambda make: [Sample(x) for x in special(make)] + [Sample(make(0, 3), dim=1)],
         errors=lambda make: [
             Raises(IndexError, "out of range", make(2), dim=1),
@@ -110,13 +125,22 @@ ROWS = [
         ],
     ),
     *(
-        OpRow(name, one_dim, dtypes=REALS, differentiable=False, edges=edges, out=True, method=name,
-              errors=indices_errors)
+        OpRow(
+            name,
+            one_dim,
+            dtypes=REALS,
+            differentiable=False,
+            edges=edges,
+            out=True,
+            method=name,
+            errors=indices_errors,
+        )
         for name in ("argmax", "argmin")
     ),
     *(
-        OpRow(name, truths, dtypes=ALL, differentiable=False, out=True, method=name,
-              errors=wrong_dims)
+        OpRow(
+            name, truths, dtypes=ALL, differentiable=False, out=True, method=name, errors=wrong_dims
+        )
         for name in ("all", "any")
     ),
-]  # fmt: skip
+]

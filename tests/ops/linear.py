@@ -21,9 +21,15 @@ def maps(make: Maker) -> list[Sample]:
 
 ROWS = [
     OpRow(
-        "nn.functional.linear", maps, dtypes=(*FLOATS, "complex128"),
-        edges=lambda make: [Sample(make(0, 3), make(4, 3), make(4)), Sample(make(2, 0), make(4, 0))],
-        tolerance=HALF_SUMS, reason=ROUNDED,
+        "nn.functional.linear",
+        maps,
+        dtypes=(*FLOATS, "complex128"),
+        edges=lambda make: [
+            Sample(make(0, 3), make(4, 3), make(4)),
+            Sample(make(2, 0), make(4, 0)),
+        ],
+        tolerance=HALF_SUMS,
+        reason=ROUNDED,
         errors=lambda make: [
             Raises(RuntimeError, "2x3 and 5x4", make(2, 3), make(4, 5)),
             Raises(RuntimeError, "bias", make(2, 3), make(4, 3), make(5)),
@@ -38,9 +44,10 @@ ROWS = [
             Sample(make(2, 6, 3), make(2, 6, 4), make(5, 3, 4), make(5)),
             Sample(make(3), make(4), make(5, 3, 4), make(5)),
         ],
-        dtypes=("float32", "float64"), aliases=("bilinear",),
+        dtypes=("float32", "float64"),
+        aliases=("bilinear",),
         errors=lambda make: [
             Raises(RuntimeError, "[2, 3]", make(2, 3), make(2, 4), make(5, 3, 3)),
         ],
     ),
-]  # fmt: skip
+]

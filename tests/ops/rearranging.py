@@ -200,7 +200,6 @@ ROWS = [
             Sample(make(2), 5),
         ],
         dtypes=FLOATS,
-        method="combinations",
         errors=lambda make: [
             Raises(RuntimeError, "1-D", make(2, 2)),
             Raises(RuntimeError, "-1", make(2), -1),

@@ -49,30 +49,58 @@ def complex_input(make: Maker) -> list[Raises]:
 
 ROWS = [
     OpRow(
-        "cumsum", with_dtype, dtypes=(*DOUBLE, *INTS, "bool", "complex128"), edges=running_edges,
-        out=True, inplace="cumsum_", method="cumsum", errors=wrong_dim,
+        "cumsum",
+        with_dtype,
+        dtypes=(*DOUBLE, *INTS, "bool", "complex128"),
+        edges=running_edges,
+        out=True,
+        inplace="cumsum_",
+        method="cumsum",
+        errors=wrong_dim,
     ),
     OpRow(
-        "cumprod", with_dtype, dtypes=(*DOUBLE, "int64", "bool", "complex128"), out=True,
-        edges=lambda make: [Sample(s.args[0], -1) for s in zeros_in(make)] + running_edges(make)[:6],
-        inplace="cumprod_", method="cumprod", errors=wrong_dim,
+        "cumprod",
+        with_dtype,
+        dtypes=(*DOUBLE, "int64", "bool", "complex128"),
+        out=True,
+        edges=lambda make: (
+            [Sample(s.args[0], -1) for s in zeros_in(make)] + running_edges(make)[:6]
+        ),
+        inplace="cumprod_",
+        method="cumprod",
+        errors=wrong_dim,
     ),
     OpRow(
-        "logcumsumexp", running, dtypes=DOUBLE, out=True, method="logcumsumexp",
+        "logcumsumexp",
+        running,
+        dtypes=DOUBLE,
+        out=True,
+        method="logcumsumexp",
         edges=lambda make: [
             *running_edges(make)[:6],
             Sample(np.array([16, -16, 0, 17], make.dtype), 0),
         ],
         errors=lambda make: [
-            *wrong_dim(make), Raises(NotImplementedError, "int64", make(2, dtype="int64"), 0),
+            *wrong_dim(make),
+            Raises(NotImplementedError, "int64", make(2, dtype="int64"), 0),
         ],
     ),
     OpRow(
-        "cummax", records, dtypes=tuple(d for d in ALL if d not in COMPLEX), edges=record_edges,
-        out=True, method="cummax", errors=complex_input,
+        "cummax",
+        records,
+        dtypes=tuple(d for d in ALL if d not in COMPLEX),
+        edges=record_edges,
+        out=True,
+        method="cummax",
+        errors=complex_input,
     ),
     OpRow(
-        "cummin", records, dtypes=tuple(d for d in ALL if d not in COMPLEX), edges=record_edges,
-        out=True, method="cummin", errors=complex_input,
+        "cummin",
+        records,
+        dtypes=tuple(d for d in ALL if d not in COMPLEX),
+        edges=record_edges,
+        out=True,
+        method="cummin",
+        errors=complex_input,
     ),
-]  # fmt: skip
+]

@@ -130,12 +130,13 @@ ROWS = [
         ],
     ),
     OpRow(
-        "Tensor.put",
+        "put",
         lambda make: [
             Sample(make(4, 3), np.array([[0, -1], [5, 7]]), make(2, 2)),
             Sample(make(4, 3), np.array([0, 0, 11]), make(3), True),
         ],
         inplace="put_",
+        method="put",
         errors=lambda make: [
             Raises(IndexError, "index 9", make(3), np.array([9]), make(1)),
             Raises(IndexError, "1 and 2", make(3), np.array([0, 1]), make(1)),

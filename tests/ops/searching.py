@@ -115,6 +115,36 @@ ROWS = [
         ],
     ),
     OpRow(
+        "histogram",
+        lambda make: [
+            Sample(Fixed(make(20)), 5),
+            Sample(Fixed(make(4, 5)), bins=4, range=(-1.0, 1.0)),
+            Sample(Fixed(make(20)), 4, weight=Fixed(make(20)), density=True),
+            Sample(Fixed(make(20)), Fixed(np.asarray([-2, 0, 0.5, 1]).astype(make(1).dtype))),
+        ],
+        dtypes=("float32", "float64"),
+        differentiable=False,
+        errors=lambda make: [
+            Raises(RuntimeError, "0", make(3), 0),
+            Raises(RuntimeError, "[2]", make(3), 2, weight=make(2)),
+            Raises(RuntimeError, "int64", make(3, dtype="int64"), 2),
+        ],
+    ),
+    OpRow(
+        "unravel_index",
+        lambda make: [
+            Sample(make.index(2, 3, below=24), (2, 3, 4)),
+            Sample(np.array(5), (6,)),
+            Sample(make.index(0, below=1), (2, 2)),
+        ],
+        dtypes=("int64",),
+        differentiable=False,
+        errors=lambda make: [
+            Raises(TypeError, "float", make(3, dtype="float32"), (3,)),
+            Raises(ValueError, "-1", np.array([0]), (-1,)),
+        ],
+    ),
+    OpRow(
         "isin",
         lambda make: [
             Sample(make.index(3, 3, below=5, dtype="float32"), np.array([1, 3], "float32")),

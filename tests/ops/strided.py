@@ -35,6 +35,12 @@ ROWS = [
         ],
     ),
     OpRow(
+        "as_strided_scatter",
+        lambda make: [Sample(make(1), make(1), (1,), (1,))],
+        method="as_strided_scatter",
+        errors=lambda make: [Raises(RuntimeError, "[2]", make(3), make(2), (3,), (1,))],
+    ),
+    OpRow(
         "Tensor.unfold",
         lambda make: [
             Sample(make(7), 0, 3, 2),

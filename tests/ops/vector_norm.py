@@ -47,7 +47,12 @@ def pairs(make: Maker) -> list[Sample]:
 
 ROWS = [
     OpRow(
-        "norm", norms, dtypes=(*DOUBLE, "complex128"), edges=norm_edges, out=True, method="norm",
+        "norm",
+        norms,
+        dtypes=(*DOUBLE, "complex128"),
+        edges=norm_edges,
+        out=True,
+        method="norm",
         errors=lambda make: [
             Raises(RuntimeError, "int64", make(2, dtype="int64")),
             Raises(RuntimeError, "other", make(2, 2), "other"),
@@ -56,7 +61,10 @@ ROWS = [
         ],
     ),
     OpRow(
-        "dist", pairs, dtypes=DOUBLE, method="dist",
+        "dist",
+        pairs,
+        dtypes=DOUBLE,
+        method="dist",
         errors=lambda make: [Raises(TypeError, "other", make(2), 3)],
     ),
     OpRow(
@@ -67,10 +75,13 @@ ROWS = [
             Sample(make(2, 3, 2), 3, -1, 1.5),
             Sample(make(2, 3), 2, 0, 100.0),
         ],
-        dtypes=DOUBLE, out=True, inplace="renorm_", method="renorm",
+        dtypes=DOUBLE,
+        out=True,
+        inplace="renorm_",
+        method="renorm",
         errors=lambda make: [
             Raises(RuntimeError, "dimensions", make(3), 2, 0, 1.0),
             Raises(RuntimeError, "p > 0", make(2, 3), -1, 0, 1.0),
         ],
     ),
-]  # fmt: skip
+]

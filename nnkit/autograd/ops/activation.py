@@ -24,11 +24,11 @@ leaky_relu = pointwise(
 elu = pointwise(
     "elu",
     lambda x, alpha, scale, input_scale: fn.where(
-        x > 0, x * scale, fn.expm1(fn.minimum(x, 0) * input_scale) * (alpha * scale)
+        x <= 0, fn.expm1(fn.minimum(x, 0) * input_scale) * (alpha * scale), x * scale
     ),
     scalars=("alpha", "scale", "input_scale"), function=False,
     x=lambda g, x, alpha, scale, input_scale: g * fn.where(
-        x > 0, scale, fn.exp(fn.minimum(x, 0) * input_scale) * (input_scale * alpha * scale)
+        x <= 0, fn.exp(fn.minimum(x, 0) * input_scale) * (input_scale * alpha * scale), scale
     ),
 )  # fmt: skip
 
@@ -142,14 +142,25 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         weight: of shape (C,) or (1,).
 
     Raises:
-        RuntimeError: the number of weights is neither 1 nor the number of channels.
+        RuntimeError: the number of weights is neither 1 nor the number of channels, ``weight`` has
+            more than one dimension, or the dtypes differ.
     """
+    check_tensor("prelu", input)
+    check_tensor("prelu", weight, "weight")
+    if weight.ndim > 1:
+        raise RuntimeError(
+            f"prelu(): expected weight to be a scalar or 1D tensor, got {weight.ndim} dimensions"
+        )
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(
+            f"prelu(): expected weight of the input's dtype {input.dtype}, got {weight.dtype}"
+        )
     if weight.numel() != 1:
         channels = input.shape[1] if input.ndim > 1 else 1
         if input.ndim == 0 or weight.numel() != channels:
             raise RuntimeError(
-                "prelu(): mismatch of parameter numbers and input channel size: found "
-                f"{weight.numel()} parameters, expected 1 or {channels}"
+                f"prelu(): weight has {weight.numel()} elements, expected 1 or {channels}, "
+                "the number of channels of input"
             )
         weight = weight.reshape(-1, *(1,) * (input.ndim - 2)) if input.ndim > 1 else weight
     elif weight.ndim > 0 and input.ndim == 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
@@ -20,24 +19,24 @@ def _no_derivative(name: str) -> Any:
     raise RuntimeError(f"{name}(): the derivative is not implemented")
 
 
-_add = pointwise("add", lambda x, y: x + y, method=False, x=lambda g: g, y=lambda g: g)
+_add = pointwise("add", lambda x, y: x + y, public=False, x=lambda g: g, y=lambda g: g)
 _sub = pointwise(
-    "sub", lambda x, y: x - y, method=False, refuses=("bool",), x=lambda g: g, y=lambda g: -g
+    "sub", lambda x, y: x - y, public=False, refuses=("bool",), x=lambda g: g, y=lambda g: -g
 )
 mul = pointwise(
     "mul", lambda x, y: x * y, "The product ``input * other``, with broadcasting.",
     aliases=("multiply",), x=lambda g, y: g * fn.conj(y), y=lambda g, x: g * fn.conj(x),
 )  # fmt: skip
 _div = pointwise(
-    "div", lambda x, y: x / y, kind="float", method=False,
+    "div", lambda x, y: x / y, kind="float", public=False,
     x=lambda g, y: g / fn.conj(y), y=lambda g, y, out: -g * fn.conj(out / y),
 )  # fmt: skip
 _div_floor = pointwise(
-    "div_floor", lambda x, y: fn.div_floor(x, y), node="DivBackward1", method=False,
+    "div_floor", lambda x, y: fn.div_floor(x, y), node="DivBackward1", public=False,
     refuses=("complex",), x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
 )  # fmt: skip
 _div_trunc = pointwise(
-    "div_trunc", lambda x, y: fn.div_trunc(x, y), node="DivBackward1", method=False,
+    "div_trunc", lambda x, y: fn.div_trunc(x, y), node="DivBackward1", public=False,
     refuses=("complex",), x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
 )  # fmt: skip
 floor_divide = pointwise(
@@ -57,7 +56,7 @@ fmod = pointwise(
     refuses=("bool", "complex"), x=lambda g: g, y=lambda g, x, y: -g * fn.trunc(x / y),
 )  # fmt: skip
 _pow = pointwise(
-    "pow", lambda x, y: fn.pow(x, y), method=False, refuses=("bool",), node="PowBackward1",
+    "pow", lambda x, y: fn.pow(x, y), public=False, refuses=("bool",), node="PowBackward1",
     x=lambda g, x, y: g * fn.conj(fn.where(fn.eq(y, 0), 0, y * fn.pow(x, y - 1))),
     y=lambda g, x, y, out: g * fn.conj(
         fn.where(fn.logical_and(fn.eq(x, 0), fn.ge(fn.real(y), 0)), 0, out * fn.log(x))
@@ -111,60 +110,12 @@ frac = pointwise(
     refuses=("bool", "complex", "integer"), x=lambda g: g,
 )  # fmt: skip
 _round = pointwise(
-    "round", lambda x: fn.round(x), method=False, refuses=("bool", "complex"),
+    "round", lambda x: fn.round(x), public=False, refuses=("bool", "complex"),
     x=lambda g: fn.zeros_like(g),
 )  # fmt: skip
-maximum = pointwise(
-    "maximum", lambda x, y: fn.maximum(x, y),
-    "The larger of two elements; NaN if one is. Ties share the gradient in equal halves.",
-    method=True, in_place=False, refuses=("complex",),
-    x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
-    y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
-)  # fmt: skip
-minimum = pointwise(
-    "minimum", lambda x, y: fn.minimum(x, y),
-    "The smaller of two elements; NaN if one is. Ties share the gradient in equal halves.",
-    method=True, in_place=False, refuses=("complex",),
-    x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
-    y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
-)  # fmt: skip
-fmax = pointwise(
-    "fmax", lambda x, y: fn.fmax(x, y), "The larger of two elements, ignoring a single NaN.",
-    in_place=False, refuses=("complex",),
-    x=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), g, 0),
-    y=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), 0, g),
-)  # fmt: skip
-fmin = pointwise(
-    "fmin", lambda x, y: fn.fmin(x, y), "The smaller of two elements, ignoring a single NaN.",
-    in_place=False, refuses=("complex",),
-    x=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), g, 0),
-    y=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), 0, g),
-)  # fmt: skip
-_clamp_min = pointwise(
-    "clamp_min", lambda x, y: fn.maximum(x, y), method=False, refuses=("complex",),
-    node="ClampMinBackward0",
-    x=lambda g, x, y: fn.where(x >= y, g, 0), y=lambda g, x, y: fn.where(x < y, g, 0),
-)  # fmt: skip
-_clamp_max = pointwise(
-    "clamp_max", lambda x, y: fn.minimum(x, y), method=False, refuses=("complex",),
-    node="ClampMaxBackward0",
-    x=lambda g, x, y: fn.where(x <= y, g, 0), y=lambda g, x, y: fn.where(x > y, g, 0),
-)  # fmt: skip
-_clamp_tensors = pointwise(
-    "clamp_tensors", lambda x, low, high: fn.minimum(fn.maximum(x, low), high), function=False,
-    node="ClampBackward0",
-    x=lambda g, x, low, high: fn.where(fn.logical_and(x >= low, x <= high), g, 0),
-    low=lambda g, x, low, high: fn.where(fn.logical_and(x < low, low < high), g, 0),
-    high=lambda g, x, low, high: fn.where(fn.logical_or(x > high, high < low), g, 0),
-)  # fmt: skip
-_clamp_between = pointwise(
-    "clamp_between", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
-    scalars=("low", "high"), function=False, node="ClampBackward1",
-    x=lambda g, x, low, high: fn.where(fn.logical_and(x >= low, x <= high), g, 0),
-)  # fmt: skip
 copysign = pointwise(
-    "copysign", lambda x, y: fn.copysign(x, y), "The magnitude of ``input``, the sign of ``other``.",
-    kind="float", refuses=("complex",),
+    "copysign", lambda x, y: fn.copysign(x, y),
+    "The magnitude of ``input``, the sign of ``other``.", kind="float", refuses=("complex",),
     x=lambda g, x, out: fn.where(fn.eq(x, 0), 0, g * out / x), y=lambda g: fn.zeros_like(g),
 )  # fmt: skip
 hypot = pointwise(
@@ -182,14 +133,6 @@ nextafter = pointwise(
     "nextafter", lambda x, y: fn.nextafter(x, y),
     "The next floating-point number after ``input`` towards ``other``.",
     refuses=("complex", "integer", "bool"),
-)  # fmt: skip
-_nan_to_num = pointwise(
-    "nan_to_num",
-    lambda x, nan, posinf, neginf: fn.where(
-        fn.isnan(x), nan, fn.where(fn.eq(x, math.inf), posinf, fn.where(fn.eq(x, -math.inf), neginf, x))
-    ),
-    scalars=("nan", "posinf", "neginf"), function=False, node="NanToNumBackward0",
-    x=lambda g, x, nan, posinf, neginf: fn.where(fn.isfinite(x), g, 0),
 )  # fmt: skip
 _lerp = pointwise(
     "lerp",
@@ -360,61 +303,6 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     if decimals > 0:
         return _div(_round(mul(input, scale)), scale)
     return mul(_round(_div(input, scale)), scale)
-
-
-@public(out=True, in_place=True)
-def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """``input`` where it is at least ``min``, else ``min``."""
-    return _clamp_min(input, min)
-
-
-@public(out=True, in_place=True)
-def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """``input`` where it is at most ``max``, else ``max``."""
-    return _clamp_max(input, max)
-
-
-@public(out=True, in_place=True, aliases=("clip",))
-def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """``input`` held between ``min`` and ``max`` (numbers or tensors, one may be missing).
-
-    A NaN stays; where ``min > max`` the result is ``max``.
-
-    Raises:
-        RuntimeError: neither bound is given.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.clamp(nnkit.tensor([-1.0, 0.5, 2.0]), 0, 1)
-        tensor([0.0000, 0.5000, 1.0000])
-    """
-    if min is None and max is None:
-        raise RuntimeError("clamp(): At least one of 'min' or 'max' must not be None")
-    if isinstance(min, Tensor) != isinstance(max, Tensor) and None not in (min, max):
-        raise TypeError("clamp(): 'min' and 'max' must be both numbers or both Tensors")
-    numbers = not isinstance(min, Tensor) and not isinstance(max, Tensor)
-    if min is not None and max is not None and numbers and input.dtype.category == FLOATING:
-        return _clamp_between(input, min, max)
-    if isinstance(min, Tensor) and isinstance(max, Tensor):
-        return _clamp_tensors(*promote("clamp", input, min, max))
-    result = input if min is None else _clamp_min(input, min)
-    return result if max is None else _clamp_max(result, max)
-
-
-@public(out=True, in_place=True)
-def nan_to_num(
-    input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
-) -> Tensor:
-    """``input`` with NaN and infinities replaced, by default by 0 and the dtype's extremes."""
-    if input.dtype.category < FLOATING:
-        return input.clone()
-    from nnkit.autograd.limits import finfo
-
-    largest = finfo(input.dtype).max
-    return _nan_to_num(
-        input, nan or 0.0, largest if posinf is None else posinf,
-        -largest if neginf is None else neginf,
-    )  # fmt: skip
 
 
 @public(out=True, in_place=True)

@@ -62,7 +62,10 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_ca
             f"got {mask.dtype}"
         )
     scores = (*batch, query.shape[-2], key.shape[-2])
-    if tuple(broadcast_shape(NAME, [mask.shape, scores])) != scores:
+    fits = mask.ndim <= len(scores) and all(
+        m in (1, n) for m, n in zip(reversed(mask.shape), reversed(scores))
+    )
+    if not fits:
         raise RuntimeError(
             f"{NAME}(): attn_mask of shape {list(mask.shape)} does not broadcast to the scores' "
             f"shape {list(scores)}"

@@ -10,7 +10,7 @@ from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.dtype import BOOL
+from nnkit.backend.dtype import BOOL, bool_
 
 eq = pointwise("eq", lambda x, y: fn.eq(x, y), "``input == other``.", kind="bool")
 ne = pointwise(
@@ -73,8 +73,8 @@ bitwise_not = pointwise(
     refuses=("floating", "complex"),
 )  # fmt: skip
 bitwise_left_shift = pointwise(
-    "bitwise_left_shift", lambda x, y: fn.left_shift(x, y), "Bits moved left: ``input * 2**other``.",
-    refuses=("bool", "floating", "complex"),
+    "bitwise_left_shift", lambda x, y: fn.left_shift(x, y),
+    "Bits moved left: ``input * 2**other``.", refuses=("bool", "floating", "complex"),
 )  # fmt: skip
 bitwise_right_shift = pointwise(
     "bitwise_right_shift", lambda x, y: fn.right_shift(x, y), "Bits moved right, sign kept.",
@@ -145,7 +145,9 @@ Tensor.where = where_method  # the method's first operand is the value, not the 
 def isreal(input: Tensor) -> Tensor:
     """Which elements have no imaginary part: all of a real tensor."""
     check_tensor("isreal", input)
-    return eq(input.imag, 0) if input.is_complex() else input.new_ones(input.shape, dtype=bool_)
+    if not input.is_complex():
+        return input.new_ones(input.shape, dtype=bool_)
+    return eq(input.imag, 0)
 
 
 @public
@@ -179,5 +181,3 @@ def allclose(
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether both have the same shape and the same elements."""
     return input.shape == other.shape and bool(eq(input, other).all())
-
-

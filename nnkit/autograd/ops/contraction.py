@@ -42,9 +42,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     if isinstance(equation, Tensor):
         equation, operands = _from_lists((equation, *operands))
     if not isinstance(equation, str):
-        raise TypeError(
-            f"einsum(): argument 'equation' must be str, not {type(equation).__name__}"
-        )
+        raise TypeError(f"einsum(): argument 'equation' must be str, not {type(equation).__name__}")
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     if not operands:
@@ -67,9 +65,7 @@ def _letters(subscripts: Any) -> str:
     text = ""
     for s in subscripts:
         if s is not Ellipsis and not 0 <= s < len(_LETTERS):
-            raise RuntimeError(
-                f"einsum(): subscripts must be within [0, {len(_LETTERS)}), got {s}"
-            )
+            raise RuntimeError(f"einsum(): subscripts must be within [0, {len(_LETTERS)}), got {s}")
         text += "..." if s is Ellipsis else _LETTERS[s]
     return text
 

@@ -10,14 +10,15 @@ from nnkit.autograd.factory import dtype_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.limits import fitting
 from nnkit.autograd.node import Node
-from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.op import rule
 from nnkit.autograd.public import attach, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, write, wrote
 from nnkit.backend.device import device as Device
-from nnkit.backend.dtype import ALIASES, DTYPES
+from nnkit.backend.dtype import ALIASES, DTYPES, FLOATING
 from nnkit.backend.dtype import dtype as dtype_type
 
+_cut = rule("cast")  # to integers and bools, which have no gradient
 # The engine casts a gradient back to the dtype of the input.
 _cast = rule("cast", node="ToCopyBackward0", broadcasts=True, x=lambda B, g: g)
 _copy = rule("copy", node="CloneBackward0", x=lambda B, g: g)
@@ -65,7 +66,7 @@ def converted(input: Tensor, d: dtype_type, copy: bool = False) -> Tensor:
     """``input`` in dtype ``d``: itself where it has it already, unless a copy is asked for."""
     if input._data.dtype is d.array:
         return _copy(input) if copy else input
-    return _cast(input, d.array)
+    return (_cast if d.category >= FLOATING else _cut)(input, d.array)
 
 
 @public(namespace=False)
@@ -176,7 +177,12 @@ def _conversion(name: str, d: dtype_type) -> None:
 
 for _name, _dtype in ALIASES.items():
     _conversion(_name, _dtype)
-for _name, _full in (("bool", "bool"), ("bfloat16", "bfloat16"), ("byte", "uint8"), ("char", "int8")):
+for _name, _full in {
+    "bool": "bool",
+    "bfloat16": "bfloat16",
+    "byte": "uint8",
+    "char": "int8",
+}.items():
     _conversion(_name, DTYPES[_full])
 
 

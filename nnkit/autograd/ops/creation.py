@@ -6,8 +6,13 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.factory import (
-    check_layout, dtype_of, finished, number, place_of, shape_of,
-)  # fmt: skip
+    check_layout,
+    dtype_of,
+    finished,
+    number,
+    place_of,
+    shape_of,
+)
 from nnkit.autograd.limits import finfo, fitting, iinfo
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.interchange import legacy_tensor, tensor
@@ -85,7 +90,8 @@ def ones(
 @public(method=False)
 def empty(
     *size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None, **keyword: Any,
+    requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None,
+    **keyword: Any,
 ) -> Tensor:  # fmt: skip
     """A tensor whose memory holds whatever was there; the arguments are those of `zeros`."""
     size_keyword = _size("empty", keyword)
@@ -117,9 +123,7 @@ def full(
     """
     check_layout("full", layout)
     if not isinstance(size, (tuple, list)):
-        raise TypeError(
-            f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}"
-        )
+        raise TypeError(f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}")
     value = number("full", "fill_value", fill_value)
     d = dtype_of("full", dtype, of_number(value) if out is None else out.dtype)
     place = place_of(device)

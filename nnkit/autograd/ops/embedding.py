@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import rule
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
@@ -21,7 +22,7 @@ _embedding = rule(
 
 def _grad_bag_max(B: Any, g_out: Any, rows: Any, x_shape: tuple) -> Any:
     if not x_shape[0]:
-        return None
+        return B.getitem(g_out, (slice(0, 0),))
     known = B.where(B.ge(rows, 0), g_out, B.zeros_like(g_out))
     return B.gather_adjoint(known, B.maximum(rows, 0), 0, x_shape)
 
@@ -90,6 +91,7 @@ def embedding_renorm_(
     Raises:
         IndexError: an index outside the table.
         RuntimeError: ``weight`` is no matrix, or ``indices`` are no integers.
+        NotImplementedError: ``weight`` requires a gradient, outside of `no_grad`.
 
     Example:
         >>> import nnkit
@@ -102,6 +104,8 @@ def embedding_renorm_(
     check_indices("embedding_renorm_", indices)
     if weight.ndim != 2:
         raise RuntimeError(f"embedding_renorm_(): 'weight' must be 2-D, got {list(weight.shape)}")
+    if MODE.enabled and weight.requires_grad:
+        raise NotImplementedError("the derivative for 'embedding_renorm_' is not implemented")
     check_writable(weight)
     backend = weight._device.backend
     backend.embedding_renorm_(weight._data, indices._data, float(max_norm), float(norm_type))

@@ -7,7 +7,7 @@ from typing import Any
 from nnkit.autograd import return_types
 from nnkit.autograd.dims import check_tensor, normalize_dims
 from nnkit.autograd.op import rule
-from nnkit.autograd.ops import arithmetic
+from nnkit.autograd.ops import bounds
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.reduction import axis_of, numpy_words, one_axis
 from nnkit.autograd.public import public
@@ -43,7 +43,9 @@ def _grad_chosen(
     return B.gather_adjoint(g, indices, axis, x_shape)
 
 
-_total = {n: rule(f"a{n}", node=f"{n.capitalize()}Backward1", x=_grad_total) for n in ("max", "min")}
+_total = {
+    n: rule(f"a{n}", node=f"{n.capitalize()}Backward1", x=_grad_total) for n in ("max", "min")
+}
 _extreme = {n: rule(n, x=_grad_extreme) for n in ("amax", "amin")}
 _chosen = {
     n: rule(n, nondifferentiable=("indices",), x=_grad_chosen) for n in ("max", "min")
@@ -155,7 +157,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
         tensor([1, 0])
     """
     dim = dim if other is None else other
-    return _max("max", return_types.max, arithmetic.maximum, input, dim, keepdim)
+    return _max("max", return_types.max, bounds.maximum, input, dim, keepdim)
 
 
 @public(out=True)
@@ -163,7 +165,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element, in the three forms of `max`. A NaN is the smallest of all."""
     dim = dim if other is None else other
-    return _max("min", return_types.min, arithmetic.minimum, input, dim, keepdim)
+    return _max("min", return_types.min, bounds.minimum, input, dim, keepdim)
 
 
 def _arg(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:

@@ -12,9 +12,18 @@ from nnkit.autograd.public import attach, public
 from nnkit.autograd.tensor import Size, Tensor, fill, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import (
-    OF_ARRAY, bfloat16, default_dtype, dtype as dtype_type, float32, int64, of_number,
-    promote_types, uint8,
-)  # fmt: skip
+    OF_ARRAY,
+    bfloat16,
+    default_dtype,
+    float32,
+    int64,
+    of_number,
+    promote_types,
+    uint8,
+)
+from nnkit.backend.dtype import (
+    dtype as dtype_type,
+)
 
 _NUMBERS = {int, float, bool, complex}
 
@@ -282,9 +291,7 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
 def _dlpack(self: Tensor, **options: Any) -> Any:
     """The memory as a DLPack capsule."""
     if self.requires_grad:
-        raise BufferError(
-            "can't export tensors that require gradient, use tensor.detach()"
-        )
+        raise BufferError("can't export tensors that require gradient, use tensor.detach()")
     return self._data.__dlpack__(**options)
 
 

@@ -270,6 +270,35 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     return tuple(METHODS["__getitem__"](input, piece) for piece in pieces)
 
 
+@public(out=True)
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """The differences of neighbours along ``dim``, taken ``n`` times, after joining ``prepend``
+    and ``append`` to the ends.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.diff(nnkit.tensor([1, 4, 9]))
+        tensor([3, 5])
+    """
+    check_tensor("diff", input)
+    if not input.ndim:
+        raise RuntimeError("diff(): expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"diff(): order must be non-negative but got {n}")
+    axis = normalize_dim(dim, input.ndim, "diff")
+    parts = [t for t in (prepend, input, append) if t is not None]
+    out = cat(parts, axis) if len(parts) > 1 else input
+    subtract = METHODS["logical_xor" if input.dtype.name == "bool" else "sub"]
+    for _ in range(min(n, out._data.shape[axis])):
+        size = out._data.shape[axis]
+        later, earlier = (METHODS["narrow"](out, axis, start, size - 1) for start in (1, 0))
+        out = subtract(later, earlier)
+    return out
+
+
 def _stack_split(name: str, minimum: int, dim_of: Any) -> None:
     def split_along(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
         check_tensor(name, input)

@@ -38,9 +38,7 @@ _mv = rule(
 )  # fmt: skip
 _dot = rule("dot", x=lambda B, g, y: B.mul(B.conj(y), g), y=lambda B, g, x: B.mul(B.conj(x), g))
 _vdot = rule("vdot", x=lambda B, g, y: B.mul(y, B.conj(g)), y=lambda B, g, x: B.mul(x, g))
-_matmul = rule(
-    "matmul", broadcasts=True, x=lambda B, g, y: B.matmul(g, B.mH(y)), y=_grad_matmul_y
-)
+_matmul = rule("matmul", broadcasts=True, x=lambda B, g, y: B.matmul(g, B.mH(y)), y=_grad_matmul_y)
 _mH = rule("mH", node="TransposeBackward0", x=lambda B, g: B.mH(g))
 _addmm = rule(
     "addmm", broadcasts=True, input=lambda B, g, beta: _grad_scaled(B, g, beta),
@@ -116,8 +114,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     a, b = x.shape, y.shape
     if not a or not b:
         raise RuntimeError(
-            "matmul(): both arguments need to be at least 1D, but they are "
-            f"{len(a)}D and {len(b)}D"
+            f"matmul(): both arguments need to be at least 1D, but they are {len(a)}D and {len(b)}D"
         )
     _check_inner("matmul", a if len(a) > 1 else (1, *a), b)
     if len(b) == 2:
@@ -241,9 +238,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     for parameter, value in (("self", input), ("vec2", vec2)):
         check_tensor("outer", value, parameter)
         if value.ndim != 1:
-            raise RuntimeError(
-                f"outer: Expected 1-D argument {parameter}, but got {value.ndim}-D"
-            )
+            raise RuntimeError(f"outer: Expected 1-D argument {parameter}, but got {value.ndim}-D")
     return unsqueeze(input, 1) * vec2
 
 

@@ -28,6 +28,7 @@ _linear = rule(
     weight=_grad_linear_weight, bias=_grad_linear_bias,
 )  # fmt: skip
 
+
 @public(out=True)
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sums of products along the last dimensions; with a 0-dim operand, the product."""
@@ -95,9 +96,7 @@ def _unusual_linear(input: Any, weight: Any, bias: Any) -> Tensor:
 
 
 @public(method=False)
-def bilinear(
-    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
-) -> Tensor:
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input1 @ weight[k] @ input2 + bias[k]`` for each output feature k.
 
     Args:
@@ -112,9 +111,7 @@ def bilinear(
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
     """
-    x, y, w = check_operands(
-        "bilinear", ("input1", input1), ("input2", input2), ("weight", weight)
-    )
+    x, y, w = check_operands("bilinear", ("input1", input1), ("input2", input2), ("weight", weight))
     check_ndim("bilinear", "weight", w.shape, 3)
     if x.shape[:-1] != y.shape[:-1] or (x.shape[-1], y.shape[-1]) != w.shape[1:]:
         raise RuntimeError(

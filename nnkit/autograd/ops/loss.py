@@ -94,7 +94,7 @@ l1_loss = elementwise_loss(
 
 
 def _smooth_l1_slope(x: Any, target: Any, beta: Any) -> Any:
-    return fn.where(fn.abs(x - target) < beta, (x - target) / beta, fn.sign(x - target))
+    return fn.where(fn.abs(x - target) >= beta, fn.sign(x - target), (x - target) / beta)
 
 
 smooth_l1_loss = elementwise_loss(
@@ -125,12 +125,12 @@ huber_loss = elementwise_loss(
     x=lambda g, x, target, delta: g * _huber_slope(x, target, delta),
     target=lambda g, x, target, delta: -g * _huber_slope(x, target, delta),
 )  # fmt: skip
-# Logarithms end at -100, and the slope's denominator at 1e-12: torch's bounds.
+# Torch's bounds: logarithms end at -100, the slope's denominator at 1e-12 as a float32.
 binary_cross_entropy = elementwise_loss(
     "binary_cross_entropy",
     lambda x, target: (target - 1) * fn.maximum(fn.log1p(-x), -100)
     - target * fn.maximum(fn.log(x), -100),
-    x=lambda g, x, target: g * (x - target) / fn.maximum((1 - x) * x, 1e-12),
+    x=lambda g, x, target: g * (x - target) / fn.maximum((1 - x) * x, 9.999999960041972e-13),
     target=lambda g, x: g * (fn.log1p(-x) - fn.log(x)),
 )  # fmt: skip
 

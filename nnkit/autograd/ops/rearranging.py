@@ -354,7 +354,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     return joining.stack([shapes.reshape(grid, -1) for grid in meshgrid(*given)], 1)
 
 
-@public
+@public(method=False)
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All combinations of ``r`` elements of a 1-dim tensor, in order, one row each."""
     check_tensor("combinations", input)

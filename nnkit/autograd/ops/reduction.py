@@ -46,9 +46,7 @@ def _grad_prod(B: Any, g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     return B.mul(B.expand_reduced(g, tuple(x.shape), axis, keepdims), others)
 
 
-def _grad_var(
-    B: Any, g: Any, x: Any, axis: Any, correction: float, keepdims: bool
-) -> Any:
+def _grad_var(B: Any, g: Any, x: Any, axis: Any, correction: float, keepdims: bool) -> Any:
     shape = tuple(x.shape)
     freedom = terms(shape, axis) - correction
     scaled = B.mul(g, 2 / freedom if freedom > 0 else math.inf)
@@ -68,7 +66,10 @@ def _grad_std(
     return _grad_var(B, B.mul(ratio(B, g, out), 0.5), x, axis, correction, keepdims)
 
 
-_sum = rule("sum", x=lambda B, g, x_shape, axis, keepdims: B.expand_reduced(g, x_shape, axis, keepdims))
+_sum = rule(
+    "sum",
+    x=lambda B, g, x_shape, axis, keepdims: B.expand_reduced(g, x_shape, axis, keepdims),
+)
 _expand_reduced = rule(
     "expand_reduced", node="ExpandBackward0",
     x=lambda B, g, axis, keepdims: B.sum(g, axis, keepdims),
@@ -234,9 +235,7 @@ def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     return result if dtype is None else converted(result, x.dtype)
 
 
-def _spread(
-    name: str, input: Any, dim: Any, unbiased: Any, correction: Any
-) -> tuple[Any, float]:
+def _spread(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> tuple[Any, float]:
     """The axis and the correction of a variance, from both of torch's ways to say them."""
     check_tensor(name, input)
     if input.dtype.category < FLOATING:

@@ -64,7 +64,8 @@ _recurrence = rule(
     b=lambda B, g, a, axis: _decaying(B, B.conj(a), g, axis),
 )
 _records = {
-    name: rule(name, nondifferentiable=("indices",), x=_grad_record) for name in ("cummax", "cummin")
+    name: rule(name, nondifferentiable=("indices",), x=_grad_record)
+    for name in ("cummax", "cummin")
 }
 
 
@@ -116,7 +117,9 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """
     check_tensor("logcumsumexp", input)
     if input.dtype.category != FLOATING:
-        raise NotImplementedError(f"logcumsumexp(): not implemented for '{input.dtype.name}' tensors")
+        raise NotImplementedError(
+            f"logcumsumexp(): not implemented for '{input.dtype.name}' tensors"
+        )
     return _logcumsumexp(input, normalize_dim(dim, input._data.ndim, "logcumsumexp"))
 
 

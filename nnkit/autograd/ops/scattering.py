@@ -9,6 +9,7 @@ from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.dtype import BOOL, COMPLEX
 
 _gather = rule(
     "gather",
@@ -227,10 +228,17 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
-def check_reduce(name: str, reduce: str, allowed: tuple[str, ...]) -> None:
+def check_reduce(name: str, input: Any, reduce: str, allowed: tuple[str, ...]) -> None:
+    """Refuse an unknown reduction, and a dtype that it is not defined for."""
+    check_tensor(name, input)
     if reduce not in allowed:
         raise RuntimeError(
             f"{name}(): reduce argument must be either {', '.join(allowed)}, got {reduce}"
+        )
+    refused = {"mean": BOOL, "amax": COMPLEX, "amin": COMPLEX}.get(reduce)
+    if input.dtype.category == refused:
+        raise NotImplementedError(
+            f"{name}(): {reduce} is not implemented for '{input.dtype.name}' tensors"
         )
 
 
@@ -250,7 +258,7 @@ def scatter_reduce(
         >>> nnkit.zeros(2).scatter_reduce(0, i, x, "mean", include_self=False)
         tensor([3., 2.])
     """
-    check_reduce("scatter_reduce", reduce, REDUCTIONS)
+    check_reduce("scatter_reduce", input, reduce, REDUCTIONS)
     check_tensor("scatter_reduce", src, "src")
     axis, index = _element_index("scatter_reduce", input, dim, index, src)
     same_dtype("scatter_reduce", input, src, "src")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor, normalize_dim, normalize_dims
+from nnkit.autograd import return_types
+from nnkit.autograd.dims import check_tensor, normalize_dim, normalize_dims, sizes_of
 from nnkit.autograd.op import OPS
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.dtype import FLOATING, INTEGER, int32
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, int32
 
 
 @public
@@ -43,6 +45,8 @@ def unique_consecutive(
 
 def _distinct(name: str, input: Tensor, dim: Any, inverse: bool, counts: bool) -> Any:
     check_tensor(name, input)
+    if input.dtype.category == COMPLEX:
+        raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
     axis = None if dim is None else normalize_dim(dim, input.ndim, name)
     found = getattr(input._device.backend, name)(input._data, axis)
     wanted = (True, inverse, counts)
@@ -52,7 +56,7 @@ def _distinct(name: str, input: Tensor, dim: Any, inverse: bool, counts: bool) -
     return tuple(results) if len(results) > 1 else results[0]
 
 
-@public(out=True)
+@public(out=True, method=False)
 def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
     side: str | None = None, sorter: Tensor | None = None,
@@ -90,6 +94,10 @@ def searchsorted(
 def _search(name: str, boundaries: Tensor, values: Any, right: bool, out_int32: bool) -> Tensor:
     number = not isinstance(values, Tensor)
     boundaries, values = promote(name, boundaries.detach(), values)
+    if boundaries.dtype.category in (BOOL, COMPLEX):
+        raise NotImplementedError(
+            f"{name}(): not implemented for '{boundaries.dtype.name}' tensors"
+        )
     rows, wanted = boundaries._data.shape, values._data.shape
     if number and len(rows) != 1:
         raise RuntimeError(f"{name}(): a number needs a 1-dim boundaries tensor, got {list(rows)}")
@@ -103,7 +111,7 @@ def _search(name: str, boundaries: Tensor, values: Any, right: bool, out_int32: 
     return wrap(B.cast(found, int32.array) if out_int32 else found, boundaries._device)
 
 
-@public(out=True)
+@public(out=True, method=False)
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
@@ -129,10 +137,11 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """
     check_tensor("bincount", input)
     B = input._device.backend
-    if input.dtype.category != INTEGER or input.ndim != 1:
+    if input.dtype.category != INTEGER:
+        raise NotImplementedError(f"bincount(): not implemented for '{input.dtype.name}' tensors")
+    if input.ndim != 1:
         raise RuntimeError(
-            f"bincount(): only supports 1-d non-negative integral inputs, got {input.ndim}-d "
-            f"{input.dtype}"
+            f"bincount(): only supports 1-d non-negative integral inputs, got {input.ndim}-d ones"
         )
     if input._data.size and int(B.amin(input._data, None, False)) < 0:
         raise RuntimeError("bincount(): only supports non-negative inputs, got a negative one")
@@ -147,6 +156,30 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return wrap(counts, input._device)
 
 
+@public(method=False)
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """The coordinates, one tensor for each dimension, of positions in a flattened ``shape``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.unravel_index(nnkit.tensor([5]), (2, 3))
+        (tensor([1]), tensor([2]))
+    """
+    check_tensor("unravel_index", indices, "indices")
+    if indices.dtype.category != INTEGER:
+        raise TypeError(f"unravel_index(): expected integer indices, got {indices.dtype}")
+    sizes = sizes_of("unravel_index", (shape,), None, "shape")
+    if min(sizes, default=0) < 0:
+        raise ValueError(f"unravel_index(): shape must not be negative, got {list(sizes)}")
+    B = indices._device.backend
+    rest = B.wrap_index(indices._data, math.prod(sizes))
+    coordinates = []
+    for size in reversed(sizes):
+        coordinates.append(wrap(B.remainder(rest, size), indices._device))
+        rest = B.div_floor(rest, size)
+    return tuple(reversed(coordinates))
+
+
 @public(out=True)
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements fall into each of ``bins`` equal parts of [min, max]; elements outside are
@@ -159,20 +192,69 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """
     check_tensor("histc", input)
     if input.dtype.category != FLOATING:
-        raise RuntimeError(f"histc(): not implemented for '{input.dtype.name}' tensors")
+        raise NotImplementedError(f"histc(): not implemented for '{input.dtype.name}' tensors")
     if bins <= 0:
         raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
-    B, low, high = input._device.backend, min, max
+    low, high = _range_of("histc", input, min, max)
+    return wrap(input._device.backend.histc(input._data, bins, low, high), input._device)
+
+
+def _range_of(name: str, input: Tensor, low: float, high: float) -> tuple[float, float]:
+    """The bounds of the bins: as given, or those of the data where both are equal."""
+    B = input._device.backend
     if low == high and input._data.size:
         low = float(B.amin(input._data, None, False))
         high = float(B.amax(input._data, None, False))
     if not abs(low) + abs(high) < float("inf"):
-        raise RuntimeError(f"histc(): range of [{low}, {high}] is not finite")
-    if low == high:
-        low, high = low - 1, high + 1
+        raise RuntimeError(f"{name}(): range of [{low}, {high}] is not finite")
     if low > high:
-        raise RuntimeError(f"histc(): max must be larger than min, got {high} and {low}")
-    return wrap(B.histc(input._data, bins, low, high), input._device)
+        raise RuntimeError(f"{name}(): max must be larger than min, got {high} and {low}")
+    return (low - 1, high + 1) if low == high else (low, high)
+
+
+@public(method=False)
+def histogram(
+    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:  # fmt: skip
+    """How many elements (or what weight) fall between each two neighbouring edges.
+
+    Args:
+        bins: how many equal bins, or a 1-dim tensor with their edges.
+        range: the lowest and the highest edge; by default those of the data.
+        density: divide by the total and by the width of each bin.
+
+    Returns:
+        A named tuple ``(hist, bin_edges)``. The last bin includes its upper edge.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.histogram(nnkit.tensor([1.0, 2.0, 1.0]), 3, range=(0.0, 3.0)).hist
+        tensor([0., 2., 1.])
+    """
+    check_tensor("histogram", input)
+    if input.dtype.name not in ("float32", "float64"):
+        raise NotImplementedError(f"histogram(): not implemented for '{input.dtype.name}' tensors")
+    if weight is not None and weight._data.shape != input._data.shape:
+        raise RuntimeError(
+            f"histogram(): weight must have the shape of input, got {list(weight._data.shape)} and "
+            f"{list(input._data.shape)}"
+        )
+    B, place, dtype = input._device.backend, input._device, input._data.dtype
+    if isinstance(bins, Tensor):
+        edges = bins._data
+    else:
+        if bins <= 0:
+            raise RuntimeError(f"histogram(): bins must be > 0, but got {bins}")
+        low, high = _range_of("histogram", input, *(range or (0, 0)))
+        edges = B.linspace(low, high, bins + 1, dtype)
+    flat = B.reshape(input._data, (input._data.size,))
+    weights = None if weight is None else B.reshape(weight._data, flat.shape)
+    counts = B.histogram(flat, edges, weights)
+    if density:
+        widths = B.sub(B.getitem(edges, slice(1, None)), B.getitem(edges, slice(None, -1)))
+        counts = B.div(B.div(counts, B.sum(counts, None, False)), widths)
+    return return_types.histogram(wrap(counts, place), wrap(edges, place))
 
 
 @public(out=True, method=False)
@@ -187,6 +269,8 @@ def isin(
         tensor([False,  True, False])
     """
     x, values = promote("isin", elements, test_elements)
+    if x.dtype.category == COMPLEX:
+        raise RuntimeError(f"isin(): not implemented for '{x.dtype.name}' tensors")
     B = x._device.backend
     found = B.isin(x._data, B.reshape(values._data, (values._data.size,)))
     return wrap(B.logical_not(found) if invert else found, x._device)

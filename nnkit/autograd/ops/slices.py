@@ -97,7 +97,7 @@ def index_reduce(
     include_self: bool = True,
 ) -> Tensor:  # fmt: skip
     """`scatter_reduce` of whole slices; ``reduce`` is "prod", "mean", "amax" or "amin"."""
-    check_reduce("index_reduce", reduce, REDUCTIONS[1:])
+    check_reduce("index_reduce", input, reduce, REDUCTIONS[1:])
     axis, index = _slices("index_reduce", input, dim, index, source, RuntimeError)
     column = shapes.reshape(index, (-1,) + (1,) * (max(input.ndim, 1) - axis - 1))
     rows = shapes.expand(column, source._data.shape)

@@ -14,7 +14,7 @@ from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.dtype import COMPLEX
+from nnkit.backend.dtype import BOOL, COMPLEX
 
 
 def _put_back(B: Any, g: Any, indices: Any, axis: int, x_shape: tuple) -> Any:
@@ -62,12 +62,11 @@ _median_all = rule("median_all", node="MedianBackward0", x=_share)
 _nanmedian_all = rule("median_all", node="NanmedianBackward0", x=_share)
 
 
-def _comparable(name: str, input: Any, refused: tuple[str, ...] = ()) -> None:
+def _comparable(name: str, input: Any, bools: bool, error: type[Exception]) -> None:
+    """Refuse what has no order, and bools unless ``bools``, with the error torch has for it."""
     check_tensor(name, input)
-    if input.dtype.category == COMPLEX:
-        raise RuntimeError(f"{name}(): does not support complex dtypes, got {input.dtype}")
-    if input.dtype.name in refused:
-        raise RuntimeError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
+    if input.dtype.category == COMPLEX or (input.dtype.category == BOOL and not bools):
+        raise error(f"{name}(): not implemented for '{input.dtype.name}' tensors")
 
 
 @public(out=True)
@@ -85,7 +84,7 @@ def sort(
         >>> values, indices
         (tensor([1, 2, 3]), tensor([1, 2, 0]))
     """
-    _comparable("sort", input)
+    _comparable("sort", input, True, RuntimeError)
     axis = normalize_dim(dim, input.ndim, "sort")
     return return_types.sort(*_sort(input, axis, bool(descending)))
 
@@ -93,7 +92,7 @@ def sort(
 @public(out=True)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that `sort` returns."""
-    _comparable("argsort", input)
+    _comparable("argsort", input, True, RuntimeError)
     axis = normalize_dim(dim, input.ndim, "argsort")
     B = input._device.backend
     return wrap(B.argsort(input._data, axis, bool(descending)), input._device)
@@ -102,6 +101,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 @public(out=True)
 def msort(input: Tensor) -> Tensor:
     """The elements sorted along the first dimension."""
+    check_tensor("msort", input)
     return sort(input, 0).values
 
 
@@ -120,7 +120,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
         >>> nnkit.tensor([1, 4, 3]).topk(2).values
         tensor([4, 3])
     """
-    _comparable("topk", input, ("bool",))
+    _comparable("topk", input, False, RuntimeError)
     axis = normalize_dim(dim, input.ndim, "topk")
     size = (input._data.shape or (1,))[axis]
     if not 0 <= k <= size:
@@ -138,7 +138,7 @@ def _reduce(name: str, input: Tensor, dim: int, keepdim: bool, *before: Any) -> 
 @public(out=True)
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest element along ``dim`` (from 1) and its index, a named tuple."""
-    _comparable("kthvalue", input, ("bool",))
+    _comparable("kthvalue", input, False, NotImplementedError)
     axis = normalize_dim(dim, input.ndim, "kthvalue")
     size = (input._data.shape or (1,))[axis]
     if size and not 1 <= k <= size:
@@ -161,7 +161,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
         >>> nnkit.tensor([4.0, 1.0, 3.0, 2.0]).median()
         tensor(2.)
     """
-    _comparable("median", input, ("bool",))
+    _comparable("median", input, False, NotImplementedError)
     if dim is None:
         return _median_all(input, False)
     return _reduce("median", input, dim, keepdim)
@@ -170,7 +170,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 @public(out=True)
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """`median` of what is not NaN."""
-    _comparable("nanmedian", input, ("bool",))
+    _comparable("nanmedian", input, False, NotImplementedError)
     if dim is None:
         return _nanmedian_all(input, True)
     return _reduce("nanmedian", input, dim, keepdim)
@@ -180,7 +180,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along ``dim`` (the smallest of several) and the last index where
     it stands, a named tuple ``(values, indices)``."""
-    _comparable("mode", input)
+    _comparable("mode", input, True, NotImplementedError)
     return _reduce("mode", input, dim, keepdim)
 
 

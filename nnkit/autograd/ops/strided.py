@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim, sizes_of
 from nnkit.autograd.metadata import stride as stride_of
 from nnkit.autograd.metadata import strides_of
-from nnkit.autograd.op import rule
+from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
-from nnkit.autograd.public import attach, public
+from nnkit.autograd.public import METHODS, attach, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, wrote
 
@@ -168,6 +169,24 @@ def view_as_complex(input: Tensor) -> Tensor:
     return _view_as_complex(input)
 
 
+@public
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
+) -> Tensor:
+    """A copy of ``input`` with ``src`` where `as_strided` would look."""
+    check_tensor("as_strided_scatter", input)
+    check_tensor("as_strided_scatter", src, "src")
+    out = OPS["contiguous"](OPS["copy"](input))
+    shape = sizes_of("as_strided_scatter", (size,))
+    if src._data.shape != shape:
+        raise RuntimeError(
+            f"as_strided_scatter(): expected src to have size {list(shape)}, got "
+            f"{list(src._data.shape)}"
+        )
+    METHODS["copy_"](as_strided(out, size, stride, storage_offset), src)
+    return out
+
+
 # In place: the tensor itself gets another geometry over its memory
 
 
@@ -231,6 +250,24 @@ def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -
     """``input.resize_(the_template.shape)``."""
     check_tensor("resize_as_", the_template, "the_template")
     return resize_(input, the_template._data.shape)
+
+
+def _resize(self: Tensor, *sizes: Any) -> Tensor:
+    """`reshape`, under a name torch has deprecated."""
+    warnings.warn("non-inplace resize is deprecated: use reshape()", UserWarning, stacklevel=2)
+    return shapes.reshape(self, *sizes)
+
+
+def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """`reshape_as`, under a name torch has deprecated."""
+    warnings.warn(
+        "non-inplace resize_as is deprecated: use reshape_as()", UserWarning, stacklevel=2
+    )
+    return shapes.reshape_as(self, tensor)
+
+
+attach("resize", _resize)
+attach("resize_as", _resize_as)
 
 
 @public(namespace=False)

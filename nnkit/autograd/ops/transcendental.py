@@ -12,6 +12,12 @@ from nnkit.autograd.tensor import Tensor
 
 LN2, LN10 = math.log(2), math.log(10)
 
+
+def _inverse(x: Any) -> Any:
+    """1 / x, and 0 at 0: the gradient that torch gives `atan2` at the origin."""
+    return fn.where(fn.eq(x, 0), 0, fn.reciprocal(fn.where(fn.eq(x, 0), 1, x)))
+
+
 exp = pointwise("exp", lambda x: fn.exp(x), "``e ** input``.", kind="float",
                 x=lambda g, out: g * fn.conj(out))  # fmt: skip
 exp2 = pointwise("exp2", lambda x: fn.exp2(x), "``2 ** input``.", kind="float",
@@ -42,8 +48,8 @@ atan = pointwise("atan", lambda x: fn.atan(x), "The angle whose tangent is ``inp
 atan2 = pointwise(
     "atan2", lambda x, y: fn.atan2(x, y), "The angle of the point (``other``, ``input``).",
     kind="float", aliases=("arctan2",), refuses=("complex",),
-    x=lambda g, x, y: g * y * fn.reciprocal(x * x + y * y),
-    y=lambda g, x, y: g * -x * fn.reciprocal(x * x + y * y),
+    x=lambda g, x, y: g * y * _inverse(x * x + y * y),
+    y=lambda g, x, y: g * -x * _inverse(x * x + y * y),
 )  # fmt: skip
 sinh = pointwise("sinh", lambda x: fn.sinh(x), "The hyperbolic sine.", kind="float",
                  x=lambda g, x: g * fn.conj(fn.cosh(x)))  # fmt: skip
@@ -52,7 +58,8 @@ cosh = pointwise("cosh", lambda x: fn.cosh(x), "The hyperbolic cosine.", kind="f
 tanh = pointwise("tanh", lambda x: fn.tanh(x), "The hyperbolic tangent.", kind="float",
                  x=lambda g, out: g * fn.conj(1 - out * out))  # fmt: skip
 asinh = pointwise("asinh", lambda x: fn.asinh(x), "The inverse hyperbolic sine.", kind="float",
-                  aliases=("arcsinh",), x=lambda g, x: g * fn.conj(fn.rsqrt(x * x + 1)))  # fmt: skip
+                  aliases=("arcsinh",),
+                  x=lambda g, x: g * fn.conj(fn.rsqrt(x * x + 1)))  # fmt: skip
 acosh = pointwise("acosh", lambda x: fn.acosh(x), "The inverse hyperbolic cosine.", kind="float",
                   aliases=("arccosh",),
                   x=lambda g, x: g * fn.conj(fn.rsqrt(x * x - 1)))  # fmt: skip
@@ -70,7 +77,8 @@ erfinv = pointwise("erfinv", lambda x: fn.erfinv(x), "The inverse of the error f
 sigmoid = pointwise("sigmoid", lambda x: fn.sigmoid(x), "``1 / (1 + exp(-input))``.", kind="float",
                     x=lambda g, out: g * fn.conj((1 - out) * out))  # fmt: skip
 lgamma = pointwise("lgamma", lambda x: fn.lgamma(x), "The logarithm of ``|Gamma(input)|``.",
-                   kind="float", refuses=("complex",), x=lambda g, x: g * fn.digamma(x))  # fmt: skip
+                   kind="float", refuses=("complex",),
+                   x=lambda g, x: g * fn.digamma(x))  # fmt: skip
 digamma = pointwise("digamma", lambda x: fn.digamma(x), "The derivative of `lgamma`.",
                     kind="float", refuses=("complex",),
                     x=lambda g, x: g * fn.trigamma(x))  # fmt: skip
@@ -109,6 +117,16 @@ _logit = pointwise(
     "logit", lambda x: fn.log(x / (1 - x)), function=False,
     x=lambda g, x: fn.where(fn.logical_or(x < 0, x > 1), math.nan, g / (x * (1 - x))),
 )  # fmt: skip
+_logit_between = pointwise(
+    "logit_between",
+    lambda x, low, high: fn.log(
+        fn.minimum(fn.maximum(x, low), high) / (1 - fn.minimum(fn.maximum(x, low), high))
+    ),
+    scalars=("low", "high"), function=False, node="LogitBackward0",
+    x=lambda g, x, low, high: fn.where(
+        fn.logical_or(x < low, x > high), 0, g / (x * (1 - x))
+    ),
+)  # fmt: skip
 _trigamma = pointwise("trigamma", lambda x: fn.polygamma(1, x), function=False)
 
 
@@ -122,7 +140,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """
     if input.dtype.category < 2:
         input = input.float()
-    return _logit(input if eps is None else input.clamp(eps, 1 - eps))
+    return _logit(input) if eps is None else _logit_between(input, eps, 1 - eps)
 
 
 @public(out=True, in_place=True)

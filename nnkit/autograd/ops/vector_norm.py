@@ -86,7 +86,7 @@ def norm(
         tensor(5.)
     """
     if p == "nuc":
-        from nnkit.autograd.ops.decomposition import nuclear_norm
+        from nnkit.autograd.ops.factorization import nuclear_norm
 
         return nuclear_norm(in_dtype("norm", input, dtype), dim, keepdim)
     if isinstance(p, str) and p != "fro":
@@ -112,7 +112,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Scale down each slice along ``dim`` whose p-norm exceeds ``maxnorm``, so that it equals it.
 
     Raises:
-        RuntimeError: ``input`` has fewer than 2 dimensions, or ``p`` or ``maxnorm`` is not positive.
+        RuntimeError: ``input`` has fewer than 2 dimensions, or ``p`` or ``maxnorm`` is negative.
 
     Example:
         >>> import nnkit

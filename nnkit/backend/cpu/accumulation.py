@@ -1,6 +1,7 @@
 """Flat positions of what an index names, and adding to them, repeated ones included.
 
-Everything here is deterministic: repeated positions are added in their order.
+Everything here is deterministic: repeated positions are added in their order, in double precision
+where `numpy.bincount` does it.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@ all in memory at once; backward computes them again (T. Dao et al., "FlashAttent
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -41,7 +42,7 @@ class _Scores:
             # One matrix for each different mask, and which of them an entry of the batch has.
             lead = mask.shape[:-2]
             matrices = np.broadcast_to(mask, (*lead, q.shape[1], k.shape[1]))
-            self.mask = matrices.reshape(-1, *matrices.shape[-2:])
+            self.mask = matrices.reshape(math.prod(lead), *matrices.shape[-2:])
             numbers = np.arange(len(self.mask)).reshape(lead)
             self.which = np.broadcast_to(numbers, batch).reshape(-1)
 
@@ -57,7 +58,7 @@ class _Scores:
 
 def _flatten(x: Array, batch: tuple[int, ...]) -> Array:
     """``x`` with one batch axis, repeated where it was broadcast."""
-    return np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(-1, *x.shape[-2:])
+    return np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(math.prod(batch), *x.shape[-2:])
 
 
 def _batch(*arrays: Array | None) -> tuple[int, ...]:
@@ -93,7 +94,7 @@ def attention_grad(g, q, k, v, mask, out, log_total, is_causal, scale, needs):
     batch = _batch(q, k, v, mask)
     q, k, v = _flatten(q * scale, batch), _flatten(k, batch), _flatten(v, batch)
     g, out = _flatten(g, batch), _flatten(out, batch)
-    log_total = log_total.reshape(len(q), -1, 1)
+    log_total = log_total.reshape(len(q), q.shape[1], 1)
     log_total = np.where(log_total == -np.inf, 0, log_total)
     scores = _Scores(q, k, mask, batch, is_causal)
     g_q, g_k, g_v = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)

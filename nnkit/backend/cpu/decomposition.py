@@ -10,7 +10,7 @@ import numpy as np
 from numpy import linalg
 
 __all__ = [
-    "adjugate", "cholesky", "det", "eig", "eigh", "inverse", "lstsq", "qr", "slogdet", "solve",
+    "adjugate", "cholesky", "det", "eig", "eigh", "geqrf", "inverse", "qr", "slogdet", "solve",
     "solve_triangular", "svd",
 ]  # fmt: skip
 
@@ -101,11 +101,7 @@ def solve_triangular(x: np.ndarray, y: np.ndarray, upper: bool, unitriangular: b
     return out
 
 
-@_checked
-def lstsq(x: np.ndarray, y: np.ndarray, rcond: float) -> np.ndarray:
-    """The least-squares solution of smallest norm, from the singular values above the cutoff."""
-    u, s, vh = linalg.svd(x, False)
-    large = s > rcond * s.max(-1, keepdims=True, initial=0)
-    scale = np.where(large, 1 / np.where(large, s, 1), 0)
-    projected = np.matmul(u.swapaxes(-1, -2).conj(), y)
-    return np.matmul(vh.swapaxes(-1, -2).conj(), scale[..., None] * projected)
+def geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """R with the Householder vectors below its diagonal, and their scales, as LAPACK leaves them."""
+    reflectors, scales = linalg.qr(x, "raw")
+    return np.ascontiguousarray(reflectors.swapaxes(-1, -2)), scales

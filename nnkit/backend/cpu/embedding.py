@@ -21,7 +21,7 @@ def embedding(weight, index, padding_idx, scale_grad_by_freq):
 
 
 def embedding_grad(g, index, count, padding_idx, scale_grad_by_freq):
-    rows, index = g.reshape(-1, g.shape[-1]), index.reshape(-1)
+    rows, index = g.reshape(index.size, g.shape[-1]), index.reshape(-1)
     if rows.dtype in HALF:
         rows = rows.astype(np.float32)
     if padding_idx is not None:

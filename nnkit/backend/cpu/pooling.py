@@ -117,12 +117,12 @@ def _larger_or_nan(values: Array, best: Array) -> Array:
 def _max_pool(x: Array, axes: Sequence[list[Tap]]) -> tuple[Array, Array]:
     shape = x.shape[:2] + tuple(len(taps[0][1]) for taps in axes)
     out, index = np.empty(shape, x.dtype), np.empty(shape, np.int64)
-    planes = x.reshape(-1, *x.shape[2:])
-    outs, indices = out.reshape(-1, *shape[2:]), index.reshape(-1, *shape[2:])
-    plane = math.prod(x.shape[2:])
+    count, plane = x.shape[0] * x.shape[1], math.prod(x.shape[2:])
+    planes = x.reshape(count, *x.shape[2:])
+    outs, indices = (a.reshape(count, *shape[2:]) for a in (out, index))
     small = np.int16 if plane < 1 << 15 else np.int32 if plane < 1 << 31 else np.int64
     step = max(1, BLOCK // max(1, plane))
-    for start in range(0, len(planes), step):
+    for start in range(0, count, step):
         some = slice(start, start + step)
         block = planes[some].astype(np.float32) if x.dtype in HALF else planes[some]
         values, where = _largest(block, axes, np.greater, small)
@@ -170,6 +170,7 @@ def fractional_max_pool(x: Array, samples: Array, kernel: Ints, size: Ints) -> t
         out, index = fractional_max_pool(*wide, kernel, size)
         return out.astype(x.dtype), index
     planes = x.shape[:2]
+    flat = x.reshape(*planes, math.prod(x.shape[2:]))
     corner, steps = np.zeros((1,) * x.ndim, np.int64), []
     for axis in range(len(size)):
         step = math.prod(x.shape[3 + axis :])
@@ -177,11 +178,11 @@ def fractional_max_pool(x: Array, samples: Array, kernel: Ints, size: Ints) -> t
         shape = (1,) * axis + (-1,) + (1,) * (len(size) - axis - 1)
         corner = corner + start.reshape(*planes, *shape)
         steps.append(step)
-    flat, index = x.reshape(*planes, -1), corner
-    best = np.take_along_axis(flat, index.reshape(*planes, -1), 2).reshape(index.shape)
+    index, count = corner, math.prod(size)
+    best = np.take_along_axis(flat, index.reshape(*planes, count), 2).reshape(index.shape)
     for tap in np.ndindex(*kernel):
         at = corner + sum(t * step for t, step in zip(tap, steps))
-        values = np.take_along_axis(flat, at.reshape(*planes, -1), 2).reshape(at.shape)
+        values = np.take_along_axis(flat, at.reshape(*planes, count), 2).reshape(at.shape)
         larger = _larger_or_nan(values, best)
         best, index = np.where(larger, values, best), np.where(larger, at, index)
     return best, index
@@ -189,8 +190,9 @@ def fractional_max_pool(x: Array, samples: Array, kernel: Ints, size: Ints) -> t
 
 def _in_batch(indices: Array, plane: int) -> Array:
     """Indices into planes of ``plane`` elements as indices into all of them."""
-    planes = indices.reshape(indices.shape[0] * indices.shape[1], -1)
-    return (planes + np.arange(0, len(planes) * plane, max(1, plane))[:, None]).ravel()
+    count = indices.shape[0] * indices.shape[1]
+    planes = indices.reshape(count, math.prod(indices.shape[2:]))
+    return (planes + np.arange(count)[:, None] * plane).ravel()
 
 
 def max_pool_grad(g: Array, indices: Array, shape: Ints) -> Array:
@@ -330,7 +332,8 @@ def adaptive_avg_pool(x: Array, size: Ints) -> Array:
     """The means of windows that divide each axis into ``size`` parts as evenly as can be."""
     if math.prod(size) == 1:
         wide = np.float32 if x.dtype in HALF else x.dtype
-        means = x.reshape(*x.shape[:2], -1).mean(2, dtype=wide).astype(x.dtype, copy=False)
+        planes = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
+        means = planes.mean(2, dtype=wide).astype(x.dtype, copy=False)
         return means.reshape(*x.shape[:2], *size)
     regular = _regular_arguments(x.shape[2:], size)
     if regular:

@@ -69,12 +69,21 @@ def _namespace() -> dict[str, Any]:
 _names: dict[str, Any] = {}
 
 
-def compile_source(source: str, name: str) -> Callable:
-    """Compile printed code; the source stays readable as ``function.source``."""
+def _known() -> dict[str, Any]:
     if not _names:
         _names.update(_namespace())
+    return _names
+
+
+def _is_ufunc(node: Expression) -> bool:
+    """Whether NumPy's own function does it, which knows half precision and ``casting``."""
+    return isinstance(_known().get(UFUNCS.get(node.function, node.function)), np.ufunc)
+
+
+def compile_source(source: str, name: str) -> Callable:
+    """Compile printed code; the source stays readable as ``function.source``."""
     scope: dict[str, Any] = {}
-    exec(compile(source, f"<formula {name}>", "exec"), _names, scope)
+    exec(compile(source, f"<formula {name}>", "exec"), _known(), scope)
     function = scope[name]
     function.source = source
     _names[f"{name}_kernel"] = function  # how printed code calls itself; `name` may be a ufunc's
@@ -196,10 +205,9 @@ def print_formula(name: str, formula: Formula) -> Callable:
         head.append(f"if {first}.size >= {BLOCK}{same}:")
         head += [f"    {line}" for line in large] + [f"    return {temporary}"]
     elif operations == 1 and len(arrays) == 1:
-        # NumPy's own functions of one array know half precision; ours, and numbers, do not.
+        # Neither ours nor an operation with a number keeps half precision.
         (root,) = trace.outputs
-        call = UFUNCS.get(root.function, root.function)
-        if len(root.arguments) > 1 or not isinstance(getattr(np, call, None), np.ufunc):
+        if len(root.arguments) > 1 or not _is_ufunc(root):
             head.append(f"if {first}.dtype in HALF: return narrow({name}_kernel, ({parameters},))")
     elif operations == 1 and len(arrays) == 2:
         # A number is not rounded to half precision before it is used.
@@ -218,11 +226,10 @@ def _print_inplace(name: str, formula: Formula, trace: Trace, parameters: str) -
     first = formula.arrays[0]
     operations = _operations(trace)
     root = trace.outputs[0]
-    call = UFUNCS.get(root.function, root.function)
-    native = isinstance(getattr(np, call, None), np.ufunc)  # ours take no `casting`
-    if len(operations) == 1 and native and root.function not in COMPARISONS:
+    if len(operations) == 1 and _is_ufunc(root) and root.function not in COMPARISONS:
         printer = NumpyPrinter(trace, formula.scalars)
         arguments = ", ".join(printer.leaf(a) for a in root.arguments)
+        call = UFUNCS.get(root.function, root.function)
         body = [f"{call}({arguments}, out={first}, casting='unsafe')", f"return {first}"]
     else:
         print_formula(formula.name, formula)

@@ -85,7 +85,7 @@ def rnn_layer(x, h0, weight_ih, weight_hh, bias_ih, bias_hh, nonlinearity, batch
         if nonlinearity == "tanh":
             _tanh(a, a)
         else:
-            np.maximum(a, 0, a)
+            np.maximum(a, 0, out=a)
         h[:n] = a
     return output, h
 
@@ -148,7 +148,7 @@ def lstm_layer_grad(
     g_output, g_h_n, g_c_n, x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr,
     output, gates, cells, batch_sizes, reverse, needs,
 ):  # fmt: skip
-    i, f, g, o = gates.reshape(len(x), 4, -1).swapaxes(0, 1)
+    i, f, g, o = gates.reshape(len(x), 4, c0.shape[1]).swapaxes(0, 1)
     tanh_c = _tanh(cells)
     # What g_c (for i, f, g) and g_h (for o) are to be multiplied by: the loop turns these factors
     # into the gradients of the gates.
@@ -221,7 +221,7 @@ def gru_layer_grad(
     g_output, g_h_n, x, h0, weight_ih, weight_hh, bias_ih, bias_hh, output, gates, candidates,
     batch_sizes, reverse, needs,
 ):  # fmt: skip
-    r, z, n = gates.reshape(len(x), 3, -1).swapaxes(0, 1)
+    r, z, n = gates.reshape(len(x), 3, h0.shape[1]).swapaxes(0, 1)
     before = _before(output, h0, batch_sizes, reverse)
     # What g_h is to be multiplied by; the loop turns these factors into the gradients of what is
     # computed from h. Those of what is computed from x differ in their last third, by the factor r.

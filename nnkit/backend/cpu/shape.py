@@ -78,7 +78,9 @@ def concat(xs: Any, axis: int) -> Array:
 
 
 def stack(xs: Any, axis: int) -> Array:
-    return np.concatenate([unsqueeze(x, axis) for x in xs], axis)
+    axis = axis + xs[0].ndim + 1 if axis < 0 else axis
+    new = (slice(None),) * axis + (None,)
+    return np.concatenate([x[new] for x in xs], axis)
 
 
 def split(x: Array, sizes: tuple[int, ...], axis: int) -> tuple[Array, ...]:

@@ -54,7 +54,7 @@ def topk(x: Array, k: int, axis: int, largest: bool, sorted: bool) -> tuple[Arra
     # Measured: below this a full sort costs less than selecting first.
     if n < 256 or 4 * k > n:
         order = argsort(x, axis, largest)
-        best = order.take(np.arange(k), axis)
+        best = order[(slice(None),) * (axis % x.ndim) + (slice(k),)].copy()
         return _pick(x, best, axis), best
     keys = _comparable(x)
     border = n - k if largest else k - 1
@@ -181,6 +181,15 @@ def histc(x: Array, bins: int, low: float, high: float) -> Array:
     part = (inside - low) * (bins / (high - low))
     position = np.minimum(part.astype(np.int64), bins - 1)
     return np.bincount(position, minlength=bins).astype(x.dtype)
+
+
+def histogram(x: Array, edges: Array, weights: Array | None) -> Array:
+    """The number or the weight of the elements of a flat array between neighbouring edges."""
+    place = np.searchsorted(edges, x, "right") - 1
+    place[x == edges[-1]] = edges.size - 2
+    inside = (place >= 0) & (place < edges.size - 1)
+    chosen = None if weights is None else weights[inside]
+    return np.bincount(place[inside], chosen, edges.size - 1).astype(x.dtype)
 
 
 def isin(x: Array, values: Array) -> Any:

@@ -68,7 +68,11 @@ class _Variant:
                     for count in counts:
                         count[k][...] += 1
                     fixed = steps(*[c[k].item() for c in counts], *scalars)
-                _apply(body, arrays, fixed)
+                first = arrays[0]
+                if first.size <= BLOCK and first.ndim and first.dtype not in HALF:
+                    body(*arrays, *fixed)
+                else:
+                    _apply(body, arrays, fixed)
 
         return run
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def embedding(B, weight, index, padding_idx, scale_grad_by_freq):
     rows = B.index_select(weight, B.reshape(index, (-1,)), 0)
@@ -10,7 +12,8 @@ def embedding(B, weight, index, padding_idx, scale_grad_by_freq):
 
 def embedding_grad(B, g, index, count, padding_idx, scale_grad_by_freq):
     width = g.shape[-1]
-    rows, index = B.reshape(g, (-1, width)), B.reshape(index, (-1,))
+    count_met = math.prod(index.shape)
+    rows, index = B.reshape(g, (count_met, width)), B.reshape(index, (count_met,))
     if scale_grad_by_freq:
         ones = B.ones_like(B.sum(rows, (1,), False))
         counts = B.index_select_adjoint(ones, index, 0, (count,))

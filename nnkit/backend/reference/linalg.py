@@ -1,4 +1,4 @@
-"""Composite products: Einstein sums, contractions of any dimensions, Kronecker and cross products."""
+"""Composite products: Einstein sums, contractions, Kronecker and cross products."""
 
 from __future__ import annotations
 

@@ -235,8 +235,8 @@ def logsigmoid(input: Tensor) -> Tensor:
 
     Example:
         >>> import nnkit
-        >>> nnkit.nn.functional.logsigmoid(nnkit.tensor([-1000.0, 0.0]))
-        tensor([-1000.0000,    -0.6931])
+        >>> nnkit.nn.functional.logsigmoid(nnkit.tensor([0.0, 2.0]))
+        tensor([-0.6931, -0.1269])
     """
     return floating("logsigmoid", ops.log_sigmoid, input, False)
 

@@ -156,9 +156,9 @@ def embedding_bag(
         A row for each bag, (N, D).
 
     Raises:
-        IndexError: an index outside the table.
         ValueError: another ``mode``, or ``offsets`` of the wrong form.
-        RuntimeError: an ``input`` without integers, or offsets outside of it.
+        RuntimeError: an index outside the table, an ``input`` without integers, or offsets outside
+            of it.
         NotImplementedError: ``per_sample_weights`` for another mode than ``"sum"``.
 
     Example:
@@ -195,7 +195,10 @@ def embedding_bag(
         factors = None if factors is None else factors[kept]
     if max_norm is not None:
         _renormalize(weight, index, max_norm, norm_type)
-    rows = ops.embedding(weight, index, -1, scale_grad_by_freq)
+    try:
+        rows = ops.embedding(weight, index, -1, scale_grad_by_freq)
+    except IndexError as error:  # torch's type, though `embedding` has the better one
+        raise RuntimeError(str(error).replace("embedding()", "embedding_bag()")) from None
     if mode == "max":
         return ops.bag_max(rows, bags, count)[0]
     if factors is not None:

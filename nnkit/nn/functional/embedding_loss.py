@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.ops import loss as ops
-from nnkit.autograd.ops.arithmetic import clamp_min, minimum
+from nnkit.autograd.ops.bounds import clamp_min, minimum
 from nnkit.nn.functional.distance import pairwise_distance
 from nnkit.nn.functional.reductions import check_reduction, legacy, reduced
 

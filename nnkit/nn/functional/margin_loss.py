@@ -5,7 +5,7 @@ from __future__ import annotations
 from nnkit.autograd import Tensor
 from nnkit.autograd.ops import loss as ops
 from nnkit.autograd.ops.activation import log_sigmoid, relu
-from nnkit.autograd.ops.arithmetic import clamp_min
+from nnkit.autograd.ops.bounds import clamp_min
 from nnkit.backend.dtype import int64
 from nnkit.nn.functional.reductions import check_reduction, legacy, reduced
 

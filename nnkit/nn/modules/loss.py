@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from nnkit.autograd import Tensor
@@ -136,7 +137,11 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """An old name of `NLLLoss`."""
+    """An old name of `NLLLoss`; to use it gives a FutureWarning."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        warnings.warn("NLLLoss2d: use NLLLoss instead", FutureWarning, stacklevel=2)
+        super().__init__(*arguments, **options)
 
 
 class BCELoss(_WeightedLoss):

@@ -6,7 +6,6 @@ second writes. So a dictionary that does not fit leaves the module as it was.
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -357,6 +356,8 @@ def _report(module: ModuleTree, keys: _IncompatibleKeys | None, errors: list[str
 
 
 def _key_list(title: str, keys: list[str], others: list[str], relation: str) -> str:
+    import difflib  # slow to import, and only an error needs it
+
     named = []
     for position, key in enumerate(keys):
         close = difflib.get_close_matches(key, others, 1) if position < _MAX_CLOSEST else []

@@ -1,0 +1,126 @@
+"""Bounds, element by element: the larger of two, the smaller, clamping, replacing infinities."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd.pointwise import fn, pointwise
+from nnkit.autograd.promotion import promote
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import FLOATING
+
+maximum = pointwise(
+    "maximum", lambda x, y: fn.maximum(x, y),
+    "The larger of two elements; NaN if one is. Ties share the gradient in equal halves.",
+    in_place=False, refuses=("complex",),
+    x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
+    y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
+)  # fmt: skip
+minimum = pointwise(
+    "minimum", lambda x, y: fn.minimum(x, y),
+    "The smaller of two elements; NaN if one is. Ties share the gradient in equal halves.",
+    in_place=False, refuses=("complex",),
+    x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
+    y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
+)  # fmt: skip
+fmax = pointwise(
+    "fmax", lambda x, y: fn.fmax(x, y), "The larger of two elements, ignoring a single NaN.",
+    in_place=False, refuses=("complex",),
+    x=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), g, 0),
+    y=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), 0, g),
+)  # fmt: skip
+fmin = pointwise(
+    "fmin", lambda x, y: fn.fmin(x, y), "The smaller of two elements, ignoring a single NaN.",
+    in_place=False, refuses=("complex",),
+    x=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), g, 0),
+    y=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), 0, g),
+)  # fmt: skip
+_clamp_min = pointwise(
+    "clamp_min", lambda x, y: fn.maximum(x, y), public=False, refuses=("complex",),
+    node="ClampMinBackward0",
+    x=lambda g, x, y: fn.where(x >= y, g, 0), y=lambda g, x, y: fn.where(x < y, g, 0),
+)  # fmt: skip
+_clamp_max = pointwise(
+    "clamp_max", lambda x, y: fn.minimum(x, y), public=False, refuses=("complex",),
+    node="ClampMaxBackward0",
+    x=lambda g, x, y: fn.where(x <= y, g, 0), y=lambda g, x, y: fn.where(x > y, g, 0),
+)  # fmt: skip
+_clamp_tensors = pointwise(
+    "clamp_tensors", lambda x, low, high: fn.minimum(fn.maximum(x, low), high), function=False,
+    node="ClampBackward0",
+    x=lambda g, x, low, high: fn.where(fn.logical_and(x >= low, x <= high), g, 0),
+    low=lambda g, x, low, high: fn.where(fn.logical_and(x < low, low < high), g, 0),
+    high=lambda g, x, low, high: fn.where(fn.logical_or(x > high, high < low), g, 0),
+)  # fmt: skip
+_clamp_between = pointwise(
+    "clamp_between", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
+    scalars=("low", "high"), function=False, node="ClampBackward1",
+    x=lambda g, x, low, high: fn.where(fn.logical_and(x >= low, x <= high), g, 0),
+)  # fmt: skip
+_nan_to_num = pointwise(
+    "nan_to_num",
+    lambda x, nan, posinf, neginf: fn.where(
+        fn.isnan(x),
+        nan,
+        fn.where(fn.eq(x, math.inf), posinf, fn.where(fn.eq(x, -math.inf), neginf, x)),
+    ),
+    scalars=("nan", "posinf", "neginf"), function=False, node="NanToNumBackward0",
+    x=lambda g, x, nan, posinf, neginf: fn.where(fn.isfinite(x), g, 0),
+)  # fmt: skip
+
+
+@public(out=True, in_place=True)
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """``input`` where it is at least ``min``, else ``min``."""
+    return _clamp_min(input, min)
+
+
+@public(out=True, in_place=True)
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """``input`` where it is at most ``max``, else ``max``."""
+    return _clamp_max(input, max)
+
+
+@public(out=True, in_place=True, aliases=("clip",))
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """``input`` held between ``min`` and ``max`` (numbers or tensors, one may be missing).
+
+    A NaN stays; where ``min > max`` the result is ``max``.
+
+    Raises:
+        RuntimeError: neither bound is given.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.clamp(nnkit.tensor([-1.0, 0.5, 2.0]), 0, 1)
+        tensor([0.0000, 0.5000, 1.0000])
+    """
+    if min is None and max is None:
+        raise RuntimeError("clamp(): At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) != isinstance(max, Tensor) and None not in (min, max):
+        raise TypeError("clamp(): 'min' and 'max' must be both numbers or both Tensors")
+    numbers = not isinstance(min, Tensor) and not isinstance(max, Tensor)
+    if min is not None and max is not None and numbers and input.dtype.category == FLOATING:
+        return _clamp_between(input, min, max)
+    if isinstance(min, Tensor) and isinstance(max, Tensor):
+        return _clamp_tensors(*promote("clamp", input, min, max))
+    result = input if min is None else _clamp_min(input, min)
+    return result if max is None else _clamp_max(result, max)
+
+
+@public(out=True, in_place=True)
+def nan_to_num(
+    input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """``input`` with NaN and infinities replaced, by default by 0 and the dtype's extremes."""
+    if input.dtype.category < FLOATING:
+        return input.clone()
+    from nnkit.autograd.limits import finfo
+
+    largest = finfo(input.dtype).max
+    return _nan_to_num(
+        input, nan or 0.0, largest if posinf is None else posinf,
+        -largest if neginf is None else neginf,
+    )  # fmt: skip

@@ -1,0 +1,171 @@
+"""Inverses, determinants and factorizations of matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd import return_types
+from nnkit.autograd.dims import check_tensor, normalize_dims
+from nnkit.autograd.ops import decomposition as rules
+from nnkit.autograd.ops.comparison import where
+from nnkit.autograd.ops.creation import zeros_like
+from nnkit.autograd.ops.linalg import matmul
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import FLOATING
+
+
+def check_square(name: str, input: Any) -> tuple:
+    """The shape of a batch of square floating-point matrices."""
+    shape = check_matrices(name, input)
+    if shape[-1] != shape[-2]:
+        raise RuntimeError(
+            f"{name}(): A must be batches of square matrices, but they are {shape[-2]} by "
+            f"{shape[-1]} matrices"
+        )
+    return shape
+
+
+def check_matrices(name: str, input: Any) -> tuple:
+    """The shape of a batch of floating-point matrices."""
+    check_tensor(name, input, "A")
+    shape = input._data.shape
+    if len(shape) < 2:
+        raise RuntimeError(
+            f"{name}(): the input tensor A must have at least 2 dimensions, got shape {list(shape)}"
+        )
+    if input.dtype.category < FLOATING or input.dtype.itemsize == 2:
+        raise RuntimeError(
+            f"{name}(): expected a float32, float64 or complex tensor, got {input.dtype.name}"
+        )
+    return shape
+
+
+@public(out=True)
+def inverse(input: Tensor) -> Tensor:
+    """The inverses of square matrices.
+
+    Args:
+        input: (*, n, n), float32, float64 or complex.
+
+    Raises:
+        RuntimeError: a matrix is singular or not square.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.inverse(nnkit.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.2500]])
+    """
+    check_square("inverse", input)
+    return rules.inverse(input)
+
+
+@public(out=True)
+def det(input: Tensor) -> Tensor:
+    """The determinants of square matrices. Singular matrices have a gradient, too.
+
+    Args:
+        input: (*, n, n), float32, float64 or complex.
+    """
+    check_square("det", input)
+    return rules.det(input)
+
+
+@public(out=True)
+def slogdet(input: Tensor) -> Any:
+    """The sign and the logarithm of the absolute value of determinants, without overflow.
+
+    Returns:
+        A named tuple (sign, logabsdet).
+    """
+    check_square("slogdet", input)
+    return return_types.slogdet(*rules.slogdet(input))
+
+
+@public
+def logdet(input: Tensor) -> Tensor:
+    """The logarithms of determinants: NaN for negative ones, -inf for 0."""
+    check_square("logdet", input)
+    sign, size = rules.slogdet(input)
+    return sign.log() + size if input.is_complex() else where(sign < 0, math.nan, size)
+
+
+@public(out=True)
+def cholesky(input: Tensor, upper: bool = False) -> Tensor:
+    """The triangular L with a positive diagonal and ``L @ L.mH`` the input (its transpose with
+    ``upper``), for positive definite matrices.
+
+    Args:
+        input: (*, n, n), of which only the lower triangles (the upper ones) are read.
+
+    Raises:
+        RuntimeError: a matrix is not positive definite, or not square.
+    """
+    check_square("cholesky", input)
+    # The derivative is that of the symmetric matrix that the triangle stands for.
+    return rules.cholesky(input.mH).mH if upper else rules.cholesky(input)
+
+
+@public
+def qr(input: Tensor, some: bool = True) -> Any:
+    """Orthonormal columns Q and a triangular R with ``Q @ R`` the input.
+
+    Args:
+        input: (*, m, n).
+        some: Q of min(m, n) columns; else it is square.
+
+    Returns:
+        A named tuple (Q, R).
+    """
+    check_matrices("qr", input)
+    return return_types.qr(*rules.qr(input, "reduced" if some else "complete"))
+
+
+@public
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+    """The singular value decomposition: ``U @ diag(S) @ V.mH`` is the input.
+
+    Args:
+        input: (*, m, n).
+        some: U and V of min(m, n) columns; else they are square.
+        compute_uv: whether U and V are wanted; else they are zeros.
+
+    Returns:
+        A named tuple (U, S, V), with S in falling order.
+    """
+    check_matrices("svd", input)
+    u, s, vh = rules.svd(input, not some)
+    if not compute_uv:
+        return return_types.svd(zeros_like(u), s, zeros_like(vh).mH)
+    return return_types.svd(u, s, vh.mH)
+
+
+@public
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The Moore-Penrose inverse, from the singular values above ``rcond`` times the largest.
+
+    Args:
+        input: (*, m, n).
+    """
+    check_matrices("pinverse", input)
+    return pseudo_inverse(input, rcond)
+
+
+def pseudo_inverse(input: Tensor, rtol: float, atol: float = 0.0) -> Tensor:
+    """The Moore-Penrose inverse, from the singular values above ``max(atol, rtol * largest)``."""
+    u, s, vh = rules.svd(input, False)
+    large = s > (s.detach().amax(-1, True) * rtol).clamp(min=atol) if s._data.size else s > atol
+    scale = where(large, where(large, s, 1.0).reciprocal(), 0.0)
+    return matmul(vh.mH * scale.unsqueeze(-2), u.mH)
+
+
+def nuclear_norm(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    """The sum of the singular values of the matrices that two dimensions span."""
+    axes = normalize_dims(dim, input.ndim, "norm") or tuple(range(input.ndim))
+    if len(axes) != 2:
+        raise RuntimeError(f"norm(): order 'nuc' needs two dimensions, got dim={dim}")
+    _, s, _ = rules.svd(input.movedim(axes, (-2, -1)), False)
+    total = s.sum(-1)
+    return total.unsqueeze(min(axes)).unsqueeze(max(axes)) if keepdim else total

@@ -1,0 +1,84 @@
+"""Orthogonal matrices as products of reflections, as LAPACK stores them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd import return_types
+from nnkit.autograd.op import rule
+from nnkit.autograd.ops.creation import eye
+from nnkit.autograd.ops.factorization import check_matrices
+from nnkit.autograd.ops.joining import cat
+from nnkit.autograd.ops.linalg import matmul
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+
+_geqrf = rule("geqrf")
+
+
+@public(out=True)
+def geqrf(input: Tensor) -> Any:
+    """The QR factorization in LAPACK's form: R on and above the diagonal, reflections below it.
+
+    Args:
+        input: (*, m, n).
+
+    Returns:
+        A named tuple (a, tau), what `orgqr` and `ormqr` take; it has no derivative.
+    """
+    check_matrices("geqrf", input)
+    return return_types.geqrf(*_geqrf(input.detach()))
+
+
+def _reflected(name: str, start: Tensor, input: Tensor, tau: Tensor) -> Tensor:
+    """``H[0] @ H[1] @ ... @ start`` for the reflections ``H[i] = 1 - tau[i] v[i] v[i].mH``."""
+    rows = input._data.shape[-2]
+    count = tau._data.shape[-1]
+    if count > input._data.shape[-1]:
+        raise RuntimeError(
+            f"{name}(): input.shape[-1] must be greater than or equal to tau.shape[-1], got "
+            f"{input._data.shape[-1]} and {count}"
+        )
+    unit = eye(rows, dtype=input.dtype, device=input.device)
+    out = start
+    for i in reversed(range(count)):
+        below = input[..., i + 1 :, i : i + 1]
+        head = unit[: i + 1, i : i + 1].expand(*below._data.shape[:-2], i + 1, 1)
+        v = cat([head, below], -2)
+        scale = tau[..., i, None, None]
+        out = out - scale * matmul(v, matmul(v.mH, out))
+    return out
+
+
+@public(out=True)
+def orgqr(input: Tensor, tau: Tensor) -> Tensor:
+    """The first columns of the orthogonal matrix whose reflections `geqrf` gave.
+
+    Args:
+        input: (*, m, n), the vectors of the reflections below the diagonal.
+        tau: (*, k), their scales, with k <= n <= m.
+
+    Returns:
+        (*, m, n).
+    """
+    rows, columns = check_matrices("orgqr", input)[-2:]
+    start = eye(rows, columns, dtype=input.dtype, device=input.device)
+    return _reflected("orgqr", start, input, tau).expand(input._data.shape)
+
+
+@public(out=True)
+def ormqr(
+    input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
+) -> Tensor:
+    """The orthogonal matrix of `geqrf` (its transpose) times ``other``, or ``other`` times it.
+
+    Args:
+        input: (*, m, k), the vectors of the reflections below the diagonal.
+        tau: (*, k), their scales.
+        other: (*, m, n) with ``left``, else (*, n, m).
+    """
+    rows = check_matrices("ormqr", input)[-2]
+    q = _reflected("ormqr", eye(rows, dtype=input.dtype, device=input.device), input, tau)
+    if transpose:
+        q = q.mH
+    return matmul(q, other) if left else matmul(other, q)

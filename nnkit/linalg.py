@@ -1,0 +1,364 @@
+"""Linear algebra under the names of ``torch.linalg``.
+
+Matrices are the last two dimensions; all others are a batch. Decompositions take float32, float64
+and complex tensors.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd import Tensor, return_types
+from nnkit.autograd.ops import decomposition as rules, factorization, vector_norm as norms
+from nnkit.autograd.ops.comparison import where
+from nnkit.autograd.ops.contraction import cross as _cross, matrix_power, multi_dot
+from nnkit.autograd.ops.creation import eye
+from nnkit.autograd.ops.factorization import check_matrices, check_square, pseudo_inverse
+from nnkit.autograd.ops.householder import orgqr as householder_product
+from nnkit.autograd.ops.joining import cat
+from nnkit.autograd.ops.linalg import check_operands, matmul
+from nnkit.autograd.dims import normalize_dim, normalize_dims
+from nnkit.autograd.limits import finfo
+
+__all__ = [
+    "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
+    "householder_product", "inv", "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
+    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd",
+    "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
+]  # fmt: skip
+
+inv = factorization.inverse
+det = factorization.det
+
+
+def slogdet(A: Tensor) -> Any:
+    """Sign and logarithm of the absolute value of determinants: (sign, logabsdet)."""
+    check_square("linalg.slogdet", A)
+    return return_types.linalg_slogdet(*rules.slogdet(A))
+
+
+def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
+    """The lower triangular L with ``A = L @ L.mH``, or the upper ``L.mH``; see `nnkit.cholesky`.
+
+    Raises:
+        RuntimeError: a matrix is not positive definite.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.cholesky(nnkit.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        tensor([[2., 0.],
+                [1., 2.]])
+    """
+    check_square("linalg.cholesky", A)
+    lower = rules.cholesky(A)
+    return lower.mH if upper else lower
+
+
+def qr(A: Tensor, mode: str = "reduced") -> Any:
+    """``A = Q @ R`` with orthonormal columns in Q and a triangular R: (Q, R).
+
+    Args:
+        A: (*, m, n).
+        mode: "reduced" (Q has min(m, n) columns), "complete" (Q is square) or "r" (Q is empty).
+
+    Raises:
+        RuntimeError: the mode is another word.
+    """
+    check_matrices("linalg.qr", A)
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(f"qr(): mode must be 'reduced', 'complete' or 'r', got {mode!r}")
+    q, r = rules.qr(A, "reduced" if mode == "r" else mode)
+    return return_types.linalg_qr(A.new_empty(0) if mode == "r" else q, r)
+
+
+def svd(A: Tensor, full_matrices: bool = True) -> Any:
+    """``A = U @ diag(S) @ Vh``, S in falling order: (U, S, Vh).
+
+    Args:
+        A: (*, m, n).
+        full_matrices: whether U and Vh are square; only without it a matrix that is not square has
+            a derivative.
+    """
+    check_matrices("linalg.svd", A)
+    return return_types.linalg_svd(*rules.svd(A, full_matrices))
+
+
+def svdvals(A: Tensor) -> Tensor:
+    """The singular values, in falling order."""
+    return svd(A, False).S
+
+
+def eigh(A: Tensor, UPLO: str = "L") -> Any:
+    """Eigenvalues (ascending) and eigenvectors of symmetric or Hermitian matrices.
+
+    Args:
+        A: (*, n, n), of which only the lower ("L") or the upper ("U") triangle is read.
+
+    Returns:
+        A named tuple (eigenvalues, eigenvectors), the vectors in columns.
+    """
+    check_square("linalg.eigh", A)
+    if UPLO not in ("L", "U"):
+        raise RuntimeError(f"linalg.eigh: expected UPLO argument to be 'L' or 'U', got {UPLO!r}")
+    return return_types.linalg_eigh(*rules.eigh(A, UPLO))
+
+
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
+    """The eigenvalues of symmetric or Hermitian matrices, ascending."""
+    return eigh(A, UPLO).eigenvalues
+
+
+def eig(A: Tensor) -> Any:
+    """Eigenvalues and eigenvectors of square matrices, always complex: (eigenvalues,
+    eigenvectors)."""
+    check_square("linalg.eig", A)
+    return return_types.linalg_eig(*rules.eig(A))
+
+
+def eigvals(A: Tensor) -> Tensor:
+    """The eigenvalues of square matrices, complex."""
+    return eig(A).eigenvalues
+
+
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+    """The X with ``A @ X = B``, or ``X @ A = B`` where ``left`` is false.
+
+    Args:
+        A: (*, n, n).
+        B: (*, n, k), or a batch of vectors (*, n).
+
+    Raises:
+        RuntimeError: a matrix is singular, or the shapes do not fit.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.solve(nnkit.tensor([[2.0, 0.0], [0.0, 4.0]]), nnkit.ones(2))
+        tensor([0.5000, 0.2500])
+    """
+    a = check_square("linalg.solve", A)
+    check_operands("linalg.solve", ("A", A), ("B", B))
+    b = tuple(B.shape)
+    vector = len(b) == 1 or (len(b) == len(a) - 1 and b == a[:-1])
+    rows = b[-1] if vector or not left else b[-2]
+    if rows != a[-1]:
+        raise RuntimeError(
+            f"linalg.solve: incompatible shapes of A and B: got {list(a)} and {list(b)}"
+        )
+    if vector:
+        return rules.solve(A, B.unsqueeze(-1)).squeeze(-1)
+    return rules.solve(A, B) if left else rules.solve(A.mT, B.mT).mT
+
+
+def solve_triangular(
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Tensor:
+    """The X with ``A @ X = B`` (``X @ A = B`` where ``left`` is false) for triangular A.
+
+    Args:
+        A: (*, n, n), of which only the triangle is read (with ``unitriangular`` without the
+            diagonal, which counts as 1).
+        B: (*, n, k).
+    """
+    check_square("linalg.solve_triangular", A)
+    check_operands("linalg.solve_triangular", ("A", A), ("B", B))
+    if left:
+        return rules.solve_triangular(A, B, upper, unitriangular)
+    return rules.solve_triangular(A.mT, B.mT, not upper, unitriangular).mT
+
+
+def pinv(
+    A: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+) -> Tensor:
+    """The Moore-Penrose inverse; singular values up to ``max(atol, rtol * largest)`` count as 0.
+
+    Args:
+        rtol: ``max(m, n) * eps`` unless given (or 0 if ``atol`` is).
+    """
+    check_matrices("linalg.pinv", A)
+    if rtol is None:
+        rtol = 0.0 if atol else max(A.shape[-2:]) * finfo(A.dtype).eps
+    return pseudo_inverse(A, rtol, atol or 0.0)
+
+
+def matrix_rank(
+    A: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+) -> Tensor:
+    """How many singular values exceed ``max(atol, rtol * largest)``."""
+    check_matrices("linalg.matrix_rank", A)
+    s = svdvals(A.detach())
+    if rtol is None:
+        rtol = 0.0 if atol else max(A.shape[-2:]) * finfo(A.dtype).eps
+    return (s > (s.amax(-1, True) * rtol).clamp(min=atol or 0.0)).sum(-1)
+
+
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """The X of smallest norm that minimizes ``|A @ X - B|``.
+
+    Args:
+        A: (*, m, n).
+        B: (*, m, k).
+        rcond: singular values up to ``rcond`` times the largest count as 0; by default
+            ``max(m, n) * eps``.
+
+    Returns:
+        A named tuple (solution, residuals, rank, singular_values); ``residuals`` are the squared
+        errors where m > n and the rank is full, else empty.
+    """
+    m, n = check_matrices("linalg.lstsq", A)[-2:]
+    check_operands("linalg.lstsq", ("A", A), ("B", B))
+    solution = matmul(pinv(A, rtol=rcond), B)
+    rank = matrix_rank(A, rtol=rcond)
+    full = m > n and bool((rank == n).all())
+    residuals = (matmul(A, solution) - B).abs().square().sum(-2) if full else A.new_empty(0)
+    return return_types.linalg_lstsq(solution, residuals, rank, A.new_empty(0))
+
+
+# The coefficients of the [13/13] Pade approximant, and up to which 1-norm it is exact to rounding
+# (Higham, "The scaling and squaring method for the matrix exponential revisited", 2005).
+_PADE = (
+    64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000,
+    10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
+)  # fmt: skip
+_PADE_NORM = 5.37
+
+
+def matrix_exp(A: Tensor) -> Tensor:
+    """The matrix exponential, by scaling, a Pade approximant and squaring.
+
+    Args:
+        A: (*, n, n).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.matrix_exp(nnkit.zeros(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+    n = check_square("linalg.matrix_exp", A)[-1]
+    largest = float(A.detach().abs().sum(-2).max()) if A.numel() else 0.0
+    halvings = max(0, math.ceil(math.log2(largest / _PADE_NORM))) if largest else 0
+    x = A / 2.0**halvings
+    square = matmul(x, x)
+    power = eye(n, dtype=A.dtype, device=A.device).expand(A.shape)
+    even, odd = power * _PADE[0], power * _PADE[1]
+    for i in range(2, len(_PADE), 2):
+        power = matmul(power, square)
+        even, odd = even + power * _PADE[i], odd + power * _PADE[i + 1]
+    odd = matmul(x, odd)
+    result = rules.solve(even - odd, even + odd)
+    for _ in range(halvings):
+        result = matmul(result, result)
+    return result
+
+
+def vector_norm(
+    x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """The norm ``sum(|x|**ord)**(1/ord)`` of all elements, or along dimensions; see `nnkit.norm`."""
+    return norms.vector_norm("linalg.vector_norm", x, ord, dim, keepdim, dtype)
+
+
+def matrix_norm(
+    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """A norm of matrices.
+
+    Args:
+        ord: "fro" (root of the sum of squares), "nuc" (sum of the singular values), 2 or -2 (the
+            largest or the smallest of them), inf or -inf (of the rows' sums of absolute values), 1
+            or -1 (of the columns').
+        dim: which two dimensions are the matrix.
+
+    Raises:
+        RuntimeError: the order is another one, or ``dim`` does not name two dimensions.
+    """
+    axes = normalize_dims(dim, A.ndim, "linalg.matrix_norm") or ()
+    if len(axes) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple, got {dim}")
+    x = A if dtype is None else A.to(dtype)
+    if ord == "fro":
+        return norms.vector_norm("linalg.matrix_norm", x, 2, axes, keepdim)
+    if ord not in ("nuc", 2, -2, 1, -1, math.inf, -math.inf):
+        raise RuntimeError(f"linalg.matrix_norm: order {ord} not supported")
+    x = x.movedim(axes, (-2, -1))
+    if ord in ("nuc", 2, -2):
+        s = svdvals(x)
+        value = s.sum(-1) if ord == "nuc" else s.amax(-1) if ord == 2 else s.amin(-1)
+    else:
+        sums = x.abs().sum(-2 if abs(ord) == 1 else -1)
+        value = sums.amax(-1) if ord > 0 else sums.amin(-1)
+    return value.unsqueeze(min(axes)).unsqueeze(max(axes)) if keepdim else value
+
+
+def norm(
+    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """`vector_norm` of all elements without ``ord``, or along one dimension; else `matrix_norm`."""
+    single = isinstance(dim, int) or (dim is not None and len(dim) == 1)
+    if ord is None or single or (dim is None and A.ndim == 1 and not isinstance(ord, str)):
+        return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+    if dim is None and A.ndim != 2:
+        raise RuntimeError(
+            "linalg.norm: if dim is not specified but ord is, the input must be 1D or 2D, "
+            f"got shape {list(A.shape)}"
+        )
+    return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+
+
+def cond(A: Tensor, p: Any = None) -> Tensor:
+    """The condition number: the norm ``p`` (2 unless given) of A times that of its inverse."""
+    if p is None or p in (2, -2):
+        s = svdvals(A)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    return matrix_norm(A, p) * matrix_norm(inv(A), p)
+
+
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The cross product along ``dim``; see `nnkit.cross`."""
+    return _cross(input, other, dim)
+
+
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The sums of ``conj(x) * y`` along ``dim``."""
+    return (x.conj() * y).sum(dim)
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The diagonals of matrices, a view; see `nnkit.diagonal`."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+def vander(x: Tensor, N: int | None = None) -> Tensor:
+    """The matrix of powers ``x[i] ** j`` for j below N, which is the length of x unless given."""
+    count = x.shape[-1] if N is None else N
+    if count < 1:
+        raise RuntimeError(f"linalg.vander: N must be greater than 0, got {N}")
+    first = x.new_ones(*x.shape, 1)
+    repeated = x.unsqueeze(-1).expand(*x.shape, count - 1)
+    return cat([first, repeated], -1).cumprod(-1)
+
+
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
+    """The inverse of A as a map between the last dimensions and the first ``ind`` ones."""
+    first, last = tuple(A.shape[:ind]), tuple(A.shape[ind:])
+    if ind <= 0 or math.prod(first) != math.prod(last):
+        raise RuntimeError(
+            "linalg.tensorinv: expected ind > 0 and as many elements before it as after it, got "
+            f"ind={ind} for shape {list(A.shape)}"
+        )
+    return inv(A.reshape(math.prod(first), math.prod(last))).reshape(last + first)
+
+
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
+    """The X with ``tensordot(A, X, X.ndim) = B``; ``dims`` of A are moved to its end first."""
+    if dims is not None:
+        axes = [normalize_dim(d, A.ndim, "linalg.tensorsolve") for d in dims]
+        A = A.movedim(axes, list(range(A.ndim - len(axes), A.ndim)))
+    last = tuple(A.shape[B.ndim :])
+    if math.prod(last) != B.numel():
+        raise RuntimeError(
+            "linalg.tensorsolve: expected A to be square as a map, got shapes "
+            f"{list(A.shape)} and {list(B.shape)}"
+        )
+    return solve(A.reshape(B.numel(), B.numel()), B.reshape(B.numel())).reshape(last)

@@ -1,0 +1,104 @@
+"""Rows of the recurrent networks and their cells."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.harness.row import Maker, OpRow, Raises, Sample
+
+INPUT, HIDDEN, BATCH = 3, 2, 2
+DTYPES = ("float32", "float64")
+
+
+def parameters(
+    make: Maker, gates: int, layers: int = 1, directions: int = 1, bias: bool = True, proj: int = 0
+) -> list[np.ndarray]:
+    """The weights of all layers, in torch's order."""
+    rows, output = gates * HIDDEN, proj or HIDDEN
+    result = []
+    for layer in range(layers):
+        for _ in range(directions):
+            result.append(make(rows, output * directions if layer else INPUT))
+            result.append(make(rows, output))
+            result += [make(rows), make(rows)] if bias else []
+            result += [make(proj, HIDDEN)] if proj else []
+    return result
+
+
+def network(name: str, gates: int) -> OpRow:
+    lstm = name == "lstm"
+
+    def states(make: Maker, count: int, batch: int = BATCH, proj: int = 0):
+        h = make(count, batch, proj or HIDDEN)
+        return [h, make(count, batch, HIDDEN)] if lstm else h
+
+    def samples(make: Maker) -> list[Sample]:
+        x = make(3, BATCH, INPUT)
+        plain = (1, 0.0, False, False, False)
+        found = [
+            Sample(x, states(make, 1), parameters(make, gates), True, *plain),
+            Sample(
+                make(BATCH, 3, INPUT), states(make, 4), parameters(make, gates, 2, 2, bias=False),
+                False, 2, 0.5, False, True, True,
+            ),
+            Sample(x, states(make, 2), parameters(make, gates, 2), True, 2, 0.5, True, False, False),
+            Sample(
+                make(6, INPUT), np.array([3, 2, 1]), states(make, 2, 3),
+                parameters(make, gates, 1, 2), True, 1, 0.0, False, True,
+            ),
+        ]  # fmt: skip
+        if lstm:
+            projected = parameters(make, gates, proj=1)
+            found.append(Sample(x, states(make, 1, proj=1), projected, True, *plain))
+        return found
+
+    def edges(make: Maker) -> list[Sample]:
+        return [
+            Sample(
+                make(2, 0, INPUT), states(make, 1, 0), parameters(make, gates), True,
+                1, 0.0, False, False, False,
+            )
+        ]  # fmt: skip
+
+    def errors(make: Maker) -> list[Raises]:
+        options = (True, 1, 0.0, False, False, False)
+        params, x = parameters(make, gates), make(3, BATCH, INPUT)
+        return [
+            Raises(RuntimeError, "sequence length", x[:0], states(make, 1), params, *options),
+            Raises(RuntimeError, "params", x, states(make, 1), params[:3], *options),
+        ]
+
+    return OpRow(name, samples, dtypes=DTYPES, edges=edges, errors=errors)
+
+
+def cell(name: str, gates: int) -> OpRow:
+    def states(make: Maker, batch: int = BATCH):
+        if name == "lstm_cell":
+            return [make(batch, HIDDEN), make(batch, HIDDEN)]
+        return make(batch, HIDDEN)
+
+    def samples(make: Maker) -> list[Sample]:
+        x = make(BATCH, INPUT)
+        return [
+            Sample(x, states(make), *parameters(make, gates)),
+            Sample(x, states(make), *parameters(make, gates, bias=False)),
+        ]
+
+    def errors(make: Maker) -> list[Raises]:
+        weights = parameters(make, gates)
+        return [
+            Raises(RuntimeError, "hidden0", make(BATCH + 1, INPUT), states(make), *weights),
+            Raises(RuntimeError, "input_size", make(BATCH, INPUT + 1), states(make), *weights),
+        ]
+
+    def edges(make: Maker) -> list[Sample]:
+        return [Sample(make(0, INPUT), states(make, 0), *parameters(make, gates))]
+
+    return OpRow(name, samples, dtypes=DTYPES, edges=edges, errors=errors)
+
+
+ROWS = [
+    maker(name + suffix, gates)
+    for name, gates in (("lstm", 4), ("gru", 3), ("rnn_tanh", 1), ("rnn_relu", 1))
+    for maker, suffix in ((network, ""), (cell, "_cell"))
+]
