@@ -10,16 +10,17 @@ import math
 from typing import Any
 
 from nnkit.autograd import Tensor, return_types
-from nnkit.autograd.ops import decomposition as rules, factorization, vector_norm as norms
-from nnkit.autograd.ops.comparison import where
-from nnkit.autograd.ops.contraction import cross as _cross, matrix_power, multi_dot
-from nnkit.autograd.ops.creation import eye
-from nnkit.autograd.ops.factorization import check_matrices, check_square, pseudo_inverse
-from nnkit.autograd.ops.householder import orgqr as householder_product
-from nnkit.autograd.ops.joining import cat
-from nnkit.autograd.ops.linalg import check_operands, matmul
 from nnkit.autograd.dims import normalize_dim, normalize_dims
 from nnkit.autograd.limits import finfo
+from nnkit.autograd.ops import decomposition as rules
+from nnkit.autograd.ops import factorization
+from nnkit.autograd.ops import vector_norm as norms
+from nnkit.autograd.ops.contraction import cross as _cross
+from nnkit.autograd.ops.contraction import matrix_power, multi_dot
+from nnkit.autograd.ops.factorization import check_matrices, check_square, pseudo_inverse
+from nnkit.autograd.ops.householder import orgqr as householder_product
+from nnkit.autograd.ops.linalg import check_operands, matmul
+from nnkit.autograd.ops.matrix_functions import matrix_exp, powers
 
 __all__ = [
     "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
@@ -202,60 +203,24 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
             ``max(m, n) * eps``.
 
     Returns:
-        A named tuple (solution, residuals, rank, singular_values); ``residuals`` are the squared
-        errors where m > n and the rank is full, else empty.
+        A named tuple (solution, residuals, rank, singular_values). With ``driver`` "gels", "gelsd"
+        or "gelss" the residuals are the squared errors, where m > n and the rank is full, and with
+        the latter two the singular values are those of A; otherwise they are empty.
     """
     m, n = check_matrices("linalg.lstsq", A)[-2:]
     check_operands("linalg.lstsq", ("A", A), ("B", B))
     solution = matmul(pinv(A, rtol=rcond), B)
     rank = matrix_rank(A, rtol=rcond)
-    full = m > n and bool((rank == n).all())
+    full = driver in ("gels", "gelsd", "gelss") and m > n and bool((rank == n).all())
     residuals = (matmul(A, solution) - B).abs().square().sum(-2) if full else A.new_empty(0)
-    return return_types.linalg_lstsq(solution, residuals, rank, A.new_empty(0))
-
-
-# The coefficients of the [13/13] Pade approximant, and up to which 1-norm it is exact to rounding
-# (Higham, "The scaling and squaring method for the matrix exponential revisited", 2005).
-_PADE = (
-    64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000,
-    10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
-)  # fmt: skip
-_PADE_NORM = 5.37
-
-
-def matrix_exp(A: Tensor) -> Tensor:
-    """The matrix exponential, by scaling, a Pade approximant and squaring.
-
-    Args:
-        A: (*, n, n).
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.linalg.matrix_exp(nnkit.zeros(2, 2))
-        tensor([[1., 0.],
-                [0., 1.]])
-    """
-    n = check_square("linalg.matrix_exp", A)[-1]
-    largest = float(A.detach().abs().sum(-2).max()) if A.numel() else 0.0
-    halvings = max(0, math.ceil(math.log2(largest / _PADE_NORM))) if largest else 0
-    x = A / 2.0**halvings
-    square = matmul(x, x)
-    power = eye(n, dtype=A.dtype, device=A.device).expand(A.shape)
-    even, odd = power * _PADE[0], power * _PADE[1]
-    for i in range(2, len(_PADE), 2):
-        power = matmul(power, square)
-        even, odd = even + power * _PADE[i], odd + power * _PADE[i + 1]
-    odd = matmul(x, odd)
-    result = rules.solve(even - odd, even + odd)
-    for _ in range(halvings):
-        result = matmul(result, result)
-    return result
+    singular = svdvals(A.detach()) if driver in ("gelsd", "gelss") else A.new_empty(0)
+    return return_types.linalg_lstsq(solution, residuals, rank, singular)
 
 
 def vector_norm(
     x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """The norm ``sum(|x|**ord)**(1/ord)`` of all elements, or along dimensions; see `nnkit.norm`."""
+    """The norm ``sum(|x|**ord)**(1/ord)`` of elements; see `nnkit.norm`."""
     return norms.vector_norm("linalg.vector_norm", x, ord, dim, keepdim, dtype)
 
 
@@ -332,11 +297,9 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 def vander(x: Tensor, N: int | None = None) -> Tensor:
     """The matrix of powers ``x[i] ** j`` for j below N, which is the length of x unless given."""
     count = x.shape[-1] if N is None else N
-    if count < 1:
-        raise RuntimeError(f"linalg.vander: N must be greater than 0, got {N}")
-    first = x.new_ones(*x.shape, 1)
-    repeated = x.unsqueeze(-1).expand(*x.shape, count - 1)
-    return cat([first, repeated], -1).cumprod(-1)
+    if count <= 1:
+        raise RuntimeError(f"linalg.vander: N must be greater than 1, got {count}")
+    return powers(x, count)
 
 
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FLOORS = ("nnkit.backend", "nnkit.autograd", "nnkit.nn", "nnkit.optim")  # from the ground up
 PACKAGE = sorted((ROOT / "nnkit").rglob("*.py"))
-FOLDERS = ("nnkit", "tests", "examples", "benchmarks")
+FOLDERS = ("nnkit", "tests", "examples", "benchmarks", "tools")
 EVERY = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py*"))
 SOURCES = [path for path in EVERY if path.suffix in (".py", ".pyi")]
 

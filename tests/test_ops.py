@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -115,11 +117,44 @@ def test_frozen(row: OpRow) -> None:
             checks.assert_same(expectations.ask(case), stored[case.key], case.key, row)
 
 
-def test_every_public_function_has_a_row(framework: ModuleType) -> None:
-    from nnkit.autograd.public import PUBLIC
+# What is no function of tensors, or is about memory and state, and which file tests it.
+ELSEWHERE = {
+    "Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state": (
+        "tests/test_random_public.py"
+    ),
+    "finfo iinfo Tensor.numpy Tensor.data_ptr Tensor.storage_type Tensor.is_set_to Tensor.cuda": (
+        "tests/autograd/test_memory.py"
+    ),
+    "Tensor.resize Tensor.resize_as Tensor.resize_as_ Tensor.new": "tests/autograd/test_memory.py",
+    "Tensor.resize_ Tensor.set_ Tensor.as_strided_ Tensor.squeeze_ Tensor.t_ Tensor.transpose_"
+    " Tensor.unsqueeze_": "tests/autograd/test_views.py",
+}
 
-    covered = set()
+
+def covered() -> set[str]:
+    """Every name that some row is about."""
+    names = set()
     for row in ROWS.values():
-        names = (row.name, *row.aliases)
-        covered |= {*names, *(f"{name}_" for name in names if row.inplace)}
-    assert sorted(set(PUBLIC) - covered) == []
+        for name in (row.name, *row.aliases):
+            plain = name.removeprefix("Tensor.")
+            names |= {name, *(f"{form}_" for form in (name, f"Tensor.{plain}") if row.inplace)}
+            names |= {f"Tensor.{name}"} if row.method else set()
+        names |= {f"Tensor.{name}" for name in (row.method, row.inplace) if isinstance(name, str)}
+        names |= {f"Tensor.{name}" for name in row.inplace if not isinstance(row.inplace, str)}
+    return names | {name for names in ELSEWHERE for name in names.split()}
+
+
+def test_every_public_function_has_a_row(framework: ModuleType) -> None:
+    from nnkit.autograd.public import METHODS, PUBLIC
+
+    functional = [name for name, value in vars(framework.nn.functional).items() if callable(value)]
+    public = {*PUBLIC, *(f"Tensor.{name}" for name in METHODS if not name.startswith("__"))}
+    public |= {f"nn.functional.{name}" for name in functional}
+    assert sorted(public - covered()) == []
+
+
+@pytest.mark.parametrize(("names", "path"), ELSEWHERE.items(), ids=ELSEWHERE.values())
+def test_elsewhere_is_true(names: str, path: str) -> None:
+    text = (Path(__file__).parent.parent / path).read_text()
+    missing = [n for n in names.split() if not re.search(rf"\b{n.split('.')[-1]}\b", text)]
+    assert missing == []

@@ -30,7 +30,8 @@ SUBJECTS = (
     "arithmetic", "bounds", "comparison", "transcendental", "activation", "creation", "conversion",
     "interchange", "ranges", "shape", "strided", "joining", "rearranging", "indexing",
     "scattering", "slices", "masking", "reduction", "running", "extrema", "vector_norm",
-    "sorting", "searching", "linalg", "contraction", "linear", "factorization", "householder", "distance",
+    "sorting", "searching", "linalg", "contraction", "linear", "factorization", "householder",
+    "matrix_functions", "statistics", "distance",
     "softmax", "loss", "norm", "padding", "conv", "pooling", "folding", "embedding", "random",
     "dropout", "attention", "recurrent",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Grad modes, each thread its own: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`."""
+"""Grad modes, each thread its own: `no_grad`, `enable_grad`, `inference_mode`, ..."""
 
 from __future__ import annotations
 

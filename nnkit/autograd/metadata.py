@@ -33,7 +33,7 @@ def dim(input: Tensor) -> int:
     return input._data.ndim
 
 
-@public(aliases=("nelement",))
+@public
 def numel(input: Tensor) -> int:
     """The number of elements.
 
@@ -45,6 +45,9 @@ def numel(input: Tensor) -> int:
     if not isinstance(input, Tensor):
         raise TypeError(f"numel(): argument 'input' must be Tensor, not {type(input).__name__}")
     return input._data.size
+
+
+attach("nelement", numel)
 
 
 def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:

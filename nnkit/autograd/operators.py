@@ -15,7 +15,7 @@ from nnkit.autograd.views import detach_
 def _operator(name: str, function: Callable) -> None:
     """``__name__``; an operand of a foreign type gets its chance to answer."""
 
-    def forward(self: Tensor, other: Any) -> Any:
+    def forward(self: Tensor, other: Any) -> Tensor:
         try:
             return function(self, other)
         except OperandError:
@@ -26,7 +26,7 @@ def _operator(name: str, function: Callable) -> None:
 
 
 def _reflected(name: str, function: Callable) -> None:
-    def backward(self: Tensor, other: Any) -> Any:
+    def backward(self: Tensor, other: Any) -> Tensor:
         try:
             return function(other, self)
         except OperandError:
@@ -100,6 +100,18 @@ def _bool(self: Tensor) -> bool:
     return bool(self._data.item())
 
 
+def _float(self: Tensor) -> float:
+    return float(item(self))
+
+
+def _int(self: Tensor) -> int:
+    return int(item(self))
+
+
+def _complex(self: Tensor) -> complex:
+    return complex(item(self))
+
+
 def _index(self: Tensor) -> int:
     if self._data.size != 1 or self.dtype.category > 1:
         raise TypeError(
@@ -113,6 +125,6 @@ Tensor.detach_ = detach_
 Tensor.item = item
 Tensor.__bool__ = _bool
 Tensor.__index__ = _index
-Tensor.__float__ = lambda self: float(item(self))
-Tensor.__int__ = lambda self: int(item(self))
-Tensor.__complex__ = lambda self: complex(item(self))
+Tensor.__float__ = _float
+Tensor.__int__ = _int
+Tensor.__complex__ = _complex

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import lru_cache
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
@@ -48,24 +49,33 @@ def at_least(name: str, parameter: str, numbers: Ints, least: int) -> Ints:
     return numbers
 
 
+def hashable(value: Any) -> Any:
+    """A list as a tuple, so that it can be part of a cache's key."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 def batched(name: str, input: Tensor, axes: int) -> Tensor:
     """``input`` as (N, C, *spatial), with N = 1 where it came without a batch axis.
 
     Raises:
         RuntimeError: neither one nor two dimensions more than spatial axes.
     """
-    ndim = input.ndim - axes
-    if ndim not in (1, 2):
+    ndim = input._data.ndim - axes
+    if ndim == 2:
+        return input
+    if ndim != 1:
         raise RuntimeError(
             f"{name}(): expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input, "
             f"got input of shape {list(input.shape)}"
         )
-    return input if ndim == 2 else OPS["unsqueeze"](input, 0)
+    return OPS["unsqueeze"](input, 0)
 
 
 def like_input(result: Tensor, input: Tensor) -> Tensor:
     """``result`` without its batch axis where ``input`` had none."""
-    return result if result.ndim == input.ndim else OPS["squeeze"](result, (0,))
+    if result._data.ndim == input._data.ndim:
+        return result
+    return OPS["squeeze"](result, (0,))
 
 
 def pooled_input(name: str, input: Any, axes: int, integers: bool = False) -> Tensor:
@@ -78,7 +88,7 @@ def pooled_input(name: str, input: Any, axes: int, integers: bool = False) -> Te
     """
     check_tensor(name, input)
     x = batched(name, input, axes)
-    if 0 in x.shape[1:]:
+    if 0 in x._data.shape[1:]:
         raise RuntimeError(
             f"{name}(): only the batch dimension may be empty, got input of shape "
             f"{list(input.shape)}"
@@ -98,9 +108,17 @@ def geometry(
         TypeError: an argument is neither an int nor a sequence of ints.
         RuntimeError: a number out of range, or no window fits.
     """
-    axes = x.ndim - 2
+    given = (kernel_size, stride, padding, dilation)
+    return _geometry(name, x._data.shape[2:], *map(hashable, given), bool(ceil))
+
+
+@lru_cache(512, typed=True)
+def _geometry(
+    name: str, spatial: Ints, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
+) -> tuple[Ints, Ints, Ints, Ints]:
+    axes = len(spatial)
     kernel = at_least(name, "kernel_size", ints(name, "kernel_size", kernel_size, axes), 1)
-    given = stride is not None and stride != () and stride != []
+    given = stride is not None and stride != ()
     strides = ints(name, "stride", stride, axes) if given else kernel
     at_least(name, "stride", strides, 1)
     pads = at_least(name, "padding", ints(name, "padding", padding, axes), 0)
@@ -111,10 +129,10 @@ def geometry(
             f"{name}(): argument 'padding' must be at most half of the kernel size {kernel} (with "
             f"dilation {dilations}), got {pads}"
         )
-    for n, span, s, p in zip(x.shape[2:], spans, strides, pads):
+    for n, span, s, p in zip(spatial, spans, strides, pads):
         if n + 2 * p - span + (s - 1 if ceil else 0) < 0:
             raise RuntimeError(
                 f"{name}(): no window of kernel_size={kernel} fits into input of size "
-                f"{list(x.shape[2:])} with padding={pads}"
+                f"{list(spatial)} with padding={pads}"
             )
     return kernel, strides, pads, dilations

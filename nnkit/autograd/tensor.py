@@ -15,7 +15,7 @@ from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import COMPLEX, FLOATING, OF_ARRAY, dtype
 
 
-class Size(tuple):
+class Size(tuple[int, ...]):
     """A shape: a tuple of ints that prints and slices as ``torch.Size`` does."""
 
     __slots__ = ()

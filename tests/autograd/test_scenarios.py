@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import nnkit
-from tests.autograd import function_scenarios, scenarios
+from tests.autograd import function_scenarios, scenarios, view_scenarios
 
-SCENARIOS = scenarios.SCENARIOS | function_scenarios.SCENARIOS
+SCENARIOS = scenarios.SCENARIOS | view_scenarios.SCENARIOS | function_scenarios.SCENARIOS
 EXPECTED = Path(__file__).parents[1] / "expected" / "scenarios.json"
 
 

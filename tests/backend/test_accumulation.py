@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 from nnkit.backend.cpu.accumulation import add_at, add_slices
+from tests.harness.row import numpy_dtype
 
 # (size of the axis, indices, size of the other axis): distinct, a few repeats of long slices (in
 # rounds), many repeats of short ones (flat), and hardly any compared with the output.
@@ -20,7 +20,7 @@ CASES = [(50, None, 4), (30, 100, 300), (3, 500, 2), (5000, 7, 3), (4, 0, 3), (1
 @pytest.mark.parametrize("axis", [0, 1])
 def test_slices(dtype: str, case: tuple, axis: int) -> None:
     size, count, other = case
-    kind = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    kind = numpy_dtype(dtype)
     index = np.random.permutation(size) if count is None else np.random.randint(0, size, count)
     source = np.random.randint(-4, 5, (index.size, other)).astype(kind)
     out = np.random.randint(-4, 5, (size, other)).astype(kind)

@@ -184,10 +184,10 @@ def to_tensor(framework: ModuleType, array: np.ndarray) -> Any:
 
 def to_array(value: Any) -> np.ndarray:
     """A NumPy copy of an output; bfloat16, which NumPy itself has not, as float32."""
+    if isinstance(value, (bool, int, float, complex)):
+        return np.asarray(value)
     if not hasattr(value, "detach"):
-        return np.asarray(
-            str(value) if not isinstance(value, (bool, int, float, complex)) else value
-        )
+        return np.asarray(str(value).rpartition(".")[2])  # a dtype, without its module
     value = value.float() if dtype_name(value) == "bfloat16" else value
     return np.array(value.numpy(force=True))
 

@@ -58,6 +58,7 @@ def assert_same(actual: Result, wanted: Result, key: str, row: OpRow) -> None:
     assert [g is None for g in mine] == [g is None for g in theirs], f"{key}: gradients missing"
     for index, (one, other) in enumerate(zip(mine, theirs, strict=True)):
         if one is not None and other is not None:
+            assert one.dtype == other.dtype, f"{key}: gradient {index} is {one.dtype}"
             assert_close(one, other, other.dtype.name, f"{key}: gradient {index}", row)
 
 

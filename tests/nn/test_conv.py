@@ -33,6 +33,7 @@ LAYERS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:Using padding='same'")  # torch's, of its own copy
 @pytest.mark.parametrize(("make", "shape"), LAYERS)
 def test_layer_is_that_of_torch(torch: ModuleType, make: Any, shape: tuple) -> None:
     """By one seed the same weights to the bit, then the same outputs and gradients."""

@@ -129,7 +129,7 @@ ROWS = [
     binary("copysign", dtypes=REALS),
     binary("heaviside", samples=two, differentiable=False, dtypes=REALS),
     binary("ldexp", samples=two),
-    binary("nextafter", samples=two, dtypes=("float32", "float64"), differentiable=False),
+    binary("nextafter", samples=two, dtypes=("float32", "float64")),
     OpRow("conj_physical", one, dtypes=NUMBERS, elementwise=True),
     OpRow("conj", one, dtypes=NUMBERS, elementwise=True, method="conj"),
 ]

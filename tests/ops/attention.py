@@ -32,6 +32,7 @@ def attention(make: Maker) -> list[Sample]:
 
 
 def attention_edges(make: Maker) -> list[Sample]:
+    q, k, v = tensors(make, 2)
     nowhere = np.array([[True] * 4, [False] * 4, [False, True, False, False]])
     return [
         Sample(*tensors(make, 2), nowhere),
@@ -40,7 +41,7 @@ def attention_edges(make: Maker) -> list[Sample]:
         Sample(*tensors(make, 0)),
         Sample(*tensors(make, 2, queries=2), is_causal=True),
         Sample(*tensors(make, 2, queries=6), is_causal=True),
-        Sample(*(100 * x for x in tensors(make, 2))),
+        Sample(20 * q, 20 * k, v),
     ]
 
 
@@ -61,11 +62,11 @@ def attention_errors(make: Maker) -> list[Raises]:
 
 def heads(make: Maker) -> list[Sample]:
     """Two heads on four features."""
-    query, key = make(3, 2, 4), make(4, 2, 4)
+    query, key = make(2, 2, 4), make(3, 2, 4)
     weights = make(12, 4), make(12)
     out = make(4, 4), make(4)
     nothing = (None, None, False, 0.0)
-    padding = np.array([[False, False, True, True], [False, False, False, True]])
+    padding = np.array([[False, True, True], [False, False, True]])
     separate = {"use_separate_proj_weight": True, "need_weights": False}
     names = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
     projections = dict(zip(names, (make(4, 4), make(4, 2), make(4, 3))))
@@ -78,10 +79,10 @@ def heads(make: Maker) -> list[Sample]:
         ),
         Sample(
             query, key, key, 4, 2, weights[0], None, *nothing, *out, True, padding, False,
-            make(3, 4),
+            make(2, 3),
         ),
         Sample(
-            query, make(4, 2, 2), make(4, 2, 3), 4, 2, None, weights[1], *nothing, *out,
+            query, make(3, 2, 2), make(3, 2, 3), 4, 2, None, weights[1], *nothing, *out,
             **separate, **projections,
         ),
         Sample(query[:, 0], key[:, 0], key[:, 0], 4, 2, *weights, *nothing, make(4, 4), None),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-
 from tests.harness.row import Fixed, Maker, OpRow, Raises, Sample
 
 F = "nn.functional."
@@ -84,7 +83,6 @@ def groups(make: Maker) -> list[Sample]:
         Sample(make(2, 4, 3), 2, make(4), make(4)),
         Sample(make(2, 6, 2, 2), 3, make(6), make(6), 0.1),
         Sample(make(3, 8), 2, make(8)),
-        Sample(make(2, 4, 3), 4, None, make(4)),
         Sample(make(2, 4, 3), 1),
     ]
 
@@ -189,13 +187,16 @@ def responses(make: Maker) -> list[Sample]:
     return [
         Sample(make(2, 4, 3), 3),
         Sample(make(2, 4, 3), 2, 0.1, 0.5, 2.0),
-        Sample(make(2, 5, 2, 2), 4, 0.5),
         Sample(make(1, 2, 3), 9, 0.5),
     ]
 
 
 def response_edges(make: Maker) -> list[Sample]:
-    return [Sample(make(0, 3, 2), 3)]
+    return [
+        Sample(make(2, 5, 2, 2), 4, 0.5),
+        Sample(make(1, 3, 2, 2, 2), 1, 0.5, 1.0),
+        Sample(make(0, 3, 2), 3),
+    ]
 
 
 def wrong_responses(make: Maker) -> list[Raises]:

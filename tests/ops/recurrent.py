@@ -6,66 +6,64 @@ import numpy as np
 
 from tests.harness.row import Maker, OpRow, Raises, Sample
 
-INPUT, HIDDEN, BATCH = 3, 2, 2
+INPUT, BATCH = 2, 2
 DTYPES = ("float32", "float64")
+ONE_LAYER = (True, 1, 0.0, False, False, False)
 
 
 def parameters(
-    make: Maker, gates: int, layers: int = 1, directions: int = 1, bias: bool = True, proj: int = 0
-) -> list[np.ndarray]:
+    make: Maker, gates: int, hidden: int = 2, layers: int = 1, directions: int = 1,
+    bias: bool = True, proj: int = 0,
+) -> list[np.ndarray]:  # fmt: skip
     """The weights of all layers, in torch's order."""
-    rows, output = gates * HIDDEN, proj or HIDDEN
+    rows, output = gates * hidden, proj or hidden
     result = []
     for layer in range(layers):
         for _ in range(directions):
             result.append(make(rows, output * directions if layer else INPUT))
             result.append(make(rows, output))
             result += [make(rows), make(rows)] if bias else []
-            result += [make(proj, HIDDEN)] if proj else []
+            result += [make(proj, hidden)] if proj else []
     return result
 
 
 def network(name: str, gates: int) -> OpRow:
     lstm = name == "lstm"
 
-    def states(make: Maker, count: int, batch: int = BATCH, proj: int = 0):
-        h = make(count, batch, proj or HIDDEN)
-        return [h, make(count, batch, HIDDEN)] if lstm else h
+    def states(make: Maker, count: int, batch: int = BATCH, hidden: int = 2, proj: int = 0):
+        h = make(count, batch, proj or hidden)
+        return [h, make(count, batch, hidden)] if lstm else h
 
     def samples(make: Maker) -> list[Sample]:
-        x = make(3, BATCH, INPUT)
-        plain = (1, 0.0, False, False, False)
+        x = make(2, BATCH, INPUT)
         found = [
-            Sample(x, states(make, 1), parameters(make, gates), True, *plain),
+            Sample(x, states(make, 1), parameters(make, gates), *ONE_LAYER),
             Sample(
-                make(BATCH, 3, INPUT), states(make, 4), parameters(make, gates, 2, 2, bias=False),
-                False, 2, 0.5, False, True, True,
+                make(1, 3, INPUT), states(make, 4, 1, 1),
+                parameters(make, gates, 1, 2, 2, bias=False), False, 2, 0.5, False, True, True,
             ),
-            Sample(x, states(make, 2), parameters(make, gates, 2), True, 2, 0.5, True, False, False),
             Sample(
-                make(6, INPUT), np.array([3, 2, 1]), states(make, 2, 3),
-                parameters(make, gates, 1, 2), True, 1, 0.0, False, True,
+                x, states(make, 2, hidden=1), parameters(make, gates, 1, 2),
+                True, 2, 0.5, True, False, False,
+            ),
+            Sample(
+                make(4, INPUT), np.array([2, 1, 1]), states(make, 2, 2, 1),
+                parameters(make, gates, 1, 1, 2), True, 1, 0.0, False, True,
             ),
         ]  # fmt: skip
         if lstm:
             projected = parameters(make, gates, proj=1)
-            found.append(Sample(x, states(make, 1, proj=1), projected, True, *plain))
+            found.append(Sample(x[:, :1], states(make, 1, 1, proj=1), projected, *ONE_LAYER))
         return found
 
     def edges(make: Maker) -> list[Sample]:
-        return [
-            Sample(
-                make(2, 0, INPUT), states(make, 1, 0), parameters(make, gates), True,
-                1, 0.0, False, False, False,
-            )
-        ]  # fmt: skip
+        return [Sample(make(2, 0, INPUT), states(make, 1, 0), parameters(make, gates), *ONE_LAYER)]
 
     def errors(make: Maker) -> list[Raises]:
-        options = (True, 1, 0.0, False, False, False)
         params, x = parameters(make, gates), make(3, BATCH, INPUT)
         return [
-            Raises(RuntimeError, "sequence length", x[:0], states(make, 1), params, *options),
-            Raises(RuntimeError, "params", x, states(make, 1), params[:3], *options),
+            Raises(RuntimeError, "sequence length", x[:0], states(make, 1), params, *ONE_LAYER),
+            Raises(RuntimeError, "params", x, states(make, 1), params[:3], *ONE_LAYER),
         ]
 
     return OpRow(name, samples, dtypes=DTYPES, edges=edges, errors=errors)
@@ -74,8 +72,8 @@ def network(name: str, gates: int) -> OpRow:
 def cell(name: str, gates: int) -> OpRow:
     def states(make: Maker, batch: int = BATCH):
         if name == "lstm_cell":
-            return [make(batch, HIDDEN), make(batch, HIDDEN)]
-        return make(batch, HIDDEN)
+            return [make(batch, 2), make(batch, 2)]
+        return make(batch, 2)
 
     def samples(make: Maker) -> list[Sample]:
         x = make(BATCH, INPUT)

@@ -102,6 +102,15 @@ ROWS = [
         errors=lambda make: [
             Raises(RuntimeError, "foo", make(2), 0, np.array([0]), make(1), "foo"),
             Raises(RuntimeError, "index 2", make(2), 0, np.array([2]), make(1), "sum"),
+            Raises(
+                NotImplementedError,
+                "bool",
+                make(2, dtype="bool"),
+                0,
+                np.array([0]),
+                make(1, dtype="bool"),
+                "mean",
+            ),
         ],
     ),
     OpRow(

@@ -43,6 +43,7 @@ ROWS = [
         dtypes=("float32", "float64", *INTS, "bool"),
         differentiable=False,
         edges=lambda make: [Sample(Fixed(NAN)), Sample(Fixed(make(0)))],
+        errors=lambda make: [Raises(NotImplementedError, "complex", make(2, dtype="complex64"))],
         method="unique",
     ),
     OpRow(
@@ -64,6 +65,7 @@ ROWS = [
             Raises(RuntimeError, "up", make(3), make(2), side="up"),
             Raises(RuntimeError, "opposites", make(3), make(2), side="left", right=True),
             Raises(RuntimeError, "sorter", make(3), make(2), sorter=np.arange(2)),
+            Raises(NotImplementedError, "bool", make(3, dtype="bool"), make(2, dtype="bool")),
         ],
     ),
     OpRow(
@@ -93,6 +95,7 @@ ROWS = [
         errors=lambda make: [
             Raises(RuntimeError, "negative", np.array([-1])),
             Raises(RuntimeError, "2-d", np.array([[1]])),
+            Raises(NotImplementedError, "float32", make(2, dtype="float32")),
             Raises(RuntimeError, "-1", np.array([1]), minlength=-1),
             Raises(RuntimeError, "[2]", np.array([1]), np.array([1, 2], "float32")),
         ],
@@ -111,6 +114,7 @@ ROWS = [
         errors=lambda make: [
             Raises(RuntimeError, "0", make(3), 0),
             Raises(RuntimeError, "larger", make(3), 3, 2, 1),
+            Raises(NotImplementedError, "int64", make(3, dtype="int64")),
             Raises(RuntimeError, "finite", NAN, 3),
         ],
     ),
@@ -127,7 +131,7 @@ ROWS = [
         errors=lambda make: [
             Raises(RuntimeError, "0", make(3), 0),
             Raises(RuntimeError, "[2]", make(3), 2, weight=make(2)),
-            Raises(RuntimeError, "int64", make(3, dtype="int64"), 2),
+            Raises(NotImplementedError, "int64", make(3, dtype="int64"), 2),
         ],
     ),
     OpRow(
@@ -155,6 +159,7 @@ ROWS = [
         dtypes=("float32",),
         differentiable=False,
         out=True,
+        errors=lambda make: [Raises(RuntimeError, "complex", make(2, dtype="complex64"), 1)],
     ),
     OpRow(
         "count_nonzero",

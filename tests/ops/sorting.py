@@ -121,6 +121,7 @@ ROWS = [
             Raises(RuntimeError, "9", make(3), 9),
             Raises(RuntimeError, "0", make(3), 0),
             Raises(IndexError, "non-zero", make(0, 3), 1, 0),
+            Raises(NotImplementedError, "bool", make(3, dtype="bool"), 1),
         ],
     ),
     *(
@@ -144,6 +145,7 @@ ROWS = [
             errors=lambda make: [
                 Raises(IndexError, "non-zero", make(0, 3), 0),
                 Raises(IndexError, "got 1", make(3), 1),
+                Raises(NotImplementedError, "complex", make(3, dtype="complex64")),
             ],
         )
         for name in ("median", "nanmedian")

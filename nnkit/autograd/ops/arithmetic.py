@@ -133,6 +133,7 @@ nextafter = pointwise(
     "nextafter", lambda x, y: fn.nextafter(x, y),
     "The next floating-point number after ``input`` towards ``other``.",
     refuses=("complex", "integer", "bool"),
+    x=lambda g, x, y: fn.where(fn.eq(x, y), 0, g), y=lambda g: fn.zeros_like(g),
 )  # fmt: skip
 _lerp = pointwise(
     "lerp",
@@ -268,6 +269,8 @@ def pow(input: Any, exponent: Any) -> Tensor:
     simple = isinstance(exponent, (int, float)) and isinstance(input, Tensor) and exponent
     if simple and not isinstance(exponent, bool) and input.dtype.category >= FLOATING:
         return _pow_scalar(input, exponent)
+    if isinstance(exponent, Tensor) and not isinstance(input, Tensor):
+        input, exponent = promote("pow", input, exponent)  # the gradient needs log(input)
     return _pow(input, exponent)
 
 

@@ -15,8 +15,8 @@ from nnkit.backend.reference.attention import attention_scores, attention_weight
 _attention = rule(
     "attention", node="ScaledDotProductAttentionBackward0", broadcasts=True,
     nondifferentiable=("log_total",),
-    joint=lambda B, g_out, q, k, v, mask, out, log_total, is_causal, scale, needs: (
-        B.attention_grad(g_out, q, k, v, mask, out, log_total, is_causal, scale, needs)
+    joint=lambda B, g_out, q, k, v, mask, log_total, is_causal, scale, needs: (
+        B.attention_grad(g_out, q, k, v, mask, log_total, is_causal, scale, needs)
     ),
 )  # fmt: skip
 NAME = "scaled_dot_product_attention"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.ops.conv_plan import operands, plan, plan_transposed
 from nnkit.autograd.public import public
-from nnkit.autograd.spatial import Ints, at_least, batched, ints, like_input
+from nnkit.autograd.spatial import Ints, hashable, like_input
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import BOOL
 
 
 def _bias(B: Any, g: Any) -> Any:
@@ -67,117 +66,26 @@ rule(
 )
 
 
-def _check(
-    name: str, axes: int, input: Tensor, weight: Tensor, bias: Tensor | None, groups: int,
-    transposed: bool,
-) -> None:  # fmt: skip
-    """The tensors of a convolution fit each other."""
-    check_tensor(name, input)
-    check_tensor(name, weight, "weight")
-    if bias is not None:
-        check_tensor(name, bias, "bias")
-    if weight.ndim != axes + 2:
-        raise RuntimeError(
-            f"{name}(): argument 'weight' must have {axes + 2} dimensions, "
-            f"got shape {list(weight.shape)}"
-        )
-    if input.dtype.category == BOOL:
-        raise NotImplementedError(f"{name}(): not implemented for bool tensors")
-    for parameter, other in (("weight", weight), ("bias", bias)):
-        if other is not None and other.dtype is not input.dtype:
-            raise RuntimeError(
-                f"{name}(): argument '{parameter}' must have the input's dtype {input.dtype}, "
-                f"got {other.dtype}"
-            )
-    if not isinstance(groups, int) or groups < 1:
-        raise RuntimeError(f"{name}(): argument 'groups' must be a positive int, got {groups!r}")
-    if weight.shape[0] % groups or not weight.shape[0]:
-        raise RuntimeError(
-            f"{name}(): dimension 0 of argument 'weight' must be divisible by groups={groups}, "
-            f"got shape {list(weight.shape)}"
-        )
-    if 0 in weight.shape[2:]:
-        raise RuntimeError(
-            f"{name}(): the kernel size must be greater than zero, got weight of shape "
-            f"{list(weight.shape)}"
-        )
-    channels = weight.shape[0] if transposed else weight.shape[1] * groups
-    if input.shape[-axes - 1] != channels:
-        raise RuntimeError(
-            f"{name}(): expected input with {channels} channels for groups={groups} and weight of "
-            f"shape {list(weight.shape)}, got input of shape {list(input.shape)}"
-        )
-    outputs = weight.shape[1] * groups if transposed else weight.shape[0]
-    if bias is not None and tuple(bias.shape) != (outputs,):
-        raise RuntimeError(
-            f"{name}(): argument 'bias' must be of shape [{outputs}], got {list(bias.shape)}"
-        )
-
-
 def _convolve(
     name: str, axes: int, input: Tensor, weight: Tensor, bias: Tensor | None,
     stride: Any, padding: Any, dilation: Any, groups: int,
 ) -> Tensor:  # fmt: skip
-    check_tensor(name, input)
-    x = batched(name, input, axes)
-    _check(name, axes, x, weight, bias, groups, transposed=False)
-    stride = at_least(name, "stride", ints(name, "stride", stride, axes), 1)
-    dilation = at_least(name, "dilation", ints(name, "dilation", dilation, axes), 1)
-    kernel = tuple(weight.shape[2:])
-    if isinstance(padding, str):
-        if padding not in ("same", "valid"):
-            raise RuntimeError(
-                f"{name}(): argument 'padding' must be 'same', 'valid' or numbers, got {padding!r}"
-            )
-        if padding == "same" and max(stride) > 1:
-            raise RuntimeError(f"{name}(): padding='same' needs stride 1, got stride {stride}")
-        total = [d * (k - 1) if padding == "same" else 0 for k, d in zip(kernel, dilation)]
-        padding = tuple(n // 2 for n in total)
-        if any(n % 2 for n in total):
-            x = OPS["pad"](x, ((0, 0), (0, 0), *((0, n % 2) for n in total)), 0)
-    else:
-        padding = at_least(name, "padding", ints(name, "padding", padding, axes), 0)
-    _check_fits(name, x, kernel, padding, dilation)
-    return like_input(_conv(x, weight, bias, stride, padding, dilation, groups), input)
-
-
-def _check_fits(name: str, x: Tensor, kernel: Ints, padding: Ints, dilation: Ints) -> None:
-    padded = [n + 2 * p for n, p in zip(x.shape[2:], padding)]
-    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
-    if 0 in x.shape[2:] or any(n < span for n, span in zip(padded, spans)):
-        raise RuntimeError(
-            f"{name}(): the kernel, of size {spans} with its dilation, is larger than the input, "
-            f"of size {padded} with its padding"
-        )
+    x, *shapes = operands(name, axes, input, weight, bias)
+    given = map(hashable, (stride, padding, dilation, groups))
+    statics, before = plan(name, *shapes, *given)
+    if before is not None:
+        x = OPS["pad"](x, before, 0)
+    return like_input(_conv(x, weight, bias, *statics), input)
 
 
 def _convolve_transposed(
     name: str, axes: int, input: Tensor, weight: Tensor, bias: Tensor | None,
     stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any,
 ) -> Tensor:  # fmt: skip
-    check_tensor(name, input)
-    x = batched(name, input, axes)
-    _check(name, axes, x, weight, bias, groups, transposed=True)
-    stride = at_least(name, "stride", ints(name, "stride", stride, axes), 1)
-    dilation = at_least(name, "dilation", ints(name, "dilation", dilation, axes), 1)
-    padding = at_least(name, "padding", ints(name, "padding", padding, axes), 0)
-    extra = ints(name, "output_padding", output_padding, axes)
-    extra = at_least(name, "output_padding", extra, 0)
-    if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation)):
-        raise RuntimeError(
-            f"{name}(): argument 'output_padding' must be smaller than either stride {stride} or "
-            f"dilation {dilation}, got {extra}"
-        )
-    rows = zip(x.shape[2:], weight.shape[2:], stride, padding, dilation, extra)
-    size = tuple((n - 1) * s - 2 * p + d * (k - 1) + e + 1 for n, k, s, p, d, e in rows)
-    if 0 in x.shape[2:] or min(size) < 1:
-        raise RuntimeError(
-            f"{name}(): input of size {list(x.shape[2:])} would give output of size {list(size)}, "
-            "which is too small"
-        )
-    shape = (x.shape[0], weight.shape[1] * groups, *size)
-    out = _conv_transpose(x, weight, bias, shape, stride, padding, dilation, groups)
-    return like_input(out, input)
+    x, *shapes = operands(name, axes, input, weight, bias)
+    given = map(hashable, (stride, padding, output_padding, groups, dilation))
+    statics = plan_transposed(name, *shapes, *given)
+    return like_input(_conv_transpose(x, weight, bias, *statics), input)
 
 
 @public(method=False)

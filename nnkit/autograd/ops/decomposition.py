@@ -57,7 +57,7 @@ def _grad_qr(B: Any, g_q: Any, g_r: Any, q: Any, r: Any, mode: str) -> Any:
         beyond = B.matmul(q, B.getitem(g_r, right))
         g_q = B.add(g_q, B.matmul(B.matmul(q, B.getitem(r, right)), B.mH(B.getitem(g_r, right))))
         square = _grad_qr(B, g_q, B.getitem(g_r, left), q, B.getitem(r, left), "reduced")
-        return B.concat([square, beyond], -1)
+        return B.concat([square, beyond], len(q.shape) - 1)
     m = B.sub(B.matmul(r, B.mH(g_r)), B.matmul(B.mH(g_q), q))
     below = B.tril(m, -1)
     diagonal = B.sub(B.tril(m, 0), below)
@@ -81,9 +81,13 @@ def _grad_svd(
         _scaled_columns(B, B.add(from_u, B.mH(from_u)), s),
         B.mul(B.unsqueeze(s, -1), B.add(from_v, B.mH(from_v))),
     )
+    inverse = B.div(B.ones_like(s), s)
+    if u.dtype != s.dtype:
+        # Complex vectors are free to turn: only the difference of the two phases has an influence.
+        turn = B.diagonal(B.matmul(B.mH(u), g_u), 0, len(s.shape) - 1, len(s.shape))
+        g_s = B.add(B.mul(B.mul(B.sub(turn, B.conj(turn)), 0.5), inverse), g_s)
     inner = B.add(inner, _diagonal_matrix(B, g_s))
     out = B.matmul(u, B.matmul(inner, vh))
-    inverse = B.div(B.ones_like(s), s)
     if rows > k:
         outside = B.sub(g_u, B.matmul(u, B.matmul(B.mH(u), g_u)))
         out = B.add(out, B.matmul(_scaled_columns(B, outside, inverse), vh))

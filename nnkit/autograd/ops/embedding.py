@@ -77,9 +77,7 @@ def embedding(
 
 
 @public(method=False)
-def embedding_renorm_(
-    weight: Tensor, indices: Tensor, max_norm: float, norm_type: float
-) -> Tensor:
+def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Scale the rows of a table that the indices meet down to a norm of ``max_norm``, in place.
 
     Args:

@@ -9,7 +9,6 @@ from nnkit.autograd import return_types
 from nnkit.autograd.dims import check_tensor, normalize_dims
 from nnkit.autograd.ops import decomposition as rules
 from nnkit.autograd.ops.comparison import where
-from nnkit.autograd.ops.creation import zeros_like
 from nnkit.autograd.ops.linalg import matmul
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
@@ -130,15 +129,16 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     Args:
         input: (*, m, n).
         some: U and V of min(m, n) columns; else they are square.
-        compute_uv: whether U and V are wanted; else they are zeros.
+        compute_uv: whether U and V are wanted; else they are square matrices of zeros.
 
     Returns:
         A named tuple (U, S, V), with S in falling order.
     """
-    check_matrices("svd", input)
+    m, n = check_matrices("svd", input)[-2:]
     u, s, vh = rules.svd(input, not some)
     if not compute_uv:
-        return return_types.svd(zeros_like(u), s, zeros_like(vh).mH)
+        batch = s._data.shape[:-1]
+        return return_types.svd(input.new_zeros(*batch, m, m), s, input.new_zeros(*batch, n, n))
     return return_types.svd(u, s, vh.mH)
 
 

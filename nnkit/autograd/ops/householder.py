@@ -13,7 +13,12 @@ from nnkit.autograd.ops.linalg import matmul
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 
-_geqrf = rule("geqrf")
+
+def _no_derivative(B: Any, g_a: Any) -> Any:
+    raise NotImplementedError("geqrf(): the derivative is not implemented, use nnkit.linalg.qr")
+
+
+_geqrf = rule("geqrf", x=_no_derivative)
 
 
 @public(out=True)
@@ -27,7 +32,7 @@ def geqrf(input: Tensor) -> Any:
         A named tuple (a, tau), what `orgqr` and `ormqr` take; it has no derivative.
     """
     check_matrices("geqrf", input)
-    return return_types.geqrf(*_geqrf(input.detach()))
+    return return_types.geqrf(*_geqrf(input))
 
 
 def _reflected(name: str, start: Tensor, input: Tensor, tau: Tensor) -> Tensor:

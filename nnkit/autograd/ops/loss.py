@@ -65,9 +65,7 @@ def elementwise_loss(
     the formulas of its derivatives."""
     elements = pointwise(f"{name}_elements", body, scalars=scalars, function=False, **rules)
     position = elements.op.primitive.arrays.index
-    return rule(
-        name, **{x: _reduced(elements.op.rules[position(x)].function) for x in rules}
-    )
+    return rule(name, **{x: _reduced(elements.op.rules[position(x)].function) for x in rules})
 
 
 def _reduced(gradient: Callable) -> Callable:
@@ -293,7 +291,9 @@ def _soft_cross_entropy(
             f"got {target.dtype}"
         )
     if ignore_index >= 0:
-        raise RuntimeError("cross_entropy(): ignore_index is not supported for floating point target")
+        raise RuntimeError(
+            "cross_entropy(): ignore_index is not supported for floating point target"
+        )
     axis = 1 if input.ndim > 1 else 0
     classes = input._data.shape[axis] if input.ndim else 1
     if label_smoothing:

@@ -9,7 +9,7 @@ from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import public
-from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, wrote
 from nnkit.backend.dtype import FLOATING, float64
 
@@ -56,16 +56,14 @@ _batch_norm = rule(
 
 
 def _batch_norm_eval_rule(
-    B: Any, g: Any, x: Any, weight: Any, running_mean: Any, running_var: Any, eps: float,
-    needs: tuple,
-) -> tuple:  # fmt: skip
+    B: Any, g: Any, x: Any, weight: Any, mean: Any, scale: Any, needs: tuple
+) -> tuple:
     shape = (-1,) + (1,) * (x.ndim - 2)
-    scale = B.rsqrt(B.add(running_var, eps))
     g_x = g_weight = None
     if needs[0]:
         g_x = B.mul(g, B.reshape(scale if weight is None else B.mul(scale, weight), shape))
     if needs[1]:
-        centred = B.sub(x, B.reshape(running_mean, shape))
+        centred = B.sub(x, B.reshape(mean, shape))
         g_weight = B.mul(_sum_channels(B, B.mul(g, centred)), scale)
     return g_x, g_weight, _sum_channels(B, g) if needs[2] else None, None, None
 
@@ -298,7 +296,11 @@ def batch_norm(
         weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,
     )  # fmt: skip
     if not training:
-        return _batch_norm_eval(input, weight, bias, mean, var, eps)
+        # Copies: training may go on and move the running ones before the backward.
+        B, place = input._device.backend, input._device
+        scale = B.rsqrt(B.add(var._data, eps))
+        frozen = wrap(B.copy(mean._data), place), wrap(scale, place)
+        return _batch_norm_eval(input, weight, bias, *frozen)
     out, batch_mean, batch_variance = _batch_norm(input, weight, bias, eps)
     if running_mean is not None and running_var is not None and input._data.size:
         count = input._data.size // channels[0]

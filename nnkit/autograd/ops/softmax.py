@@ -7,7 +7,8 @@ from nnkit.autograd.op import rule
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING, dtype as dtype_type
+from nnkit.backend.dtype import FLOATING
+from nnkit.backend.dtype import dtype as dtype_type
 
 _softmax = rule("softmax", x=lambda B, g, out, axis: B.softmax_grad(g, out, axis))
 _log_softmax = rule("log_softmax", x=lambda B, g, out, axis: B.log_softmax_grad(g, out, axis))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
@@ -21,7 +22,7 @@ def _inverse(x: Any) -> Any:
 exp = pointwise("exp", lambda x: fn.exp(x), "``e ** input``.", kind="float",
                 x=lambda g, out: g * fn.conj(out))  # fmt: skip
 exp2 = pointwise("exp2", lambda x: fn.exp2(x), "``2 ** input``.", kind="float",
-                 aliases=("special_exp2",), x=lambda g, out: g * fn.conj(out) * LN2)  # fmt: skip
+                 x=lambda g, out: g * fn.conj(out) * LN2)  # fmt: skip
 expm1 = pointwise("expm1", lambda x: fn.expm1(x), "``e ** input - 1``, exact near 0.", kind="float",
                   x=lambda g, out: g * fn.conj(out + 1))  # fmt: skip
 log = pointwise("log", lambda x: fn.log(x), "The natural logarithm.", kind="float",
@@ -66,7 +67,7 @@ acosh = pointwise("acosh", lambda x: fn.acosh(x), "The inverse hyperbolic cosine
 atanh = pointwise("atanh", lambda x: fn.atanh(x), "The inverse hyperbolic tangent.", kind="float",
                   aliases=("arctanh",), x=lambda g, x: g / fn.conj(1 - x * x))  # fmt: skip
 erf = pointwise("erf", lambda x: fn.erf(x), "The error function.", kind="float",
-                refuses=("complex",), aliases=("special_erf",),
+                refuses=("complex",),
                 x=lambda g, x: g * (2 / math.sqrt(math.pi)) * fn.exp(-(x * x)))  # fmt: skip
 erfc = pointwise("erfc", lambda x: fn.erfc(x), "``1 - erf(input)``, exact for large input.",
                  kind="float", refuses=("complex",),
@@ -81,7 +82,7 @@ lgamma = pointwise("lgamma", lambda x: fn.lgamma(x), "The logarithm of ``|Gamma(
                    x=lambda g, x: g * fn.digamma(x))  # fmt: skip
 digamma = pointwise("digamma", lambda x: fn.digamma(x), "The derivative of `lgamma`.",
                     kind="float", refuses=("complex",),
-                    x=lambda g, x: g * fn.trigamma(x))  # fmt: skip
+                    x=lambda g, x: g * fn.polygamma_at(x, 1))  # fmt: skip
 _xlogy = pointwise(
     "xlogy",
     lambda x, y: fn.where(fn.logical_and(fn.eq(x, 0), fn.logical_not(fn.isnan(y))),
@@ -127,7 +128,10 @@ _logit_between = pointwise(
         fn.logical_or(x < low, x > high), 0, g / (x * (1 - x))
     ),
 )  # fmt: skip
-_trigamma = pointwise("trigamma", lambda x: fn.polygamma(1, x), function=False)
+_polygamma = pointwise(
+    "polygamma_at", lambda x, n: fn.polygamma_at(x, n), scalars=("n",), function=False,
+    node="PolygammaBackward0", x=lambda g, x, n: g * fn.polygamma_at(x, n + 1),
+)  # fmt: skip
 
 
 @public(out=True, in_place=True)
@@ -143,6 +147,30 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     return _logit(input) if eps is None else _logit_between(input, eps, 1 - eps)
 
 
+@public(method=False, out=True)
+def polygamma(n: int, input: Tensor) -> Tensor:
+    """The ``n``-th derivative of `digamma`.
+
+    Raises:
+        RuntimeError: ``n`` is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.polygamma(1, nnkit.tensor([1.0, 0.5]))
+        tensor([1.6449, 4.9348])
+    """
+    check_tensor("polygamma", input)
+    if n < 0:
+        raise RuntimeError(f"polygamma(n, x) does not support negative n, got {n}")
+    return _polygamma(*promote("polygamma", input, floating=True), n)
+
+
+@public(name="polygamma", namespace=False, in_place=True)
+def polygamma_method(self: Tensor, n: int) -> Tensor:
+    """`nnkit.polygamma` with the order after the tensor."""
+    return polygamma(n, self)
+
+
 @public(out=True, in_place=True)
 def xlogy(input: Any, other: Any) -> Tensor:
     """``input * log(other)``, 0 where ``input`` is 0; either may be a number."""
@@ -156,5 +184,5 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, got {p}")
     total: Any = p * (p - 1) / 4 * math.log(math.pi)
     for j in range(p):
-        total = lgamma(input - j / 2) + total
+        total = lgamma(input + (1 - p + j) / 2) + total
     return total

@@ -90,25 +90,24 @@ def attention(q, k, v, mask, is_causal, scale):
 
 
 @widened
-def attention_grad(g, q, k, v, mask, out, log_total, is_causal, scale, needs):
+def attention_grad(g, q, k, v, mask, log_total, is_causal, scale, needs):
     batch = _batch(q, k, v, mask)
     q, k, v = _flatten(q * scale, batch), _flatten(k, batch), _flatten(v, batch)
-    g, out = _flatten(g, batch), _flatten(out, batch)
+    g = _flatten(g, batch)
     log_total = log_total.reshape(len(q), q.shape[1], 1)
     log_total = np.where(log_total == -np.inf, 0, log_total)
     scores = _Scores(q, k, mask, batch, is_causal)
     g_q, g_k, g_v = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
     g_mask = np.zeros((len(q), q.shape[1], k.shape[1]), g.dtype) if needs[3] else None
-    # The part of softmax's gradient that is common to a row: sum(p * g_p) = sum(g * out).
-    common = sum_along(g * out, -1)
     for b, rows, columns in _blocks(len(q), q.shape[1], k.shape[1], is_causal):
         p = scores(b, rows, columns)
         p -= log_total[b, rows]
         np.exp(p, p)
         g_v[b, columns] += np.matmul(p.swapaxes(1, 2), g[b, rows])
         g_scores = np.matmul(g[b, rows], v[b, columns].swapaxes(1, 2))
-        g_scores -= common[b, rows]
         g_scores *= p
+        p *= sum_along(g_scores, -1)
+        g_scores -= p
         np.matmul(g_scores, k[b, columns], g_q[b, rows])
         g_k[b, columns] += np.matmul(g_scores.swapaxes(1, 2), q[b, rows])
         if g_mask is not None:

@@ -102,6 +102,6 @@ def solve_triangular(x: np.ndarray, y: np.ndarray, upper: bool, unitriangular: b
 
 
 def geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """R with the Householder vectors below its diagonal, and their scales, as LAPACK leaves them."""
+    """R with the Householder vectors below its diagonal, and their scales, as in LAPACK."""
     reflectors, scales = linalg.qr(x, "raw")
     return np.ascontiguousarray(reflectors.swapaxes(-1, -2)), scales

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu import special
+
 
 def conj(x: Any) -> Any:
     """The conjugate; real values are returned as they are, not copied."""
@@ -86,6 +88,11 @@ def rsqrt(x: Any, out: Any = None) -> Any:
 def reciprocal(x: Any, out: Any = None) -> Any:
     """1 / x."""
     return np.true_divide(1, x, out=out)
+
+
+def polygamma_at(x: Any, n: int, out: Any = None) -> Any:
+    """The n-th derivative of digamma at x, with the array first as in all formulas."""
+    return special.polygamma(n, x, out=out)
 
 
 def _is_integer(x: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -33,11 +34,12 @@ def standardize_grad(g, x, weight, mean, variance, axes, eps, centre):
     if x.size <= BLOCK and x.dtype not in HALF:
         return _standardize_grad(g, x, weight, mean, variance, axes, eps, centre)
     g_x = np.empty(x.shape, x.dtype)
-    g_weight = None if weight is None else np.zeros(weight.shape, mean.dtype)
+    g_weight: Any = None if weight is None else np.zeros(weight.shape, mean.dtype)
     for at in _blocks(x, axes):
+        statistics = mean[at], variance[at]
         g_x[at], part = _standardize_grad(
-            _wide(g[at]), _wide(x[at]), _part(weight, x, at), mean[at], variance[at], axes, eps, centre
-        )  # fmt: skip
+            _wide(g[at]), _wide(x[at]), _part(weight, x, at), *statistics, axes, eps, centre
+        )
         if part is not None:
             total = _part(g_weight, x, at)
             total += part

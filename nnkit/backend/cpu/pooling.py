@@ -8,7 +8,7 @@ differ in nothing but that table.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -21,9 +21,9 @@ Ints = tuple[int, ...]
 
 BLOCK = 1 << 18  # elements of the input at a time: the temporaries then stay in the cache
 
-# What a tap of a window reads along an axis, for all outputs: a slice where the positions are
-# evenly spaced, and the positions themselves.
-Tap = tuple[slice | Array, Array]
+# For one place in a window, along one axis: what reads it for all outputs (the index of a slice
+# where the positions are evenly spaced), and what it adds to an element's index in the plane.
+Tap = tuple[tuple | Array, Array]
 
 
 def _count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool) -> int:
@@ -34,30 +34,43 @@ def _count(size: int, kernel: int, stride: int, padding: int, dilation: int, cei
     return count - 1 if ceil and (count - 1) * stride >= size + padding else count
 
 
-def _taps(table: Array) -> list[Tap]:
-    """The columns of a table of positions (output, tap)."""
+def _taps(table: Array, axis: int, stride: int, dtype: type) -> list[Tap]:
+    """The columns of a table of positions (output, tap) along ``axis`` (negative)."""
+    after = (slice(None),) * (-1 - axis)
     taps = []
     for positions in table.T:
         steps = np.diff(positions)
         step = int(steps[0]) if steps.size else 1
+        where = positions
         if step > 0 and (steps == step).all() and positions.size:
-            taps.append((slice(int(positions[0]), int(positions[-1]) + 1, step), positions))
-        else:
-            taps.append((positions, positions))
+            where = (..., slice(int(positions[0]), int(positions[-1]) + 1, step), *after)
+        offsets = (positions * stride).astype(dtype).reshape(-1, *(1,) * (-1 - axis))
+        taps.append((where, offsets))
     return taps
+
+
+def _plan(spatial: Ints, tables: list[Array]) -> list[list[Tap]]:
+    """The taps of each axis, last axis first, for planes of size ``spatial``."""
+    plane = math.prod(spatial)
+    dtype = np.int16 if plane < 1 << 15 else np.int32 if plane < 1 << 31 else np.int64
+    strides = [math.prod(spatial[axis + 1 :]) for axis in range(len(spatial))]
+    return [
+        _taps(tables[axis], axis, strides[axis], dtype) for axis in range(-1, -1 - len(spatial), -1)
+    ]
 
 
 @lru_cache(256)
 def _regular(
-    size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool
-) -> list[Tap]:
-    """The taps of a regular pool. A place in the padding is replaced by the nearest one of its
+    spatial: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool
+) -> list[list[Tap]]:
+    """The plan of a regular pool. A place in the padding is replaced by the nearest one of its
     window inside the input: reading an element twice does not change which is the largest."""
-    count = _count(size, kernel, stride, padding, dilation, ceil)
-    start = np.arange(count)[:, None] * stride - padding
-    first = np.maximum(0, -(start // dilation))
-    last = (size - 1 - start) // dilation
-    return _taps(start + dilation * np.clip(np.arange(kernel), first, last))
+    tables = []
+    for size, k, s, p, d in zip(spatial, kernel, stride, padding, dilation):
+        start = np.arange(_count(size, k, s, p, d, ceil))[:, None] * s - p
+        first, last = np.maximum(0, -(start // d)), (size - 1 - start) // d
+        tables.append(start + d * np.clip(np.arange(k), first, last))
+    return _plan(spatial, tables)
 
 
 def _bounds(size: int, count: int) -> tuple[Array, Array]:
@@ -67,16 +80,15 @@ def _bounds(size: int, count: int) -> tuple[Array, Array]:
 
 
 @lru_cache(256)
-def _adaptive(size: int, count: int) -> list[Tap]:
-    start, end = _bounds(size, count)
-    longest = int((end - start).max(initial=1))
-    return _taps(np.minimum(start[:, None] + np.arange(longest), end[:, None] - 1))
-
-
-def _take(x: Array, where: slice | Array, axis: int) -> Array:
-    if isinstance(where, slice):
-        return x[(..., where, *_after(axis))]
-    return x.take(where, axis)
+def _adaptive(spatial: Ints, size: Ints) -> list[list[Tap]]:
+    """The plan of an adaptive pool: where windows differ in length, the shorter ones read their
+    last element twice."""
+    tables = []
+    for n, count in zip(spatial, size):
+        start, end = _bounds(n, count)
+        longest = int((end - start).max(initial=1))
+        tables.append(np.minimum(start[:, None] + np.arange(longest), end[:, None] - 1))
+    return _plan(spatial, tables)
 
 
 def _after(axis: int) -> tuple[slice, ...]:
@@ -84,51 +96,48 @@ def _after(axis: int) -> tuple[slice, ...]:
     return (slice(None),) * (-1 - axis)
 
 
-def _largest(
-    x: Array, axes: Sequence[list[Tap]], larger_than: Callable, dtype: type
-) -> tuple[Array, Array]:
+def _largest(x: Array, plan: list[list[Tap]], larger_than: Callable) -> tuple[Array, Array]:
     """The largest element of each window and its index in the flat plane of the input."""
-    out, stride = x, 1
-    index = np.zeros((1,) * x.ndim, dtype)
-    for axis in range(-1, -1 - len(axes), -1):
-        index = np.broadcast_to(index, out.shape)
-        offsets = [
-            (positions * stride).astype(dtype).reshape(-1, *(1,) * (-1 - axis))
-            for _, positions in axes[axis]
-        ]
-        places = [where for where, _ in axes[axis]]
-        best = _take(out, places[0], axis)
-        where = _take(index, places[0], axis) + offsets[0]
-        for place, offset in zip(places[1:], offsets[1:]):
-            values = _take(out, place, axis)
-            larger = larger_than(values, best)
+    out, index = x, None
+    for axis, taps in enumerate(plan, 1):
+        place, where = taps[0]
+        best = _read(out, place, -axis)
+        if index is not None:
+            where = _read(index, place, -axis) + where
+        for place, at in taps[1:]:
+            values = _read(out, place, -axis)
+            if index is not None:
+                at = _read(index, place, -axis) + at
             # Arithmetic, since `np.where` takes five times as long on these types.
-            where += larger * (_take(index, place, axis) + offset - where)
+            where = where + larger_than(values, best) * (at - where)
             best = np.maximum(best, values)
-        stride *= x.shape[axis]
-        out, index = best, where
+        out, index = best, np.broadcast_to(where, best.shape)
+    assert index is not None
     return out, index
+
+
+def _read(x: Array, where: tuple | Array, axis: int) -> Array:
+    return x[where] if isinstance(where, tuple) else x.take(where, axis)
 
 
 def _larger_or_nan(values: Array, best: Array) -> Array:
     return (values > best) | (values != values)
 
 
-def _max_pool(x: Array, axes: Sequence[list[Tap]]) -> tuple[Array, Array]:
-    shape = x.shape[:2] + tuple(len(taps[0][1]) for taps in axes)
+def _max_pool(x: Array, plan: list[list[Tap]]) -> tuple[Array, Array]:
+    shape = x.shape[:2] + tuple(len(taps[0][1]) for taps in reversed(plan))
     out, index = np.empty(shape, x.dtype), np.empty(shape, np.int64)
     count, plane = x.shape[0] * x.shape[1], math.prod(x.shape[2:])
     planes = x.reshape(count, *x.shape[2:])
     outs, indices = (a.reshape(count, *shape[2:]) for a in (out, index))
-    small = np.int16 if plane < 1 << 15 else np.int32 if plane < 1 << 31 else np.int64
     step = max(1, BLOCK // max(1, plane))
     for start in range(0, count, step):
         some = slice(start, start + step)
         block = planes[some].astype(np.float32) if x.dtype in HALF else planes[some]
-        values, where = _largest(block, axes, np.greater, small)
+        values, where = _largest(block, plan, np.greater)
         if values.dtype.kind == "f" and np.isnan(values).any():
             # `maximum` carries each NaN along; its index takes a comparison of its own.
-            values, where = _largest(block, axes, _larger_or_nan, small)
+            values, where = _largest(block, plan, _larger_or_nan)
         outs[some], indices[some] = values, where
     return out, index
 
@@ -140,13 +149,12 @@ def max_pool(
 
     The first of equal elements wins; the last NaN wins over everything.
     """
-    sizes = zip(x.shape[2:], kernel, stride, padding, dilation)
-    return _max_pool(x, [_regular(*row, ceil_mode) for row in sizes])
+    return _max_pool(x, _regular(x.shape[2:], kernel, stride, padding, dilation, ceil_mode))
 
 
 def adaptive_max_pool(x: Array, size: Ints) -> tuple[Array, Array]:
     """`max_pool` with windows that divide each axis into ``size`` parts as evenly as can be."""
-    return _max_pool(x, [_adaptive(n, m) for n, m in zip(x.shape[2:], size)])
+    return _max_pool(x, _adaptive(x.shape[2:], size))
 
 
 def _starts(samples: Array, size: int, kernel: int, count: int) -> Array:

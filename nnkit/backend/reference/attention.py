@@ -25,7 +25,7 @@ def attention(B, q, k, v, mask, is_causal, scale):
     return B.matmul(attention_weights(B, scores), v), B.logsumexp(scores, -1, False)
 
 
-def attention_grad(B, g, q, k, v, mask, out, log_total, is_causal, scale, needs):
+def attention_grad(B, g, q, k, v, mask, log_total, is_causal, scale, needs):
     # The weights are computed again from the inputs, so that all of this can be differentiated.
     weights = attention_weights(B, attention_scores(B, q, k, mask, is_causal, scale))
     g_scores = B.softmax_grad(B.matmul(g, B.mT(v)), weights, -1)

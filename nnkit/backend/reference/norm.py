@@ -104,12 +104,12 @@ def batch_norm_grad(B, g, x, weight, mean, variance, eps):
     return _backward(B, g, x, weight, mean, variance, _channels(x), eps)
 
 
-def batch_norm_eval(B, x, weight, bias, running_mean, running_var, eps):
+def batch_norm_eval(B, x, weight, bias, mean, scale):
+    """``(x - mean) * scale * weight + bias`` for each channel."""
     shape = (-1,) + (1,) * (x.ndim - 2)
-    scale = B.rsqrt(B.add(running_var, eps))
     if weight is not None:
         scale = B.mul(scale, weight)
-    shift = B.neg(B.mul(running_mean, scale))
+    shift = B.neg(B.mul(mean, scale))
     if bias is not None:
         shift = B.add(shift, bias)
     return B.add(B.mul(x, B.reshape(scale, shape)), B.reshape(shift, shape))

@@ -111,9 +111,7 @@ def batch_norm(
         for size in shape[2:]:
             values *= size
         _check_count("batch_norm", values, "value per channel", shape)
-    return ops.batch_norm(
-        input, weight, bias, running_mean, running_var, training, momentum, eps
-    )
+    return ops.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 def instance_norm(

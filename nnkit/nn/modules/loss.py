@@ -300,8 +300,9 @@ class MultiMarginLoss(_WeightedLoss):
         self.margin = margin
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        options: dict[str, Any] = dict(p=self.p, margin=self.margin, weight=self.weight)
-        return F.multi_margin_loss(input, target, reduction=self.reduction, **options)
+        return F.multi_margin_loss(
+            input, target, self.p, self.margin, self.weight, reduction=self.reduction
+        )
 
 
 class MultiLabelMarginLoss(_Loss):
@@ -342,6 +343,4 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_soft_margin_loss(
-            input, target, self.weight, reduction=self.reduction
-        )
+        return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)

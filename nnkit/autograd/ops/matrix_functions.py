@@ -1,0 +1,113 @@
+"""Functions of matrices: exponentials, powers of vectors, and solutions from known factors."""
+
+from __future__ import annotations
+
+import math
+
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.ops import decomposition as rules
+from nnkit.autograd.ops.creation import eye
+from nnkit.autograd.ops.factorization import check_square
+from nnkit.autograd.ops.joining import cat
+from nnkit.autograd.ops.linalg import check_operands, matmul
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+
+# The coefficients of the [13/13] Pade approximant, and up to which 1-norm it is exact to rounding
+# (Higham, "The scaling and squaring method for the matrix exponential revisited", 2005).
+_PADE = (
+    64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000,
+    10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
+)  # fmt: skip
+_PADE_NORM = 5.37
+
+
+@public
+def matrix_exp(input: Tensor) -> Tensor:
+    """The matrix exponential, by scaling, a Pade approximant and squaring.
+
+    Args:
+        input: (*, n, n).
+
+    Raises:
+        RuntimeError: the matrices are not square, or neither float32, float64 nor complex.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.matrix_exp(nnkit.zeros(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+    n = check_square("matrix_exp", input)[-1]
+    largest = float(input.detach().abs().sum(-2).max()) if input._data.size else 0.0
+    halvings = max(0, math.ceil(math.log2(largest / _PADE_NORM))) if largest else 0
+    x = input / 2.0**halvings
+    square = matmul(x, x)
+    power = eye(n, dtype=input.dtype, device=input.device).expand(input._data.shape)
+    even, odd = power * _PADE[0], power * _PADE[1]
+    for i in range(2, len(_PADE), 2):
+        power = matmul(power, square)
+        even, odd = even + power * _PADE[i], odd + power * _PADE[i + 1]
+    odd = matmul(x, odd)
+    result = rules.solve(even - odd, even + odd)
+    for _ in range(halvings):
+        result = matmul(result, result)
+    return result
+
+
+@public(method=False)
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The matrix of the powers of a vector's elements, the highest first unless ``increasing``.
+
+    Args:
+        N: how many powers, the length of ``x`` unless given.
+
+    Raises:
+        RuntimeError: ``x`` is no vector, or ``N`` is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.vander(nnkit.tensor([2, 3]), 3)
+        tensor([[4, 2, 1],
+                [9, 3, 1]])
+    """
+    check_tensor("vander", x, "x")
+    if x.ndim != 1:
+        raise RuntimeError(f"vander(): x must be a one-dimensional tensor, got {x.ndim} dimensions")
+    count = x._data.size if N is None else N
+    if count < 0:
+        raise RuntimeError(f"vander(): N must be non-negative, got {N}")
+    rising = powers(x, count)
+    return rising if increasing else rising.flip(1)
+
+
+def powers(x: Tensor, count: int) -> Tensor:
+    """``x ** 0, x ** 1, ...`` along a new last dimension."""
+    shape = x._data.shape
+    first = x.new_ones(*shape, 1)
+    if count < 2:
+        return first[..., :count]
+    repeated = x.unsqueeze(-1).expand(*shape, count - 1)
+    return cat([first, repeated], -1).cumprod(-1)
+
+
+@public(out=True)
+def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+    """The X with ``L @ L.mH @ X = input`` (``L.mH @ L`` with ``upper``).
+
+    Args:
+        input: (*, n, k).
+        L: (*, n, n), triangular, as `cholesky` gives it.
+    """
+    check_square("cholesky_solve", L)
+    check_operands("cholesky_solve", ("input", input), ("L", L))
+    lower = L.mH if upper else L
+    half = rules.solve_triangular(lower, input, False, False)
+    return rules.solve_triangular(lower.mH, half, True, False)
+
+
+@public(out=True)
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of ``L @ L.mH`` (of ``L.mH @ L`` with ``upper``) from the triangular L."""
+    n = check_square("cholesky_inverse", input)[-1]
+    return cholesky_solve(eye(n, dtype=input.dtype, device=input.device), input, upper)

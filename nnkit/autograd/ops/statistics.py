@@ -1,0 +1,153 @@
+"""Covariances, and integrals of samples by the trapezoidal rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor, normalize_dim
+from nnkit.autograd.ops.conversion import converted
+from nnkit.autograd.ops.linalg import matmul
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import INTEGER, to_float
+
+
+@public
+def cov(
+    input: Tensor,
+    *,
+    correction: int = 1,
+    fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
+) -> Tensor:
+    """The covariances of variables (rows) over observations (columns).
+
+    Args:
+        input: (variables, observations), or the observations of one variable.
+        correction: what is subtracted from the number of observations.
+        fweights: how often each observation counts, integers.
+        aweights: how much each observation weighs, floating point.
+
+    Returns:
+        (variables, variables), or a 0-dim tensor for one variable.
+
+    Raises:
+        RuntimeError: ``input`` has more than two dimensions, or weights of a wrong dtype or length.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cov(nnkit.tensor([[0.0, 2.0], [1.0, 5.0]]))
+        tensor([[2., 4.],
+                [4., 8.]])
+    """
+    check_tensor("cov", input)
+    if input.ndim > 2:
+        raise RuntimeError(
+            "cov(): expected input to have two or fewer dimensions but got an input with "
+            f"{input.ndim} dimensions"
+        )
+    x = converted(input, to_float(input.dtype)).reshape(-1, input.shape[-1] if input.ndim else 1)
+    count = x._data.shape[1]
+    weights: Any = None
+    for name, given, floating in (("fweights", fweights, False), ("aweights", aweights, True)):
+        if given is None:
+            continue
+        if given.is_floating_point() != floating or (
+            not floating and given.dtype.category < INTEGER
+        ):
+            raise RuntimeError(
+                f"cov(): expected {name} to have {'floating point' if floating else 'integral'} "
+                f"dtype but got {given.dtype.name}"
+            )
+        if given.numel() != count:
+            raise RuntimeError(
+                f"cov(): expected {name} to have the same numel as there are observations in the "
+                f"input but got {given.numel()} != {count}"
+            )
+        weights = given if weights is None else weights * given
+    if weights is None:
+        total, deviation = count, x - x.mean(1, True)
+        weighted = deviation
+    else:
+        weights = converted(weights, x.dtype.to_real())
+        total = weights.sum()
+        deviation = x - (x * weights).sum(1, True) / total
+        weighted = deviation * weights
+    if aweights is not None and correction:
+        repeated = aweights if fweights is None else aweights * aweights * fweights
+        spread = (weights * aweights).sum() if fweights is None else repeated.sum()
+        freedom = total - correction * spread / total
+    else:
+        freedom = total - correction
+    freedom = freedom.clamp(min=0) if isinstance(freedom, Tensor) else max(freedom, 0)
+    product = matmul(weighted, deviation.mH) / freedom
+    return product.squeeze()
+
+
+@public
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation coefficients of variables (rows): `cov` over the standard deviations.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.corrcoef(nnkit.tensor([[0.0, 2.0], [1.0, -5.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+    """
+    c = cov(input)
+    if not c.ndim:
+        return c / c
+    size = c.diagonal().real.sqrt() if c.is_complex() else c.diagonal().sqrt()
+    return (c / size.unsqueeze(1) / size.unsqueeze(0)).clamp(-1, 1)
+
+
+def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int]:
+    """The areas between neighbouring samples, and their dimension."""
+    check_tensor(name, y, "y")
+    axis = normalize_dim(dim, y.ndim, name)
+    count = y._data.shape[axis]
+    if count == 0:
+        return y, axis
+    between = y.narrow(axis, 1, count - 1) + y.narrow(axis, 0, count - 1)
+    if x is None:
+        return between * (dx / 2), axis
+    if dx is not None and dx != 1:
+        raise TypeError(f"{name}(): takes 'x' or 'dx', got both")
+    if x._data.shape[-1] != count:
+        raise RuntimeError(
+            f"{name}(): there must be one `x` value for each sample point, got {x._data.shape[-1]} "
+            f"for {count}"
+        )
+    width = x.diff(dim=-1) if x.ndim == 1 else x.diff(dim=axis)
+    if x.ndim == 1:
+        width = width.reshape(-1, *[1] * (y.ndim - axis - 1))
+    return between * width / 2, axis
+
+
+@public(method=False, aliases=("trapz",))
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
+    """The integral of samples along ``dim`` by the trapezoidal rule.
+
+    Args:
+        x: where the samples are, in one dimension or with the shape of ``y``; else they are ``dx``
+            apart.
+
+    Raises:
+        RuntimeError: ``x`` has not as many values as there are samples.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.trapezoid(nnkit.tensor([1.0, 2.0, 4.0]))
+        tensor(4.5000)
+    """
+    areas, axis = _areas("trapezoid", y, x, dx, dim)
+    return areas.sum(axis)
+
+
+@public(method=False)
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1
+) -> Tensor:
+    """The integrals up to each sample but the first; see `trapezoid`."""
+    areas, axis = _areas("cumulative_trapezoid", y, x, dx, dim)
+    return areas.cumsum(axis)

@@ -1,0 +1,308 @@
+"""The catalogue: the signature of every primitive a backend offers, by subject.
+
+A signature is one line in a small notation::
+
+    sum(x; axis, keepdims)                        arrays before ';', static arguments after it
+    topk(x; k, axis, largest, sorted) -> values, indices      several outputs, a tuple
+    split(x; sizes, axis) -> pieces*              as many outputs as the arguments ask for
+    copy_(x!, source)                             '!' is written in place
+    concat(xs*; axis)                             '*' is a sequence of arrays
+    linear(x, weight, bias?)                      '?' may be None
+
+Element-wise formulas and optimizers' updates enter the catalogue themselves, where they are
+declared (`algebra.register_formula`, `algebra.register_update`).
+"""
+
+from __future__ import annotations
+
+SIGNATURES = {
+    "creation": """
+        full(; shape, value, dtype)
+        empty(; shape, dtype)
+        zeros(; shape, dtype)
+        zeros_like(x)
+        ones_like(x)
+        empty_like(x)
+        empty_strided(; shape, strides, dtype)
+        arange(; start, stop, step, dtype)
+        linspace(; start, stop, steps, dtype)
+        logspace(; start, stop, steps, base, dtype)
+        eye(; n, m, dtype)
+        array(; data, dtype)
+        cast(x; dtype)
+        copy(x)
+        contiguous(x)
+        copy_(x!, source)
+        fill_(x!; value)
+        fill(x; value)
+        overwrite(x, source)
+        make_complex(real, imag)
+    """,
+    "exchange": """
+        as_array(; data)
+        from_numpy(; data)
+        from_buffer(; data, dtype, count, offset)
+        from_dlpack(; data)
+        to_numpy(x)
+        data_pointer(x)
+    """,
+    "reduction": """
+        sum_to(x; shape)
+        sum(x; axis, keepdims)
+        mean(x; axis, keepdims)
+        prod(x; axis, keepdims)
+        var(x; axis, correction, keepdims)
+        std(x; axis, correction, keepdims)
+        var_mean(x; axis, correction, keepdims) -> var, mean
+        amax(x; axis, keepdims)
+        amin(x; axis, keepdims)
+        max(x; axis, keepdims) -> values, indices
+        min(x; axis, keepdims) -> values, indices
+        argmax(x; axis, keepdims)
+        argmin(x; axis, keepdims)
+        all(x; axis, keepdims)
+        any(x; axis, keepdims)
+        cumsum(x; axis)
+        cumprod(x; axis)
+        cummax(x; axis) -> values, indices
+        cummin(x; axis) -> values, indices
+        logcumsumexp(x; axis)
+        recurrence(a, b; axis)
+        logsumexp(x; axis, keepdims)
+        norm(x; p, axis, keepdims)
+        expand_reduced(x; shape, axis, keepdims)
+    """,
+    "linalg": """
+        matmul(x, y)
+        mm(x, y)
+        bmm(x, y)
+        mv(x, y)
+        dot(x, y)
+        vdot(x, y)
+        mH(x)
+        linear(x, weight, bias?)
+        addmm(input, x, y; beta, alpha)
+        baddbmm(input, x, y; beta, alpha)
+        einsum(operands*; equation)
+        tensordot(x, y; axes_x, axes_y)
+        kron(x, y)
+        cross(x, y; axis)
+    """,
+    "decomposition": """
+        inverse(x)
+        solve(x, y)
+        det(x)
+        adjugate(x)
+        slogdet(x) -> sign, logabsdet
+        cholesky(x)
+        qr(x; mode) -> q, r
+        svd(x; full_matrices) -> u, s, vh
+        eigh(x; uplo) -> values, vectors
+        eig(x) -> values, vectors
+        solve_triangular(x, y; upper, unitriangular)
+        geqrf(x) -> a, tau
+    """,
+    "shape": """
+        reshape(x; shape)
+        view(x; shape)
+        view_dtype(x; dtype)
+        permute(x; axes)
+        swapaxes(x; axis1, axis2)
+        mT(x)
+        expand(x; shape)
+        squeeze(x; axes)
+        unsqueeze(x; axis)
+        concat(xs*; axis)
+        stack(xs*; axis)
+        split(x; sizes, axis) -> pieces*
+        unbind(x; axis) -> pieces*
+        flip(x; axes)
+        roll(x; shifts, axes)
+        tile(x; repeats)
+        repeat_index(repeats; count)
+        tril(x; offset)
+        triu(x; offset)
+        tril_indices(; rows, columns, offset, dtype)
+        triu_indices(; rows, columns, offset, dtype)
+        diagonal(x; offset, axis1, axis2)
+        diagonal_adjoint(y; shape, offset, axis1, axis2)
+        storage_offset(x)
+        storage_size(x)
+        as_strided(x; shape, strides, offset, source)
+        as_strided_adjoint(y; source, target)
+        unfold(x; axis, size, step)
+        unfold_adjoint(y; shape, axis, size, step)
+        pad(x; widths, value)
+        real(x)
+        imag(x)
+        view_as_real(x)
+        view_as_complex(x)
+    """,
+    "indexing": """
+        getitem(x; index)
+        getitem_adjoint(y; index, shape)
+        setitem_(x!, value; index)
+        index_put(x, value; index, accumulate)
+        index_put_(x!, value; index, accumulate)
+        gather(x, index; axis)
+        gather_adjoint(y, index; axis, shape)
+        scatter(x, index, source; axis)
+        scatter_(x!, index, source; axis)
+        scatter_fill(x, index; axis, value)
+        scatter_add(x, index, source; axis)
+        scatter_add_(x!, index, source; axis)
+        scatter_reduce(x, index, source; axis, reduce, include_self)
+        scatter_reduce_(x!, index, source; axis, reduce, include_self)
+        index_select(x, index; axis)
+        index_select_adjoint(y, index; axis, shape)
+        index_add(x, index, source; axis, alpha)
+        index_add_(x!, index, source; axis, alpha)
+        index_copy(x, index, source; axis)
+        index_copy_(x!, index, source; axis)
+        index_fill(x, index; axis, value)
+        index_fill_(x!, index; axis, value)
+        masked_fill(x, mask; value)
+        masked_fill_(x!, mask; value)
+        masked_select(x, mask)
+        masked_select_adjoint(y, mask; shape)
+        masked_scatter(x, mask, source)
+        masked_scatter_(x!, mask, source)
+        wrap_index(index; size)
+        nonzero(x)
+    """,
+    "sorting": """
+        sort(x; axis, descending) -> values, indices
+        argsort(x; axis, descending)
+        topk(x; k, axis, largest, sorted) -> values, indices
+        kthvalue(x; k, axis, keepdims) -> values, indices
+        median(x; axis, keepdims) -> values, indices
+        median_all(x; ignore_nan)
+        nanmedian(x; axis, keepdims) -> values, indices
+        mode(x; axis, keepdims) -> values, indices
+        unique(x; axis) -> values, inverse, counts
+        unique_consecutive(x; axis) -> values, inverse, counts
+        searchsorted(boundaries, values; right)
+        bincount(x, weights?; minlength)
+        histc(x; bins, low, high)
+        histogram(x, edges, weights?)
+        isin(x, values)
+    """,
+    "attention": """
+        attention(q, k, v, mask?; is_causal, scale) -> out, log_total
+        attention_grad(g, q, k, v, mask?, log_total; is_causal, scale, needs) \
+            -> g_q, g_k, g_v, g_mask
+    """,
+    "recurrent": """
+        rnn_layer(x, h0, weight_ih, weight_hh, bias_ih?, bias_hh?; \
+            nonlinearity, batch_sizes, reverse) -> output, h_n
+        rnn_layer_grad(g_output, g_h_n, x, h0, weight_ih, weight_hh, bias_ih?, bias_hh?, output; \
+            nonlinearity, batch_sizes, reverse, needs) \
+            -> g_x, g_h0, g_weight_ih, g_weight_hh, g_bias_ih, g_bias_hh
+        lstm_layer(x, h0, c0, weight_ih, weight_hh, bias_ih?, bias_hh?, weight_hr?; \
+            batch_sizes, reverse) -> output, h_n, c_n, gates, cells
+        lstm_layer_grad(g_output, g_h_n, g_c_n, x, h0, c0, weight_ih, weight_hh, bias_ih?, \
+            bias_hh?, weight_hr?, output, gates, cells; batch_sizes, reverse, needs) \
+            -> g_x, g_h0, g_c0, g_weight_ih, g_weight_hh, g_bias_ih, g_bias_hh, g_weight_hr
+        gru_layer(x, h0, weight_ih, weight_hh, bias_ih?, bias_hh?; batch_sizes, reverse) \
+            -> output, h_n, gates, candidates
+        gru_layer_grad(g_output, g_h_n, x, h0, weight_ih, weight_hh, bias_ih?, bias_hh?, output, \
+            gates, candidates; batch_sizes, reverse, needs) \
+            -> g_x, g_h0, g_weight_ih, g_weight_hh, g_bias_ih, g_bias_hh
+    """,
+    "random": """
+        uniform_(x!; low, high, generator)
+        normal_(x!; mean, std, generator)
+        bernoulli_(x!; p, generator)
+        bernoulli_from_(x!, p; generator)
+        bernoulli(p; generator)
+        dropout_mask(x; p, generator)
+        random_(x!; low, high, generator)
+        randperm(; n, dtype, generator)
+        exponential_(x!; lambd, generator)
+        geometric_(x!; p, generator)
+        cauchy_(x!; median, sigma, generator)
+        log_normal_(x!; mean, std, generator)
+        rrelu_noise(x; lower, upper, generator)
+        multinomial(p; num_samples, replacement, generator)
+        poisson(x; generator)
+        normal_around(mean; std, generator)
+        normal_scaled(std; mean, generator)
+        normal_between(mean, std; shape, generator)
+    """,
+    "dropout": """
+        dropout(x; p, feature) -> out, noise
+        alpha_dropout(x; p, feature) -> out, noise
+    """,
+    "softmax": """
+        softmax(x; axis)
+        softmax_grad(g, out; axis)
+        log_softmax(x; axis)
+        log_softmax_grad(g, out; axis)
+    """,
+    "loss": """
+        cross_entropy(x, target, weight?; ignore_index, reduction, label_smoothing) \
+            -> loss, probabilities
+        cross_entropy_grad(g, probabilities, target, weight?; \
+            ignore_index, reduction, label_smoothing)
+        nll_loss(x, target, weight?; ignore_index, reduction)
+        nll_loss_grad(g, x, target, weight?; ignore_index, reduction)
+        mse_loss(x, target; reduction)
+        l1_loss(x, target; reduction)
+        smooth_l1_loss(x, target; reduction, beta)
+        huber_loss(x, target; reduction, delta)
+        binary_cross_entropy(x, target; reduction)
+        binary_cross_entropy_with_logits(x, target; reduction)
+        kl_div(x, target; reduction)
+        kl_div_log_target(x, target; reduction)
+        soft_margin_loss(x, target; reduction)
+        hinge_embedding_loss(x, target; reduction, margin)
+        poisson_nll_loss(x, target; reduction)
+    """,
+    "embedding": """
+        embedding(weight, index; padding_idx, scale_grad_by_freq)
+        embedding_grad(g, index; count, padding_idx, scale_grad_by_freq)
+        embedding_renorm_(weight!, index; max_norm, norm_type)
+        bag_max(x, bags; count) -> out, rows
+        one_hot(index; classes)
+    """,
+    "norm": """
+        standardize(x, weight?, bias?; axes, eps, centre) -> out, mean, variance
+        standardize_grad(g, x, weight?, mean, variance; axes, eps, centre) -> g_x, g_weight
+        layer_norm(x, weight?, bias?; ndim, eps) -> out, mean, variance
+        layer_norm_grad(g, x, weight?, mean, variance; ndim, eps) -> g_x, g_weight
+        rms_norm(x, weight?; ndim, eps) -> out, variance
+        rms_norm_grad(g, x, weight?, variance; ndim, eps) -> g_x, g_weight
+        group_norm(x, weight?, bias?; groups, eps) -> out, mean, variance
+        group_norm_grad(g, x, weight?, mean, variance; groups, eps) -> g_x, g_weight
+        batch_norm(x, weight?, bias?; eps) -> out, mean, variance
+        batch_norm_grad(g, x, weight?, mean, variance; eps) -> g_x, g_weight
+        batch_norm_eval(x, weight?, bias?, mean, scale)
+        update_running_(running_mean!, running_var!, mean, variance; momentum, correction)
+    """,
+    "conv": """
+        conv(x, weight, bias?; stride, padding, dilation, groups)
+        conv_transpose(x, weight, bias?; shape, stride, padding, dilation, groups)
+        conv_grad_input(g, weight; shape, stride, padding, dilation, groups)
+        conv_grad_weight(g, x; shape, stride, padding, dilation, groups)
+    """,
+    "folding": """
+        im2col(x; kernel, dilation, padding, stride)
+        col2im(x; shape, kernel, dilation, padding, stride)
+    """,
+    "padding": """
+        pad_mode(x; widths, mode)
+        pad_mode_adjoint(g; widths, mode)
+    """,
+    "pooling": """
+        max_pool(x; kernel, stride, padding, dilation, ceil_mode) -> out, indices
+        adaptive_max_pool(x; size) -> out, indices
+        fractional_max_pool(x, samples; kernel, size) -> out, indices
+        max_pool_grad(g, indices; shape)
+        max_pool_gather(x, indices)
+        max_unpool(x, indices; shape)
+        avg_pool(x; kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+        avg_pool_grad(g; shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+        adaptive_avg_pool(x; size)
+        adaptive_avg_pool_grad(g; shape)
+    """,
+}
