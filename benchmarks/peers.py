@@ -120,7 +120,7 @@ def jax_step(name: str) -> Step | None:
     def step() -> Any:
         nonlocal count
         count += 1
-        loss, *state[:] = update(*state, float(count))
+        loss, *state[:] = update(state[0], state[1], state[2], float(count))
         return loss.block_until_ready()
 
     return step

@@ -10,7 +10,7 @@ from tqdm import tqdm
 import nnkit
 from nnkit import nn
 from nnkit.optim import Optimizer
-from nnkit.utils.data import DataLoader, Dataset
+from nnkit.utils.data import DataLoader, TensorDataset
 
 
 def arguments(description: str, epochs: int) -> argparse.ArgumentParser:
@@ -31,7 +31,7 @@ class History:
     accuracy: list[float] = field(default_factory=list)
 
 
-def accuracy(model: nn.Module, data: Dataset, batch_size: int = 256) -> float:
+def accuracy(model: nn.Module, data: TensorDataset, batch_size: int = 256) -> float:
     """The share of samples whose largest logit is at the right class."""
     model.eval()
     right = 0
@@ -45,8 +45,8 @@ def accuracy(model: nn.Module, data: Dataset, batch_size: int = 256) -> float:
 def fit(
     model: nn.Module,
     optimizer: Optimizer,
-    train: Dataset,
-    test: Dataset,
+    train: TensorDataset,
+    test: TensorDataset,
     options: argparse.Namespace,
     batch_size: int = 64,
 ) -> History:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
 from nnkit import autograd as autograd, compat
@@ -36,10 +37,25 @@ from nnkit.backend.memory import (
     preserve_format as preserve_format,
     strided as strided,
 )
+from nnkit.backend.reproducibility import (
+    are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+    get_deterministic_debug_mode as get_deterministic_debug_mode,
+    get_float32_matmul_precision as get_float32_matmul_precision,
+    is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+    set_deterministic_debug_mode as set_deterministic_debug_mode,
+    set_float32_matmul_precision as set_float32_matmul_precision,
+    use_deterministic_algorithms as use_deterministic_algorithms,
+)
 from nnkit.backend.strict import is_strict as is_strict, set_strict as set_strict
+from nnkit.backend.threads import (
+    get_num_threads as get_num_threads,
+    set_num_threads as set_num_threads,
+)
 from nnkit.config import show_config as show_config
 
 __version__ = "0.1.0"
+
+newaxis = None
 
 globals().update(DTYPES)
 globals().update(ALIASES)
@@ -48,6 +64,8 @@ compat.install(autograd)
 
 # Imported when first used: whoever needs only tensors does not pay for the layers.
 SUBMODULES = (
+    "backends",
+    "cuda",
     "linalg",
     "nn",
     "optim",

@@ -65,5 +65,5 @@ def _volatile(self: Tensor) -> bool:
 def install(autograd: Any) -> None:
     """Attach the old spellings to Tensor and to ``nnkit.autograd``."""
     autograd.Variable = Variable
-    Tensor.creator = property(_creator)
-    Tensor.volatile = property(_volatile)
+    for name, function in (("creator", _creator), ("volatile", _volatile)):
+        setattr(Tensor, name, property(function))

@@ -139,9 +139,9 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """
     a = check_square("linalg.solve", A)
     check_operands("linalg.solve", ("A", A), ("B", B))
-    b = tuple(B.shape)
+    b: tuple[int, ...] = tuple(B.shape)
     vector = len(b) == 1 or (len(b) == len(a) - 1 and b == a[:-1])
-    rows = b[-1] if vector or not left else b[-2]
+    rows = b[-1 if vector or not left else -2]
     if rows != a[-1]:
         raise RuntimeError(
             f"linalg.solve: incompatible shapes of A and B: got {list(a)} and {list(b)}"
@@ -179,7 +179,7 @@ def pinv(
     check_matrices("linalg.pinv", A)
     if rtol is None:
         rtol = 0.0 if atol else max(A.shape[-2:]) * finfo(A.dtype).eps
-    return pseudo_inverse(A, rtol, atol or 0.0)
+    return pseudo_inverse(A, rtol or 0.0, atol or 0.0)
 
 
 def matrix_rank(

@@ -78,7 +78,7 @@ def test_no_import_cycles() -> None:
     """No module needs, while it is being imported, one that needs it."""
     modules = {module_name(path): path for path in PACKAGE}
 
-    def target(name: str) -> str | None:
+    def target(name: str) -> str:
         return name if name in modules else name.rpartition(".")[0]
 
     graph = {

@@ -111,6 +111,11 @@ class Stub:
             if i == 0 and first is not None:
                 parameters.append(f"*{p.name}" if p.kind is p.VAR_POSITIONAL else first)
                 continue
+            if p.kind is p.VAR_POSITIONAL and hasattr(function, "apply"):
+                # A formula's function takes its numbers as they come.
+                parameters += function.apply.op.primitive.statics
+                keyword_only = False
+                continue
             stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
             parameters.append(stars + self.parameter(p, function))
         if positional_only:
@@ -153,6 +158,9 @@ class Stub:
         for name, member in members:
             if isinstance(member, types.MemberDescriptorType) and name not in SLOTS:
                 self.lines.append(f"    {name}: {self.type(Any)}")
+            elif name == "__annotations__":
+                for field, annotation in member.items():
+                    self.lines.append(f"    {field}: {self.type(_evaluated(annotation, made))}")
             elif isinstance(member, int):
                 self.lines.append(f"    {name}: {self.type(type(member))}")
         for name, member in members:
@@ -226,14 +234,18 @@ def package_stub() -> str:
     stub = Stub("nnkit", "Everything ``import nnkit`` offers.")
     exports = []
     for name, value in _public_names():
-        if PUBLIC.get(name) is value:
-            takes_out = hasattr(value, "__wrapped__")
+        if not getattr(value, "__module__", "nnkit").startswith("nnkit"):
+            continue
+        if isinstance(value, type):
+            exports.append(f"from {value.__module__} import {value.__name__} as {name}")
+        elif PUBLIC.get(name) is value and callable(value):
+            takes_out = hasattr(value, "__wrapped__") and not name.endswith("_")
             stub.function(name, inspect.unwrap(value), takes_out=takes_out)
         elif isinstance(value, dtype):
             stub.lines.append(f"{name}: {stub.name(dtype)}")
         elif isinstance(value, types.ModuleType):
             continue
-        elif inspect.isroutine(value) or isinstance(value, type):
+        elif inspect.isroutine(value):
             exports.append(f"from {value.__module__} import {value.__name__} as {name}")
         elif name not in ("SUBMODULES", "TYPE_CHECKING", "ALIASES", "DTYPES", "PUBLIC"):
             stub.lines.append(f"{name}: {stub.type(type(value))}")

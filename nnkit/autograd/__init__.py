@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd import functional as functional
 from nnkit.autograd.anomaly import (
@@ -39,6 +40,10 @@ for _subject in SUBJECTS:
     import_module(f"nnkit.autograd.ops.{_subject}")
 import_module("nnkit.autograd.metadata")
 import_module("nnkit.autograd.operators")
+import_module("nnkit.autograd.typed_tensors")
+
+if TYPE_CHECKING:
+    Variable: Any  # `nnkit.compat` installs it
 
 __all__ = [
     "Function",

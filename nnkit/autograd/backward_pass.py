@@ -122,7 +122,7 @@ class Pass:
             node = heappop(heap)[1]
             grad = pending.pop(node)
             if plain and node.hooks is None and node.outputs is None:
-                grads = (grad,)
+                grads: Any = (grad,)
             else:
                 grads = self._arrived(node, grad)
                 if grads is None:
@@ -228,7 +228,7 @@ class Pass:
                 self.captured[position] = grad
         return grads
 
-    def _after(self, node: Node, results: Sequence, grads: list) -> list:
+    def _after(self, node: Any, results: Sequence, grads: Sequence) -> list:
         place = node.device
         inputs = tuple(self.tensor(r, place) for r in results)
         outputs = tuple(self.tensor(g, place) for g in grads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,6 +50,7 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -61,6 +63,7 @@ def grad(
         grad_outputs: for each output its gradient, None for a scalar.
         retain_graph: keep the graph for another pass; as ``create_graph`` unless given.
         create_graph: record the backward for higher derivatives.
+        only_inputs: must be true; torch keeps it for old programs.
         allow_unused: give None for an input the outputs do not depend on, instead of an error.
         is_grads_batched: the first dimension of each ``grad_outputs`` is a batch of gradients.
         materialize_grads: give zeros instead of None.
@@ -75,6 +78,13 @@ def grad(
         >>> nnkit.autograd.grad(g, x)
         (tensor(2.),)
     """
+    if not only_inputs:
+        warnings.warn(
+            "grad(): only_inputs=False is ignored: use nnkit.autograd.backward to accumulate "
+            "gradients in other leaves",
+            FutureWarning,
+            stacklevel=2,
+        )
     outputs = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     if grad_outputs is None:
@@ -124,7 +134,7 @@ def _batched(
     for i in range(count):
         one = tuple(None if g is None else g[i] for g in grads)
         keep = retain or i + 1 < count
-        rows.append(grad(outputs, inputs, one, keep, create, unused))
+        rows.append(grad(outputs, inputs, one, keep, create, allow_unused=unused))
     return tuple(
         None if column[0] is None else OPS["stack"](column, 0) for column in zip(*rows, strict=True)
     )

@@ -292,10 +292,7 @@ def can_cast(from_: dtype_type, to: dtype_type) -> bool:
         >>> nnkit.can_cast(nnkit.float64, nnkit.float32), nnkit.can_cast(nnkit.float32, nnkit.int64)
         (True, False)
     """
-    if from_.category > to.category:
-        return False
-    unsigned = to.name == "uint8" and from_.category == to.category
-    return not (unsigned and from_.is_signed)
+    return from_.category <= to.category
 
 
 @public(method=False)

@@ -47,7 +47,7 @@ class Rule:
         self.plan = [_source(name, primitive) for name in names]
 
 
-def _source(name: str, primitive: Primitive) -> tuple[int, int]:
+def _source(name: str, primitive: Primitive) -> tuple[int, Any]:
     if name in primitive.arrays:
         return INPUT, primitive.arrays.index(name)
     if name in primitive.statics:
@@ -273,7 +273,7 @@ def _make_apply(op: Op) -> Any:
         statics = arguments[count:]
         tensors = tuple(arguments[0]) if sequence else arguments[:count]
         raw, edges = [], []
-        device = None
+        device: Any = None
         wanted = False
         try:
             for t, flow in zip(tensors, flows * len(tensors) if sequence else flows, strict=True):

@@ -100,16 +100,25 @@ def _bool(self: Tensor) -> bool:
     return bool(self._data.item())
 
 
+def _number(self: Tensor) -> Any:
+    if self._data.size != 1:
+        raise ValueError(
+            "only one element tensors can be converted to Python scalars: "
+            f"got shape {list(self.shape)}"
+        )
+    return self._data.item()
+
+
 def _float(self: Tensor) -> float:
-    return float(item(self))
+    return float(_number(self))
 
 
 def _int(self: Tensor) -> int:
-    return int(item(self))
+    return int(_number(self))
 
 
 def _complex(self: Tensor) -> complex:
-    return complex(item(self))
+    return complex(_number(self))
 
 
 def _index(self: Tensor) -> int:

@@ -70,8 +70,9 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
 
 def _plain(value: Any) -> Any:
     """One of NumPy's numbers as Python's, which leaves the dtype to the tensors."""
-    foreign = isinstance(value, numbers.Number) and hasattr(value, "item")
-    return value.item() if foreign else value
+    if not isinstance(value, numbers.Number):
+        return value
+    return getattr(value, "item", lambda: value)()
 
 
 def _fits(name: str, value: Any, d: Any) -> Any:

@@ -59,6 +59,7 @@ class Tensor:
         "__dict__", "__weakref__", "_base", "_data", "_device", "_edge", "_grad", "_hooks",
         "_requires_grad", "_writes", "_view", "_viewed",
     )  # fmt: skip
+    _inference: bool  # set, and so stored, only for tensors that were made in `inference_mode`
     __array_priority__ = 1000  # NumPy's binary operators leave the work to ours
 
     def __new__(cls, *arguments: Any, device: Any = None) -> Any:
@@ -67,9 +68,9 @@ class Tensor:
         return legacy_tensor(cls, arguments, device)
 
     @staticmethod
-    def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
-        """A tensor of class ``cls`` on the memory of ``data``, as a new leaf."""
-        self = object.__new__(cls)
+    def _make_subclass(subclass: type, data: Tensor, require_grad: bool = False) -> Any:
+        """A tensor of class ``subclass`` on the memory of ``data``, as a new leaf."""
+        self: Any = object.__new__(subclass)
         fill(self, data._data, data._device)
         self._writes = data._writes
         self.requires_grad_(require_grad)
@@ -322,6 +323,12 @@ class Tensor:
         from nnkit.autograd.printing import describe
 
         return describe(self, tensor_contents)
+
+    def __format__(self, spec: str) -> str:
+        # A number's format applies to a number; torch keeps subclasses out of it.
+        if not self._data.ndim and type(self) is Tensor:
+            return format(self._data.item(), spec)
+        return object.__format__(self, spec)
 
 
 _new = object.__new__

@@ -25,6 +25,7 @@ class Size(builtins.tuple[builtins.int, ...]):
 
 class Tensor(builtins.object):
     """A multi-dimensional array of one dtype that can be differentiated through."""
+    _inference: builtins.bool
     __array_priority__: builtins.int
     _base: _Any
     _data: _Any
@@ -199,27 +200,27 @@ class Tensor(builtins.object):
         ...
     @builtins.staticmethod
     def _make_subclass(
-        cls: builtins.type,
+        subclass: builtins.type,
         data: Tensor,
         require_grad: builtins.bool = False,
     ) -> _Any:
-        """A tensor of class ``cls`` on the memory of ``data``, as a new leaf."""
+        """A tensor of class ``subclass`` on the memory of ``data``, as a new leaf."""
     @builtins.property
     def _version(self) -> builtins.int:
         """How many times its storage was written in place."""
-    def abs(self, *scalars: _Any) -> Tensor:
+    def abs(self) -> Tensor:
         """The absolute value; of a complex number its modulus."""
     def abs_(self, *arguments: _Any) -> Tensor:
         """In-place version of `abs`; returns the tensor."""
-    def absolute(self, *scalars: _Any) -> Tensor:
+    def absolute(self) -> Tensor:
         """The absolute value; of a complex number its modulus."""
     def absolute_(self, *arguments: _Any) -> Tensor:
         """In-place version of `abs`; returns the tensor."""
-    def acos(self, *scalars: _Any) -> Tensor:
+    def acos(self) -> Tensor:
         """The angle whose cosine is ``input``."""
     def acos_(self, *arguments: _Any) -> Tensor:
         """In-place version of `acos`; returns the tensor."""
-    def acosh(self, *scalars: _Any) -> Tensor:
+    def acosh(self) -> Tensor:
         """The inverse hyperbolic cosine."""
     def acosh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `acosh`; returns the tensor."""
@@ -331,23 +332,23 @@ class Tensor(builtins.object):
         """`amin` and `amax` as a named tuple (min, max)."""
     def any(self, dim: _Any = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether any element is true (not zero), in all or along dimensions."""
-    def arccos(self, *scalars: _Any) -> Tensor:
+    def arccos(self) -> Tensor:
         """The angle whose cosine is ``input``."""
     def arccos_(self, *arguments: _Any) -> Tensor:
         """In-place version of `acos`; returns the tensor."""
-    def arccosh(self, *scalars: _Any) -> Tensor:
+    def arccosh(self) -> Tensor:
         """The inverse hyperbolic cosine."""
     def arccosh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `acosh`; returns the tensor."""
-    def arcsin(self, *scalars: _Any) -> Tensor:
+    def arcsin(self) -> Tensor:
         """The angle whose sine is ``input``."""
     def arcsin_(self, *arguments: _Any) -> Tensor:
         """In-place version of `asin`; returns the tensor."""
-    def arcsinh(self, *scalars: _Any) -> Tensor:
+    def arcsinh(self) -> Tensor:
         """The inverse hyperbolic sine."""
     def arcsinh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `asinh`; returns the tensor."""
-    def arctan(self, *scalars: _Any) -> Tensor:
+    def arctan(self) -> Tensor:
         """The angle whose tangent is ``input``."""
     def arctan2(self, other: _Any) -> Tensor:
         """The angle of the point (``other``, ``input``)."""
@@ -355,7 +356,7 @@ class Tensor(builtins.object):
         """In-place version of `atan2`; returns the tensor."""
     def arctan_(self, *arguments: _Any) -> Tensor:
         """In-place version of `atan`; returns the tensor."""
-    def arctanh(self, *scalars: _Any) -> Tensor:
+    def arctanh(self) -> Tensor:
         """The inverse hyperbolic tangent."""
     def arctanh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `atanh`; returns the tensor."""
@@ -389,15 +390,15 @@ class Tensor(builtins.object):
         storage_offset: builtins.int | None = None,
     ) -> Tensor:
         """A copy of ``input`` with ``src`` where `as_strided` would look."""
-    def asin(self, *scalars: _Any) -> Tensor:
+    def asin(self) -> Tensor:
         """The angle whose sine is ``input``."""
     def asin_(self, *arguments: _Any) -> Tensor:
         """In-place version of `asin`; returns the tensor."""
-    def asinh(self, *scalars: _Any) -> Tensor:
+    def asinh(self) -> Tensor:
         """The inverse hyperbolic sine."""
     def asinh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `asinh`; returns the tensor."""
-    def atan(self, *scalars: _Any) -> Tensor:
+    def atan(self) -> Tensor:
         """The angle whose tangent is ``input``."""
     def atan2(self, other: _Any) -> Tensor:
         """The angle of the point (``other``, ``input``)."""
@@ -405,7 +406,7 @@ class Tensor(builtins.object):
         """In-place version of `atan2`; returns the tensor."""
     def atan_(self, *arguments: _Any) -> Tensor:
         """In-place version of `atan`; returns the tensor."""
-    def atanh(self, *scalars: _Any) -> Tensor:
+    def atanh(self) -> Tensor:
         """The inverse hyperbolic tangent."""
     def atanh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `atanh`; returns the tensor."""
@@ -451,7 +452,7 @@ class Tensor(builtins.object):
         """Bits moved left: ``input * 2**other``."""
     def bitwise_left_shift_(self, *arguments: _Any) -> Tensor:
         """In-place version of `bitwise_left_shift`; returns the tensor."""
-    def bitwise_not(self, *scalars: _Any) -> Tensor:
+    def bitwise_not(self) -> Tensor:
         """All bits flipped (logical not for bool)."""
     def bitwise_not_(self, *arguments: _Any) -> Tensor:
         """In-place version of `bitwise_not`; returns the tensor."""
@@ -487,7 +488,7 @@ class Tensor(builtins.object):
         """
     def cdouble(self, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.complex128."""
-    def ceil(self, *scalars: _Any) -> Tensor:
+    def ceil(self) -> Tensor:
         """The smallest integer not below each element."""
     def ceil_(self, *arguments: _Any) -> Tensor:
         """In-place version of `ceil`; returns the tensor."""
@@ -545,11 +546,11 @@ class Tensor(builtins.object):
         """The correlation coefficients of variables (rows): `cov` over the standard
         deviations.
         """
-    def cos(self, *scalars: _Any) -> Tensor:
+    def cos(self) -> Tensor:
         """The cosine of an angle in radians."""
     def cos_(self, *arguments: _Any) -> Tensor:
         """In-place version of `cos`; returns the tensor."""
-    def cosh(self, *scalars: _Any) -> Tensor:
+    def cosh(self) -> Tensor:
         """The hyperbolic cosine."""
     def cosh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `cosh`; returns the tensor."""
@@ -594,7 +595,7 @@ class Tensor(builtins.object):
         ...
     def data_ptr(self) -> builtins.int:
         """The address of the first element."""
-    def deg2rad(self, *scalars: _Any) -> Tensor:
+    def deg2rad(self) -> Tensor:
         """Degrees to radians."""
     def deg2rad_(self, *arguments: _Any) -> Tensor:
         """In-place version of `deg2rad`; returns the tensor."""
@@ -645,7 +646,7 @@ class Tensor(builtins.object):
         """The differences of neighbours along ``dim``, taken ``n`` times, after joining
         ``prepend`` and ``append`` to the ends.
         """
-    def digamma(self, *scalars: _Any) -> Tensor:
+    def digamma(self) -> Tensor:
         """The derivative of `lgamma`."""
     def digamma_(self, *arguments: _Any) -> Tensor:
         """In-place version of `digamma`; returns the tensor."""
@@ -665,7 +666,13 @@ class Tensor(builtins.object):
         """The sum of the products of two vectors' elements."""
     def double(self, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.float64."""
-    def dsplit(self, indices_or_sections: _Any) -> builtins.tuple[Tensor, ...]:
+    def dsplit(
+        self,
+        indices_or_sections: _Any = None,
+        *,
+        indices: _Any = None,
+        sections: builtins.int | None = None,
+    ) -> builtins.tuple[Tensor, ...]:
         """`tensor_split` along the dimension that the stack of that name joins."""
     @builtins.property
     def dtype(self) -> _dtype:
@@ -678,21 +685,21 @@ class Tensor(builtins.object):
         """In-place version of `eq`; returns the tensor."""
     def equal(self, other: Tensor) -> builtins.bool:
         """Whether both have the same shape and the same elements."""
-    def erf(self, *scalars: _Any) -> Tensor:
+    def erf(self) -> Tensor:
         """The error function."""
     def erf_(self, *arguments: _Any) -> Tensor:
         """In-place version of `erf`; returns the tensor."""
-    def erfc(self, *scalars: _Any) -> Tensor:
+    def erfc(self) -> Tensor:
         """``1 - erf(input)``, exact for large input."""
     def erfc_(self, *arguments: _Any) -> Tensor:
         """In-place version of `erfc`; returns the tensor."""
-    def erfinv(self, *scalars: _Any) -> Tensor:
+    def erfinv(self) -> Tensor:
         """The inverse of the error function."""
     def erfinv_(self, *arguments: _Any) -> Tensor:
         """In-place version of `erfinv`; returns the tensor."""
-    def exp(self, *scalars: _Any) -> Tensor:
+    def exp(self) -> Tensor:
         """``e ** input``."""
-    def exp2(self, *scalars: _Any) -> Tensor:
+    def exp2(self) -> Tensor:
         """``2 ** input``."""
     def exp2_(self, *arguments: _Any) -> Tensor:
         """In-place version of `exp2`; returns the tensor."""
@@ -704,23 +711,21 @@ class Tensor(builtins.object):
         """
     def expand_as(self, other: Tensor) -> Tensor:
         """``input.expand(other.shape)``."""
-    def expm1(self, *scalars: _Any) -> Tensor:
+    def expm1(self) -> Tensor:
         """``e ** input - 1``, exact near 0."""
     def expm1_(self, *arguments: _Any) -> Tensor:
         """In-place version of `expm1`; returns the tensor."""
     def exponential_(self, lambd: builtins.float = 1, *, generator: _Any = None) -> Tensor:
         """Fill with numbers of density ``lambd exp(-lambd x)``, x > 0, in place."""
-    def fill(self, value: _Any) -> Tensor:
-        """A copy of ``input`` in which every element is ``value``."""
     def fill_(self, value: _Any) -> Tensor:
         """Overwrite every element with a number or a 0-dim tensor; returns the tensor."""
-    def fix(self, *scalars: _Any) -> Tensor:
+    def fix(self) -> Tensor:
         """Each element rounded towards zero."""
     def fix_(self, *arguments: _Any) -> Tensor:
         """In-place version of `trunc`; returns the tensor."""
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
         """Merge the dimensions from ``start_dim`` to ``end_dim`` (both included) into one."""
-    def flip(self, *dims: _Any, **keyword: _Any) -> Tensor:
+    def flip(self, *named: _Any, dims: _Any = None) -> Tensor:
         """A copy with the order along ``dims`` reversed."""
     def fliplr(self) -> Tensor:
         """`flip` along dimension 1."""
@@ -732,7 +737,7 @@ class Tensor(builtins.object):
         """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
     def float_power_(self, exponent: _Any) -> Tensor:
         """In-place version of `float_power`; returns the tensor."""
-    def floor(self, *scalars: _Any) -> Tensor:
+    def floor(self) -> Tensor:
         """The largest integer not above each element."""
     def floor_(self, *arguments: _Any) -> Tensor:
         """In-place version of `floor`; returns the tensor."""
@@ -748,7 +753,7 @@ class Tensor(builtins.object):
         """The remainder of ``input / other`` with the sign of ``input`` (C's ``fmod``)."""
     def fmod_(self, *arguments: _Any) -> Tensor:
         """In-place version of `fmod`; returns the tensor."""
-    def frac(self, *scalars: _Any) -> Tensor:
+    def frac(self) -> Tensor:
         """The part after the point, with the sign of the element."""
     def frac_(self, *arguments: _Any) -> Tensor:
         """In-place version of `frac`; returns the tensor."""
@@ -817,7 +822,13 @@ class Tensor(builtins.object):
         """How many elements fall into each of ``bins`` equal parts of [min, max]; elements
         outside are left out. Where both bounds are equal, those of the data are taken.
         """
-    def hsplit(self, indices_or_sections: _Any) -> builtins.tuple[Tensor, ...]:
+    def hsplit(
+        self,
+        indices_or_sections: _Any = None,
+        *,
+        indices: _Any = None,
+        sections: builtins.int | None = None,
+    ) -> builtins.tuple[Tensor, ...]:
         """`tensor_split` along the dimension that the stack of that name joins."""
     def hypot(self, other: _Any) -> Tensor:
         """``sqrt(input**2 + other**2)`` without overflow."""
@@ -941,15 +952,15 @@ class Tensor(builtins.object):
         equal_nan: builtins.bool = False,
     ) -> Tensor:
         """``|input - other| <= atol + rtol * |other|``, element by element."""
-    def isfinite(self, *scalars: _Any) -> Tensor:
+    def isfinite(self) -> Tensor:
         """Neither infinite nor NaN."""
-    def isinf(self, *scalars: _Any) -> Tensor:
+    def isinf(self) -> Tensor:
         """Infinite, for each element."""
-    def isnan(self, *scalars: _Any) -> Tensor:
+    def isnan(self) -> Tensor:
         """NaN, for each element."""
-    def isneginf(self, *scalars: _Any) -> Tensor:
+    def isneginf(self) -> Tensor:
         """Negative infinity."""
-    def isposinf(self, *scalars: _Any) -> Tensor:
+    def isposinf(self) -> Tensor:
         """Positive infinity."""
     def isreal(self) -> Tensor:
         """Which elements have no imaginary part: all of a real tensor."""
@@ -990,21 +1001,21 @@ class Tensor(builtins.object):
         """``input <= other``."""
     def less_equal_(self, *arguments: _Any) -> Tensor:
         """In-place version of `le`; returns the tensor."""
-    def lgamma(self, *scalars: _Any) -> Tensor:
+    def lgamma(self) -> Tensor:
         """The logarithm of ``|Gamma(input)|``."""
     def lgamma_(self, *arguments: _Any) -> Tensor:
         """In-place version of `lgamma`; returns the tensor."""
-    def log(self, *scalars: _Any) -> Tensor:
+    def log(self) -> Tensor:
         """The natural logarithm."""
-    def log10(self, *scalars: _Any) -> Tensor:
+    def log10(self) -> Tensor:
         """The logarithm to base 10."""
     def log10_(self, *arguments: _Any) -> Tensor:
         """In-place version of `log10`; returns the tensor."""
-    def log1p(self, *scalars: _Any) -> Tensor:
+    def log1p(self) -> Tensor:
         """``log(1 + input)``, exact near 0."""
     def log1p_(self, *arguments: _Any) -> Tensor:
         """In-place version of `log1p`; returns the tensor."""
-    def log2(self, *scalars: _Any) -> Tensor:
+    def log2(self) -> Tensor:
         """The logarithm to base 2."""
     def log2_(self, *arguments: _Any) -> Tensor:
         """In-place version of `log2`; returns the tensor."""
@@ -1032,7 +1043,7 @@ class Tensor(builtins.object):
         """Both are not zero."""
     def logical_and_(self, *arguments: _Any) -> Tensor:
         """In-place version of `logical_and`; returns the tensor."""
-    def logical_not(self, *scalars: _Any) -> Tensor:
+    def logical_not(self) -> Tensor:
         """Each element is zero."""
     def logical_not_(self, *arguments: _Any) -> Tensor:
         """In-place version of `logical_not`; returns the tensor."""
@@ -1205,11 +1216,11 @@ class Tensor(builtins.object):
         """``input != other``."""
     def ne_(self, *arguments: _Any) -> Tensor:
         """In-place version of `ne`; returns the tensor."""
-    def neg(self, *scalars: _Any) -> Tensor:
+    def neg(self) -> Tensor:
         """``-input``."""
     def neg_(self, *arguments: _Any) -> Tensor:
         """In-place version of `neg`; returns the tensor."""
-    def negative(self, *scalars: _Any) -> Tensor:
+    def negative(self) -> Tensor:
         """``-input``."""
     def negative_(self, *arguments: _Any) -> Tensor:
         """In-place version of `neg`; returns the tensor."""
@@ -1321,7 +1332,7 @@ class Tensor(builtins.object):
     @builtins.property
     def output_nr(self) -> builtins.int:
         """Which output of ``grad_fn`` it is."""
-    def permute(self, *dims: _Any, **keyword: _Any) -> Tensor:
+    def permute(self, *order: _Any, dims: _Any = None) -> Tensor:
         """The dimensions in another order, as a view."""
     def pinverse(self, rcond: builtins.float = ...) -> Tensor:
         """The Moore-Penrose inverse, from the singular values above ``rcond`` times the
@@ -1366,7 +1377,7 @@ class Tensor(builtins.object):
         interpolation: builtins.str = 'linear',
     ) -> Tensor:
         """The q-quantiles along ``dim`` (of all elements without one); NaN if there is a NaN."""
-    def rad2deg(self, *scalars: _Any) -> Tensor:
+    def rad2deg(self) -> Tensor:
         """Radians to degrees."""
     def rad2deg_(self, *arguments: _Any) -> Tensor:
         """In-place version of `rad2deg`; returns the tensor."""
@@ -1383,7 +1394,7 @@ class Tensor(builtins.object):
     @builtins.property
     def real(self) -> Tensor:
         """The real part, as a view; a real tensor itself."""
-    def reciprocal(self, *scalars: _Any) -> Tensor:
+    def reciprocal(self) -> Tensor:
         """``1 / input``."""
     def reciprocal_(self, *arguments: _Any) -> Tensor:
         """In-place version of `reciprocal`; returns the tensor."""
@@ -1393,7 +1404,7 @@ class Tensor(builtins.object):
         """
     def register_post_accumulate_grad_hook(self, hook: _Any) -> _RemovableHandle:
         """Call ``hook(leaf)`` each time after a gradient was added to ``leaf.grad``."""
-    def relu(self, *scalars: _Any) -> Tensor:
+    def relu(self) -> Tensor:
         """``max(input, 0)``; the gradient at 0 is 0."""
     def relu_(self, *arguments: _Any) -> Tensor:
         """In-place version of `relu`; returns the tensor."""
@@ -1407,7 +1418,7 @@ class Tensor(builtins.object):
         """
     def renorm_(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
         """In-place version of `renorm`; returns the tensor."""
-    def repeat(self, *repeats: _Any) -> Tensor:
+    def repeat(self, *times: _Any, repeats: _Any = None) -> Tensor:
         """The tensor repeated that often along each dimension; more repeats than dimensions
         add new ones in front.
         """
@@ -1462,12 +1473,10 @@ class Tensor(builtins.object):
         """Each element rounded to ``decimals`` places, halves to the even neighbour."""
     def round_(self, *, decimals: builtins.int = 0) -> Tensor:
         """In-place version of `round`; returns the tensor."""
-    def rsqrt(self, *scalars: _Any) -> Tensor:
+    def rsqrt(self) -> Tensor:
         """``1 / sqrt(input)``."""
     def rsqrt_(self, *arguments: _Any) -> Tensor:
         """In-place version of `rsqrt`; returns the tensor."""
-    def rsub(self, other: _Any, *, alpha: _Any = 1) -> Tensor:
-        """``other - alpha * input``."""
     def scatter(
         self,
         dim: builtins.int,
@@ -1535,25 +1544,25 @@ class Tensor(builtins.object):
         """The sizes of its dimensions."""
     def short(self, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.int16."""
-    def sigmoid(self, *scalars: _Any) -> Tensor:
+    def sigmoid(self) -> Tensor:
         """``1 / (1 + exp(-input))``."""
     def sigmoid_(self, *arguments: _Any) -> Tensor:
         """In-place version of `sigmoid`; returns the tensor."""
-    def sign(self, *scalars: _Any) -> Tensor:
+    def sign(self) -> Tensor:
         """-1, 0 or 1 by the sign of each element."""
     def sign_(self, *arguments: _Any) -> Tensor:
         """In-place version of `sign`; returns the tensor."""
-    def signbit(self, *scalars: _Any) -> Tensor:
+    def signbit(self) -> Tensor:
         """The sign bit is set."""
-    def sin(self, *scalars: _Any) -> Tensor:
+    def sin(self) -> Tensor:
         """The sine of an angle in radians."""
     def sin_(self, *arguments: _Any) -> Tensor:
         """In-place version of `sin`; returns the tensor."""
-    def sinc(self, *scalars: _Any) -> Tensor:
+    def sinc(self) -> Tensor:
         """``sin(pi * input) / (pi * input)``, 1 at 0."""
     def sinc_(self, *arguments: _Any) -> Tensor:
         """In-place version of `sinc`; returns the tensor."""
-    def sinh(self, *scalars: _Any) -> Tensor:
+    def sinh(self) -> Tensor:
         """The hyperbolic sine."""
     def sinh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `sinh`; returns the tensor."""
@@ -1597,11 +1606,11 @@ class Tensor(builtins.object):
         dim: builtins.int = 0,
     ) -> builtins.tuple[Tensor, ...]:
         """Views of consecutive pieces of the given sizes along ``dim``."""
-    def sqrt(self, *scalars: _Any) -> Tensor:
+    def sqrt(self) -> Tensor:
         """The square root; NaN for negative real numbers."""
     def sqrt_(self, *arguments: _Any) -> Tensor:
         """In-place version of `sqrt`; returns the tensor."""
-    def square(self, *scalars: _Any) -> Tensor:
+    def square(self) -> Tensor:
         """The square of each element."""
     def square_(self, *arguments: _Any) -> Tensor:
         """In-place version of `square`; returns the tensor."""
@@ -1642,10 +1651,10 @@ class Tensor(builtins.object):
         """The sum of all elements, or along dimensions."""
     def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> _Any:
         """The singular value decomposition: ``U @ diag(S) @ V.mH`` is the input."""
-    def swapaxes(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """Exchange two dimensions, as a view."""
+    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+        """`transpose` with NumPy's names."""
     def swapaxes_(self, *arguments: _Any, **options: _Any) -> Tensor:
-        """In-place version of `transpose`; returns the tensor."""
+        """In-place version of `swapaxes`; returns the tensor."""
     def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
         """Exchange two dimensions, as a view."""
     def swapdims_(self, *arguments: _Any, **options: _Any) -> Tensor:
@@ -1662,21 +1671,24 @@ class Tensor(builtins.object):
         """`gather` whose input and indices are broadcast except along ``dim``; without
         ``dim`` both are flattened. Goes with `argsort` and `argmax`.
         """
-    def tan(self, *scalars: _Any) -> Tensor:
+    def tan(self) -> Tensor:
         """The tangent of an angle in radians."""
     def tan_(self, *arguments: _Any) -> Tensor:
         """In-place version of `tan`; returns the tensor."""
-    def tanh(self, *scalars: _Any) -> Tensor:
+    def tanh(self) -> Tensor:
         """The hyperbolic tangent."""
     def tanh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `tanh`; returns the tensor."""
     def tensor_split(
         self,
-        indices_or_sections: _Any,
+        indices_or_sections: _Any = None,
         dim: builtins.int = 0,
+        *,
+        indices: _Any = None,
+        sections: builtins.int | None = None,
     ) -> builtins.tuple[Tensor, ...]:
         """Views of pieces: that many nearly equal ones, or cut at the given indices."""
-    def tile(self, *dims: _Any) -> Tensor:
+    def tile(self, *times: _Any, dims: _Any = None) -> Tensor:
         """`repeat` whose missing leading counts are 1."""
     def to(self, *target: _Any, **options: _Any) -> Tensor:
         """Convert to a dtype, a device, or those of another tensor: ``to(dtype)``,
@@ -1712,7 +1724,7 @@ class Tensor(builtins.object):
         """``input / other``; integers are divided as floats."""
     def true_divide_(self, other: _Any) -> Tensor:
         """In-place version of `true_divide`; returns the tensor."""
-    def trunc(self, *scalars: _Any) -> Tensor:
+    def trunc(self) -> Tensor:
         """Each element rounded towards zero."""
     def trunc_(self, *arguments: _Any) -> Tensor:
         """In-place version of `trunc`; returns the tensor."""
@@ -1778,7 +1790,13 @@ class Tensor(builtins.object):
     @builtins.property
     def volatile(self) -> builtins.bool:
         """Deprecated: whether the tensor takes no part in a graph."""
-    def vsplit(self, indices_or_sections: _Any) -> builtins.tuple[Tensor, ...]:
+    def vsplit(
+        self,
+        indices_or_sections: _Any = None,
+        *,
+        indices: _Any = None,
+        sections: builtins.int | None = None,
+    ) -> builtins.tuple[Tensor, ...]:
         """`tensor_split` along the dimension that the stack of that name joins."""
     def where(self, condition: Tensor, other: _Any) -> Tensor:
         """``self`` where ``condition`` holds, else ``other``."""

@@ -36,7 +36,7 @@ def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: b
         out._view = (name, statics, source._view) if MODE.enabled else "no_grad"
 
 
-def refresh(view: Tensor) -> None:
+def refresh(view: Any) -> None:
     """Give a view whose storage was written since the history that its base has now."""
     base = view._base
     if base is None or view._writes[0] == view._viewed:
@@ -224,23 +224,23 @@ def inplace(function: Callable, name: str) -> Callable:
     return write_in_place
 
 
-def detach_(tensor: Tensor) -> Tensor:
+def detach_(self: Tensor) -> Tensor:
     """Make the tensor itself a leaf that requires no gradient.
 
     Raises:
         RuntimeError: it is a view, whose history belongs to its base.
     """
-    if tensor._base is not None:
+    if self._base is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead: got a view of shape "
-            f"{list(tensor.shape)}"
+            f"{list(self.shape)}"
         )
-    tensor._edge = None
-    tensor._requires_grad = False
-    return tensor
+    self._edge = None
+    self._requires_grad = False
+    return self
 
 
-def retain_grad(tensor: Tensor) -> None:
+def retain_grad(tensor: Any) -> None:
     """Have the engine store the gradient of a non-leaf in its ``grad``."""
     node = tensor.grad_fn
     if node is not None:

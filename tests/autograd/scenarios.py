@@ -124,8 +124,7 @@ def third_derivative(fw):
 def backward_create_graph(fw):
     x = leaf(fw, 3.0)
     (x**3).sum().backward(create_graph=True)
-    g = x.grad
-    x.grad = None
+    g, x.grad = x.grad, None
     g.sum().backward()
     return [g.requires_grad, x.grad.tolist()]
 

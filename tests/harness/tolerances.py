@@ -25,6 +25,9 @@ def assert_close(
     assert actual.shape == expected.shape, (
         f"{what}: shape {actual.shape}, expected {expected.shape}"
     )
+    if actual.dtype.kind == "U":  # a name
+        np.testing.assert_array_equal(actual, expected, err_msg=what)
+        return
     own = row.tolerance if row is not None else {}
     rtol, atol = own.get(dtype) or TOLERANCES.get(dtype, (0.0, 0.0))
     np.testing.assert_allclose(actual, expected, rtol, atol, equal_nan=True, err_msg=what)

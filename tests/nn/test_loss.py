@@ -44,10 +44,16 @@ LAYERS = [
     ("L1Loss", {"reduction": "sum"}, lambda lib: arrays(lib, (3, 2), (3, 2))),
     ("SmoothL1Loss", {"beta": 0.5}, lambda lib: arrays(lib, (3, 2), (3, 2))),
     ("HuberLoss", {"delta": 0.5}, lambda lib: arrays(lib, (3, 2), (3, 2))),
-    ("PoissonNLLLoss", {"log_input": False, "eps": 0.1}, lambda lib: arrays(lib, (3,), (3,), low=1)),
+    (
+        "PoissonNLLLoss", {"log_input": False, "eps": 0.1},
+        lambda lib: arrays(lib, (3,), (3,), low=1),
+    ),
     ("GaussianNLLLoss", {"full": True}, lambda lib: arrays(lib, (3,), (3,), (3,), low=1)),
     ("SoftMarginLoss", {}, lambda lib: (*arrays(lib, (2,)), labels(lib, 1.0, -1.0))),
-    ("MultiMarginLoss", {"p": 2, "margin": 0.5}, lambda lib: (*arrays(lib, (2, 3)), labels(lib, 0, 2))),
+    (
+        "MultiMarginLoss", {"p": 2, "margin": 0.5},
+        lambda lib: (*arrays(lib, (2, 3)), labels(lib, 0, 2)),
+    ),
     (
         "MultiLabelMarginLoss", {},
         lambda lib: (*arrays(lib, (2, 3)), labels(lib, [0, -1, 0], [2, 1, -1])),
@@ -164,7 +170,7 @@ def test_weights_are_not_differentiable(lib: ModuleType) -> None:
 
 
 def test_soft_margin_does_not_overflow() -> None:
-    x = nnkit.tensor([-200.0, 200.0], requires_grad=True)
+    x: Any = nnkit.tensor([-200.0, 200.0], requires_grad=True)
     loss = F.soft_margin_loss(x, nnkit.ones(2), reduction="none")
     assert loss.tolist() == [200.0, 0.0]
     loss.sum().backward()
@@ -191,7 +197,7 @@ def test_one_node_for_one_loss(lib: ModuleType) -> None:
 
 
 def test_writing_into_the_scores_after_the_loss_is_no_error() -> None:
-    x = nnkit.zeros(2, 3, requires_grad=True)
+    x: Any = nnkit.zeros(2, 3, requires_grad=True)
     scores = x * 1
     loss = F.cross_entropy(scores, nnkit.tensor([0, 2]))
     scores.mul_(5)

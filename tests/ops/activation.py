@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from tests.harness.elementwise import functional, unary
+from tests.harness.elementwise import functional, not_a_tensor, one, unary
 from tests.harness.row import FLOATS, INTS, SPECIALS, Maker, OpRow, Raises, Sample
 
 F = "nn.functional."
+DOUBLE = ("float32", "float64")
 
 
-def called(*variants: dict) -> object:
+def called(*variants: dict) -> Callable[[Maker], list[Sample]]:
     """Samples: one plain call, then one with each set of keywords."""
 
     def samples(make: Maker) -> list[Sample]:
         return [Sample(make(2, 3)), *[Sample(make(2, 3), **keywords) for keywords in variants]]
 
     return samples
+
+
+def limits(make: Maker) -> list[Sample]:
+    return [Sample(make(2, 3), 0.3, -4.0)]
+
+
+def leaks(make: Maker) -> list[Sample]:
+    return [*called({"lower": 0.1, "upper": 0.2})(make), Sample(make(2, 3), training=True)]
 
 
 ROWS = [
@@ -70,13 +81,23 @@ ROWS = [
         reason="torch's gradient multiplies with a 1/6 that was rounded to single precision",
     ),
     functional("hardswish", inplace="inplace=True", domain=(-5.0, 5.0)),
-    functional("hardshrink", samples=called({"lambd": 0.9})),
+    OpRow(
+        "hardshrink",
+        called({"lambd": 0.9}),
+        elementwise=True,
+        method="hardshrink",
+        aliases=(F + "hardshrink",),
+        errors=not_a_tensor,
+    ),
     functional(
         "softshrink",
         samples=called({"lambd": 0.9}),
         errors=lambda make: [Raises(RuntimeError, "lambda", make(2), lambd=-1.0)],
     ),
-    functional("threshold", samples=lambda make: [Sample(make(2, 3), 0.3, -4.0)], errors=None),
+    OpRow("threshold", limits, elementwise=True, aliases=(F + "threshold",)),
+    OpRow("threshold_", limits, elementwise=True, aliases=(F + "threshold_",)),
+    OpRow("celu_", called({"alpha": 0.5}), elementwise=True, aliases=(F + "celu_",)),
+    OpRow("selu_", one, elementwise=True, aliases=(F + "selu_",)),
     functional("logsigmoid"),
     OpRow(
         "prelu",
@@ -98,11 +119,8 @@ ROWS = [
             Raises(RuntimeError, "weight", make(2, 3), make(1, 3)),
         ],
     ),
-    functional(
-        "rrelu",
-        samples=called({"lower": 0.1, "upper": 0.2}, {"training": True}),
-        dtypes=("float32", "float64"),
-    ),
+    OpRow("rrelu", leaks, dtypes=DOUBLE, elementwise=True, aliases=(F + "rrelu",)),
+    OpRow("rrelu_", leaks, dtypes=DOUBLE, elementwise=True, aliases=(F + "rrelu_",)),
     OpRow(
         F + "glu",
         lambda make: [Sample(make(2, 4)), Sample(make(4, 3), dim=0)],

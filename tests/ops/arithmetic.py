@@ -130,6 +130,5 @@ ROWS = [
     binary("heaviside", samples=two, differentiable=False, dtypes=REALS),
     binary("ldexp", samples=two),
     binary("nextafter", samples=two, dtypes=("float32", "float64")),
-    OpRow("conj_physical", one, dtypes=NUMBERS, elementwise=True),
-    OpRow("conj", one, dtypes=NUMBERS, elementwise=True, method="conj"),
+    OpRow("conj", one, dtypes=NUMBERS, elementwise=True, method="conj", aliases=("conj_physical",)),
 ]

@@ -70,7 +70,7 @@ def heads(make: Maker) -> list[Sample]:
     separate = {"use_separate_proj_weight": True, "need_weights": False}
     names = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
     projections = dict(zip(names, (make(4, 4), make(4, 2), make(4, 3))))
-    return [
+    samples = [
         Sample(query, key, key, 4, 2, *weights, *nothing, *out),
         Sample(query, query, query, 4, 2, *weights, *nothing, *out, need_weights=False),
         Sample(
@@ -87,6 +87,8 @@ def heads(make: Maker) -> list[Sample]:
         ),
         Sample(query[:, 0], key[:, 0], key[:, 0], 4, 2, *weights, *nothing, make(4, 4), None),
     ]  # fmt: skip
+    # Second derivatives, which are checked in float64, take long.
+    return samples[::2] if make.dtype == "float64" else samples
 
 
 def heads_errors(make: Maker) -> list[Raises]:
@@ -104,12 +106,5 @@ def heads_errors(make: Maker) -> list[Raises]:
 
 ROWS = [
     OpRow(NAME, attention, edges=attention_edges, errors=attention_errors),
-    OpRow(
-        HEAD,
-        heads,
-        dtypes=WIDE,
-        errors=heads_errors,
-        tolerance={"float32": (5e-6, 1e-5)},
-        reason="the gradient of the key's bias is 0 but for rounding errors",
-    ),
+    OpRow(HEAD, heads, dtypes=WIDE, domain=(-0.7, 0.7), errors=heads_errors),
 ]

@@ -21,14 +21,16 @@ def convolutions(axes: int) -> Samples:
     one, two = (1,) * axes, (2,) * axes
 
     def make_samples(make: Maker) -> list[Sample]:
-        x, weight, bias = make(2, 2, *size), make(3, 2, *kernel), make(3)
+        # One volume is enough: differences are taken one element at a time.
+        x = make(1 if axes == 3 else 2, 2, *size)
+        weight, bias = make(3, 2, *kernel), make(3)
         samples = [
             Sample(x, weight),
             Sample(x, weight, bias, stride=2, padding=1),
             Sample(x, make(4, 1, *kernel), make(4), 1, [1] * axes, groups=2),
             Sample(x, make(3, 2, *one), bias),
             Sample(x[0], make(2, 2, *two), padding="same"),
-            Sample(make(2, 2, *two), make(3, 2, *two), padding="valid"),
+            Sample(make(1, 2, *two), make(3, 2, *two), padding="valid"),
         ]
         if make.dtype not in INTS:  # which torch cannot dilate
             samples.append(Sample(x, make(2, 1, *kernel), None, groups=2, dilation=2, padding=2))
@@ -38,10 +40,11 @@ def convolutions(axes: int) -> Samples:
 
 
 def transposed(axes: int) -> Samples:
-    size, kernel = ((4,), (2, 3), (2, 2, 2))[axes - 1], KERNELS[axes - 1]
+    size, kernel = ((4,), (2, 3), (1, 2, 2))[axes - 1], KERNELS[axes - 1]
 
     def samples(make: Maker) -> list[Sample]:
-        x, weight, bias = make(2, 2, *size), make(2, 2, *kernel), make(2)
+        x = make(1 if axes == 3 else 2, 2, *size)
+        weight, bias = make(2, 2, *kernel), make(2)
         return [
             Sample(x, weight),
             Sample(x, weight, bias, stride=2, padding=1, output_padding=1),

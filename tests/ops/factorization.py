@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.harness.row import Maker, OpRow, Raises, Sample
+from tests.harness.row import Fixed, Maker, OpRow, Raises, Sample
 
 DOUBLE = ("float32", "float64")
 WIDE = (*DOUBLE, "complex128")
@@ -15,7 +15,7 @@ CONDITION = "float32 rounding times the condition number of the matrices"
 def regular(make: Maker, *shape: int) -> np.ndarray:
     """Matrices far from singular: noise around a multiple of the identity."""
     noise = make(*shape, low=-0.5, high=0.5)
-    return noise + np.asarray(2 * np.eye(*shape[-2:]), noise.dtype)
+    return noise + np.asarray(2 * np.eye(shape[-2], shape[-1]), noise.dtype)
 
 
 def definite(make: Maker, *shape: int) -> np.ndarray:
@@ -106,7 +106,7 @@ ROWS = [
     row(
         "cholesky",
         lambda make: [Sample(definite(make, 3, 3)), Sample(definite(make, 2, 2, 2), upper=True)],
-        # Finite differences of one triangle are no derivative of a symmetric matrix: see test_linalg.
+        # In double precision see test_linalg: one triangle alone has no finite differences.
         method="cholesky",
         out=True,
         dtypes=("float32",),
@@ -129,25 +129,30 @@ ROWS = [
         second_order=False,
         errors=lambda make: [Raises(RuntimeError, "2 dimensions", make(2))],
     ),
+    # torch's gradient of the factor is not zero in the triangle that is not read: see test_linalg.
     row(
         "cholesky_solve",
         lambda make: [
-            Sample(make(3, 2), np.tril(regular(make, 3, 3))),
-            Sample(make(3, 2), np.triu(regular(make, 3, 3)), upper=True),
+            Sample(make(3, 2), Fixed(regular(make, 3, 3))),
+            Sample(make(3, 2), Fixed(regular(make, 3, 3)), upper=True),
         ],
         out=True,
         method="cholesky_solve",
+        dtypes=DOUBLE,
     ),
     row(
         "cholesky_inverse",
         lambda make: [
-            Sample(np.tril(regular(make, 3, 3))),
-            Sample(np.triu(regular(make, 3, 3)), upper=True),
+            Sample(Fixed(regular(make, 3, 3))),
+            Sample(Fixed(regular(make, 3, 3)), upper=True),
         ],
         out=True,
         method="cholesky_inverse",
+        dtypes=DOUBLE,
+        differentiable=False,
     ),
-    row(
+    # Without a gradient, because torch's raises.
+    OpRow(
         "vander",
         lambda make: [
             Sample(make(3)),
@@ -155,6 +160,8 @@ ROWS = [
             Sample(make(2), increasing=True),
             Sample(make(2), N=0),
         ],
+        dtypes=("int64",),
+        differentiable=False,
         errors=lambda make: [Raises(RuntimeError, "one-dimensional", make(2, 2))],
     ),
     row("pinverse", lambda make: [Sample(make(4, 3)), Sample(make(2, 2, 3))], method="pinverse"),

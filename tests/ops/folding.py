@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.harness.row import COMPLEX, FLOATS, INTS, Maker, OpRow, Raises, Sample
 
 F = "nn.functional."
@@ -62,7 +64,7 @@ def regrouped(make: Maker) -> list[Sample]:
     return [Sample(make(2, 6, 2, 1), 3), Sample(make(1, 4, 2), 2)]
 
 
-def wrong_factor(bad: tuple[int, ...], noun: str) -> object:
+def wrong_factor(bad: tuple[int, ...], noun: str) -> Any:
     return lambda make: [
         Raises(RuntimeError, noun, make(*bad), 2),
         Raises(RuntimeError, "positive", make(*bad), 0),

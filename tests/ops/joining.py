@@ -27,12 +27,16 @@ ROWS = [
         lambda make: [
             Sample([make(2, 3), make(1, 3)]),
             Sample([make(2, 3), make(2, 1), make(2, 2)], 1),
-            Sample((make(2), make(0), make(1)), -1),
-            Sample([make(2, 3), make(0)]),
+            Sample((make(2), make(1)), -1),
             Sample([make(2, dtype="int64"), make(2)]),
-            Sample([make(2, 1), make(2, 0)], dim=1),
         ],
         dtypes=ALL,
+        edges=lambda make: [
+            Sample((make(2), make(0), make(1)), -1),
+            Sample([make(2, 3), make(0)]),
+            Sample([make(0), make(0)]),
+            Sample([make(2, 1), make(2, 0)], dim=1),
+        ],
         aliases=("concat", "concatenate"),
         out=True,
         errors=lambda make: [
@@ -85,9 +89,9 @@ ROWS = [
             *pieces(make),
             Sample(make(6), [1, 2, 3]),
             Sample(make(2, 6), [6, 0], dim=1),
-            Sample(make(0, 2), 3),
         ],
         dtypes=ALL,
+        edges=lambda make: [Sample(make(0, 2), 3), Sample(make(2, 0), 0, 1)],
         method="split",
         errors=lambda make: [
             Raises(RuntimeError, "0", make(3), 0),
@@ -104,7 +108,8 @@ ROWS = [
     ),
     OpRow(
         "chunk",
-        lambda make: [*pieces(make), Sample(make(0, 2), 3)],
+        pieces,
+        edges=lambda make: [Sample(make(0, 2), 3)],
         method="chunk",
         errors=lambda make: [Raises(RuntimeError, "0", make(3), 0)],
     ),
@@ -115,9 +120,14 @@ ROWS = [
             Sample(make(7), 3),
             Sample(make(7), (2, 5)),
             Sample(make(2, 7), (-3, 9), 1),
+            Sample(make(2, 7), sections=3, dim=1),
+            Sample(make(2, 7), indices=[1], dim=1),
         ],
         method="tensor_split",
-        errors=lambda make: [Raises(RuntimeError, "0", make(3), 0)],
+        errors=lambda make: [
+            Raises(RuntimeError, "0", make(3), 0),
+            Raises(TypeError, "0 of them", make(3)),
+        ],
     ),
     OpRow(
         "hsplit",
@@ -127,7 +137,11 @@ ROWS = [
     ),
     OpRow(
         "vsplit",
-        lambda make: [Sample(make(6, 2), 3), Sample(make(3, 2), (1,))],
+        lambda make: [
+            Sample(make(6, 2), 3),
+            Sample(make(3, 2), (1,)),
+            Sample(make(3, 2), sections=3),
+        ],
         method="vsplit",
         errors=lambda make: [Raises(RuntimeError, "at least 2", make(3), 3)],
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tests.harness.row import FLOATS, Maker, OpRow, Raises, Sample
@@ -66,7 +68,7 @@ def vector_errors(make: Maker) -> list[Raises]:
     ]
 
 
-def added(*shapes: tuple) -> object:
+def added(*shapes: tuple) -> Any:
     def samples(make: Maker) -> list[Sample]:
         base = [make(*shape) for shape in shapes]
         scales = {"beta": 2, "alpha": 1.5} if make.dtype == "int64" else {"beta": 0.5, "alpha": 2.0}
@@ -84,7 +86,7 @@ def ignored_nan(make: Maker, *shapes: tuple) -> list[Sample]:
     return [Sample(np.full(4, np.nan, make.dtype), *(make(*s) for s in shapes), beta=0)]
 
 
-def added_errors(*shapes: tuple) -> object:
+def added_errors(*shapes: tuple) -> Any:
     def errors(make: Maker) -> list[Raises]:
         factors = [make(*shape) for shape in shapes]
         return [

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from tests.harness.row import ALL, BOOL, FLOATS, INTS, Maker, Named, OpRow, Raises, Sample
 
 Samples = Callable[[Maker], Sequence[Sample]]
@@ -60,16 +58,16 @@ ROWS = [
         "is_nonzero",
         single,
         method="is_nonzero",
-        errors=lambda make: [Raises(RuntimeError, "one", make(2)), Raises(RuntimeError, "", make(0))],
+        errors=lambda make: [
+            Raises(RuntimeError, "one", make(2)),
+            Raises(RuntimeError, "", make(0)),
+        ],
     ),
     question("result_type", pairs),
     question("can_cast", casts),
     question("Tensor.dim", aliases=("Tensor.ndimension",)),
     question("Tensor.size", along, errors=outside),
-    question("Tensor.stride", along, errors=outside),
-    question("Tensor.storage_offset"),
     question("Tensor.element_size"),
-    question("Tensor.is_contiguous"),
     question("Tensor.get_device"),
     question("Tensor.is_pinned"),
     question("Tensor.is_shared"),

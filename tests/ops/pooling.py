@@ -18,7 +18,7 @@ def max_pools(axes: int) -> Samples:
     pair = (2, 3, 1)[:axes]
 
     def samples(make: Maker) -> list[Sample]:
-        x = make.distinct(2, 2, *size)
+        x = make.distinct(1 if axes == 3 else 2, 2, *size)
         return [
             Sample(x, 2),
             Sample(x, 3, 2, 1),
@@ -144,10 +144,10 @@ def norm_pool(axes: int) -> OpRow:
 
 
 def adaptive(axes: int, kind: str) -> list[OpRow]:
-    size = SIZES[axes - 1]
+    size = ((7,), (4, 5), (3, 2, 4))[axes - 1]
 
     def samples(make: Maker) -> list[Sample]:
-        x = make.distinct(2, 2, *size)
+        x = make.distinct(1 if axes == 3 else 2, 2, *size)
         some: list = [1, 3, tuple(n + 1 for n in size), size]
         if axes > 1:
             some.append((None, *size[1:-1], 2))
@@ -223,13 +223,13 @@ def unpool(axes: int) -> OpRow:
 
 
 def fractional(axes: int) -> list[OpRow]:
-    size = (9, 8, 7)[:axes] if axes == 2 else (6, 5, 4)
+    size = (7, 6) if axes == 2 else (4, 5, 4)
 
     def samples(make: Maker) -> list[Sample]:
-        x = make.distinct(2, 2, *size)
-        chance = Fixed(make(2, 2, axes, low=0.0, high=0.99))
+        x = make.distinct(1, 2, *size)
+        chance = Fixed(make(1, 2, axes, low=0.0, high=0.99))
         return [
-            Sample(x, 2, (4, 3, 2)[:axes], _random_samples=chance),
+            Sample(x, 2, (2, 3, 2)[:axes], _random_samples=chance),
             Sample(x, (1, 2, 2)[:axes], output_ratio=(0.5,) * axes, _random_samples=chance),
             Sample(x[0], 2, 2),  # draws from the default generator
         ]

@@ -36,8 +36,10 @@ def network(name: str, gates: int) -> OpRow:
 
     def samples(make: Maker) -> list[Sample]:
         x = make(2, BATCH, INPUT)
+        # Second derivatives, which are checked in float64, take time with the square of the size.
+        hidden = 1 if gates > 1 and make.dtype == "float64" else 2
         found = [
-            Sample(x, states(make, 1), parameters(make, gates), *ONE_LAYER),
+            Sample(x, states(make, 1, hidden=hidden), parameters(make, gates, hidden), *ONE_LAYER),
             Sample(
                 make(1, 3, INPUT), states(make, 4, 1, 1),
                 parameters(make, gates, 1, 2, 2, bias=False), False, 2, 0.5, False, True, True,
@@ -54,7 +56,7 @@ def network(name: str, gates: int) -> OpRow:
         if lstm:
             projected = parameters(make, gates, proj=1)
             found.append(Sample(x[:, :1], states(make, 1, 1, proj=1), projected, *ONE_LAYER))
-        return found
+        return found[:1] + found[3:] if make.dtype == "float64" else found
 
     def edges(make: Maker) -> list[Sample]:
         return [Sample(make(2, 0, INPUT), states(make, 1, 0), parameters(make, gates), *ONE_LAYER)]

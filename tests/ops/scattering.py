@@ -18,7 +18,6 @@ def scatters(make):
         Sample(make(4, 3), 0, unique_index(make, 2, 3, below=4), make(2, 3)),
         Sample(make(4, 3), 0, unique_index(make, 2, 2, below=4), make(2, 2)),
         Sample(make(3), -1, np.array([2, 0]), make(2)),
-        Sample(make(4, 3), 1, make.index(0, 3, below=3), make(0, 3)),
     ]
 
 
@@ -78,6 +77,10 @@ ROWS = [
         "scatter",
         lambda make: [*scatters(make), Sample(make(4, 3), 0, make.index(2, 3, below=4), 1.5)],
         dtypes=FLOATS,
+        edges=lambda make: [
+            Sample(make(4, 3), 1, make.index(0, 3, below=3), make(0, 3)),
+            Sample(make(4, 3), 1, make.index(0, below=3), 1.5),
+        ],
         out=True,
         inplace="scatter_",
         method="scatter",

@@ -205,7 +205,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     return _sub(input, other if alpha == 1 else _scaled("sub", other, alpha, input))
 
 
-@public(out=False)
+@public(method=False)
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``."""
     return _sub(other, input if alpha == 1 else mul(input, alpha))

@@ -213,7 +213,8 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         return matrix_power(input.inverse(), -n)
     if n == 0:
         return input.clone().copy_(eye(shape[-1], dtype=input.dtype, device=input.device))
-    result, square = None, input
+    square = input
+    result: Any = None
     while n:
         if n & 1:
             result = square if result is None else matmul(result, square)
@@ -279,4 +280,4 @@ def _product(chain: list, split: dict, i: int, j: int) -> Tensor:
 @public(method=False)
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """`nnkit.linalg.multi_dot` of one or more matrices."""
-    return multi_dot(matrices) if len(matrices) > 1 else matrices[0]
+    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)

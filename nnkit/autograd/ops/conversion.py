@@ -134,13 +134,13 @@ def _moved(input: Tensor, place: Device) -> Tensor:
     return moved
 
 
-_NAMES = {
+TYPE_NAMES = {
     "float16": "HalfTensor", "bfloat16": "BFloat16Tensor", "float32": "FloatTensor",
     "float64": "DoubleTensor", "uint8": "ByteTensor", "int8": "CharTensor", "int16": "ShortTensor",
     "int32": "IntTensor", "int64": "LongTensor", "bool": "BoolTensor",
     "complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor",
 }  # fmt: skip
-_BY_NAME = {f"{m}.{n}": DTYPES[d] for d, n in _NAMES.items() for m in ("nnkit", "torch")}
+_BY_NAME = {f"{m}.{n}": DTYPES[d] for d, n in TYPE_NAMES.items() for m in ("nnkit", "torch")}
 
 
 @public(name="type", namespace=False)
@@ -151,7 +151,9 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         ValueError: the name is not one of a type.
     """
     if dtype is None:
-        return f"nnkit.{_NAMES[input.dtype.name]}"
+        return f"nnkit.{TYPE_NAMES[input.dtype.name]}"
+    if isinstance(dtype, type) and isinstance(getattr(dtype, "dtype", None), dtype_type):
+        dtype = dtype.dtype  # FloatTensor and its like
     if isinstance(dtype, str):
         if dtype not in _BY_NAME:
             raise ValueError(f"type(): invalid type: {dtype!r}")
@@ -253,7 +255,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     return input
 
 
-@public
+@public(method=False)
 def fill(input: Tensor, value: Any) -> Tensor:
     """A copy of ``input`` in which every element is ``value``."""
     return fill_(clone(input), value)

@@ -243,22 +243,33 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, size, axis)
 
 
+def _the_one(name: str, *given: Any) -> Any:
+    """The positions to cut at, or the number of pieces, under whichever of its names it came."""
+    named = [value for value in given if value is not None]
+    if len(named) != 1:
+        raise TypeError(f"{name}(): expected either indices or sections, got {len(named)} of them")
+    return named[0]._data.tolist() if isinstance(named[0], Tensor) else named[0]
+
+
 @public
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def tensor_split(
+    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *,
+    indices: Any = None, sections: int | None = None,
+) -> tuple[Tensor, ...]:  # fmt: skip
     """Views of pieces: that many nearly equal ones, or cut at the given indices.
 
     Args:
-        indices_or_sections: an int, or a sequence (or 1-dim tensor) of positions to cut at.
+        indices_or_sections: an int (also called ``sections``), or a sequence or 1-dim tensor of
+            positions to cut at (also called ``indices``).
     """
     check_tensor("tensor_split", input)
     axis = _axis(input, dim, "tensor_split")
     total = input._data.shape[axis]
-    if isinstance(indices_or_sections, Tensor):
-        indices_or_sections = indices_or_sections._data.tolist()
-    if isinstance(indices_or_sections, (tuple, list)):
-        cuts = [0, *(operator.index(i) for i in indices_or_sections), total]
+    given = _the_one("tensor_split", indices_or_sections, indices, sections)
+    if isinstance(given, (tuple, list)):
+        cuts = [0, *(operator.index(i) for i in given), total]
     else:
-        count = operator.index(indices_or_sections)
+        count = operator.index(given)
         if count <= 0:
             raise RuntimeError(
                 f"tensor_split(): number of sections must be larger than 0, got {count}"
@@ -300,8 +311,12 @@ def diff(
 
 
 def _stack_split(name: str, minimum: int, dim_of: Any) -> None:
-    def split_along(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    def split_along(
+        input: Tensor, indices_or_sections: Any = None, *,
+        indices: Any = None, sections: int | None = None,
+    ) -> tuple[Tensor, ...]:  # fmt: skip
         check_tensor(name, input)
+        given = _the_one(name, indices_or_sections, indices, sections)
         if input.ndim < minimum:
             raise RuntimeError(
                 f"{name}(): requires a tensor with at least {minimum} dimension(s), "
@@ -309,14 +324,12 @@ def _stack_split(name: str, minimum: int, dim_of: Any) -> None:
             )
         dim = dim_of(input)
         total = input._data.shape[dim]
-        if isinstance(indices_or_sections, int) and (
-            indices_or_sections <= 0 or total % indices_or_sections
-        ):
+        if isinstance(given, int) and (given <= 0 or total % given):
             raise RuntimeError(
                 f"{name}(): the size {total} of dimension {dim} is not divisible by the number "
-                f"of sections {indices_or_sections}"
+                f"of sections {given}"
             )
-        return tensor_split(input, indices_or_sections, dim)
+        return tensor_split(input, given, dim)
 
     split_along.__name__ = split_along.__qualname__ = name
     split_along.__doc__ = "`tensor_split` along the dimension that the stack of that name joins."

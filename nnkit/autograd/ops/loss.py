@@ -59,13 +59,14 @@ def broadcast_pair(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Te
 
 
 def elementwise_loss(
-    name: str, body: Callable, scalars: tuple[str, ...] = (), **rules: Callable
+    name: str, body: Callable, scalars: tuple[str, ...] = (), **rules: Any
 ) -> Callable:
     """An op ``name(x, target; reduction, *scalars)`` from the formula of one element's loss and
     the formulas of its derivatives."""
     elements = pointwise(f"{name}_elements", body, scalars=scalars, function=False, **rules)
     position = elements.op.primitive.arrays.index
-    return rule(name, **{x: _reduced(elements.op.rules[position(x)].function) for x in rules})
+    reduced: Any = {x: _reduced(elements.op.rules[position(x)].function) for x in rules}
+    return rule(name, **reduced)
 
 
 def _reduced(gradient: Callable) -> Callable:
@@ -159,10 +160,8 @@ hinge_embedding_loss = elementwise_loss(
     lambda x, target, margin: fn.where(fn.eq(target, 1), 0, fn.maximum(margin - x, 0))
     + fn.where(fn.eq(target, -1), 0, x),
     scalars=("margin",),
-    x=lambda g, x, target, margin: g * (
-        fn.where(fn.eq(target, -1), 0, 1)
-        - fn.where(fn.logical_or(fn.eq(target, 1), x > margin), 0, 1)
-    ),
+    x=lambda g, x, target, margin: fn.where(fn.eq(target, -1), 0, g)
+    - fn.where(fn.logical_or(fn.eq(target, 1), x > margin), 0, g),
 )  # fmt: skip
 poisson_nll_loss = elementwise_loss(
     "poisson_nll_loss", lambda x, target: fn.exp(x) - target * x,

@@ -227,6 +227,13 @@ def group_norm(
     return _group_norm(input, weight, bias, num_groups, eps)[0]
 
 
+def count_batch(counter: Tensor) -> None:
+    """Add 1 to the number of batches that running statistics have seen."""
+    check_writable(counter)
+    counter._device.backend.add_(counter._data, 1)
+    wrote(counter, "batch_norm")
+
+
 def _update(
     running_mean: Tensor, running_var: Tensor, mean: Any, variance: Any, momentum: float, count: int
 ) -> None:
@@ -304,8 +311,8 @@ def batch_norm(
     out, batch_mean, batch_variance = _batch_norm(input, weight, bias, eps)
     if running_mean is not None and running_var is not None and input._data.size:
         count = input._data.size // channels[0]
-        statistics = batch_mean._data, batch_variance._data
-        _update(running_mean, running_var, *statistics, momentum, count)
+        mean, variance = batch_mean._data, batch_variance._data
+        _update(running_mean, running_var, mean, variance, momentum, count)
     return out
 
 
@@ -368,6 +375,6 @@ def instance_norm(
     if running_mean is not None and running_var is not None and input._data.size:
         B = input._device.backend
         count = math.prod(input._data.shape[2:])
-        statistics = (B.mean(s._data, (0,), False) for s in (mean, variance))
-        _update(running_mean, running_var, *statistics, momentum, count)
+        average, spread = (B.mean(s._data, (0,), False) for s in (mean, variance))
+        _update(running_mean, running_var, average, spread, momentum, count)
     return out

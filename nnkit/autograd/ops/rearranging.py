@@ -40,7 +40,7 @@ _pad = rule(
 
 
 @public(namespace=False)
-def repeat(input: Tensor, *repeats: Any) -> Tensor:
+def repeat(input: Tensor, *times: Any, repeats: Any = None) -> Tensor:
     """The tensor repeated that often along each dimension; more repeats than dimensions add new
     ones in front.
 
@@ -50,7 +50,7 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
         tensor([[1, 2, 1, 2],
                 [1, 2, 1, 2]])
     """
-    counts = sizes_of("repeat", repeats, None, "repeats")
+    counts = sizes_of("repeat", times, repeats, "repeats")
     if len(counts) < input.ndim:
         raise RuntimeError(
             f"repeat(): number of repeats ({len(counts)}) must not be smaller than the number of "
@@ -62,18 +62,18 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
 
 
 @public
-def tile(input: Tensor, *dims: Any) -> Tensor:
+def tile(input: Tensor, *times: Any, dims: Any = None) -> Tensor:
     """`repeat` whose missing leading counts are 1."""
     check_tensor("tile", input)
-    counts = sizes_of("tile", dims, None, "dims")
+    counts = sizes_of("tile", times, dims, "dims")
     return repeat(input, (1,) * (input.ndim - len(counts)) + counts)
 
 
 @public
-def flip(input: Tensor, *dims: Any, **keyword: Any) -> Tensor:
+def flip(input: Tensor, *named: Any, dims: Any = None) -> Tensor:
     """A copy with the order along ``dims`` reversed."""
     check_tensor("flip", input)
-    given = sizes_of("flip", dims, keyword.get("dims"), "dims")
+    given = sizes_of("flip", named, dims, "dims")
     return _flip(input, normalize_dims(given, input.ndim, "flip") if input.ndim else ())
 
 

@@ -331,8 +331,8 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 
     Example:
         >>> import nnkit
-        >>> nnkit.tensor([1000.0, 1000.0]).logsumexp(0)
-        tensor(1000.6931)
+        >>> nnkit.tensor([1000.0, 0.0]).logsumexp(0)
+        tensor(1000.)
     """
     check_tensor("logsumexp", input)
     if dim is None:

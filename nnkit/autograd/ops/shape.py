@@ -183,7 +183,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 
 
 @public
-def permute(input: Tensor, *dims: Any, **keyword: Any) -> Tensor:
+def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The dimensions in another order, as a view.
 
     Raises:
@@ -195,7 +195,7 @@ def permute(input: Tensor, *dims: Any, **keyword: Any) -> Tensor:
         nnkit.Size([4, 2, 3])
     """
     check_tensor("permute", input)
-    given = sizes_of("permute", dims, keyword.get("dims"), "dims")
+    given = sizes_of("permute", order, dims, "dims")
     if len(given) != input.ndim:
         raise RuntimeError(
             f"permute(): expected {input.ndim} dims for a tensor of as many dimensions, "
@@ -207,7 +207,7 @@ def permute(input: Tensor, *dims: Any, **keyword: Any) -> Tensor:
     return _permute(input, axes)
 
 
-@public(aliases=("swapaxes", "swapdims"))
+@public(aliases=("swapdims",))
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions, as a view."""
     check_tensor("transpose", input)
@@ -216,6 +216,12 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     if not input.ndim:
         return _reshape(input, ())
     return _swapaxes(input, axis1, axis2)
+
+
+@public
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """`transpose` with NumPy's names."""
+    return transpose(input, axis0, axis1)
 
 
 @public

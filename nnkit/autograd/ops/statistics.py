@@ -9,7 +9,7 @@ from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.linalg import matmul
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import INTEGER, to_float
+from nnkit.backend.dtype import FLOATING, INTEGER, to_float
 
 
 @public
@@ -52,9 +52,7 @@ def cov(
     for name, given, floating in (("fweights", fweights, False), ("aweights", aweights, True)):
         if given is None:
             continue
-        if given.is_floating_point() != floating or (
-            not floating and given.dtype.category < INTEGER
-        ):
+        if given.dtype.category != (FLOATING if floating else INTEGER):
             raise RuntimeError(
                 f"cov(): expected {name} to have {'floating point' if floating else 'integral'} "
                 f"dtype but got {given.dtype.name}"

@@ -212,7 +212,7 @@ def _reshaping(name: str, function: Any) -> None:
 
 for _name, _function in (
     ("squeeze_", shapes.squeeze), ("unsqueeze_", shapes.unsqueeze), ("t_", shapes.t),
-    ("transpose_", shapes.transpose), ("swapaxes_", shapes.transpose),
+    ("transpose_", shapes.transpose), ("swapaxes_", shapes.swapaxes),
     ("swapdims_", shapes.transpose), ("as_strided_", as_strided),
 ):  # fmt: skip
     _reshaping(_name, _function)

@@ -33,18 +33,17 @@ def full(shape: tuple, value: Any, dtype: np.dtype) -> np.ndarray:
 
 
 def empty_like(x: np.ndarray) -> np.ndarray:
-    return np.empty_like(x)
+    return np.empty_like(x, order=_order(x))
 
 
 def zeros_like(x: np.ndarray) -> np.ndarray:
     # np.zeros asks the system for zeroed pages, np.zeros_like writes them.
-    return np.zeros(x.shape, x.dtype) if x.flags.c_contiguous else np.zeros_like(x)
+    plain = x.flags.c_contiguous or 0 in x.strides
+    return np.zeros(x.shape, x.dtype) if plain else np.zeros_like(x)
 
 
 def ones_like(x: np.ndarray) -> np.ndarray:
-    out = np.empty_like(x)
-    out.fill(1)
-    return out
+    return fill_(empty_like(x), 1)
 
 
 def empty_strided(shape: tuple, strides: tuple, dtype: np.dtype) -> np.ndarray:
@@ -113,21 +112,26 @@ def array(data: Any, dtype: np.dtype | None) -> np.ndarray:
     return np.array(data, dtype)
 
 
-def cast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+def cast(x: Any, dtype: np.dtype) -> np.ndarray:
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = x.real
-    return x.astype(dtype)
+    return x.astype(dtype, _order(x))
+
+
+def _order(x: np.ndarray) -> Any:
+    """The order in memory of a copy: that of the strides, of rows where elements are repeated."""
+    return "C" if 0 in x.strides else "K"
 
 
 def copy(x: np.ndarray) -> np.ndarray:
-    return x.copy("K")
+    return x.copy(_order(x))
 
 
 def contiguous(x: np.ndarray) -> np.ndarray:
     return x if x.flags.c_contiguous else x.copy()
 
 
-def copy_(x: np.ndarray, source: np.ndarray) -> np.ndarray:
+def copy_(x: np.ndarray, source: Any) -> np.ndarray:
     if source.dtype.kind == "c" and x.dtype.kind not in "cb":
         source = source.real
     np.copyto(x, source, "unsafe")
@@ -140,11 +144,11 @@ def fill_(x: np.ndarray, value: Any) -> np.ndarray:
 
 
 def fill(x: np.ndarray, value: Any) -> np.ndarray:
-    return fill_(np.empty_like(x), value)
+    return fill_(empty_like(x), value)
 
 
 def overwrite(x: np.ndarray, source: np.ndarray) -> np.ndarray:
-    return copy_(np.empty_like(x), source)
+    return copy_(empty_like(x), source)
 
 
 def make_complex(real: np.ndarray, imag: np.ndarray) -> np.ndarray:

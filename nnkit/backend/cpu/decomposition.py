@@ -64,7 +64,7 @@ def cholesky(x: np.ndarray) -> np.ndarray:
     return linalg.cholesky(x)
 
 
-def qr(x: np.ndarray, mode: str) -> tuple[np.ndarray, np.ndarray]:
+def qr(x: np.ndarray, mode: Any) -> tuple[np.ndarray, np.ndarray]:
     q, r = linalg.qr(x, mode)
     return q, r
 
@@ -76,7 +76,7 @@ def svd(x: np.ndarray, full_matrices: bool) -> tuple[np.ndarray, np.ndarray, np.
 
 
 @_checked
-def eigh(x: np.ndarray, uplo: str) -> tuple[np.ndarray, np.ndarray]:
+def eigh(x: np.ndarray, uplo: Any) -> tuple[np.ndarray, np.ndarray]:
     values, vectors = linalg.eigh(x, uplo)
     return values, vectors
 

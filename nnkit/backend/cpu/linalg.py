@@ -81,8 +81,8 @@ def addmm(input: np.ndarray, x: np.ndarray, y: np.ndarray, beta: float, alpha: f
     """``beta * input + alpha * (x @ y)``; with ``beta`` 0 not even a NaN of ``input`` counts."""
     dtype = x.dtype
     if dtype in HALF:
-        wide = (a.astype(F4) for a in (input, x, y))
-        return addmm(*wide, beta, alpha).astype(dtype)
+        wide = addmm(input.astype(F4), x.astype(F4), y.astype(F4), beta, alpha)
+        return wide.astype(dtype)
     out = _matmul(x, y) if x.ndim > 2 else _dot(x, y)
     if alpha != 1:
         out *= alpha

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from typing import Any
+
 import numpy as np
 
 from nnkit.backend.cpu.rows import BLOCK, SHORT, sum_along
@@ -10,7 +14,8 @@ from nnkit.backend.dtype import HALF
 __all__ = ["cross_entropy", "cross_entropy_grad", "nll_loss", "nll_loss_grad"]
 
 _INT64, _UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
-_maximum, _add, _exp, _log = np.maximum.reduce, np.add.reduce, np.exp, np.log
+_maximum: Any = np.maximum.reduce
+_add, _exp, _log = np.add.reduce, np.exp, np.log
 _arange = np.arange
 
 
@@ -190,7 +195,7 @@ def _beside_classes(each: np.ndarray, shape: tuple[int, ...], axis: int) -> np.n
     return np.expand_dims(each.reshape(shape), axis) if each.ndim else each
 
 
-def _losses(scores, labels, p, axis, weight, label_smoothing):
+def _losses(scores, labels, p, axis, weight, label_smoothing) -> tuple[Any, Any]:
     """-log softmax(scores)[label], and its weighted sum over all classes if labels are smoothed.
     Writes the softmax into ``p``."""
     if p.size <= BLOCK:
@@ -210,7 +215,7 @@ def _block_losses(scores, labels, p, axis, weight, label_smoothing):
     if not p.size:
         return np.zeros(len(labels), p.dtype), np.zeros(len(labels), p.dtype)
     np.copyto(p, scores)
-    p -= _maximum(p, axis, None, None, True)
+    p -= _maximum(p, axis, keepdims=True)
     row = _arange(len(labels))
     picked = p[row, labels] if axis else p[labels, row]
     smooth = None

@@ -108,7 +108,7 @@ def _blocks(x: np.ndarray, axes: tuple[int, ...]) -> Iterator[tuple]:
         yield (*(slice(None),) * along, slice(start, start + step))
 
 
-def _part(parameter: np.ndarray | None, x: np.ndarray, at: tuple) -> np.ndarray | None:
+def _part(parameter: np.ndarray | None, x: np.ndarray, at: tuple) -> Any:
     """What block ``at`` of ``x`` meets of a parameter that is broadcast over ``x``."""
     if parameter is None:
         return None

@@ -33,8 +33,9 @@ UFUNCS = {
     "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh",
     "atanh": "arctanh", "pow": "power", "round": "rint",
 }  # fmt: skip
-# Functions of `kernel_functions` that have no `out` argument, so they are never given one.
-NO_OUT = frozenset(("where", "conj", "zeros_like"))
+ALIASES = frozenset(("conj", "real"))  # of a real array they give the array itself
+# Functions that have no `out` argument; their results are never given to another as `out` either.
+NO_OUT = ALIASES | {"where", "zeros_like"}
 COMPARISONS = frozenset(
     "lt le gt ge eq ne isnan isinf isfinite signbit logical_not logical_and logical_or".split()
 )
@@ -138,11 +139,21 @@ class NumpyPrinter:
             text[node] = value
         return lines, [text[o] for o in self.trace.outputs]
 
+    def computes_with(self, array: str, first: str) -> bool:
+        """Whether something that has no part of ``first`` but ``array`` gets a temporary: where
+        ``array`` is a number, that is no array which could be written to."""
+        for node in _operations(self.trace):
+            symbols = self.trace.symbols(node)
+            if array in symbols and first not in symbols and node.function not in NO_OUT:
+                return True
+        return False
+
     def large(self) -> tuple[list[str], list[str]]:
         """Lines and result names of the version that reuses its temporaries."""
         lines: list[str] = []
         text: dict[Expression, str] = {}
         left = dict(self.trace.uses)
+        alias_of: dict[Expression, Expression] = {}
         free: list[str] = []
         count = 0
         for node in self.trace.nodes:
@@ -151,7 +162,12 @@ class NumpyPrinter:
                 continue
             arguments = [text[a] for a in node.arguments]
             released = []
+            if node.function in ALIASES:
+                (argument,) = node.arguments
+                owner = alias_of[node] = alias_of.get(argument, argument)
+                left[owner] += self.trace.uses[node]
             for argument in node.arguments:
+                argument = alias_of.get(argument, argument)
                 left[argument] -= 1
                 temporary = text[argument]
                 reusable = argument.function not in COMPARISONS | NO_OUT
@@ -197,12 +213,20 @@ def print_formula(name: str, formula: Formula) -> Callable:
     operations = sum(not printer._is_scalar[n] for n in _operations(trace))
     if operations > 1:
         half = [f"{first}.dtype in HALF"] + [f"getattr({o}, 'dtype', None) in HALF" for o in others]
+        if first != "g" and others:  # all but a gradient may be a number
+            half[0] = f"getattr({first}, 'dtype', None) in HALF"
+            large_enough = f"{first}.__class__ is ndarray and {first}.size >= {BLOCK}"
+        else:
+            large_enough = f"{first}.size >= {BLOCK}"
         head.append(f"if {' or '.join(half)}: return narrow({name}_kernel, ({parameters},))")
         same = "".join(
-            f" and ({o}.__class__ is not ndarray or {first}.shape == {o}.shape)" for o in others
+            f" and {o}.__class__ is ndarray and {first}.shape == {o}.shape"
+            if printer.computes_with(o, first)
+            else f" and ({o}.__class__ is not ndarray or {first}.shape == {o}.shape)"
+            for o in others
         )
         large, (temporary,) = printer.large()
-        head.append(f"if {first}.size >= {BLOCK}{same}:")
+        head.append(f"if {large_enough}{same}:")
         head += [f"    {line}" for line in large] + [f"    return {temporary}"]
     elif operations == 1 and len(arrays) == 1:
         # Neither ours nor an operation with a number keeps half precision.
@@ -226,14 +250,22 @@ def _print_inplace(name: str, formula: Formula, trace: Trace, parameters: str) -
     first = formula.arrays[0]
     operations = _operations(trace)
     root = trace.outputs[0]
+    print_formula(formula.name, formula)
+    value = f"{formula.name}_kernel({parameters})"
     if len(operations) == 1 and _is_ufunc(root) and root.function not in COMPARISONS:
         printer = NumpyPrinter(trace, formula.scalars)
         arguments = ", ".join(printer.leaf(a) for a in root.arguments)
         call = UFUNCS.get(root.function, root.function)
         body = [f"{call}({arguments}, out={first}, casting='unsafe')", f"return {first}"]
+        numbers = [f"{a}.__class__ is not ndarray" for a in formula.arrays[1:]]
+        if all(a.function == "symbol" for a in root.arguments) and not formula.scalars:
+            half = f"if {first}.dtype in HALF and ({' or '.join(numbers)}):" if numbers else ""
+        else:
+            half = f"if {first}.dtype in HALF:"
+        # A number is not rounded to half precision before it is used.
+        head = [half, f"    copyto({first}, {value}, casting='unsafe')", f"    return {first}"]
+        body = [*(head if half else ()), *body]
     else:
-        print_formula(formula.name, formula)
-        value = f"{formula.name}_kernel({parameters})"
         body = [f"copyto({first}, {value}, casting='unsafe')", f"return {first}"]
     return compile_source(_function(name, parameters, body), name)
 

@@ -25,8 +25,12 @@ F4, F8, I8 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 SMALL = 1024  # elements; up to here one plain reduction is as fast and as exact as any
 
 asarray = np.asarray
-_add, _multiply = np.add.reduce, np.multiply.reduce
-_maximum, _minimum = np.maximum.reduce, np.minimum.reduce
+_add: Any = np.add.reduce
+_multiply: Any = np.multiply.reduce
+_maximum: Any = np.maximum.reduce
+_minimum: Any = np.minimum.reduce
+_logical_and: Any = np.logical_and.reduce
+_logical_or: Any = np.logical_or.reduce
 
 
 def _widened(kernel, x: np.ndarray, *arguments: Any) -> np.ndarray:
@@ -52,7 +56,7 @@ def terms(x: np.ndarray, axis: Any) -> int:
     return math.prod(x.shape[a] for a in axis)
 
 
-def sum(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
+def sum(x: Any, axis: Any, keepdims: bool) -> np.ndarray:
     dtype = x.dtype
     if dtype is F4 or dtype is F8:
         if x.size > SMALL:
@@ -69,8 +73,16 @@ def sum(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
 def mean(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
     if x.dtype in HALF:
         return _widened(mean, x, axis, keepdims)
-    total = sum(x, axis, keepdims)
-    total /= terms(x, axis)
+    return _divided(sum(x, axis, keepdims), terms(x, axis))
+
+
+def _divided(total: np.ndarray, count: float) -> np.ndarray:
+    """A fresh sum divided in place by a number of terms, which may be none."""
+    if count > 0:
+        total /= count
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total /= 0.0
     return total
 
 
@@ -93,9 +105,8 @@ def var_mean(
     if deviation.dtype.kind == "c":
         deviation = np.abs(deviation)
     deviation *= deviation
-    variance = sum(asarray(deviation), axis, keepdims)
-    freedom = terms(x, axis) - correction
-    variance /= freedom if freedom > 0 else 0.0
+    total = sum(asarray(deviation), axis, keepdims)
+    variance = _divided(total, terms(x, axis) - correction)
     return variance, kept if keepdims else kept.reshape(variance.shape)
 
 
@@ -122,14 +133,14 @@ def amin(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
     return asarray(_minimum(x, axis, None, None, keepdims))
 
 
-def argmax(x: np.ndarray, axis: int | None, keepdims: bool) -> np.ndarray:
+def argmax(x: Any, axis: int | None, keepdims: bool) -> np.ndarray:
     """The first index of the maximum; a NaN is larger than everything."""
     if x.dtype in HALF:
         x = x.astype(F4)
     return asarray(x.argmax(axis, None, keepdims=keepdims))
 
 
-def argmin(x: np.ndarray, axis: int | None, keepdims: bool) -> np.ndarray:
+def argmin(x: Any, axis: int | None, keepdims: bool) -> np.ndarray:
     """The first index of the minimum; a NaN is smaller than everything."""
     if x.dtype in HALF:
         x = x.astype(F4)
@@ -145,11 +156,11 @@ def min(x: np.ndarray, axis: int, keepdims: bool) -> tuple[np.ndarray, np.ndarra
 
 
 def all(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
-    return asarray(np.logical_and.reduce(x, axis, np.bool_, None, keepdims))
+    return asarray(_logical_and(x, axis, np.bool_, None, keepdims))
 
 
 def any(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
-    return asarray(np.logical_or.reduce(x, axis, np.bool_, None, keepdims))
+    return asarray(_logical_or(x, axis, np.bool_, None, keepdims))
 
 
 def cumsum(x: np.ndarray, axis: int) -> np.ndarray:

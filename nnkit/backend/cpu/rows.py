@@ -4,6 +4,7 @@ loop that walks a large array in blocks whose temporaries stay in the cache."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,8 @@ BLOCK = 1 << 16  # elements of a block
 SMALL = 1024  # elements up to which NumPy's plain reductions are fastest
 SHORT = 32  # a NumPy reduction pays 30 ns a row, so shorter ones are transposed first
 
-_maximum, _add = np.maximum.reduce, np.add.reduce
+_maximum: Any = np.maximum.reduce
+_add: Any = np.add.reduce
 
 
 def max_along(x: np.ndarray, axis: int) -> np.ndarray:
@@ -22,12 +24,12 @@ def max_along(x: np.ndarray, axis: int) -> np.ndarray:
     if x.size >= SMALL and last and x.shape[-1] <= SHORT:
         shape = (*x.shape[:-1], 1)
         return _maximum(x.reshape(-1, x.shape[-1]).T.copy(), 0).reshape(shape)
-    return _maximum(x, axis, None, None, True)
+    return _maximum(x, axis, keepdims=True)
 
 
 def sum_along(x: np.ndarray, axis: int | tuple[int, ...]) -> np.ndarray:
     """The sum along one or several axes, which are kept with length 1."""
-    return large_sum(x, axis, True) if x.size >= SMALL else _add(x, axis, None, None, True)
+    return large_sum(x, axis, True) if x.size >= SMALL else _add(x, axis, keepdims=True)
 
 
 def by_blocks(kernel: Callable[..., None], axis: int, out: np.ndarray, *arrays: np.ndarray) -> None:

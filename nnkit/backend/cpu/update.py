@@ -62,7 +62,7 @@ class _Variant:
         def run(lists: tuple, *scalars: Any) -> None:
             chosen = [lists[i] for i in positions]
             counts = [lists[i] for i in counters]
-            fixed = steps(*scalars) if not counters else None
+            fixed: Any = steps(*scalars) if not counters else None
             for k, arrays in enumerate(zip(*chosen, strict=True)):
                 if counters:
                     for count in counts:
@@ -119,7 +119,8 @@ class _Variant:
             operands = [text[a] for a in node.arguments]
             for argument in node.arguments:
                 left[argument] -= 1
-                done = left[argument] == 0 and text[argument].startswith("t")
+                done = left[argument] == 0 and argument.function not in COMPARISONS | NO_OUT
+                done = done and text[argument].startswith("t")
                 if done and not argument.is_leaf and text[argument] not in free:
                     free.append(text[argument])
             target = goes_to.get(node)

@@ -18,7 +18,7 @@ from nnkit.nn.functional.padding import pad
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 
-def additive_mask(mask: Tensor | None, name: str, dtype) -> Tensor | None:
+def additive_mask(mask: Tensor | None, name: str, dtype) -> Any:
     """A mask to be added to scores: a bool one, True where a key is hidden, becomes 0 and -inf.
 
     Raises:

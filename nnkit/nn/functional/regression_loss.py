@@ -232,9 +232,9 @@ def gaussian_nll_loss(
         >>> nnkit.nn.functional.gaussian_nll_loss(x, nnkit.tensor([3.0]), nnkit.tensor([4.0]))
         tensor(1.1931)
     """
-    if isinstance(var, float):
-        var = input.new_ones(input.shape) * var
-    if (var < 0).any():
+    if not isinstance(var, Tensor):
+        var = input.new_full(input.shape, float(var))
+    if bool((var < 0).any()):
         raise ValueError("gaussian_nll_loss: var has negative entry/entries")
     if var.shape != input.shape:
         if input.shape[:-1] == var.shape:

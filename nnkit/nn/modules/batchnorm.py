@@ -6,6 +6,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops.creation import empty, zeros
+from nnkit.autograd.ops.norm import count_batch
 from nnkit.backend.dtype import int64
 from nnkit.nn import functional as F
 from nnkit.nn import init
@@ -26,7 +27,7 @@ class _NormBase(Module):
     _version = 2
     _dimensions: tuple[int, ...] = ()
     weight: Parameter | None
-    bias: Parameter | None
+    bias: Any  # a Parameter, or None
     running_mean: Tensor | None
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
@@ -114,7 +115,7 @@ class _BatchNorm(_NormBase):
         momentum = 0.0 if self.momentum is None else self.momentum
         updating = self.training and self.track_running_stats
         if updating and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
+            count_batch(self.num_batches_tracked)
             if self.momentum is None:
                 momentum = 1.0 / self.num_batches_tracked.item()
         tracked = updating or not self.training

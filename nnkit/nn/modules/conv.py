@@ -23,7 +23,7 @@ class _ConvNd(Module):
     """What convolutions and transposed convolutions share."""
 
     weight: Parameter
-    bias: Parameter | None
+    bias: Any  # a Parameter, or None
     transposed = False
     _axes: int
     _function: Callable[..., Tensor]

@@ -54,7 +54,7 @@ class Linear(Module):
     """
 
     weight: Parameter
-    bias: Parameter | None
+    bias: Any  # a Parameter, or None
 
     def __init__(
         self,
@@ -126,7 +126,8 @@ class LazyLinear(LazyModuleMixin, Linear):
             self.in_features = input.shape[-1]
         if self.has_uninitialized_params():
             with no_grad():
-                self.weight.materialize((self.out_features, self.in_features))
+                weight: Any = self.weight
+                weight.materialize((self.out_features, self.in_features))
                 if self.bias is not None:
                     self.bias.materialize((self.out_features,))
                 self.reset_parameters()
@@ -158,7 +159,7 @@ class Bilinear(Module):
     """
 
     weight: Parameter
-    bias: Parameter | None
+    bias: Any  # a Parameter, or None
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ class _Affine(Module):
     """A weight that starts as ones and a bias that starts as zeros."""
 
     weight: Parameter | None
-    bias: Parameter | None
+    bias: Any  # a Parameter, or None
 
     def _make(self, shape: Any, weight: bool, bias: bool, device: Any, dtype: Any) -> None:
         for name, wanted in (("weight", weight), ("bias", weight and bias)):

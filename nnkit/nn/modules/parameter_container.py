@@ -244,4 +244,4 @@ def _describe(value: Any) -> str:
         return f"Object of type: {type(value).__name__}"
     size = "x".join(str(length) for length in value.shape)
     place = "" if value.device.type == "cpu" else f" ({value.device})"
-    return f"Parameter containing: [{value.dtype} of size {size}{place}]"
+    return f"Parameter containing: [{value.type()} of size {size}{place}]"

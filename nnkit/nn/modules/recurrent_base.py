@@ -81,6 +81,7 @@ class RNNBase(Module):
         output_size = proj_size or hidden_size
         for layer in range(num_layers):
             layer_input = output_size * (1 + bidirectional) if layer else input_size
+            shapes: dict[str, tuple[int, ...]]
             shapes = {"weight_ih": (rows, layer_input), "weight_hh": (rows, output_size)}
             if bias:
                 shapes.update(bias_ih=(rows,), bias_hh=(rows,))

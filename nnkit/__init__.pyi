@@ -1,0 +1,2355 @@
+"""Everything ``import nnkit`` offers.
+
+Generated from the running package: ``python -m tools.stubs``.
+"""
+
+from nnkit import autograd as autograd
+from nnkit import linalg as linalg
+from nnkit import nn as nn
+from nnkit import optim as optim
+from nnkit import random as random
+from nnkit import return_types as return_types
+from nnkit import serialization as serialization
+from nnkit import utils as utils
+from nnkit.autograd.generator import Generator as Generator
+from nnkit.autograd.generator import Generator as _Generator
+from nnkit.autograd.grad_mode import enable_grad as enable_grad
+from nnkit.autograd.grad_mode import inference_mode as inference_mode
+from nnkit.autograd.grad_mode import is_grad_enabled as is_grad_enabled
+from nnkit.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from nnkit.autograd.grad_mode import no_grad as no_grad
+from nnkit.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from nnkit.autograd.limits import finfo as finfo
+from nnkit.autograd.limits import iinfo as iinfo
+from nnkit.autograd.printing import set_printoptions as set_printoptions
+from nnkit.autograd.tensor import Size as Size
+from nnkit.autograd.tensor import Size as _Size
+from nnkit.autograd.tensor import Tensor as Tensor
+from nnkit.backend.device import device as device
+from nnkit.backend.dtype import default_dtype as get_default_dtype
+from nnkit.backend.dtype import dtype as _dtype
+from nnkit.backend.dtype import dtype as dtype
+from nnkit.backend.dtype import promote_types as promote_types
+from nnkit.backend.dtype import set_default_dtype as set_default_dtype
+from nnkit.backend.memory import layout as _layout
+from nnkit.backend.memory import layout as layout
+from nnkit.backend.memory import memory_format as _memory_format
+from nnkit.backend.memory import memory_format as memory_format
+from nnkit.backend.strict import is_strict as is_strict
+from nnkit.backend.strict import set_strict as set_strict
+from nnkit.config import show_config as show_config
+from nnkit.serialization import load as load
+from nnkit.serialization import save as save
+from typing import Any as _Any
+import builtins
+
+__version__: builtins.str
+def abs(input: _Any, *, out: _Any = None) -> Tensor:
+    """The absolute value; of a complex number its modulus."""
+def abs_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `abs`; returns the tensor."""
+def absolute(input: _Any, *, out: _Any = None) -> Tensor:
+    """The absolute value; of a complex number its modulus."""
+def absolute_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `abs`; returns the tensor."""
+def acos(input: _Any, *, out: _Any = None) -> Tensor:
+    """The angle whose cosine is ``input``."""
+def acos_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `acos`; returns the tensor."""
+def acosh(input: _Any, *, out: _Any = None) -> Tensor:
+    """The inverse hyperbolic cosine."""
+def acosh_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `acosh`; returns the tensor."""
+def adaptive_avg_pool1d(input: Tensor, output_size: _Any) -> Tensor:
+    """The mean of each of ``output_size`` windows; see `adaptive_avg_pool2d`."""
+def adaptive_max_pool1d(
+    input: Tensor,
+    output_size: _Any,
+    return_indices: builtins.bool = False,
+) -> builtins.tuple[Tensor, Tensor]:
+    """`adaptive_max_pool1d` and the indices, whatever ``return_indices`` says."""
+def add(input: _Any, other: _Any, *, alpha: _Any = 1, out: _Any = None) -> Tensor:
+    """The sum ``input + alpha * other``, with broadcasting and type promotion."""
+def add_(input: _Any, other: _Any, *, alpha: _Any = 1) -> Tensor:
+    """The sum ``input + alpha * other``, with broadcasting and type promotion."""
+def addbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: builtins.float = 1,
+    alpha: builtins.float = 1,
+    out: _Any = None,
+) -> Tensor:
+    """``beta * input + alpha * sum(batch1 @ batch2)``, summed over the batch."""
+def addbmm_(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: builtins.float = 1,
+    alpha: builtins.float = 1,
+) -> Tensor:
+    """``beta * input + alpha * sum(batch1 @ batch2)``, summed over the batch."""
+def addcdiv(
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *,
+    value: _Any = 1,
+    out: _Any = None,
+) -> Tensor:
+    """``input + value * tensor1 / tensor2``; floating point only."""
+def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Any = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``; floating point only."""
+def addcmul(
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *,
+    value: _Any = 1,
+    out: _Any = None,
+) -> Tensor:
+    """``input + value * tensor1 * tensor2``."""
+def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Any = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``."""
+def addmm(
+    input: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    *,
+    beta: builtins.float = 1,
+    alpha: builtins.float = 1,
+    out: _Any = None,
+) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)``; with ``beta=0`` not even a NaN of ``input``
+    counts.
+    """
+def addmm_(
+    input: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    *,
+    beta: builtins.float = 1,
+    alpha: builtins.float = 1,
+) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)``; with ``beta=0`` not even a NaN of ``input``
+    counts.
+    """
+def addmv(
+    input: Tensor,
+    mat: Tensor,
+    vec: Tensor,
+    *,
+    beta: builtins.float = 1,
+    alpha: builtins.float = 1,
+    out: _Any = None,
+) -> Tensor:
+    """``beta * input + alpha * (mat @ vec)``."""
+def addmv_(
+    input: Tensor,
+    mat: Tensor,
+    vec: Tensor,
+    *,
+    beta: builtins.float = 1,
+    alpha: builtins.float = 1,
+) -> Tensor:
+    """``beta * input + alpha * (mat @ vec)``."""
+def addr(
+    input: Tensor,
+    vec1: Tensor,
+    vec2: Tensor,
+    *,
+    beta: builtins.float = 1,
+    alpha: builtins.float = 1,
+    out: _Any = None,
+) -> Tensor:
+    """``beta * input + alpha * outer(vec1, vec2)``."""
+def addr_(
+    input: Tensor,
+    vec1: Tensor,
+    vec2: Tensor,
+    *,
+    beta: builtins.float = 1,
+    alpha: builtins.float = 1,
+) -> Tensor:
+    """``beta * input + alpha * outer(vec1, vec2)``."""
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix or a batch of matrices."""
+def all(
+    input: Tensor,
+    dim: _Any = None,
+    keepdim: builtins.bool = False,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """Whether all elements are true (not zero), in all or along dimensions."""
+def allclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: builtins.float = ...,
+    atol: builtins.float = ...,
+    equal_nan: builtins.bool = False,
+) -> builtins.bool:
+    """Whether all elements are close, as `isclose` says."""
+def alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Dropout that keeps mean 0 and variance 1, for networks with SELU."""
+def alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Dropout that keeps mean 0 and variance 1, for networks with SELU."""
+def amax(
+    input: Tensor,
+    dim: _Any = ...,
+    keepdim: builtins.bool = False,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """The largest element of all or along dimensions; NaN if one is NaN. Equal ones share the
+    gradient.
+    """
+def amin(
+    input: Tensor,
+    dim: _Any = ...,
+    keepdim: builtins.bool = False,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """The smallest element of all or along dimensions; see `amax`."""
+def aminmax(
+    input: Tensor,
+    *,
+    dim: builtins.int | None = None,
+    keepdim: builtins.bool = False,
+    out: _Any = None,
+) -> _Any:
+    """`amin` and `amax` as a named tuple (min, max)."""
+def any(
+    input: Tensor,
+    dim: _Any = None,
+    keepdim: builtins.bool = False,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """Whether any element is true (not zero), in all or along dimensions."""
+def arange(
+    *bounds: _Any,
+    out: _Any = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+    **keyword: _Any,
+) -> Tensor:
+    """The numbers ``start, start + step, ...`` below ``end``: ``arange(end)``,
+    ``arange(start, end)``, ``arange(start, end, step)``.
+    """
+def arccos(input: _Any, *, out: _Any = None) -> Tensor:
+    """The angle whose cosine is ``input``."""
+def arccos_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `acos`; returns the tensor."""
+def arccosh(input: _Any, *, out: _Any = None) -> Tensor:
+    """The inverse hyperbolic cosine."""
+def arccosh_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `acosh`; returns the tensor."""
+def arcsin(input: _Any, *, out: _Any = None) -> Tensor:
+    """The angle whose sine is ``input``."""
+def arcsin_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `asin`; returns the tensor."""
+def arcsinh(input: _Any, *, out: _Any = None) -> Tensor:
+    """The inverse hyperbolic sine."""
+def arcsinh_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `asinh`; returns the tensor."""
+def arctan(input: _Any, *, out: _Any = None) -> Tensor:
+    """The angle whose tangent is ``input``."""
+def arctan2(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """The angle of the point (``other``, ``input``)."""
+def arctan2_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `atan2`; returns the tensor."""
+def arctan_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `atan`; returns the tensor."""
+def arctanh(input: _Any, *, out: _Any = None) -> Tensor:
+    """The inverse hyperbolic tangent."""
+def arctanh_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `atanh`; returns the tensor."""
+def argmax(
+    input: Tensor,
+    dim: builtins.int | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """The index of the first largest element, along ``dim`` or in the flattened tensor."""
+def argmin(
+    input: Tensor,
+    dim: builtins.int | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """The index of the first smallest element; see `argmax`."""
+def argsort(
+    input: Tensor,
+    dim: builtins.int = -1,
+    descending: builtins.bool = False,
+    stable: builtins.bool = False,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """The indices that `sort` returns."""
+def argwhere(input: Tensor) -> Tensor:
+    """`nonzero`: the indices of all elements that are not zero, a row for each."""
+def as_strided(
+    input: Tensor,
+    size: _Any,
+    stride: _Any,
+    storage_offset: builtins.int | None = None,
+) -> Tensor:
+    """A view of the storage of ``input`` with any size, stride and offset (in elements)."""
+def as_strided_scatter(
+    input: Tensor,
+    src: Tensor,
+    size: _Any,
+    stride: _Any,
+    storage_offset: builtins.int | None = None,
+) -> Tensor:
+    """A copy of ``input`` with ``src`` where `as_strided` would look."""
+def as_tensor(data: _Any, dtype: _Any = None, device: _Any = None) -> Tensor:
+    """``data`` as a tensor, without a copy where it is a Tensor or an array of that dtype."""
+def asarray(
+    obj: _Any,
+    *,
+    dtype: _Any = None,
+    device: _Any = None,
+    copy: builtins.bool | None = None,
+    requires_grad: builtins.bool = False,
+) -> Tensor:
+    """``obj`` as a tensor that shares its memory where it can."""
+def asin(input: _Any, *, out: _Any = None) -> Tensor:
+    """The angle whose sine is ``input``."""
+def asin_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `asin`; returns the tensor."""
+def asinh(input: _Any, *, out: _Any = None) -> Tensor:
+    """The inverse hyperbolic sine."""
+def asinh_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `asinh`; returns the tensor."""
+def atan(input: _Any, *, out: _Any = None) -> Tensor:
+    """The angle whose tangent is ``input``."""
+def atan2(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """The angle of the point (``other``, ``input``)."""
+def atan2_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `atan2`; returns the tensor."""
+def atan_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `atan`; returns the tensor."""
+def atanh(input: _Any, *, out: _Any = None) -> Tensor:
+    """The inverse hyperbolic tangent."""
+def atanh_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `atanh`; returns the tensor."""
+def atleast_1d(*tensors: _Any) -> _Any:
+    """The tensor, or each of several, with at least one dimension."""
+def atleast_2d(*tensors: _Any) -> _Any:
+    """The tensor, or each of several, with at least two dimensions: a vector becomes a row."""
+def atleast_3d(*tensors: _Any) -> _Any:
+    """The tensor, or each of several, with at least three dimensions, new ones last."""
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: _Any,
+    stride: _Any = None,
+    padding: _Any = 0,
+    ceil_mode: builtins.bool = False,
+    count_include_pad: builtins.bool = True,
+) -> Tensor:
+    """The mean of each window; see `nnkit.nn.functional.avg_pool2d`."""
+def baddbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: builtins.float = 1,
+    alpha: builtins.float = 1,
+    out: _Any = None,
+) -> Tensor:
+    """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
+def baddbmm_(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: builtins.float = 1,
+    alpha: builtins.float = 1,
+) -> Tensor:
+    """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
+def batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: builtins.bool,
+    momentum: builtins.float,
+    eps: builtins.float,
+    cudnn_enabled: builtins.bool = True,
+) -> Tensor:
+    """``(x - mean) / sqrt(variance + eps) * weight + bias`` for each channel."""
+def bernoulli(input: Tensor, p: _Any = None, *, generator: _Any = None, out: _Any = None) -> Tensor:
+    """1 with the chance that ``input`` says (or ``p``, for all elements), else 0."""
+bfloat16: _dtype
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input1 @ weight[k] @ input2 + bias[k]`` for each output feature k."""
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
+    """How often each integer from 0 occurs in a 1-dim tensor, or the sum of its weights."""
+def bitwise_and(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """Bits set in both (logic for bool)."""
+def bitwise_and_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `bitwise_and`; returns the tensor."""
+def bitwise_left_shift(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """Bits moved left: ``input * 2**other``."""
+def bitwise_left_shift_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `bitwise_left_shift`; returns the tensor."""
+def bitwise_not(input: _Any, *, out: _Any = None) -> Tensor:
+    """All bits flipped (logical not for bool)."""
+def bitwise_not_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `bitwise_not`; returns the tensor."""
+def bitwise_or(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """Bits set in either (logic for bool)."""
+def bitwise_or_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `bitwise_or`; returns the tensor."""
+def bitwise_right_shift(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """Bits moved right, sign kept."""
+def bitwise_right_shift_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `bitwise_right_shift`; returns the tensor."""
+def bitwise_xor(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """Bits set in one of both."""
+def bitwise_xor_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `bitwise_xor`; returns the tensor."""
+def block_diag(*tensors: _Any) -> Tensor:
+    """A matrix with the given ones (vectors are rows) along its diagonal, zero elsewhere."""
+def bmm(input: Tensor, mat2: Tensor, *, out: _Any = None) -> Tensor:
+    """The products of two batches of matrices, (b, n, k) and (b, k, m)."""
+bool: _dtype
+def broadcast_shapes(*shapes: _Any) -> _Size:
+    """The shape that tensors of these shapes broadcast to; RuntimeError if they do not."""
+def broadcast_tensors(*tensors: _Any) -> builtins.tuple[Tensor, ...]:
+    """Expand all tensors to their common shape."""
+def broadcast_to(input: Tensor, size: _Any) -> Tensor:
+    """``input.expand(size)``: the input repeated to a larger shape without copying."""
+def bucketize(
+    input: _Any,
+    boundaries: Tensor,
+    *,
+    out_int32: builtins.bool = False,
+    right: builtins.bool = False,
+    out: _Any = None,
+) -> Tensor:
+    """The index of the bucket each element falls into: `searchsorted` with the operands
+    exchanged.
+    """
+def can_cast(from_: _dtype, to: _dtype) -> builtins.bool:
+    """Whether a result of dtype ``from_`` may be written into a tensor of dtype ``to``."""
+def cartesian_prod(*tensors: _Any) -> Tensor:
+    """All combinations of one element from each 1-dim tensor, one row each."""
+def cat(
+    tensors: _Any,
+    dim: builtins.int = 0,
+    *,
+    axis: builtins.int | None = None,
+    out: _Any = None,
+) -> Tensor:
+    """Join tensors along an existing dimension."""
+cdouble: _dtype
+def ceil(input: _Any, *, out: _Any = None) -> Tensor:
+    """The smallest integer not below each element."""
+def ceil_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `ceil`; returns the tensor."""
+def celu(input: Tensor, alpha: builtins.float = ...) -> Tensor:
+    """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``"""
+def celu_(input: Tensor, alpha: builtins.float = ...) -> Tensor:
+    """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``"""
+cfloat: _dtype
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    """`nnkit.linalg.multi_dot` of one or more matrices."""
+def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
+    """Channels (dimension 1) regrouped: the first of each group, then the second of each, ..."""
+channels_last: _memory_format
+channels_last_3d: _memory_format
+def cholesky(input: Tensor, upper: builtins.bool = False, *, out: _Any = None) -> Tensor:
+    """The triangular L with a positive diagonal and ``L @ L.mH`` the input (its transpose
+    with ``upper``), for positive definite matrices.
+    """
+def cholesky_inverse(input: Tensor, upper: builtins.bool = False, *, out: _Any = None) -> Tensor:
+    """The inverse of ``L @ L.mH`` (of ``L.mH @ L`` with ``upper``) from the triangular L."""
+def cholesky_solve(
+    input: Tensor,
+    L: Tensor,
+    upper: builtins.bool = False,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """The X with ``L @ L.mH @ X = input`` (``L.mH @ L`` with ``upper``)."""
+def chunk(
+    input: Tensor,
+    chunks: builtins.int,
+    dim: builtins.int = 0,
+) -> builtins.tuple[Tensor, ...]:
+    """At most ``chunks`` equal pieces (the last may be smaller), as views."""
+def clamp(input: Tensor, min: _Any = None, max: _Any = None, *, out: _Any = None) -> Tensor:
+    """``input`` held between ``min`` and ``max`` (numbers or tensors, one may be missing)."""
+def clamp_(input: Tensor, min: _Any = None, max: _Any = None) -> Tensor:
+    """``input`` held between ``min`` and ``max`` (numbers or tensors, one may be missing)."""
+def clamp_max(input: Tensor, max: _Any, *, out: _Any = None) -> Tensor:
+    """``input`` where it is at most ``max``, else ``max``."""
+def clamp_max_(input: Tensor, max: _Any) -> Tensor:
+    """``input`` where it is at most ``max``, else ``max``."""
+def clamp_min(input: Tensor, min: _Any, *, out: _Any = None) -> Tensor:
+    """``input`` where it is at least ``min``, else ``min``."""
+def clamp_min_(input: Tensor, min: _Any) -> Tensor:
+    """``input`` where it is at least ``min``, else ``min``."""
+def clip(input: Tensor, min: _Any = None, max: _Any = None, *, out: _Any = None) -> Tensor:
+    """``input`` held between ``min`` and ``max`` (numbers or tensors, one may be missing)."""
+def clip_(input: Tensor, min: _Any = None, max: _Any = None) -> Tensor:
+    """``input`` held between ``min`` and ``max`` (numbers or tensors, one may be missing)."""
+def clone(input: Tensor, *, memory_format: _Any = None) -> Tensor:
+    """A copy in memory of its own, through which gradients flow."""
+def column_stack(tensors: _Any, *, out: _Any = None) -> Tensor:
+    """Join along dimension 1; tensors of fewer than two dimensions become columns."""
+def combinations(
+    input: Tensor,
+    r: builtins.int = 2,
+    with_replacement: builtins.bool = False,
+) -> Tensor:
+    """All combinations of ``r`` elements of a 1-dim tensor, in order, one row each."""
+def complex(real: Tensor, imag: Tensor, *, out: _Any = None) -> Tensor:
+    """``real + i imag``, from float32 or float64 tensors of one dtype that broadcast."""
+complex128: _dtype
+complex64: _dtype
+def concat(
+    tensors: _Any,
+    dim: builtins.int = 0,
+    *,
+    axis: builtins.int | None = None,
+    out: _Any = None,
+) -> Tensor:
+    """Join tensors along an existing dimension."""
+def concatenate(
+    tensors: _Any,
+    dim: builtins.int = 0,
+    *,
+    axis: builtins.int | None = None,
+    out: _Any = None,
+) -> Tensor:
+    """Join tensors along an existing dimension."""
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor is returned as it is."""
+def conj_physical(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor is returned as it is."""
+def constant_pad_nd(input: Tensor, pad: _Any, value: _Any = 0) -> Tensor:
+    """``input`` with ``value`` around it; see `nnkit.nn.functional.pad`."""
+contiguous_format: _memory_format
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Any = 1,
+    padding: _Any = 0,
+    dilation: _Any = 1,
+    groups: builtins.int = 1,
+) -> Tensor:
+    """1-dimensional convolution; see `conv2d`."""
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Any = 1,
+    padding: _Any = 0,
+    dilation: _Any = 1,
+    groups: builtins.int = 1,
+) -> Tensor:
+    """2-dimensional convolution (the kernel is not turned, so strictly a cross-correlation)."""
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Any = 1,
+    padding: _Any = 0,
+    dilation: _Any = 1,
+    groups: builtins.int = 1,
+) -> Tensor:
+    """3-dimensional convolution; see `conv2d`."""
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Any = 1,
+    padding: _Any = 0,
+    output_padding: _Any = 0,
+    groups: builtins.int = 1,
+    dilation: _Any = 1,
+) -> Tensor:
+    """1-dimensional transposed convolution; see `conv_transpose2d`."""
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Any = 1,
+    padding: _Any = 0,
+    output_padding: _Any = 0,
+    groups: builtins.int = 1,
+    dilation: _Any = 1,
+) -> Tensor:
+    """2-dimensional transposed convolution: what `conv2d` does to a gradient on its way back."""
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Any = 1,
+    padding: _Any = 0,
+    output_padding: _Any = 0,
+    groups: builtins.int = 1,
+    dilation: _Any = 1,
+) -> Tensor:
+    """3-dimensional transposed convolution; see `conv_transpose2d`."""
+def copysign(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """The magnitude of ``input``, the sign of ``other``."""
+def copysign_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `copysign`; returns the tensor."""
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation coefficients of variables (rows): `cov` over the standard deviations."""
+def cos(input: _Any, *, out: _Any = None) -> Tensor:
+    """The cosine of an angle in radians."""
+def cos_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `cos`; returns the tensor."""
+def cosh(input: _Any, *, out: _Any = None) -> Tensor:
+    """The hyperbolic cosine."""
+def cosh_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `cosh`; returns the tensor."""
+def cosine_similarity(
+    x1: Tensor,
+    x2: Tensor,
+    dim: builtins.int = 1,
+    eps: builtins.float = ...,
+) -> Tensor:
+    """``sum(x1 * x2) / (max(|x1|, eps) * max(|x2|, eps))`` along a dimension."""
+def count_nonzero(input: Tensor, dim: _Any = None) -> Tensor:
+    """How many elements are not zero, in all or along ``dim`` (an int or a tuple)."""
+def cov(
+    input: Tensor,
+    *,
+    correction: builtins.int = 1,
+    fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
+) -> Tensor:
+    """The covariances of variables (rows) over observations (columns)."""
+def cross(
+    input: Tensor,
+    other: Tensor,
+    dim: builtins.int | None = None,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """The cross product of vectors with three elements along ``dim``."""
+def cummax(input: Tensor, dim: builtins.int, *, out: _Any = None) -> _Any:
+    """The maxima of all elements up to each one along ``dim``, and the index of the last
+    element that reached each; a NaN stays.
+    """
+def cummin(input: Tensor, dim: builtins.int, *, out: _Any = None) -> _Any:
+    """The minima of all elements up to each one along ``dim``; see `cummax`."""
+def cumprod(input: Tensor, dim: builtins.int, *, dtype: _Any = None, out: _Any = None) -> Tensor:
+    """The products of all elements up to each one along ``dim``; integers give int64."""
+def cumprod_(input: Tensor, dim: builtins.int, *, dtype: _Any = None) -> Tensor:
+    """The products of all elements up to each one along ``dim``; integers give int64."""
+def cumsum(input: Tensor, dim: builtins.int, *, dtype: _Any = None, out: _Any = None) -> Tensor:
+    """The sums of all elements up to each one along ``dim``; integers give int64."""
+def cumsum_(input: Tensor, dim: builtins.int, *, dtype: _Any = None) -> Tensor:
+    """The sums of all elements up to each one along ``dim``; integers give int64."""
+def cumulative_trapezoid(
+    y: Tensor,
+    x: Tensor | None = None,
+    *,
+    dx: _Any = 1,
+    dim: builtins.int = -1,
+) -> Tensor:
+    """The integrals up to each sample but the first; see `trapezoid`."""
+default_generator: _Generator
+def deg2rad(input: _Any, *, out: _Any = None) -> Tensor:
+    """Degrees to radians."""
+def deg2rad_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `deg2rad`; returns the tensor."""
+def det(input: Tensor, *, out: _Any = None) -> Tensor:
+    """The determinants of square matrices. Singular matrices have a gradient, too."""
+def diag(input: Tensor, diagonal: builtins.int = 0, *, out: _Any = None) -> Tensor:
+    """A vector as the diagonal of a square matrix; of a matrix a copy of its diagonal."""
+def diag_embed(
+    input: Tensor,
+    offset: builtins.int = 0,
+    dim1: builtins.int = -2,
+    dim2: builtins.int = -1,
+) -> Tensor:
+    """The last dimension becomes the diagonal of two new dimensions ``dim1`` and ``dim2``."""
+def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor:
+    """All elements as the diagonal of a square matrix."""
+def diagonal(
+    input: Tensor,
+    offset: builtins.int = 0,
+    dim1: builtins.int = 0,
+    dim2: builtins.int = 1,
+) -> Tensor:
+    """The diagonal of two dimensions as the last dimension, a view that can be written."""
+def diagonal_scatter(
+    input: Tensor,
+    src: Tensor,
+    offset: builtins.int = 0,
+    dim1: builtins.int = 0,
+    dim2: builtins.int = 1,
+) -> Tensor:
+    """A copy of ``input`` with ``src`` on its diagonal."""
+def diff(
+    input: Tensor,
+    n: builtins.int = 1,
+    dim: builtins.int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """The differences of neighbours along ``dim``, taken ``n`` times, after joining
+    ``prepend`` and ``append`` to the ends.
+    """
+def digamma(input: _Any, *, out: _Any = None) -> Tensor:
+    """The derivative of `lgamma`."""
+def digamma_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `digamma`; returns the tensor."""
+def dist(input: Tensor, other: Tensor, p: builtins.float = 2) -> Tensor:
+    """The p-norm of ``input - other``."""
+def div(
+    input: _Any,
+    other: _Any,
+    *,
+    rounding_mode: builtins.str | None = None,
+    out: _Any = None,
+) -> Tensor:
+    """The quotient ``input / other``."""
+def div_(input: _Any, other: _Any, *, rounding_mode: builtins.str | None = None) -> Tensor:
+    """The quotient ``input / other``."""
+def divide(
+    input: _Any,
+    other: _Any,
+    *,
+    rounding_mode: builtins.str | None = None,
+    out: _Any = None,
+) -> Tensor:
+    """The quotient ``input / other``."""
+def divide_(input: _Any, other: _Any, *, rounding_mode: builtins.str | None = None) -> Tensor:
+    """The quotient ``input / other``."""
+def dot(input: Tensor, tensor: Tensor, *, out: _Any = None) -> Tensor:
+    """The sum of the products of two vectors' elements."""
+double: _dtype
+def dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Set each element to 0 with chance ``p`` and multiply the others by ``1 / (1 - p)``."""
+def dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Set each element to 0 with chance ``p`` and multiply the others by ``1 / (1 - p)``."""
+def dsplit(
+    input: Tensor,
+    indices_or_sections: _Any = None,
+    *,
+    indices: _Any = None,
+    sections: builtins.int | None = None,
+) -> builtins.tuple[Tensor, ...]:
+    """`tensor_split` along the dimension that the stack of that name joins."""
+def dstack(tensors: _Any, *, out: _Any = None) -> Tensor:
+    """`cat` along dimension 2, after `atleast_3d`."""
+def einsum(equation: _Any, *operands: _Any) -> Tensor:
+    """The sum of products that an equation such as ``"bij,bjk->bik"`` describes."""
+def embedding(
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: builtins.int = -1,
+    scale_grad_by_freq: builtins.bool = False,
+    sparse: builtins.bool = False,
+) -> Tensor:
+    """``weight[indices]``: a row of the table for each index."""
+def embedding_renorm_(
+    weight: Tensor,
+    indices: Tensor,
+    max_norm: builtins.float,
+    norm_type: builtins.float,
+) -> Tensor:
+    """Scale the rows of a table that the indices meet down to a norm of ``max_norm``, in
+    place.
+    """
+def empty(
+    *size: _Any,
+    out: _Any = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+    memory_format: _Any = None,
+    **keyword: _Any,
+) -> Tensor:
+    """A tensor whose memory holds whatever was there; the arguments are those of `zeros`."""
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    memory_format: _Any = None,
+) -> Tensor:
+    """Uninitialised memory with the shape, dtype and device of ``input``."""
+def empty_strided(
+    size: _Any,
+    stride: _Any,
+    *,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Uninitialised memory under a shape with given strides, counted in elements."""
+def eq(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``input == other``."""
+def eq_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `eq`; returns the tensor."""
+def equal(input: Tensor, other: Tensor) -> builtins.bool:
+    """Whether both have the same shape and the same elements."""
+def erf(input: _Any, *, out: _Any = None) -> Tensor:
+    """The error function."""
+def erf_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `erf`; returns the tensor."""
+def erfc(input: _Any, *, out: _Any = None) -> Tensor:
+    """``1 - erf(input)``, exact for large input."""
+def erfc_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `erfc`; returns the tensor."""
+def erfinv(input: _Any, *, out: _Any = None) -> Tensor:
+    """The inverse of the error function."""
+def erfinv_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `erfinv`; returns the tensor."""
+def exp(input: _Any, *, out: _Any = None) -> Tensor:
+    """``e ** input``."""
+def exp2(input: _Any, *, out: _Any = None) -> Tensor:
+    """``2 ** input``."""
+def exp2_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `exp2`; returns the tensor."""
+def exp_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `exp`; returns the tensor."""
+def expm1(input: _Any, *, out: _Any = None) -> Tensor:
+    """``e ** input - 1``, exact near 0."""
+def expm1_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `expm1`; returns the tensor."""
+def eye(
+    n: builtins.int,
+    m: builtins.int | None = None,
+    *,
+    out: _Any = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """The ``n`` by ``m`` matrix with ones on its diagonal; ``m`` is ``n`` unless given."""
+def feature_alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """`alpha_dropout` of whole channels ``input[n, c]``."""
+def feature_alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """`alpha_dropout` of whole channels ``input[n, c]``."""
+def feature_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """`dropout` of whole channels ``input[n, c]``."""
+def feature_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """`dropout` of whole channels ``input[n, c]``."""
+def fill(input: Tensor, value: _Any) -> Tensor:
+    """A copy of ``input`` in which every element is ``value``."""
+def fix(input: _Any, *, out: _Any = None) -> Tensor:
+    """Each element rounded towards zero."""
+def fix_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `trunc`; returns the tensor."""
+def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+    """Merge the dimensions from ``start_dim`` to ``end_dim`` (both included) into one."""
+def flip(input: Tensor, *named: _Any, dims: _Any = None) -> Tensor:
+    """A copy with the order along ``dims`` reversed."""
+def fliplr(input: Tensor) -> Tensor:
+    """`flip` along dimension 1."""
+def flipud(input: Tensor) -> Tensor:
+    """`flip` along dimension 0."""
+float: _dtype
+float16: _dtype
+float32: _dtype
+float64: _dtype
+def float_power(input: _Any, exponent: _Any, *, out: _Any = None) -> Tensor:
+    """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
+def float_power_(input: _Any, exponent: _Any) -> Tensor:
+    """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
+def floor(input: _Any, *, out: _Any = None) -> Tensor:
+    """The largest integer not above each element."""
+def floor_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `floor`; returns the tensor."""
+def floor_divide(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``input / other`` rounded down; has no derivative (`div` with a rounding mode has)."""
+def floor_divide_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `floor_divide`; returns the tensor."""
+def fmax(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """The larger of two elements, ignoring a single NaN."""
+def fmin(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """The smaller of two elements, ignoring a single NaN."""
+def fmod(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """The remainder of ``input / other`` with the sign of ``input`` (C's ``fmod``)."""
+def fmod_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `fmod`; returns the tensor."""
+def frac(input: _Any, *, out: _Any = None) -> Tensor:
+    """The part after the point, with the sign of the element."""
+def frac_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `frac`; returns the tensor."""
+def from_dlpack(ext_tensor: _Any) -> Tensor:
+    """A tensor on the memory of another library's array, by the DLPack protocol."""
+def from_numpy(ndarray: _Any) -> Tensor:
+    """A tensor on the memory of a NumPy array: writing to one changes the other."""
+def frombuffer(
+    buffer: _Any,
+    *,
+    dtype: _Any,
+    count: builtins.int = -1,
+    offset: builtins.int = 0,
+    requires_grad: builtins.bool = False,
+) -> Tensor:
+    """A 1-D tensor on the memory of a Python buffer (bytes, bytearray, memoryview, mmap)."""
+def full(
+    size: _Any,
+    fill_value: _Any,
+    *,
+    out: _Any = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """A tensor filled with one value, whose kind decides the dtype unless ``dtype`` is given."""
+def full_like(
+    input: Tensor,
+    fill_value: _Any,
+    *,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    memory_format: _Any = None,
+) -> Tensor:
+    """``fill_value`` with the shape, dtype and device of ``input``."""
+def gather(
+    input: Tensor,
+    dim: builtins.int,
+    index: Tensor,
+    *,
+    sparse_grad: builtins.bool = False,
+    out: _Any = None,
+) -> Tensor:
+    """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``, and so on for every dimension."""
+def ge(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``input >= other``."""
+def ge_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `ge`; returns the tensor."""
+def geqrf(input: Tensor, *, out: _Any = None) -> _Any:
+    """The QR factorization in LAPACK's form: R on and above the diagonal, reflections below
+    it.
+    """
+def ger(input: Tensor, vec2: Tensor, *, out: _Any = None) -> Tensor:
+    """The matrix of all products of an element of ``input`` and one of ``vec2``."""
+def get_rng_state() -> Tensor:
+    """The default generator's state, as `Generator.get_state` gives it."""
+def greater(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``input > other``."""
+def greater_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `gt`; returns the tensor."""
+def greater_equal(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``input >= other``."""
+def greater_equal_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `ge`; returns the tensor."""
+def group_norm(
+    input: Tensor,
+    num_groups: builtins.int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: builtins.float = ...,
+    cudnn_enabled: builtins.bool = True,
+) -> Tensor:
+    """``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias`` over groups of channels."""
+def gru(
+    input: Tensor,
+    hx: _Any,
+    params: _Any,
+    has_biases: _Any,
+    num_layers: _Any,
+    dropout: _Any,
+    train: _Any,
+    bidirectional: builtins.bool,
+    batch_first: builtins.bool,
+) -> builtins.tuple[Tensor, Tensor]:
+    """Layers of gated recurrent units over whole sequences; `nnkit.nn.GRU` is the layer."""
+def gru_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """One step of `gru` on a batch (N, input_size) with states (N, hidden_size)."""
+def gt(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``input > other``."""
+def gt_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `gt`; returns the tensor."""
+half: _dtype
+def hardshrink(input: Tensor, lambd: builtins.float = ...) -> Tensor:
+    """``x`` where ``|x| > lambd``, else 0."""
+def heaviside(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``other`` where it is 0; no
+    derivative.
+    """
+def heaviside_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `heaviside`; returns the tensor."""
+def histc(
+    input: Tensor,
+    bins: builtins.int = 100,
+    min: builtins.float = 0,
+    max: builtins.float = 0,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """How many elements fall into each of ``bins`` equal parts of [min, max]; elements
+    outside are left out. Where both bounds are equal, those of the data are taken.
+    """
+def histogram(
+    input: Tensor,
+    bins: _Any,
+    *,
+    range: _Any = None,
+    weight: Tensor | None = None,
+    density: builtins.bool = False,
+) -> _Any:
+    """How many elements (or what weight) fall between each two neighbouring edges."""
+def hsplit(
+    input: Tensor,
+    indices_or_sections: _Any = None,
+    *,
+    indices: _Any = None,
+    sections: builtins.int | None = None,
+) -> builtins.tuple[Tensor, ...]:
+    """`tensor_split` along the dimension that the stack of that name joins."""
+def hstack(tensors: _Any, *, out: _Any = None) -> Tensor:
+    """`cat` along dimension 1 (0 for 1-dim tensors), after `atleast_1d`."""
+def hypot(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``sqrt(input**2 + other**2)`` without overflow."""
+def hypot_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `hypot`; returns the tensor."""
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part of a complex tensor, as a view."""
+def index_add(
+    input: Tensor,
+    dim: builtins.int,
+    index: Tensor,
+    source: Tensor,
+    *,
+    alpha: _Any = 1,
+    out: _Any = None,
+) -> Tensor:
+    """A copy with ``alpha * source`` added to the slices of ``dim`` that ``index`` names."""
+def index_add_(
+    input: Tensor,
+    dim: builtins.int,
+    index: Tensor,
+    source: Tensor,
+    *,
+    alpha: _Any = 1,
+) -> Tensor:
+    """A copy with ``alpha * source`` added to the slices of ``dim`` that ``index`` names."""
+def index_copy(
+    input: Tensor,
+    dim: builtins.int,
+    index: Tensor,
+    source: Tensor,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """A copy with the slices of ``dim`` that ``index`` names replaced by those of ``source``."""
+def index_copy_(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
+    """A copy with the slices of ``dim`` that ``index`` names replaced by those of ``source``."""
+def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: _Any) -> Tensor:
+    """A copy with the slices of ``dim`` that ``index`` names set to ``value``, a number or a
+    0-dim tensor.
+    """
+def index_fill_(input: Tensor, dim: builtins.int, index: Tensor, value: _Any) -> Tensor:
+    """A copy with the slices of ``dim`` that ``index`` names set to ``value``, a number or a
+    0-dim tensor.
+    """
+def index_put(
+    input: Tensor,
+    indices: _Any,
+    values: Tensor,
+    accumulate: builtins.bool = False,
+) -> Tensor:
+    """A copy with ``input[indices] = values``, or ``+= values``, where repeated indices add
+    up.
+    """
+def index_put_(
+    input: Tensor,
+    indices: _Any,
+    values: Tensor,
+    accumulate: builtins.bool = False,
+) -> Tensor:
+    """A copy with ``input[indices] = values``, or ``+= values``, where repeated indices add
+    up.
+    """
+def index_reduce(
+    input: Tensor,
+    dim: builtins.int,
+    index: Tensor,
+    source: Tensor,
+    reduce: builtins.str,
+    *,
+    include_self: builtins.bool = True,
+    out: _Any = None,
+) -> Tensor:
+    """`scatter_reduce` of whole slices; ``reduce`` is "prod", "mean", "amax" or "amin"."""
+def index_reduce_(
+    input: Tensor,
+    dim: builtins.int,
+    index: Tensor,
+    source: Tensor,
+    reduce: builtins.str,
+    *,
+    include_self: builtins.bool = True,
+) -> Tensor:
+    """`scatter_reduce` of whole slices; ``reduce`` is "prod", "mean", "amax" or "amin"."""
+def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: _Any = None) -> Tensor:
+    """A copy of the slices of ``dim`` that a 1-dim ``index`` names, in its order."""
+def initial_seed() -> builtins.int:
+    """The seed from which the default generator started."""
+def inner(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:
+    """Sums of products along the last dimensions; with a 0-dim operand, the product."""
+def instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: builtins.bool,
+    momentum: builtins.float,
+    eps: builtins.float,
+    cudnn_enabled: builtins.bool = True,
+) -> Tensor:
+    """`batch_norm` of each sample by itself; running statistics are averaged over the batch."""
+int: _dtype
+int16: _dtype
+int32: _dtype
+int64: _dtype
+int8: _dtype
+def inverse(input: Tensor, *, out: _Any = None) -> Tensor:
+    """The inverses of square matrices."""
+def is_complex(input: Tensor) -> builtins.bool:
+    """Whether its dtype is complex."""
+def is_floating_point(input: Tensor) -> builtins.bool:
+    """Whether its dtype is a floating one."""
+def is_nonzero(input: Tensor) -> builtins.bool:
+    """Whether a one-element tensor is not zero."""
+def is_signed(input: Tensor) -> builtins.bool:
+    """Whether its dtype has negative numbers."""
+def is_tensor(obj: _Any) -> builtins.bool:
+    """Whether ``obj`` is a Tensor."""
+def isclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: builtins.float = ...,
+    atol: builtins.float = ...,
+    equal_nan: builtins.bool = False,
+) -> Tensor:
+    """``|input - other| <= atol + rtol * |other|``, element by element."""
+def isfinite(input: _Any, *, out: _Any = None) -> Tensor:
+    """Neither infinite nor NaN."""
+def isin(
+    elements: _Any,
+    test_elements: _Any,
+    *,
+    assume_unique: builtins.bool = False,
+    invert: builtins.bool = False,
+    out: _Any = None,
+) -> Tensor:
+    """Whether each element is one of ``test_elements``; one of the two may be a number."""
+def isinf(input: _Any, *, out: _Any = None) -> Tensor:
+    """Infinite, for each element."""
+def isnan(input: _Any, *, out: _Any = None) -> Tensor:
+    """NaN, for each element."""
+def isneginf(input: _Any, *, out: _Any = None) -> Tensor:
+    """Negative infinity."""
+def isposinf(input: _Any, *, out: _Any = None) -> Tensor:
+    """Positive infinity."""
+def isreal(input: Tensor) -> Tensor:
+    """Which elements have no imaginary part: all of a real tensor."""
+def kron(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:
+    """The Kronecker product: ``input`` with each element replaced by it times ``other``."""
+def kthvalue(
+    input: Tensor,
+    k: builtins.int,
+    dim: builtins.int = -1,
+    keepdim: builtins.bool = False,
+    *,
+    out: _Any = None,
+) -> _Any:
+    """The ``k``-th smallest element along ``dim`` (from 1) and its index, a named tuple."""
+def layer_norm(
+    input: Tensor,
+    normalized_shape: _Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: builtins.float = ...,
+    cudnn_enable: builtins.bool = True,
+) -> Tensor:
+    """``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias`` over the last dimensions."""
+def ldexp(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:
+    """``input * 2**other``."""
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
+    """``input * 2**other``."""
+def le(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``input <= other``."""
+def le_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `le`; returns the tensor."""
+def lerp(input: Tensor, end: Tensor, weight: _Any, *, out: _Any = None) -> Tensor:
+    """``input + weight * (end - input)``, computed from the nearer end."""
+def lerp_(input: Tensor, end: Tensor, weight: _Any) -> Tensor:
+    """``input + weight * (end - input)``, computed from the nearer end."""
+def less(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``input < other``."""
+def less_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `lt`; returns the tensor."""
+def less_equal(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``input <= other``."""
+def less_equal_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `le`; returns the tensor."""
+def lgamma(input: _Any, *, out: _Any = None) -> Tensor:
+    """The logarithm of ``|Gamma(input)|``."""
+def lgamma_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `lgamma`; returns the tensor."""
+def linspace(
+    start: _Any,
+    end: _Any,
+    steps: builtins.int,
+    *,
+    out: _Any = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
+def log(input: _Any, *, out: _Any = None) -> Tensor:
+    """The natural logarithm."""
+def log10(input: _Any, *, out: _Any = None) -> Tensor:
+    """The logarithm to base 10."""
+def log10_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `log10`; returns the tensor."""
+def log1p(input: _Any, *, out: _Any = None) -> Tensor:
+    """``log(1 + input)``, exact near 0."""
+def log1p_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `log1p`; returns the tensor."""
+def log2(input: _Any, *, out: _Any = None) -> Tensor:
+    """The logarithm to base 2."""
+def log2_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `log2`; returns the tensor."""
+def log_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `log`; returns the tensor."""
+def log_softmax(
+    input: Tensor,
+    dim: builtins.int,
+    dtype: _dtype | None = None,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """``log(softmax(input, dim))``, computed without overflow or a logarithm of 0."""
+def logaddexp(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``log(exp(input) + exp(other))``."""
+def logaddexp2(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``log2(2**input + 2**other)``."""
+def logcumsumexp(input: Tensor, dim: builtins.int, *, out: _Any = None) -> Tensor:
+    """``log(cumsum(exp(x)))`` along ``dim``, without overflow."""
+def logdet(input: Tensor) -> Tensor:
+    """The logarithms of determinants: NaN for negative ones, -inf for 0."""
+def logical_and(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """Both are not zero."""
+def logical_and_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `logical_and`; returns the tensor."""
+def logical_not(input: _Any, *, out: _Any = None) -> Tensor:
+    """Each element is zero."""
+def logical_not_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `logical_not`; returns the tensor."""
+def logical_or(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """At least one is not zero."""
+def logical_or_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `logical_or`; returns the tensor."""
+def logical_xor(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """Exactly one is not zero."""
+def logical_xor_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `logical_xor`; returns the tensor."""
+def logit(input: Tensor, eps: builtins.float | None = None, *, out: _Any = None) -> Tensor:
+    """``log(input / (1 - input))``, the inverse of `sigmoid`."""
+def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor:
+    """``log(input / (1 - input))``, the inverse of `sigmoid`."""
+def logspace(
+    start: _Any,
+    end: _Any,
+    steps: builtins.int,
+    base: builtins.float = ...,
+    *,
+    out: _Any = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """``base ** x`` for ``steps`` exponents ``x`` at equal distances from ``start`` to
+    ``end``.
+    """
+def logsumexp(
+    input: Tensor,
+    dim: _Any,
+    keepdim: builtins.bool = False,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """``log(sum(exp(x)))`` along dimensions, without overflow; -inf where there are no
+    elements.
+    """
+long: _dtype
+def lstm(
+    input: Tensor,
+    hx: _Any,
+    params: _Any,
+    has_biases: _Any,
+    num_layers: _Any,
+    dropout: _Any,
+    train: _Any,
+    bidirectional: builtins.bool,
+    batch_first: builtins.bool,
+) -> builtins.tuple[Tensor, Tensor, Tensor]:
+    """Layers of long short-term memory over whole sequences; `nnkit.nn.LSTM` is the layer."""
+def lstm_cell(
+    input: Tensor,
+    hx: _Any,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> builtins.tuple[Tensor, Tensor]:
+    """One step of `lstm` on a batch."""
+def lt(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``input < other``."""
+def lt_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `lt`; returns the tensor."""
+def manual_seed(seed: _Any) -> _Generator:
+    """Start the default generator again from ``int(seed)``, and return it."""
+def masked_fill(input: Tensor, mask: Tensor, value: _Any) -> Tensor:
+    """A copy with ``value`` where ``mask`` is true; input and mask broadcast."""
+def masked_fill_(input: Tensor, mask: Tensor, value: _Any) -> Tensor:
+    """A copy with ``value`` where ``mask`` is true; input and mask broadcast."""
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy whose elements where ``mask`` is true are those of ``source``, one after
+    another.
+    """
+def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy whose elements where ``mask`` is true are those of ``source``, one after
+    another.
+    """
+def masked_select(input: Tensor, mask: Tensor, *, out: _Any = None) -> Tensor:
+    """The elements where ``mask`` is true, in order, as a 1-dim copy; both broadcast."""
+def matmul(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:
+    """The matrix product, ``input @ other``."""
+def matrix_exp(input: Tensor) -> Tensor:
+    """The matrix exponential, by scaling, a Pade approximant and squaring."""
+def matrix_power(input: Tensor, n: builtins.int, *, out: _Any = None) -> Tensor:
+    """The product of ``n`` equal square matrices; of the inverses where ``n`` is negative."""
+def max(
+    input: Tensor,
+    dim: _Any = None,
+    keepdim: builtins.bool = False,
+    *,
+    other: _Any = None,
+    out: _Any = None,
+) -> _Any:
+    """The largest element: ``max(input)``; with their indices along a dimension: ``max(input,
+    dim)``; of two tensors element by element: ``max(input, other)``.
+    """
+def max_pool1d(
+    input: Tensor,
+    kernel_size: _Any,
+    stride: _Any = None,
+    padding: _Any = 0,
+    dilation: _Any = 1,
+    ceil_mode: builtins.bool = False,
+    return_indices: builtins.bool = False,
+) -> _Any:
+    """The largest element of each window; see `max_pool2d`."""
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: _Any,
+    stride: _Any = None,
+    padding: _Any = 0,
+    dilation: _Any = 1,
+    ceil_mode: builtins.bool = False,
+    return_indices: builtins.bool = False,
+) -> builtins.tuple[Tensor, Tensor]:
+    """`max_pool1d` and the indices, whatever ``return_indices`` says."""
+def max_pool2d(
+    input: Tensor,
+    kernel_size: _Any,
+    stride: _Any = None,
+    padding: _Any = 0,
+    dilation: _Any = 1,
+    ceil_mode: builtins.bool = False,
+    return_indices: builtins.bool = False,
+) -> _Any:
+    """The largest element of each window of a (batch of) images."""
+def max_pool3d(
+    input: Tensor,
+    kernel_size: _Any,
+    stride: _Any = None,
+    padding: _Any = 0,
+    dilation: _Any = 1,
+    ceil_mode: builtins.bool = False,
+    return_indices: builtins.bool = False,
+) -> _Any:
+    """The largest element of each window; see `max_pool2d`."""
+def maximum(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """The larger of two elements; NaN if one is. Ties share the gradient in equal halves."""
+def mean(
+    input: Tensor,
+    dim: _Any = None,
+    keepdim: builtins.bool = False,
+    *,
+    dtype: _Any = None,
+    out: _Any = None,
+) -> Tensor:
+    """The mean of all elements, or along dimensions; NaN where there are none."""
+def median(
+    input: Tensor,
+    dim: builtins.int | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    out: _Any = None,
+) -> _Any:
+    """The median, the lower one of an even number; NaN if there is a NaN."""
+def meshgrid(*tensors: _Any, indexing: builtins.str = 'ij') -> builtins.tuple[Tensor, ...]:
+    """The coordinates of a grid: each 1-dim tensor expanded along all the others."""
+def min(
+    input: Tensor,
+    dim: _Any = None,
+    keepdim: builtins.bool = False,
+    *,
+    other: _Any = None,
+    out: _Any = None,
+) -> _Any:
+    """The smallest element, in the three forms of `max`. A NaN is the smallest of all."""
+def minimum(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """The smaller of two elements; NaN if one is. Ties share the gradient in equal halves."""
+def mm(input: Tensor, mat2: Tensor, *, out: _Any = None) -> Tensor:
+    """The product of two matrices."""
+def mode(
+    input: Tensor,
+    dim: builtins.int = -1,
+    keepdim: builtins.bool = False,
+    *,
+    out: _Any = None,
+) -> _Any:
+    """The most frequent element along ``dim`` (the smallest of several) and the last index
+    where it stands, a named tuple ``(values, indices)``.
+    """
+def moveaxis(input: Tensor, source: _Any, destination: _Any) -> Tensor:
+    """Move dimensions from ``source`` to ``destination``; the others keep their order."""
+def movedim(input: Tensor, source: _Any, destination: _Any) -> Tensor:
+    """Move dimensions from ``source`` to ``destination``; the others keep their order."""
+def msort(input: Tensor, *, out: _Any = None) -> Tensor:
+    """The elements sorted along the first dimension."""
+def mul(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """The product ``input * other``, with broadcasting."""
+def mul_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `mul`; returns the tensor."""
+def multinomial(
+    input: Tensor,
+    num_samples: builtins.int,
+    replacement: builtins.bool = False,
+    *,
+    generator: _Any = None,
+    out: _Any = None,
+) -> Tensor:
+    """Indices drawn from each row with chances in proportion to its elements."""
+def multiply(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """The product ``input * other``, with broadcasting."""
+def multiply_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `mul`; returns the tensor."""
+def mv(input: Tensor, vec: Tensor, *, out: _Any = None) -> Tensor:
+    """The product of a matrix and a vector."""
+def mvlgamma(input: Tensor, p: builtins.int, *, out: _Any = None) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension ``p``."""
+def mvlgamma_(input: Tensor, p: builtins.int) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension ``p``."""
+def nan_to_num(
+    input: Tensor,
+    nan: builtins.float = ...,
+    posinf: builtins.float | None = None,
+    neginf: builtins.float | None = None,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """``input`` with NaN and infinities replaced, by default by 0 and the dtype's extremes."""
+def nan_to_num_(
+    input: Tensor,
+    nan: builtins.float = ...,
+    posinf: builtins.float | None = None,
+    neginf: builtins.float | None = None,
+) -> Tensor:
+    """``input`` with NaN and infinities replaced, by default by 0 and the dtype's extremes."""
+def nanmean(
+    input: Tensor,
+    dim: _Any = None,
+    keepdim: builtins.bool = False,
+    *,
+    dtype: _Any = None,
+    out: _Any = None,
+) -> Tensor:
+    """The mean of the elements that are not NaN."""
+def nanmedian(
+    input: Tensor,
+    dim: builtins.int | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    out: _Any = None,
+) -> _Any:
+    """`median` of what is not NaN."""
+def nanquantile(
+    input: Tensor,
+    q: _Any,
+    dim: builtins.int | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    interpolation: builtins.str = 'linear',
+    out: _Any = None,
+) -> Tensor:
+    """`quantile` of what is not NaN."""
+def nansum(
+    input: Tensor,
+    dim: _Any = None,
+    keepdim: builtins.bool = False,
+    *,
+    dtype: _Any = None,
+    out: _Any = None,
+) -> Tensor:
+    """`sum` in which a NaN counts as 0."""
+def narrow(input: Tensor, dim: builtins.int, start: _Any, length: builtins.int) -> Tensor:
+    """The ``length`` slices from ``start`` on along ``dim``; a view."""
+def narrow_copy(
+    input: Tensor,
+    dim: builtins.int,
+    start: builtins.int,
+    length: builtins.int,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """A copy of `narrow`."""
+def native_dropout(
+    input: Tensor,
+    p: builtins.float,
+    train: builtins.bool | None,
+) -> builtins.tuple[Tensor, Tensor]:
+    """`dropout` together with the mask of the elements that stay."""
+def ne(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``input != other``."""
+def ne_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `ne`; returns the tensor."""
+def neg(input: _Any, *, out: _Any = None) -> Tensor:
+    """``-input``."""
+def neg_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `neg`; returns the tensor."""
+def negative(input: _Any, *, out: _Any = None) -> Tensor:
+    """``-input``."""
+def negative_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `neg`; returns the tensor."""
+def nextafter(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """The next floating-point number after ``input`` towards ``other``."""
+def nextafter_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `nextafter`; returns the tensor."""
+def nonzero(input: Tensor, *, as_tuple: builtins.bool = False, out: _Any = None) -> _Any:
+    """The indices of all elements that are not zero: a row for each, or, ``as_tuple``, one
+    tensor for each dimension.
+    """
+def norm(
+    input: Tensor,
+    p: _Any = 'fro',
+    dim: _Any = None,
+    keepdim: builtins.bool = False,
+    dtype: _Any = None,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """The p-norm ``sum(|x|**p)**(1/p)`` of all elements, or along dimensions."""
+def normal(
+    mean: _Any,
+    std: _Any = None,
+    size: _Any = None,
+    *,
+    generator: _Any = None,
+    out: Tensor | None = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Numbers of the normal distribution, each with its own mean and standard deviation."""
+def not_equal(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``input != other``."""
+def not_equal_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `ne`; returns the tensor."""
+def numel(input: Tensor) -> builtins.int:
+    """The number of elements."""
+def ones(
+    *size: _Any,
+    out: _Any = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+    **keyword: _Any,
+) -> Tensor:
+    """A tensor of ones; the arguments are those of `zeros`."""
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    memory_format: _Any = None,
+) -> Tensor:
+    """Ones with the shape, dtype and device of ``input``."""
+def orgqr(input: Tensor, tau: Tensor, *, out: _Any = None) -> Tensor:
+    """The first columns of the orthogonal matrix whose reflections `geqrf` gave."""
+def ormqr(
+    input: Tensor,
+    tau: Tensor,
+    other: Tensor,
+    left: builtins.bool = True,
+    transpose: builtins.bool = False,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """The orthogonal matrix of `geqrf` (its transpose) times ``other``, or ``other`` times
+    it.
+    """
+def outer(input: Tensor, vec2: Tensor, *, out: _Any = None) -> Tensor:
+    """The matrix of all products of an element of ``input`` and one of ``vec2``."""
+def pairwise_distance(
+    x1: Tensor,
+    x2: Tensor,
+    p: builtins.float = ...,
+    eps: builtins.float = ...,
+    keepdim: builtins.bool = False,
+) -> Tensor:
+    """The p-norm of ``x1 - x2 + eps`` over the last dimension."""
+def permute(input: Tensor, *order: _Any, dims: _Any = None) -> Tensor:
+    """The dimensions in another order, as a view."""
+def pinverse(input: Tensor, rcond: builtins.float = ...) -> Tensor:
+    """The Moore-Penrose inverse, from the singular values above ``rcond`` times the largest."""
+def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor:
+    """``(*, C * r**2, H, W)`` as ``(*, C, H * r, W * r)``: channels become pixels."""
+def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor:
+    """``(*, C, H * r, W * r)`` as ``(*, C * r**2, H, W)``: the inverse of `pixel_shuffle`."""
+def poisson(input: Tensor, generator: _Any = None) -> Tensor:
+    """Counts of the Poisson distribution with the rates that ``input`` says."""
+def polar(abs: Tensor, angle: Tensor, *, out: _Any = None) -> Tensor:
+    """Complex numbers from modulus and angle: ``abs * (cos(angle) + i sin(angle))``."""
+def polygamma(n: builtins.int, input: Tensor, *, out: _Any = None) -> Tensor:
+    """The ``n``-th derivative of `digamma`."""
+def positive(input: Tensor) -> Tensor:
+    """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``."""
+def pow(input: _Any, exponent: _Any, *, out: _Any = None) -> Tensor:
+    """``input`` to the power ``exponent``; either may be a number."""
+def pow_(input: _Any, exponent: _Any) -> Tensor:
+    """``input`` to the power ``exponent``; either may be a number."""
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """``input`` where it is positive, else ``weight * input``, one weight per channel or one."""
+preserve_format: _memory_format
+def prod(
+    input: Tensor,
+    dim: _Any = None,
+    keepdim: builtins.bool = False,
+    *,
+    dtype: _Any = None,
+    out: _Any = None,
+) -> Tensor:
+    """The product of all elements, or along one dimension."""
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    """A copy with ``source`` written (or added) at positions ``index`` of the flattened
+    input.
+    """
+def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    """A copy with ``source`` written (or added) at positions ``index`` of the flattened
+    input.
+    """
+def qr(input: Tensor, some: builtins.bool = True) -> _Any:
+    """Orthonormal columns Q and a triangular R with ``Q @ R`` the input."""
+def quantile(
+    input: Tensor,
+    q: _Any,
+    dim: builtins.int | None = None,
+    keepdim: builtins.bool = False,
+    *,
+    interpolation: builtins.str = 'linear',
+    out: _Any = None,
+) -> Tensor:
+    """The q-quantiles along ``dim`` (of all elements without one); NaN if there is a NaN."""
+def rad2deg(input: _Any, *, out: _Any = None) -> Tensor:
+    """Radians to degrees."""
+def rad2deg_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `rad2deg`; returns the tensor."""
+def rand(
+    *shape: _Any,
+    size: _Any = None,
+    generator: _Any = None,
+    out: Tensor | None = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Numbers of the uniform distribution on [0, 1)."""
+def rand_like(
+    input: Tensor,
+    *,
+    generator: _Any = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    memory_format: _Any = None,
+) -> Tensor:
+    """Numbers of the uniform distribution on [0, 1) in a tensor like ``input``."""
+def randint(
+    *bounds: _Any,
+    low: _Any = 0,
+    high: _Any = None,
+    size: _Any = None,
+    generator: _Any = None,
+    out: Tensor | None = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Integers of [low, high), all equally likely: ``randint(low=0, high, size)``."""
+def randint_like(
+    input: Tensor,
+    *bounds: _Any,
+    low: _Any = 0,
+    high: _Any = None,
+    generator: _Any = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    memory_format: _Any = None,
+) -> Tensor:
+    """Integers of [low, high) in a tensor like ``input``: ``randint_like(input, low=0,
+    high)``.
+    """
+def randn(
+    *shape: _Any,
+    size: _Any = None,
+    generator: _Any = None,
+    out: Tensor | None = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """Numbers of the normal distribution with mean 0 and variance 1."""
+def randn_like(
+    input: Tensor,
+    *,
+    generator: _Any = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    memory_format: _Any = None,
+) -> Tensor:
+    """Numbers of the normal distribution with mean 0 and variance 1 in a tensor like
+    ``input``.
+    """
+def randperm(
+    n: builtins.int,
+    *,
+    generator: _Any = None,
+    out: Tensor | None = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """The integers of [0, n) in random order."""
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension; a view where possible."""
+def real(input: Tensor) -> Tensor:
+    """The real part, as a view; a real tensor itself."""
+def reciprocal(input: _Any, *, out: _Any = None) -> Tensor:
+    """``1 / input``."""
+def reciprocal_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `reciprocal`; returns the tensor."""
+def relu(input: _Any, *, out: _Any = None) -> Tensor:
+    """``max(input, 0)``; the gradient at 0 is 0."""
+def relu_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `relu`; returns the tensor."""
+def remainder(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """The remainder of ``input / other`` with the sign of ``other`` (Python's ``%``)."""
+def remainder_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `remainder`; returns the tensor."""
+def renorm(
+    input: Tensor,
+    p: builtins.float,
+    dim: builtins.int,
+    maxnorm: builtins.float,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """Scale down each slice along ``dim`` whose p-norm exceeds ``maxnorm``, so that it equals
+    it.
+    """
+def renorm_(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
+    """Scale down each slice along ``dim`` whose p-norm exceeds ``maxnorm``, so that it equals
+    it.
+    """
+def repeat_interleave(
+    input: Tensor,
+    repeats: _Any = None,
+    dim: builtins.int | None = None,
+    *,
+    output_size: builtins.int | None = None,
+) -> Tensor:
+    """Every element (or slice along ``dim``) repeated so many times in place."""
+def reshape(input: Tensor, *sizes: _Any, shape: _Any = None) -> Tensor:
+    """The same elements in order under another shape: a view where possible, else a copy."""
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugation and negation are never put off here."""
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: conjugation and negation are never put off here."""
+def result_type(tensor1: _Any, tensor2: _Any) -> _dtype:
+    """The dtype of an operation between two tensors or numbers."""
+def rms_norm(
+    input: Tensor,
+    normalized_shape: _Any,
+    weight: Tensor | None = None,
+    eps: builtins.float | None = None,
+) -> Tensor:
+    """``x / sqrt(mean(x**2) + eps) * weight`` over the last dimensions."""
+def rnn_relu(
+    input: Tensor,
+    hx: _Any,
+    params: _Any,
+    has_biases: _Any,
+    num_layers: _Any,
+    dropout: _Any,
+    train: _Any,
+    bidirectional: builtins.bool,
+    batch_first: builtins.bool,
+) -> builtins.tuple[Tensor, Tensor]:
+    """Layers of ``h = relu(W_ih x + b_ih + W_hh h + b_hh)`` over whole sequences."""
+def rnn_relu_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """One step of `rnn_relu` on a batch (N, input_size) with states (N, hidden_size)."""
+def rnn_tanh(
+    input: Tensor,
+    hx: _Any,
+    params: _Any,
+    has_biases: _Any,
+    num_layers: _Any,
+    dropout: _Any,
+    train: _Any,
+    bidirectional: builtins.bool,
+    batch_first: builtins.bool,
+) -> builtins.tuple[Tensor, Tensor]:
+    """Layers of ``h = tanh(W_ih x + b_ih + W_hh h + b_hh)`` over whole sequences."""
+def rnn_tanh_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """One step of `rnn_tanh` on a batch (N, input_size) with states (N, hidden_size)."""
+def roll(input: Tensor, shifts: _Any, dims: _Any = None) -> Tensor:
+    """Shift the elements along ``dims``; what leaves at one end enters at the other. Without
+    dims the elements are shifted as one sequence.
+    """
+def rot90(input: Tensor, k: builtins.int = 1, dims: _Any = ...) -> Tensor:
+    """Turn the plane of two dimensions by 90 degrees, ``k`` times, from the first to the
+    second.
+    """
+def round(input: Tensor, *, decimals: builtins.int = 0, out: _Any = None) -> Tensor:
+    """Each element rounded to ``decimals`` places, halves to the even neighbour."""
+def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
+    """Each element rounded to ``decimals`` places, halves to the even neighbour."""
+def row_stack(tensors: _Any, *, out: _Any = None) -> Tensor:
+    """`cat` along dimension 0, after `atleast_2d`."""
+def rrelu(
+    input: Tensor,
+    lower: builtins.float = ...,
+    upper: builtins.float = ...,
+    training: builtins.bool = False,
+) -> Tensor:
+    """``x`` where it is positive, else ``a * x``; for each element ``a`` is drawn between
+    ``lower`` and ``upper`` in training, and it is their mean otherwise.
+    """
+def rrelu_(
+    input: Tensor,
+    lower: builtins.float = ...,
+    upper: builtins.float = ...,
+    training: builtins.bool = False,
+) -> Tensor:
+    """``x`` where it is positive, else ``a * x``; for each element ``a`` is drawn between
+    ``lower`` and ``upper`` in training, and it is their mean otherwise.
+    """
+def rsqrt(input: _Any, *, out: _Any = None) -> Tensor:
+    """``1 / sqrt(input)``."""
+def rsqrt_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `rsqrt`; returns the tensor."""
+def rsub(input: Tensor, other: _Any, *, alpha: _Any = 1) -> Tensor:
+    """``other - alpha * input``."""
+def scalar_tensor(
+    s: _Any,
+    *,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """A 0-dim tensor of the default floating dtype, unless ``dtype`` is given."""
+def scatter(
+    input: Tensor,
+    dim: builtins.int,
+    index: Tensor,
+    src: _Any = None,
+    *,
+    value: _Any = None,
+    reduce: builtins.str | None = None,
+    out: _Any = None,
+) -> Tensor:
+    """A copy with ``out[index[i][j]][j] = src[i][j]`` for ``dim=0``, and so on."""
+def scatter_(
+    input: Tensor,
+    dim: builtins.int,
+    index: Tensor,
+    src: _Any = None,
+    *,
+    value: _Any = None,
+    reduce: builtins.str | None = None,
+) -> Tensor:
+    """A copy with ``out[index[i][j]][j] = src[i][j]`` for ``dim=0``, and so on."""
+def scatter_add(
+    input: Tensor,
+    dim: builtins.int,
+    index: Tensor,
+    src: Tensor,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """A copy with ``out[index[i][j]][j] += src[i][j]`` for ``dim=0``; repeated indices add
+    up.
+    """
+def scatter_add_(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with ``out[index[i][j]][j] += src[i][j]`` for ``dim=0``; repeated indices add
+    up.
+    """
+def scatter_reduce(
+    input: Tensor,
+    dim: builtins.int,
+    index: Tensor,
+    src: Tensor,
+    reduce: builtins.str,
+    *,
+    include_self: builtins.bool = True,
+    out: _Any = None,
+) -> Tensor:
+    """A copy in which all ``src`` elements with one target are reduced into it."""
+def scatter_reduce_(
+    input: Tensor,
+    dim: builtins.int,
+    index: Tensor,
+    src: Tensor,
+    reduce: builtins.str,
+    *,
+    include_self: builtins.bool = True,
+) -> Tensor:
+    """A copy in which all ``src`` elements with one target are reduced into it."""
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: _Any,
+    *,
+    out_int32: builtins.bool = False,
+    right: builtins.bool = False,
+    side: builtins.str | None = None,
+    sorter: Tensor | None = None,
+    out: _Any = None,
+) -> Tensor:
+    """Where to insert ``input`` into sorted sequences so that they stay sorted."""
+def seed() -> builtins.int:
+    """Start the default generator again from a seed of the operating system's, and return it."""
+def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+    """The slice at ``index`` of dimension ``dim``, which is dropped; a view."""
+def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+    """A copy of ``input`` with ``src`` at ``index`` of dimension ``dim``."""
+def selu(input: Tensor) -> Tensor:
+    """``scale * elu(x, alpha)`` with the constants that keep mean 0 and variance 1."""
+def selu_(input: Tensor) -> Tensor:
+    """``scale * elu(x, alpha)`` with the constants that keep mean 0 and variance 1."""
+def set_rng_state(new_state: Tensor) -> None:
+    """Let the default generator go on from ``new_state``, as `Generator.set_state` does."""
+def sgn(input: Tensor, *, out: _Any = None) -> Tensor:
+    """The sign of each element; of a complex number ``input / abs(input)``, 0 at 0."""
+def sgn_(input: Tensor) -> Tensor:
+    """The sign of each element; of a complex number ``input / abs(input)``, 0 at 0."""
+short: _dtype
+def sigmoid(input: _Any, *, out: _Any = None) -> Tensor:
+    """``1 / (1 + exp(-input))``."""
+def sigmoid_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `sigmoid`; returns the tensor."""
+def sign(input: _Any, *, out: _Any = None) -> Tensor:
+    """-1, 0 or 1 by the sign of each element."""
+def sign_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `sign`; returns the tensor."""
+def signbit(input: _Any, *, out: _Any = None) -> Tensor:
+    """The sign bit is set."""
+def sin(input: _Any, *, out: _Any = None) -> Tensor:
+    """The sine of an angle in radians."""
+def sin_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `sin`; returns the tensor."""
+def sinc(input: _Any, *, out: _Any = None) -> Tensor:
+    """``sin(pi * input) / (pi * input)``, 1 at 0."""
+def sinc_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `sinc`; returns the tensor."""
+def sinh(input: _Any, *, out: _Any = None) -> Tensor:
+    """The hyperbolic sine."""
+def sinh_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `sinh`; returns the tensor."""
+def slice_scatter(
+    input: Tensor,
+    src: Tensor,
+    dim: builtins.int = 0,
+    start: builtins.int | None = None,
+    end: builtins.int | None = None,
+    step: builtins.int = 1,
+) -> Tensor:
+    """A copy of ``input`` with ``src`` in ``start:end:step`` of dimension ``dim``."""
+def slogdet(input: Tensor, *, out: _Any = None) -> _Any:
+    """The sign and the logarithm of the absolute value of determinants, without overflow."""
+def softmax(
+    input: Tensor,
+    dim: builtins.int,
+    dtype: _dtype | None = None,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """``exp(input) / sum(exp(input), dim)``: positive numbers that add up to 1 along ``dim``."""
+def sort(
+    input: Tensor,
+    dim: builtins.int = -1,
+    descending: builtins.bool = False,
+    stable: builtins.bool | None = False,
+    *,
+    out: _Any = None,
+) -> _Any:
+    """The elements in ascending (or descending) order along ``dim``, and where each came
+    from.
+    """
+def split(
+    tensor: Tensor,
+    split_size: _Any = None,
+    dim: builtins.int = 0,
+    *,
+    split_size_or_sections: _Any = None,
+) -> builtins.tuple[Tensor, ...]:
+    """Views of consecutive pieces along ``dim``."""
+def split_with_sizes(
+    input: Tensor,
+    split_sizes: _Any,
+    dim: builtins.int = 0,
+) -> builtins.tuple[Tensor, ...]:
+    """Views of consecutive pieces of the given sizes along ``dim``."""
+def sqrt(input: _Any, *, out: _Any = None) -> Tensor:
+    """The square root; NaN for negative real numbers."""
+def sqrt_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `sqrt`; returns the tensor."""
+def square(input: _Any, *, out: _Any = None) -> Tensor:
+    """The square of each element."""
+def square_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `square`; returns the tensor."""
+def squeeze(input: Tensor, dim: _Any = None) -> Tensor:
+    """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple)."""
+def stack(tensors: _Any, dim: builtins.int = 0, *, out: _Any = None) -> Tensor:
+    """Join tensors of one shape along a new dimension."""
+def std(
+    input: Tensor,
+    dim: _Any = None,
+    unbiased: _Any = None,
+    keepdim: builtins.bool = False,
+    *,
+    correction: builtins.float | None = None,
+    out: _Any = None,
+) -> Tensor:
+    """The standard deviation, the square root of `var`. Its gradient is 0 where it is 0."""
+def std_mean(
+    input: Tensor,
+    dim: _Any = None,
+    unbiased: _Any = None,
+    keepdim: builtins.bool = False,
+    *,
+    correction: builtins.float | None = None,
+    out: _Any = None,
+) -> builtins.tuple[Tensor, Tensor]:
+    """`std` and `mean`."""
+strided: _layout
+def sub(input: _Any, other: _Any, *, alpha: _Any = 1, out: _Any = None) -> Tensor:
+    """The difference ``input - alpha * other``, with broadcasting and type promotion."""
+def sub_(input: _Any, other: _Any, *, alpha: _Any = 1) -> Tensor:
+    """The difference ``input - alpha * other``, with broadcasting and type promotion."""
+def subtract(input: _Any, other: _Any, *, alpha: _Any = 1, out: _Any = None) -> Tensor:
+    """The difference ``input - alpha * other``, with broadcasting and type promotion."""
+def subtract_(input: _Any, other: _Any, *, alpha: _Any = 1) -> Tensor:
+    """The difference ``input - alpha * other``, with broadcasting and type promotion."""
+def sum(
+    input: Tensor,
+    dim: _Any = None,
+    keepdim: builtins.bool = False,
+    *,
+    dtype: _Any = None,
+    out: _Any = None,
+) -> Tensor:
+    """The sum of all elements, or along dimensions."""
+def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = True) -> _Any:
+    """The singular value decomposition: ``U @ diag(S) @ V.mH`` is the input."""
+def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+    """`transpose` with NumPy's names."""
+def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+    """Exchange two dimensions, as a view."""
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix; a vector or a 0-dim tensor stays what it is."""
+def take(input: Tensor, index: Tensor, *, out: _Any = None) -> Tensor:
+    """The elements at positions ``index`` of the flattened input, in the shape of ``index``."""
+def take_along_dim(
+    input: Tensor,
+    indices: Tensor,
+    dim: builtins.int | None = None,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """`gather` whose input and indices are broadcast except along ``dim``; without ``dim``
+    both are flattened. Goes with `argsort` and `argmax`.
+    """
+def tan(input: _Any, *, out: _Any = None) -> Tensor:
+    """The tangent of an angle in radians."""
+def tan_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `tan`; returns the tensor."""
+def tanh(input: _Any, *, out: _Any = None) -> Tensor:
+    """The hyperbolic tangent."""
+def tanh_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `tanh`; returns the tensor."""
+def tensor(
+    data: _Any,
+    *,
+    dtype: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """A new tensor with a copy of ``data``."""
+def tensor_split(
+    input: Tensor,
+    indices_or_sections: _Any = None,
+    dim: builtins.int = 0,
+    *,
+    indices: _Any = None,
+    sections: builtins.int | None = None,
+) -> builtins.tuple[Tensor, ...]:
+    """Views of pieces: that many nearly equal ones, or cut at the given indices."""
+def tensordot(a: Tensor, b: Tensor, dims: _Any = 2, *, out: _Any = None) -> Tensor:
+    """Sums of products over pairs of dimensions."""
+def threshold(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
+    """``x`` where it is above ``threshold``, else ``value``."""
+def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
+    """``x`` where it is above ``threshold``, else ``value``."""
+def tile(input: Tensor, *times: _Any, dims: _Any = None) -> Tensor:
+    """`repeat` whose missing leading counts are 1."""
+def topk(
+    input: Tensor,
+    k: builtins.int,
+    dim: builtins.int = -1,
+    largest: builtins.bool = True,
+    sorted: builtins.bool = True,
+    *,
+    out: _Any = None,
+) -> _Any:
+    """The ``k`` largest (or smallest) elements along ``dim``, in order, and their indices."""
+def trace(input: Tensor) -> Tensor:
+    """The sum of a matrix' diagonal."""
+def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+    """Exchange two dimensions, as a view."""
+def trapezoid(
+    y: Tensor,
+    x: Tensor | None = None,
+    *,
+    dx: _Any = 1,
+    dim: builtins.int = -1,
+) -> Tensor:
+    """The integral of samples along ``dim`` by the trapezoidal rule."""
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: _Any = 1, dim: builtins.int = -1) -> Tensor:
+    """The integral of samples along ``dim`` by the trapezoidal rule."""
+def tril(input: Tensor, diagonal: builtins.int = 0, *, out: _Any = None) -> Tensor:
+    """The lower triangle of matrices, zero elsewhere; ``diagonal`` is the last one kept."""
+def tril_(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
+    """The lower triangle of matrices, zero elsewhere; ``diagonal`` is the last one kept."""
+def tril_indices(
+    row: builtins.int,
+    col: builtins.int,
+    offset: builtins.int = 0,
+    *,
+    dtype: _Any = None,
+    device: _Any = None,
+    layout: _Any = None,
+) -> Tensor:
+    """The row and column indices of the lower triangle of a matrix, a (2, n) tensor."""
+def triu(input: Tensor, diagonal: builtins.int = 0, *, out: _Any = None) -> Tensor:
+    """The upper triangle of matrices, zero elsewhere; ``diagonal`` is the first one kept."""
+def triu_(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
+    """The upper triangle of matrices, zero elsewhere; ``diagonal`` is the first one kept."""
+def triu_indices(
+    row: builtins.int,
+    col: builtins.int,
+    offset: builtins.int = 0,
+    *,
+    dtype: _Any = None,
+    device: _Any = None,
+    layout: _Any = None,
+) -> Tensor:
+    """The row and column indices of the upper triangle of a matrix, a (2, n) tensor."""
+def true_divide(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``input / other``; integers are divided as floats."""
+def true_divide_(input: _Any, other: _Any) -> Tensor:
+    """``input / other``; integers are divided as floats."""
+def trunc(input: _Any, *, out: _Any = None) -> Tensor:
+    """Each element rounded towards zero."""
+def trunc_(self: Tensor, *arguments: _Any) -> Tensor:
+    """In-place version of `trunc`; returns the tensor."""
+uint8: _dtype
+def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """Views of all slices along ``dim``, which is dropped."""
+def unflatten(input: Tensor, dim: builtins.int, sizes: _Any) -> Tensor:
+    """Split dimension ``dim`` into ``sizes``, one of which may be -1."""
+def unique(
+    input: Tensor,
+    sorted: builtins.bool = True,
+    return_inverse: builtins.bool = False,
+    return_counts: builtins.bool = False,
+    dim: builtins.int | None = None,
+) -> _Any:
+    """The distinct elements in ascending order (distinct slices along ``dim``)."""
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: builtins.bool = False,
+    return_counts: builtins.bool = False,
+    dim: builtins.int | None = None,
+) -> _Any:
+    """The elements (slices along ``dim``) that differ from the one before them."""
+def unravel_index(indices: Tensor, shape: _Any) -> builtins.tuple[Tensor, ...]:
+    """The coordinates, one tensor for each dimension, of positions in a flattened ``shape``."""
+def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
+    """Insert a dimension of size 1 at position ``dim``."""
+def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor:
+    """The matrix of the powers of a vector's elements, the highest first unless
+    ``increasing``.
+    """
+def var(
+    input: Tensor,
+    dim: _Any = None,
+    unbiased: _Any = None,
+    keepdim: builtins.bool = False,
+    *,
+    correction: builtins.float | None = None,
+    out: _Any = None,
+) -> Tensor:
+    """The variance of all elements, or along dimensions: ``sum((x - mean)**2) / (n -
+    correction)``.
+    """
+def var_mean(
+    input: Tensor,
+    dim: _Any = None,
+    unbiased: _Any = None,
+    keepdim: builtins.bool = False,
+    *,
+    correction: builtins.float | None = None,
+    out: _Any = None,
+) -> builtins.tuple[Tensor, Tensor]:
+    """`var` and `mean` in one pass."""
+def vdot(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:
+    """`dot` with the complex conjugate of ``input``."""
+def view_as_complex(input: Tensor) -> Tensor:
+    """A real tensor whose last dimension holds pairs as a complex one; a view."""
+def view_as_real(input: Tensor) -> Tensor:
+    """A complex tensor as a real one whose last dimension holds real and imaginary part."""
+def vsplit(
+    input: Tensor,
+    indices_or_sections: _Any = None,
+    *,
+    indices: _Any = None,
+    sections: builtins.int | None = None,
+) -> builtins.tuple[Tensor, ...]:
+    """`tensor_split` along the dimension that the stack of that name joins."""
+def vstack(tensors: _Any, *, out: _Any = None) -> Tensor:
+    """`cat` along dimension 0, after `atleast_2d`."""
+def where(condition: Tensor, input: _Any = None, other: _Any = None, *, out: _Any = None) -> _Any:
+    """``input`` where ``condition`` holds, else ``other``; with broadcasting and promotion."""
+def xlogy(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """``input * log(other)``, 0 where ``input`` is 0; either may be a number."""
+def xlogy_(input: _Any, other: _Any) -> Tensor:
+    """``input * log(other)``, 0 where ``input`` is 0; either may be a number."""
+def zeros(
+    *size: _Any,
+    out: _Any = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+    **keyword: _Any,
+) -> Tensor:
+    """A tensor of zeros."""
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    memory_format: _Any = None,
+) -> Tensor:
+    """Zeros with the shape, dtype and device of ``input``."""

@@ -1,0 +1,59 @@
+"""How many threads the products of matrices may use: the setting of the BLAS that NumPy carries."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_PREFIXES = ("scipy_openblas_", "openblas_")
+_SUFFIXES = ("64_", "")
+
+
+@functools.cache
+def _functions() -> tuple[Any, Any] | None:
+    """OpenBLAS's setter and getter; None where NumPy has another BLAS."""
+    package = Path(np.__file__).parent
+    for folder in (package.parent / "numpy.libs", package / ".dylibs"):
+        for path in sorted(folder.glob("*openblas*")):
+            library = ctypes.CDLL(str(path))
+            for prefix in _PREFIXES:
+                for suffix in _SUFFIXES:
+                    setter = getattr(library, f"{prefix}set_num_threads{suffix}", None)
+                    if setter is not None:
+                        return setter, getattr(library, f"{prefix}get_num_threads{suffix}")
+    return None
+
+
+def get_num_threads() -> int:
+    """How many threads a product of matrices may use.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.get_num_threads() >= 1
+        True
+    """
+    functions = _functions()
+    return functions[1]() if functions else os.cpu_count() or 1
+
+
+def set_num_threads(num: int) -> None:
+    """Let products of matrices use ``num`` threads.
+
+    It reaches OpenBLAS, which NumPy's own packages carry; another BLAS keeps its setting, which it
+    takes from the environment (``MKL_NUM_THREADS``, ``VECLIB_MAXIMUM_THREADS``).
+
+    Raises:
+        RuntimeError: ``num`` is no int, or not positive.
+    """
+    if not isinstance(num, int) or isinstance(num, bool):
+        raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
+    if num <= 0:
+        raise RuntimeError(f"set_num_threads expects a positive integer, got {num}")
+    functions = _functions()
+    if functions:
+        functions[0](num)

@@ -1,0 +1,13 @@
+"""The named tuples that functions with several results return, as ``torch.return_types``."""
+
+from __future__ import annotations
+
+from nnkit.autograd import return_types as _types
+
+
+def __getattr__(name: str) -> type:
+    return getattr(_types, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(name for name, value in vars(_types).items() if isinstance(value, type))

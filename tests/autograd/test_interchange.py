@@ -1,0 +1,156 @@
+"""The edge between tensors and NumPy, buffers, DLPack and Python data."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import nnkit
+
+
+def test_from_numpy_and_numpy_share_memory():
+    array = np.zeros(3)
+    x = nnkit.from_numpy(array)
+    array[0] = 1
+    x[1] = 2
+    assert x.tolist() == [1, 2, 0] and array.tolist() == [1, 2, 0]
+    assert x.numpy() is array
+    assert nnkit.as_tensor(array)._data is array
+    assert nnkit.asarray(x) is x
+    assert nnkit.tensor(array)._data is not array
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "noun"),
+    [
+        ([1], TypeError, "list"),
+        (np.float64(1), TypeError, "float64"),
+        (np.array(["a"]), TypeError, "str"),
+        (np.array([1], np.uint16), TypeError, "uint16"),
+        (np.zeros(3)[::-1], ValueError, "negative"),
+        (np.zeros(3, ">f4"), ValueError, "byte order"),
+    ],
+)
+def test_from_numpy_refuses(data, error, noun):
+    with pytest.raises(error, match=noun):
+        nnkit.from_numpy(data)
+
+
+def test_numpy_of_a_tensor_that_requires_grad_needs_force():
+    x = nnkit.ones(2, requires_grad=True)
+    for read in (x.numpy, lambda: np.asarray(x)):
+        with pytest.raises(RuntimeError, match="detach"):
+            read()
+    assert x.numpy(force=True).tolist() == [1, 1]
+    assert x.detach().numpy().tolist() == [1, 1]
+    with pytest.raises(TypeError, match="bfloat16"):
+        nnkit.ones(2, dtype=nnkit.bfloat16).numpy()
+
+
+def test_functions_of_numpy_take_and_return_tensors():
+    x = nnkit.tensor([1.0, 4.0])
+    assert isinstance(np.sqrt(x), nnkit.Tensor)
+    assert np.asarray(x, np.float64).dtype == np.float64
+    assert np.array(x) is not x.numpy()
+
+
+def test_numbers_of_numpy_leave_the_dtype_to_the_tensor():
+    x = nnkit.ones(2)
+    for result in (np.float64(2) * x, x * np.float64(2), np.float32(2) + x, x - np.int64(1)):
+        assert result.dtype is nnkit.float32
+
+
+def test_numbers_and_arrays_of_numpy_keep_their_dtype_in_tensor():
+    assert nnkit.tensor([np.float64(1), 2]).dtype is nnkit.float64
+    assert nnkit.tensor(np.float32(1)).dtype is nnkit.float32
+    assert nnkit.tensor([np.int32(3)]).dtype is nnkit.int32
+    assert nnkit.tensor(np.array([1], ml_dtypes.bfloat16)).dtype is nnkit.bfloat16
+    assert nnkit.tensor([np.array([1, 2]), np.array([3, 4])]).shape == (2, 2)
+    assert nnkit.tensor([np.bool_(True)]).dtype is nnkit.bool
+
+
+def test_default_dtype_decides_for_floats():
+    nnkit.set_default_dtype(nnkit.float64)
+    try:
+        assert nnkit.tensor([1.0]).dtype is nnkit.float64
+        assert nnkit.zeros(1).dtype is nnkit.float64
+        assert nnkit.tensor([1j]).dtype is nnkit.complex128
+        assert nnkit.arange(0.0, 2.0).dtype is nnkit.float64
+    finally:
+        nnkit.set_default_dtype(nnkit.float32)
+
+
+def test_dlpack_both_ways_shares_memory():
+    x = nnkit.zeros(3)
+    array = np.from_dlpack(x)
+    x[0] = 5
+    assert array[0] == 5
+    source = np.zeros(2)
+    y = nnkit.from_dlpack(source)
+    source[1] = 7
+    assert y.tolist() == [0, 7]
+    with pytest.raises(BufferError, match="gradient"):
+        np.from_dlpack(nnkit.zeros(1, requires_grad=True))
+
+
+def test_frombuffer_shares_memory():
+    buffer = bytearray(8)
+    x = nnkit.frombuffer(buffer, dtype=nnkit.int32)
+    x[0] = 1
+    assert buffer[0] == 1
+
+
+def test_the_tensor_class_as_a_constructor():
+    assert nnkit.Tensor(2, 3).shape == (2, 3)
+    assert nnkit.Tensor().shape == (0,)
+    assert nnkit.Tensor([1, 2]).dtype is nnkit.float32
+    assert nnkit.Tensor(nnkit.Size([4])).shape == (4,)
+    x = nnkit.ones(2)
+    assert nnkit.Tensor(x)._data is x._data
+    assert x.new([1, 2]).tolist() == [1, 2]
+    assert nnkit.tensor([1]).new(2).dtype is nnkit.int64
+    with pytest.raises(TypeError, match="sequence"):
+        nnkit.Tensor(2.5)
+
+
+def test_to_returns_the_tensor_itself_where_nothing_changes():
+    x = nnkit.ones(2)
+    assert x.to("cpu") is x and x.to(nnkit.float32) is x and x.float() is x and x.cpu() is x
+    assert x.to(nnkit.float32, copy=True) is not x
+    with pytest.raises(RuntimeError, match="cuda"):
+        x.to("cuda")
+
+
+def test_casts_to_integers_end_the_history():
+    x = nnkit.ones(2, requires_grad=True)
+    assert not x.int().requires_grad and x.int().grad_fn is None
+    assert x.double().grad_fn.name() == "ToCopyBackward0"
+
+
+@pytest.mark.parametrize("write", ["fill_", "zero_", "copy_"])
+def test_what_was_written_over_gets_no_gradient(write):
+    x = nnkit.ones(2, requires_grad=True)
+    y = x * 2
+    arguments = {"fill_": (3,), "zero_": (), "copy_": (nnkit.ones(2),)}[write]
+    getattr(y, write)(*arguments)
+    (gradient,) = nnkit.autograd.grad(y.sum(), x)
+    assert gradient.tolist() == [0, 0]
+
+
+def test_strides_of_clones_and_of_tensors_like_others():
+    x = nnkit.ones(2, 3).t()
+    assert x.clone().stride() == nnkit.zeros_like(x).stride() == (1, 3)
+    assert x.contiguous().stride() == (2, 1)
+    assert nnkit.ones(1, 3).expand(2, 3).clone().stride() == (3, 1)
+    assert nnkit.empty_strided((2, 3), (1, 2)).stride() == (1, 2)
+
+
+def test_limits_of_dtypes():
+    assert nnkit.finfo(nnkit.float32).eps == np.finfo(np.float32).eps
+    assert nnkit.finfo(nnkit.bfloat16).max == float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
+    assert nnkit.finfo(nnkit.complex128).bits == 64
+    assert nnkit.iinfo(nnkit.int16).min == -(2**15)
+    for limits, d in ((nnkit.finfo, nnkit.int32), (nnkit.iinfo, nnkit.float32)):
+        with pytest.raises(TypeError, match=d.name):
+            limits(d)

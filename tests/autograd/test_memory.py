@@ -1,0 +1,106 @@
+"""Where a tensor lies: strides, NumPy arrays shared both ways, resizing, and the limits of dtypes."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from tests.frameworks import raises
+
+
+def test_strides_and_offsets(lib: ModuleType) -> None:
+    x = lib.arange(6.0).reshape(2, 3)
+    assert x.stride() == (3, 1) and x.t().stride() == (1, 3) and x.stride(-1) == 1
+    assert lib.zeros(0, 2).stride() == (2, 1) and lib.zeros(2, 0).stride() == (1, 1)
+    assert x[:, 1:].storage_offset() == 1 and x[1].storage_offset() == 3
+    assert x.is_contiguous() and x[1:].is_contiguous()
+    assert not x.t().is_contiguous() and not x[:, ::2].is_contiguous()
+    with raises(lib, IndexError, "2"):
+        x.stride(2)
+
+
+def test_numpy_shares_memory_both_ways(lib: ModuleType) -> None:
+    array = np.zeros(3)
+    x = lib.from_numpy(array)
+    x[0] = 5
+    x.numpy()[1] = 7
+    assert array.tolist() == x.tolist() == [5, 7, 0]
+    assert x.data_ptr() == x[:].data_ptr() == array.ctypes.data
+    assert x[1:].data_ptr() == x.data_ptr() + 8
+    assert x.clone().data_ptr() != x.data_ptr()
+
+
+def test_numpy_refuses(lib: ModuleType) -> None:
+    with raises(lib, RuntimeError, "detach"):
+        lib.zeros(2, requires_grad=True).numpy()
+    with raises(lib, TypeError, "list"):
+        lib.from_numpy([1.0])
+    with raises(lib, TypeError, "str"):
+        lib.from_numpy(np.array(["a"]))
+
+
+def test_is_set_to_means_the_same_window(lib: ModuleType) -> None:
+    x = lib.zeros(2, 3)
+    assert x.is_set_to(x.view(2, 3))
+    assert not x.is_set_to(x.clone()) and not x.is_set_to(x.view(3, 2))
+
+
+def test_storage_type_is_the_backends_array(framework: ModuleType) -> None:
+    assert framework.zeros(2).storage_type() is np.ndarray
+
+
+def test_resizing_keeps_the_elements(lib: ModuleType) -> None:
+    x = lib.arange(4.0)
+    assert x.resize_(2) is x and x.tolist() == [0, 1]
+    assert x.resize_as_(lib.zeros(2, 1)) is x and x.tolist() == [[0], [1]]
+    with raises(lib, RuntimeError, "requires? grad"):
+        lib.zeros(2, requires_grad=True).resize_(1)
+
+
+@pytest.mark.filterwarnings("ignore:.*non-inplace resize")
+def test_resized_copies(lib: ModuleType) -> None:
+    x = lib.arange(6.0)
+    assert (
+        x.resize(3, 2).tolist() == x.resize_as(lib.zeros(3, 2)).tolist() == [[0, 1], [2, 3], [4, 5]]
+    )
+
+
+def test_new_keeps_the_dtype(lib: ModuleType) -> None:
+    x = lib.zeros(2, dtype=lib.float64)
+    assert tuple(x.new().shape) == (0,) and tuple(x.new(2, 3).shape) == (2, 3)
+    made = x.new([1, 2])
+    assert made.tolist() == [1, 2] and made.dtype is lib.float64
+
+
+def test_cuda_without_a_gpu_says_so(framework: ModuleType) -> None:
+    with pytest.raises(RuntimeError, match="cuda"):
+        framework.zeros(2).cuda()
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_finfo(lib: ModuleType, name: str) -> None:
+    info = lib.finfo(getattr(lib, name))
+    mantissa, largest = {
+        "float16": (10, 65504.0),
+        "bfloat16": (7, (2 - 2.0**-7) * 2.0**127),
+        "float32": (23, (2 - 2.0**-23) * 2.0**127),
+        "float64": (52, (2 - 2.0**-52) * 2.0**1023),
+    }[name]
+    assert info.eps == 2.0**-mantissa and info.max == largest == -info.min
+    assert info.tiny == info.smallest_normal > 0
+    assert info.bits == getattr(lib, name).itemsize * 8 and info.dtype == name
+
+
+@pytest.mark.parametrize("name", ["uint8", "int8", "int16", "int32", "int64"])
+def test_iinfo(lib: ModuleType, name: str) -> None:
+    info, same = lib.iinfo(getattr(lib, name)), np.iinfo(name)
+    assert (info.bits, info.min, info.max, info.dtype) == (same.bits, same.min, same.max, name)
+
+
+def test_limits_of_the_other_kind_are_refused(lib: ModuleType) -> None:
+    with raises(lib, TypeError, "int8"):
+        lib.finfo(lib.int8)
+    with raises(lib, TypeError, "float32"):
+        lib.iinfo(lib.float32)

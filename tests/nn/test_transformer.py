@@ -1,0 +1,97 @@
+"""The transformer and its layers against torch's."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.frameworks import raises
+from tests.nn.parity import assert_same, numbers
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"norm_first": True, "dropout": 0.0},
+    {"activation": "gelu", "batch_first": True},
+    {"bias": False, "layer_norm_eps": 0.1},
+]
+# torch says which of its shortcuts it does not take.
+pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=[str(o) for o in OPTIONS])
+def test_parts(torch: ModuleType, options: dict) -> None:
+    shapes = [(2, 5, 8), (2, 6, 8)] if options.get("batch_first") else [(5, 2, 8), (6, 2, 8)]
+    x, y = (numbers(*shape) for shape in shapes)
+    settings: Any = {"dim_feedforward": 16, **options}
+    assert_same(torch, lambda nn: nn.TransformerEncoderLayer(8, 2, **settings), x)
+    assert_same(torch, lambda nn: nn.TransformerDecoderLayer(8, 2, **settings), x, y)
+    assert_same(
+        torch,
+        lambda nn: nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(8, 2, **settings), 2, nn.LayerNorm(8)
+        ),
+        x,
+    )
+    assert_same(
+        torch,
+        lambda nn: nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, **settings), 2),
+        x, y,
+    )  # fmt: skip
+    assert_same(torch, lambda nn: nn.Transformer(8, 2, 1, 1, **settings), x, y)
+
+
+def test_masks(torch: ModuleType) -> None:
+    def call(lib: ModuleType, layer: Any, src: Any, tgt: Any, padding: Any) -> Any:
+        return layer(
+            src, tgt, tgt_mask=layer.generate_square_subsequent_mask(6, dtype=lib.float64),
+            src_key_padding_mask=padding, memory_key_padding_mask=padding,
+        )  # fmt: skip
+
+    padding = np.array([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]], bool)
+    x, y = numbers(5, 2, 8), numbers(6, 2, 8)
+    assert_same(torch, lambda nn: nn.Transformer(8, 2, 1, 1, 16), x, y, padding, call=call)
+    other = np.random.RandomState(0).rand(5, 5) > 0.6
+    np.fill_diagonal(other, False)
+    for mask in (np.triu(np.ones((5, 5), bool), 1), other):
+        assert_same(
+            torch,
+            lambda nn: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 1),
+            x, mask,
+        )  # fmt: skip
+
+
+def test_unbatched_and_evaluation(torch: ModuleType) -> None:
+    assert_same(torch, lambda nn: nn.Transformer(8, 2, 1, 1, 16), numbers(5, 8), numbers(6, 8))
+    assert_same(
+        torch, lambda nn: nn.TransformerEncoderLayer(8, 2, 16), numbers(5, 2, 8), train=False
+    )
+
+
+def test_custom_parts(lib: ModuleType) -> None:
+    class Encoder(lib.nn.Module):
+        def forward(self, src: Any, **options: Any) -> Any:
+            return src + 1
+
+    class Decoder(lib.nn.Module):
+        def forward(self, tgt: Any, memory: Any, **options: Any) -> Any:
+            return tgt * memory.sum()
+
+    model = lib.nn.Transformer(4, 2, custom_encoder=Encoder(), custom_decoder=Decoder())
+    assert model(lib.zeros(2, 1, 4), lib.ones(3, 1, 4)).sum().item() == 96
+
+
+def test_errors(lib: ModuleType) -> None:
+    model = lib.nn.Transformer(8, 2, 1, 1, 16)
+    with raises(lib, RuntimeError, "batch number"):
+        model(lib.zeros(5, 2, 8), lib.zeros(5, 3, 8))
+    with raises(lib, RuntimeError, "d_model"):
+        model(lib.zeros(5, 2, 8), lib.zeros(5, 2, 6))
+    with raises(lib, RuntimeError, "relu/gelu"):
+        lib.nn.TransformerEncoderLayer(8, 2, activation="sine")
+    with raises(lib, AssertionError, "mask"):
+        lib.nn.TransformerEncoder(lib.nn.TransformerEncoderLayer(8, 2), 1)(
+            lib.zeros(5, 2, 8), lib.zeros(5, 5, dtype=lib.int64)
+        )
