@@ -257,6 +257,10 @@ SIGNATURES = {
         soft_margin_loss(x, target; reduction)
         hinge_embedding_loss(x, target; reduction, margin)
         poisson_nll_loss(x, target; reduction)
+        ctc_loss(log_probs, targets, input_lengths, target_lengths; blank, zero_infinity) \
+            -> losses, log_alpha
+        ctc_loss_grad(y, log_probs, targets, input_lengths, target_lengths, losses, log_alpha; \
+            blank, zero_infinity)
     """,
     "embedding": """
         embedding(weight, index; padding_idx, scale_grad_by_freq)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
@@ -12,21 +11,14 @@ import numpy as np
 from nnkit.backend.dtype import DTYPES
 
 # The format's own names; what it has no name for is written as its parts (see `as_plain`).
-_NAMES = {
-    "bool": "BOOL",
-    "uint8": "U8",
-    "int8": "I8",
-    "int16": "I16",
-    "int32": "I32",
-    "int64": "I64",
-    "float16": "F16",
-    "bfloat16": "BF16",
-    "float32": "F32",
-    "float64": "F64",
-}
-_BY_NAME = {name: DTYPES[own].array for own, name in _NAMES.items()}
+_BY_NAME = {
+    name: DTYPES[own].array
+    for name, own in {
+        "BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "I32": "int32",
+        "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
+    }.items()
+}  # fmt: skip
 _PARTS = {"complex64": "float32", "complex128": "float64"}
-_MAX_HEADER = 100_000_000
 
 
 def memory_of(array: Any) -> bytes:
@@ -62,28 +54,11 @@ def from_plain(array: Any, dtype: Any) -> Any:
 def write_safetensors(
     stream: BinaryIO, arrays: Mapping[str, Any], metadata: Mapping[str, str]
 ) -> None:
-    """Write arrays under names: a JSON header with a length in front, then their memory.
+    """Write arrays under names, with notes."""
+    from safetensors.numpy import save
 
-    Source: the safetensors format, https://github.com/huggingface/safetensors.
-    """
-    header: dict[str, Any] = {"__metadata__": dict(metadata)}
-    # The widest elements first, so that each array is aligned.
-    ordered = sorted(arrays.items(), key=lambda item: -item[1].dtype.itemsize)
-    start = 0
-    for name, array in ordered:
-        end = start + array.nbytes
-        header[name] = {
-            "dtype": _NAMES[array.dtype.name],
-            "shape": list(array.shape),
-            "data_offsets": [start, end],
-        }
-        start = end
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    stream.write(struct.pack("<Q", len(text)))
-    stream.write(text)
-    for _, array in ordered:
-        stream.write(memory_of(array))
+    rows = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    stream.write(save(rows, dict(metadata)))
 
 
 def read_safetensors(stream: BinaryIO) -> tuple[dict[str, Any], dict[str, str]]:
@@ -92,35 +67,22 @@ def read_safetensors(stream: BinaryIO) -> tuple[dict[str, Any], dict[str, str]]:
     Raises:
         ValueError: the file is damaged, or has a dtype that is not known here.
     """
-    (length,) = struct.unpack("<Q", _read(stream, 8))
-    if length > _MAX_HEADER:
-        raise ValueError(f"no safetensors file: its header would have {length} bytes")
-    header = json.loads(bytes(_read(stream, length)))
-    if not isinstance(header, dict):
-        raise ValueError("damaged safetensors file: the header is no JSON object")
-    metadata = header.pop("__metadata__", {})
+    from safetensors import SafetensorError, deserialize
+
+    content = stream.read()
+    try:
+        entries = deserialize(content)
+    except SafetensorError as error:
+        raise ValueError(f"damaged safetensors file: {error}") from error
     arrays = {}
-    position = 0
-    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+    for name, entry in entries:
         dtype = _BY_NAME.get(entry["dtype"])
         if dtype is None:
             raise ValueError(f"safetensors: {name!r} has the unknown dtype {entry['dtype']}")
-        start, end = entry["data_offsets"]
-        size = dtype.itemsize
-        for extent in entry["shape"]:
-            size *= extent
-        if start != position or end - start != size or size < 0:
-            raise ValueError(f"damaged safetensors file: {name!r} has offsets {start}, {end}")
-        arrays[name] = array_of(_read(stream, size), dtype).reshape(entry["shape"])
-        position = end
-    return {name: arrays[name] for name in header}, metadata
-
-
-def _read(stream: BinaryIO, size: int) -> bytearray:
-    memory = bytearray(size)
-    if stream.readinto(memory) != size:  # pyright: ignore[reportAttributeAccessIssue]
-        raise ValueError("the file ends before its data does")
-    return memory
+        arrays[name] = array_of(bytearray(entry["data"]), dtype).reshape(entry["shape"])
+    # The library reads the notes of a file on disk only: they stand in the JSON header.
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    return arrays, header.get("__metadata__", {})
 
 
 def write_npz(stream: BinaryIO, arrays: Mapping[str, Any]) -> None:

@@ -32,7 +32,8 @@ def run(
     leaves = [t.requires_grad_() for t in given if t.is_floating_point()]
     lib.manual_seed(1)
     outputs = [t for t in tensors(call(lib, layer, *given)) if t.is_floating_point()]
-    sum((out * out.detach().cos()).sum() for out in outputs).backward()
+    loss: Any = sum((out * out.detach().cos()).sum() for out in outputs)
+    loss.backward()
     leaves += list(layer.parameters())
     grads = [None if leaf.grad is None else leaf.grad for leaf in leaves]
     exact.append([grad is None for grad in grads])

@@ -92,7 +92,7 @@ def test_layer_is_its_cell_step_by_step() -> None:
     cell.load_state_dict({k.removesuffix("_l0"): v for k, v in lstm.state_dict().items()})
     x = nnkit.randn(4, 2, 3)
     output, (h_n, c_n) = lstm(x)
-    states = None
+    states: Any = None
     for step in range(4):
         states = cell(x[step], states)
         assert nnkit.allclose(states[0], output[step], atol=1e-6)

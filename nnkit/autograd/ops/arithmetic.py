@@ -293,7 +293,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     Example:
         >>> import nnkit
         >>> nnkit.round(nnkit.tensor([0.5, 1.5, -2.4]))
-        tensor([0., 2., -2.])
+        tensor([ 0.,  2., -2.])
     """
     check_tensor("round", input)
     if input.dtype.category == INTEGER:

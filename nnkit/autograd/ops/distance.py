@@ -27,7 +27,7 @@ def pairwise_distance(
     Example:
         >>> import nnkit
         >>> nnkit.pairwise_distance(nnkit.tensor([[3.0, 0.0]]), nnkit.tensor([[0.0, 4.0]]))
-        tensor([5.0000])
+        tensor([5.])
     """
     check_tensor("pairwise_distance", x1, "x1")
     check_tensor("pairwise_distance", x2, "x2")

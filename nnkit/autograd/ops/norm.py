@@ -173,7 +173,7 @@ def rms_norm(
     Example:
         >>> import nnkit
         >>> nnkit.rms_norm(nnkit.tensor([3.0, 3.0]), (2,))
-        tensor([1.0000, 1.0000])
+        tensor([1., 1.])
     """
     shape = _normalized("rms_norm", input, normalized_shape)
     (weight,) = _check("rms_norm", input, shape, weight=weight)

@@ -140,8 +140,7 @@ class NumpyPrinter:
         return lines, [text[o] for o in self.trace.outputs]
 
     def computes_with(self, array: str, first: str) -> bool:
-        """Whether something that has no part of ``first`` but ``array`` gets a temporary: where
-        ``array`` is a number, that is no array which could be written to."""
+        """Whether something is computed from ``array`` that has no part of ``first``."""
         for node in _operations(self.trace):
             symbols = self.trace.symbols(node)
             if array in symbols and first not in symbols and node.function not in NO_OUT:
@@ -213,20 +212,18 @@ def print_formula(name: str, formula: Formula) -> Callable:
     operations = sum(not printer._is_scalar[n] for n in _operations(trace))
     if operations > 1:
         half = [f"{first}.dtype in HALF"] + [f"getattr({o}, 'dtype', None) in HALF" for o in others]
-        if first != "g" and others:  # all but a gradient may be a number
+        if first != "g" and len(others) == 1:  # of two operands either may be a number
             half[0] = f"getattr({first}, 'dtype', None) in HALF"
-            large_enough = f"{first}.__class__ is ndarray and {first}.size >= {BLOCK}"
-        else:
-            large_enough = f"{first}.size >= {BLOCK}"
         head.append(f"if {' or '.join(half)}: return narrow({name}_kernel, ({parameters},))")
+        if first != "g" and len(others) == 1:
+            head.append(_as_array(first, others[0]))
+        head += [_as_array(o, first) for o in others if printer.computes_with(o, first)]
         same = "".join(
-            f" and {o}.__class__ is ndarray and {first}.shape == {o}.shape"
-            if printer.computes_with(o, first)
-            else f" and ({o}.__class__ is not ndarray or {first}.shape == {o}.shape)"
-            for o in others
+            f" and ({o}.__class__ is not ndarray or {first}.shape == {o}.shape)" for o in others
         )
         large, (temporary,) = printer.large()
-        head.append(f"if {large_enough}{same}:")
+        # The temporaries of integers and complex numbers differ in dtype.
+        head.append(f"if {first}.size >= {BLOCK} and {first}.dtype.kind == 'f'{same}:")
         head += [f"    {line}" for line in large] + [f"    return {temporary}"]
     elif operations == 1 and len(arrays) == 1:
         # Neither ours nor an operation with a number keeps half precision.
@@ -244,6 +241,12 @@ def print_formula(name: str, formula: Formula) -> Callable:
     elif not _operations(trace) or not printer.trace.symbols(trace.outputs[0]) & set(arrays):
         raise ValueError(f"formula {name!r} does not depend on an array")
     return compile_source(_function(name, parameters, head + body), name)
+
+
+def _as_array(number: str, other: str) -> str:
+    """Printed code that takes a number into the dtype of another operand; what NumPy computes
+    with the number alone would be double precision, and would make the result so."""
+    return f"if {number}.__class__ is not ndarray: {number} = asarray({number}, {other}.dtype)"
 
 
 def _print_inplace(name: str, formula: Formula, trace: Trace, parameters: str) -> Callable:

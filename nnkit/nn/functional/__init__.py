@@ -5,6 +5,7 @@ from __future__ import annotations
 from nnkit.nn.functional.activation import *  # noqa: F403
 from nnkit.nn.functional.attention import *  # noqa: F403
 from nnkit.nn.functional.conv import *  # noqa: F403
+from nnkit.nn.functional.ctc_loss import *  # noqa: F403
 from nnkit.nn.functional.distance import *  # noqa: F403
 from nnkit.nn.functional.dropout import *  # noqa: F403
 from nnkit.nn.functional.embedding import *  # noqa: F403

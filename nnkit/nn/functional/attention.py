@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.lifted import LIFTED
@@ -18,8 +19,9 @@ from nnkit.nn.functional.padding import pad
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 
-def additive_mask(mask: Tensor | None, name: str, dtype) -> Any:
-    """A mask to be added to scores: a bool one, True where a key is hidden, becomes 0 and -inf.
+def additive_mask(mask: Any, name: str, dtype: Any) -> Any:
+    """A mask to be added to scores: a bool one, True where a key is hidden, becomes 0 and -inf;
+    None stays None.
 
     Raises:
         AssertionError: the mask is neither bool nor floating point.
@@ -69,22 +71,21 @@ def _masks(
     """The masks that there are, to be added to scores (batch, heads, queries, keys)."""
     masks = []
     if attn_mask is not None:
-        attn_mask = additive_mask(attn_mask, "attn_mask", dtype)
-        leading = () if attn_mask.ndim == 2 else (batch * num_heads,)
-        if tuple(attn_mask.shape) != (*leading, queries, keys):
+        mask = additive_mask(attn_mask, "attn_mask", dtype)
+        leading = () if mask.ndim == 2 else (batch * num_heads,)
+        if tuple(mask.shape) != (*leading, queries, keys):
             raise RuntimeError(
-                f"The shape of the {attn_mask.ndim}D attn_mask is {tuple(attn_mask.shape)}, but "
-                f"should be {(*leading, queries, keys)}."
+                f"The shape of the {mask.ndim}D attn_mask is {tuple(mask.shape)}, but should be "
+                f"{(*leading, queries, keys)}."
             )
-        masks.append(attn_mask.reshape(*((batch, num_heads) if leading else (1, 1)), queries, keys))
+        masks.append(mask.reshape(*((batch, num_heads) if leading else (1, 1)), queries, keys))
     if key_padding_mask is not None:
-        key_padding_mask = additive_mask(key_padding_mask, "key_padding_mask", dtype)
-        if tuple(key_padding_mask.shape) != (batch, keys):
+        padding = additive_mask(key_padding_mask, "key_padding_mask", dtype)
+        if tuple(padding.shape) != (batch, keys):
             raise AssertionError(
-                f"expected key_padding_mask of shape {(batch, keys)}, "
-                f"got {tuple(key_padding_mask.shape)}"
+                f"expected key_padding_mask of shape {(batch, keys)}, got {tuple(padding.shape)}"
             )
-        masks.append(key_padding_mask.reshape(batch, 1, 1, keys))
+        masks.append(padding.reshape(batch, 1, 1, keys))
     return masks
 
 

@@ -188,7 +188,6 @@ class MultiheadAttention(Module):
             return padding, None if padding is None else 1
         batch, length, _ = query.shape
         merged = additive_mask(attn_mask, "attn_mask", query.dtype)
-        assert merged is not None
         heads = (batch, -1) if merged.ndim == 3 else (1, 1)
         merged = merged.reshape(*heads, length, length).expand(batch, self.num_heads, -1, -1)
         if padding is not None:

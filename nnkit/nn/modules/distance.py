@@ -22,7 +22,7 @@ class PairwiseDistance(Module):
 
     >>> import nnkit
     >>> nnkit.nn.PairwiseDistance()(nnkit.tensor([[3.0, 0.0]]), nnkit.tensor([[0.0, 4.0]]))
-    tensor([5.0000])
+    tensor([5.])
     """
 
     norm: float

@@ -89,7 +89,7 @@ class ParameterList(Module):
 
     def extra_repr(self) -> str:
         return "\n".join(
-            f"  ({position}): {_describe(value)}" for position, value in enumerate(self)
+            f"  ({position}): {_describe(value, 'dtype')}" for position, value in enumerate(self)
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -207,7 +207,8 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self) -> str:
-        return "\n".join(f"  ({key}): {_describe(value)}" for key, value in self.items())
+        # torch names the type here and the dtype in a list.
+        return "\n".join(f"  ({key}): {_describe(value, 'type')}" for key, value in self.items())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("a ParameterDict cannot be called")
@@ -239,9 +240,9 @@ def _checked(key: Any) -> str:
     return key
 
 
-def _describe(value: Any) -> str:
+def _describe(value: Any, by: str) -> str:
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     size = "x".join(str(length) for length in value.shape)
     place = "" if value.device.type == "cpu" else f" ({value.device})"
-    return f"Parameter containing: [{value.type()} of size {size}{place}]"
+    return f"Parameter containing: [{value.dtype if by == 'dtype' else value.type()} of size {size}{place}]"
