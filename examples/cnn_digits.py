@@ -31,8 +31,8 @@ def main() -> None:
     nnkit.manual_seed(options.seed)
     train, test = digits.load(flat=False)
     model = Net()
-    history = training.fit(model, optim.AdamW(model.parameters(), lr=2e-3), train, test, options)
-    print(f"test accuracy {history.accuracy[-1]:.4f}")
+    training.fit(model, optim.AdamW(model.parameters(), lr=2e-3), train, test, options)
+    print(f"test accuracy {training.accuracy(model, test):.4f}")
 
 
 if __name__ == "__main__":

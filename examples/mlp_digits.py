@@ -21,8 +21,8 @@ def main() -> None:
         nn.ReLU(),
         nn.Linear(64, 10),
     )
-    history = training.fit(model, optim.Adam(model.parameters()), train, test, options)
-    print(f"test accuracy {history.accuracy[-1]:.4f}")
+    training.fit(model, optim.Adam(model.parameters()), train, test, options)
+    print(f"test accuracy {training.accuracy(model, test):.4f}")
 
 
 if __name__ == "__main__":

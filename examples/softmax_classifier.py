@@ -1,4 +1,4 @@
-"""The softmax classifier: first three samples and one step, every number printed, then digits.
+"""The softmax classifier: one step on three samples, every number printed; or on digits.
 
 python examples/softmax_classifier.py                  the three samples
 python examples/softmax_classifier.py --data digits    trained on handwritten digits
@@ -57,6 +57,8 @@ def main() -> None:
     parser = training.arguments("Train the softmax classifier.", epochs=30)
     parser.add_argument("--data", choices=["samples", "digits"], default="samples")
     options = parser.parse_args()
+    if options.plot and options.data == "samples":
+        parser.error("--plot draws the learning curve of --data digits")
     nnkit.manual_seed(options.seed)
     if options.data == "samples":
         one_step()
@@ -64,8 +66,8 @@ def main() -> None:
     train, test = digits.load()
     net = Net(64, 10)
     optimizer = optim.SGD(net.parameters(), lr=0.5, momentum=0.9)
-    history = training.fit(net, optimizer, train, test, options)
-    print(f"test accuracy {history.accuracy[-1]:.4f}")
+    training.fit(net, optimizer, train, test, options)
+    print(f"test accuracy {training.accuracy(net, test):.4f}")
 
 
 if __name__ == "__main__":

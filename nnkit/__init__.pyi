@@ -3,7 +3,19 @@
 Generated from the running package: ``python -m tools.stubs``.
 """
 
+from nnkit import BFloat16Tensor as BFloat16Tensor
+from nnkit import BoolTensor as BoolTensor
+from nnkit import ByteTensor as ByteTensor
+from nnkit import CharTensor as CharTensor
+from nnkit import DoubleTensor as DoubleTensor
+from nnkit import FloatTensor as FloatTensor
+from nnkit import HalfTensor as HalfTensor
+from nnkit import IntTensor as IntTensor
+from nnkit import LongTensor as LongTensor
+from nnkit import ShortTensor as ShortTensor
 from nnkit import autograd as autograd
+from nnkit import backends as backends
+from nnkit import cuda as cuda
 from nnkit import linalg as linalg
 from nnkit import nn as nn
 from nnkit import optim as optim
@@ -35,8 +47,17 @@ from nnkit.backend.memory import layout as _layout
 from nnkit.backend.memory import layout as layout
 from nnkit.backend.memory import memory_format as _memory_format
 from nnkit.backend.memory import memory_format as memory_format
+from nnkit.backend.reproducibility import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+from nnkit.backend.reproducibility import get_deterministic_debug_mode as get_deterministic_debug_mode
+from nnkit.backend.reproducibility import get_float32_matmul_precision as get_float32_matmul_precision
+from nnkit.backend.reproducibility import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from nnkit.backend.reproducibility import set_deterministic_debug_mode as set_deterministic_debug_mode
+from nnkit.backend.reproducibility import set_float32_matmul_precision as set_float32_matmul_precision
+from nnkit.backend.reproducibility import use_deterministic_algorithms as use_deterministic_algorithms
 from nnkit.backend.strict import is_strict as is_strict
 from nnkit.backend.strict import set_strict as set_strict
+from nnkit.backend.threads import get_num_threads as get_num_threads
+from nnkit.backend.threads import set_num_threads as set_num_threads
 from nnkit.config import show_config as show_config
 from nnkit.serialization import load as load
 from nnkit.serialization import save as save
@@ -57,7 +78,7 @@ def acos(input: _Any, *, out: _Any = None) -> Tensor:
 def acos_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `acos`; returns the tensor."""
 def acosh(input: _Any, *, out: _Any = None) -> Tensor:
-    """The inverse hyperbolic cosine."""
+    """The inverse of `cosh`, ``log(x + sqrt(x**2 - 1))``."""
 def acosh_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `acosh`; returns the tensor."""
 def adaptive_avg_pool1d(input: Tensor, output_size: _Any) -> Tensor:
@@ -248,7 +269,7 @@ def arccos(input: _Any, *, out: _Any = None) -> Tensor:
 def arccos_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `acos`; returns the tensor."""
 def arccosh(input: _Any, *, out: _Any = None) -> Tensor:
-    """The inverse hyperbolic cosine."""
+    """The inverse of `cosh`, ``log(x + sqrt(x**2 - 1))``."""
 def arccosh_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `acosh`; returns the tensor."""
 def arcsin(input: _Any, *, out: _Any = None) -> Tensor:
@@ -256,7 +277,7 @@ def arcsin(input: _Any, *, out: _Any = None) -> Tensor:
 def arcsin_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `asin`; returns the tensor."""
 def arcsinh(input: _Any, *, out: _Any = None) -> Tensor:
-    """The inverse hyperbolic sine."""
+    """The inverse of `sinh`, ``log(x + sqrt(x**2 + 1))``."""
 def arcsinh_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `asinh`; returns the tensor."""
 def arctan(input: _Any, *, out: _Any = None) -> Tensor:
@@ -268,7 +289,7 @@ def arctan2_(self: Tensor, *arguments: _Any) -> Tensor:
 def arctan_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `atan`; returns the tensor."""
 def arctanh(input: _Any, *, out: _Any = None) -> Tensor:
-    """The inverse hyperbolic tangent."""
+    """The inverse of `tanh`, ``log((1 + x) / (1 - x)) / 2``."""
 def arctanh_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `atanh`; returns the tensor."""
 def argmax(
@@ -329,7 +350,7 @@ def asin(input: _Any, *, out: _Any = None) -> Tensor:
 def asin_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `asin`; returns the tensor."""
 def asinh(input: _Any, *, out: _Any = None) -> Tensor:
-    """The inverse hyperbolic sine."""
+    """The inverse of `sinh`, ``log(x + sqrt(x**2 + 1))``."""
 def asinh_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `asinh`; returns the tensor."""
 def atan(input: _Any, *, out: _Any = None) -> Tensor:
@@ -341,7 +362,7 @@ def atan2_(self: Tensor, *arguments: _Any) -> Tensor:
 def atan_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `atan`; returns the tensor."""
 def atanh(input: _Any, *, out: _Any = None) -> Tensor:
-    """The inverse hyperbolic tangent."""
+    """The inverse of `tanh`, ``log((1 + x) / (1 - x)) / 2``."""
 def atanh_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `atanh`; returns the tensor."""
 def atleast_1d(*tensors: _Any) -> _Any:
@@ -455,6 +476,13 @@ def cat(
     out: _Any = None,
 ) -> Tensor:
     """Join tensors along an existing dimension."""
+def cdist(
+    x1: Tensor,
+    x2: Tensor,
+    p: builtins.float = ...,
+    compute_mode: builtins.str = 'use_mm_for_euclid_dist_if_necessary',
+) -> Tensor:
+    """The p-norm distance of each row of ``x1`` to each row of ``x2``."""
 cdouble: _dtype
 def ceil(input: _Any, *, out: _Any = None) -> Tensor:
     """The smallest integer not below each element."""
@@ -618,7 +646,7 @@ def cos(input: _Any, *, out: _Any = None) -> Tensor:
 def cos_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `cos`; returns the tensor."""
 def cosh(input: _Any, *, out: _Any = None) -> Tensor:
-    """The hyperbolic cosine."""
+    """The hyperbolic cosine, ``(exp(x) + exp(-x)) / 2``."""
 def cosh_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `cosh`; returns the tensor."""
 def cosine_similarity(
@@ -756,6 +784,7 @@ def dsplit(
     """`tensor_split` along the dimension that the stack of that name joins."""
 def dstack(tensors: _Any, *, out: _Any = None) -> Tensor:
     """`cat` along dimension 2, after `atleast_3d`."""
+e: builtins.float
 def einsum(equation: _Any, *operands: _Any) -> Tensor:
     """The sum of products that an equation such as ``"bij,bjk->bik"`` describes."""
 def embedding(
@@ -815,7 +844,7 @@ def eq_(self: Tensor, *arguments: _Any) -> Tensor:
 def equal(input: Tensor, other: Tensor) -> builtins.bool:
     """Whether both have the same shape and the same elements."""
 def erf(input: _Any, *, out: _Any = None) -> Tensor:
-    """The error function."""
+    """``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to x."""
 def erf_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `erf`; returns the tensor."""
 def erfc(input: _Any, *, out: _Any = None) -> Tensor:
@@ -1123,6 +1152,7 @@ def index_reduce_(
     """`scatter_reduce` of whole slices; ``reduce`` is "prod", "mean", "amax" or "amin"."""
 def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: _Any = None) -> Tensor:
     """A copy of the slices of ``dim`` that a 1-dim ``index`` names, in its order."""
+inf: builtins.float
 def initial_seed() -> builtins.int:
     """The seed from which the default generator started."""
 def inner(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:
@@ -1154,6 +1184,8 @@ def is_nonzero(input: Tensor) -> builtins.bool:
     """Whether a one-element tensor is not zero."""
 def is_signed(input: Tensor) -> builtins.bool:
     """Whether its dtype has negative numbers."""
+def is_storage(obj: _Any) -> builtins.bool:
+    """Whether ``obj`` is a `Storage`."""
 def is_tensor(obj: _Any) -> builtins.bool:
     """Whether ``obj`` is a Tensor."""
 def isclose(
@@ -1243,9 +1275,9 @@ def linspace(
 ) -> Tensor:
     """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
 def log(input: _Any, *, out: _Any = None) -> Tensor:
-    """The natural logarithm."""
+    """The natural logarithm; -inf at 0, NaN for negative real numbers."""
 def log10(input: _Any, *, out: _Any = None) -> Tensor:
-    """The logarithm to base 10."""
+    """The logarithm to base 10; NaN for negative real numbers."""
 def log10_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `log10`; returns the tensor."""
 def log1p(input: _Any, *, out: _Any = None) -> Tensor:
@@ -1253,7 +1285,7 @@ def log1p(input: _Any, *, out: _Any = None) -> Tensor:
 def log1p_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `log1p`; returns the tensor."""
 def log2(input: _Any, *, out: _Any = None) -> Tensor:
-    """The logarithm to base 2."""
+    """The logarithm to base 2; NaN for negative real numbers."""
 def log2_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `log2`; returns the tensor."""
 def log_(self: Tensor, *arguments: _Any) -> Tensor:
@@ -1492,6 +1524,7 @@ def mvlgamma(input: Tensor, p: builtins.int, *, out: _Any = None) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension ``p``."""
 def mvlgamma_(input: Tensor, p: builtins.int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension ``p``."""
+nan: builtins.float
 def nan_to_num(
     input: Tensor,
     nan: builtins.float = ...,
@@ -1573,6 +1606,7 @@ def negative(input: _Any, *, out: _Any = None) -> Tensor:
     """``-input``."""
 def negative_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `neg`; returns the tensor."""
+newaxis: None
 def nextafter(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The next floating-point number after ``input`` towards ``other``."""
 def nextafter_(self: Tensor, *arguments: _Any) -> Tensor:
@@ -1656,8 +1690,11 @@ def pairwise_distance(
     keepdim: builtins.bool = False,
 ) -> Tensor:
     """The p-norm of ``x1 - x2 + eps`` over the last dimension."""
+def pdist(input: Tensor, p: builtins.float = ...) -> Tensor:
+    """The p-norm distances of all pairs of rows i < j, one after the other."""
 def permute(input: Tensor, *order: _Any, dims: _Any = None) -> Tensor:
     """The dimensions in another order, as a view."""
+pi: builtins.float
 def pinverse(input: Tensor, rcond: builtins.float = ...) -> Tensor:
     """The Moore-Penrose inverse, from the singular values above ``rcond`` times the largest."""
 def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor:
@@ -2049,7 +2086,7 @@ def sinc(input: _Any, *, out: _Any = None) -> Tensor:
 def sinc_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `sinc`; returns the tensor."""
 def sinh(input: _Any, *, out: _Any = None) -> Tensor:
-    """The hyperbolic sine."""
+    """The hyperbolic sine, ``(exp(x) - exp(-x)) / 2``."""
 def sinh_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `sinh`; returns the tensor."""
 def slice_scatter(
@@ -2171,7 +2208,7 @@ def tan(input: _Any, *, out: _Any = None) -> Tensor:
 def tan_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `tan`; returns the tensor."""
 def tanh(input: _Any, *, out: _Any = None) -> Tensor:
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent, ``sinh(x) / cosh(x)``."""
 def tanh_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `tanh`; returns the tensor."""
 def tensor(

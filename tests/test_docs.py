@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +50,27 @@ def test_the_walk_through_shows_the_printed_update() -> None:
     assert run(program).strip() in (ROOT / "docs" / "design.md").read_text()
 
 
+def test_autograd_page_prints_what_it_shows() -> None:
+    text = "\n\n".join(blocks(ROOT / "docs" / "autograd.md", "python"))
+    examples = doctest.DocTestParser().get_doctest(text, {}, "autograd.md", None, None)
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    result = doctest.DocTestRunner(optionflags=flags).run(examples)
+    assert result.attempted > 40
+    assert not result.failed
+
+
+def test_pictures_are_what_nnkit_draws(tmp_path: Path) -> None:
+    if shutil.which("dot") is None:
+        pytest.skip("Graphviz is not installed")
+    graphs = ROOT / "docs" / "graphs"
+    run(f"import sys, runpy; sys.argv = ['draw.py', {str(tmp_path)!r}]; "
+        f"runpy.run_path({str(graphs / 'draw.py')!r}, run_name='__main__')")  # fmt: skip
+    drawn = sorted(p.name for p in tmp_path.iterdir())
+    assert drawn == sorted(p.name for p in graphs.iterdir() if p.suffix in (".dot", ".svg"))
+    for picture in graphs.glob("*.dot"):
+        assert picture.read_text() == (tmp_path / picture.name).read_text()
+
+
 def test_readme_example_prints_what_torch_prints() -> None:
     (program,) = blocks(ROOT / "README.md", "python")
     assert re.fullmatch(r"loss 0\.\d{4}, accuracy [01]\.\d\d\n", run(program))
@@ -69,6 +92,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_named_files_exist(page: Path) -> None:
-    named = re.findall(r"`((?:nnkit|tests|examples|benchmarks|docs)/[\w/.]+\.\w+)`", page.read_text())
+    named = re.findall(
+        r"`((?:nnkit|tests|examples|benchmarks|docs)/[\w/.]+\.\w+)`", page.read_text()
+    )
     missing = [n for n in named if not (ROOT / n).exists()]
     assert not missing

@@ -1,8 +1,9 @@
-"""Every example runs to its end, for one epoch."""
+"""Every example runs as its first lines say, in a few epochs, and learns."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,18 +11,74 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+EXAMPLES = ROOT / "examples"
+SHARED = {"digits.py", "training.py"}  # what the programs import
+# Each program with its options, and the least test accuracy it must reach.
+TRAININGS = [
+    ("softmax_classifier.py --data digits --epochs 3", 0.92),
+    ("mlp_digits.py --epochs 4", 0.85),
+    ("cnn_digits.py --epochs 2", 0.8),
+]
+OTHERS = {
+    "softmax_classifier.py": "loss after one step",
+    "autograd_tour.py": "saved and then written",
+    "custom_function.py": "gradgradcheck True",
+}
 
 
-def test_there_are_examples() -> None:
-    assert EXAMPLES
-
-
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example(path: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "error", str(path), "--epochs", "1", "--quiet"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+def run(arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    program, *options = arguments.split()
+    command = [sys.executable, "-W", "error", str(EXAMPLES / program), *options]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
     )
+
+
+def accuracy(arguments: str, folder: Path) -> float:
+    done = run(arguments, folder)
     assert done.returncode == 0, done.stderr
+    found = re.fullmatch(r"test accuracy ([01]\.\d{4})\n", done.stdout)
+    assert found, done.stdout
+    assert bool(done.stderr) == ("--quiet" not in arguments)  # the progress bar
+    return float(found[1])
+
+
+def test_every_example_is_listed() -> None:
+    programs = {p.name for p in EXAMPLES.glob("*.py")} - SHARED
+    assert programs == {a.split()[0] for a, _ in TRAININGS} | OTHERS.keys()
+
+
+@pytest.mark.parametrize(("arguments", "least"), TRAININGS)
+def test_training(arguments: str, least: float, tmp_path: Path) -> None:
+    assert accuracy(arguments + " --quiet", tmp_path) >= least
+
+
+@pytest.mark.parametrize("program", OTHERS)
+def test_other(program: str, tmp_path: Path) -> None:
+    done = run(program, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert OTHERS[program] in done.stdout
+
+
+def test_seed_decides_and_bar_does_not(tmp_path: Path) -> None:
+    program = "mlp_digits.py --epochs 1"
+    first = accuracy(program + " --seed 1", tmp_path)
+    assert first == accuracy(program + " --seed 1 --quiet", tmp_path)
+    assert first != accuracy(program + " --seed 2 --quiet", tmp_path)
+
+
+def test_untrained(tmp_path: Path) -> None:
+    assert accuracy("cnn_digits.py --epochs 0 --quiet", tmp_path) < 0.3
+
+
+def test_plot(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    accuracy("mlp_digits.py --epochs 1 --quiet --plot curve.svg", tmp_path)
+    assert "<svg" in (tmp_path / "curve.svg").read_text()
+
+
+def test_nothing_to_plot(tmp_path: Path) -> None:
+    done = run("softmax_classifier.py --plot curve.svg", tmp_path)
+    assert done.returncode == 2
+    assert "--plot" in done.stderr

@@ -110,11 +110,13 @@ def test_errors(framework: ModuleType, row: OpRow) -> None:
 )
 @each(lambda row: True)
 def test_frozen(row: OpRow) -> None:
+    if not expectations.torch_answers(SUBJECT[row.name]):
+        pytest.skip("torch draws other random numbers on this processor than on others")
     stored = expectations.frozen(SUBJECT[row.name])
     for which in cases.PARITY:
         for case in which(row):
             assert case.key in stored, "run: python -m tests.harness.frozen"
-            checks.assert_same(expectations.ask(case), stored[case.key], case.key, row)
+            checks.assert_same(expectations.ask(case).thinned(), stored[case.key], case.key, row)
 
 
 # What is no function of tensors, or is about memory and state, and which file tests it.
@@ -126,7 +128,7 @@ ELSEWHERE = {
     " Tensor.stride Tensor.storage_offset Tensor.is_contiguous Tensor.resize Tensor.resize_as"
     " Tensor.resize_as_ Tensor.new Tensor.cuda": "tests/autograd/test_memory.py",
     "Tensor.resize_ Tensor.set_ Tensor.as_strided_ Tensor.squeeze_ Tensor.t_ Tensor.transpose_"
-    " Tensor.unsqueeze_": "tests/autograd/test_views.py",
+    " Tensor.unsqueeze_ Tensor.swapaxes_ Tensor.swapdims_": "tests/autograd/test_views.py",
 }
 
 

@@ -155,12 +155,11 @@ class Stub:
         self.lines.append(f"class {made.__name__}({', '.join(bases)}):")
         self.lines += _documentation(_summary(made), "    ")
         members = sorted(vars(made).items())
+        for name, annotation in inspect.get_annotations(made).items():
+            self.lines.append(f"    {name}: {self.type(_evaluated(annotation, made))}")
         for name, member in members:
             if isinstance(member, types.MemberDescriptorType) and name not in SLOTS:
                 self.lines.append(f"    {name}: {self.type(Any)}")
-            elif name == "__annotations__":
-                for field, annotation in member.items():
-                    self.lines.append(f"    {field}: {self.type(_evaluated(annotation, made))}")
             elif isinstance(member, int):
                 self.lines.append(f"    {name}: {self.type(type(member))}")
         for name, member in members:
@@ -251,7 +250,7 @@ def package_stub() -> str:
             stub.lines.append(f"{name}: {stub.type(type(value))}")
     for lazy in ("load", "save"):
         exports.append(f"from nnkit.serialization import {lazy} as {lazy}")
-    for module in ("autograd", *nnkit.SUBMODULES):
+    for module in ("autograd", *vars(nnkit)["SUBMODULES"]):
         if find_spec(f"nnkit.{module}"):
             exports.append(f"from nnkit import {module} as {module}")
     stub.imports |= set(exports)

@@ -29,7 +29,7 @@ from nnkit.autograd.tensor import Size, Tensor
 
 SUBJECTS = (
     "arithmetic", "bounds", "comparison", "transcendental", "activation", "creation", "conversion",
-    "interchange", "ranges", "shape", "strided", "joining", "rearranging", "indexing",
+    "interchange", "mapping", "ranges", "shape", "strided", "joining", "rearranging", "indexing",
     "scattering", "slices", "masking", "reduction", "running", "extrema", "vector_norm",
     "sorting", "searching", "linalg", "contraction", "linear", "factorization", "householder",
     "matrix_functions", "statistics", "distance",
@@ -40,6 +40,7 @@ for _subject in SUBJECTS:
     import_module(f"nnkit.autograd.ops.{_subject}")
 import_module("nnkit.autograd.metadata")
 import_module("nnkit.autograd.operators")
+import_module("nnkit.autograd.storage")
 import_module("nnkit.autograd.typed_tensors")
 
 if TYPE_CHECKING:

@@ -45,6 +45,10 @@ def unpack_tensor(node: Node, value: Any) -> Any:
     out = wrap(unpack_array(node, value), node.device)
     out._writes = saved._writes
     out._requires_grad = True
+    if saved.first is not None:
+        if node.outputs is None:
+            node.outputs = [(saved.first.shape, saved.first.dtype)]
+        node.outputs += [None] * (saved.index + 1 - len(node.outputs))
     out._edge = node if node.outputs is None else OutputEdge(node, saved.index)
     return out
 
@@ -62,6 +66,11 @@ def _modified(node: Node, saved: Any, version: int) -> str:
 
 class Pass:
     """One backward pass: the gradients that have arrived so far, by node and by leaf."""
+
+    __slots__ = (
+        "B", "captured", "captures", "fresh", "heap", "leaves", "lifted", "needed", "owned",
+        "pending", "retain", "unpack",
+    )  # fmt: skip
 
     def __init__(self, B: Any, unpack: Callable, retain: bool, lifted: bool) -> None:
         self.B = B
@@ -81,6 +90,9 @@ class Pass:
     def send(self, edge: Any, grad: Any, fresh: bool) -> None:
         """Let ``grad`` arrive at ``edge``."""
         if isinstance(edge, Node):
+            if edge.outputs is not None:
+                self._send_output(edge, 0, grad)
+                return
             waiting = self.pending.get(edge)
             if waiting is None:
                 self.pending[edge] = grad
@@ -88,13 +100,7 @@ class Pass:
             else:
                 self.pending[edge] = self._add(edge, waiting, grad)
         elif edge.__class__ is OutputEdge:
-            node = edge.node
-            waiting = self.pending.get(node)
-            if waiting is None:
-                waiting = self.pending[node] = [None] * len(node.outputs)
-                heappush(self.heap, (-node.order, node))
-            known = waiting[edge.index]
-            waiting[edge.index] = grad if known is None else self.B.add(known, grad)
+            self._send_output(edge.node, edge.index, grad)
         else:
             waiting = self.leaves.get(edge)
             if waiting is None:
@@ -104,6 +110,20 @@ class Pass:
             else:
                 self.leaves[edge] = self._add(edge, waiting, grad)
                 self.fresh.add(id(edge))
+
+    def _send_output(self, node: Node, index: int, grad: Any) -> None:
+        """Let ``grad`` arrive at one of a node's several outputs."""
+        waiting = self.pending.get(node)
+        if waiting is None:
+            waiting = self.pending[node] = [None] * len(node.outputs)
+            heappush(self.heap, (-node.order, node))
+        elif not isinstance(waiting, list):
+            # It came as the only output's, before another one was known to have a gradient.
+            waiting = self.pending[node] = [waiting] + [None] * (len(node.outputs) - 1)
+        elif len(waiting) < len(node.outputs):
+            waiting += [None] * (len(node.outputs) - len(waiting))
+        known = waiting[index]
+        waiting[index] = grad if known is None else self.B.add(known, grad)
 
     def _add(self, key: Any, waiting: Any, grad: Any) -> Any:
         # In place only into a sum that was allocated here: nobody else can hold it.
@@ -147,7 +167,7 @@ class Pass:
             for edge, result in zip(node.edges, results, strict=True):
                 if edge is None or result is None:
                     continue
-                if isinstance(edge, Node) and edge not in pending:
+                if isinstance(edge, Node) and edge.outputs is None and edge not in pending:
                     pending[edge] = result
                     heappush(heap, (-edge.order, edge))
                 else:
@@ -155,7 +175,7 @@ class Pass:
 
     def _arrived(self, node: Node, grad: Any) -> Any:
         """The gradients of a node's outputs after its hooks; None if it need not run."""
-        grads = [grad] if node.outputs is None else grad
+        grads = grad if isinstance(grad, list) else [grad]
         if node.hooks is not None or self.captures:
             grads = self._before(node, grads)
         if self.needed is not None and node not in self.needed:

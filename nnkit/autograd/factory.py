@@ -11,7 +11,7 @@ from nnkit.autograd.public import write_out
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.device import device as Device
-from nnkit.backend.dtype import bool_, default_dtype, dtype, float64, int64
+from nnkit.backend.dtype import bool_, default_dtype, dtype, float64, int64, python_number
 
 # Python's types stand for dtypes too.
 _OF_TYPE = {bool: bool_, int: int64, float: float64}
@@ -61,7 +61,7 @@ def number(name: str, parameter: str, value: Any) -> Any:
         raise TypeError(
             f"{name}(): argument '{parameter}' must be Number, not {type(value).__name__}"
         )
-    return value
+    return python_number(value)
 
 
 def finished(

@@ -166,12 +166,6 @@ def is_pinned(input: Tensor) -> bool:
     return False
 
 
-@public(namespace=False)
-def is_shared(input: Tensor) -> bool:
-    """Whether its memory is shared with other processes; ordinary memory is not."""
-    return False
-
-
 def _constant(name: str, value: Any, doc: str) -> None:
     def get(self: Tensor) -> Any:
         return value

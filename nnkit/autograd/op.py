@@ -68,12 +68,13 @@ def _source(name: str, primitive: Primitive) -> tuple[int, Any]:
 class SavedOutput:
     """An output kept for backward without a reference cycle through its own node."""
 
-    __slots__ = ("_data", "_writes", "index")
+    __slots__ = ("_data", "_writes", "first", "index")
 
-    def __init__(self, data: Any, version: list, index: int) -> None:
+    def __init__(self, data: Any, version: list, index: int, first: Any = None) -> None:
         self._data = data
         self._writes = version
         self.index = index
+        self.first = first  # the first output's array, for an output that counts as hidden
 
 
 def parameter_names(function: Callable) -> tuple[str, ...]:
@@ -86,7 +87,7 @@ class Op:
 
     __slots__ = (
         "broadcasts", "differentiable", "is_view", "joint", "name", "node_name", "node_type",
-        "primitive", "record", "rules", "values",
+        "only_first", "primitive", "record", "rules", "values",
     )  # fmt: skip
 
     def __init__(
@@ -106,6 +107,10 @@ class Op:
             names = getattr(function, "parameters", None) or parameter_names(function)[1:]
             self.rules[primitive.arrays.index(name)] = Rule(function, names, primitive)
         self.differentiable = tuple(o not in nondifferentiable for o in primitive.outputs)
+        # Then its node is that of the first output alone, until a backward is differentiated
+        # and another output, which it saved, turns out to have a gradient too.
+        first, *others = self.differentiable
+        self.only_first = bool(others) and first and not any(others) and not primitive.many
         # Every (kind, index) that a rule reads, each once, and the inputs whose rules read it.
         self.values: dict[tuple[int, int], list[int]] = {}
         for position, r in enumerate(self.rules):
@@ -149,7 +154,8 @@ def print_node_code(op: Op) -> str:
             value = f"({t}, {t}._writes[0]) if isinstance({t}, Tensor) else ({t}, None)"
         elif kind == OUTPUT:
             o = f"outputs[{i}]"
-            value = f"(SavedOutput({o}._data, {o}._writes, {i}), {o}._writes[0])"
+            first = ", outputs[0]._data" if i and op.only_first else ""
+            value = f"(SavedOutput({o}._data, {o}._writes, {i}{first}), {o}._writes[0])"
         elif kind == STATIC:
             value = f"statics[{i}]"
         elif kind == SHAPE and sequence:
@@ -179,9 +185,14 @@ def print_node_code(op: Op) -> str:
             body.append(f"    v{i} = None if v{i} is None else unpack(self, v{i})")
 
     def call(number: int, r: Rule) -> str:
-        arguments = [
-            f"grads[{i}]" if kind == GRAD else f"v{names.index((kind, i))}" for kind, i in r.plan
-        ]
+        arguments = []
+        for kind, i in r.plan:
+            if kind != GRAD:
+                arguments.append(f"v{names.index((kind, i))}")
+            elif op.only_first and i:
+                arguments.append(f"(grads[{i}] if len(grads) > 1 else None)")
+            else:
+                arguments.append(f"grads[{i}]")
         if r.function is PASS:
             return "grads[0]"
         primitive = getattr(r.function, "primitive", None)
@@ -342,7 +353,7 @@ def connect(
             None if e is None else (t._data.shape, t._data.dtype)
             for e, t in zip(edges, tensors, strict=True)
         )
-    if len(outputs) == 1:
+    if len(outputs) == 1 or op.only_first:
         out = outputs[0]
         out._requires_grad = True
         out._edge = node

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.ops import arithmetic, comparison
+from nnkit.autograd.ops.interchange import as_tensor
 from nnkit.autograd.promotion import OperandError
 from nnkit.autograd.public import METHODS
 from nnkit.autograd.tensor import Tensor
@@ -53,8 +54,34 @@ BINARY: dict[str, Callable] = {
 for _name, _function in BINARY.items():
     _operator(_name, _function)
     _reflected(_name, _function)
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+for _name in ("lt", "le", "gt", "ge"):
     _operator(_name, getattr(comparison, _name))
+
+
+def _by_value(function: Callable) -> Callable:
+    def compare(self: Tensor, other: Any) -> Tensor:
+        try:
+            return function(self, other)
+        except OperandError:
+            # NumPy leaves the answer to us, and Python's own would be one of identity.
+            if not hasattr(other, "__array__"):
+                raise
+            return function(self, as_tensor(other))
+
+    return compare
+
+
+def _reflected_division(self: Tensor, other: Any) -> Any:
+    """``other / self``; an array of NumPy's multiplies the reciprocal, as in torch."""
+    try:
+        return arithmetic._div(other, self)
+    except OperandError:
+        return arithmetic.reciprocal(self) * other
+
+
+_operator("eq", _by_value(comparison.eq))
+_operator("ne", _by_value(comparison.ne))
+Tensor.__rtruediv__ = Tensor.__rdiv__ = _reflected_division  # type: ignore[attr-defined]
 
 IN_PLACE = {
     "iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_", "idiv": "div_",

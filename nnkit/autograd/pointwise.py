@@ -19,7 +19,7 @@ from nnkit.autograd.public import PUBLIC, attach, with_out
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, refresh, write, wrote
 from nnkit.backend.algebra import register_formula
-from nnkit.backend.dtype import FLOATING, OF_ARRAY, float32, float64, to_float
+from nnkit.backend.dtype import FLOATING, OF_ARRAY, float32, float64, python_number, to_float
 from nnkit.backend.formula import Formula, fn
 
 __all__ = ["fn", "pointwise"]
@@ -47,8 +47,9 @@ def _gradient_rule(name: str, body: Callable, scalars: tuple[str, ...]) -> Calla
 def pointwise(
     name: str,
     body: Callable,
-    doc: str = "",
+    about: str = "",
     *,
+    example: tuple[str, str] | None = None,
     scalars: tuple[str, ...] = (),
     kind: str = "same",
     node: str | None = None,
@@ -64,7 +65,8 @@ def pointwise(
     Args:
         name: of the primitive and, unless ``function`` is false, of the function.
         body: the formula; its parameters are the array inputs, then the scalars.
-        doc: the public docstring.
+        about: the first line of the public docstring, with the formula.
+        example: the arguments and the result of a call that the docstring shows.
         scalars: which parameters are Python numbers.
         kind: of the result's dtype: ``same`` as the promoted inputs, ``float`` (integers become
             the default floating dtype), ``bool``.
@@ -96,11 +98,12 @@ def pointwise(
     count = len(formula.arrays)
     makers = {1: _unary, 2: _binary}
     promoting = makers[count](op, kind, refuses)
-    promoting.__doc__ = doc
     promoting.__name__ = promoting.__qualname__ = name
+    promoting.__module__ = body.__module__
     promoting.apply = apply
     if not public:
         return promoting
+    promoting.__doc__ = _docstring(name, about, count, kind, refuses, aliases, example)
     offered = with_out(promoting, name)
     write_in_place = _in_place(op, promoting, kind)
     for each in (name, *aliases):
@@ -110,6 +113,42 @@ def pointwise(
             attach(each + "_", write_in_place)
             PUBLIC[each + "_"] = write_in_place
     return promoting
+
+
+def _docstring(
+    name: str,
+    about: str,
+    count: int,
+    kind: str,
+    refuses: tuple[str, ...],
+    aliases: tuple[str, ...],
+    example: tuple[str, str] | None,
+) -> str:
+    """What every function of this kind has to say of itself."""
+    both = count == 2
+    dtype = "bool" if kind == "bool" else "that both promote to" if both else "of ``input``"
+    lines = [
+        about, "",
+        "Element by element, as torch's function of that name."
+        + (f" Also called {', '.join(aliases)}." if aliases else ""), "",
+        "Args:",
+        "    input: a tensor of any shape" + (", or a number." if both else "."),
+        *(["    other: a tensor or number that broadcasts with it."] if both else []), "",
+        "Returns:",
+        f"    A tensor of {'the broadcast' if both else 'the same'} shape and the dtype {dtype}.",
+        *(["    Integers are computed in the default floating dtype."] if kind == "float" else []),
+        "", "Raises:",
+        f"    TypeError: {'neither is a tensor' if both else '``input`` is no tensor'}.",
+    ]  # fmt: skip
+    if both:
+        lines.append("    RuntimeError: the shapes do not broadcast, or the devices differ.")
+    if refuses:
+        lines.append(f"    RuntimeError: the dtype is {' or '.join(refuses)}.")
+    if example is not None:
+        arguments, result = example
+        lines += ["", "Example:", "    >>> import nnkit", f"    >>> nnkit.{name}({arguments})"]
+        lines += [f"    {result}"]
+    return "\n".join(lines)
 
 
 def connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) -> None:
@@ -148,7 +187,7 @@ def _make_apply(op: Op, count: int) -> Any:
         operands = arguments[:count]
         device = None
         wanted = False
-        raw = list(arguments)
+        raw = [*operands, *map(python_number, arguments[count:])]
         for i, t in enumerate(operands):
             if isinstance(t, Tensor):
                 device = t._device
@@ -184,6 +223,8 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
             if kind == "float" and d.category < FLOATING:
                 x = input._device.backend.cast(x, to_float(d).array)
         device = input._device
+        if scalars:
+            scalars = tuple([python_number(value) for value in scalars])
         out = wrap(getattr(device.backend, name)(x, *scalars), device)
         if input._base is not None and input._writes[0] != input._viewed:
             refresh(input)

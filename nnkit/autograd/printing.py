@@ -196,7 +196,7 @@ def format_values(data: Any, d: Any, indent: int) -> str:
     return _nested(data, indent, summarize, texts)
 
 
-def describe(self: Any, contents: str | None = None) -> str:
+def describe(self: Tensor, contents: str | None = None) -> str:
     """``repr`` of a Tensor: values, then what is not evident from them."""
     from nnkit.backend.dtype import bool_, int64
 

@@ -13,6 +13,7 @@ from nnkit.backend.dtype import (
     OF_ARRAY,
     dtype,
     of_number,
+    python_number,
     result_dtype,
     to_float,
 )  # fmt: skip
@@ -39,7 +40,7 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
     tensors = [t for t in (input, other) if isinstance(t, Tensor)]
     if not tensors:
         raise wrong_type(name, "input", input)
-    input, other = _plain(input), _plain(other)
+    input, other = python_number(input), python_number(other)
     parts = []
     for parameter, value in (("input", input), ("other", other)):
         if isinstance(value, Tensor):
@@ -66,13 +67,6 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
         else:
             converted.append(B.full((), _fits(name, value, d), d.array))
     return converted[0], converted[1], device
-
-
-def _plain(value: Any) -> Any:
-    """One of NumPy's numbers as Python's, which leaves the dtype to the tensors."""
-    if not isinstance(value, numbers.Number):
-        return value
-    return getattr(value, "item", lambda: value)()
 
 
 def _fits(name: str, value: Any, d: Any) -> Any:
@@ -113,7 +107,7 @@ def promoted_dtype(
 ) -> dtype:
     """torch's result type of tensors and numbers together."""
     parts = []
-    for position, value in enumerate(values):
+    for position, value in enumerate(map(python_number, values)):
         if isinstance(value, Tensor):
             parts.append((OF_ARRAY[value._data.dtype], 0 if value._data.ndim else 1))
         elif isinstance(value, numbers.Number):

@@ -190,7 +190,7 @@ class Tensor:
         return edge.index if edge.__class__ is OutputEdge else 0
 
     @property
-    def grad(self) -> Tensor | None:
+    def grad(self) -> Any:
         """The accumulated gradient of a leaf; None before the first backward."""
         if self._grad is None and self._edge is not None and not self.retains_grad:
             warnings.warn(
@@ -322,7 +322,8 @@ class Tensor:
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         from nnkit.autograd.printing import describe
 
-        return describe(self, tensor_contents)
+        tensor: Any = self
+        return describe(tensor, tensor_contents)
 
     def __format__(self, spec: str) -> str:
         # A number's format applies to a number; torch keeps subclasses out of it.

@@ -3,8 +3,10 @@
 Generated from the running package: ``python -m tools.stubs``.
 """
 
+from collections.abc import Callable as _Callable
 from collections.abc import Iterator as _Iterator
 from nnkit.autograd.node import RemovableHandle as _RemovableHandle
+from nnkit.autograd.storage import Storage as _Storage
 from nnkit.backend.device import device as _device
 from nnkit.backend.dtype import dtype as _dtype
 from typing import Any as _Any
@@ -80,6 +82,8 @@ class Tensor(builtins.object):
         ...
     def __floordiv__(self, other: _Any) -> Tensor:
         ...
+    def __format__(self, spec: builtins.str) -> builtins.str:
+        ...
     def __ge__(self, other: _Any) -> Tensor:
         ...
     def __getitem__(self, index: _Any) -> Tensor:
@@ -153,8 +157,8 @@ class Tensor(builtins.object):
         ...
     def __rand__(self, other: _Any) -> Tensor:
         ...
-    def __rdiv__(self, other: _Any) -> Tensor:
-        ...
+    def __rdiv__(self, other: _Any) -> _Any:
+        """``other / self``; an array of NumPy's multiplies the reciprocal, as in torch."""
     def __reduce_ex__(self, protocol: builtins.int) -> builtins.tuple:
         """Pickle a leaf: its array, device, ``requires_grad`` and attributes."""
     def __repr__(self, *, tensor_contents: _Any = None) -> builtins.str:
@@ -181,8 +185,8 @@ class Tensor(builtins.object):
         ...
     def __rsub__(self, other: _Any) -> Tensor:
         ...
-    def __rtruediv__(self, other: _Any) -> Tensor:
-        ...
+    def __rtruediv__(self, other: _Any) -> _Any:
+        """``other / self``; an array of NumPy's multiplies the reciprocal, as in torch."""
     def __rxor__(self, other: _Any) -> Tensor:
         ...
     def __setitem__(self, index: _Any, value: _Any) -> None:
@@ -221,7 +225,7 @@ class Tensor(builtins.object):
     def acos_(self, *arguments: _Any) -> Tensor:
         """In-place version of `acos`; returns the tensor."""
     def acosh(self) -> Tensor:
-        """The inverse hyperbolic cosine."""
+        """The inverse of `cosh`, ``log(x + sqrt(x**2 - 1))``."""
     def acosh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `acosh`; returns the tensor."""
     def add(self, other: _Any, *, alpha: _Any = 1) -> Tensor:
@@ -332,12 +336,14 @@ class Tensor(builtins.object):
         """`amin` and `amax` as a named tuple (min, max)."""
     def any(self, dim: _Any = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether any element is true (not zero), in all or along dimensions."""
+    def apply_(self, callable: _Callable[[_Any], _Any]) -> Tensor:
+        """Replace each element by ``callable(element)``; returns the tensor."""
     def arccos(self) -> Tensor:
         """The angle whose cosine is ``input``."""
     def arccos_(self, *arguments: _Any) -> Tensor:
         """In-place version of `acos`; returns the tensor."""
     def arccosh(self) -> Tensor:
-        """The inverse hyperbolic cosine."""
+        """The inverse of `cosh`, ``log(x + sqrt(x**2 - 1))``."""
     def arccosh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `acosh`; returns the tensor."""
     def arcsin(self) -> Tensor:
@@ -345,7 +351,7 @@ class Tensor(builtins.object):
     def arcsin_(self, *arguments: _Any) -> Tensor:
         """In-place version of `asin`; returns the tensor."""
     def arcsinh(self) -> Tensor:
-        """The inverse hyperbolic sine."""
+        """The inverse of `sinh`, ``log(x + sqrt(x**2 + 1))``."""
     def arcsinh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `asinh`; returns the tensor."""
     def arctan(self) -> Tensor:
@@ -357,7 +363,7 @@ class Tensor(builtins.object):
     def arctan_(self, *arguments: _Any) -> Tensor:
         """In-place version of `atan`; returns the tensor."""
     def arctanh(self) -> Tensor:
-        """The inverse hyperbolic tangent."""
+        """The inverse of `tanh`, ``log((1 + x) / (1 - x)) / 2``."""
     def arctanh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `atanh`; returns the tensor."""
     def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
@@ -395,7 +401,7 @@ class Tensor(builtins.object):
     def asin_(self, *arguments: _Any) -> Tensor:
         """In-place version of `asin`; returns the tensor."""
     def asinh(self) -> Tensor:
-        """The inverse hyperbolic sine."""
+        """The inverse of `sinh`, ``log(x + sqrt(x**2 + 1))``."""
     def asinh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `asinh`; returns the tensor."""
     def atan(self) -> Tensor:
@@ -407,7 +413,7 @@ class Tensor(builtins.object):
     def atan_(self, *arguments: _Any) -> Tensor:
         """In-place version of `atan`; returns the tensor."""
     def atanh(self) -> Tensor:
-        """The inverse hyperbolic tangent."""
+        """The inverse of `tanh`, ``log((1 + x) / (1 - x)) / 2``."""
     def atanh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `atanh`; returns the tensor."""
     def backward(
@@ -551,7 +557,7 @@ class Tensor(builtins.object):
     def cos_(self, *arguments: _Any) -> Tensor:
         """In-place version of `cos`; returns the tensor."""
     def cosh(self) -> Tensor:
-        """The hyperbolic cosine."""
+        """The hyperbolic cosine, ``(exp(x) + exp(-x)) / 2``."""
     def cosh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `cosh`; returns the tensor."""
     def count_nonzero(self, dim: _Any = None) -> Tensor:
@@ -686,7 +692,7 @@ class Tensor(builtins.object):
     def equal(self, other: Tensor) -> builtins.bool:
         """Whether both have the same shape and the same elements."""
     def erf(self) -> Tensor:
-        """The error function."""
+        """``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to x."""
     def erf_(self, *arguments: _Any) -> Tensor:
         """In-place version of `erf`; returns the tensor."""
     def erfc(self) -> Tensor:
@@ -719,6 +725,8 @@ class Tensor(builtins.object):
         """Fill with numbers of density ``lambd exp(-lambd x)``, x > 0, in place."""
     def fill_(self, value: _Any) -> Tensor:
         """Overwrite every element with a number or a 0-dim tensor; returns the tensor."""
+    def fill_diagonal_(self, fill_value: _Any, wrap: builtins.bool = False) -> Tensor:
+        """Write a number onto the main diagonal of all dimensions; returns the tensor."""
     def fix(self) -> Tensor:
         """Each element rounded towards zero."""
     def fix_(self, *arguments: _Any) -> Tensor:
@@ -780,7 +788,7 @@ class Tensor(builtins.object):
     def get_device(self) -> builtins.int:
         """The index of the GPU it lives on; -1 on the CPU."""
     @builtins.property
-    def grad(self) -> Tensor | None:
+    def grad(self) -> _Any:
         """The accumulated gradient of a leaf; None before the first backward."""
     @grad.setter
     def grad(self, new: Tensor | None) -> None:
@@ -938,7 +946,7 @@ class Tensor(builtins.object):
     def is_set_to(self, tensor: Tensor) -> builtins.bool:
         """Whether both are the same window onto the same memory."""
     def is_shared(self) -> builtins.bool:
-        """Whether its memory is shared with other processes; ordinary memory is not."""
+        """Whether `share_memory_` has put it into memory that processes share."""
     def is_signed(self) -> builtins.bool:
         """Whether its dtype has negative numbers."""
     @builtins.property
@@ -1006,9 +1014,9 @@ class Tensor(builtins.object):
     def lgamma_(self, *arguments: _Any) -> Tensor:
         """In-place version of `lgamma`; returns the tensor."""
     def log(self) -> Tensor:
-        """The natural logarithm."""
+        """The natural logarithm; -inf at 0, NaN for negative real numbers."""
     def log10(self) -> Tensor:
-        """The logarithm to base 10."""
+        """The logarithm to base 10; NaN for negative real numbers."""
     def log10_(self, *arguments: _Any) -> Tensor:
         """In-place version of `log10`; returns the tensor."""
     def log1p(self) -> Tensor:
@@ -1016,7 +1024,7 @@ class Tensor(builtins.object):
     def log1p_(self, *arguments: _Any) -> Tensor:
         """In-place version of `log1p`; returns the tensor."""
     def log2(self) -> Tensor:
-        """The logarithm to base 2."""
+        """The logarithm to base 2; NaN for negative real numbers."""
     def log2_(self, *arguments: _Any) -> Tensor:
         """In-place version of `log2`; returns the tensor."""
     def log_(self, *arguments: _Any) -> Tensor:
@@ -1075,6 +1083,10 @@ class Tensor(builtins.object):
     @builtins.property
     def mT(self) -> Tensor:
         """The last two dimensions exchanged."""
+    def map_(self, other: Tensor, callable: _Callable[[_Any, _Any], _Any]) -> Tensor:
+        """Replace each element by ``callable(element, element of other)``; returns the
+        tensor.
+        """
     def masked_fill(self, mask: Tensor, value: _Any) -> Tensor:
         """A copy with ``value`` where ``mask`` is true; input and mask broadcast."""
     def masked_fill_(self, mask: Tensor, value: _Any) -> Tensor:
@@ -1542,6 +1554,8 @@ class Tensor(builtins.object):
     @builtins.property
     def shape(self) -> Size:
         """The sizes of its dimensions."""
+    def share_memory_(self) -> Tensor:
+        """Move the tensor to memory that it shares with the processes forked from now on."""
     def short(self, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.int16."""
     def sigmoid(self) -> Tensor:
@@ -1563,7 +1577,7 @@ class Tensor(builtins.object):
     def sinc_(self, *arguments: _Any) -> Tensor:
         """In-place version of `sinc`; returns the tensor."""
     def sinh(self) -> Tensor:
-        """The hyperbolic sine."""
+        """The hyperbolic sine, ``(exp(x) - exp(-x)) / 2``."""
     def sinh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `sinh`; returns the tensor."""
     def size(self, dim: builtins.int | None = None) -> _Any:
@@ -1627,6 +1641,8 @@ class Tensor(builtins.object):
         correction: builtins.float | None = None,
     ) -> Tensor:
         """The standard deviation, the square root of `var`. Its gradient is 0 where it is 0."""
+    def storage(self) -> _Storage:
+        """Its memory, counted in elements."""
     def storage_offset(self) -> builtins.int:
         """How many elements the tensor starts after the beginning of its storage."""
     def storage_type(self) -> builtins.type:
@@ -1676,7 +1692,7 @@ class Tensor(builtins.object):
     def tan_(self, *arguments: _Any) -> Tensor:
         """In-place version of `tan`; returns the tensor."""
     def tanh(self) -> Tensor:
-        """The hyperbolic tangent."""
+        """The hyperbolic tangent, ``sinh(x) / cosh(x)``."""
     def tanh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `tanh`; returns the tensor."""
     def tensor_split(
@@ -1770,6 +1786,8 @@ class Tensor(builtins.object):
         """Insert a dimension of size 1 at position ``dim``."""
     def unsqueeze_(self, *arguments: _Any, **options: _Any) -> Tensor:
         """In-place version of `unsqueeze`; returns the tensor."""
+    def untyped_storage(self) -> _Storage:
+        """Its memory, counted in bytes."""
     def var(
         self,
         dim: _Any = None,

@@ -45,6 +45,8 @@ SIGNATURES = {
         from_dlpack(; data)
         to_numpy(x)
         data_pointer(x)
+        shared(x)
+        is_shared(x)
     """,
     "reduction": """
         sum_to(x; shape)
@@ -81,6 +83,7 @@ SIGNATURES = {
         vdot(x, y)
         mH(x)
         linear(x, weight, bias?)
+        linear_grad_weight(g, x)
         addmm(input, x, y; beta, alpha)
         baddbmm(input, x, y; beta, alpha)
         einsum(operands*; equation)

@@ -149,8 +149,14 @@ def promote_types(a: dtype, b: dtype) -> dtype:
         raise TypeError(f"promote_types(): expected an nnkit.dtype, got {got!r}") from None
 
 
+def python_number(value: Any) -> Any:
+    """One of NumPy's scalars as Python's, which leaves the dtype to the tensors; else itself."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def of_number(value: Any) -> dtype:
-    """The dtype that a Python number stands for in a mixed expression."""
+    """The dtype that a number, Python's or NumPy's, stands for in a mixed expression."""
+    value = python_number(value)
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):

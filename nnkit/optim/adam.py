@@ -25,7 +25,7 @@ def adam(
         param = param * (1 - lr * weight_decay)
     elif has_decay:
         grad = grad + param * weight_decay
-    exp_avg = exp_avg + (grad - exp_avg) * (1 - beta1)
+    exp_avg = exp_avg * beta1 + grad * (1 - beta1)
     exp_avg_sq = exp_avg_sq * beta2 + grad * grad * (1 - beta2)
     new = {"exp_avg": exp_avg, "exp_avg_sq": exp_avg_sq}
     second = exp_avg_sq

@@ -46,7 +46,8 @@ def with_step_hooks(step: Callable) -> Callable:
 
     @functools.wraps(step)
     def hooked(self: Optimizer, *arguments: Any, **options: Any) -> Any:
-        if not (self._has_step_hooks or _step_pre_hooks or _step_post_hooks):
+        own = self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
+        if not (own or _step_pre_hooks or _step_post_hooks):
             return step(self, *arguments, **options)
         for hook in [*_step_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
             result = hook(self, arguments, options)
@@ -110,10 +111,6 @@ class Optimizer(OptimizerState):
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(dict(group))
-
-    @property
-    def _has_step_hooks(self) -> bool:
-        return bool(self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters, for instance layers that are unfrozen later.
@@ -227,7 +224,7 @@ class Optimizer(OptimizerState):
             if counter is not None and counter not in state:
                 state[counter] = wrap(p._device.backend.zeros((), float32.array), p._device)
             for name, tensors in gathered.items():
-                if name not in state:
+                if state.get(name) is None:
                     state[name] = self.zeros_like(p)
                 tensors.append(state[name])
         return gathered

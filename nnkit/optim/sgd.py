@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nnkit.autograd import Tensor
 from nnkit.optim.optimizer import Optimizer, check_range, required_numbers
 from nnkit.optim.update import update
 
@@ -99,11 +100,18 @@ class SGD(Optimizer):
         if not momentum:
             self.apply(group, params, {}, numbers, (*flags, False))
             return
-        fresh = [p for p in params if self.state[p].get("momentum_buffer") is None]
-        known = [p for p in params if self.state[p].get("momentum_buffer") is not None]
-        for p in fresh:
-            self.state[p]["momentum_buffer"] = self.zeros_like(p)
-        for chosen, first in ((fresh, True), (known, False)):
-            if chosen:
-                states = {"momentum_buffer": [self.state[p]["momentum_buffer"] for p in chosen]}
-                self.apply(group, chosen, states, numbers, (*flags, first))
+        fresh: list[Tensor] = []
+        known: list[Tensor] = []
+        buffers: list[Tensor] = []
+        for p in params:
+            buffer = self.state[p].get("momentum_buffer")
+            if buffer is None:
+                fresh.append(p)
+            else:
+                known.append(p)
+                buffers.append(buffer)
+        if known:
+            self.apply(group, known, {"momentum_buffer": buffers}, numbers, (*flags, False))
+        if fresh:
+            states = self.gather(fresh, self.state_names)
+            self.apply(group, fresh, states, numbers, (*flags, True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -64,8 +65,6 @@ def test_layouts(layout) -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_is_rounded_once(dtype: str) -> None:
-    import ml_dtypes
-
     kind = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
     x, w = np.random.randn(2, 8, 6, 6).astype(kind), np.random.randn(4, 8, 3, 3).astype(kind)
     statics = ((1, 1), (0, 0), (1, 1), 1)

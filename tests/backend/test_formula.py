@@ -9,12 +9,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import nnkit.nn  # noqa: F401  # enters its formulas into the catalogue
+import nnkit
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.op import OPS
 from nnkit.backend.algebra import FORMULAS
 from nnkit.backend.cpu import BACKEND as B
-from nnkit.backend.cpu.printer import BLOCK
+from nnkit.backend.cpu import special
+from nnkit.backend.cpu.printer import BLOCK, print_formula
 from nnkit.backend.formula import Formula, Update, fn, interpret
 
 # They have no derivative in torch either, and say so when one is asked for.
@@ -146,9 +147,13 @@ def test_large_and_small_kernels_give_the_same_bits(name: str) -> None:
 
 
 @each_formula
-@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool", "complex64", "complex128"])
+@pytest.mark.parametrize("dtype", ["int64", "bool", "complex64", "complex128"])
 def test_the_size_does_not_matter_for_other_dtypes(name: str, dtype: str) -> None:
-    arrays = [(a * (1 + 1j if dtype[0] == "c" else 9)).astype(dtype) for a in arrays_of(name, LARGE)]
+    if any(hasattr(special, node.function) for node in FORMULAS[name].trace().nodes):
+        pytest.skip("made for floating point")
+    arrays = [
+        (a * (1 + 1j if dtype[0] == "c" else 9)).astype(dtype) for a in arrays_of(name, LARGE)
+    ]
     try:
         rows = [run(name, [a[i : i + 8] for a in arrays]) for i in range(0, LARGE[0], 8)]
     except (TypeError, ValueError, RuntimeError, np.exceptions.ComplexWarning) as error:
@@ -249,7 +254,22 @@ def test_a_number_is_an_operand(name: str, dtype: Any) -> None:
 
 
 def test_a_formula_of_no_array_is_refused() -> None:
-    from nnkit.backend.cpu.printer import print_formula
-
     with pytest.raises(ValueError, match="'f' does not depend on an array"):
         print_formula("f", Formula("f", lambda x, a: a + 1, scalars=("a",)))
+
+
+def test_a_number_in_double_precision_does_not_widen_the_result() -> None:
+    x = nnkit.tensor([0.5, 2.0], requires_grad=True)
+    for result in (nnkit.xlogy(x, 3.0), nnkit.xlogy(3.0, x)):
+        assert result.dtype is nnkit.float32
+        assert nnkit.autograd.grad(result.sum(), x)[0].dtype is nnkit.float32
+
+
+def test_a_derivative_leaves_its_operands_alone() -> None:
+    """`real` gives a real array itself: the temporary that follows must not be written into it."""
+    base = nnkit.rand(5000) + 0.5
+    exponent = nnkit.rand(5000).requires_grad_()
+    before = exponent.detach().clone()
+    (base**exponent).sum().backward()
+    assert (exponent == before).all()
+    assert nnkit.allclose(exponent.grad, base**before * base.log())

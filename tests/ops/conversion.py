@@ -61,7 +61,7 @@ ROWS = [
     ),
     *(
         OpRow(f"Tensor.{name}", whole, dtypes=NUMBERS, differentiable=False)
-        for name in ("int", "long", "short", "char", "bool")
+        for name in ("int", "long", "short", "char", "byte", "bool")
     ),
     OpRow(
         "Tensor.type",

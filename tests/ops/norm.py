@@ -273,7 +273,24 @@ def distance_edges(make: Maker) -> list[Sample]:
     return [Sample(x, x.copy(), eps=0.0), Sample(x, x.copy()), Sample(x, x + 1, float("inf"))]
 
 
+def wrong_rows(make: Maker) -> list[Raises]:
+    return [
+        Raises(RuntimeError, "[3]", make(3)),
+        Raises(RuntimeError, "-1", make(2, 3), -1.0),
+    ]
+
+
 ROWS = [
+    OpRow(
+        F + "pdist",
+        lambda make: [Sample(make(4, 3)), Sample(make(4, 3), 1.0), Sample(make(4, 3), 3.0)],
+        # torch's backward crashes on (0, 2).
+        edges=lambda make: [Sample(make(1, 3)), Sample(make(3, 2) * 0)],
+        errors=wrong_rows,
+        second_order=False,
+        dtypes=("float32", "float64"),
+        aliases=("pdist",),
+    ),
     OpRow(
         "layer_norm", over_last, edges=over_last_edges, errors=wrong_layer, **ROUNDED,
     ),

@@ -84,4 +84,23 @@ ROWS = [
             Raises(RuntimeError, "p > 0", make(2, 3), -1, 0, 1.0),
         ],
     ),
+    OpRow(
+        "cdist",
+        lambda make: [
+            Sample(make(3, 2), make(4, 2)),
+            Sample(make(2, 3, 2), make(4, 2), p=1),
+            Sample(make(2, 3, 2), make(2, 4, 2), 3),
+            Sample(make(3, 2), make(4, 2), INF),
+        ],
+        dtypes=DOUBLE,
+        edges=lambda make: [
+            Sample(np.ones((2, 2), make.dtype), np.ones((1, 2), make.dtype)),
+            Sample(make(0, 2), make(3, 2)),
+        ],
+        errors=lambda make: [
+            Raises(RuntimeError, "x1", make(2), make(2, 2)),
+            Raises(RuntimeError, "columns", make(2, 3), make(2, 2)),
+            Raises(RuntimeError, "non-negative", make(2, 3), make(2, 3), -1),
+        ],
+    ),
 ]

@@ -15,6 +15,7 @@ from nnkit.backend.dtype import FLOATING, INTEGER
 
 relu = pointwise(
     "relu", lambda x: fn.maximum(x, 0), "``max(input, 0)``; the gradient at 0 is 0.",
+    example=("nnkit.tensor([-1.0, 2.0])", "tensor([0., 2.])"),
     refuses=("bool", "complex"), x=lambda g, out: fn.where(out <= 0, 0, g),
 )  # fmt: skip
 leaky_relu = pointwise(

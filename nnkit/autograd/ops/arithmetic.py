@@ -10,7 +10,7 @@ from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import BOOL, FLOATING, INTEGER
+from nnkit.backend.dtype import BOOL, FLOATING, INTEGER, python_number
 
 THREE = ("input", "tensor1", "tensor2")
 
@@ -25,6 +25,7 @@ _sub = pointwise(
 )
 mul = pointwise(
     "mul", lambda x, y: x * y, "The product ``input * other``, with broadcasting.",
+    example=("nnkit.tensor([1.0, 2.0]), 10", "tensor([10., 20.])"),
     aliases=("multiply",), x=lambda g, y: g * fn.conj(y), y=lambda g, x: g * fn.conj(x),
 )  # fmt: skip
 _div = pointwise(
@@ -42,17 +43,20 @@ _div_trunc = pointwise(
 floor_divide = pointwise(
     "floor_divide", lambda x, y: fn.div_floor(x, y),
     "``input / other`` rounded down; has no derivative (`div` with a rounding mode has).",
+    example=("nnkit.tensor([7, -7]), 2", "tensor([ 3, -4])"),
     refuses=("complex",), x=lambda g, x: _no_derivative("floor_divide"),
     y=lambda g, x: _no_derivative("floor_divide"),
 )  # fmt: skip
 remainder = pointwise(
     "remainder", lambda x, y: fn.remainder(x, y),
     "The remainder of ``input / other`` with the sign of ``other`` (Python's ``%``).",
+    example=("nnkit.tensor([7, -7]), 3", "tensor([1, 2])"),
     refuses=("bool", "complex"), x=lambda g: g, y=lambda g, x, y: -g * fn.div_floor(x, y),
 )  # fmt: skip
 fmod = pointwise(
     "fmod", lambda x, y: fn.fmod(x, y),
     "The remainder of ``input / other`` with the sign of ``input`` (C's ``fmod``).",
+    example=("nnkit.tensor([7, -7]), 3", "tensor([ 1, -1])"),
     refuses=("bool", "complex"), x=lambda g: g, y=lambda g, x, y: -g * fn.trunc(x / y),
 )  # fmt: skip
 _pow = pointwise(
@@ -67,46 +71,64 @@ _pow_scalar = pointwise(
     node="PowBackward0", x=lambda g, x, exponent: g * fn.conj(exponent * x ** (exponent - 1)),
 )  # fmt: skip
 neg = pointwise(
-    "neg", lambda x: -x, "``-input``.", aliases=("negative",), refuses=("bool",), x=lambda g: -g
+    "neg",
+    lambda x: -x,
+    "``-input``.",
+    example=("nnkit.tensor([1, -2])", "tensor([-1,  2])"),
+    aliases=("negative",),
+    refuses=("bool",),
+    x=lambda g: -g,
 )
 abs = pointwise(
     "abs", lambda x: fn.abs(x), "The absolute value; of a complex number its modulus.",
+    example=("nnkit.tensor([-1.5, 2.0])", "tensor([1.5000, 2.0000])"),
     aliases=("absolute",), x=lambda g, x: g * fn.sgn(x),
 )  # fmt: skip
 sign = pointwise(
     "sign", lambda x: fn.sign(x), "-1, 0 or 1 by the sign of each element.",
+    example=("nnkit.tensor([-3.0, 0.0, 5.0])", "tensor([-1.,  0.,  1.])"),
     refuses=("complex",), x=lambda g: fn.zeros_like(g),
 )  # fmt: skip
 square = pointwise(
-    "square", lambda x: x * x, "The square of each element.", node="PowBackward0",
+    "square", lambda x: x * x, "The square of each element.",
+    example=("nnkit.tensor([3, -4])", "tensor([ 9, 16])"),
+    node="PowBackward0",
     x=lambda g, x: g * 2 * fn.conj(x),
 )  # fmt: skip
 sqrt = pointwise(
     "sqrt", lambda x: fn.sqrt(x), "The square root; NaN for negative real numbers.",
+    example=("nnkit.tensor([4.0, -1.0])", "tensor([2., nan])"),
     kind="float", x=lambda g, out: g / (2 * fn.conj(out)),
 )  # fmt: skip
 rsqrt = pointwise(
-    "rsqrt", lambda x: fn.rsqrt(x), "``1 / sqrt(input)``.", kind="float",
+    "rsqrt", lambda x: fn.rsqrt(x), "``1 / sqrt(input)``.",
+    example=("nnkit.tensor([4.0, 16.0])", "tensor([0.5000, 0.2500])"), kind="float",
     x=lambda g, out: -0.5 * g * fn.conj(out * out * out),
 )  # fmt: skip
 reciprocal = pointwise(
-    "reciprocal", lambda x: fn.reciprocal(x), "``1 / input``.", kind="float",
+    "reciprocal", lambda x: fn.reciprocal(x), "``1 / input``.",
+    example=("nnkit.tensor([2, 4])", "tensor([0.5000, 0.2500])"), kind="float",
     x=lambda g, out: -g * fn.conj(out * out),
 )  # fmt: skip
 ceil = pointwise(
     "ceil", lambda x: fn.ceil(x), "The smallest integer not below each element.",
+    example=("nnkit.tensor([1.2, -1.2])", "tensor([ 2., -1.])"),
     refuses=("bool", "complex"), x=lambda g: fn.zeros_like(g),
 )  # fmt: skip
 floor = pointwise(
     "floor", lambda x: fn.floor(x), "The largest integer not above each element.",
+    example=("nnkit.tensor([1.2, -1.2])", "tensor([ 1., -2.])"),
     refuses=("bool", "complex"), x=lambda g: fn.zeros_like(g),
 )  # fmt: skip
 trunc = pointwise(
-    "trunc", lambda x: fn.trunc(x), "Each element rounded towards zero.", aliases=("fix",),
+    "trunc", lambda x: fn.trunc(x), "Each element rounded towards zero.",
+    example=("nnkit.tensor([1.7, -1.7])", "tensor([ 1., -1.])"),
+    aliases=("fix",),
     refuses=("bool", "complex"), x=lambda g: fn.zeros_like(g),
 )  # fmt: skip
 frac = pointwise(
     "frac", lambda x: fn.frac(x), "The part after the point, with the sign of the element.",
+    example=("nnkit.tensor([1.5, -1.25])", "tensor([ 0.5000, -0.2500])"),
     refuses=("bool", "complex", "integer"), x=lambda g: g,
 )  # fmt: skip
 _round = pointwise(
@@ -115,23 +137,31 @@ _round = pointwise(
 )  # fmt: skip
 copysign = pointwise(
     "copysign", lambda x, y: fn.copysign(x, y),
-    "The magnitude of ``input``, the sign of ``other``.", kind="float", refuses=("complex",),
+    "The magnitude of ``input``, the sign of ``other``.",
+    example=("nnkit.tensor([1.0, -2.0]), -1.0", "tensor([-1., -2.])"),
+    kind="float", refuses=("complex",),
     x=lambda g, x, out: fn.where(fn.eq(x, 0), 0, g * out / x), y=lambda g: fn.zeros_like(g),
 )  # fmt: skip
 hypot = pointwise(
     "hypot", lambda x, y: fn.hypot(x, y), "``sqrt(input**2 + other**2)`` without overflow.",
+    example=("nnkit.tensor([3.0, 5.0]), nnkit.tensor([4.0, 12.0])", "tensor([ 5., 13.])"),
     refuses=("complex", "integer", "bool"),
     x=lambda g, x, out: g * (x / out), y=lambda g, y, out: g * (y / out),
 )  # fmt: skip
 heaviside = pointwise(
     "heaviside", lambda x, y: fn.heaviside(x, y),
     "0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``other`` where it is 0; no derivative.",
+    example=(
+        "nnkit.tensor([-1.0, 0.0, 2.0]), nnkit.tensor([0.5])",
+        "tensor([0.0000, 0.5000, 1.0000])",
+    ),
     refuses=("complex",), x=lambda g, x: _no_derivative("heaviside"),
     y=lambda g, x: _no_derivative("heaviside"),
 )  # fmt: skip
 nextafter = pointwise(
     "nextafter", lambda x, y: fn.nextafter(x, y),
     "The next floating-point number after ``input`` towards ``other``.",
+    example=("nnkit.tensor([1.0]), nnkit.tensor([2.0])", "tensor([1.0000])"),
     refuses=("complex", "integer", "bool"),
     x=lambda g, x, y: fn.where(fn.eq(x, y), 0, g), y=lambda g: fn.zeros_like(g),
 )  # fmt: skip
@@ -266,6 +296,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
         >>> nnkit.pow(nnkit.tensor([1.0, 2.0, 3.0]), 2)
         tensor([1., 4., 9.])
     """
+    exponent = python_number(exponent)
     simple = isinstance(exponent, (int, float)) and isinstance(input, Tensor) and exponent
     if simple and not isinstance(exponent, bool) and input.dtype.category >= FLOATING:
         return _pow_scalar(input, exponent)

@@ -9,11 +9,12 @@ from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING
+from nnkit.backend.dtype import FLOATING, python_number
 
 maximum = pointwise(
     "maximum", lambda x, y: fn.maximum(x, y),
     "The larger of two elements; NaN if one is. Ties share the gradient in equal halves.",
+    example=("nnkit.tensor([1.0, nnkit.nan]), nnkit.tensor([3.0, 2.0])", "tensor([3., nan])"),
     in_place=False, refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
     y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
@@ -21,18 +22,21 @@ maximum = pointwise(
 minimum = pointwise(
     "minimum", lambda x, y: fn.minimum(x, y),
     "The smaller of two elements; NaN if one is. Ties share the gradient in equal halves.",
+    example=("nnkit.tensor([1.0, nnkit.nan]), nnkit.tensor([3.0, 2.0])", "tensor([1., nan])"),
     in_place=False, refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
     y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
 )  # fmt: skip
 fmax = pointwise(
     "fmax", lambda x, y: fn.fmax(x, y), "The larger of two elements, ignoring a single NaN.",
+    example=("nnkit.tensor([1.0, nnkit.nan]), nnkit.tensor([3.0, 2.0])", "tensor([3., 2.])"),
     in_place=False, refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), g, 0),
     y=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), 0, g),
 )  # fmt: skip
 fmin = pointwise(
     "fmin", lambda x, y: fn.fmin(x, y), "The smaller of two elements, ignoring a single NaN.",
+    example=("nnkit.tensor([1.0, nnkit.nan]), nnkit.tensor([3.0, 2.0])", "tensor([1., 2.])"),
     in_place=False, refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), g, 0),
     y=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), 0, g),
@@ -101,6 +105,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         raise RuntimeError("clamp(): At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) != isinstance(max, Tensor) and None not in (min, max):
         raise TypeError("clamp(): 'min' and 'max' must be both numbers or both Tensors")
+    min, max = python_number(min), python_number(max)
     numbers = not isinstance(min, Tensor) and not isinstance(max, Tensor)
     if min is not None and max is not None and numbers and input.dtype.category == FLOATING:
         return _clamp_between(input, min, max)

@@ -6,12 +6,14 @@ import operator
 from typing import Any
 
 from nnkit.autograd.dims import broadcast_shape, check_tensor, normalize_dim, normalize_dims
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
+from nnkit.autograd.op import device_of
 from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, mm
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
-from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.tensor import Tensor, wrap
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -48,7 +50,22 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     if not operands:
         raise ValueError("einsum(): must specify the equation string and at least one operand")
     check_operands("einsum", *((f"operands[{i}]", x) for i, x in enumerate(operands)))
-    return LIFTED.einsum(operands, equation)
+    if len(operands) == 1 or _tracked(operands):
+        return LIFTED.einsum(operands, equation)  # of one operand it may be a view
+    device = device_of(operands, "einsum")
+    return wrap(device.backend.einsum([x._data for x in operands], equation), device)
+
+
+def _tracked(tensors: tuple) -> bool:
+    return MODE.enabled and any(x.requires_grad for x in tensors)
+
+
+def _composed(name: str, x: Tensor, y: Tensor, *statics: Any) -> Tensor:
+    """Run a reference body: on the arrays themselves where no history is wanted."""
+    if _tracked((x, y)):
+        return getattr(LIFTED, name)(x, y, *statics)
+    device = device_of((x, y), name)
+    return wrap(getattr(device.backend, name)(x._data, y._data, *statics), device)
 
 
 def _from_lists(arguments: tuple) -> tuple[str, tuple]:
@@ -112,7 +129,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 f"tensordot(): contracted dimensions need to match, but first has size "
                 f"{x.shape[i]} in dim {i} and second has size {y.shape[j]} in dim {j}"
             )
-    return LIFTED.tensordot(a, b, axes_x, axes_y)
+    return _composed("tensordot", a, b, axes_x, axes_y)
 
 
 @public(out=True)
@@ -127,7 +144,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     """
     check_tensor("kron", input)
     check_tensor("kron", other, "other")
-    return LIFTED.kron(*promote("kron", input, other))
+    return _composed("kron", *promote("kron", input, other))
 
 
 @public(out=True)
@@ -166,7 +183,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
             f"{y.shape[axis]}"
         )
     broadcast_shape("cross", [x.shape, y.shape])
-    return LIFTED.cross(input, other, axis)
+    return _composed("cross", input, other, axis)
 
 
 @public

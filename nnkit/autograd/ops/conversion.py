@@ -15,7 +15,7 @@ from nnkit.autograd.public import attach, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, write, wrote
 from nnkit.backend.device import device as Device
-from nnkit.backend.dtype import ALIASES, DTYPES, FLOATING
+from nnkit.backend.dtype import ALIASES, DTYPES, FLOATING, python_number
 from nnkit.backend.dtype import dtype as dtype_type
 
 _cut = rule("cast")  # to integers and bools, which have no gradient
@@ -242,6 +242,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
                 f"{value.ndim} dimensions."
             )
         return copy_(input, value)
+    value = python_number(value)
     if not isinstance(value, numbers.Number):
         raise TypeError(
             f"fill_(): argument 'value' must be Number or Tensor, not {value.__class__.__name__}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nnkit.autograd.dims import check_tensor, normalize_dim
 from nnkit.autograd.grad_mode import no_grad
+from nnkit.autograd.ops.rearranging import triu_indices
 from nnkit.autograd.ops.vector_norm import vector_norm
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
@@ -70,3 +71,31 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
             length.clamp_min_(eps)
         units.append(whole / length)
     return (units[0] * units[1]).sum(axis)
+
+
+@public(method=False)
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norm distances of all pairs of rows i < j, one after the other.
+
+    Args:
+        input: (N, D).
+        p: the norm, at least 0.
+
+    Returns:
+        A tensor of N (N - 1) / 2 distances.
+
+    Raises:
+        RuntimeError: ``input`` is no matrix, or ``p`` is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.pdist(nnkit.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+        tensor([5.0000, 1.0000, 4.2426])
+    """
+    check_tensor("pdist", input)
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist(): only supports 2D tensors, got shape {list(input.shape)}")
+    if p < 0:
+        raise RuntimeError(f"pdist(): only supports non-negative p values, got {p}")
+    first, second = triu_indices(len(input), len(input), 1).unbind(0)
+    return vector_norm("pdist", input[first] - input[second], p, 1, False)

@@ -17,7 +17,7 @@ from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import METHODS, attach, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, write, wrote
-from nnkit.backend.dtype import COMPLEX, bool_, int64, uint8
+from nnkit.backend.dtype import COMPLEX, bool_, int64, python_number, uint8
 from nnkit.backend.index import ALL, split_index
 
 
@@ -204,6 +204,7 @@ def _value_tensor(self: Tensor, index: Any, value: Any) -> Tensor:
                 f"{dtype} for the destination and {value.dtype} for the source."
             )
         return OPS["cast"](value, self._data.dtype)
+    value = python_number(value)
     if not isinstance(value, (int, float, complex)):
         raise TypeError(
             f"can't assign a {type(value).__name__} to a {dtype} tensor: expected a Tensor or a "

@@ -7,14 +7,9 @@ from typing import Any
 
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.contraction import einsum
-from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, rows, sizes
+from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, sizes
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-
-
-def _grad_linear_weight(B: Any, g: Any, x: Any) -> Any:
-    # A product of BLAS with both operands transposed, which copies neither.
-    return B.linear(B.mT(rows(B, g)), B.mH(rows(B, x)), None)
 
 
 def _grad_linear_bias(B: Any, g: Any) -> Any:
@@ -25,7 +20,7 @@ def _grad_linear_bias(B: Any, g: Any) -> Any:
 _linear = rule(
     "linear", node="AddmmBackward0",
     x=lambda B, g, weight: B.linear(g, B.mH(weight), None),
-    weight=_grad_linear_weight, bias=_grad_linear_bias,
+    weight=lambda B, g, x: B.linear_grad_weight(g, x), bias=_grad_linear_bias,
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.dtype import BOOL, COMPLEX
+from nnkit.backend.dtype import BOOL, COMPLEX, python_number
 
 _gather = rule(
     "gather",
@@ -186,7 +186,7 @@ def scatter(
         >>> nnkit.zeros(3).scatter(0, nnkit.tensor([0, 2]), 1.0)
         tensor([1., 0., 1.])
     """
-    src = value if src is None else src
+    src = python_number(value if src is None else src)
     given = src if isinstance(src, Tensor) else None
     axis, index = _element_index("scatter", input, dim, index, given)
     if given is not None:

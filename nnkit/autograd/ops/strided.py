@@ -77,6 +77,38 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     return _diagonal(input, offset, axis1, axis2)
 
 
+@public(namespace=False)
+def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Write a number onto the main diagonal of all dimensions; returns the tensor.
+
+    Args:
+        fill_value: a number or a 0-dim tensor.
+        wrap: start the diagonal of a tall matrix anew below it, one row apart.
+
+    Raises:
+        RuntimeError: fewer than two dimensions, or more than two of different lengths.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2, 3).fill_diagonal_(5)
+        tensor([[5., 0., 0.],
+                [0., 5., 0.]])
+    """
+    shape = input._data.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"fill_diagonal_(): expected at least 2 dimensions, got {list(shape)}")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError(f"fill_diagonal_(): expected equal lengths, got {list(shape)}")
+    rows, columns = shape[0], shape[-1]
+    if wrap and len(shape) == 2:
+        flat = range(0, rows * columns, columns + 1)
+        index: tuple = ([i // columns for i in flat], [i % columns for i in flat])
+    else:
+        index = (list(range(min(rows, columns))),) * len(shape)
+    METHODS["__setitem__"](input, index, fill_value)
+    return input
+
+
 def geometry(input: Tensor) -> tuple:
     """The shape, the strides and the offset of a tensor in its storage, in elements."""
     data = input._data

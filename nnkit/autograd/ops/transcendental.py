@@ -19,68 +19,101 @@ def _inverse(x: Any) -> Any:
     return fn.where(fn.eq(x, 0), 0, fn.reciprocal(fn.where(fn.eq(x, 0), 1, x)))
 
 
-exp = pointwise("exp", lambda x: fn.exp(x), "``e ** input``.", kind="float",
+exp = pointwise("exp", lambda x: fn.exp(x), "``e ** input``.",
+                example=("nnkit.tensor([0.0, 1.0])", "tensor([1.0000, 2.7183])"), kind="float",
                 x=lambda g, out: g * fn.conj(out))  # fmt: skip
-exp2 = pointwise("exp2", lambda x: fn.exp2(x), "``2 ** input``.", kind="float",
+exp2 = pointwise("exp2", lambda x: fn.exp2(x), "``2 ** input``.",
+                 example=("nnkit.tensor([0, 3])", "tensor([1., 8.])"), kind="float",
                  x=lambda g, out: g * fn.conj(out) * LN2)  # fmt: skip
-expm1 = pointwise("expm1", lambda x: fn.expm1(x), "``e ** input - 1``, exact near 0.", kind="float",
+expm1 = pointwise("expm1", lambda x: fn.expm1(x), "``e ** input - 1``, exact near 0.",
+                  example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 1.7183])"), kind="float",
                   x=lambda g, out: g * fn.conj(out + 1))  # fmt: skip
-log = pointwise("log", lambda x: fn.log(x), "The natural logarithm.", kind="float",
+log = pointwise("log", lambda x: fn.log(x),
+                "The natural logarithm; -inf at 0, NaN for negative real numbers.",
+                example=("nnkit.tensor([1.0, 10.0])", "tensor([0.0000, 2.3026])"), kind="float",
                 x=lambda g, x: g / fn.conj(x))  # fmt: skip
-log2 = pointwise("log2", lambda x: fn.log2(x), "The logarithm to base 2.", kind="float",
+log2 = pointwise("log2", lambda x: fn.log2(x),
+                 "The logarithm to base 2; NaN for negative real numbers.",
+                 example=("nnkit.tensor([1.0, 8.0])", "tensor([0., 3.])"), kind="float",
                  x=lambda g, x: g / (fn.conj(x) * LN2))  # fmt: skip
-log10 = pointwise("log10", lambda x: fn.log10(x), "The logarithm to base 10.", kind="float",
+log10 = pointwise("log10", lambda x: fn.log10(x),
+                  "The logarithm to base 10; NaN for negative real numbers.",
+                  example=("nnkit.tensor([1.0, 100.0])", "tensor([0., 2.])"), kind="float",
                   x=lambda g, x: g / (fn.conj(x) * LN10))  # fmt: skip
-log1p = pointwise("log1p", lambda x: fn.log1p(x), "``log(1 + input)``, exact near 0.", kind="float",
+log1p = pointwise("log1p", lambda x: fn.log1p(x), "``log(1 + input)``, exact near 0.",
+                  example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.6931])"), kind="float",
                   x=lambda g, x: g / fn.conj(x + 1))  # fmt: skip
-sin = pointwise("sin", lambda x: fn.sin(x), "The sine of an angle in radians.", kind="float",
+sin = pointwise("sin", lambda x: fn.sin(x), "The sine of an angle in radians.",
+                example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.8415])"), kind="float",
                 x=lambda g, x: g * fn.conj(fn.cos(x)))  # fmt: skip
-cos = pointwise("cos", lambda x: fn.cos(x), "The cosine of an angle in radians.", kind="float",
+cos = pointwise("cos", lambda x: fn.cos(x), "The cosine of an angle in radians.",
+                example=("nnkit.tensor([0.0, 1.0])", "tensor([1.0000, 0.5403])"), kind="float",
                 x=lambda g, x: g * -fn.conj(fn.sin(x)))  # fmt: skip
-tan = pointwise("tan", lambda x: fn.tan(x), "The tangent of an angle in radians.", kind="float",
+tan = pointwise("tan", lambda x: fn.tan(x), "The tangent of an angle in radians.",
+                example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 1.5574])"), kind="float",
                 x=lambda g, out: g * fn.conj(1 + out * out))  # fmt: skip
-asin = pointwise("asin", lambda x: fn.asin(x), "The angle whose sine is ``input``.", kind="float",
+asin = pointwise("asin", lambda x: fn.asin(x), "The angle whose sine is ``input``.",
+                 example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 1.5708])"), kind="float",
                  aliases=("arcsin",), x=lambda g, x: g * fn.conj(fn.rsqrt(1 - x * x)))  # fmt: skip
-acos = pointwise("acos", lambda x: fn.acos(x), "The angle whose cosine is ``input``.", kind="float",
+acos = pointwise("acos", lambda x: fn.acos(x), "The angle whose cosine is ``input``.",
+                 example=("nnkit.tensor([0.0, 1.0])", "tensor([1.5708, 0.0000])"), kind="float",
                  aliases=("arccos",), x=lambda g, x: g * -fn.conj(fn.rsqrt(1 - x * x)))  # fmt: skip
 atan = pointwise("atan", lambda x: fn.atan(x), "The angle whose tangent is ``input``.",
+                 example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.7854])"),
                  kind="float", aliases=("arctan",),
                  x=lambda g, x: g / fn.conj(x * x + 1))  # fmt: skip
 atan2 = pointwise(
     "atan2", lambda x, y: fn.atan2(x, y), "The angle of the point (``other``, ``input``).",
+    example=("nnkit.tensor([1.0, 0.0]), nnkit.tensor([1.0, -1.0])", "tensor([0.7854, 3.1416])"),
     kind="float", aliases=("arctan2",), refuses=("complex",),
     x=lambda g, x, y: g * y * _inverse(x * x + y * y),
     y=lambda g, x, y: g * -x * _inverse(x * x + y * y),
 )  # fmt: skip
-sinh = pointwise("sinh", lambda x: fn.sinh(x), "The hyperbolic sine.", kind="float",
+sinh = pointwise("sinh", lambda x: fn.sinh(x), "The hyperbolic sine, ``(exp(x) - exp(-x)) / 2``.",
+                 example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 1.1752])"), kind="float",
                  x=lambda g, x: g * fn.conj(fn.cosh(x)))  # fmt: skip
-cosh = pointwise("cosh", lambda x: fn.cosh(x), "The hyperbolic cosine.", kind="float",
+cosh = pointwise("cosh", lambda x: fn.cosh(x), "The hyperbolic cosine, ``(exp(x) + exp(-x)) / 2``.",
+                 example=("nnkit.tensor([0.0, 1.0])", "tensor([1.0000, 1.5431])"), kind="float",
                  x=lambda g, x: g * fn.conj(fn.sinh(x)))  # fmt: skip
-tanh = pointwise("tanh", lambda x: fn.tanh(x), "The hyperbolic tangent.", kind="float",
+tanh = pointwise("tanh", lambda x: fn.tanh(x), "The hyperbolic tangent, ``sinh(x) / cosh(x)``.",
+                 example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.7616])"), kind="float",
                  x=lambda g, out: g * fn.conj(1 - out * out))  # fmt: skip
-asinh = pointwise("asinh", lambda x: fn.asinh(x), "The inverse hyperbolic sine.", kind="float",
+asinh = pointwise("asinh", lambda x: fn.asinh(x),
+                  "The inverse of `sinh`, ``log(x + sqrt(x**2 + 1))``.",
+                  example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.8814])"), kind="float",
                   aliases=("arcsinh",),
                   x=lambda g, x: g * fn.conj(fn.rsqrt(x * x + 1)))  # fmt: skip
-acosh = pointwise("acosh", lambda x: fn.acosh(x), "The inverse hyperbolic cosine.", kind="float",
+acosh = pointwise("acosh", lambda x: fn.acosh(x),
+                  "The inverse of `cosh`, ``log(x + sqrt(x**2 - 1))``.",
+                  example=("nnkit.tensor([1.0, 2.0])", "tensor([0.0000, 1.3170])"), kind="float",
                   aliases=("arccosh",),
                   x=lambda g, x: g * fn.conj(fn.rsqrt(x * x - 1)))  # fmt: skip
-atanh = pointwise("atanh", lambda x: fn.atanh(x), "The inverse hyperbolic tangent.", kind="float",
+atanh = pointwise("atanh", lambda x: fn.atanh(x),
+                  "The inverse of `tanh`, ``log((1 + x) / (1 - x)) / 2``.",
+                  example=("nnkit.tensor([0.0, 0.5])", "tensor([0.0000, 0.5493])"), kind="float",
                   aliases=("arctanh",), x=lambda g, x: g / fn.conj(1 - x * x))  # fmt: skip
-erf = pointwise("erf", lambda x: fn.erf(x), "The error function.", kind="float",
+erf = pointwise("erf", lambda x: fn.erf(x),
+                "``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to x.",
+                example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.8427])"), kind="float",
                 refuses=("complex",),
                 x=lambda g, x: g * (2 / math.sqrt(math.pi)) * fn.exp(-(x * x)))  # fmt: skip
 erfc = pointwise("erfc", lambda x: fn.erfc(x), "``1 - erf(input)``, exact for large input.",
+                 example=("nnkit.tensor([0.0, 1.0])", "tensor([1.0000, 0.1573])"),
                  kind="float", refuses=("complex",),
                  x=lambda g, x: g * (-2 / math.sqrt(math.pi)) * fn.exp(-(x * x)))  # fmt: skip
 erfinv = pointwise("erfinv", lambda x: fn.erfinv(x), "The inverse of the error function.",
+                   example=("nnkit.tensor([0.0, 0.5])", "tensor([0.0000, 0.4769])"),
                    kind="float", refuses=("complex",),
                    x=lambda g, out: g * (math.sqrt(math.pi) / 2) * fn.exp(out * out))  # fmt: skip
-sigmoid = pointwise("sigmoid", lambda x: fn.sigmoid(x), "``1 / (1 + exp(-input))``.", kind="float",
+sigmoid = pointwise("sigmoid", lambda x: fn.sigmoid(x), "``1 / (1 + exp(-input))``.",
+                    example=("nnkit.tensor([0.0, 1.0])", "tensor([0.5000, 0.7311])"), kind="float",
                     x=lambda g, out: g * fn.conj((1 - out) * out))  # fmt: skip
 lgamma = pointwise("lgamma", lambda x: fn.lgamma(x), "The logarithm of ``|Gamma(input)|``.",
+                   example=("nnkit.tensor([1.0, 5.0])", "tensor([0.0000, 3.1781])"),
                    kind="float", refuses=("complex",),
                    x=lambda g, x: g * fn.digamma(x))  # fmt: skip
 digamma = pointwise("digamma", lambda x: fn.digamma(x), "The derivative of `lgamma`.",
+                    example=("nnkit.tensor([1.0, 2.0])", "tensor([-0.5772,  0.4228])"),
                     kind="float", refuses=("complex",),
                     x=lambda g, x: g * fn.polygamma_at(x, 1))  # fmt: skip
 _xlogy = pointwise(
@@ -93,26 +126,39 @@ _xlogy = pointwise(
 )  # fmt: skip
 logaddexp = pointwise(
     "logaddexp", lambda x, y: fn.logaddexp(x, y), "``log(exp(input) + exp(other))``.",
+    example=(
+        "nnkit.tensor([0.0, 1000.0]), nnkit.tensor([0.0, 1000.0])",
+        "tensor([6.9315e-01, 1.0007e+03])",
+    ),
     in_place=False, refuses=("integer", "bool", "complex"),
     x=lambda g, x, y: g / (1 + fn.exp(y - x)), y=lambda g, x, y: g / (1 + fn.exp(x - y)),
 )  # fmt: skip
 logaddexp2 = pointwise(
     "logaddexp2", lambda x, y: fn.logaddexp2(x, y), "``log2(2**input + 2**other)``.",
+    example=(
+        "nnkit.tensor([0.0, 1000.0]), nnkit.tensor([0.0, 1000.0])",
+        "tensor([1.0000e+00, 1.0010e+03])",
+    ),
     in_place=False, refuses=("integer", "bool", "complex"),
     x=lambda g, x, y: g / (1 + fn.exp2(y - x)), y=lambda g, x, y: g / (1 + fn.exp2(x - y)),
 )  # fmt: skip
 sinc = pointwise(
     "sinc", lambda x: fn.where(fn.eq(x, 0), 1, fn.sin(x * math.pi) / (x * math.pi)),
-    "``sin(pi * input) / (pi * input)``, 1 at 0.", kind="float",
+    "``sin(pi * input) / (pi * input)``, 1 at 0.",
+    example=("nnkit.tensor([0.0, 0.5])", "tensor([1.0000, 0.6366])"), kind="float",
     x=lambda g, x: fn.where(
         fn.eq(x, 0), 0,
         g * fn.conj((fn.cos(x * math.pi) * (x * math.pi) - fn.sin(x * math.pi))
                     / (x * math.pi) / x),
     ),
 )  # fmt: skip
-deg2rad = pointwise("deg2rad", lambda x: x * (math.pi / 180), "Degrees to radians.", kind="float",
+deg2rad = pointwise("deg2rad", lambda x: x * (math.pi / 180), "Degrees to radians.",
+                    example=("nnkit.tensor([0.0, 180.0])", "tensor([0.0000, 3.1416])"),
+                    kind="float",
                     refuses=("complex",), x=lambda g: g * (math.pi / 180))  # fmt: skip
-rad2deg = pointwise("rad2deg", lambda x: x * (180 / math.pi), "Radians to degrees.", kind="float",
+rad2deg = pointwise("rad2deg", lambda x: x * (180 / math.pi), "Radians to degrees.",
+                    example=("nnkit.tensor([0.0, 1.0])", "tensor([ 0.0000, 57.2958])"),
+                    kind="float",
                     refuses=("complex",), x=lambda g: g * (180 / math.pi))  # fmt: skip
 _logit = pointwise(
     "logit", lambda x: fn.log(x / (1 - x)), function=False,

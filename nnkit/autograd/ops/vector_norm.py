@@ -130,3 +130,46 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     size = vector_norm("renorm", input, p, others, True)
     # torch adds 1e-7 so that the result stays below the limit.
     return input * where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
+
+
+@public(method=False)
+def cdist(
+    x1: Tensor,
+    x2: Tensor,
+    p: float = 2.0,
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+) -> Tensor:
+    """The p-norm distance of each row of ``x1`` to each row of ``x2``.
+
+    Args:
+        x1: (*, n, d).
+        x2: (*, m, d), whose leading dimensions broadcast with those of ``x1``.
+        compute_mode: accepted for torch's sake; distances always come from differences, which
+            do not cancel.
+
+    Returns:
+        (*, n, m). The gradient of a distance of 0 is 0.
+
+    Raises:
+        RuntimeError: an operand has less than two dimensions, the last dimensions differ, or ``p``
+            is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cdist(nnkit.tensor([[0.0, 0.0]]), nnkit.tensor([[3.0, 4.0], [0.0, 1.0]]))
+        tensor([[5., 1.]])
+    """
+    for parameter, value in (("x1", x1), ("x2", x2)):
+        check_tensor("cdist", value, parameter)
+        if value.ndim < 2:
+            raise RuntimeError(
+                f"cdist only supports at least 2D tensors, {parameter} got: {value.ndim}D"
+            )
+    if x1._data.shape[-1] != x2._data.shape[-1]:
+        raise RuntimeError(
+            f"cdist(): x1 and x2 need the same number of columns, got {x1._data.shape[-1]} and "
+            f"{x2._data.shape[-1]}"
+        )
+    if p < 0:
+        raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
+    return vector_norm("cdist", x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1, False)

@@ -34,7 +34,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infi
 
 
 def ctc_loss_grad(
-    g, log_probs, targets, input_lengths, target_lengths, losses, log_alpha, blank, zero_infinity
+    y, log_probs, targets, input_lengths, target_lengths, losses, log_alpha, blank, zero_infinity
 ):
     steps, count, _ = log_probs.shape
     states, jumps = _states(targets, blank)
@@ -56,7 +56,7 @@ def ctc_loss_grad(
         through[np.isneginf(scores[t])] = 0
         for s in state:
             out[t, row, states[:, s]] -= through[:, s]
-    out *= g[:, None]
+    out *= y[:, None]
     over = np.arange(steps)[:, None] >= input_lengths
     out[over] = 0
     if zero_infinity:

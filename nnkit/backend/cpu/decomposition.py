@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy import linalg
 
+from nnkit.backend.errors import LinAlgError
+
 __all__ = [
     "adjugate", "cholesky", "det", "eig", "eigh", "geqrf", "inverse", "qr", "slogdet", "solve",
     "solve_triangular", "svd",
@@ -16,14 +18,14 @@ __all__ = [
 
 
 def _checked(kernel: Callable) -> Callable:
-    """NumPy's errors of singular or indefinite matrices as RuntimeErrors."""
+    """NumPy's errors of singular or indefinite matrices as nnkit's."""
 
     @functools.wraps(kernel)
     def run(*arguments: Any) -> Any:
         try:
             return kernel(*arguments)
         except linalg.LinAlgError as error:
-            raise RuntimeError(f"linalg.{kernel.__name__}: {error}") from None
+            raise LinAlgError(f"linalg.{kernel.__name__}: {error}") from None
 
     return run
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import mmap
 from typing import Any
 
 import numpy as np
 
 from nnkit.backend.dtype import OF_ARRAY
 
-__all__ = ["as_array", "from_buffer", "from_dlpack", "from_numpy", "to_numpy"]
+__all__ = [
+    "as_array", "data_pointer", "from_buffer", "from_dlpack", "from_numpy", "is_shared", "shared",
+    "to_numpy",
+]  # fmt: skip
 
 
 def from_numpy(data: Any) -> np.ndarray:
@@ -57,3 +61,17 @@ def to_numpy(x: np.ndarray) -> np.ndarray:
 def data_pointer(x: np.ndarray) -> int:
     """The address of the first element; 0 for an empty array."""
     return x.__array_interface__["data"][0] if x.size else 0
+
+
+def shared(x: np.ndarray) -> np.ndarray:
+    """A copy in memory that child processes inherit and share."""
+    out = np.ndarray(x.shape, x.dtype, mmap.mmap(-1, max(x.nbytes, 1)))
+    out[...] = x
+    return out
+
+
+def is_shared(x: np.ndarray) -> bool:
+    owner = x
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    return isinstance(owner, mmap.mmap)

@@ -169,7 +169,7 @@ def _add_at_index(view: Array, advanced: tuple | None, g: Any) -> None:
 
 def gather(x: Array, index: Array, axis: int) -> Array:
     if x.flags.c_contiguous:
-        return x.reshape(-1).take(positions(x.shape, index, axis))
+        return np.asarray(x.reshape(-1).take(positions(x.shape, index, axis)))
     kept = tuple(ALL if d == axis else slice(n) for d, n in enumerate(index.shape))
     return gather(np.ascontiguousarray(x[kept]), index, axis)
 

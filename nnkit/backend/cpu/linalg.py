@@ -13,7 +13,7 @@ import numpy as np
 from nnkit.backend.dtype import HALF
 
 __all__ = [
-    "addmm", "baddbmm", "bmm", "dot", "linear", "mH", "matmul", "mm", "mv", "vdot",
+    "addmm", "baddbmm", "bmm", "dot", "linear", "linear_grad_weight", "mH", "matmul", "mm", "mv", "vdot",
 ]  # fmt: skip
 
 F4 = np.dtype(np.float32)
@@ -75,6 +75,12 @@ def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> np.nda
     if bias is not None:
         out += bias
     return out
+
+
+def linear_grad_weight(g: np.ndarray, x: np.ndarray) -> np.ndarray:
+    if g.ndim != 2:
+        g, x = (a.reshape(math.prod(a.shape[:-1]), a.shape[-1]) for a in (g, x))
+    return mm(g.T, np.conjugate(x) if x.dtype.kind == "c" else x)
 
 
 def addmm(input: np.ndarray, x: np.ndarray, y: np.ndarray, beta: float, alpha: float) -> np.ndarray:

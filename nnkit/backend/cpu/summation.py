@@ -69,3 +69,11 @@ def _middle(x: np.ndarray) -> np.ndarray:
     if rest.shape[1]:
         total += _middle(rest.reshape(outer, -1, inner)).reshape(total.shape)
     return total
+
+
+def square_sum(x: np.ndarray) -> np.ndarray:
+    """The sum of the squares of a contiguous float32 or float64 array, which are never stored."""
+    flat = x.reshape(-1)
+    whole = flat.size // COLUMNS * COLUMNS
+    blocks, rest = flat[:whole].reshape(-1, COLUMNS), flat[whole:]
+    return np.asarray(np.add.reduce(np.vecdot(blocks, blocks)) + np.dot(rest, rest))

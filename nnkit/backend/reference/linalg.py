@@ -9,6 +9,15 @@ from typing import Any
 Labels = tuple[Any, ...]  # letters, or for the dimensions of an ellipsis -1, -2, ... from the right
 
 
+def linear_grad_weight(B: Any, g: Any, x: Any) -> Any:
+    """The gradient of a linear map's weight: every row of ``g`` times its row of ``x``."""
+    rows = math.prod(g.shape[:-1])
+    left = B.reshape(g, (rows, g.shape[-1]))
+    right = B.reshape(x, (rows, x.shape[-1]))
+    # A product of BLAS with both operands transposed, which copies neither.
+    return B.linear(B.mT(left), B.mH(right), None)
+
+
 def tensordot(B: Any, x: Any, y: Any, axes_x: tuple, axes_y: tuple) -> Any:
     """Sum over pairs of dimensions: one product of two matrices."""
     kept_x = tuple(a for a in range(x.ndim) if a not in axes_x)

@@ -12,6 +12,7 @@ from nnkit.autograd.ops import activation as ops
 from nnkit.autograd.ops.creation import empty_like, zeros_like
 from nnkit.autograd.ops.softmax import softmax
 from nnkit.backend.dtype import INTEGER, to_float
+from nnkit.backend.memory import contiguous_format
 from nnkit.nn.functional.hard_activation import floating, in_place
 
 __all__ = [
@@ -315,7 +316,8 @@ def gumbel_softmax(
         >>> nnkit.nn.functional.gumbel_softmax(nnkit.zeros(2, 3), hard=True).sum(dim=1)
         tensor([1., 1.])
     """
-    noise = -empty_like(logits).exponential_().log()
+    # In row order whatever the layout of logits, so that equal logits draw equal noise.
+    noise = -empty_like(logits, memory_format=contiguous_format).exponential_().log()
     soft = softmax((logits + noise) / tau, dim)
     if not hard:
         return soft

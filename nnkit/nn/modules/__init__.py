@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nnkit.nn.modules.activation import *  # noqa: F403
+from nnkit.nn.modules.adaptive import *  # noqa: F403
 from nnkit.nn.modules.adaptive_pooling import *  # noqa: F403
 from nnkit.nn.modules.attention import *  # noqa: F403
 from nnkit.nn.modules.batchnorm import *  # noqa: F403

@@ -11,8 +11,8 @@ from nnkit.nn.functional.reductions import legacy
 from nnkit.nn.modules.module import Module
 
 __all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CrossEntropyLoss", "KLDivLoss", "MultiLabelMarginLoss",
-    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "NLLLoss2d", "SoftMarginLoss",
+    "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CrossEntropyLoss", "KLDivLoss",
+    "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "NLLLoss2d", "SoftMarginLoss",
 ]  # fmt: skip
 
 
@@ -344,3 +344,40 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
+
+
+class CTCLoss(_Loss):
+    """Minus the log probability of all alignments of a sequence of labels with the time steps.
+
+    Args:
+        blank: the class that stands for no label.
+        reduction: ``"mean"`` (each loss divided by its number of labels, then averaged), ``"sum"``
+            or ``"none"``.
+        zero_infinity: count the loss of a target that is too long for its input as 0.
+
+    Shape:
+        log probabilities (T, N, C) or (T, C), targets (N, S) or all in one row, lengths (N,).
+
+    >>> import nnkit
+    >>> log_probs = nnkit.full((2, 1, 2), 0.5).log()
+    >>> nnkit.nn.CTCLoss()(log_probs, nnkit.tensor([[1]]), (2,), (1,))
+    tensor(0.2877)
+    """
+
+    blank: int
+    zero_infinity: bool
+
+    def __init__(
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+    ) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
+    ) -> Tensor:
+        return F.ctc_loss(
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,
+            self.zero_infinity,
+        )  # fmt: skip

@@ -1,0 +1,62 @@
+"""Python functions called for every element: slow, for what no op does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor, expanded_shape
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views import wrote
+
+
+@public(namespace=False)
+def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each element by ``callable(element)``; returns the tensor.
+
+    Raises:
+        RuntimeError: it requires grad.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1.0, 2.0]).apply_(lambda value: value + 1)
+        tensor([2., 3.])
+    """
+    return _map("apply_", callable, input)
+
+
+@public(namespace=False)
+def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each element by ``callable(element, element of other)``; returns the tensor.
+
+    Args:
+        other: a tensor of the same dtype that can be expanded to the shape of ``input``.
+
+    Raises:
+        RuntimeError: it requires grad, or the shapes do not fit.
+        TypeError: ``other`` is no Tensor, or of another dtype.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1, 5]).map_(nnkit.tensor([3]), max)
+        tensor([3, 5])
+    """
+    check_tensor("map_", other, "other")
+    if other.dtype is not input.dtype:
+        raise TypeError(f"map_(): expected {input.dtype} for 'other', got {other.dtype}")
+    expanded_shape("map_", other._data.shape, input._data.shape)
+    return _map("map_", callable, input, other.detach().expand(input.shape))
+
+
+def _map(name: str, function: Callable, target: Tensor, *others: Tensor) -> Tensor:
+    if target.requires_grad:
+        raise RuntimeError(
+            f"{name}(): cannot be called on a tensor that requires grad, use x.detach().{name}()"
+        )
+    B = target._device.backend
+    columns = [each._data.reshape(-1).tolist() for each in (target, *others)]
+    values = B.array([function(*row) for row in zip(*columns)], target._data.dtype)
+    B.copy_(target._data, B.reshape(values, target._data.shape))
+    wrote(target, name)
+    return target

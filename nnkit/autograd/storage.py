@@ -1,0 +1,127 @@
+"""The memory behind a tensor, which its views have in common, and memory that processes share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.ops.strided import as_strided
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import DTYPES
+
+
+class Storage:
+    """All the memory that a tensor and its views lie in, as one row of numbers.
+
+    `Tensor.untyped_storage` counts it in bytes, `Tensor.storage` in elements of the tensor's dtype.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.arange(6.0).view(2, 3)
+        >>> x[1].untyped_storage().nbytes()
+        24
+        >>> x[1].untyped_storage().data_ptr() == x.data_ptr()
+        True
+    """
+
+    def __init__(self, elements: Tensor) -> None:
+        self._elements = elements
+
+    @property
+    def dtype(self) -> Any:
+        """What it is counted in; ``nnkit.uint8`` for bytes."""
+        return self._elements.dtype
+
+    @property
+    def device(self) -> Any:
+        """Where it is."""
+        return self._elements.device
+
+    def data_ptr(self) -> int:
+        """The address of its first byte."""
+        return self._elements.data_ptr()
+
+    def nbytes(self) -> int:
+        """Its size in bytes."""
+        return self._elements.nbytes
+
+    def size(self) -> int:
+        """How many numbers it holds."""
+        return self._elements.numel()
+
+    def tolist(self) -> list:
+        """The numbers."""
+        return self._elements.tolist()
+
+    def is_shared(self) -> bool:
+        """Whether processes share it."""
+        return self._elements.is_shared()
+
+    def __len__(self) -> int:
+        return self.size()
+
+    def __iter__(self) -> Iterator:
+        return iter(self.tolist())
+
+    def __getitem__(self, index: int) -> Any:
+        return self._elements[index].item()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Storage):
+            return NotImplemented
+        return (self.data_ptr(), self.nbytes()) == (other.data_ptr(), other.nbytes())
+
+    def __hash__(self) -> int:
+        return hash((self.data_ptr(), self.nbytes()))
+
+    def __repr__(self) -> str:
+        return f"<nnkit.Storage of {self.size()} {self.dtype.name} on {self.device}>"
+
+
+@public(namespace=False)
+def storage(input: Tensor) -> Storage:
+    """Its memory, counted in elements."""
+    check_tensor("storage", input)
+    count = input._device.backend.storage_size(input._data)
+    return Storage(as_strided(input.detach(), (count,), (1,), 0))
+
+
+@public(namespace=False)
+def untyped_storage(input: Tensor) -> Storage:
+    """Its memory, counted in bytes."""
+    return Storage(storage(input)._elements.view(DTYPES["uint8"]))
+
+
+@public(method=False)
+def is_storage(obj: Any) -> bool:
+    """Whether ``obj`` is a `Storage`."""
+    return isinstance(obj, Storage)
+
+
+@public(namespace=False)
+def is_shared(input: Tensor) -> bool:
+    """Whether `share_memory_` has put it into memory that processes share."""
+    return input._device.backend.is_shared(input._data)
+
+
+@public(namespace=False)
+def share_memory_(input: Tensor) -> Tensor:
+    """Move the tensor to memory that it shares with the processes forked from now on.
+
+    Views made before keep the old memory.
+
+    Raises:
+        RuntimeError: it is a view itself.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2).share_memory_().is_shared()
+        True
+    """
+    if input._base is not None:
+        raise RuntimeError("share_memory_(): cannot move a view, move the tensor it is a view of")
+    if not is_shared(input):
+        input._data = input._device.backend.shared(input._data)
+    return input

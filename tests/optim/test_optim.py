@@ -1,0 +1,148 @@
+"""SGD, Adam and AdamW take torch's steps, whatever the flags, dtypes and shapes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import nnkit
+import nnkit.optim
+from tests.optim.programs import CASES, SHAPE, array, gradients, run, tensor
+
+EXPECTED = Path(__file__).parents[1] / "expected" / "optim.npz"
+TOLERANCE = {
+    "float64": (1e-12, 1e-14),
+    "float32": (2e-6, 5e-7),
+    # torch rounds every operation, nnkit only the result of the step.
+    "bfloat16": (2**-6, 2**-6),
+}
+SHAPES = {"scalar": (), "empty": (0, 3), "one": (1,), "large": (130, 129)}
+
+each_case = pytest.mark.parametrize("case", CASES)
+
+
+def assert_same(found: dict, expected: dict, dtype: str) -> None:
+    rtol, atol = TOLERANCE[dtype]
+    assert found.keys() == expected.keys()
+    for key, value in expected.items():
+        assert found[key].shape == value.shape, key
+        np.testing.assert_allclose(found[key], value, rtol, atol, err_msg=key)
+
+
+@each_case
+def test_steps_are_torchs_from_the_file(case: str) -> None:
+    """What torch gave, for where it is not installed."""
+    with np.load(EXPECTED) as saved:
+        expected = {k.partition("/")[2]: saved[k] for k in saved if k.startswith(case + "/")}
+    assert_same(run(nnkit, *CASES[case]), expected, "float64")
+
+
+@each_case
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_steps_are_torchs(torch: ModuleType, case: str, dtype: str) -> None:
+    found = run(nnkit, *CASES[case], dtype=dtype)
+    assert_same(found, run(torch, *CASES[case], dtype=dtype), dtype)
+
+
+@each_case
+@pytest.mark.parametrize("shape", SHAPES)
+def test_any_shape(torch: ModuleType, case: str, shape: str) -> None:
+    found = run(nnkit, *CASES[case], SHAPES[shape], "float32")
+    assert_same(found, run(torch, *CASES[case], SHAPES[shape], "float32"), "float32")
+
+
+@each_case
+@pytest.mark.parametrize("shape", [(3, 4), (130, 129)], ids=str)
+def test_any_layout(case: str, shape: tuple[int, ...]) -> None:
+    plain = run(nnkit, *CASES[case], shape, "float32")
+    for key, value in run(nnkit, *CASES[case], shape, "float32", transposed=True).items():
+        np.testing.assert_array_equal(value, plain[key].T, strict=True)
+
+
+@each_case
+def test_an_update_in_blocks_has_the_same_bits(case: str) -> None:
+    """16384 elements are a block; its rows alone are updated whole."""
+    name, options = CASES[case]
+    values = np.random.RandomState(0).standard_normal((3, 50_000)).astype("float32")
+    whole, parts = nnkit.tensor(values[0]), [nnkit.tensor(v) for v in np.split(values[0], 50)]
+    for params, cut in (([whole], lambda g: [g]), (parts, lambda g: np.split(g, 50))):
+        for p in params:
+            p.requires_grad_()
+        optimizer = getattr(nnkit.optim, name)(params, **options)
+        for grad in values[1:]:
+            for p, g in zip(params, cut(grad)):
+                p.grad = nnkit.tensor(g)
+            optimizer.step()
+    np.testing.assert_array_equal(array(whole), np.concatenate([array(p) for p in parts]))
+
+
+@each_case
+def test_differentiable_steps_are_the_same_and_can_be_differentiated(case: str) -> None:
+    """The derivatives against finite differences; torch cuts off the first momentum buffer."""
+    name, options = CASES[case]
+    first, *grads = (tensor(nnkit, g) for g in gradients(SHAPE, "float64"))
+
+    def train(leaf: nnkit.Tensor, *grads: nnkit.Tensor) -> nnkit.Tensor:
+        p = leaf.clone()
+        optimizer = getattr(nnkit.optim, name)([p], **options, differentiable=True)
+        for grad in grads:
+            p.grad = grad
+            optimizer.step()
+        return p
+
+    np.testing.assert_allclose(array(train(first, *grads)), run(nnkit, name, options)["param"])
+    for leaf in (first, *grads):
+        leaf.requires_grad_()
+    assert nnkit.autograd.gradcheck(train, [first, *grads])
+
+
+@each_case
+def test_a_checkpoint_of_torch_goes_on_alike(torch: ModuleType, case: str) -> None:
+    """State after three steps of torch, through NumPy, into nnkit: further steps are equal."""
+    name, options = CASES[case]
+    values = np.random.RandomState(0).standard_normal((7, 5))
+    theirs = torch.tensor(values[0], requires_grad=True)
+    their_optimizer = getattr(torch.optim, name)([theirs], **options)
+    for grad in values[1:4]:
+        theirs.grad = torch.tensor(grad)
+        their_optimizer.step()
+
+    ours = nnkit.tensor(theirs.detach().numpy().copy()).requires_grad_()
+    optimizer = getattr(nnkit.optim, name)([ours], lr=1e9)
+    checkpoint = their_optimizer.state_dict()
+    state = {
+        number: {
+            k: nnkit.tensor(v.numpy().copy()) if isinstance(v, torch.Tensor) else v
+            for k, v in entries.items()
+        }
+        for number, entries in checkpoint["state"].items()
+    }
+    optimizer.load_state_dict({"state": state, "param_groups": checkpoint["param_groups"]})
+    for grad in values[4:]:
+        theirs.grad, ours.grad = torch.tensor(grad), nnkit.tensor(grad)
+        their_optimizer.step()
+        optimizer.step()
+    np.testing.assert_allclose(array(ours), array(theirs), 1e-12)
+    mine, other = optimizer.state_dict(), their_optimizer.state_dict()
+    assert mine["param_groups"] == other["param_groups"]
+    for number, entries in other["state"].items():
+        assert mine["state"][number].keys() == entries.keys()
+
+
+def write() -> None:
+    """Write the expectations from torch: ``python -m tests.optim.test_optim``."""
+    import torch
+
+    found = {
+        f"{case}/{key}": value
+        for case, (name, options) in CASES.items()
+        for key, value in run(torch, name, options).items()
+    }
+    np.savez_compressed(EXPECTED, **found)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    write()
