@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from math import e as e, inf as inf, nan as nan, pi as pi
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
 from typing import TYPE_CHECKING, Any
 
 from nnkit import autograd as autograd, compat
@@ -73,6 +76,7 @@ SUBMODULES = (
     "return_types",
     "serialization",
     "special",
+    "testing",
     "utils",
 )
 

@@ -22,6 +22,7 @@ from nnkit import optim as optim
 from nnkit import random as random
 from nnkit import return_types as return_types
 from nnkit import serialization as serialization
+from nnkit import testing as testing
 from nnkit import utils as utils
 from nnkit.autograd.generator import Generator as Generator
 from nnkit.autograd.generator import Generator as _Generator

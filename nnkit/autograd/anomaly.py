@@ -14,6 +14,11 @@ from typing import Any
 from nnkit.autograd import backward_pass, node
 
 
+def _own(filename: str) -> bool:
+    """Whether a frame is nnkit's: of a file, or of code that `op.print_node_code` printed."""
+    return "/nnkit/autograd/" in filename.replace("\\", "/") or filename.startswith("<node ")
+
+
 class _Recorder:
     """Counts nodes like `node.sequence` and keeps the stack of each."""
 
@@ -25,7 +30,7 @@ class _Recorder:
         order = next(self.counter)
         stack = traceback.extract_stack(limit=24)
         self.made_at[order] = traceback.StackSummary.from_list(
-            [f for f in stack if "/nnkit/autograd/" not in f.filename.replace("\\", "/")]
+            [f for f in stack if not _own(f.filename)]
         )
         return order
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.optim.optimizer import Optimizer, check_range, required_numbers
+from nnkit.optim.optimizer import Optimizer, check_learning_rate, check_range, required_numbers
 from nnkit.optim.update import fn, update
 
 
@@ -94,8 +94,10 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        check_range("learning rate", lr, lr >= 0)
+        check_learning_rate(lr)
         check_range("epsilon value", eps, eps >= 0)
+        if len(betas) != 2:
+            raise IndexError(f"Adam: betas must be two numbers, got {betas}")
         for i, beta in enumerate(betas):
             check_range(f"beta parameter at index {i}", beta, 0 <= beta < 1)
         check_range("weight_decay value", weight_decay, weight_decay >= 0)

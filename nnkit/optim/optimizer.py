@@ -26,6 +26,13 @@ def check_range(what: str, value: Any, valid: Any) -> None:
         raise ValueError(f"Invalid {what}: {value}")
 
 
+def check_learning_rate(lr: Any) -> None:
+    """ValueError for a negative learning rate, or a tensor of several."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError(f"Tensor lr must be 1-element, got shape {list(lr.shape)}")
+    check_range("learning rate", lr, lr >= 0)
+
+
 def required_numbers(group: dict, *names: str) -> tuple[float, ...]:
     """The named hyperparameters of a group as floats (a learning rate may be a tensor)."""
     return tuple([float(group[name]) for name in names])
@@ -45,10 +52,11 @@ def with_step_hooks(step: Callable) -> Callable:
     """``step`` between its hooks; costs one test when there are none."""
 
     @functools.wraps(step)
-    def hooked(self: Optimizer, *arguments: Any, **options: Any) -> Any:
+    def hooked(*arguments: Any, **options: Any) -> Any:
+        self = arguments[0]  # hooks see it among the arguments, as in torch
         own = self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
         if not (own or _step_pre_hooks or _step_post_hooks):
-            return step(self, *arguments, **options)
+            return step(*arguments, **options)
         for hook in [*_step_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
             result = hook(self, arguments, options)
             if result is not None:
@@ -58,7 +66,7 @@ def with_step_hooks(step: Callable) -> Callable:
                         f"new_kwargs), but got {result}."
                     )
                 arguments, options = result
-        out = step(self, *arguments, **options)
+        out = step(*arguments, **options)
         for hook in [*self._optimizer_step_post_hooks.values(), *_step_post_hooks.values()]:
             hook(self, arguments, options)
         return out
@@ -185,6 +193,7 @@ class Optimizer(OptimizerState):
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        self.check_gradients()
         for group in self.param_groups:
             self.update_group(group)
         return loss
@@ -198,15 +207,23 @@ class Optimizer(OptimizerState):
     # What the optimizers' update_group is made of
 
     def with_gradient(self, group: dict) -> list[Tensor]:
-        """The group's parameters that have a gradient; RuntimeError if one does not fit."""
-        params = [p for p in group["params"] if p._grad is not None]
-        for p in params:
-            if p._grad._data.dtype is not p._data.dtype:
-                raise RuntimeError(
-                    f"{type(self).__name__}: the gradient of a parameter of shape "
-                    f"{list(p.shape)} has dtype {p._grad.dtype}, expected {p.dtype}"
-                )
-        return params
+        """The group's parameters that have a gradient."""
+        return [p for p in group["params"] if p._grad is not None]
+
+    def check_gradients(self) -> None:
+        """RuntimeError if a gradient does not fit its parameter, before anything is updated."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                grad = p._grad
+                if grad is None:
+                    continue
+                x, g = p._data, grad._data
+                if g.dtype is not x.dtype or g.shape != x.shape:
+                    raise RuntimeError(
+                        f"{type(self).__name__}: the gradient of a parameter of shape "
+                        f"{list(p.shape)} and dtype {p.dtype} has shape {list(grad.shape)} and "
+                        f"dtype {grad.dtype}"
+                    )
 
     def zeros_like(self, p: Tensor) -> Tensor:
         """A state tensor of zeros for parameter ``p``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.optim.optimizer import Optimizer, check_range, required_numbers
+from nnkit.optim.optimizer import Optimizer, check_learning_rate, check_range, required_numbers
 from nnkit.optim.update import update
 
 
@@ -80,7 +80,7 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_range("learning rate", lr, lr >= 0)
+        check_learning_rate(lr)
         check_range("momentum value", momentum, momentum >= 0)
         check_range("weight_decay value", weight_decay, weight_decay >= 0)
         if nesterov and (momentum <= 0 or dampening != 0):

@@ -77,6 +77,7 @@ class Inspector(Doorkeeper):
                 for parameter, argument in zip(primitive.parameters, arguments)
                 if parameter not in primitive.writes
                 for array in arrays_in(argument)
+                if isinstance(array, np.ndarray)
             ]
             result = function(*arguments)
             if primitive.subject != "update":

@@ -80,7 +80,10 @@ LAYERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "options", "inputs"), LAYERS, ids=lambda value: str(value)[:30])
+IDS = [f"{name}-{options}"[:60] for name, options, _ in LAYERS]
+
+
+@pytest.mark.parametrize(("name", "options", "inputs"), LAYERS, ids=IDS)
 def test_layer_is_torchs(torch: ModuleType, name: str, options: dict, inputs: Any) -> None:
     mine, theirs = getattr(nnkit.nn, name)(**options), getattr(torch.nn, name)(**options)
     assert repr(mine) == repr(theirs)

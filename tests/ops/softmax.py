@@ -70,7 +70,11 @@ ROWS = [
     OpRow(F + "softmin", by_keyword, edges=extremes),
     OpRow(
         F + "gumbel_softmax",
-        lambda make: [Sample(make(3, 4)), Sample(make(3, 4), 0.5, dim=0), Sample(make(5), hard=True)],
+        lambda make: [
+            Sample(make(3, 4)),
+            Sample(make(3, 4), 0.5, dim=0),
+            Sample(make(5), hard=True),
+        ],
         dtypes=("float32",),
         errors=lambda make: [Raises(IndexError, "3", make(2, 3), dim=3)],
     ),

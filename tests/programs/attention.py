@@ -15,7 +15,9 @@ def transformer(torch: Any) -> list:
     waves[:, 0, 0::2] = torch.sin(place * speed)
     waves[:, 0, 1::2] = torch.cos(place * speed)
     embed, out = nn.Embedding(15, 12), nn.Linear(12, 15)
-    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(12, 3, 24, 0.1), 2)
+    encoder = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(12, 3, 24, 0.1), 2, enable_nested_tensor=False
+    )
     model = nn.ModuleList([embed, encoder, out])
     mask = nn.Transformer.generate_square_subsequent_mask(6)
     x, y = torch.randint(15, (6, 3)), torch.randint(15, (18,))
@@ -28,7 +30,7 @@ def transformer(torch: Any) -> list:
         loss.backward()
         optimizer.step()
         seen.append(loss.item())
-    both = nn.Transformer(8, 2, 1, 1, 16, 0.0, batch_first=True, norm_first=True, activation="gelu")
+    both = nn.Transformer(8, 2, 1, 1, 16, 0.0, batch_first=True, activation="gelu")
     padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
     translated = both(
         torch.randn(2, 5, 8), torch.randn(2, 4, 8),
@@ -63,7 +65,10 @@ def multi_head_attention(torch: Any) -> list:
 def translator(torch: Any) -> list:
     """GRUs that read and write word by word; the writer attends to what was read."""
     nn, F = torch.nn, torch.nn.functional
-    source, target = torch.tensor([3, 5, 7, 2, 1]).view(-1, 1), torch.tensor([4, 6, 8, 1]).view(-1, 1)
+    source, target = (
+        torch.tensor([3, 5, 7, 2, 1]).view(-1, 1),
+        torch.tensor([4, 6, 8, 1]).view(-1, 1),
+    )
     reader = nn.ModuleDict({"embed": nn.Embedding(12, 10), "gru": nn.GRU(10, 10)})
     writer = nn.ModuleDict(
         {
@@ -76,7 +81,8 @@ def translator(torch: Any) -> list:
     for _ in range(8):
         for optimizer in optimizers:
             optimizer.zero_grad()
-        h, read, loss = torch.zeros(1, 1, 10), torch.zeros(6, 10), 0
+        h, read = torch.zeros(1, 1, 10), torch.zeros(6, 10)
+        loss: Any = 0
         for i in range(5):
             out, h = reader.gru(reader.embed(source[i]).view(1, 1, -1), h)
             read[i] = out[0, 0]

@@ -109,7 +109,7 @@ def learning_to_learn(torch: Any) -> list:
 
     seen = []
     for _ in range(5):
-        total = 0
+        total: Any = 0
         for _ in range(3):
             height, phase = torch.rand(1) * 4 + 0.1, torch.rand(1) * math.pi
             x, x2 = torch.rand(10, 1) * 10 - 5, torch.rand(10, 1) * 10 - 5

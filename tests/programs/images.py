@@ -29,7 +29,7 @@ def residual_network(torch: Any) -> list:
             return self.relu(out)
 
     net = nn.Sequential(
-        nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(inplace=True),
+        nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(inplace=True),
         nn.MaxPool2d(3, 2, 1), Block(8, 8), Block(8, 16, 2), nn.AdaptiveAvgPool2d((1, 1)),
         nn.Flatten(), nn.Linear(16, 4),
     )  # fmt: skip

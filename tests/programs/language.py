@@ -55,7 +55,11 @@ def small_gpt(torch: Any) -> list:
     class Block(nn.Module):
         def __init__(self):
             super().__init__()
-            self.ln1, self.ln2, self.attention = nn.LayerNorm(width), nn.LayerNorm(width), Attention()
+            self.ln1, self.ln2, self.attention = (
+                nn.LayerNorm(width),
+                nn.LayerNorm(width),
+                Attention(),
+            )
             self.mlp = nn.ModuleDict(
                 {"wide": nn.Linear(width, 4 * width), "proj": nn.Linear(4 * width, width)}
             )

@@ -118,7 +118,7 @@ def own_optimizer(torch: Any) -> list:
             super().__init__(params, {"lr": lr, "betas": betas, "decay": decay})
 
         @torch.no_grad()
-        def step(self, closure=None):
+        def step(self, closure: Any = None):
             with torch.enable_grad():
                 loss = closure()
             for group in self.param_groups:

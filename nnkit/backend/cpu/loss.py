@@ -8,6 +8,7 @@ import numpy as np
 
 from nnkit.backend.cpu.ctc import ctc_loss, ctc_loss_grad
 from nnkit.backend.cpu.rows import BLOCK, SHORT, sum_along
+from nnkit.backend.cpu.summation import ONES
 from nnkit.backend.dtype import HALF
 
 __all__ = [
@@ -18,7 +19,7 @@ __all__ = [
 _INT64, _UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 _maximum: Any = np.maximum.reduce
 _add, _exp, _log = np.add.reduce, np.exp, np.log
-_arange = np.arange
+_arange, _dot = np.arange, np.ndarray.dot
 
 
 def cross_entropy(x, target, weight, ignore_index, reduction, label_smoothing):
@@ -56,24 +57,26 @@ def cross_entropy(x, target, weight, ignore_index, reduction, label_smoothing):
 
 
 def _small_cross_entropy(x, target, ignore_index, reduction):
-    """The plain case in 9 us instead of 16; None where it is not plain."""
+    """The plain case at half the cost; None where it is not plain."""
     count, classes = x.shape
     if not x.size or classes > SHORT or 0 <= ignore_index < classes or x.dtype in HALF:
         return None
+    if _maximum(target.view(_UINT64)) >= classes:  # ignored, or no class: negative ones are huge
+        return None
     p = x.T.copy()
     p -= _maximum(p)
-    try:
-        losses = target.choose(p)  # checks the labels as well
-    except ValueError:
-        return None
+    picked = target * count
+    picked += _arange(count)
+    losses = p.take(picked)
     _exp(p, p)
-    total = _add(p)
+    ones = ONES[p.dtype]
+    total = _dot(ones[:classes], p)
     p /= total
     _log(total, total)
     total -= losses
     if reduction == "none":
         return total, p.T
-    loss = _add(total)
+    loss = _dot(ones[:count], total) if count <= len(ones) else _add(total)
     return np.asarray(loss / x.dtype.type(count) if reduction == "mean" else loss), p.T
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cpu.creation import make_complex
-from nnkit.backend.cpu.summation import large_sum, square_sum
+from nnkit.backend.cpu.summation import ONES, ROWS, large_sum, square_sum
 from nnkit.backend.dtype import HALF
 
 __all__ = [
@@ -26,6 +26,7 @@ SMALL = 1024  # elements; up to here one plain reduction is as fast and as exact
 
 asarray = np.asarray
 _add: Any = np.add.reduce
+_dot = np.ndarray.dot
 _multiply: Any = np.multiply.reduce
 _maximum: Any = np.maximum.reduce
 _minimum: Any = np.minimum.reduce
@@ -61,6 +62,8 @@ def sum(x: Any, axis: Any, keepdims: bool) -> np.ndarray:
     if dtype is F4 or dtype is F8:
         if x.size > SMALL:
             return large_sum(x, axis, keepdims)
+        if axis == (0,) and x.ndim == 2 and len(x) <= ROWS and not keepdims:
+            return _dot(ONES[dtype][: len(x)], x)
     elif dtype in HALF:
         return _widened(sum, x, axis, keepdims)
     elif dtype.kind in "bui":

@@ -12,7 +12,8 @@ from nnkit.nn.modules.module import Module
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CrossEntropyLoss", "KLDivLoss",
-    "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "NLLLoss2d", "SoftMarginLoss",
+    "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss",
+    "NLLLoss2d", "SoftMarginLoss",
 ]  # fmt: skip
 
 

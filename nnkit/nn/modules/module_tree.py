@@ -140,7 +140,10 @@ class ModuleTree:
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
         if "_parameters" in own:  # else __init__ has not run yet
-            for registry in (own["_parameters"], own["_modules"], own["_buffers"]):
+            parameters = own["_parameters"]
+            if name in parameters:
+                return parameters[name]
+            for registry in (own["_modules"], own["_buffers"]):
                 if name in registry:
                     return registry[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

@@ -245,4 +245,5 @@ def _describe(value: Any, by: str) -> str:
         return f"Object of type: {type(value).__name__}"
     size = "x".join(str(length) for length in value.shape)
     place = "" if value.device.type == "cpu" else f" ({value.device})"
-    return f"Parameter containing: [{value.dtype if by == 'dtype' else value.type()} of size {size}{place}]"
+    kind = value.dtype if by == "dtype" else value.type()
+    return f"Parameter containing: [{kind} of size {size}{place}]"

@@ -1,0 +1,245 @@
+"""Small things that ordinary programs lean on; each asserted of torch as well."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nnkit
+from tests.frameworks import raises
+
+
+def test_constants(lib: ModuleType) -> None:
+    assert (lib.pi, lib.e, lib.inf) == (np.pi, np.e, float("inf")) and lib.nan != lib.nan
+    assert lib.newaxis is None and lib.ones(2)[:, lib.newaxis].shape == (2, 1)
+
+
+def test_number_formats(lib: ModuleType) -> None:
+    value = lib.tensor(3.14159)
+    assert f"{value:.2f}|{value.long():4d}|{lib.tensor(1e6):.1e}" == "3.14|   3|1.0e+06"
+    assert round(float(value), 3) == 3.142
+    for other in (lib.ones(2), lib.nn.Parameter(value)):
+        with pytest.raises(TypeError, match="format"):
+            format(other, ".2f")
+
+
+def test_several_elements_are_no_number(lib: ModuleType) -> None:
+    for convert in (float, int, complex):
+        with raises(lib, ValueError, r"shape \[2\]"):
+            convert(lib.ones(2))
+
+
+NUMBERS = [np.float64(2), np.float32(2), np.int64(2), np.int32(2), np.bool_(True)]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda n: n.dtype.name)
+def test_numpy_scalars_leave_the_dtype_to_tensors(lib: ModuleType, number: Any) -> None:
+    x = lib.tensor([1.0, 2.0])
+    results = [
+        x + number, x * number, x / number, x.pow(number), x.add(x, alpha=number), x.mul_(number),
+        x.clamp(number, number), x.masked_fill(x > 1, number), x.fill_(number),
+        lib.nn.functional.leaky_relu(x, number), lib.nn.functional.elu(x, number),
+        lib.nn.functional.threshold(x, number, number),
+    ]  # fmt: skip
+    assert [r.dtype for r in results] == [lib.float32] * len(results)
+
+
+def test_numpy_scalars_make_tensors(lib: ModuleType) -> None:
+    assert lib.arange(np.int64(3)).dtype == lib.full((2,), np.int32(3)).dtype == lib.int64
+    x = lib.full((2,), np.float32(3))
+    x[0] = np.float64(5)
+    x[1] = np.int64(7)
+    assert x.dtype == lib.float32 and x.tolist() == [5, 7]
+
+
+@pytest.mark.filterwarnings("ignore:__array_wrap__:DeprecationWarning")  # torch's
+def test_arrays_as_operands(lib: ModuleType) -> None:
+    x, array = lib.tensor([1.0, 2.0]), np.array([3.0, 2.0])
+    assert (x == array).tolist() == [False, True]
+    assert (array / x).tolist() == [3.0, 1.0]
+    assert (x == "text") is False
+
+
+def test_old_classes(lib: ModuleType) -> None:
+    assert lib.LongTensor([1.5, 2]).tolist() == [1, 2]
+    assert lib.FloatTensor(2, 3).shape == (2, 3)
+    assert lib.DoubleTensor().dtype == lib.float64
+    x = lib.ones(2)
+    assert isinstance(x, lib.FloatTensor) and not isinstance(x, lib.LongTensor)
+    assert x.type(lib.LongTensor).dtype == lib.int64
+    assert x.type().replace("torch", "nnkit") == "nnkit.FloatTensor"
+    with raises(lib, TypeError, "expected nnkit.int64, got nnkit.float32"):
+        lib.LongTensor(x)
+
+
+def test_fill_diagonal(lib: ModuleType) -> None:
+    tall = lib.ones(4, 2).fill_diagonal_(2, wrap=True)
+    assert tall.tolist() == [[2, 1], [1, 2], [1, 1], [2, 1]]
+    cube = lib.zeros(2, 2, 2).fill_diagonal_(3)
+    assert cube.nonzero().tolist() == [[0, 0, 0], [1, 1, 1]]
+    x = lib.ones(2, 3, requires_grad=True)
+    (x * 2).fill_diagonal_(0).sum().backward()
+    assert x.grad.tolist() == [[0, 2, 2], [2, 0, 2]]
+    with raises(lib, RuntimeError, "at least 2 dimensions"):
+        lib.ones(3).fill_diagonal_(1)
+    with raises(lib, RuntimeError, "equal lengths"):
+        lib.ones(2, 3, 3).fill_diagonal_(1)
+
+
+def test_functions_for_each_element(lib: ModuleType) -> None:
+    x = lib.arange(4.0).view(2, 2)
+    x.t().apply_(lambda value: value + 1)
+    assert x.tolist() == [[1, 2], [3, 4]]
+    assert x.map_(lib.tensor([2.0, 3.0]), max).tolist() == [[2, 3], [3, 4]]
+    assert lib.tensor([1, 2]).apply_(lambda value: value * 1.5).tolist() == [1, 3]
+    with raises(lib, RuntimeError, "requires grad"):
+        lib.ones(1, requires_grad=True).apply_(abs)
+    with raises(lib, TypeError, "nnkit.int64"):
+        x.map_(lib.tensor([1]), max)
+    with raises(lib, RuntimeError, r"\[3\]"):
+        x.map_(lib.ones(3), max)
+    with raises(lib, TypeError, "other"):
+        x.map_(1, max)
+
+
+def test_storage(lib: ModuleType) -> None:
+    x = lib.arange(6.0).view(2, 3)
+    storage = x[1].untyped_storage()
+    assert storage.data_ptr() == x.data_ptr() and len(storage) == storage.nbytes() == 24
+    assert lib.is_storage(storage) and storage.device == x.device
+    assert storage.data_ptr() != x.clone().untyped_storage().data_ptr()
+
+
+def test_storage_in_elements() -> None:
+    x = nnkit.arange(6.0).view(2, 3)
+    storage = x[1].storage()
+    assert storage.size() == 6 and storage[2] == 2.0 and list(storage) == x.flatten().tolist()
+    assert storage == x.storage() and storage != x.clone().storage() and storage != 3
+    assert storage.dtype is nnkit.float32 and hash(storage) == hash(x.storage())
+
+
+def test_shared_memory(lib: ModuleType) -> None:
+    x = lib.arange(3.0)
+    assert not x.is_shared() and x.share_memory_() is x and x.is_shared()
+    assert x.share_memory_().tolist() == [0, 1, 2]
+    model = lib.nn.Linear(2, 2).share_memory()
+    assert model.weight.is_shared() and isinstance(model.weight, lib.nn.Parameter)
+
+
+def test_shared_memory_is_seen_by_child_processes() -> None:
+    os = pytest.importorskip("os")
+    if not hasattr(os, "fork"):
+        pytest.skip("this system cannot fork")
+    x = nnkit.zeros(2).share_memory_()
+    child = os.fork()
+    if not child:
+        x.add_(1)
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert x.tolist() == [1, 1]
+
+
+def test_a_view_cannot_be_moved_to_shared_memory() -> None:
+    with pytest.raises(RuntimeError, match="view"):
+        nnkit.zeros(2)[:1].share_memory_()
+
+
+def test_grad_takes_only_inputs(lib: ModuleType) -> None:
+    x = lib.ones(1, requires_grad=True)
+    assert lib.autograd.grad(x * 2, x, only_inputs=True)[0].tolist() == [2]
+    with pytest.warns(FutureWarning, match="only_inputs"):
+        lib.autograd.grad(x * 2, x, only_inputs=False)
+
+
+def test_errors_of_linear_algebra(lib: ModuleType) -> None:
+    assert issubclass(lib.linalg.LinAlgError, RuntimeError)
+    with raises(lib, lib.linalg.LinAlgError, "inv"):
+        lib.linalg.inv(lib.zeros(2, 2))
+
+
+def test_threads(lib: ModuleType) -> None:
+    before = lib.get_num_threads()
+    lib.set_num_threads(1)
+    assert lib.get_num_threads() == 1
+    lib.set_num_threads(before)
+    for wrong in (0, 1.5):
+        with raises(lib, RuntimeError, "set_num_threads expects"):
+            lib.set_num_threads(wrong)
+
+
+def test_deterministic_algorithms(lib: ModuleType) -> None:
+    lib.use_deterministic_algorithms(True, warn_only=True)
+    assert lib.are_deterministic_algorithms_enabled()
+    assert lib.is_deterministic_algorithms_warn_only_enabled()
+    lib.set_deterministic_debug_mode("error")
+    assert lib.get_deterministic_debug_mode() == 2
+    lib.use_deterministic_algorithms(False)
+    assert not lib.are_deterministic_algorithms_enabled()
+    with raises(lib, TypeError, "mode"):
+        lib.use_deterministic_algorithms(1)
+    with raises(lib, RuntimeError, "'x'"):
+        lib.set_deterministic_debug_mode("x")
+
+
+def test_matmul_precision(lib: ModuleType) -> None:
+    lib.set_float32_matmul_precision("high")
+    assert lib.get_float32_matmul_precision() == "high"
+    lib.set_float32_matmul_precision("highest")
+    with pytest.warns(UserWarning, match="not one of"):
+        lib.set_float32_matmul_precision("x")
+
+
+def test_without_a_gpu(lib: ModuleType) -> None:
+    if lib.cuda.is_available():
+        pytest.skip("there is a GPU")
+    assert lib.cuda.device_count() == 0
+    lib.cuda.manual_seed(0)
+    lib.cuda.manual_seed_all(0)
+    lib.cuda.empty_cache()
+    with raises(lib, AssertionError, "no CUDA backend"):
+        lib.cuda.synchronize()
+    with pytest.raises(ValueError, match="'a'"):
+        lib.cuda.manual_seed("a")
+
+
+def test_backends(lib: ModuleType) -> None:
+    cudnn: Any = importlib.import_module(f"{lib.__name__}.backends.cudnn")
+    assert cudnn is lib.backends.cudnn and (cudnn.enabled, cudnn.benchmark) == (True, False)
+    cudnn.benchmark = cudnn.deterministic = True
+    assert lib.backends.cudnn.deterministic
+    cudnn.benchmark = cudnn.deterministic = False
+    lib.backends.cuda.matmul.allow_tf32 = False
+    if not lib.cuda.is_available():
+        assert not (cudnn.is_available() or cudnn.version() or lib.backends.cuda.is_built())
+    if lib is nnkit:
+        assert not (lib.backends.mps.is_available() or lib.backends.mps.is_built())
+
+
+def test_assert_close(lib: ModuleType) -> None:
+    close = lib.testing.assert_close
+    one = lib.ones(2)
+    close(one, one + 1e-7)
+    close({"a": [one, 1.0]}, {"a": (one, 1.0)})
+    close(lib.tensor([float("nan")]), lib.tensor([float("nan")]), equal_nan=True)
+    close(one, one.double(), check_dtype=False)
+    close(one, one * 1.1, rtol=0.2, atol=0)
+    differing = [
+        (one, one + 1e-3, "not close"), (one, one.double(), "dtype"), (one, lib.ones(3), "shape"),
+        ([one], [one, one], "length"), ({"a": 1}, {"b": 1}, "keys"), (1, 2, "close"),
+        ({"a": one}, {"a": one * 2}, "'a'"), (lib.tensor([True]), lib.tensor([False]), "1 of 1"),
+    ]  # fmt: skip
+    for actual, expected, noun in differing:
+        with raises(lib, AssertionError, noun):
+            close(actual, expected)
+    with pytest.raises(AssertionError, match="^mine$"):
+        close(one, one * 2, msg="mine")
+    with raises(lib, AssertionError, "stride"):
+        close(lib.ones(2, 2).t(), lib.ones(2, 2), check_stride=True)
+    with raises(lib, ValueError, "rtol"):
+        close(one, one, rtol=1.0)
+    with raises(lib, TypeError, "str"):
+        close("a", one)
