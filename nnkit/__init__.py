@@ -22,7 +22,11 @@ from nnkit.autograd import (
 )
 from nnkit.autograd.printing import set_printoptions as set_printoptions
 from nnkit.autograd.public import PUBLIC
-from nnkit.backend.device import device as device
+from nnkit.backend.device import (
+    device as device,
+    get_default_device as get_default_device,
+    set_default_device as set_default_device,
+)
 from nnkit.backend.dtype import (
     ALIASES,
     DTYPES,

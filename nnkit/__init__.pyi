@@ -39,6 +39,8 @@ from nnkit.autograd.tensor import Size as Size
 from nnkit.autograd.tensor import Size as _Size
 from nnkit.autograd.tensor import Tensor as Tensor
 from nnkit.backend.device import device as device
+from nnkit.backend.device import get_default_device as get_default_device
+from nnkit.backend.device import set_default_device as set_default_device
 from nnkit.backend.dtype import default_dtype as get_default_dtype
 from nnkit.backend.dtype import dtype as _dtype
 from nnkit.backend.dtype import dtype as dtype
@@ -704,6 +706,8 @@ def deg2rad_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `deg2rad`; returns the tensor."""
 def det(input: Tensor, *, out: _Any = None) -> Tensor:
     """The determinants of square matrices. Singular matrices have a gradient, too."""
+def detach(self) -> Tensor:
+    """The same memory as a leaf that requires no gradient."""
 def diag(input: Tensor, diagonal: builtins.int = 0, *, out: _Any = None) -> Tensor:
     """A vector as the diagonal of a square matrix; of a matrix a copy of its diagonal."""
 def diag_embed(
@@ -985,6 +989,8 @@ def geqrf(input: Tensor, *, out: _Any = None) -> _Any:
     """
 def ger(input: Tensor, vec2: Tensor, *, out: _Any = None) -> Tensor:
     """The matrix of all products of an element of ``input`` and one of ``vec2``."""
+def get_device(input: Tensor) -> builtins.int:
+    """The index of the GPU it lives on; -1 on the CPU."""
 def get_rng_state() -> Tensor:
     """The default generator's state, as `Generator.get_state` gives it."""
 def greater(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
@@ -1181,8 +1187,12 @@ def is_complex(input: Tensor) -> builtins.bool:
     """Whether its dtype is complex."""
 def is_floating_point(input: Tensor) -> builtins.bool:
     """Whether its dtype is a floating one."""
+def is_inference(self) -> builtins.bool:
+    """Whether it was made in `inference_mode`."""
 def is_nonzero(input: Tensor) -> builtins.bool:
     """Whether a one-element tensor is not zero."""
+def is_same_size(input: Tensor, other: Tensor) -> builtins.bool:
+    """Whether both have the same shape."""
 def is_signed(input: Tensor) -> builtins.bool:
     """Whether its dtype has negative numbers."""
 def is_storage(obj: _Any) -> builtins.bool:

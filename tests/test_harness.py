@@ -1,4 +1,4 @@
-"""The op table's checks see what they are there for: a fault planted in `mul` fails each of them."""
+"""The op table's checks see what they are for: a fault planted in `mul` fails each of them."""
 
 from __future__ import annotations
 

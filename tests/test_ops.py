@@ -119,8 +119,12 @@ def test_frozen(row: OpRow) -> None:
             checks.assert_same(expectations.ask(case).thinned(), stored[case.key], case.key, row)
 
 
+LEGACY = "BFloat16 Bool Byte Char Double Float Half Int Long Short".split()
 # What is no function of tensors, or is about memory and state, and which file tests it.
 ELSEWHERE = {
+    " ".join(f"{name}Tensor" for name in LEGACY): "tests/autograd/test_memory.py",
+    "is_storage Tensor.storage Tensor.untyped_storage Tensor.share_memory_ Tensor.apply_"
+    " Tensor.map_": "tests/test_ordinary_use.py",
     "Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state": (
         "tests/test_random_public.py"
     ),

@@ -243,3 +243,39 @@ def test_assert_close(lib: ModuleType) -> None:
         close(one, one, rtol=1.0)
     with raises(lib, TypeError, "str"):
         close("a", one)
+
+
+def test_default_device(lib: ModuleType) -> None:
+    lib.set_default_device("cpu")
+    assert lib.get_default_device() == lib.ones(2).device == lib.device("cpu")
+    lib.set_default_device(None)
+    with raises(lib, RuntimeError, "nowhere"):
+        lib.set_default_device("nowhere")
+    lib.set_default_device(None)
+
+
+def test_default_device_is_where_tensors_are_made() -> None:
+    nnkit.set_default_device("xpu")
+    try:
+        with pytest.raises(RuntimeError, match="xpu has no backend"):
+            nnkit.zeros(2)
+        assert nnkit.zeros(2, device="cpu").is_cpu
+    finally:
+        nnkit.set_default_device(None)
+
+
+def test_methods_as_functions(lib: ModuleType) -> None:
+    x = lib.ones(2, requires_grad=True)
+    y = lib.detach(x * 2)
+    assert not y.requires_grad and not lib.is_inference(y)
+    assert lib.get_device(x) == -1
+
+
+def test_sum_to_size(lib: ModuleType) -> None:
+    x = lib.arange(6.0).view(2, 3).requires_grad_()
+    y = x.sum_to_size(1, 3)
+    assert y.tolist() == [[3, 5, 7]] and x.sum_to_size((3,)).tolist() == [3, 5, 7]
+    y.sum().backward()
+    assert x.grad.tolist() == [[1, 1, 1], [1, 1, 1]]
+    with raises(lib, RuntimeError, r"\[2, 2\]"):
+        x.sum_to_size(2, 2)

@@ -9,8 +9,8 @@ from typing import Any
 from nnkit.autograd.dims import sizes_of
 from nnkit.autograd.public import write_out
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.device import cpu
 from nnkit.backend.device import device as Device
+from nnkit.backend.device import get_default_device
 from nnkit.backend.dtype import bool_, default_dtype, dtype, float64, int64, python_number
 
 # Python's types stand for dtypes too.
@@ -30,9 +30,11 @@ def dtype_of(name: str, given: Any, default: dtype | None = None) -> dtype:
         raise TypeError(f"{name}(): argument 'dtype' must be nnkit.dtype, not {got}") from None
 
 
-def place_of(given: Any, default: Any = cpu) -> Device:
-    """The device that was asked for, else ``default``."""
-    return default if given is None else Device(given)
+def place_of(given: Any, default: Device | None = None) -> Device:
+    """The device that was asked for, else ``default``, else the default device."""
+    if given is None:
+        return default or get_default_device()
+    return Device(given)
 
 
 def check_layout(name: str, layout: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nnkit.autograd.public import attach, public
+from nnkit.autograd.public import PUBLIC, attach, public
 from nnkit.autograd.tensor import Size, Tensor, fill
 from nnkit.backend.dtype import dtype as dtype_type
 from nnkit.backend.memory import channels_last, channels_last_3d, strided
@@ -104,13 +104,13 @@ def element_size(input: Tensor) -> int:
     return input._data.itemsize
 
 
-@public(namespace=False)
+@public
 def get_device(input: Tensor) -> int:
     """The index of the GPU it lives on; -1 on the CPU."""
     return -1 if input._device.type == "cpu" else input._device.index or 0
 
 
-@public(namespace=False)
+@public
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether both have the same shape."""
     return input._data.shape == other._data.shape
@@ -164,6 +164,10 @@ def is_tensor(obj: Any) -> bool:
 def is_pinned(input: Tensor) -> bool:
     """Whether its memory is pinned for copies to a GPU; ordinary memory is not."""
     return False
+
+
+PUBLIC["detach"] = Tensor.detach
+PUBLIC["is_inference"] = Tensor.is_inference
 
 
 def _constant(name: str, value: Any, doc: str) -> None:

@@ -1665,6 +1665,10 @@ class Tensor(builtins.object):
         dtype: _Any = None,
     ) -> Tensor:
         """The sum of all elements, or along dimensions."""
+    def sum_to_size(self, *size: _Any) -> Tensor:
+        """The sum over the dimensions that `expand` would repeat to get from ``size`` to its
+        shape.
+        """
     def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> _Any:
         """The singular value decomposition: ``U @ diag(S) @ V.mH`` is the input."""
     def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:

@@ -90,3 +90,25 @@ def _connect(place: device) -> Backend:
 
 _KNOWN: dict[tuple[str, int | None], device] = {}
 cpu = device("cpu")
+_default = cpu
+
+
+def get_default_device() -> device:
+    """Where tensors are made that are not told where.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.get_default_device()
+        device(type='cpu')
+    """
+    return _default
+
+
+def set_default_device(place: Any) -> None:
+    """Make tensors on ``place`` (a device or its name; None is the CPU) unless they are told where.
+
+    Raises:
+        RuntimeError: there is no such device.
+    """
+    global _default
+    _default = cpu if place is None else device(place)

@@ -103,3 +103,17 @@ def test_limits_of_the_other_kind_are_refused(lib: ModuleType) -> None:
         lib.finfo(lib.int8)
     with raises(lib, TypeError, "float32"):
         lib.iinfo(lib.float32)
+
+
+LEGACY = {
+    "BFloat16Tensor": "bfloat16", "BoolTensor": "bool", "ByteTensor": "uint8",
+    "CharTensor": "int8", "DoubleTensor": "float64", "FloatTensor": "float32",
+    "HalfTensor": "float16", "IntTensor": "int32", "LongTensor": "int64", "ShortTensor": "int16",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEGACY)
+def test_a_legacy_class_makes_tensors_of_its_dtype(lib: ModuleType, name: str) -> None:
+    made = getattr(lib, name)([1, 0])
+    assert made.tolist() == [1, 0] and made.dtype is getattr(lib, LEGACY[name])
+    assert tuple(getattr(lib, name)(2, 3).shape) == (2, 3)

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import nnkit
 from tests.frameworks import raises
 
 # ParameterList

@@ -72,4 +72,17 @@ ROWS = [
         differentiable=False,
         method="argwhere",
     ),
+    OpRow(
+        "Tensor.fill_diagonal_",
+        lambda make: [
+            Sample(make(3, 4), 2),
+            Sample(make(6, 2), 1, wrap=True),
+            Sample(make(2, 2, 2), 3),
+        ],
+        dtypes=ALL,
+        errors=lambda make: [
+            Raises(RuntimeError, "2", make(3), 1),
+            Raises(RuntimeError, "equal", make(2, 2, 3), 1),
+        ],
+    ),
 ]

@@ -68,11 +68,14 @@ ROWS = [
     question("Tensor.dim", aliases=("Tensor.ndimension",)),
     question("Tensor.size", along, errors=outside),
     question("Tensor.element_size"),
-    question("Tensor.get_device"),
+    question("get_device", method="get_device"),
+    question("is_inference", method="is_inference"),
+    question("detach", method="detach"),
     question("Tensor.is_pinned"),
     question("Tensor.is_shared"),
     question(
-        "Tensor.is_same_size",
+        "is_same_size",
         lambda make: [Sample(make(2, 3), make(2, 3)), Sample(make(2, 3), make(3, 2))],
+        method="is_same_size",
     ),
 ]

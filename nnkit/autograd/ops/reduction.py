@@ -8,7 +8,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor, normalize_dim, normalize_dims
+from nnkit.autograd.dims import (
+    check_tensor,
+    expanded_shape,
+    normalize_dim,
+    normalize_dims,
+    sizes_of,
+)
 from nnkit.autograd.factory import dtype_of
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.comparison import where
@@ -163,6 +169,23 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     x = in_dtype("sum", input, dtype)
     result = _sum(x, axis_of("sum", dim, x._data.ndim), keepdim)
     return result if dtype is None else converted(result, x.dtype)
+
+
+@public(namespace=False)
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """The sum over the dimensions that `expand` would repeat to get from ``size`` to its shape.
+
+    Raises:
+        RuntimeError: no tensor of that size can be expanded to the shape of ``input``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.ones(2, 3).sum_to_size(1, 3)
+        tensor([[2., 2., 2.]])
+    """
+    shape = sizes_of("sum_to_size", size)
+    expanded_shape("sum_to_size", shape, input._data.shape)
+    return _sum_to(input, shape)
 
 
 @public(out=True)
