@@ -79,7 +79,6 @@ SUBMODULES = (
     "random",
     "return_types",
     "serialization",
-    "special",
     "testing",
     "utils",
 )

@@ -279,3 +279,12 @@ def test_sum_to_size(lib: ModuleType) -> None:
     assert x.grad.tolist() == [[1, 1, 1], [1, 1, 1]]
     with raises(lib, RuntimeError, r"\[2, 2\]"):
         x.sum_to_size(2, 2)
+
+
+def test_bits_of_floats(lib: ModuleType) -> None:
+    x = lib.ones(2)
+    for compute in (lambda: x & x, lambda: x | x, lambda: lib.bitwise_xor(x, x), lambda: x << x):
+        with raises(lib, NotImplementedError, "float32"):
+            compute()
+    with raises(lib, TypeError, "float32"):
+        _ = ~x

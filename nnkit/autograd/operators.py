@@ -11,6 +11,7 @@ from nnkit.autograd.promotion import OperandError
 from nnkit.autograd.public import METHODS
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import detach_
+from nnkit.backend.dtype import INTEGER
 
 
 def _operator(name: str, function: Callable) -> None:
@@ -101,9 +102,15 @@ def _unary(name: str, function: Callable) -> None:
     setattr(Tensor, f"__{name}__", apply)
 
 
+def _inverted(self: Tensor) -> Tensor:
+    if self.dtype.category > INTEGER:
+        raise TypeError(f"~ is only defined for integer and bool tensors, got {self.dtype}")
+    return comparison.bitwise_not(self)
+
+
 _unary("neg", arithmetic.neg)
 _unary("abs", arithmetic.abs)
-_unary("invert", comparison.bitwise_not)
+_unary("invert", _inverted)
 _unary("pos", lambda self: self)
 
 

@@ -208,16 +208,22 @@ def _make_apply(op: Op, count: int) -> Any:
     return apply
 
 
+def _unchecked(refuses: tuple[str, ...]) -> tuple:
+    """The dtypes that are neither refused nor promoted."""
+    return (None, None) if "floating" in refuses else (F4, F8)
+
+
 def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
     name = op.name
     differentiable = op.rules[0] is not None
+    f4, f8 = _unchecked(refuses)
 
     def unary(input: Any, *scalars: Any) -> Tensor:
         try:
             x = input._data
         except AttributeError:
             raise wrong_type(name, "input", input) from None
-        if x.dtype is not F4 and x.dtype is not F8:
+        if x.dtype is not f4 and x.dtype is not f8:
             d = OF_ARRAY[x.dtype]
             check_dtype(name, d, refuses)
             if kind == "float" and d.category < FLOATING:
@@ -242,13 +248,14 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
     name = op.name
     rule_x, rule_y = op.rules
     differentiable = rule_x is not None or rule_y is not None
+    f4, f8 = _unchecked(refuses)
 
     def binary(input: Any, other: Any) -> Tensor:
         fast = False
         try:
             x = input._data
             d = x.dtype
-            if d is F4 or d is F8:
+            if d is f4 or d is f8:
                 if other.__class__ is float or other.__class__ is int:
                     y = other
                     fast = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -86,8 +87,9 @@ class Optimizer(OptimizerState):
         defaults: hyperparameters for groups that do not say otherwise.
 
     Raises:
-        TypeError: ``params`` is one tensor or an unordered set, or holds something else.
-        ValueError: ``params`` is empty, holds a non-leaf, or a parameter twice.
+        TypeError: ``params`` is one tensor, a group's is an unordered set, or something else is
+            in it.
+        ValueError: ``params`` is empty, holds a non-leaf, or one parameter in two groups.
     """
 
     formula: Update
@@ -114,8 +116,6 @@ class Optimizer(OptimizerState):
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
         if not isinstance(groups[0], dict):
-            if isinstance(params, (set, frozenset)):
-                raise TypeError(_UNORDERED)
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(dict(group))
@@ -148,7 +148,12 @@ class Optimizer(OptimizerState):
             if not (self.defaults.get("differentiable") or p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         if len({id(p) for p in params}) < len(params):
-            raise ValueError("some parameters appear more than once in one parameter group")
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this "
+                "will cause an error",
+                UserWarning,
+                stacklevel=3,
+            )
         known = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(p) in known for p in params):
             raise ValueError("some parameters appear in more than one parameter group")

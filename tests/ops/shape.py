@@ -175,4 +175,15 @@ ROWS = [
         method="unsqueeze",
         errors=lambda make: [Raises(IndexError, "[-3, 2]", make(2, 3), 3)],
     ),
+    OpRow(
+        "Tensor.sum_to_size",
+        lambda make: [
+            Sample(make(2, 3), 1, 3),
+            Sample(make(2, 3), (3,)),
+            Sample(make(2, 3), (2, 1)),
+            Sample(make(2, 3), 2, 3),
+        ],
+        dtypes=("float32", "float64", "int64"),
+        errors=lambda make: [Raises(RuntimeError, "3", make(2, 3), 4)],
+    ),
 ]

@@ -61,7 +61,8 @@ def _small_cross_entropy(x, target, ignore_index, reduction):
     count, classes = x.shape
     if not x.size or classes > SHORT or 0 <= ignore_index < classes or x.dtype in HALF:
         return None
-    if _maximum(target.view(_UINT64)) >= classes:  # ignored, or no class: negative ones are huge
+    # Ignored labels, and what is no class: negative ones are huge.
+    if target.dtype.itemsize != 8 or _maximum(target.view(_UINT64)) >= classes:
         return None
     p = x.T.copy()
     p -= _maximum(p)
