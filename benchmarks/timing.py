@@ -52,13 +52,14 @@ def import_seconds(module: str, runs: int = 7) -> float:
 
 def peak_megabytes(framework: str, workload: str, steps: int = 20) -> float:
     """The largest resident memory of a fresh process that runs the workload, in MiB."""
+    # The high-water mark since the interpreter started; `getrusage` would count the parent's too.
     code = (
-        "import importlib, resource\n"
+        "import importlib\n"
         "from benchmarks.workloads import WORKLOADS\n"
         f"fw = importlib.import_module({framework!r})\n"
         f"step = WORKLOADS[{workload!r}](fw)\n"
         f"for _ in range({steps}): step()\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+        "print(next(l for l in open('/proc/self/status') if l.startswith('VmHWM')).split()[1])\n"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     return float(result.stdout) / 1024

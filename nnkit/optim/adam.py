@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nnkit.autograd import Tensor
 from nnkit.optim.optimizer import Optimizer, check_learning_rate, check_range, required_numbers
 from nnkit.optim.update import fn, update
 
@@ -109,12 +110,11 @@ class Adam(Optimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def update_group(self, group: dict) -> None:
+    def update_group(self, group: dict, params: list[Tensor]) -> None:
         lr, eps, decay = required_numbers(group, "lr", "eps", "weight_decay")
         beta1, beta2 = (float(b) for b in group["betas"])
         amsgrad = group["amsgrad"]
         names = self.state_names if amsgrad else self.state_names[:2]
-        params = self.with_gradient(group)
         states = self.gather(params, names, counter="step")
         flags = (amsgrad, group["maximize"], decay != 0, group["decoupled_weight_decay"])
         self.apply(group, params, states, (lr, beta1, beta2, eps, decay), flags)

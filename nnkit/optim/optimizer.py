@@ -198,37 +198,36 @@ class Optimizer(OptimizerState):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        self.check_gradients()
-        for group in self.param_groups:
-            self.update_group(group)
+        # Every gradient is looked at before anything is updated.
+        ready = [self.with_gradient(group) for group in self.param_groups]
+        for group, params in zip(self.param_groups, ready, strict=True):
+            self.update_group(group, params)
         return loss
 
     step = with_step_hooks(step)
 
-    def update_group(self, group: dict) -> None:
-        """Update the parameters of one group; to be given by the optimizer."""
+    def update_group(self, group: dict, params: list[Tensor]) -> None:
+        """Update the parameters of one group that have a gradient; given by the optimizer."""
         raise NotImplementedError(f"{type(self).__name__} defines neither step nor update_group")
 
     # What the optimizers' update_group is made of
 
     def with_gradient(self, group: dict) -> list[Tensor]:
-        """The group's parameters that have a gradient."""
-        return [p for p in group["params"] if p._grad is not None]
-
-    def check_gradients(self) -> None:
-        """RuntimeError if a gradient does not fit its parameter, before anything is updated."""
-        for group in self.param_groups:
-            for p in group["params"]:
-                grad = p._grad
-                if grad is None:
-                    continue
-                x, g = p._data, grad._data
-                if g.dtype is not x.dtype or g.shape != x.shape:
-                    raise RuntimeError(
-                        f"{type(self).__name__}: the gradient of a parameter of shape "
-                        f"{list(p.shape)} and dtype {p.dtype} has shape {list(grad.shape)} and "
-                        f"dtype {grad.dtype}"
-                    )
+        """The group's parameters that have a gradient; RuntimeError if one does not fit."""
+        params = []
+        for p in group["params"]:
+            grad = p._grad
+            if grad is None:
+                continue
+            x, g = p._data, grad._data
+            if g.dtype is not x.dtype or g.shape != x.shape:
+                raise RuntimeError(
+                    f"{type(self).__name__}: the gradient of a parameter of shape "
+                    f"{list(p.shape)} and dtype {p.dtype} has shape {list(grad.shape)} and "
+                    f"dtype {grad.dtype}"
+                )
+            params.append(p)
+        return params
 
     def zeros_like(self, p: Tensor) -> Tensor:
         """A state tensor of zeros for parameter ``p``."""
@@ -267,15 +266,12 @@ class Optimizer(OptimizerState):
 
             apply_differentiable(self.formula, params, states, numbers, flags)
             return
-        lists: list[Any] = []
-        for name in self.formula.arrays:
-            if name == "param":
-                lists.append([p._data for p in params])
-            elif name == "grad":
-                lists.append([p._grad._data for p in params])  # type: ignore[union-attr]
-            else:
-                lists.append([t._data for t in states.get(name, ())])
-        getattr(params[0]._device.backend, self.formula.name)(*lists, *numbers, *flags)
+        _param, _grad, *names = self.formula.arrays
+        lists = [[t._data for t in states[n]] if n in states else () for n in names]
+        data = [p._data for p in params]
+        grads = [p._grad._data for p in params]  # type: ignore[union-attr]
+        update = getattr(params[0]._device.backend, self.formula.name)
+        update(data, grads, *lists, *numbers, *flags)
         for p in params:
             version = p._writes
             version[0] += 1

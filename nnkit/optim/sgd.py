@@ -92,11 +92,10 @@ class SGD(Optimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
 
-    def update_group(self, group: dict) -> None:
+    def update_group(self, group: dict, params: list[Tensor]) -> None:
         momentum, decay = group["momentum"], group["weight_decay"]
         numbers = required_numbers(group, "lr", "momentum", "dampening", "weight_decay")
         flags = (momentum != 0, decay != 0, group["nesterov"], group["maximize"])
-        params = self.with_gradient(group)
         if not momentum:
             self.apply(group, params, {}, numbers, (*flags, False))
             return

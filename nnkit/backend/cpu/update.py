@@ -31,7 +31,7 @@ def print_update(update: Update) -> Callable:
         variant = variants.get(flags)
         if variant is None:
             variant = variants[flags] = _Variant(update, flags).loop()
-        variant(arguments[:arrays], *arguments[arrays:scalars])
+        variant(arguments[:arrays], arguments[arrays:scalars])
 
     kernel.__name__ = update.name
     return kernel
@@ -59,20 +59,19 @@ class _Variant:
         counters = [update.arrays.index(c) for c in update.counters]
         steps = self.count()
 
-        def run(lists: tuple, *scalars: Any) -> None:
-            chosen = [lists[i] for i in positions]
-            counts = [lists[i] for i in counters]
-            fixed: Any = steps(*scalars) if not counters else None
-            for k, arrays in enumerate(zip(*chosen, strict=True)):
+        def run(lists: tuple, scalars: tuple) -> None:
+            numbers = steps(*scalars) if not counters else None
+            for k, arrays in enumerate(zip(*[lists[i] for i in positions], strict=True)):
                 if counters:
+                    counts = [lists[i][k] for i in counters]
                     for count in counts:
-                        count[k][...] += 1
-                    fixed = steps(*[c[k].item() for c in counts], *scalars)
+                        count[...] += 1
+                    numbers = steps(*[count.item() for count in counts], *scalars)
                 first = arrays[0]
                 if first.size <= BLOCK and first.ndim and first.dtype not in HALF:
-                    body(*arrays, *fixed)
+                    body(*arrays, *numbers)
                 else:
-                    _apply(body, arrays, fixed)
+                    _apply(body, arrays, numbers)
 
         return run
 
