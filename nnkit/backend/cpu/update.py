@@ -60,7 +60,7 @@ class _Variant:
         steps = self.count()
 
         def run(lists: tuple, scalars: tuple) -> None:
-            numbers = steps(*scalars) if not counters else None
+            numbers: Any = steps(*scalars) if not counters else None
             for k, arrays in enumerate(zip(*[lists[i] for i in positions], strict=True)):
                 if counters:
                     counts = [lists[i][k] for i in counters]
