@@ -3,7 +3,8 @@
 A backend ``B`` has one plain function for each primitive, with exactly these positional
 parameters. It finds them in this order: a kernel of that name in its module for the subject
 (``backend/cpu/norm.py``), a formula (printed on first use), a reference body
-(``backend/reference/norm.py``, a function of ``B`` that uses nothing but other primitives).
+(``backend/reference/norm.py``, a function of ``B`` that uses nothing but other primitives). What it
+found it may accelerate: a compiled kernel goes before, and hands on what it does not handle.
 """
 
 from __future__ import annotations
@@ -106,9 +107,15 @@ class Backend:
     Each attribute is found on first use and kept, so later calls cost one attribute look-up.
     """
 
-    def __init__(self, package: str, print_formula: Callable[[str, Formula], Callable]) -> None:
+    def __init__(
+        self,
+        package: str,
+        print_formula: Callable[[str, Formula], Callable],
+        accelerate: Callable[[str, Callable], Callable],
+    ) -> None:
         self._package = package
         self._print_formula = print_formula
+        self._accelerate = accelerate
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
@@ -124,12 +131,12 @@ class Backend:
         if primitive.subject in ("formula", "update"):
             return self._print_formula(name, FORMULAS.get(name) or FORMULAS[name[:-1]])
         kernel = getattr(_module(self._package, primitive.subject), name, None)
-        if kernel is not None:
-            return kernel
-        body = reference_body(primitive)
-        if body is None:
-            raise NotImplementedError(f"{self!r} has neither a kernel nor a body for {name!r}")
-        return partial(body, self)
+        if kernel is None:
+            body = reference_body(primitive)
+            if body is None:
+                raise NotImplementedError(f"{self!r} has neither a kernel nor a body for {name!r}")
+            kernel = partial(body, self)
+        return self._accelerate(name, kernel)
 
     def __repr__(self) -> str:
         return f"<backend {self._package.rpartition('.')[2]}>"

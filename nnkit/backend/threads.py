@@ -1,4 +1,4 @@
-"""How many threads the products of matrices may use: the setting of the BLAS that NumPy carries."""
+"""How many threads a computation may use: the setting of our own kernels and of NumPy's BLAS."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from nnkit.backend.cpu import native
 
 _PREFIXES = ("scipy_openblas_", "openblas_")
 _SUFFIXES = ("64_", "")
@@ -30,22 +32,25 @@ def _functions() -> tuple[Any, Any] | None:
 
 
 def get_num_threads() -> int:
-    """How many threads a product of matrices may use.
+    """How many threads one operation may use.
 
     Example:
         >>> import nnkit
         >>> nnkit.get_num_threads() >= 1
         True
     """
+    if native.MODULE is not None:
+        return native.MODULE.threads()
     functions = _functions()
     return functions[1]() if functions else os.cpu_count() or 1
 
 
 def set_num_threads(num: int) -> None:
-    """Let products of matrices use ``num`` threads.
+    """Let an operation use ``num`` threads: a kernel of nnkit's own, or a product of matrices.
 
-    It reaches OpenBLAS, which NumPy's own packages carry; another BLAS keeps its setting, which it
-    takes from the environment (``MKL_NUM_THREADS``, ``VECLIB_MAXIMUM_THREADS``).
+    Results do not depend on it. For products it reaches OpenBLAS, which NumPy's own packages
+    carry; another BLAS keeps its setting, which it takes from the environment
+    (``MKL_NUM_THREADS``, ``VECLIB_MAXIMUM_THREADS``).
 
     Raises:
         RuntimeError: ``num`` is no int, or not positive.
@@ -54,6 +59,8 @@ def set_num_threads(num: int) -> None:
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
     if num <= 0:
         raise RuntimeError(f"set_num_threads expects a positive integer, got {num}")
+    if native.MODULE is not None:
+        native.MODULE.set_threads(num)
     functions = _functions()
     if functions:
         functions[0](num)

@@ -118,7 +118,9 @@ def test_an_unknown_name_is_no_attribute() -> None:
 
 def test_a_signature_without_a_definition_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CATALOGUE, "pending", Primitive("pending(x; axis)", "reduction"))
-    backend = Backend("nnkit.backend.cpu", lambda name, formula: lambda: None)
+    backend = Backend(
+        "nnkit.backend.cpu", lambda name, formula: lambda: None, lambda name, kernel: kernel
+    )
     with pytest.raises(NotImplementedError, match="neither a kernel nor a body for 'pending'"):
         backend.pending  # noqa: B018
 

@@ -1,13 +1,24 @@
-"""The CPU backend: NumPy kernels by subject, and formulas printed as NumPy code."""
+"""The CPU backend: NumPy kernels by subject, formulas printed as NumPy code, and before both the
+compiled kernels of `nnkit.backend.cpu.native` where they were built."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 from nnkit.backend.algebra import Backend
+from nnkit.backend.cpu import native
 from nnkit.backend.cpu.printer import print_formula
+from nnkit.backend.formula import Formula, Update
 
-BACKEND = Backend("nnkit.backend.cpu", print_formula)
+
+def _formula(name: str, formula: Formula) -> Callable:
+    kernel = print_formula(name, formula)
+    # The variants of an update are bound one by one, when their flags are known.
+    return kernel if isinstance(formula, Update) else native.bind_formula(name, formula, kernel)
+
+
+BACKEND = Backend("nnkit.backend.cpu", _formula, native.bind)
 
 # As in torch, a division by zero or an overflow gives inf or NaN without a word. NumPy's errstate
 # would cost 1 us an operation and does not reach new threads; a filter on our own frames does.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from nnkit.backend.cpu import native
+
 
 def blas() -> str:
     """The name and version of the BLAS that NumPy multiplies matrices with."""
@@ -13,4 +15,7 @@ def blas() -> str:
 
 def kernels() -> str:
     """Which kernels run."""
-    return f"NumPy {np.__version__} (no compiled kernels)"
+    if native.MODULE is None:
+        return f"NumPy {np.__version__} alone; compiled kernels: {native.STATUS}"
+    product = native.MODULE.blas_name() or "NumPy's matmul"
+    return f"compiled for {native.STATUS}, {native.MODULE.threads()} threads, products by {product}"

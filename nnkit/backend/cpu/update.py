@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu import native
 from nnkit.backend.cpu.printer import COMPARISONS, NO_OUT, UFUNCS, NumpyPrinter, compile_source
 from nnkit.backend.dtype import HALF
 from nnkit.backend.formula import Expression, Update
@@ -30,7 +31,9 @@ def print_update(update: Update) -> Callable:
         flags = arguments[scalars:]
         variant = variants.get(flags)
         if variant is None:
-            variant = variants[flags] = _Variant(update, flags).loop()
+            printed = _Variant(update, flags)
+            variant = native.bind_update(update.name, printed.trace, printed.loop())
+            variants[flags] = variant
         variant(arguments[:arrays], arguments[arrays:scalars])
 
     kernel.__name__ = update.name

@@ -1,0 +1,264 @@
+// Runs a printed loop over arrays: at once where they lie alike, else in blocks brought into cache.
+#include "formula.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "layout.h"
+#include "memory.h"
+#include "parallel.h"
+
+namespace nnkit {
+namespace {
+
+static_assert(most_operands + 1 <= most_operands_of_walk);
+
+constexpr Index block = 1024;            // elements of an operand that is brought into cache
+constexpr Index work_of_piece = 262144;  // additions' worth; less does not repay waking a thread
+
+std::map<std::string, FormulaEntry>& formulas() {
+    static auto* table = new std::map<std::string, FormulaEntry>;
+    return *table;
+}
+
+// A call, taken apart: arrays with their places among the operands, and plain numbers.
+struct Call {
+    const FormulaEntry& entry;
+    int array_count = 0;
+    Array arrays[most_operands];
+    int place[most_operands];          // the operand that each array is
+    bool is_number[most_operands] = {};
+    double numbers[most_operands];
+    double scalars[most_operands];
+    Type type = Type::other;           // of the floating arrays, and so of the result
+};
+
+bool read_number(PyObject* object, double* value) {
+    if (PyFloat_CheckExact(object)) {
+        *value = PyFloat_AS_DOUBLE(object);
+        return true;
+    }
+    if (!PyLong_Check(object)) return false;
+    *value = PyLong_AsDouble(object);
+    if (*value == -1 && PyErr_Occurred()) {
+        PyErr_Clear();  // a huge int: NumPy says what is wrong with it
+        return false;
+    }
+    return true;
+}
+
+bool read_call(Arguments arguments, Call* call) {
+    const FormulaEntry& entry = call->entry;
+    if (arguments.count() != entry.arrays + entry.scalars) return false;
+    for (int i = 0; i < entry.arrays; ++i) {
+        Array array = arguments.array(i);
+        if (!array) {
+            call->is_number[i] = true;
+            if (!read_number(arguments[i], &call->numbers[i])) return false;
+            continue;
+        }
+        Type type = array.type();
+        if (type >= Type::float16 && type != Type::other) {
+            if (call->type != Type::other && call->type != type) return false;
+            call->type = type;
+        } else if (type != Type::boolean) {
+            return false;
+        }
+        if (!array.is_behaved()) return false;
+        call->place[call->array_count] = i;
+        call->arrays[call->array_count++] = array;
+    }
+    for (int i = 0; i < entry.scalars; ++i) {
+        if (!read_number(arguments[entry.arrays + i], &call->scalars[i])) return false;
+    }
+    return call->type != Type::other;
+}
+
+template <class T> Loop<T> loop_of(const FormulaEntry& entry);
+template <> Loop<float> loop_of(const FormulaEntry& entry) { return entry.single; }
+template <> Loop<double> loop_of(const FormulaEntry& entry) { return entry.wide; }
+
+// The general case: `operands` are the arrays in order, then the result.
+template <class T>
+void run_blocks(const Call& call, const Walk& walk, const Operand* operands) {
+    const FormulaEntry& entry = call.entry;
+    const Operand& out = operands[call.array_count];
+    Type type = type_of<T>();
+    bool out_is_direct = out.type == type && is_dense(walk, out);
+    bool is_direct[most_operands];
+    for (int k = 0; k < call.array_count; ++k) {
+        is_direct[k] = operands[k].type == type && is_dense(walk, operands[k]);
+    }
+    Index grain = std::max(block, work_of_piece / entry.cost / block * block);
+    parallel_for(walk.size(), grain, [&](Index begin, Index end) {
+        alignas(alignment) T buffers[most_operands + 1][block];
+        const T* pointers[most_operands] = {};
+        for (int i = 0; i < entry.arrays; ++i) {
+            if (!call.is_number[i]) continue;
+            std::fill_n(buffers[i], std::min(block, end - begin), static_cast<T>(call.numbers[i]));
+            pointers[i] = buffers[i];
+        }
+        for (Index start = begin; start < end; start += block) {
+            Index count = std::min(block, end - start);
+            for (int k = 0; k < call.array_count; ++k) {
+                T*& buffer = const_cast<T*&>(pointers[call.place[k]]);
+                if (is_direct[k]) {
+                    buffer = reinterpret_cast<T*>(operands[k].data) + start;
+                } else {
+                    buffer = buffers[call.place[k]];
+                    gather(walk, operands[k], start, count, buffer);
+                }
+            }
+            T* result = out_is_direct ? reinterpret_cast<T*>(out.data) + start
+                                      : buffers[entry.arrays];
+            loop_of<T>(entry)(pointers, call.scalars, result, count);
+            if (!out_is_direct) scatter(walk, out, start, count, result);
+        }
+    });
+}
+
+// All arrays have the result's shape and lie in C order with elements of T: no blocks are needed.
+template <class T> void run_straight(const Call& call, T* out, Index size) {
+    const FormulaEntry& entry = call.entry;
+    Index grain = std::max(block, work_of_piece / entry.cost);
+    parallel_for(size, grain, [&](Index begin, Index end) {
+        const T* pointers[most_operands];
+        for (int k = 0; k < call.array_count; ++k) {
+            pointers[k] = call.arrays[k].data<T>() + begin;
+        }
+        loop_of<T>(entry)(pointers, call.scalars, out + begin, end - begin);
+    });
+}
+
+bool is_straight(const Call& call) {
+    if (call.array_count != call.entry.arrays) return false;
+    if (call.type != Type::float32 && call.type != Type::float64) return false;
+    for (int k = 0; k < call.array_count; ++k) {
+        Array array = call.arrays[k];
+        if (array.type() != call.type || !array.is_plain()) return false;
+        if (k > 0 && !array.same_shape(call.arrays[0])) return false;
+    }
+    return true;
+}
+
+// Whether writing `out` could change an element of `in` that is read later.
+bool may_interfere(Array out, Array in) {
+    if (out.bytes() == in.bytes() && out.same_shape(in) &&
+        PyArray_CompareLists(out.strides(), in.strides(), out.ndim())) {
+        return false;
+    }
+    auto extent = [](Array a, char** low, char** high) {
+        *low = *high = a.bytes();
+        for (int i = 0; i < a.ndim(); ++i) {
+            Index reach = a.strides()[i] * (a.shape()[i] - 1);
+            (reach < 0 ? *low : *high) += reach;
+        }
+        *high += PyArray_ITEMSIZE(reinterpret_cast<PyArrayObject*>(a.object()));
+    };
+    char *low_out, *high_out, *low_in, *high_in;
+    extent(out, &low_out, &high_out);
+    extent(in, &low_in, &high_in);
+    return low_out < high_in && low_in < high_out;
+}
+
+int result_number(const Call& call) {
+    if (call.entry.predicate) return NPY_BOOL;
+    switch (call.type) {
+        case Type::float16: return NPY_HALF;
+        case Type::bfloat16: return bfloat16_number;
+        case Type::float32: return NPY_FLOAT;
+        default: return NPY_DOUBLE;
+    }
+}
+
+// A new array whose axes lie in memory in the order of the walk.
+PyObject* new_result(const Call& call, const Walk& walk, int ndim) {
+    npy_intp ordered[most_axes];
+    for (int i = 0; i < ndim; ++i) ordered[i] = walk.shape[i];
+    PyObject* result = empty(ndim, ordered, PyArray_DescrFromType(result_number(call)));
+    bool is_c_order = true;
+    for (int i = 0; i < ndim; ++i) is_c_order = is_c_order && walk.order[i] == i;
+    if (result == nullptr || is_c_order) return result;
+    npy_intp back[most_axes];
+    for (int i = 0; i < ndim; ++i) back[walk.order[i]] = i;
+    PyArray_Dims axes{back, ndim};
+    PyObject* turned = PyArray_Transpose(reinterpret_cast<PyArrayObject*>(result), &axes);
+    Py_DECREF(result);
+    return turned;
+}
+
+PyObject* run_general(Call& call, Array target) {
+    int ndim;
+    npy_intp shape[most_axes];
+    Array all[most_operands + 1];
+    std::copy(call.arrays, call.arrays + call.array_count, all);
+    int count = call.array_count;
+    if (!broadcast_shapes(all, count, &ndim, shape)) return decline();
+    Operand operands[most_operands + 1];
+    Walk walk;
+    if (target) {
+        if (ndim != target.ndim() || !PyArray_CompareLists(shape, target.shape(), ndim)) {
+            return decline();
+        }
+        all[count++] = target;
+    }
+    order_axes(all, operands, count, ndim, shape, &walk);
+    PyObject* result = target ? Py_NewRef(target.object()) : new_result(call, walk, ndim);
+    if (result == nullptr) return nullptr;
+    if (!target) {
+        all[count++] = Array(result);
+        for (int i = 0; i < ndim; ++i) {
+            operands[count - 1].strides[i] = all[count - 1].strides()[walk.order[i]];
+        }
+    }
+    for (int k = 0; k < count; ++k) {
+        operands[k].data = all[k].bytes();
+        operands[k].type = all[k].type();
+    }
+    merge_axes(&walk, operands, count);
+    if (walk.size() == 0) return result;
+    if (call.type == Type::float64) run_blocks<double>(call, walk, operands);
+    else run_blocks<float>(call, walk, operands);
+    return result;
+}
+
+}  // namespace
+
+FormulaRegistration::FormulaRegistration(const FormulaEntry& entry) {
+    formulas().emplace(entry.name, entry);
+}
+
+const FormulaEntry* find_formula(const char* name) {
+    auto found = formulas().find(name);
+    return found == formulas().end() ? nullptr : &found->second;
+}
+
+PyObject* run_formula(const FormulaEntry& entry, Arguments arguments, bool in_place) {
+    Call call{entry};
+    if (!read_call(arguments, &call)) return decline();
+    Array target;
+    if (in_place) {
+        target = arguments.array(0);
+        if (!target || target.type() != call.type || !target.is_writeable()) return decline();
+        for (int k = 1; k < call.array_count; ++k) {
+            if (may_interfere(target, call.arrays[k])) return decline();
+        }
+    }
+    if (!is_straight(call) || (in_place && entry.predicate)) return run_general(call, target);
+    PyObject* result = nullptr;
+    if (target) {
+        result = Py_NewRef(target.object());
+    } else if (!entry.predicate) {
+        result = empty_like(call.arrays[0]);
+        if (result == nullptr) return nullptr;
+    } else {
+        return run_general(call, target);
+    }
+    Array out(result);
+    if (call.type == Type::float32) run_straight(call, out.data<float>(), out.size());
+    else run_straight(call, out.data<double>(), out.size());
+    return result;
+}
+
+}  // namespace nnkit

@@ -1,0 +1,33 @@
+// Printed formulas: the table of their loops, and what runs them over arrays of any layout.
+#pragma once
+
+#include "array.h"
+
+namespace nnkit {
+
+constexpr int most_operands = 8;
+
+// A printed loop over `count` elements: operands one after the other, then the formula's scalars.
+template <class T> using Loop = void (*)(const T* const* operands, const double* scalars, T* out,
+                                         Index count);
+
+struct FormulaEntry {
+    const char* name;
+    unsigned int fingerprint;  // of the trace it was printed from: see `printer.fingerprint`
+    int arrays, scalars;
+    bool predicate;  // its values are bool
+    int cost;        // of one element, in additions: decides from which size on threads pay
+    Loop<float> single;
+    Loop<double> wide;
+};
+
+struct FormulaRegistration {
+    explicit FormulaRegistration(const FormulaEntry& entry);
+};
+
+const FormulaEntry* find_formula(const char* name);
+
+// The formula of the arguments: arrays of one floating type (or bool), numbers, then the scalars.
+PyObject* run_formula(const FormulaEntry& entry, Arguments arguments, bool in_place);
+
+}  // namespace nnkit

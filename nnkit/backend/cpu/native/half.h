@@ -1,0 +1,67 @@
+// float16 and bfloat16: stored in 16 bits, widened to float32 to compute, rounded to nearest even.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace nnkit {
+
+struct Float16 { std::uint16_t bits; };
+struct BFloat16 { std::uint16_t bits; };
+
+template <class To, class From> inline To bit_cast(From from) {
+    static_assert(sizeof(To) == sizeof(From));
+    To to;
+    std::memcpy(&to, &from, sizeof to);
+    return to;
+}
+
+inline float widen(BFloat16 x) { return bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
+
+inline float widen(Float16 x) {
+    std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000u) << 16;
+    std::uint32_t rest = x.bits & 0x7fffu;
+    // A product with 2**112 moves the exponent to float32's bias and normalises subnormal numbers.
+    float finite = bit_cast<float>(rest << 13) * 0x1p112f;
+    std::uint32_t special = (rest << 13) | 0x7f800000u;
+    std::uint32_t magnitude = rest >= 0x7c00u ? special : bit_cast<std::uint32_t>(finite);
+    return bit_cast<float>(sign | magnitude);
+}
+
+inline BFloat16 narrow_bfloat16(float x) {
+    std::uint32_t bits = bit_cast<std::uint32_t>(x);
+    std::uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+    bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+    std::uint32_t quiet = (bits & 0x80000000u) | 0x7fc00000u;
+    return {static_cast<std::uint16_t>((is_nan ? quiet : rounded) >> 16)};
+}
+
+inline Float16 narrow_float16(float x) {
+    std::uint32_t bits = bit_cast<std::uint32_t>(x);
+    std::uint32_t sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
+    // Below 2**-14 the result is subnormal: adding 0.5 lets the hardware round at the right bit.
+    std::uint32_t small = bit_cast<std::uint32_t>(bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
+    std::uint32_t normal = (magnitude + 0xfffu + ((magnitude >> 13) & 1u) - 0x38000000u) >> 13;
+    std::uint32_t special = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
+    std::uint32_t result = magnitude < 0x38800000u ? small : normal;
+    if (magnitude >= 0x477ff000u) result = special;
+    return {static_cast<std::uint16_t>(sign | result)};
+}
+
+// A number of one type as another; halves go through float32.
+template <class To, class From> inline To convert(From x) { return static_cast<To>(x); }
+template <> inline float convert<float, Float16>(Float16 x) { return widen(x); }
+template <> inline double convert<double, Float16>(Float16 x) { return widen(x); }
+template <> inline float convert<float, BFloat16>(BFloat16 x) { return widen(x); }
+template <> inline double convert<double, BFloat16>(BFloat16 x) { return widen(x); }
+template <> inline Float16 convert<Float16, float>(float x) { return narrow_float16(x); }
+template <> inline BFloat16 convert<BFloat16, float>(float x) { return narrow_bfloat16(x); }
+template <> inline Float16 convert<Float16, double>(double x) {
+    return narrow_float16(static_cast<float>(x));
+}
+template <> inline BFloat16 convert<BFloat16, double>(double x) {
+    return narrow_bfloat16(static_cast<float>(x));
+}
+
+}  // namespace nnkit

@@ -1,0 +1,140 @@
+// Several arrays walked together: broadcasting, the order of the axes, blocks brought into cache.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "array.h"
+#include "half.h"
+
+namespace nnkit {
+
+constexpr int most_axes = 32;
+constexpr int most_operands_of_walk = 9;
+
+// An array under the axes of a walk: the distance in bytes of its elements along each.
+struct Operand {
+    char* data = nullptr;
+    Type type = Type::other;
+    Index strides[most_axes];
+};
+
+// The axes that some operands share, ordered so that memory is walked forward, adjacent ones merged.
+struct Walk {
+    int ndim = 0;
+    Index shape[most_axes];
+    int order[most_axes];  // the axis of the arrays that each axis of the walk was, before merging
+
+    Index size() const {
+        Index count = 1;
+        for (int i = 0; i < ndim; ++i) count *= shape[i];
+        return count;
+    }
+};
+
+// Whether an operand's elements lie one after the other in the order of the walk.
+inline bool is_dense(const Walk& walk, const Operand& operand) {
+    Index expected = static_cast<Index>(item_size(operand.type));
+    for (int i = walk.ndim - 1; i >= 0; --i) {
+        if (walk.shape[i] != 1 && operand.strides[i] != expected) return false;
+        expected *= walk.shape[i];
+    }
+    return true;
+}
+
+// Calls `row(pointer, step, position, length)` for the straight rows that make up the elements
+// [start, start + count) of the walk; `position` counts from 0, `step` is in bytes.
+template <class Row>
+inline void for_rows(const Walk& walk, const Operand& operand, Index start, Index count, Row row) {
+    int last = walk.ndim - 1;
+    if (last < 0) {
+        row(operand.data, Index{0}, Index{0}, count);
+        return;
+    }
+    Index position[most_axes];
+    char* pointer = operand.data;
+    for (int i = last; i >= 0; --i) {
+        position[i] = start % walk.shape[i];
+        start /= walk.shape[i];
+        pointer += position[i] * operand.strides[i];
+    }
+    for (Index done = 0; done < count;) {
+        Index length = std::min(walk.shape[last] - position[last], count - done);
+        row(pointer, operand.strides[last], done, length);
+        done += length;
+        position[last] += length;
+        pointer += length * operand.strides[last];
+        for (int i = last; i > 0 && position[i] == walk.shape[i]; --i) {
+            pointer -= position[i] * operand.strides[i];
+            position[i] = 0;
+            ++position[i - 1];
+            pointer += operand.strides[i - 1];
+        }
+    }
+}
+
+template <class From, class To>
+inline void copy_row(const char* from, Index step, To* to, Index length) {
+    if (step == 0) {
+        To value = convert<To>(*reinterpret_cast<const From*>(from));
+        for (Index i = 0; i < length; ++i) to[i] = value;
+    } else if (step == static_cast<Index>(sizeof(From))) {
+        const From* source = reinterpret_cast<const From*>(from);
+        for (Index i = 0; i < length; ++i) to[i] = convert<To>(source[i]);
+    } else {
+        for (Index i = 0; i < length; ++i) {
+            to[i] = convert<To>(*reinterpret_cast<const From*>(from + i * step));
+        }
+    }
+}
+
+template <class From, class To>
+inline void spread_row(const From* from, char* to, Index step, Index length) {
+    for (Index i = 0; i < length; ++i) {
+        *reinterpret_cast<To*>(to + i * step) = convert<To>(from[i]);
+    }
+}
+
+// Brings `count` elements, from `start` on, into a buffer of T.
+template <class T>
+void gather(const Walk& walk, const Operand& from, Index start, Index count, T* buffer) {
+    for_rows(walk, from, start, count, [&](char* pointer, Index step, Index at, Index length) {
+        T* to = buffer + at;
+        switch (from.type) {
+            case Type::float32: copy_row<float>(pointer, step, to, length); break;
+            case Type::float64: copy_row<double>(pointer, step, to, length); break;
+            case Type::float16: copy_row<Float16>(pointer, step, to, length); break;
+            case Type::bfloat16: copy_row<BFloat16>(pointer, step, to, length); break;
+            default: copy_row<bool>(pointer, step, to, length); break;
+        }
+    });
+}
+
+// Takes `count` elements from a buffer of T to where they belong, from `start` on.
+template <class T>
+void scatter(const Walk& walk, const Operand& to, Index start, Index count, const T* buffer) {
+    for_rows(walk, to, start, count, [&](char* pointer, Index step, Index at, Index length) {
+        const T* from = buffer + at;
+        switch (to.type) {
+            case Type::float32: spread_row<T, float>(from, pointer, step, length); break;
+            case Type::float64: spread_row<T, double>(from, pointer, step, length); break;
+            case Type::float16: spread_row<T, Float16>(from, pointer, step, length); break;
+            case Type::bfloat16: spread_row<T, BFloat16>(from, pointer, step, length); break;
+            default: spread_row<T, bool>(from, pointer, step, length); break;
+        }
+    });
+}
+
+// The common shape of the arrays by NumPy's rules; false if they do not broadcast.
+bool broadcast_shapes(const Array* arrays, int count, int* ndim, npy_intp* shape);
+
+// The axes in the order that NumPy gives a result of these arrays ("K"): the one that walks through
+// their memory forward. `operands` get the arrays' strides under the common shape.
+void order_axes(const Array* arrays, Operand* operands, int count, int ndim, const npy_intp* shape,
+                Walk* walk);
+
+// Merges neighbouring axes along which every operand goes straight on.
+void merge_axes(Walk* walk, Operand* operands, int count);
+
+}  // namespace nnkit

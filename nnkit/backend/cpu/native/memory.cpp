@@ -1,0 +1,185 @@
+// The caching allocator: free lists by size class, bounded, safe for threads and for fork.
+#include "memory.h"
+
+#include <pthread.h>
+
+#include <array>
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+namespace nnkit {
+namespace {
+
+// Below it malloc reuses its own memory; above, it would give pages back and fault them in again.
+constexpr std::size_t smallest_cached = std::size_t{1} << 16;
+constexpr int steps_per_doubling = 4;  // so at most a fifth of a block is wasted
+constexpr int class_count = 26 * steps_per_doubling;
+
+struct SizeClass {
+    int number;
+    std::size_t bytes;
+};
+
+SizeClass size_class(std::size_t bytes) {
+    std::size_t base = smallest_cached;
+    for (int number = 0; number < class_count; number += steps_per_doubling, base *= 2) {
+        if (bytes > 2 * base) continue;
+        for (int step = 0; step <= steps_per_doubling; ++step) {
+            std::size_t size = base + base / steps_per_doubling * step;
+            if (bytes <= size) return {number + step, size};
+        }
+    }
+    return {-1, bytes};
+}
+
+class Cache {
+public:
+    void* take(const SizeClass& kind) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        std::vector<void*>& list = free_[kind.number];
+        if (list.empty()) return nullptr;
+        void* block = list.back();
+        list.pop_back();
+        held_ -= kind.bytes;
+        return block;
+    }
+
+    bool keep(void* block, const SizeClass& kind) noexcept {
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (held_ + kind.bytes > limit_) return false;
+        try {
+            free_[kind.number].push_back(block);
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+        held_ += kind.bytes;
+        return true;
+    }
+
+    void shrink(std::size_t limit) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        limit_ = limit;
+        release();
+    }
+
+    void release() {
+        for (std::vector<void*>& list : free_) {
+            for (void* block : list) std::free(block);
+            list.clear();
+        }
+        held_ = 0;
+    }
+
+    void clear() {
+        std::lock_guard<std::mutex> lock(mutex_);
+        release();
+    }
+
+    std::size_t held() {
+        std::lock_guard<std::mutex> lock(mutex_);
+        return held_;
+    }
+
+    std::mutex& mutex() { return mutex_; }
+
+private:
+    std::mutex mutex_;
+    std::array<std::vector<void*>, class_count + 1> free_;
+    std::size_t held_ = 0;
+    std::size_t limit_ = std::size_t{256} << 20;
+};
+
+// Never destroyed: arrays may be freed after static objects at the end of the process.
+Cache& cache = *new Cache;
+
+// Nobody is inside the cache while a process forks, so the child finds it whole.
+[[maybe_unused]] const int fork_handlers =
+    pthread_atfork([] { cache.mutex().lock(); }, [] { cache.mutex().unlock(); },
+                   [] { cache.mutex().unlock(); });
+
+void* aligned(std::size_t bytes) {
+    std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    return std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
+}
+
+constexpr const char* owner_name = "nnkit.native.block";
+
+void free_owned(PyObject* capsule) {
+    void* block = PyCapsule_GetPointer(capsule, owner_name);
+    auto bytes = reinterpret_cast<std::size_t>(PyCapsule_GetContext(capsule));
+    deallocate(block, bytes);
+}
+
+}  // namespace
+
+void* allocate(std::size_t bytes) {
+    if (bytes < smallest_cached) {
+        if (void* block = aligned(bytes)) return block;
+        throw std::bad_alloc();
+    }
+    SizeClass kind = size_class(bytes);
+    if (kind.number >= 0) {
+        if (void* block = cache.take(kind)) return block;
+    }
+    void* block = aligned(kind.bytes);
+    if (block == nullptr) {
+        cache.clear();
+        block = aligned(kind.bytes);
+    }
+    if (block == nullptr) throw std::bad_alloc();
+    return block;
+}
+
+void deallocate(void* block, std::size_t bytes) noexcept {
+    if (bytes >= smallest_cached) {
+        SizeClass kind = size_class(bytes);
+        if (kind.number >= 0 && cache.keep(block, kind)) return;
+    }
+    std::free(block);
+}
+
+std::size_t cached_bytes() { return cache.held(); }
+void empty_cache() { cache.clear(); }
+void set_cache_limit(std::size_t bytes) { cache.shrink(bytes); }
+
+PyObject* empty(int ndim, const npy_intp* shape, PyArray_Descr* descriptor) {
+    std::size_t bytes = static_cast<std::size_t>(PyDataType_ELSIZE(descriptor));
+    for (int i = 0; i < ndim; ++i) bytes *= static_cast<std::size_t>(shape[i]);
+    if (bytes < smallest_cached) {
+        return PyArray_NewFromDescr(&PyArray_Type, descriptor, ndim, shape, nullptr, nullptr, 0,
+                                    nullptr);
+    }
+    void* block;
+    try {
+        block = allocate(bytes);
+    } catch (const std::bad_alloc&) {
+        Py_DECREF(descriptor);
+        return fail(PyExc_MemoryError, "a result of %zu bytes does not fit into memory", bytes);
+    }
+    PyObject* owner = PyCapsule_New(block, owner_name, free_owned);
+    if (owner == nullptr) {
+        Py_DECREF(descriptor);
+        deallocate(block, bytes);
+        return nullptr;
+    }
+    PyCapsule_SetContext(owner, reinterpret_cast<void*>(bytes));
+    PyObject* array = PyArray_NewFromDescr(&PyArray_Type, descriptor, ndim, shape, nullptr, block,
+                                           NPY_ARRAY_CARRAY, nullptr);
+    if (array == nullptr) {
+        Py_DECREF(owner);
+        return nullptr;
+    }
+    if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array), owner) < 0) {
+        Py_CLEAR(array);
+    }
+    return array;
+}
+
+PyObject* empty_like(Array like) {
+    PyArray_Descr* descriptor = like.descriptor();
+    Py_INCREF(descriptor);
+    return empty(like.ndim(), like.shape(), descriptor);
+}
+
+}  // namespace nnkit

@@ -1,0 +1,245 @@
+// The extension module: the type `Kernel`, what Python may ask, and what it may set.
+#define NNKIT_NATIVE_MODULE
+#include "array.h"
+
+#include <structmember.h>
+
+#include <map>
+#include <new>
+#include <string>
+
+#include "blas.h"
+#include "formula.h"
+#include "memory.h"
+#include "parallel.h"
+#include "update.h"
+
+namespace nnkit {
+namespace {
+
+// Filled by static objects in the other files while the module is loaded.
+std::map<std::string, KernelFunction>& kernels() {
+    static auto* table = new std::map<std::string, KernelFunction>;
+    return *table;
+}
+
+// A primitive: a compiled function, and its twin in NumPy for the arguments it declines.
+struct Kernel {
+    PyObject_HEAD
+    vectorcallfunc call;
+    // One of the three is there: a kernel by hand, a printed formula, a printed update.
+    KernelFunction function;
+    const FormulaEntry* formula;
+    const UpdateEntry* update;
+    bool in_place;
+    PyObject* twin;
+    PyObject* name;
+};
+
+PyObject* run(Kernel* kernel, Arguments arguments) {
+    try {
+        if (kernel->function != nullptr) return kernel->function(arguments);
+        if (kernel->update != nullptr) return run_update(*kernel->update, arguments);
+        return run_formula(*kernel->formula, arguments, kernel->in_place);
+    } catch (const std::bad_alloc&) {
+        return PyErr_NoMemory();
+    }
+}
+
+PyObject* call_kernel(PyObject* self, PyObject* const* values, std::size_t flagged,
+                      PyObject* names) {
+    auto* kernel = reinterpret_cast<Kernel*>(self);
+    if (names == nullptr) {
+        PyObject* result = run(kernel, Arguments(values, PyVectorcall_NARGS(flagged)));
+        if (result != nullptr || PyErr_Occurred()) return result;
+    }
+    return PyObject_Vectorcall(kernel->twin, values, flagged, names);
+}
+
+void free_kernel(PyObject* self) {
+    auto* kernel = reinterpret_cast<Kernel*>(self);
+    PyObject_GC_UnTrack(self);
+    Py_CLEAR(kernel->twin);
+    Py_CLEAR(kernel->name);
+    PyObject_GC_Del(self);
+}
+
+int traverse_kernel(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(reinterpret_cast<Kernel*>(self)->twin);
+    return 0;
+}
+
+PyObject* represent_kernel(PyObject* self) {
+    return PyUnicode_FromFormat("<native kernel %U>", reinterpret_cast<Kernel*>(self)->name);
+}
+
+PyMemberDef kernel_members[] = {
+    {"twin", T_OBJECT_EX, offsetof(Kernel, twin), READONLY,
+     "The same primitive in NumPy; it serves the arguments that the native kernel declines."},
+    {"__name__", T_OBJECT_EX, offsetof(Kernel, name), READONLY, "The primitive's name."},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Kernel, call), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyType_Slot kernel_slots[] = {
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(free_kernel)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_kernel)},
+    {Py_tp_repr, reinterpret_cast<void*>(represent_kernel)},
+    {Py_tp_members, kernel_members},
+    {Py_tp_doc, const_cast<char*>("A primitive of the CPU backend, compiled.")},
+    {0, nullptr},
+};
+
+PyType_Spec kernel_spec = {
+    "nnkit.backend.cpu.native.Kernel", sizeof(Kernel), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, kernel_slots,
+};
+
+PyObject* kernel_type = nullptr;
+
+PyObject* make_kernel(PyObject* name, PyObject* twin, KernelFunction function,
+                      const FormulaEntry* formula, const UpdateEntry* update, bool in_place) {
+    auto* kernel = PyObject_GC_New(Kernel, reinterpret_cast<PyTypeObject*>(kernel_type));
+    if (kernel == nullptr) return nullptr;
+    kernel->call = call_kernel;
+    kernel->function = function;
+    kernel->formula = formula;
+    kernel->update = update;
+    kernel->in_place = in_place;
+    kernel->twin = Py_NewRef(twin);
+    kernel->name = Py_NewRef(name);
+    PyObject_GC_Track(kernel);
+    return reinterpret_cast<PyObject*>(kernel);
+}
+
+PyObject* bind(PyObject*, PyObject* args) {
+    PyObject *name, *twin;
+    if (!PyArg_ParseTuple(args, "UO:bind", &name, &twin)) return nullptr;
+    auto found = kernels().find(PyUnicode_AsUTF8(name));
+    if (found == kernels().end()) return Py_NewRef(twin);
+    return make_kernel(name, twin, found->second, nullptr, nullptr, false);
+}
+
+PyObject* bind_formula(PyObject*, PyObject* args) {
+    PyObject *name, *twin;
+    const char* formula;
+    unsigned int fingerprint;
+    int in_place;
+    if (!PyArg_ParseTuple(args, "UOsIp:bind_formula", &name, &twin, &formula, &fingerprint,
+                          &in_place)) {
+        return nullptr;
+    }
+    const FormulaEntry* entry = find_formula(formula);
+    if (entry == nullptr || entry->fingerprint != fingerprint) return Py_NewRef(twin);
+    return make_kernel(name, twin, nullptr, entry, nullptr, in_place != 0);
+}
+
+PyObject* bind_update(PyObject*, PyObject* args) {
+    PyObject *name, *twin;
+    unsigned int fingerprint;
+    if (!PyArg_ParseTuple(args, "UOI:bind_update", &name, &twin, &fingerprint)) return nullptr;
+    const UpdateEntry* entry = find_update(PyUnicode_AsUTF8(name), fingerprint);
+    if (entry == nullptr) return Py_NewRef(twin);
+    return make_kernel(name, twin, nullptr, nullptr, entry, true);
+}
+
+PyObject* names(PyObject*, PyObject*) {
+    PyObject* list = PyList_New(0);
+    for (const auto& entry : kernels()) {
+        PyObject* name = PyUnicode_FromString(entry.first.c_str());
+        if (name == nullptr || PyList_Append(list, name) < 0) {
+            Py_XDECREF(name);
+            Py_DECREF(list);
+            return nullptr;
+        }
+        Py_DECREF(name);
+    }
+    return list;
+}
+
+PyObject* python_find_blas(PyObject*, PyObject* path) {
+    const char* text = PyUnicode_AsUTF8(path);
+    if (text == nullptr) return nullptr;
+    return PyBool_FromLong(find_blas(text));
+}
+
+PyObject* python_blas_name(PyObject*, PyObject*) { return PyUnicode_FromString(blas_name()); }
+
+PyObject* python_set_threads(PyObject*, PyObject* count) {
+    long value = PyLong_AsLong(count);
+    if (value == -1 && PyErr_Occurred()) return nullptr;
+    set_thread_count(static_cast<int>(value));
+    return none();
+}
+
+PyObject* python_threads(PyObject*, PyObject*) { return PyLong_FromLong(thread_count()); }
+
+PyObject* python_empty_cache(PyObject*, PyObject*) {
+    empty_cache();
+    return none();
+}
+
+PyObject* python_cached_bytes(PyObject*, PyObject*) { return PyLong_FromSize_t(cached_bytes()); }
+
+PyObject* python_set_cache_limit(PyObject*, PyObject* bytes) {
+    std::size_t value = PyLong_AsSize_t(bytes);
+    if (PyErr_Occurred()) return nullptr;
+    set_cache_limit(value);
+    return none();
+}
+
+PyMethodDef methods[] = {
+    {"bind", bind, METH_VARARGS, "The kernel of a primitive, or its twin if there is none."},
+    {"bind_formula", bind_formula, METH_VARARGS, "The kernel of a printed formula, or its twin."},
+    {"bind_update", bind_update, METH_VARARGS, "The kernel of a printed update, or its twin."},
+    {"names", names, METH_NOARGS, "The primitives that have a kernel."},
+    {"find_blas", python_find_blas, METH_O, "Look for the BLAS that NumPy's extension uses."},
+    {"blas_name", python_blas_name, METH_NOARGS, "The interface found by find_blas."},
+    {"set_threads", python_set_threads, METH_O, "Set the number of threads of a section."},
+    {"threads", python_threads, METH_NOARGS, "The number of threads of a section."},
+    {"empty_cache", python_empty_cache, METH_NOARGS, "Give unused memory back to the system."},
+    {"cached_bytes", python_cached_bytes, METH_NOARGS, "The bytes the cache holds unused."},
+    {"set_cache_limit", python_set_cache_limit, METH_O, "Set the most bytes the cache keeps."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "native", "Compiled kernels of the CPU backend.", -1, methods,
+    nullptr, nullptr, nullptr, nullptr,
+};
+
+bool find_bfloat16() {
+    PyObject* library = PyImport_ImportModule("ml_dtypes");
+    PyObject* type = library ? PyObject_GetAttrString(library, "bfloat16") : nullptr;
+    PyArray_Descr* descriptor = nullptr;
+    bool found = type != nullptr && PyArray_DescrConverter(type, &descriptor);
+    if (found) bfloat16_number = descriptor->type_num;
+    Py_XDECREF(descriptor);
+    Py_XDECREF(type);
+    Py_XDECREF(library);
+    return found;
+}
+
+}  // namespace
+
+Registration::Registration(const char* name, KernelFunction function) {
+    kernels()[name] = function;
+}
+
+}  // namespace nnkit
+
+// NNKIT_INIT is PyInit_ with the name of the instruction set that this module is compiled for.
+PyMODINIT_FUNC NNKIT_INIT() {
+    import_array();
+    if (!nnkit::find_bfloat16()) return nullptr;
+    PyObject* module = PyModule_Create(&nnkit::definition);
+    if (module == nullptr) return nullptr;
+    nnkit::kernel_type = PyType_FromSpec(&nnkit::kernel_spec);
+    if (nnkit::kernel_type == nullptr ||
+        PyModule_AddObjectRef(module, "Kernel", nnkit::kernel_type) < 0) {
+        Py_DECREF(module);
+        return nullptr;
+    }
+    return module;
+}

@@ -1,0 +1,172 @@
+// The thread pool: workers sleep on a condition variable and take pieces by an atomic counter.
+#include "parallel.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <mutex>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "blas.h"
+
+namespace nnkit {
+namespace {
+
+thread_local int index_of_thread = 0;
+thread_local bool inside_section = false;
+
+struct Section {
+    PieceFunction run;
+    void* context;
+    Index count, grain, pieces;
+    std::atomic<Index> next{0};
+    std::atomic<bool> failed{false};
+    std::exception_ptr error;
+
+    void work() {
+        for (;;) {
+            Index piece = next.fetch_add(1, std::memory_order_relaxed);
+            if (piece >= pieces) return;
+            try {
+                run(context, piece * grain, std::min(count, (piece + 1) * grain));
+            } catch (...) {
+                if (!failed.exchange(true)) error = std::current_exception();
+                next.store(pieces, std::memory_order_relaxed);
+            }
+        }
+    }
+};
+
+class Pool {
+public:
+    // Only one section runs at a time; a second Python thread works alone meanwhile.
+    std::mutex busy;
+
+    void run(Section& section, int threads) {
+        grow(threads - 1);
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+            section_ = &section;
+            wanted_ = static_cast<int>(std::min<Index>(threads - 1, section.pieces - 1));
+            ++generation_;
+        }
+        wake_.notify_all();
+        inside_section = true;
+        section.work();
+        inside_section = false;
+        // Nobody may hold on to the section when it goes out of scope.
+        std::unique_lock<std::mutex> lock(mutex_);
+        section_ = nullptr;
+        wanted_ = 0;
+        done_.wait(lock, [&] { return active_ == 0; });
+    }
+
+private:
+    void grow(int workers) {
+        while (static_cast<int>(workers_) < workers) {
+            int index = ++workers_;
+            // Detached: at exit the process ends without waiting for sleepers.
+            std::thread([this, index] { serve(index); }).detach();
+        }
+    }
+
+    void serve(int index) {
+        index_of_thread = index;
+        inside_section = true;
+        std::uint64_t seen = 0;
+        std::unique_lock<std::mutex> lock(mutex_);
+        for (;;) {
+            wake_.wait(lock, [&] { return generation_ != seen && wanted_ > 0; });
+            seen = generation_;
+            --wanted_;
+            ++active_;
+            Section* section = section_;
+            lock.unlock();
+            section->work();
+            lock.lock();
+            if (--active_ == 0) done_.notify_one();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable wake_, done_;
+    Section* section_ = nullptr;
+    std::uint64_t generation_ = 0;
+    int wanted_ = 0, active_ = 0, workers_ = 0;
+};
+
+// Never destroyed: workers may still sleep in it when the process ends.
+Pool* pool = new Pool;
+
+int limit_from_cgroup() {
+    std::ifstream file("/sys/fs/cgroup/cpu.max");
+    std::string quota;
+    double period = 0;
+    if (!(file >> quota >> period) || quota == "max" || period <= 0) return 1 << 20;
+    return std::max(1, static_cast<int>(std::stod(quota) / period + 0.5));
+}
+
+int limit_from_machine() {
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+#endif
+    return std::max(1u, std::thread::hardware_concurrency());
+}
+
+int default_threads() {
+    if (const char* text = std::getenv("OMP_NUM_THREADS")) {
+        int asked = std::atoi(text);
+        if (asked > 0) return asked;
+    }
+    return std::min(limit_from_machine(), limit_from_cgroup());
+}
+
+std::atomic<int> threads{default_threads()};
+
+// A forked child has one thread, and locks in whatever state they were: it gets a new pool.
+void start_again_after_fork() {
+    pool = new Pool;
+    index_of_thread = 0;
+    inside_section = false;
+}
+
+[[maybe_unused]] const int fork_handler = pthread_atfork(nullptr, nullptr, start_again_after_fork);
+
+}  // namespace
+
+int thread_count() { return threads.load(std::memory_order_relaxed); }
+void set_thread_count(int count) { threads.store(std::max(1, count)); }
+int thread_index() { return index_of_thread; }
+
+void run_pieces(Index count, Index grain, PieceFunction run, void* context) {
+    Section section{run, context, count, grain, (count + grain - 1) / grain, {}, {}, {}};
+    int workers = static_cast<int>(std::min<Index>(thread_count(), section.pieces));
+    // The GIL goes only where this thread holds it: a worker that starts a section has none.
+    PyThreadState* state = inside_section ? nullptr : PyEval_SaveThread();
+    bool alone = inside_section || workers == 1 || !pool->busy.try_lock();
+    {
+        SingleThreadedBlas single(!inside_section);
+        if (alone) {
+            bool outer = std::exchange(inside_section, true);
+            section.work();
+            inside_section = outer;
+        } else {
+            pool->run(section, workers);
+            pool->busy.unlock();
+        }
+    }
+    if (state != nullptr) PyEval_RestoreThread(state);
+    if (section.error) std::rethrow_exception(section.error);
+}
+
+}  // namespace nnkit

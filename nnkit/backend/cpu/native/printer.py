@@ -1,0 +1,122 @@
+"""Prints formulas and updates as C++ files: what `setup.py` compiles beside the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+
+from nnkit.backend.c_source import Statements, Unsupported, fingerprint
+from nnkit.backend.formula import Formula, Update
+
+FORMULAS_OF_FILE = 24
+MOST_OPERANDS = 8  # formula.h: most_operands
+
+
+def print_files(formulas: Iterable[Formula]) -> dict[str, str]:
+    """C++ files by name for all formulas that C++ can express."""
+    files = {}
+    for header, texts in (
+        ("formula", [_formula(f) for f in formulas if not isinstance(f, Update)]),
+        ("update", [v for f in formulas if isinstance(f, Update) for v in _update(f)]),
+    ):
+        printed = [t for t in texts if t]
+        for start in range(0, len(printed), FORMULAS_OF_FILE):
+            name = f"printed_{header}_{start // FORMULAS_OF_FILE}.cpp"
+            files[name] = _file(header, printed[start : start + FORMULAS_OF_FILE])
+    return files
+
+
+def _file(header: str, printed: list[str]) -> str:
+    return (
+        "// Printed by nnkit.backend.cpu.native.printer from the formulas in Python.\n"
+        f'#include "{header}.h"\n#include "math.h"\n\n'
+        "namespace nnkit {\nnamespace {\n\n" + "\n".join(printed) + "\n}  // namespace\n"
+        "}  // namespace nnkit\n"
+    )
+
+
+def _formula(formula: Formula) -> str | None:
+    try:
+        trace = formula.trace()
+        printed = Statements(trace, formula.scalars)
+    except (Unsupported, RuntimeError):  # RuntimeError: a derivative that there is not
+        return None
+    if len(trace.outputs) != 1 or len(formula.arrays) > MOST_OPERANDS:
+        return None
+    loop = f"loop_{formula.name}"
+    lines = [
+        f"[[maybe_unused]] const T* const {a}_ = operands[{i}];"
+        for i, a in enumerate(formula.arrays)
+    ]
+    lines += _scalars(formula.scalars) + printed.constants
+    lines.append("for (Index i = 0; i < count; ++i) {")
+    lines += [f"    [[maybe_unused]] const T {a} = {a}_[i];" for a in formula.arrays]
+    lines += [f"    {line}" for line in printed.lines]
+    lines += [f"    result[i] = {printed.results[0]};", "}"]
+    predicate = "true" if printed.is_predicate[0] else "false"
+    return (
+        "template <class T>\n"
+        f"void {loop}([[maybe_unused]] const T* const* operands,\n"
+        "    [[maybe_unused]] const double* scalars, T* __restrict result, Index count) {\n"
+        + _indented(lines)
+        + "}\n"
+        f'const FormulaRegistration register_{formula.name}({{"{formula.name}", '
+        f"{fingerprint(trace)}u, {len(formula.arrays)}, {len(formula.scalars)},\n"
+        f"    {predicate}, {max(1, printed.cost)}, {loop}<float>, {loop}<double>}});\n"
+    )
+
+
+def _update(update: Update) -> Iterable[str | None]:
+    """One function for each choice of the flags; choices with the same trace share it."""
+    seen: dict[int, str] = {}
+    for values in product((False, True), repeat=len(update.flags)):
+        trace, targets = update.variant(values)
+        mark = fingerprint(trace)
+        if mark in seen:
+            continue
+        seen[mark] = ""
+        yield _variant(update, trace, targets, mark)
+
+
+def _variant(update: Update, trace, targets: tuple[str, ...], mark: int) -> str | None:
+    scalars = update.counters + update.scalars
+    try:
+        printed = Statements(trace, scalars)
+    except Unsupported:
+        return None
+    used = set().union(*(trace.symbols(o) for o in trace.outputs)) | set(targets)
+    arrays = [a for a in update.arrays if a not in update.counters]
+    loop = f"loop_{update.name}_{mark}"
+    lines = [f"T* const {a}_ = arrays[{i}];" for i, a in enumerate(arrays) if a in used]
+    lines += _scalars(scalars) + printed.constants
+    lines.append("for (Index i = 0; i < count; ++i) {")
+    lines += [f"    [[maybe_unused]] const T {a} = {a}_[i];" for a in arrays if a in used]
+    lines += [f"    {line}" for line in printed.lines]
+    lines += [f"    {t}_[i] = {r};" for t, r in zip(targets, printed.results)]
+    lines.append("}")
+    needs = "".join("1" if a in used else "0" for a in arrays)
+    writes = "".join("1" if a in targets else "0" for a in arrays)
+    counts = "".join("1" if a in update.counters else "0" for a in update.arrays)
+    return (
+        "template <class T>\n"
+        f"void {loop}(T* const* arrays, [[maybe_unused]] const double* scalars, Index count) {{\n"
+        + _indented(lines, ivdep=True)
+        + "}\n"
+        f'const UpdateRegistration register_{update.name}_{mark}({{"{update.name}", {mark}u,\n'
+        f'    "{counts}", "{needs}", "{writes}", {len(update.scalars)}, '
+        f"{max(1, printed.cost)}, {loop}<float>, {loop}<double>}});\n"
+    )
+
+
+def _scalars(names: tuple[str, ...]) -> list[str]:
+    return [f"[[maybe_unused]] const double {n} = scalars[{i}];" for i, n in enumerate(names)]
+
+
+def _indented(lines: list[str], ivdep: bool = False) -> str:
+    # The arrays of an element are different ones, or the very same: nothing is carried over.
+    printed = ""
+    for line in lines:
+        if ivdep and line.startswith("for ("):
+            printed += "#pragma GCC ivdep\n"
+        printed += f"    {line}\n"
+    return printed
