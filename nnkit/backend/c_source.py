@@ -28,9 +28,9 @@ LOGICAL = {
 }  # fmt: skip
 # Functions of namespace `math`, in math.h.
 FUNCTIONS = frozenset(
-    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal tanh sigmoid erf erfc sin cos tan asin"
-    " acos atan atan2 sinh cosh asinh acosh atanh floor ceil trunc round maximum minimum fmax fmin"
-    " copysign hypot isnan isinf isfinite signbit".split()
+    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal tanh sigmoid erf erfc sin cos tan"
+    " asin acos atan atan2 sinh cosh asinh acosh atanh floor ceil trunc round maximum minimum"
+    " fmax fmin copysign hypot isnan isinf isfinite signbit".split()
 )
 # Additions that one evaluation is worth.
 COSTS = {"div": 4, "sqrt": 6, "rsqrt": 8, "reciprocal": 4}
