@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import platform
 import statistics
+import sys
 
 import nnkit
+from benchmarks import ops
 from benchmarks.peers import compiled_step, jax_step, numpy_step
-from benchmarks.timing import alternate, import_seconds, peak_megabytes, ratio
+from benchmarks.timing import alternate, has, import_seconds, peak_megabytes, ratio
 from benchmarks.workloads import WORKLOADS
 
-
-def has(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None
+TURN = 0.15  # seconds that one contestant runs before the next has its turn
+MODES = {"ops": ops.main}
 
 
 def contestants(name: str, with_compile: bool) -> dict:
@@ -48,7 +48,7 @@ def header() -> None:
 def steps(names: list[str], rounds: int, with_compile: bool) -> None:
     """Microseconds a step, and how many times as fast nnkit is (median [lowest, highest])."""
     for name in names:
-        times = alternate(contestants(name, with_compile), rounds)
+        times = alternate(contestants(name, with_compile), rounds, TURN)
         micro = {k: statistics.median(v) * 1e6 for k, v in times.items()}
         print(f"{name}: nnkit {micro['nnkit']:.0f} us")
         for other in times:
@@ -87,4 +87,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] and sys.argv[1] in MODES:
+        MODES[sys.argv[1]](sys.argv[2:])
+    else:
+        main()

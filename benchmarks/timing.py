@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import statistics
 import subprocess
 import sys
@@ -10,18 +11,18 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-ROUND = 0.15  # seconds that one contestant runs before the next has its turn
 
-
-def alternate(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    """Seconds a step of each contestant, one figure for each round."""
+def alternate(
+    contestants: dict[str, Callable[[], Any]], rounds: int, seconds: float
+) -> dict[str, list[float]]:
+    """Seconds a step of each contestant, one figure for each turn of some ``seconds``."""
     counts = {}
     for name, step in contestants.items():
         for _ in range(3):
             step()
         start = time.perf_counter()
         step()
-        counts[name] = max(1, int(ROUND / max(time.perf_counter() - start, 1e-6)))
+        counts[name] = max(1, int(seconds / max(time.perf_counter() - start, 1e-6)))
     times: dict[str, list[float]] = {name: [] for name in contestants}
     gc.collect()
     for _ in range(rounds):
@@ -38,6 +39,18 @@ def ratio(times: dict[str, list[float]], slow: str, fast: str) -> tuple[float, f
     """How many times as fast ``fast`` is: median, lowest and highest of the rounds' ratios."""
     ratios = sorted(s / f for s, f in zip(times[slow], times[fast], strict=True))
     return statistics.median(ratios), ratios[0], ratios[-1]
+
+
+def set_threads(count: int) -> None:
+    """Let every framework that is installed use ``count`` threads."""
+    for framework in ("nnkit", "torch"):
+        if has(framework):
+            importlib.import_module(framework).set_num_threads(count)
+
+
+def has(module: str) -> bool:
+    """Whether a module is installed."""
+    return importlib.util.find_spec(module) is not None
 
 
 def import_seconds(module: str, runs: int = 7) -> float:
