@@ -277,14 +277,12 @@ def table(names: list[str], sizes: list[str], rounds: int, seconds: float) -> No
         print(f"{name:<30}" + "".join(f"{r:>9.2f} {f'({us:.1f})':>12}" for r, us in found))
 
 
-def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks ops", description=__doc__)
-    parser.add_argument("--only", default="", help="ops whose name contains this text")
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=list(SIZES))
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
     parser.add_argument("--seconds", type=float, default=0.02, help="length of a turn")
-    parser.add_argument("--threads", type=int, help="threads of both frameworks")
-    options = parser.parse_args(arguments)
-    if options.threads:
-        set_threads(options.threads)
+
+
+def run(options: argparse.Namespace) -> None:
+    set_threads(options.threads)
     table([n for n in OPS if options.only in n], options.sizes, options.rounds, options.seconds)

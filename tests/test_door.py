@@ -6,7 +6,7 @@ import pytest
 
 import nnkit
 from nnkit import nn, optim
-from nnkit.backend.door import Counter, NanHunter, Recorder, standing
+from nnkit.backend.door import Counter, NanHunter, Recorder, Timer, standing
 from nnkit.nn import functional as F
 
 CPU = nnkit.device("cpu")
@@ -94,7 +94,81 @@ def test_counter_prints_calls_and_flops() -> None:
         (x @ w).tanh()
     assert counter.calls == {"mm": 1, "tanh": 1}
     assert counter.flops == {"mm": 2 * 8 * 16 * 4, "tanh": 8 * 4}
-    assert counter.table().splitlines()[-1].split() == ["total", "2", str(2 * 8 * 16 * 4 + 32)]
+    assert counter.bytes == {"mm": 4 * (8 * 16 + 16 * 4 + 8 * 4), "tanh": 4 * 2 * 8 * 4}
+    total = ["total", "2", str(2 * 8 * 16 * 4 + 32), str(4 * (8 * 16 + 16 * 4 + 3 * 8 * 4))]
+    assert counter.table().splitlines()[-1].split() == total
+
+
+def counted(run) -> Counter:
+    with standing(Counter, CPU) as counter:
+        run()
+    return counter
+
+
+def training(run) -> Counter:
+    """The calls of a forward and a backward pass."""
+    return counted(lambda: run().sum().backward())
+
+
+def test_counter_knows_convolutions() -> None:
+    x = nnkit.randn(2, 4, 6, 6).requires_grad_()
+    products = 2 * (2 * 8 * 6 * 6) * (2 * 3 * 3)  # two groups: each output reads half the channels
+    counter = training(lambda: nn.Conv2d(4, 8, 3, padding=1, groups=2)(x))
+    for name in ("conv", "conv_grad_input", "conv_grad_weight"):
+        assert counter.flops[name] == products
+    counter = counted(lambda: nn.ConvTranspose2d(4, 8, 2, stride=2)(x))
+    assert counter.flops["conv_transpose"] == 2 * x.numel() * (8 * 2 * 2)
+
+
+@pytest.mark.parametrize("causal, pairs", [(False, 2 * 3 * 25), (True, 2 * 3 * 15)])
+def test_counter_knows_attention(causal: bool, pairs: int) -> None:
+    q, k, v = (nnkit.randn(2, 3, 5, 8).requires_grad_() for _ in range(3))
+    counter = training(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal))
+    assert counter.flops["attention"] == 2 * pairs * 2 * 8
+    assert counter.flops["attention_grad"] == 2 * pairs * 5 * 8
+
+
+@pytest.mark.parametrize("kind, gates", [("RNN", 1), ("LSTM", 4), ("GRU", 3)])
+def test_counter_knows_recurrent_layers(kind: str, gates: int) -> None:
+    x = nnkit.randn(7, 2, 3).requires_grad_()
+    counter = training(lambda: getattr(nn, kind)(3, 6)(x)[0])
+    products = 2 * 7 * 2 * (gates * 6) * (3 + 6)
+    assert counter.flops[f"{kind.lower()}_layer"] == products
+    assert counter.flops[f"{kind.lower()}_layer_grad"] == 2 * products
+
+
+SIZE = 4 * 10 * 6
+
+
+@pytest.mark.parametrize(
+    "run, expected",
+    [
+        (lambda x, y, row, rows: x.t(), 0),  # a view
+        (lambda x, y, row, rows: x[2:5], 0),
+        (lambda x, y, row, rows: x.reshape(60), 0),
+        (lambda x, y, row, rows: x + row.expand(10, 6), 2 * SIZE + 4 * 6),  # of one row, not of ten
+        (lambda x, y, row, rows: y.mul_(x), 3 * SIZE),  # reads both, writes one
+        (lambda x, y, row, rows: y.copy_(x), 2 * SIZE),
+        (lambda x, y, row, rows: y.fill_(0.0), SIZE),
+        (lambda x, y, row, rows: y.normal_(), SIZE),
+        (lambda x, y, row, rows: F.embedding(rows, x), 2 * 4 * 12 + 16),  # of the rows looked up
+        (lambda x, y, row, rows: y.__setitem__(rows, x[2:4]), 2 * 4 * 12 + 16),
+        (lambda x, y, row, rows: nnkit.cat([x, y]), 4 * SIZE),
+    ],
+)
+def test_counter_knows_which_bytes_move(run, expected: int) -> None:
+    x, y, row, rows = nnkit.randn(10, 6), nnkit.randn(10, 6), nnkit.randn(6), nnkit.tensor([1, 2])
+    counter = counted(lambda: run(x, y, row, rows))
+    assert sum(counter.bytes.values()) == expected, counter.table()
+
+
+def test_timer_adds_up_seconds() -> None:
+    x = nnkit.randn(200, 200)
+    with standing(Timer, CPU) as timer:
+        for _ in range(3):
+            (x @ x).tanh()
+    assert timer.calls == {"mm": 3, "tanh": 3}
+    assert 0 < min(timer.seconds.values()) < max(timer.seconds.values()) < 5
 
 
 def test_nan_hunter_names_the_op() -> None:

@@ -1,4 +1,4 @@
-"""Objects that stand in the door: a recorder, a counter, a NaN hunter.
+"""Objects that stand in the door: a recorder, a counter, a timer, a NaN hunter.
 
 Every array is computed by a call on a backend, so an object with the same attributes that passes
 each call on can watch a whole training step. `standing` puts one in front of a device's backend::
@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import perf_counter
 from typing import Any, TypeVar
 
+from nnkit.backend.cost import bytes_moved, flops, is_array
 from nnkit.backend.device import device
 
 
@@ -27,13 +29,17 @@ class Doorkeeper:
         function = getattr(self._backend, name)
 
         def call(*arguments: Any) -> Any:
-            result = function(*arguments)
-            self.called(name, arguments, result)
-            return result
+            return self.passed(name, function, arguments)
 
         call.__name__ = name
         setattr(self, name, call)
         return call
+
+    def passed(self, name: str, function: Callable[..., Any], arguments: tuple) -> Any:
+        """Make one call."""
+        result = function(*arguments)
+        self.called(name, arguments, result)
+        return result
 
     def called(self, name: str, arguments: tuple, result: Any) -> None:
         """Look at one call that has just returned."""
@@ -52,10 +58,6 @@ def standing(kind: Callable[[Any], Keeper], place: device) -> Iterator[Keeper]:
         yield keeper
     finally:
         place.backend = backend
-
-
-def is_array(value: Any) -> bool:
-    return hasattr(value, "dtype") and hasattr(value, "strides")
 
 
 class Slot:
@@ -133,61 +135,48 @@ def _store(known: dict[int, Any], slots: Any, result: Any) -> None:
 
 
 class Counter(Doorkeeper):
-    """Counts calls and floating-point operations by primitive."""
+    """Counts calls, floating-point operations and bytes by primitive."""
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
         self.calls: dict[str, int] = {}
         self.flops: dict[str, int] = {}
+        self.bytes: dict[str, int] = {}
 
     def called(self, name: str, arguments: tuple, result: Any) -> None:
         self.calls[name] = self.calls.get(name, 0) + 1
         self.flops[name] = self.flops.get(name, 0) + flops(name, arguments, result)
+        self.bytes[name] = self.bytes.get(name, 0) + bytes_moved(name, arguments, result)
 
     def table(self) -> str:
         """One line for each primitive, the most expensive first."""
-        lines = [f"{'primitive':<28}{'calls':>8}{'FLOPs':>16}"]
-        for name in sorted(self.calls, key=lambda n: -self.flops[n]):
-            lines.append(f"{name:<28}{self.calls[name]:>8}{self.flops[name]:>16}")
-        lines.append(f"{'total':<28}{sum(self.calls.values()):>8}{sum(self.flops.values()):>16}")
+        columns = self.calls, self.flops, self.bytes
+        lines = [f"{'primitive':<28}{'calls':>8}{'FLOPs':>16}{'bytes':>16}"]
+        names = sorted(self.calls, key=lambda n: (-self.flops[n], -self.bytes[n]))
+        rows = [(name, *(column[name] for column in columns)) for name in names]
+        for name, calls, operations, moved in [
+            *rows,
+            ("total", *(sum(column.values()) for column in columns)),
+        ]:
+            lines.append(f"{name:<28}{calls:>8}{operations:>16}{moved:>16}")
         return "\n".join(lines)
 
 
-# Primitives that move or make data and compute nothing.
-MOVES = frozenset(
-    "reshape view permute swapaxes mT expand squeeze unsqueeze getitem setitem_ copy copy_ cast "
-    "contiguous fill_ full empty zeros zeros_like ones_like array concat stack flip roll "
-    "as_strided diagonal real imag pad".split()
-)
+class Timer(Doorkeeper):
+    """Adds up the seconds that each primitive takes."""
 
+    def __init__(self, backend: Any) -> None:
+        super().__init__(backend)
+        self.calls: dict[str, int] = {}
+        self.seconds: dict[str, float] = {}
 
-PRODUCTS = frozenset("matmul mm bmm mv dot vdot".split())
-
-
-def flops(name: str, arguments: tuple, result: Any) -> int:
-    """Floating-point operations of one call: 2 for each multiply-add, 1 for each element else."""
-    arrays = [a for a in arguments if is_array(a)]
-    if name in MOVES:
-        return 0
-    if name in PRODUCTS:
-        return 2 * result.size * arrays[0].shape[-1]
-    if name in ("addmm", "baddbmm"):
-        return 2 * result.size * (arrays[1].shape[-1] + 1)
-    if name == "linear":
-        return 2 * result.size * arrays[0].shape[-1] + (result.size if len(arrays) > 2 else 0)
-    if name == "conv":
-        weight = arrays[1]
-        return 2 * result.size * (weight.size // weight.shape[0])
-    if name in ("conv_grad_input", "conv_grad_weight"):
-        g = arrays[0]
-        weight = arrays[1] if name == "conv_grad_input" else result
-        return 2 * g.size * (weight.size // weight.shape[0])
-    outputs = result if isinstance(result, tuple) else (result,)
-    sizes = [o.size for o in outputs if is_array(o)] + [a.size for a in arrays]
-    for argument in arguments:  # an optimizer's update takes lists of arrays
-        if isinstance(argument, list):
-            sizes.append(sum(a.size for a in argument if is_array(a)))
-    return max(sizes, default=0)
+    def passed(self, name: str, function: Callable[..., Any], arguments: tuple) -> Any:
+        start = perf_counter()
+        result = function(*arguments)
+        seconds = perf_counter() - start
+        self.calls[name] = self.calls.get(name, 0) + 1
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        return result
 
 
 class NanHunter(Doorkeeper):

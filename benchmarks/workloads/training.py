@@ -1,0 +1,24 @@
+"""What the workloads have in common: a training step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Step = Callable[[], Any]
+Workload = Callable[..., Step]  # of the framework's module and, where it is not "cpu", a device
+
+
+def training_step(fw: Any, model: Any, optimizer: Any, x: Any, y: Any) -> Step:
+    """Forward, cross entropy over the last axis of the logits, backward, update."""
+    y = y.reshape(-1)
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        logits = model(x)
+        loss = fw.nn.functional.cross_entropy(logits.view(-1, logits.shape[-1]), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
