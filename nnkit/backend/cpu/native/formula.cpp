@@ -15,7 +15,7 @@ namespace {
 static_assert(most_operands + 1 <= most_operands_of_walk);
 
 constexpr Index block = 1024;            // elements of an operand that is brought into cache
-constexpr Index work_of_piece = 262144;  // additions' worth; less does not repay waking a thread
+constexpr Index work_of_piece = 65536;  // additions' worth; less does not repay waking a thread
 
 std::map<std::string, FormulaEntry>& formulas() {
     static auto* table = new std::map<std::string, FormulaEntry>;

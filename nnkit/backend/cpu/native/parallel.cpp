@@ -1,4 +1,4 @@
-// The thread pool: workers sleep on a condition variable and take pieces by an atomic counter.
+// The thread pool: workers take pieces by an atomic counter; without work they soon go to sleep.
 #include "parallel.h"
 
 #include <pthread.h>
@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <exception>
@@ -23,6 +24,14 @@ namespace {
 
 thread_local int index_of_thread = 0;
 thread_local bool inside_section = false;
+
+inline void pause_processor() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
 
 struct Section {
     PieceFunction run;
@@ -46,6 +55,20 @@ struct Section {
     }
 };
 
+// Waits for `ready()` without sleeping, for some tens of microseconds: kernels follow each other
+// closely in a training loop, and waking a sleeper takes as long as a small kernel.
+template <class Ready> bool spin_until(Ready ready) {
+    constexpr auto patience = std::chrono::microseconds(60);
+    auto start = std::chrono::steady_clock::now();
+    for (int turn = 1;; ++turn) {
+        if (ready()) return true;
+        pause_processor();
+        if (turn % 64 != 0) continue;
+        if (std::chrono::steady_clock::now() - start > patience) return false;
+        sched_yield();  // another library's thread may want the core
+    }
+}
+
 class Pool {
 public:
     // Only one section runs at a time; a second Python thread works alone meanwhile.
@@ -53,26 +76,33 @@ public:
 
     void run(Section& section, int threads) {
         grow(threads - 1);
+        bool anybody_sleeps;
         {
             std::lock_guard<std::mutex> lock(mutex_);
             section_ = &section;
             wanted_ = static_cast<int>(std::min<Index>(threads - 1, section.pieces - 1));
-            ++generation_;
+            anybody_sleeps = sleeping_ > 0;
+            generation_.fetch_add(1, std::memory_order_release);
         }
-        wake_.notify_all();
+        if (anybody_sleeps) wake_.notify_all();
         inside_section = true;
         section.work();
         inside_section = false;
-        // Nobody may hold on to the section when it goes out of scope.
+        {
+            // Nobody else may join, and those who did must be gone before the section is.
+            std::lock_guard<std::mutex> lock(mutex_);
+            section_ = nullptr;
+            wanted_ = 0;
+        }
+        auto all_left = [this] { return active_.load(std::memory_order_acquire) == 0; };
+        if (spin_until(all_left)) return;
         std::unique_lock<std::mutex> lock(mutex_);
-        section_ = nullptr;
-        wanted_ = 0;
-        done_.wait(lock, [&] { return active_ == 0; });
+        done_.wait(lock, all_left);
     }
 
 private:
     void grow(int workers) {
-        while (static_cast<int>(workers_) < workers) {
+        while (workers_ < workers) {
             int index = ++workers_;
             // Detached: at exit the process ends without waiting for sleepers.
             std::thread([this, index] { serve(index); }).detach();
@@ -83,25 +113,33 @@ private:
         index_of_thread = index;
         inside_section = true;
         std::uint64_t seen = 0;
-        std::unique_lock<std::mutex> lock(mutex_);
+        auto is_new = [&] { return generation_.load(std::memory_order_acquire) != seen; };
         for (;;) {
-            wake_.wait(lock, [&] { return generation_ != seen && wanted_ > 0; });
-            seen = generation_;
+            bool awake = spin_until(is_new);
+            std::unique_lock<std::mutex> lock(mutex_);
+            if (!awake) {
+                ++sleeping_;
+                wake_.wait(lock, is_new);
+                --sleeping_;
+            }
+            seen = generation_.load(std::memory_order_relaxed);
+            if (wanted_ == 0) continue;
             --wanted_;
-            ++active_;
+            active_.fetch_add(1, std::memory_order_relaxed);
             Section* section = section_;
             lock.unlock();
             section->work();
             lock.lock();
-            if (--active_ == 0) done_.notify_one();
+            if (active_.fetch_sub(1, std::memory_order_release) == 1) done_.notify_one();
         }
     }
 
     std::mutex mutex_;
     std::condition_variable wake_, done_;
+    std::atomic<std::uint64_t> generation_{0};
+    std::atomic<int> active_{0};
     Section* section_ = nullptr;
-    std::uint64_t generation_ = 0;
-    int wanted_ = 0, active_ = 0, workers_ = 0;
+    int wanted_ = 0, sleeping_ = 0, workers_ = 0;
 };
 
 // Never destroyed: workers may still sleep in it when the process ends.

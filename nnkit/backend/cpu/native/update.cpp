@@ -10,7 +10,7 @@
 namespace nnkit {
 namespace {
 
-constexpr Index work_of_piece = 262144;  // as in formula.cpp
+constexpr Index work_of_piece = 65536;  // as in formula.cpp
 constexpr int most_scalars = 16;
 
 std::vector<UpdateEntry>& updates() {
