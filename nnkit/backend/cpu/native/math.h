@@ -1,19 +1,134 @@
+// The elementary functions of formulas for float and double, as the printed loops call them:
+// ``out[i] = math::tanh(x[i])``. They agree with NumPy on NaN, infinities and signed zeros.
 #pragma once
-#include <cmath>
-#include <limits>
+
+#include "math_exponential.h"
+#include "math_format.h"
+#include "math_special.h"
+#include "math_trigonometric.h"
+
 namespace nnkit::math {
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinity = std::numeric_limits<double>::infinity();
-#define F1(n, e) inline float n(float x) { return e; } inline double n(double x) { return e; }
-#define F2(n, e) inline float n(float x, float y) { return e; } inline double n(double x, double y) { return e; }
-#define P1(n, e) inline bool n(float x) { return e; } inline bool n(double x) { return e; }
-F1(abs, std::fabs(x)) F1(sign, (x > 0) - (x < 0) + (x != x ? x : 0)) F1(sgn, sign(x)) F1(exp, std::exp(x)) F1(exp2, std::exp2(x)) F1(expm1, std::expm1(x))
-F1(log, std::log(x)) F1(log2, std::log2(x)) F1(log10, std::log10(x)) F1(log1p, std::log1p(x)) F1(sqrt, std::sqrt(x)) F1(rsqrt, 1 / std::sqrt(x))
-F1(reciprocal, 1 / x) F1(tanh, std::tanh(x)) F1(sigmoid, 1 / (1 + std::exp(-x))) F1(erf, std::erf(x)) F1(erfc, std::erfc(x)) F1(sin, std::sin(x)) F1(cos, std::cos(x)) F1(tan, std::tan(x))
-F1(asin, std::asin(x)) F1(acos, std::acos(x)) F1(atan, std::atan(x)) F1(sinh, std::sinh(x)) F1(cosh, std::cosh(x)) F1(asinh, std::asinh(x)) F1(acosh, std::acosh(x)) F1(atanh, std::atanh(x))
-F1(floor, std::floor(x)) F1(ceil, std::ceil(x)) F1(trunc, std::trunc(x)) F1(round, std::nearbyint(x)) F2(maximum, (x > y || x != x) ? x : y) F2(minimum, (x < y || x != x) ? x : y)
-F2(pow, std::pow(x, y)) F2(fmax, std::fmax(x, y)) F2(fmin, std::fmin(x, y)) F2(copysign, std::copysign(x, y)) F2(atan2, std::atan2(x, y)) F2(hypot, std::hypot(x, y))
-P1(isnan, x != x) P1(isinf, std::isinf(x)) P1(isfinite, std::isfinite(x)) P1(signbit, std::signbit(x))
-F1(frac, x - std::trunc(x)) F2(div_floor, std::floor(x / y)) F2(div_trunc, std::trunc(x / y)) F2(remainder, x - y * std::floor(x / y)) F2(fmod, std::fmod(x, y))
-F1(erfinv, x) F2(logaddexp, std::log(std::exp(x) + std::exp(y))) F2(logaddexp2, x) F2(heaviside, x > 0 ? 1 : x == 0 ? y : 0) F2(nextafter, std::nextafter(x, y)) F1(lgamma, std::lgamma(x)) F1(digamma, x)
+
+// ---- predicates
+
+template <typename T>
+inline bool isnan(T x) { return x != x; }
+template <typename T>
+inline bool isinf(T x) { return std::fabs(x) == Format<T>::infinity; }
+template <typename T>
+inline bool isfinite(T x) { return std::fabs(x) < Format<T>::infinity; }
+template <typename T>
+inline bool signbit(T x) { return bits_of(x) >> (8 * sizeof(T) - 1); }
+
+// ---- sign and size
+
+template <typename T>
+inline T abs(T x) { return std::fabs(x); }
+template <typename T>
+inline T copysign(T x, T y) { return std::copysign(x, y); }
+
+// 0 at NaN, as in torch
+template <typename T>
+inline T sign(T x) { return (x > T(0) ? T(1) : T(0)) - (x < T(0) ? T(1) : T(0)); }
+template <typename T>
+inline T sgn(T x) { return sign(x); }
+
+// 0 below 0 and at NaN, 1 above, y at 0
+template <typename T>
+inline T heaviside(T x, T y) {
+    const T step = x > T(0) ? T(1) : T(0);
+    return x == T(0) ? y : step;
 }
+
+// The larger and the smaller, NaN if either is.
+template <typename T>
+inline T maximum(T x, T y) { return (x > y) | (x != x) ? x : y; }
+template <typename T>
+inline T minimum(T x, T y) { return (x < y) | (x != x) ? x : y; }
+
+// The same, but a NaN loses to a number.
+template <typename T>
+inline T fmax(T x, T y) { return (x > y) | (y != y) ? x : y; }
+template <typename T>
+inline T fmin(T x, T y) { return (x < y) | (y != y) ? x : y; }
+
+// ---- rounding and division
+
+template <typename T>
+inline T floor(T x) { return std::floor(x); }
+template <typename T>
+inline T ceil(T x) { return std::ceil(x); }
+template <typename T>
+inline T trunc(T x) { return std::trunc(x); }
+// Half to even
+template <typename T>
+inline T round(T x) { return std::rint(x); }
+// With the sign of x
+template <typename T>
+inline T frac(T x) { return x - std::trunc(x); }
+
+template <typename T>
+inline T reciprocal(T x) { return T(1) / x; }
+template <typename T>
+inline T div_trunc(T x, T y) { return std::trunc(x / y); }
+// With the sign of x
+template <typename T>
+inline T fmod(T x, T y) { return std::fmod(x, y); }
+
+// With the sign of y, a zero too
+template <typename T>
+inline T remainder(T x, T y) {
+    const T rest = std::fmod(x, y);
+    const T same_sign = (rest < T(0)) != (y < T(0)) ? rest + y : rest;
+    return rest == T(0) ? std::copysign(rest, y) : same_sign;
+}
+
+// x / y rounded down, from the exact remainder: x / y itself may have been rounded up to the
+// next integer.
+template <typename T>
+inline T div_floor(T x, T y) {
+    if (y == T(0)) return x / y;
+    const T rest = std::fmod(x, y);
+    const bool below = rest != T(0) && (rest < T(0)) != (y < T(0));
+    const T quotient = (x - rest) / y - (below ? T(1) : T(0));
+    return quotient == T(0) ? std::copysign(T(0), x / y) : std::rint(quotient);
+}
+
+template <typename T>
+inline T nextafter(T x, T y) { return std::nextafter(x, y); }
+
+// ---- roots
+
+template <typename T>
+inline T sqrt(T x) { return std::sqrt(x); }
+template <typename T>
+inline T rsqrt(T x) { return T(1) / std::sqrt(x); }
+template <typename T>
+inline T hypot(T x, T y) { return std::hypot(x, y); }
+
+// ---- sums of exponentials
+
+// log(e^x + e^y) = max + log(1 + e^-|x - y|); equal infinities have no difference.
+template <typename T>
+inline T logaddexp(T x, T y) {
+    const T value = maximum(x, y) + log1p(exp(-std::fabs(x - y)));
+    return x == y ? x + T(log_2) : value;
+}
+
+// The same to base 2
+template <typename T>
+inline T logaddexp2(T x, T y) {
+    const T value = maximum(x, y) + log1p(exp2(-std::fabs(x - y))) * T(1 / log_2);
+    return x == y ? x + T(1) : value;
+}
+
+// ---- what is nothing to do for real numbers
+
+template <typename T>
+inline T conj(T x) { return x; }
+template <typename T>
+inline T real(T x) { return x; }
+template <typename T>
+inline T zeros_like(T) { return T(0); }
+
+}  // namespace nnkit::math

@@ -1,0 +1,70 @@
+// What the elementary functions are made of: the formats of float and double, and polynomials.
+//
+// All functions of math*.h are free of branches and of fused multiply-adds where they are meant
+// to be vectorised, so a plain loop over them gives the same bits on every instruction set.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+namespace nnkit::math {
+
+template <typename T>
+struct Format;
+
+template <>
+struct Format<float> {
+    using Bits = std::uint32_t;
+    static constexpr int mantissa = 23;
+    static constexpr Bits bias = 127;
+    // Adding it rounds to an integer, half to even, which then stands in the lowest bits.
+    static constexpr float rounder = 0x1.8p23f;
+    static constexpr float infinity = std::numeric_limits<float>::infinity();
+    static constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+};
+
+template <>
+struct Format<double> {
+    using Bits = std::uint64_t;
+    static constexpr int mantissa = 52;
+    static constexpr Bits bias = 1023;
+    static constexpr double rounder = 0x1.8p52;
+    static constexpr double infinity = std::numeric_limits<double>::infinity();
+    static constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+};
+
+constexpr double pi = 3.14159265358979323846;
+constexpr double log_2 = 0.693147180559945309417;
+constexpr double log_10 = 2.30258509299404568402;
+
+template <typename T>
+inline typename Format<T>::Bits bits_of(T x) {
+    typename Format<T>::Bits bits;
+    std::memcpy(&bits, &x, sizeof x);
+    return bits;
+}
+
+template <typename T>
+inline T from_bits(typename Format<T>::Bits bits) {
+    T x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+// The second argument where the condition holds, else the third; both are always computed.
+template <typename T>
+inline T where(bool condition, T yes, T no) {
+    return condition ? yes : no;
+}
+
+// Horner's scheme; the highest power comes first.
+template <typename T, typename... Coefficients>
+inline T polynomial(T x, T first, Coefficients... others) {
+    T value = first;
+    ((value = value * x + T(others)), ...);
+    return value;
+}
+
+}  // namespace nnkit::math

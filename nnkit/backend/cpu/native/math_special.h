@@ -1,0 +1,158 @@
+// The error function, the gamma function's logarithm, and their relatives.
+#pragma once
+
+#include "math_exponential.h"
+
+namespace nnkit::math {
+
+// Near 0, erf(x) = x P(x^2); elsewhere 1 - e^Q(|x|), where Q approximates log(erfc).
+inline float erf(float x) {
+    const float near = x + x * polynomial(x * x, -0.0006102687037f, 0.005014484151f,
+                                          -0.02678071913f, 0.1128219409f, -0.376125288f,
+                                          0.128379155f);
+    float size = std::fabs(x);
+    size = size > 4.0f ? 4.0f : size;  // erf rounds to 1 from here on
+    const float far = 1.0f - exp(polynomial(size, -1.694598577e-5f, 0.0003785258494f,
+                                            -0.003860315604f, 0.02419842103f, -0.1067079478f,
+                                            -0.6348933751f, -1.128701957f, -1.924672076e-6f));
+    return size < 0.9f ? near : std::copysign(far, x);
+}
+
+// The same in double precision, with 1 - e^(-x^2) P(|x|) / Q(|x|) from 1 on.
+inline double erf(double x) {
+    const double near =
+        x * polynomial(x * x, -7.7958988270021422e-10, 1.3720064546777686e-8,
+                       -1.6208483801871706e-7, 1.6447424703317362e-6, -1.492473690741966e-5,
+                       0.00012055294904839708, -0.00085483259753896921, 0.0052239776071164227,
+                       -0.02686617064323777, 0.11283791670945006, -0.3761263890318354,
+                       1.1283791670955126);
+    double size = std::fabs(x);
+    size = size > 6.0 ? 6.0 : size;
+    const double p = polynomial(size, 0.0031079255739564814, 0.035233832893107047,
+                                0.19240795368408681, 0.63123348964213221, 1.3059022415881372,
+                                1.6294938456049844, 1.0000000184569415);
+    const double q = polynomial(size, 0.0055086534363860223, 0.062450401626667908,
+                                0.3437872064513646, 1.1500765030079444, 2.4822226639223297,
+                                3.4178277912025413, 2.7578732228476261, 1.0);
+    const double far = 1.0 - exp(-size * size) * p / q;
+    return size < 1.0 ? near : std::copysign(far, x);
+}
+
+// e^(-x^2) P(|x|) / Q(|x|); the square of a float is exact in double precision.
+inline float erfc(float x) {
+    double size = std::fabs(x);
+    size = size > 10.1 ? 10.1 : size;  // erfc rounds to 0 from here on
+    const double p = polynomial(size, 0.01202671066, 0.1060437233, 0.4428455937, 1.066797544,
+                                1.485467604, 1.0);
+    const double q = polynomial(size, 0.02131679731, 0.1879571797, 0.7955922921, 1.984674773,
+                                3.016207991, 2.613846769, 1.0);
+    const double value = exp(-size * size) * p / q;
+    return float(x < 0.0f ? 2.0 - value : value);
+}
+inline double erfc(double x) { return std::erfc(x); }
+
+// The y with erf(y) = x: x P(w) with w = -log(1 - x^2), in the tails x Q(sqrt(w))
+// (M. Giles, "Approximating the erfinv function", 2011).
+inline float erfinv(float x) {
+    const float w = -log((1.0f - x) * (1.0f + x));
+    const float near = polynomial((w > 5.0f ? 5.0f : w) * 0.4f - 1.0f, -3.333980931e-5f,
+                                  3.553137895e-5f, 0.0002840751529f, -0.0008455459389f,
+                                  -0.0004843499507f, 0.008529176355f, -0.01957419401f,
+                                  -0.02610868599f, 0.6166007235f, 1.50140936f);
+    const float root = (std::sqrt(w) - 3.11803399f) * 1.13383413f;  // sqrt(5) .. 4 as -1 .. 1
+    const float far = polynomial(root, 4.102664291e-5f, -6.669810989e-5f, -0.0001284878566f,
+                                 0.000624445751f, -0.001375876482f, 0.0023417155f,
+                                 -0.003709597672f, 0.005570271392f, 0.8851584566f, 2.95132856f);
+    const float value = x * (w > 5.0f ? far : near);
+    return std::fabs(x) == 1.0f ? std::copysign(Format<float>::infinity, x) : value;
+}
+
+// In double precision two steps of Halley's iteration from a closed approximation
+// (S. Winitzki, 2008).
+inline double erfinv(double x) {
+    const double size = std::fabs(x);
+    if (!(size < 1.0))
+        return size == 1.0 ? std::copysign(Format<double>::infinity, x) : Format<double>::nan;
+    const double w = std::log1p(-size * size), u = 2.0 / (pi * 0.147) + 0.5 * w;
+    const double square = std::sqrt(u * u - w / 0.147) - u;
+    double y = square > 0.0 ? std::sqrt(square) : 0.0;
+    for (int step = 0; step < 2; ++step) {
+        const double excess = size < 0.5 ? std::erf(y) - size : (1.0 - size) - std::erfc(y);
+        const double change = excess * (0.5 * std::sqrt(pi)) * std::exp(y * y);
+        y -= change / (1.0 + y * change);
+    }
+    return std::copysign(y, x);
+}
+
+// log |Gamma(x)|
+inline double lgamma(double x) { return std::lgamma(x); }
+inline float lgamma(float x) { return float(std::lgamma(double(x))); }
+
+// The derivative of lgamma: between 1 and 2 a polynomial that keeps its precision at the root,
+// shifted there by digamma(x + 1) = digamma(x) + 1 / x; from 10 on the asymptotic series; on the
+// left the reflection formula. Infinite at 0, NaN at the negative integers.
+inline double digamma(double x) {
+    if (x == 0.0) return -std::copysign(Format<double>::infinity, x);
+    if (x < 0.0) {
+        const double f = x - std::rint(x);
+        return f == 0.0 || std::isinf(x) ? Format<double>::nan
+                                         : digamma(1.0 - x) - pi / std::tan(pi * f);
+    }
+    if (!(x < 10.0)) {
+        const double square = 1.0 / (x * x);
+        const double series = polynomial(
+            square, -0.4432598039215686, 0.08333333333333333, -0.02109279609279609,
+            0.007575757575757576, -0.004166666666666667, 0.003968253968253968,
+            -0.008333333333333333, 0.08333333333333333);
+        return std::log(x) - 0.5 / x - square * series;
+    }
+    const double n = std::floor(x), f = x - n;
+    const double series = polynomial(
+        2.0 * f - 1.0, -8.50550766013261e-11, 2.478695345606839e-10, -2.7580994814377e-10,
+        8.657533672812613e-10, -3.7083753242807277e-09, 1.1039363482759935e-08,
+        -3.162911147408454e-08, 9.500659034300503e-08, -2.863161166883193e-07,
+        8.59134317611421e-07, -2.578093954045772e-06, 7.741156049273805e-06,
+        -2.3258242519113285e-05, 6.995020506384849e-05, -0.00021074841138175561,
+        0.0006368880282849916, -0.001935066664861307, 0.005936795278436479,
+        -0.018550615381735008, 0.060135621060193475, -0.2118137106407303, 0.9510558760318328);
+    double value = (f - 0.46163214496836236 + 1.5522348162858677e-17) * series;
+    for (int k = 1; k < n; ++k) value += 1.0 / (f + k);
+    return n < 1.0 ? value - 1.0 / x : value;
+}
+inline float digamma(float x) { return float(digamma(double(x))); }
+
+// The sum of (q + k)^-s over k >= 0 for q > 0, s > 1, after Euler and Maclaurin.
+inline double hurwitz_zeta(double s, double q) {
+    if (q == Format<double>::infinity) return 0.0;
+    constexpr double bernoulli_by_factorial[] = {
+        1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
+        -691.0 / 1307674368000, 1.0 / 74724249600, -3617.0 / 10670622842880000};
+    double value = 0.0;
+    for (int k = 0; k < 12; ++k) value += std::pow(q + k, -s);
+    const double end = q + 12.0, last = std::pow(end, -s);
+    value += last * end / (s - 1.0) + 0.5 * last;
+    double factor = last * s / end;
+    for (int k = 1; k <= 8; ++k) {
+        value += factor * bernoulli_by_factorial[k - 1];
+        factor *= (s + 2 * k - 1) * (s + 2 * k) / (end * end);
+    }
+    return value;
+}
+
+// The n-th derivative of digamma, (-1)^(n + 1) n! zeta(n + 1, x). On the left the terms with
+// x + k < 0 are those of another such sum, seen upwards from 1 - f, f the fraction of x.
+inline double polygamma_at(double x, double n) {
+    if (n == 0.0) return digamma(x);
+    const double s = n + 1.0, sign = std::fmod(n, 2.0) == 0.0 ? -1.0 : 1.0;
+    const double factor = n < 171.0 ? std::tgamma(s) : Format<double>::infinity;
+    if (x <= 0.0) {
+        const double f = x - std::floor(x);
+        if (f == 0.0) return sign * Format<double>::infinity;
+        const double mirrored = hurwitz_zeta(s, 1.0 - f) - hurwitz_zeta(s, 1.0 - x);
+        return sign * factor * (hurwitz_zeta(s, f) - sign * mirrored);
+    }
+    return sign * factor * hurwitz_zeta(s, x);
+}
+inline float polygamma_at(float x, double n) { return float(polygamma_at(double(x), n)); }
+
+}  // namespace nnkit::math
