@@ -21,32 +21,70 @@ inline T times_power_of_two(T value, T shifted) {
     return value * first * second;
 }
 
-// e^x = 2^n e^r with |r| <= log(2) / 2. log(2) has two parts, n times the first is exact; so is
-// ``high``, and r = high - low enters the sum without its rounding error.
-inline float exp(float x) {
-    x = x < -104.0f ? -104.0f : x;  // the result is 0 from here on, NaN is kept
-    x = x > 89.0f ? 89.0f : x;      // infinity
-    const float shifted = x * float(1 / log_2) + Format<float>::rounder;
-    const float n = shifted - Format<float>::rounder;
-    const float high = x - n * 0.693359375f, low = n * -2.12194440e-4f, r = high - low;
-    const float tail = polynomial(r, 0.001392621347f, 0.008363202972f, 0.04166655444f,
-                                  0.1666657685f, 0.5f);
-    return times_power_of_two(1.0f + (high + (r * r * tail - low)), shifted);
+// ``value``, which is NaN for NaN; outside low .. high the function's limits.
+template <typename T>
+inline T within(T x, T low, T high, T below, T value, T above) {
+    const T bounded = x > high ? above : value;
+    return x < low ? below : bounded;
 }
 
-inline double exp(double x) {
-    x = x < -746.0 ? -746.0 : x;
-    x = x > 710.0 ? 710.0 : x;
-    const double shifted = x * (1 / log_2) + Format<double>::rounder;
-    const double n = shifted - Format<double>::rounder;
-    const double high = x - n * 0x1.62e42feep-1, low = n * 1.90821492927058770002e-10;
-    const double r = high - low;
-    const double tail = polynomial(
-        r, 2.5100424157005067e-8, 2.7620138719733996e-7, 2.7557268378684193e-6,
-        2.4801521190217728e-5, 0.00019841269863105969, 0.0013888888917281793,
-        0.0083333333333300513, 0.041666666666623992, 0.16666666666666667, 0.5);
-    return times_power_of_two(1.0 + (high + (r * r * tail - low)), shifted);
+// (e^r - 1 - r) / r^2 for |r| <= log(2) / 2
+inline float exponential_tail(float r) {
+    return polynomial(r, 0.0001989103065f, 0.001393368586f, 0.00833331089f, 0.0416664646f,
+                      0.1666666668f, 0.5f);
 }
+inline double exponential_tail(double r) {
+    return polynomial(r, 2.5100424157005067e-8, 2.7620138719733996e-7, 2.7557268378684193e-6,
+                      2.4801521190217728e-5, 0.00019841269863105969, 0.0013888888917281793,
+                      0.0083333333333300513, 0.041666666666623992, 0.16666666666666667, 0.5);
+}
+
+// e^x = 2^n e^r with r = x - n log(2) and e^r = 1 + high + low, where ``high`` is exact.
+template <typename T>
+struct PowerOfE {
+    T shifted, high, low;
+
+    explicit PowerOfE(T x) {
+        using F = Format<T>;
+        shifted = x * T(1 / log_2) + F::rounder;
+        const T n = shifted - F::rounder;
+        high = x - n * F::log_2_high;
+        const T rest = n * F::log_2_low, r = high - rest;
+        low = r * r * exponential_tail(r) - rest;
+    }
+};
+
+// What 1 + high loses is given back with ``low`` (T. J. Dekker's sum, 1971).
+template <typename T>
+inline T exp(T x) {
+    const PowerOfE<T> power(x);
+    const T sum = T(1) + power.high, lost = power.high - (sum - T(1));
+    const T value = times_power_of_two(sum + (lost + power.low), power.shifted);
+    constexpr bool single = sizeof(T) == sizeof(float);
+    return within(x, T(single ? -104 : -746), T(single ? 89 : 710), T(0), value,
+                  Format<T>::infinity);
+}
+
+// 2^n (e^r - 1) + (2^n - 1), both halved so that 2^128 is not formed.
+inline float expm1(float x) {
+    const PowerOfE<float> power(x);
+    const auto exponent = bits_of(power.shifted) - bits_of(Format<float>::rounder) + 126;
+    const float scale = from_bits<float>(exponent << 23);
+    const float half = scale * (power.high + power.low) + (scale - 0.5f);
+    const float value = std::copysign(2.0f * half, x);
+    return within(x, -18.0f, 89.0f, -1.0f, value, Format<float>::infinity);
+}
+inline double expm1(double x) { return std::expm1(x); }
+
+// 2^x = 2^n 2^r with r = x - n, which is exact.
+inline float exp2(float x) {
+    const float shifted = x + Format<float>::rounder, r = x - (shifted - Format<float>::rounder);
+    const float tail = polynomial(r, 0.0001545318283f, 0.001339088633f, 0.00961808252f,
+                                  0.05550357071f, 0.2402265076f, 0.693147188f);
+    const float value = times_power_of_two(1.0f + r * tail, shifted);
+    return within(x, -151.0f, 129.0f, 0.0f, value, Format<float>::infinity);
+}
+inline double exp2(double x) { return std::exp2(x); }
 
 // x = m 2^e with m between sqrt(1/2) and sqrt(2), for positive finite x.
 template <typename T>
@@ -55,18 +93,17 @@ struct Split {
 
     explicit Split(T x) {
         using F = Format<T>;
-        constexpr T lift = T(typename F::Bits(1) << (F::mantissa + 1));
-        const bool subnormal = x < std::numeric_limits<T>::min();
-        const T normal = subnormal ? x * lift : x;
-        const auto root = bits_of(T(0.70710678118654752440));
-        const auto shifted = bits_of(normal) - root + (F::bias << F::mantissa);
-        const auto mask = (typename F::Bits(1) << F::mantissa) - 1;
-        m = from_bits<T>(((bits_of(normal) - root) & mask) + root);
-        // The integer becomes a number as the lowest bits of 2^mantissa; there is no
-        // vector instruction for it in double precision before AVX-512.
-        const T power = T(typename F::Bits(1) << F::mantissa);
-        e = from_bits<T>((shifted >> F::mantissa) | bits_of(power)) - (power + T(F::bias));
-        e = subnormal ? e - T(F::mantissa + 1) : e;
+        using Bits = typename F::Bits;
+        constexpr T lift = T(Bits(1) << (F::mantissa + 1));
+        const T scale = x < std::numeric_limits<T>::min() ? lift : T(1);  // subnormal
+        const Bits root = bits_of(T(0.70710678118654752440)), mask = (Bits(1) << F::mantissa) - 1;
+        const Bits above = bits_of(x * scale) - root;
+        m = from_bits<T>((above & mask) + root);
+        // The exponent becomes a number as the lowest bits of 2^mantissa: double precision has
+        // no vector instruction for that before AVX-512. Twice the bias keeps it positive.
+        const Bits biased = (above + bits_of(T(1)) - bits_of(scale)) + (2 * F::bias << F::mantissa);
+        const T power = T(Bits(1) << F::mantissa);
+        e = from_bits<T>((biased >> F::mantissa) | bits_of(power)) - (power + T(2 * F::bias));
     }
 };
 
@@ -78,58 +115,58 @@ inline T log_of_special(T x, T value) {
     return x < T(0) ? Format<T>::nan : value;
 }
 
-// log(x) = e log(2) + log(1 + f), the latter as f - f^2 / 2 + f^3 P(f).
-inline float log(float x) {
-    const Split<float> split(x);
-    const float f = split.m - 1.0f, e = split.e, square = f * f;
-    float tail = polynomial(f, 0.06971611471f, -0.1147973385f, 0.1168541992f, -0.1242568733f,
-                            0.1424905765f, -0.1666780232f, 0.2000071575f, -0.2499999696f,
-                            0.3333333118f);
-    tail = tail * f * square + e * -2.12194440e-4f;
-    return log_of_special(x, (f + (tail - 0.5f * square)) + e * 0.693359375f);
+// e log(2) + log(1 + f), the latter as f - f^2 / 2 + f^3 P(f).
+inline float log_of_parts(float f, float e) {
+    const float square = f * f;
+    const float tail = polynomial(f, 0.06971611471f, -0.1147973385f, 0.1168541992f, -0.1242568733f,
+                                  0.1424905765f, -0.1666780232f, 0.2000071575f, -0.2499999696f,
+                                  0.3333333118f);
+    const float low = tail * f * square + e * Format<float>::log_2_low;
+    return (f + (low - 0.5f * square)) + e * Format<float>::log_2_high;
 }
 
 // The same with log(1 + f) = 2 atanh(s), s = f / (2 + f); since 2 s = f - s f, the rounding of s
 // is made small (P. T. P. Tang's and the Sun library's arrangement).
-inline double log(double x) {
-    const Split<double> split(x);
-    const double f = split.m - 1.0, e = split.e, half_square = 0.5 * f * f;
-    const double s = f / (2.0 + f), z = s * s;
+inline double log_of_parts(double f, double e) {
+    const double half_square = 0.5 * f * f, s = f / (2.0 + f), z = s * s;
     const double tail = z * polynomial(z, 0.14617807153417325, 0.15331611722055008,
                                        0.18182892432536871, 0.22222211089379496,
                                        0.28571428626253838, 0.39999999999898891,
                                        0.66666666666666697);
-    const double low = s * (half_square + tail) + e * 1.90821492927058770002e-10;
-    return log_of_special(x, e * 0x1.62e42feep-1 - ((half_square - low) - f));
+    const double low = s * (half_square + tail) + e * Format<double>::log_2_low;
+    return e * Format<double>::log_2_high - ((half_square - low) - f);
 }
 
-// In double precision e^x - 1 loses to cancellation only what float does not see.
-inline float expm1(float x) {
-    const double wide = x, value = exp(wide) - 1.0;
-    return float(std::fabs(x) < 0x1p-20f ? wide * (1.0 + 0.5 * wide) : value);
+template <typename T>
+inline T log(T x) {
+    const Split<T> split(x);
+    return log_of_special(x, log_of_parts(split.m - T(1), split.e));
 }
-inline double expm1(double x) { return std::expm1(x); }
 
-// 1 + x is rounded in double precision; too small an x is the result itself.
+// log(u) with u = 1 + x, whose rounding error is given back to the fraction.
 inline float log1p(float x) {
-    const double wide = x, value = log(1.0 + wide);
-    return float(std::fabs(x) < 0x1p-20f ? wide * (1.0 - 0.5 * wide) : value);
+    const float u = 1.0f + x, error = x - (u - 1.0f);
+    const Split<float> split(u);
+    const auto exponent = bits_of(split.e + Format<float>::rounder) - bits_of(Format<float>::rounder);
+    const float scale = from_bits<float>((128 - exponent) << 23);  // 2^(1 - e)
+    const float value = log_of_parts((split.m - 1.0f) + 0.5f * error * scale, split.e);
+    return std::copysign(log_of_special(u, value), x);
 }
 inline double log1p(double x) { return std::log1p(x); }
 
-inline float exp2(float x) { return float(exp(double(x) * log_2)); }
-inline double exp2(double x) { return std::exp2(x); }
 inline float log2(float x) { return float(log(double(x)) * (1 / log_2)); }
 inline double log2(double x) { return std::log2(x); }
 inline float log10(float x) { return float(log(double(x)) * (1 / log_10)); }
 inline double log10(double x) { return std::log10(x); }
 
 // 1 / (1 + e^-x), for negative x as e^x / (1 + e^x), which does not lose its last values to
-// an overflow of e^-x.
+// an overflow of e^-x. The rounding error of the sum is given back.
 template <typename T>
 inline T sigmoid(T x) {
-    const T power = exp(-std::fabs(x));
-    return (x < T(0) ? power : T(1)) / (T(1) + power);
+    const T power = exp(-std::fabs(x)), sum = T(1) + power, lost = power - (sum - T(1));
+    const T value = (x < T(0) ? power : T(1)) / sum;
+    const T inverse = x < T(0) ? T(1) - value : value;  // 1 / sum
+    return value - value * (inverse * lost);
 }
 
 // Near 0 x + x^3 P(x^2), elsewhere 1 - 2 / (e^(2 x) + 1).
@@ -175,14 +212,14 @@ inline double cosh(double x) { return std::cosh(x); }
 inline float pow(float x, float y) {
     constexpr double rounder = Format<double>::rounder;
     const float size = std::fabs(x);
-    double exponent = y < -0x1p25f ? -0x1p25f : y;  // beyond 2^24 all numbers are even
-    exponent = exponent > 0x1p25 ? 0x1p25 : exponent;
-    const double half = 0.5 * exponent;
-    const bool whole = (exponent + rounder) - rounder == exponent;
-    const bool odd = whole & ((half + rounder) - rounder != half);
+    const double half = 0.5 * y;
+    const bool large = std::fabs(y) >= 0x1p24f;  // all of these are even
+    const bool whole = large | ((y + rounder) - rounder == y);
+    const bool odd = !large & whole & ((half + rounder) - rounder != half);
+    const bool undefined = (x < 0.0f) & (size < Format<float>::infinity) & !whole;
     double value = exp(double(y) * log(double(size)));
     value = odd ? std::copysign(value, double(x)) : value;
-    value = (x < 0.0f) & (size < Format<float>::infinity) & !whole ? Format<double>::nan : value;
+    value = undefined ? Format<double>::nan : value;
     value = (y == 0.0f) | (x == 1.0f) ? 1.0 : value;
     return float((size == 1.0f) & (std::fabs(y) == Format<float>::infinity) ? 1.0 : value);
 }

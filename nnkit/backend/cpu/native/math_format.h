@@ -21,6 +21,9 @@ struct Format<float> {
     static constexpr Bits bias = 127;
     // Adding it rounds to an integer, half to even, which then stands in the lowest bits.
     static constexpr float rounder = 0x1.8p23f;
+    // log(2) in two parts, the first so short that an exponent times it is exact
+    static constexpr float log_2_high = 0.693359375f;
+    static constexpr float log_2_low = -2.12194440e-4f;
     static constexpr float infinity = std::numeric_limits<float>::infinity();
     static constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 };
@@ -31,6 +34,9 @@ struct Format<double> {
     static constexpr int mantissa = 52;
     static constexpr Bits bias = 1023;
     static constexpr double rounder = 0x1.8p52;
+    // log(2) in two parts, the first so short that an exponent times it is exact
+    static constexpr double log_2_high = 0x1.62e42feep-1;
+    static constexpr double log_2_low = 1.90821492927058770002e-10;
     static constexpr double infinity = std::numeric_limits<double>::infinity();
     static constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 };

@@ -5,16 +5,16 @@
 
 namespace nnkit::math {
 
-// Near 0, erf(x) = x P(x^2); elsewhere 1 - e^Q(|x|), where Q approximates log(erfc).
+// Near 0, erf(x) = x P(x^2); elsewhere 1 - 2^Q(|x|), where Q approximates log2(erfc).
 inline float erf(float x) {
     const float near = x + x * polynomial(x * x, -0.0006102687037f, 0.005014484151f,
                                           -0.02678071913f, 0.1128219409f, -0.376125288f,
                                           0.128379155f);
     float size = std::fabs(x);
     size = size > 4.0f ? 4.0f : size;  // erf rounds to 1 from here on
-    const float far = 1.0f - exp(polynomial(size, -1.694598577e-5f, 0.0003785258494f,
-                                            -0.003860315604f, 0.02419842103f, -0.1067079478f,
-                                            -0.6348933751f, -1.128701957f, -1.924672076e-6f));
+    const float far = 1.0f - exp2(polynomial(size, -2.444788963e-5f, 0.0005460973657f,
+                                             -0.005569258178f, 0.03491094201f, -0.1539470271f,
+                                             -0.9159575237f, -1.628372716f, -2.77671486e-6f));
     return size < 0.9f ? near : std::copysign(far, x);
 }
 

@@ -5,9 +5,9 @@
 
 namespace nnkit::math {
 
-// x = (quadrant + turn) pi / 2 with |turn| <= 1/2, up to whole turns.
+// x = quadrant pi / 2 + r with |r| <= pi / 4, up to whole turns.
 struct Angle {
-    double turn;
+    double r;
     std::uint32_t quadrant;
 
     // x times 2 / pi, which is cut into three parts. The first two have 28 bits, so that their
@@ -32,27 +32,29 @@ struct Angle {
         const double whole = high + rounder, second_whole = middle + rounder;
         const double fraction = (high - (whole - rounder)) + (middle - (second_whole - rounder));
         const double last_whole = fraction + rounder;
-        turn = (fraction - (last_whole - rounder)) + low;
+        r = ((fraction - (last_whole - rounder)) + low) * (0.5 * pi);
         quadrant = std::uint32_t(bits_of(whole) + bits_of(second_whole) + bits_of(last_whole));
     }
 };
 
-// sin and cos of t quarter turns, |t| <= 1/2
+// sin and cos of |r| <= pi / 4
 template <typename T>
-inline T sine(T t) {
-    return t * polynomial(t * t, T(0.0001582045271), -0.004681265479, 0.07969258262,
-                          -0.6459640961, 1.570796327);
+inline T sine(T r) {
+    const T z = r * r;
+    return r + r * z * polynomial(z, T(2.724962e-6), -0.0001984008438, 0.00833333187,
+                                  -0.1666666666);
 }
 template <typename T>
-inline T cosine(T t) {
-    return polynomial(t * t, T(0.0009067299464), -0.02086152523, 0.2536694101, -1.233700549, 1.0);
+inline T cosine(T r) {
+    const T z = r * r;
+    return T(1) + z * polynomial(z, T(2.454768971e-5), -0.001388830187, 0.04166666465, -0.5);
 }
 
-// sin of an angle that is ``quarters`` quarter turns on: quadrants 1 and 3 take the cosine, 2 and 3
-// the negative sign.
+// sin of an angle ``quarters`` quarter turns on: quadrants 1 and 3 take the cosine, 2 and 3 the
+// negative sign.
 inline float sin_from(const Angle& angle, std::uint32_t quarters) {
     const std::uint32_t quadrant = angle.quadrant + quarters;
-    const float turn = float(angle.turn), s = sine(turn), c = cosine(turn);
+    const float r = float(angle.r), s = sine(r), c = cosine(r);
     const float value = quadrant & 1 ? c : s;
     return from_bits<float>(bits_of(value) ^ ((quadrant & 2) << 30));
 }
@@ -66,7 +68,7 @@ inline double cos(double x) { return std::cos(x); }
 // sin / cos, a quarter turn on -cos / sin
 inline float tan(float x) {
     const Angle angle(x);
-    const double s = sine(angle.turn), c = cosine(angle.turn);
+    const double s = sine(angle.r), c = cosine(angle.r);
     const bool odd = angle.quadrant & 1;
     return float((odd ? -c : s) / (odd ? s : c));
 }
