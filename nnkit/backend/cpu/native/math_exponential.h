@@ -65,16 +65,17 @@ inline T exp(T x) {
                   Format<T>::infinity);
 }
 
-// 2^n (e^r - 1) + (2^n - 1), both halved so that 2^128 is not formed.
-inline float expm1(float x) {
-    const PowerOfE<float> power(x);
-    const auto exponent = bits_of(power.shifted) - bits_of(Format<float>::rounder) + 126;
-    const float scale = from_bits<float>(exponent << 23);
-    const float half = scale * (power.high + power.low) + (scale - 0.5f);
-    const float value = std::copysign(2.0f * half, x);
-    return within(x, -18.0f, 89.0f, -1.0f, value, Format<float>::infinity);
+// 2^n (e^r - 1) + (2^n - 1), both halved since the highest 2^n overflows.
+template <typename T>
+inline T expm1(T x) {
+    using F = Format<T>;
+    const PowerOfE<T> power(x);
+    const auto biased = bits_of(power.shifted) - bits_of(F::rounder) + (F::bias - 1);
+    const T scale = from_bits<T>(biased << F::mantissa);
+    const T half = scale * (power.high + power.low) + (scale - T(0.5));
+    const T value = std::copysign(T(2) * half, x);
+    return within(x, T(-40), T(F::bias) * T(log_2) + T(1), T(-1), value, F::infinity);
 }
-inline double expm1(double x) { return std::expm1(x); }
 
 // 2^x = 2^n 2^r with r = x - n, which is exact.
 inline float exp2(float x) {
@@ -143,16 +144,17 @@ inline T log(T x) {
     return log_of_special(x, log_of_parts(split.m - T(1), split.e));
 }
 
-// log(u) with u = 1 + x, whose rounding error is given back to the fraction.
-inline float log1p(float x) {
-    const float u = 1.0f + x, error = x - (u - 1.0f);
-    const Split<float> split(u);
-    const auto exponent = bits_of(split.e + Format<float>::rounder) - bits_of(Format<float>::rounder);
-    const float scale = from_bits<float>((128 - exponent) << 23);  // 2^(1 - e)
-    const float value = log_of_parts((split.m - 1.0f) + 0.5f * error * scale, split.e);
-    return std::copysign(log_of_special(u, value), x);
+// log(u) with u = 1 + x, whose rounding error, divided by 2^e, is given back to f.
+template <typename T>
+inline T log1p(T x) {
+    using F = Format<T>;
+    const T u = T(1) + x, lost = x - (u - T(1));
+    const Split<T> split(u);
+    const auto biased = bits_of(F::rounder) - bits_of(split.e + F::rounder) + (F::bias + 1);
+    const T scale = from_bits<T>(biased << F::mantissa);  // 2^(1 - e), as 2^-e may be subnormal
+    const T f = (split.m - T(1)) + T(0.5) * lost * scale;
+    return std::copysign(log_of_special(u, log_of_parts(f, split.e)), x);
 }
-inline double log1p(double x) { return std::log1p(x); }
 
 inline float log2(float x) { return float(log(double(x)) * (1 / log_2)); }
 inline double log2(double x) { return std::log2(x); }
@@ -207,22 +209,8 @@ inline float cosh(float x) {
 }
 inline double cosh(double x) { return std::cosh(x); }
 
-// e^(y log |x|) in double precision, negative for negative x and odd y. What C says of zeros and
-// infinities follows from the arithmetic, but for the last three lines.
-inline float pow(float x, float y) {
-    constexpr double rounder = Format<double>::rounder;
-    const float size = std::fabs(x);
-    const double half = 0.5 * y;
-    const bool large = std::fabs(y) >= 0x1p24f;  // all of these are even
-    const bool whole = large | ((y + rounder) - rounder == y);
-    const bool odd = !large & whole & ((half + rounder) - rounder != half);
-    const bool undefined = (x < 0.0f) & (size < Format<float>::infinity) & !whole;
-    double value = exp(double(y) * log(double(size)));
-    value = odd ? std::copysign(value, double(x)) : value;
-    value = undefined ? Format<double>::nan : value;
-    value = (y == 0.0f) | (x == 1.0f) ? 1.0 : value;
-    return float((size == 1.0f) & (std::fabs(y) == Format<float>::infinity) ? 1.0 : value);
-}
-inline double pow(double x, double y) { return std::pow(x, y); }
+// The C library's: a vectorised one is no faster, for the logarithm it needs is long.
+template <typename T>
+inline T pow(T x, T y) { return std::pow(x, y); }
 
 }  // namespace nnkit::math

@@ -65,12 +65,19 @@ inline T where(bool condition, T yes, T no) {
     return condition ? yes : no;
 }
 
-// Horner's scheme; the highest power comes first.
+// Horner's scheme for the even and the odd powers apart, which halves the chain of operations
+// that wait for each other; the highest power comes first.
 template <typename T, typename... Coefficients>
-inline T polynomial(T x, T first, Coefficients... others) {
-    T value = first;
-    ((value = value * x + T(others)), ...);
-    return value;
+inline T polynomial(T x, T first, T second, Coefficients... others) {
+    const T square = x * x;
+    T before = first, last = second;
+    const auto append = [&](T coefficient) {
+        const T next = before * square + coefficient;
+        before = last;
+        last = next;
+    };
+    (append(T(others)), ...);
+    return before * x + last;
 }
 
 }  // namespace nnkit::math

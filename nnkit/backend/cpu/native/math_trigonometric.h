@@ -17,11 +17,11 @@ struct Angle {
     // for trigonometric functions", 1983).
     explicit Angle(float x) {
         constexpr double rounder = Format<double>::rounder;
-        const float size = std::fabs(x);
+        const double size = std::fabs(double(x));
         const auto choose = [size](double small, double medium, double large, double huge) {
-            const double first = size < 0x1p51f ? small : medium;
-            const double second = size < 0x1p77f ? first : large;
-            return size < 0x1p103f ? second : huge;
+            const double first = size < 0x1p51 ? small : medium;
+            const double second = size < 0x1p77 ? first : large;
+            return size < 0x1p103 ? second : huge;
         };
         const double high = x * choose(0x1.45f306cp-1, 0x1.727220ap-27, 0x1.4a7f09cp-54,
                                        0x1.abe8fa8p-79);
@@ -41,13 +41,13 @@ struct Angle {
 template <typename T>
 inline T sine(T r) {
     const T z = r * r;
-    return r + r * z * polynomial(z, T(2.724962e-6), -0.0001984008438, 0.00833333187,
+    return r + r * z * polynomial(z, T(2.724962e-6), T(-0.0001984008438), 0.00833333187,
                                   -0.1666666666);
 }
 template <typename T>
 inline T cosine(T r) {
     const T z = r * r;
-    return T(1) + z * polynomial(z, T(2.454768971e-5), -0.001388830187, 0.04166666465, -0.5);
+    return T(1) + z * polynomial(z, T(2.454768971e-5), T(-0.001388830187), 0.04166666465, -0.5);
 }
 
 // sin of an angle ``quarters`` quarter turns on: quadrants 1 and 3 take the cosine, 2 and 3 the
