@@ -72,7 +72,7 @@ inline T expm1(T x) {
     const PowerOfE<T> power(x);
     const auto biased = bits_of(power.shifted) - bits_of(F::rounder) + (F::bias - 1);
     const T scale = from_bits<T>(biased << F::mantissa);
-    const T half = scale * (power.high + power.low) + (scale - T(0.5));
+    const T half = (scale * power.high + (scale - T(0.5))) + scale * power.low;
     const T value = std::copysign(T(2) * half, x);
     return within(x, T(-40), T(F::bias) * T(log_2) + T(1), T(-1), value, F::infinity);
 }
@@ -152,7 +152,7 @@ inline T log1p(T x) {
     const Split<T> split(u);
     const auto biased = bits_of(F::rounder) - bits_of(split.e + F::rounder) + (F::bias + 1);
     const T scale = from_bits<T>(biased << F::mantissa);  // 2^(1 - e), as 2^-e may be subnormal
-    const T f = (split.m - T(1)) + T(0.5) * lost * scale;
+    const T f = (split.m - T(1)) + lost * scale * T(0.5);
     return std::copysign(log_of_special(u, log_of_parts(f, split.e)), x);
 }
 

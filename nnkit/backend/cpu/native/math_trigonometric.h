@@ -41,8 +41,9 @@ struct Angle {
 template <typename T>
 inline T sine(T r) {
     const T z = r * r;
-    return r + r * z * polynomial(z, T(2.724962e-6), T(-0.0001984008438), 0.00833333187,
-                                  -0.1666666666);
+    const T value = r + r * z * polynomial(z, T(2.724962e-6), T(-0.0001984008438), 0.00833333187,
+                                           -0.1666666666);
+    return r == T(0) ? r : value;  // the sum forgets a negative zero
 }
 template <typename T>
 inline T cosine(T r) {
