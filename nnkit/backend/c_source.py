@@ -28,9 +28,10 @@ LOGICAL = {
 }  # fmt: skip
 # Functions of namespace `math`, in math.h.
 FUNCTIONS = frozenset(
-    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal tanh sigmoid erf erfc sin cos tan"
-    " asin acos atan atan2 sinh cosh asinh acosh atanh floor ceil trunc round maximum minimum"
-    " fmax fmin copysign hypot isnan isinf isfinite signbit".split()
+    "abs sign sgn exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal tanh sigmoid erf erfc"
+    " erfinv sin cos tan asin acos atan atan2 sinh cosh asinh acosh atanh floor ceil trunc round"
+    " frac remainder fmod div_floor div_trunc maximum minimum fmax fmin copysign hypot logaddexp"
+    " logaddexp2 heaviside nextafter lgamma digamma isnan isinf isfinite signbit".split()
 )
 # Additions that one evaluation is worth.
 COSTS = {"div": 4, "sqrt": 6, "rsqrt": 8, "reciprocal": 4}
@@ -142,8 +143,8 @@ def _number(value: object) -> str:
     if not isinstance(value, int | float):
         raise Unsupported(repr(value))
     if math.isnan(value):
-        return "math::nan"
+        return "NAN"
     if math.isinf(value):
-        return "math::infinity" if value > 0 else "(-math::infinity)"
+        return "INFINITY" if value > 0 else "(-INFINITY)"
     text = repr(float(value))
     return f"({text})" if text.startswith("-") else text
