@@ -1,0 +1,127 @@
+// What kernels over rows share: arrays as (outer, count, inner), sums and maxima of a row, buffers.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "array.h"
+#include "half.h"
+#include "memory.h"
+#include "vector.h"
+
+namespace nnkit {
+
+// The type that a storage type is computed in.
+template <class S> using Computed = std::conditional_t<(sizeof(S) < 4), float, S>;
+
+// An array seen as (outer, count, inner): a slice is `count` elements, `inner` apart.
+struct Slices {
+    Index outer = 1, count = 1, inner = 1;
+
+    Slices(Array x, int axis) {
+        int i = 0;
+        for (; i < axis; ++i) outer *= x.shape()[i];
+        if (i < x.ndim()) count = x.shape()[i++];
+        for (; i < x.ndim(); ++i) inner *= x.shape()[i];
+    }
+    Index rows() const { return outer * inner; }
+    Index size() const { return outer * count * inner; }
+};
+
+// A reference that is given back at the end of the scope; `Owned()` holds none.
+class Owned {
+public:
+    explicit Owned(PyObject* object = nullptr) : object_(object) {}
+    Owned(Owned&& other) noexcept : object_(other.release()) {}
+    Owned& operator=(Owned&& other) noexcept {
+        std::swap(object_, other.object_);
+        return *this;
+    }
+    ~Owned() { Py_XDECREF(object_); }
+    explicit operator bool() const { return object_ != nullptr; }
+    Array array() const { return Array(object_); }
+    PyObject* release() { return std::exchange(object_, nullptr); }
+
+private:
+    PyObject* object_;
+};
+
+// The array itself if it lies in plain C order, else a copy that does; none if there is an error.
+inline Owned in_order(Array a) {
+    if (a.is_plain()) return Owned(Py_NewRef(a.object()));
+    return Owned(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(a.object()), NPY_CORDER));
+}
+
+// A buffer that lies on the stack while it is small: an allocation costs as much as a short row.
+template <class T, Index small = 512> class Buffer {
+public:
+    explicit Buffer(Index count) {
+        if (count > small) {
+            bytes_ = static_cast<std::size_t>(count) * sizeof(T);
+            data_ = static_cast<T*>(allocate(bytes_));
+        }
+    }
+    ~Buffer() {
+        if (data_ != local_) deallocate(data_, bytes_);
+    }
+    Buffer(const Buffer&) = delete;
+    T* data() { return data_; }
+    T& operator[](Index i) { return data_[i]; }
+
+private:
+    alignas(alignment) T local_[small];
+    T* data_ = local_;
+    std::size_t bytes_ = 0;
+};
+
+template <class T> inline T max_of(const T* x, Index count) {
+    T best = -std::numeric_limits<T>::infinity();
+    Index i = 0;
+    if (count >= lanes<T>) {
+        Vector<T> wide = load(x);
+        for (i = lanes<T>; i + lanes<T> <= count; i += lanes<T>) {
+            Vector<T> next = load(x + i);
+            wide = next > wide ? next : wide;
+        }
+        T part[lanes<T>];
+        store(part, wide);
+        for (T value : part) best = value > best ? value : best;
+    }
+    for (; i < count; ++i) best = x[i] > best ? x[i] : best;
+    return best;
+}
+
+// The sum of f(a[i], b[i] ...) over the elements of rows. Each block is added up in lanes of a
+// fixed width, and the blocks in double precision: the order depends on the count alone.
+template <class T, class Term, class... Rows>
+inline T sum_of(Index count, Term term, const Rows*... rows) {
+    constexpr Index block = 64 * lanes<T>;
+    double total = 0;
+    Index i = 0;
+    while (i + lanes<T> <= count) {
+        Index end = std::min(i + block, count);
+        Vector<T> sums[4] = {};
+        for (; i + 4 * lanes<T> <= end; i += 4 * lanes<T>) {
+            sums[0] += term(load(rows + i)...);
+            sums[1] += term(load(rows + i + lanes<T>)...);
+            sums[2] += term(load(rows + i + 2 * lanes<T>)...);
+            sums[3] += term(load(rows + i + 3 * lanes<T>)...);
+        }
+        for (; i + lanes<T> <= end; i += lanes<T>) sums[0] += term(load(rows + i)...);
+        total += sum_lanes<T>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+    }
+    T rest = 0;
+    for (; i < count; ++i) rest += term(rows[i]...);
+    return static_cast<T>(total + rest);
+}
+
+template <class T> inline T sum_of(const T* x, Index count) {
+    return sum_of<T>(count, [](auto value) { return value; }, x);
+}
+
+template <class To, class From> inline void convert_row(const From* from, To* to, Index count) {
+    for (Index i = 0; i < count; ++i) to[i] = convert<To>(from[i]);
+}
+
+}  // namespace nnkit
