@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import nnkit
-from benchmarks.timing import alternate, ratio, set_threads
+from benchmarks.timing import alternate, set_threads
 
 SIZES = {"small": 8, "middle": 128, "large": 2048}  # the side: its square is the number of elements
 IMAGES = {8: (1, 1, 8, 8), 128: (4, 16, 16, 16), 2048: (16, 64, 64, 64)}
@@ -256,20 +256,21 @@ def step(name: str, fw: Any, side: int, device: str = "cpu") -> Callable[[], Any
     return lambda: fw.autograd.grad(out, leaves, g, retain_graph=True)
 
 
-def compare(name: str, side: int, rounds: int, seconds: float) -> tuple[float, float]:
+def compare(name: str, side: int, options: argparse.Namespace) -> tuple[float, float]:
     """How many times as fast as torch, and nnkit's microseconds."""
     import torch
 
     contestants = {"nnkit": step(name, nnkit, side), "torch": step(name, torch, side)}
-    times = alternate(contestants, rounds, seconds)
-    return ratio(times, "torch", "nnkit")[0], statistics.median(times["nnkit"]) * 1e6
+    turns = alternate(contestants, options.rounds, options.seconds, options.patience)
+    return turns.ratio("torch", "nnkit")[0], statistics.median(turns.seconds["nnkit"]) * 1e6
 
 
-def table(names: list[str], sizes: list[str], rounds: int, seconds: float) -> None:
+def table(names: list[str], options: argparse.Namespace) -> None:
     """The ops by their worst ratio, the slowest first."""
+    sizes = options.sizes
     rows = []
     for name in names:
-        found = [compare(name, SIZES[size], rounds, seconds) for size in sizes]
+        found = [compare(name, SIZES[size], options) for size in sizes]
         rows.append((min(r for r, _ in found), name, found))
     print("times as fast as torch (nnkit's time, us): below 1 torch is ahead")
     print(f"{'op':<30}" + "".join(f"{f'{s}, {SIZES[s] ** 2}':>22}" for s in sizes))
@@ -280,9 +281,12 @@ def table(names: list[str], sizes: list[str], rounds: int, seconds: float) -> No
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=list(SIZES))
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
+    parser.add_argument(
+        "--patience", type=float, default=0.0, help="seconds to wait for a quiet machine, each time"
+    )
     parser.add_argument("--seconds", type=float, default=0.02, help="length of a turn")
 
 
 def run(options: argparse.Namespace) -> None:
     set_threads(options.threads)
-    table([n for n in OPS if options.only in n], options.sizes, options.rounds, options.seconds)
+    table([n for n in OPS if options.only in n], options)

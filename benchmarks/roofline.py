@@ -44,7 +44,7 @@ class Need:
         return sum(max(f / ceilings.flops, b / ceilings.bytes) for f, b in self.calls)
 
 
-def measure(rounds: int = 5, device: str = "cpu") -> Ceilings:
+def measure(patience: float = 0.0, device: str = "cpu") -> Ceilings:
     """Measure a product and a copy in each framework."""
     contestants: dict[str, Callable[[], Any]] = {}
     for name in FRAMEWORKS:
@@ -52,7 +52,8 @@ def measure(rounds: int = 5, device: str = "cpu") -> Ceilings:
             fw = importlib.import_module(name)
             contestants[f"{name} product"] = _product(fw, device)
             contestants[f"{name} copy"] = _copy(fw, device)
-    best = {k: min(v) for k, v in alternate(contestants, rounds, 0.1).items()}
+    turns = alternate(contestants, 5, 0.1, patience)
+    best = {k: min(v) for k, v in turns.seconds.items()}
     product = min(v for k, v in best.items() if k.endswith("product"))
     copy = min(v for k, v in best.items() if k.endswith("copy"))
     return Ceilings(2 * SIDE**3 / product, 2 * 4 * ELEMENTS / copy)

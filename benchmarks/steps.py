@@ -11,14 +11,27 @@ from typing import Any
 
 from benchmarks.peers import compiled_step, jax_step, numpy_step
 from benchmarks.roofline import Ceilings, measure, need
-from benchmarks.timing import FRAMEWORKS, alternate, duration, has, ratio, set_threads, surroundings
+from benchmarks.timing import FRAMEWORKS, alternate, duration, has, set_threads, surroundings
 from benchmarks.workloads import WORKLOADS
 
 TURN = 0.15  # seconds that one contestant runs before the next has its turn
 
+COLUMNS = (
+    "workload",
+    "nnkit",
+    "others",
+    "GFLOP/s (of GEMM)",
+    "GB/s (of copy)",
+    "of roofline",
+    "disturbed",
+)
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, default=15, help="turns of each contestant")
+    parser.add_argument(
+        "--patience", type=float, default=0.0, help="seconds to wait for a quiet machine, each time"
+    )
     parser.add_argument("--compile", action="store_true", help="add torch.compile")
     parser.add_argument("--json", metavar="FILE", help="write everything measured to a file")
 
@@ -36,13 +49,14 @@ def contestants(name: str, with_compile: bool) -> dict[str, Callable[[], Any]]:
 def measured(name: str, options: argparse.Namespace, ceilings: Ceilings) -> dict[str, Any]:
     """Everything about one workload: seconds, ratios, what it needs and what it reaches."""
     steps = contestants(name, options.compile)
-    times = alternate(steps, options.rounds, TURN)
+    turns = alternate(steps, options.rounds, TURN, options.patience)
     needs = need(steps["nnkit"])
-    seconds = {k: statistics.median(v) for k, v in times.items()}
+    seconds = {k: statistics.median(v) for k, v in turns.seconds.items()}
     mine = seconds["nnkit"]
     return {
         "seconds": seconds,
-        "ratios": {k: ratio(times, k, "nnkit") for k in times if k != "nnkit"},
+        "ratios": {k: turns.ratio(k, "nnkit") for k in seconds if k != "nnkit"},
+        "others' share of the machine": turns.others,
         "flops": needs.flops,
         "bytes": needs.bytes,
         "of GEMM": needs.flops / mine / ceilings.flops,
@@ -61,18 +75,18 @@ def row(name: str, found: dict[str, Any]) -> str:
         f"{found[what] / mine / 1e9:.1f} ({found[share]:.0%})"
         for what, share in (("flops", "of GEMM"), ("bytes", "of copy"))
     ]
-    cells = [name, duration(mine), "; ".join(others), *rates, f"{found['of roofline']:.0%}"]
+    shares = [f"{found[share]:.0%}" for share in ("of roofline", "others' share of the machine")]
+    cells = [name, duration(mine), "; ".join(others), *rates, *shares]
     return "| " + " | ".join(cells) + " |"
 
 
 def run(options: argparse.Namespace) -> None:
     set_threads(options.threads)
     print(surroundings())
-    ceilings = measure()
+    ceilings = measure(options.patience)
     print(f"{ceilings}\n")
     print("How many times as fast nnkit is: median of the rounds [lowest, highest].\n")
-    print("| workload | nnkit | others | GFLOP/s (of GEMM) | GB/s (of copy) | of roofline |")
-    print("|---|---|---|---|---|---|")
+    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     results = {}
     for name in WORKLOADS:
         if options.only in name:

@@ -9,31 +9,88 @@ import platform
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 FRAMEWORKS = ("nnkit", "torch")
-Times = dict[str, list[float]]
+QUIET = 0.1  # the share of the machine that other processes may have in a round
 
 
-def alternate(contestants: dict[str, Callable[[], Any]], rounds: int, seconds: float) -> Times:
-    """Seconds a step of each contestant, one figure for each turn of some ``seconds``.
+@dataclass
+class Turns:
+    """Seconds a step of each contestant, one figure for each round."""
+
+    seconds: dict[str, list[float]]
+    others: float  # the largest share of the machine that other processes had in a round
+
+    def ratio(self, slow: str, fast: str) -> tuple[float, float, float]:
+        """How many times as fast ``fast`` is: median, lowest and highest of the rounds."""
+        pairs = zip(self.seconds[slow], self.seconds[fast], strict=True)
+        ratios = sorted(s / f for s, f in pairs)
+        return statistics.median(ratios), ratios[0], ratios[-1]
+
+
+def alternate(
+    contestants: dict[str, Callable[[], Any]], rounds: int, seconds: float, patience: float = 0.0
+) -> Turns:
+    """Let everybody run for some ``seconds`` in each round.
 
     A turn begins with a few steps that are not counted: the threads of the contestant before may
     hold a core for some milliseconds more, and the caches hold its data.
+
+    Args:
+        patience: seconds in which rounds are repeated that other processes disturbed. Those rounds
+            count in which others had the least of the machine.
     """
     counts = {}
     for name, step in contestants.items():
         for _ in range(3):
             step()
         counts[name] = max(1, int(seconds / max(_seconds(step, 1), 1e-6)))
-    times: Times = {name: [] for name in contestants}
+    found: list[tuple[float, list[float]]] = []
     gc.collect()
-    for _ in range(rounds):
+    others = Others()
+    deadline = time.perf_counter() + patience
+    while sum(share < QUIET for share, _ in found) < rounds:
+        if len(found) >= rounds and time.perf_counter() > deadline:
+            break
+        turns = []
+        others.share()
         for name, step in contestants.items():
-            count = counts[name]
-            _seconds(step, (count + 9) // 10)
-            times[name].append(_seconds(step, count) / count)
-    return times
+            _seconds(step, (counts[name] + 9) // 10)
+            turns.append(_seconds(step, counts[name]) / counts[name])
+        share = others.share()
+        found.append((share, turns))
+        while share >= QUIET and time.perf_counter() < deadline:
+            time.sleep(0.1)
+            share = others.share()
+    found = sorted(found, key=lambda one: one[0])[:rounds]
+    columns = zip(*(turns for _, turns in found), strict=True)
+    return Turns({n: list(c) for n, c in zip(contestants, columns, strict=True)}, found[-1][0])
+
+
+class Others:
+    """How much of the machine the other processes use; 0 where there is no /proc/stat."""
+
+    def __init__(self) -> None:
+        self.before = self._ticks()
+
+    def share(self) -> float:
+        """Their share since the last call, between 0 and 1."""
+        before, self.before = self.before, self._ticks()
+        busy, whole = (b - a for a, b in zip(before, self.before, strict=True))
+        return min(max(busy / whole, 0.0), 1.0) if whole > 0 else 0.0
+
+    def _ticks(self) -> tuple[float, float]:
+        """The seconds that others used, and the seconds there were, on all processors."""
+        try:
+            with open("/proc/stat") as file:
+                user, nice, system, idle, wait, *rest = map(int, file.readline().split()[1:9])
+        except OSError:
+            return 0.0, 0.0
+        busy = (user + nice + system + sum(rest)) / os.sysconf("SC_CLK_TCK")
+        whole = busy + (idle + wait) / os.sysconf("SC_CLK_TCK")
+        return busy - time.process_time(), whole
 
 
 def _seconds(step: Callable[[], Any], count: int) -> float:
@@ -41,12 +98,6 @@ def _seconds(step: Callable[[], Any], count: int) -> float:
     for _ in range(count):
         step()
     return time.perf_counter() - start
-
-
-def ratio(times: Times, slow: str, fast: str) -> tuple[float, float, float]:
-    """How many times as fast ``fast`` is: median, lowest and highest of the rounds' ratios."""
-    ratios = sorted(s / f for s, f in zip(times[slow], times[fast], strict=True))
-    return statistics.median(ratios), ratios[0], ratios[-1]
 
 
 def duration(seconds: float) -> str:
@@ -71,8 +122,6 @@ def set_threads(count: int | None) -> None:
 def surroundings() -> str:
     """The machine and the versions that a figure belongs to."""
     lines = [f"{platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}"]
-    if hasattr(os, "getloadavg"):
-        lines.append(f"load of the last minute before the run: {os.getloadavg()[0]:.1f}")
     for framework in FRAMEWORKS:
         if has(framework):
             module = importlib.import_module(framework)

@@ -56,15 +56,30 @@ def test_training_lowers_the_loss() -> None:
 
 
 def test_turns_give_one_time_for_each_round() -> None:
-    done = []
-    times = timing.alternate({"a": lambda: done.append("a"), "b": lambda: None}, 3, 1e-4)
-    assert [len(times["a"]), len(times["b"])] == [3, 3]
-    assert min(times["a"]) > 0
+    turns = timing.alternate({"a": lambda: sum(range(99)), "b": lambda: None}, 3, 1e-4)
+    assert [len(turns.seconds[name]) for name in "ab"] == [3, 3]
+    assert min(turns.seconds["a"]) > 0
+    assert 0 <= turns.others <= 1
+
+
+def test_rounds_that_others_disturbed_are_repeated(monkeypatch) -> None:
+    shares = iter([0.0, 0.5, 0.6, 0.0, 0.0, 0.0, 0.0, 0.0])  # before and after each round; a look
+    monkeypatch.setattr(timing.Others, "share", lambda self: next(shares))
+    turns = timing.alternate({"a": lambda: None}, 2, 1e-4, patience=60.0)
+    assert turns.others == 0.0
+    assert list(shares) == []
+
+
+def test_others_have_a_share_of_the_machine() -> None:
+    others = timing.Others()
+    others.before = (others.before[0] - 1.0, others.before[1] - 4.0)
+    if others.before[1] > 0:
+        assert 0.1 < others.share() < 0.5
 
 
 def test_ratio_is_the_median_of_the_rounds() -> None:
-    times = {"slow": [2.0, 9.0, 4.0], "fast": [1.0, 1.0, 1.0]}
-    assert timing.ratio(times, "slow", "fast") == (4.0, 2.0, 9.0)
+    turns = timing.Turns({"slow": [2.0, 9.0, 4.0], "fast": [1.0, 1.0, 1.0]}, 0.0)
+    assert turns.ratio("slow", "fast") == (4.0, 2.0, 9.0)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +109,7 @@ def test_the_hand_written_step_trains_too() -> None:
 
 def test_steps_prints_a_row_and_writes_json(tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.setattr(steps, "TURN", 1e-3)
-    monkeypatch.setattr(steps, "measure", lambda: roofline.Ceilings(1e11, 1e10))
+    monkeypatch.setattr(steps, "measure", lambda patience: roofline.Ceilings(1e11, 1e10))
     page = tmp_path / "out.json"
     main(["--only", "softmax 4-2", "--rounds", "2", "--json", str(page)])
     assert re.search(r"^\| softmax 4-2, .* us \| .*\d% \|$", capsys.readouterr().out, re.M)

@@ -68,7 +68,7 @@ def bytes_moved(name: str, arguments: tuple, result: Any) -> int:
         return 2 * made + sum(map(_extent, read[1:]))
     if name in SPARSE_WRITES:
         source = named[primitive.arrays[-1]]
-        return sum(map(_extent, [*read[1:], source]))
+        return sum(map(_extent, [*read[1:], *arrays_in(source)]))
     if name in OVERWRITES or primitive.subject == "random":
         read = [x for x in read if not any(x is w for w in written)]
     return made + sum(map(_extent, read)) + sum(map(_extent, written))
