@@ -15,7 +15,8 @@ from typing import Any
 
 import nnkit
 from benchmarks.timing import FRAMEWORKS, alternate, has
-from nnkit.backend.door import Counter, standing
+from nnkit.backend.cost import bytes_moved, flops
+from nnkit.backend.door import Doorkeeper, standing
 
 SIDE = 1536  # of the product's matrices
 ELEMENTS = 1 << 25  # of the copied array: 128 MiB, more than any cache
@@ -32,16 +33,34 @@ class Ceilings:
         return f"GEMM {self.flops / 1e9:.0f} GFLOP/s, copy {self.bytes / 1e9:.1f} GB/s"
 
 
-@dataclass
-class Need:
-    """What one step needs."""
+class Needs(Doorkeeper):
+    """What each call of one step needs: floating-point operations and bytes."""
 
-    flops: int
-    bytes: int
-    calls: list[tuple[int, int]]
+    def __init__(self, backend: Any) -> None:
+        super().__init__(backend)
+        self.calls: list[tuple[int, int]] = []
+
+    def called(self, name: str, arguments: tuple, result: Any) -> None:
+        self.calls.append((flops(name, arguments, result), bytes_moved(name, arguments, result)))
+
+    @property
+    def flops(self) -> int:
+        return sum(f for f, _ in self.calls)
+
+    @property
+    def bytes(self) -> int:
+        return sum(b for _, b in self.calls)
 
     def least_seconds(self, ceilings: Ceilings) -> float:
         return sum(max(f / ceilings.flops, b / ceilings.bytes) for f, b in self.calls)
+
+
+def needs(step: Callable[[], Any], device: str = "cpu") -> Needs:
+    """Count one step of nnkit, after one that made the optimizer's state."""
+    step()
+    with standing(Needs, nnkit.device(device)) as counted:
+        step()
+    return counted
 
 
 def measure(patience: float = 0.0, device: str = "cpu") -> Ceilings:
@@ -67,24 +86,3 @@ def _product(fw: Any, device: str) -> Callable[[], Any]:
 def _copy(fw: Any, device: str) -> Callable[[], Any]:
     x, y = (fw.zeros(ELEMENTS, device=device) for _ in range(2))
     return lambda: y.copy_(x)
-
-
-class Needs(Counter):
-    """A counter that keeps every call by itself."""
-
-    def __init__(self, backend: Any) -> None:
-        super().__init__(backend)
-        self.each: list[tuple[int, int]] = []
-
-    def called(self, name: str, arguments: tuple, result: Any) -> None:
-        before = self.flops.get(name, 0), self.bytes.get(name, 0)
-        super().called(name, arguments, result)
-        self.each.append((self.flops[name] - before[0], self.bytes[name] - before[1]))
-
-
-def need(step: Callable[[], Any], device: str = "cpu") -> Need:
-    """Count one step of nnkit, after one that made the optimizer's state."""
-    step()
-    with standing(Needs, nnkit.device(device)) as counter:
-        step()
-    return Need(sum(counter.flops.values()), sum(counter.bytes.values()), counter.each)

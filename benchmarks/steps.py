@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.peers import compiled_step, jax_step, numpy_step
-from benchmarks.roofline import Ceilings, measure, need
+from benchmarks.roofline import Ceilings, measure, needs
 from benchmarks.timing import FRAMEWORKS, alternate, duration, has, set_threads, surroundings
 from benchmarks.workloads import WORKLOADS
 
@@ -50,18 +50,18 @@ def measured(name: str, options: argparse.Namespace, ceilings: Ceilings) -> dict
     """Everything about one workload: seconds, ratios, what it needs and what it reaches."""
     steps = contestants(name, options.compile)
     turns = alternate(steps, options.rounds, TURN, options.patience)
-    needs = need(steps["nnkit"])
+    counted = needs(steps["nnkit"])
     seconds = {k: statistics.median(v) for k, v in turns.seconds.items()}
     mine = seconds["nnkit"]
     return {
         "seconds": seconds,
         "ratios": {k: turns.ratio(k, "nnkit") for k in seconds if k != "nnkit"},
         "others' share of the machine": turns.others,
-        "flops": needs.flops,
-        "bytes": needs.bytes,
-        "of GEMM": needs.flops / mine / ceilings.flops,
-        "of copy": needs.bytes / mine / ceilings.bytes,
-        "of roofline": needs.least_seconds(ceilings) / mine,
+        "flops": counted.flops,
+        "bytes": counted.bytes,
+        "of GEMM": counted.flops / mine / ceilings.flops,
+        "of copy": counted.bytes / mine / ceilings.bytes,
+        "of roofline": counted.least_seconds(ceilings) / mine,
     }
 
 

@@ -90,12 +90,12 @@ def test_durations_are_short(seconds: float, text: str) -> None:
 
 
 def test_the_roofline_knows_the_least_time_of_a_step() -> None:
-    needs = roofline.need(WORKLOADS["MLP 784-256-10, batch 1, inference"](nnkit))
+    counted = roofline.needs(WORKLOADS["MLP 784-256-10, batch 1, inference"](nnkit))
     ceilings = roofline.Ceilings(flops=1e9, bytes=1e9)
     weights = 784 * 256 + 256 * 10
-    assert needs.flops == 2 * weights + 256 + 10 + 256
-    assert needs.bytes == 4 * (weights + 784 + 3 * 256 + 2 * 10 + 2 * 256)
-    assert needs.least_seconds(ceilings) >= max(needs.flops, needs.bytes) / 1e9
+    assert counted.flops == 2 * weights + 256 + 10 + 256
+    assert counted.bytes == 4 * (weights + 784 + 3 * 256 + 2 * 10 + 2 * 256)
+    assert counted.least_seconds(ceilings) >= max(counted.flops, counted.bytes) / 1e9
 
 
 def test_the_hand_written_step_trains_too() -> None:
