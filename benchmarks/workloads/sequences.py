@@ -67,7 +67,7 @@ def gpt(fw: Any, device: str = "cpu") -> Step:
     tokens = fw.randint(0, 65, (16, 65)).to(device)
     model = transformer(fw, vocabulary=65, length=64, layers=4, width=128, heads=4).to(device)
     optimizer = fw.optim.AdamW(model.parameters(), lr=1e-3)
-    return training_step(fw, model, optimizer, tokens[:, :-1], tokens[:, 1:])
+    return training_step(fw, model, optimizer, tokens[:, :-1], tokens[:, 1:], flatten=True)
 
 
 def lstm(fw: Any, device: str = "cpu") -> Step:
