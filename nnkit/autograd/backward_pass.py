@@ -11,6 +11,7 @@ from typing import Any
 
 from nnkit.autograd.node import Node, OutputEdge
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.memory import is_view
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
@@ -301,7 +302,7 @@ class Pass:
         elif known is None:
             # A gradient that somebody else may hold, or a view, is copied: `grad` is the user's.
             B = leaf._device.backend
-            owned = fresh and grad.base is None
+            owned = fresh and not is_view(grad)
             leaf._grad = wrap(grad if owned else B.copy(grad), leaf._device)
         elif known._requires_grad:
             leaf._grad = known.detach() + wrap(grad, leaf._device)

@@ -74,8 +74,13 @@ def complete_shape(name: str, shape: tuple[int, ...], numel: int) -> tuple[int, 
         RuntimeError: another negative size, more than one -1, or a shape that does not hold
             ``numel`` elements.
     """
-    if min(shape, default=0) >= 0 and math.prod(shape) == numel:
+    known = math.prod(shape)
+    lowest = min(shape, default=0)
+    if known == numel and lowest >= 0:
         return shape
+    if known < 0 and lowest == -1 and shape.count(-1) == 1 and numel % known == 0:
+        position = shape.index(-1)
+        return (*shape[:position], numel // -known, *shape[position + 1 :])
     for position, n in enumerate(shape):
         if n < -1:
             raise RuntimeError(
@@ -83,11 +88,7 @@ def complete_shape(name: str, shape: tuple[int, ...], numel: int) -> tuple[int, 
             )
     if shape.count(-1) > 1:
         raise RuntimeError(f"{name}(): only one dimension can be inferred, got {list(shape)}")
-    known = math.prod(n for n in shape if n != -1)
-    if -1 in shape and known:
-        if numel % known == 0:
-            return tuple(numel // known if n == -1 else n for n in shape)
-    elif -1 in shape and numel == 0:
+    if -1 in shape and numel == 0 and 0 in shape:
         raise RuntimeError(
             f"{name}(): cannot infer the -1 of shape {list(shape)} for a tensor of 0 elements"
         )

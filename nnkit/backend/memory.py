@@ -1,6 +1,8 @@
-"""Words for how memory is laid out: layouts and memory formats."""
+"""How memory is laid out and owned: layouts, memory formats, views."""
 
 from __future__ import annotations
+
+from typing import Any
 
 
 class layout:
@@ -21,6 +23,11 @@ class memory_format:
 
     def __repr__(self) -> str:
         return f"nnkit.{self.name}"
+
+
+def is_view(array: Any) -> bool:
+    """Whether an array looks into another one's memory; a block of the allocator is its own."""
+    return hasattr(array.base, "base")
 
 
 strided = layout("strided")
