@@ -56,11 +56,11 @@ inline double erfc(double x) { return std::erfc(x); }
 // (M. Giles, "Approximating the erfinv function", 2011).
 inline float erfinv(float x) {
     const float w = -log((1.0f - x) * (1.0f + x));
-    const float near = polynomial((w > 5.0f ? 5.0f : w) * 0.4f - 1.0f, -3.333980931e-5f,
+    const float near = polynomial(where(w > 5.0f, 5.0f, w) * 0.4f - 1.0f, -3.333980931e-5f,
                                   3.553137895e-5f, 0.0002840751529f, -0.0008455459389f,
                                   -0.0004843499507f, 0.008529176355f, -0.01957419401f,
                                   -0.02610868599f, 0.6166007235f, 1.50140936f);
-    const float root = (std::sqrt(w) - 3.11803399f) * 1.13383413f;  // sqrt(5) .. 4 as -1 .. 1
+    const float root = (std::sqrt(w) - 3.118033989f) * 1.133830541f;  // sqrt(5) .. 4 as -1 .. 1
     const float far = polynomial(root, 4.102664291e-5f, -6.669810989e-5f, -0.0001284878566f,
                                  0.000624445751f, -0.001375876482f, 0.0023417155f,
                                  -0.003709597672f, 0.005570271392f, 0.8851584566f, 2.95132856f);
@@ -68,21 +68,37 @@ inline float erfinv(float x) {
     return std::fabs(x) == 1.0f ? std::copysign(Format<float>::infinity, x) : value;
 }
 
-// In double precision two steps of Halley's iteration from a closed approximation
-// (S. Winitzki, 2008).
+// The same to double precision, with two pieces for the tails: sqrt(w) from 2.5 and from 4 on.
 inline double erfinv(double x) {
-    const double size = std::fabs(x);
-    if (!(size < 1.0))
-        return size == 1.0 ? std::copysign(Format<double>::infinity, x) : Format<double>::nan;
-    const double w = std::log1p(-size * size), u = 2.0 / (pi * 0.147) + 0.5 * w;
-    const double square = std::sqrt(u * u - w / 0.147) - u;
-    double y = square > 0.0 ? std::sqrt(square) : 0.0;
-    for (int step = 0; step < 2; ++step) {
-        const double excess = size < 0.5 ? std::erf(y) - size : (1.0 - size) - std::erfc(y);
-        const double change = excess * (0.5 * std::sqrt(pi)) * std::exp(y * y);
-        y -= change / (1.0 + y * change);
-    }
-    return std::copysign(y, x);
+    const double w = -log((1.0 - x) * (1.0 + x)), root = std::sqrt(w);
+    const double near = polynomial(
+        where(w > 6.25, 6.25, w) * 0.32 - 1.0,
+        7.680990475576525e-10, -8.186442916595773e-11, -8.557984074479201e-9,
+        9.050516362783658e-9, 3.914267100133108e-8, -1.0509863560329017e-7,
+        -1.0167881522843899e-8, 5.455731449441755e-7, -1.059336931327948e-6, -6.87597660449069e-7,
+        7.1300663740767115e-6, -1.12556848303199e-5, -1.5027713926607672e-5, 9.336693850145469e-5,
+        -0.00011688883906368398, -0.0002643935887486061, 0.001232485568550093,
+        -0.0012716922767024804, -0.004137314377403391, 0.01780836181873851, -0.022604447453450232,
+        -0.058922567103787134, 0.7504943200799635, 1.6536545626831027);
+    const double middle = polynomial(
+        (root - 3.25) * 1.3333333333333333,
+        -6.466960514925277e-11, 3.864597530875862e-12, 9.889115389827979e-10,
+        -2.7192930488742553e-9, -3.6862448212666726e-10, 2.670345089321486e-8,
+        -9.468994570246937e-8, 9.267697270993584e-8, 5.264624728714587e-7, -2.664698628136375e-6,
+        5.127316664497411e-6, 2.405839302031157e-6, -4.739182728807125e-5, 0.0001696650258988731,
+        -0.00040063569835709886, 0.0007883078510001966, -0.00158254108940711,
+        0.003021139436383993, 0.753944225770624, 3.0838856104922208);
+    const double far = polynomial(
+        (root - 5.005) * 0.9950248756218907,
+        -2.176723165890148e-11, 4.473663896740377e-11, 7.687980313982737e-11,
+        -4.6557218290825973e-10, 1.38041656480558e-9, -3.606732412809658e-9, 8.063318180668587e-9,
+        -1.5626560895415953e-8, 2.9636525898009633e-8, -6.916210050694725e-8,
+        2.352459594260808e-7, -1.0188859160590139e-6, 4.6278955281859755e-6,
+        -2.0040082724546032e-5, 7.702638882462607e-5, -0.00021673389058898907,
+        -0.0001433562777345521, 1.0153505568899488, 4.854957900238093);
+    const double tail = root > 4.0 ? far : middle;
+    const double value = x * (root > 2.5 ? tail : near);
+    return std::fabs(x) == 1.0 ? std::copysign(Format<double>::infinity, x) : value;
 }
 
 // log |Gamma(x)|
