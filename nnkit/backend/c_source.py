@@ -31,12 +31,16 @@ FUNCTIONS = frozenset(
     "abs sign sgn exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal tanh sigmoid erf erfc"
     " erfinv sin cos tan asin acos atan atan2 sinh cosh asinh acosh atanh floor ceil trunc round"
     " frac remainder fmod div_floor div_trunc maximum minimum fmax fmin copysign hypot logaddexp"
-    " logaddexp2 heaviside nextafter lgamma digamma isnan isinf isfinite signbit".split()
+    " logaddexp2 heaviside nextafter lgamma digamma polygamma_at isnan isinf isfinite"
+    " signbit".split()
 )
 # Additions that one evaluation is worth.
 COSTS = {"div": 4, "sqrt": 6, "rsqrt": 8, "reciprocal": 4}
 COST_OF_FUNCTION = 20
-CHEAP = frozenset("abs sign sgn floor ceil trunc round maximum minimum isnan copysign".split())
+CHEAP = frozenset(
+    "abs sign sgn floor ceil trunc round frac maximum minimum fmax fmin copysign heaviside isnan"
+    " isinf isfinite signbit".split()
+)
 
 
 class Unsupported(Exception):
@@ -143,8 +147,8 @@ def _number(value: object) -> str:
     if not isinstance(value, int | float):
         raise Unsupported(repr(value))
     if math.isnan(value):
-        return "NAN"
+        return "math::nan"
     if math.isinf(value):
-        return "INFINITY" if value > 0 else "(-INFINITY)"
+        return "math::infinity" if value > 0 else "(-math::infinity)"
     text = repr(float(value))
     return f"({text})" if text.startswith("-") else text

@@ -166,7 +166,7 @@ inline double polygamma_at(double x, double n) {
         const double f = x - std::floor(x);
         if (f == 0.0) return sign * Format<double>::infinity;
         const double mirrored = hurwitz_zeta(s, 1.0 - f) - hurwitz_zeta(s, 1.0 - x);
-        return sign * factor * (hurwitz_zeta(s, f) - sign * mirrored);
+        return sign * factor * (hurwitz_zeta(s, f) + sign * mirrored);
     }
     return sign * factor * hurwitz_zeta(s, x);
 }

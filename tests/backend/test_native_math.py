@@ -1,0 +1,160 @@
+"""The elementary functions of compiled formulas: against higher precision, against their NumPy
+twins at the edges, and with the same bits on every instruction set."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from nnkit.backend.cpu import BACKEND, native, special
+
+pytestmark = [
+    pytest.mark.skipif(native.MODULE is None, reason="the kernels are not compiled"),
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+]
+
+FLOATS = (np.float32, np.float64)
+INF, NAN = np.inf, np.nan
+# name: the same function in double precision, and whether it takes negative numbers
+SINGLE = {
+    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
+    "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x),
+    "tanh": np.tanh, "sigmoid": special.sigmoid, "erf": special.erf, "erfc": special.erfc,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh,
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh,
+    "acosh": np.arccosh, "atanh": np.arctanh, "lgamma": special.lgamma,
+    "digamma": special.digamma, "reciprocal": np.reciprocal,
+}  # fmt: skip
+EXACT = "abs sign floor ceil trunc round frac isnan isinf isfinite signbit".split()
+PAIRS = (
+    "div_floor div_trunc remainder fmod maximum minimum fmax fmin copysign hypot atan2 pow"
+    " logaddexp logaddexp2 heaviside nextafter"
+).split()
+EDGES = (
+    0.0, 1.0, 0.5, 2.0, 3.0, 1.5, 2.5, 0.25, 7.0, 1e-3, 1e-7, 1e-30, 1e-40, 1e-45, 20.0, 87.5,
+    88.7, 89.5, 104.0, 150.0, 745.0, 1e4, 16777217.0, 1e10, 1e20, 3.4e38, INF, NAN,
+)  # fmt: skip
+
+
+def _everywhere(count: int) -> np.ndarray:
+    """float32 of all magnitudes, the signs alternating, and as many of everyday size."""
+    random = np.random.RandomState(0)
+    bits = random.randint(0, 2**32, count, np.uint64).astype(np.uint32)
+    return np.concatenate([bits.view(np.float32), random.standard_normal(count) * 3], dtype="f4")
+
+
+def _ulps(result: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Errors in units of the last place of the expected values, which are more precise."""
+    rounded = expected.astype(result.dtype)
+    with np.errstate(all="ignore"):
+        error = np.abs(result - expected) / np.spacing(np.abs(rounded))
+    # Where both overflow, or both are undefined, there is no error.
+    same = (result == rounded) | (np.isnan(result) & np.isnan(rounded))
+    return np.where(same, 0, error)
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_single_precision(name):
+    x = _everywhere(200_000)
+    expected = SINGLE[name](x.astype(np.float64))
+    result = getattr(BACKEND, name)(x)
+    assert result.dtype == np.float32
+    if name == "digamma":  # it has zeros on the left, where its own terms cancel
+        expected, result = expected[x > 0], result[x > 0]
+    worst = np.nanmax(_ulps(result, expected))
+    assert worst <= 2
+    np.testing.assert_array_equal(np.isnan(result), np.isnan(expected))
+
+
+@pytest.mark.parametrize("name", ["exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf"])
+def test_double_precision(name):
+    mpmath = pytest.importorskip("mpmath")
+    reference = getattr(mpmath, name, lambda x: 1 / (1 + mpmath.exp(-x)))
+    random = np.random.RandomState(0)
+    x = np.concatenate([random.uniform(-1, 1, 300), random.standard_normal(200) * 10])
+    x = np.concatenate([x, 10.0 ** random.uniform(-300, 2, 100)])
+    if name.startswith("log"):
+        x = np.abs(x)
+    result = getattr(BACKEND, name)(x)
+    with mpmath.workdps(40):
+        for value, argument in zip(result.tolist(), x.tolist()):
+            true = reference(mpmath.mpf(argument))
+            assert abs(mpmath.mpf(value) - true) <= 2 * np.spacing(abs(float(true)))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", [*SINGLE, "erfinv", *EXACT])
+def test_edges(name, dtype):
+    x = np.array([s * e for e in EDGES for s in (1, -1)], dtype)
+    _same_as_twin(getattr(BACKEND, name), x)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", PAIRS)
+def test_edges_of_pairs(name, dtype):
+    values = [s * e for e in EDGES for s in (1, -1)]
+    x, y = np.array(list(itertools.product(values, values)), dtype).T.copy()
+    _same_as_twin(getattr(BACKEND, name), x, y)
+
+
+def _same_as_twin(kernel, *arguments: np.ndarray) -> None:
+    result, expected = kernel(*arguments), kernel.twin(*arguments)
+    assert result.dtype == expected.dtype
+    if result.dtype == bool:
+        np.testing.assert_array_equal(result, expected)
+        return
+    tiny = np.finfo(result.dtype).tiny
+    np.testing.assert_allclose(result, expected, 16 * np.finfo(result.dtype).eps, tiny)
+    signed = ~np.isnan(expected) & (np.abs(expected) != tiny)
+    np.testing.assert_array_equal(np.signbit(result[signed]), np.signbit(expected[signed]))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_huge_angles(dtype):
+    """Found with 400 bits: the reduction to a quarter turn must not lose digits."""
+    mpmath = pytest.importorskip("mpmath")
+    x = np.array([2.0**k * 1.375 for k in range(0, 127, 7)] + [16367173.0 * 2.0**72], dtype)
+    with mpmath.workprec(400):
+        for name in ("sin", "cos", "tan"):
+            expected = [float(getattr(mpmath, name)(mpmath.mpf(v))) for v in x.tolist()]
+            np.testing.assert_allclose(getattr(BACKEND, name)(x), expected, 4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_polygamma(n):
+    x = np.concatenate([np.linspace(0.05, 30, 200), np.linspace(-4.9, -0.05, 30), [0.0, INF, NAN]])
+    kernel = BACKEND.polygamma_at
+    np.testing.assert_allclose(kernel(x, n), kernel.twin(x, n), 1e-12)
+
+
+def test_bits_do_not_depend_on_the_instruction_set():
+    """Each extension runs in a process of its own and prints a checksum for every function."""
+    program = (
+        "import numpy as np, zlib\n"
+        "from nnkit.backend.cpu import BACKEND, native\n"
+        "from tests.backend.test_native_math import SINGLE, _everywhere\n"
+        "x = _everywhere(50_000)\n"
+        "if native.MODULE is not None:\n"
+        "    for name in SINGLE:\n"
+        "        for v in (x, x.astype('f8')):\n"
+        "            print(name, zlib.crc32(np.nan_to_num(getattr(BACKEND, name)(v), nan=7.0)))\n"
+    )
+    outputs = {}
+    for target in native.TARGETS:
+        if target in ("baseline", native.STATUS):
+            run = subprocess.run(
+                [sys.executable, "-W", "ignore", "-c", program],
+                env={**os.environ, "NNKIT_NATIVE": target}, capture_output=True, text=True,
+            )  # fmt: skip
+            assert run.returncode == 0, run.stderr
+            if run.stdout:
+                outputs[target] = run.stdout
+    if len(outputs) < 2:
+        pytest.skip("only one instruction set is compiled")
+    first, second = outputs.values()
+    assert first.split("\n") == second.split("\n")
