@@ -147,8 +147,8 @@ def _number(value: object) -> str:
     if not isinstance(value, int | float):
         raise Unsupported(repr(value))
     if math.isnan(value):
-        return "math::nan"
+        return "NAN"
     if math.isinf(value):
-        return "math::infinity" if value > 0 else "(-math::infinity)"
+        return "INFINITY" if value > 0 else "(-INFINITY)"
     text = repr(float(value))
     return f"({text})" if text.startswith("-") else text

@@ -34,7 +34,7 @@ template <class T> class Scratch {
 public:
     explicit Scratch(Index count)
         : bytes_(static_cast<std::size_t>(count) * sizeof(T)),
-          data_(static_cast<T*>(allocate(bytes_))) {}
+          data_(count ? static_cast<T*>(allocate(bytes_)) : nullptr) {}
     ~Scratch() { deallocate(data_, bytes_); }
     Scratch(const Scratch&) = delete;
     T* data() const { return data_; }

@@ -1,0 +1,221 @@
+// Sums, means, products, extrema and norms along axes.
+#include "reduction.h"
+
+#include <cmath>
+
+#include "half.h"
+
+namespace nnkit {
+namespace {
+
+// What combines two terms; `map` is what a term is first made to, at a column of a row.
+struct Plainly {
+    template <class Value> Value map(Value x) const { return x; }
+    template <class Value> Value map(Value x, Index) const { return x; }
+    static constexpr bool differs_by_column = false;
+};
+
+struct Sum : Plainly {
+    template <class Value> static Value combine(Value a, Value b) { return a + b; }
+};
+
+struct Product : Plainly {
+    template <class Value> static Value combine(Value a, Value b) { return a * b; }
+};
+
+struct Maximum : Plainly {
+    template <class Value> static Value combine(Value a, Value b) { return maximum(a, b); }
+};
+
+struct Minimum : Plainly {
+    template <class Value> static Value combine(Value a, Value b) { return minimum(a, b); }
+};
+
+template <class T> T magnitude(T x) { return x < 0 ? -x : x + T(0); }
+template <class T> Vector<T> magnitude(const Vector<T>& x) {
+    return by_register(x, [](auto v) { return v < 0 ? -v : v + decltype(v){}; });
+}
+
+template <class Base> struct Magnitudes : Base {
+    template <class Value> static Value map(Value x) { return magnitude(x); }
+    template <class Value> static Value map(Value x, Index) { return magnitude(x); }
+};
+
+struct SumOfSquares : Sum {
+    template <class Value> static Value map(Value x) { return x * x; }
+    template <class Value> static Value map(Value x, Index) { return x * x; }
+};
+
+struct Nothing {
+    template <class T> void operator()(T*, Index) const {}
+};
+
+// Elements of T in another type, where that is not T itself.
+template <class T> void narrow(const T* from, Type type, char* to, Index count) {
+    auto loop = [&](auto* target) {
+        using To = std::remove_pointer_t<decltype(target)>;
+        for (Index i = 0; i < count; ++i) target[i] = convert<To>(from[i]);
+    };
+    if constexpr (std::is_same_v<T, float>) {
+        if (type == Type::float16) loop(reinterpret_cast<Float16*>(to));
+        else loop(reinterpret_cast<BFloat16*>(to));
+    } else if constexpr (std::is_integral_v<T>) {
+        switch (type) {
+            case Type::uint8: loop(reinterpret_cast<std::uint8_t*>(to)); break;
+            case Type::int8: loop(reinterpret_cast<std::int8_t*>(to)); break;
+            case Type::int16: loop(reinterpret_cast<std::int16_t*>(to)); break;
+            default: loop(reinterpret_cast<std::int32_t*>(to)); break;
+        }
+    }
+}
+
+// Reduces into a new array of type `number`; `finish(values, count)` is done to the outputs.
+template <class T, class Operation, class Finish>
+PyObject* reduced(const Plan& plan, int number, Operation operation, Finish finish) {
+    PyObject* outputs = new_outputs(plan, number);
+    if (outputs == nullptr) return nullptr;
+    auto same = [&](Index) { return operation; };
+    Array out(outputs);
+    if (out.type() == type_of<T>()) {
+        reduce(plan, same, out.data<T>());
+        finish(out.data<T>(), plan.outputs);
+    } else {
+        Scratch<T> values(plan.outputs);
+        reduce(plan, same, values.data());
+        finish(values.data(), plan.outputs);
+        narrow(values.data(), out.type(), out.bytes(), plan.outputs);
+    }
+    return in_callers_order(plan, outputs);
+}
+
+enum class Integers { none, as_int64, as_they_are };
+
+// The reduction of an array of any of the types that `integers` allows; declines others.
+template <class Operation, class Finish>
+PyObject* of_any_type(Array x, const Plan& plan, Integers integers, Operation operation,
+                      Finish finish) {
+    switch (x.type()) {
+        case Type::float32: case Type::float16: case Type::bfloat16:
+            return reduced<float>(plan, x.number(), operation, finish);
+        case Type::float64:
+            return reduced<double>(plan, x.number(), operation, finish);
+        case Type::other:
+            return decline();
+        default:
+            if (integers == Integers::none) return decline();
+            if (integers == Integers::as_int64) {
+                return reduced<std::int64_t>(plan, NPY_INT64, operation, finish);
+            }
+            if (x.type() == Type::boolean) return decline();
+            return reduced<std::int64_t>(plan, x.number(), operation, finish);
+    }
+}
+
+struct Reading {
+    Array x;
+    Plan plan;
+    bool read(Arguments arguments, Index axis, Index keepdims) {
+        x = arguments.array(0);
+        bool is_reduced[most_axes];
+        return x && arguments.count() == keepdims + 1 && x.ndim() <= most_axes &&
+               read_axes(arguments[axis], x.ndim(), is_reduced) &&
+               plan_reduction(x, is_reduced, arguments.truth(keepdims), &plan) &&
+               plan.terms > 0;
+    }
+};
+
+PyObject* sum(Arguments arguments) {
+    Reading reading;
+    if (!reading.read(arguments, 1, 2)) return decline();
+    return of_any_type(reading.x, reading.plan, Integers::as_int64, Sum{}, Nothing{});
+}
+
+PyObject* mean(Arguments arguments) {
+    Reading reading;
+    if (!reading.read(arguments, 1, 2)) return decline();
+    auto divide = [&](auto* values, Index count) {
+        auto terms = static_cast<std::remove_pointer_t<decltype(values)>>(reading.plan.terms);
+        for (Index i = 0; i < count; ++i) values[i] /= terms;
+    };
+    return of_any_type(reading.x, reading.plan, Integers::none, Sum{}, divide);
+}
+
+PyObject* prod(Arguments arguments) {
+    Reading reading;
+    if (!reading.read(arguments, 1, 2)) return decline();
+    return of_any_type(reading.x, reading.plan, Integers::none, Product{}, Nothing{});
+}
+
+PyObject* amax(Arguments arguments) {
+    Reading reading;
+    if (!reading.read(arguments, 1, 2)) return decline();
+    return of_any_type(reading.x, reading.plan, Integers::as_they_are, Maximum{}, Nothing{});
+}
+
+PyObject* amin(Arguments arguments) {
+    Reading reading;
+    if (!reading.read(arguments, 1, 2)) return decline();
+    return of_any_type(reading.x, reading.plan, Integers::as_they_are, Minimum{}, Nothing{});
+}
+
+// norm(x; p, axis, keepdims)
+PyObject* norm(Arguments arguments) {
+    Reading reading;
+    if (!reading.read(arguments, 2, 3)) return decline();
+    double p = arguments.number(1);
+    if (p == -1 && PyErr_Occurred()) return nullptr;
+    auto with = [&](auto operation, auto finish) {
+        return of_any_type(reading.x, reading.plan, Integers::none, operation, finish);
+    };
+    if (p == 2) {
+        return with(SumOfSquares{}, [](auto* values, Index count) {
+            for (Index i = 0; i < count; ++i) values[i] = std::sqrt(values[i]);
+        });
+    }
+    if (p == 1) return with(Magnitudes<Sum>{}, Nothing{});
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (p == infinity) return with(Magnitudes<Maximum>{}, Nothing{});
+    if (p == -infinity) return with(Magnitudes<Minimum>{}, Nothing{});
+    return decline();
+}
+
+// sum_to(x; shape)
+PyObject* sum_to(Arguments arguments) {
+    Array x = arguments.array(0);
+    Index shape[most_axes];
+    if (!x || arguments.count() != 2 || x.ndim() > most_axes) return decline();
+    int ndim = read_integers(arguments[1], shape, most_axes);
+    int lead = x.ndim() - ndim;
+    if (ndim < 0 || lead < 0) return decline();
+    bool is_reduced[most_axes];
+    for (int i = 0; i < x.ndim(); ++i) {
+        Index wanted = i < lead ? 1 : shape[i - lead];
+        is_reduced[i] = i < lead || (wanted == 1 && x.shape()[i] != 1);
+        if (!is_reduced[i] && wanted != x.shape()[i]) return decline();
+    }
+    Plan plan;
+    if (!plan_reduction(x, is_reduced, true, &plan) || plan.terms == 0) return decline();
+    PyObject* kept = of_any_type(x, plan, Integers::as_int64, Sum{}, Nothing{});
+    if (kept == nullptr || lead == 0) return kept;
+    npy_intp* strides = PyArray_STRIDES(reinterpret_cast<PyArrayObject*>(kept));
+    npy_intp result_shape[most_axes], result_strides[most_axes];
+    std::copy(shape, shape + ndim, result_shape);
+    std::copy(strides + lead, strides + x.ndim(), result_strides);
+    PyArray_Descr* descriptor = Array(kept).descriptor();
+    Py_INCREF(descriptor);
+    PyObject* view = PyArray_NewFromDescr(&PyArray_Type, descriptor, ndim, result_shape,
+                                          result_strides, Array(kept).bytes(), NPY_ARRAY_WRITEABLE,
+                                          nullptr);
+    if (view == nullptr) {
+        Py_DECREF(kept);
+        return nullptr;
+    }
+    PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(view), kept);
+    return view;
+}
+
+Registration sum_("sum", sum), mean_("mean", mean), prod_("prod", prod), amax_("amax", amax),
+    amin_("amin", amin), norm_("norm", norm), sum_to_("sum_to", sum_to);
+
+}  // namespace
+}  // namespace nnkit
