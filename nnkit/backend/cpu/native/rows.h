@@ -75,17 +75,33 @@ private:
     std::size_t bytes_ = 0;
 };
 
+// A vector as wide as this CPU's registers: where the order does not matter.
+template <class T> struct NativeVector {
+    static constexpr int lanes = __BIGGEST_ALIGNMENT__ / static_cast<int>(sizeof(T));
+    typedef T type __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
+
+    static type load(const T* from) {
+        type result;
+        std::memcpy(&result, from, sizeof result);
+        return result;
+    }
+};
+
+// The largest number; NaN does not count.
 template <class T> inline T max_of(const T* x, Index count) {
+    using Wide = NativeVector<T>;
     T best = -std::numeric_limits<T>::infinity();
     Index i = 0;
-    if (count >= lanes<T>) {
-        Vector<T> wide = load(x);
-        for (i = lanes<T>; i + lanes<T> <= count; i += lanes<T>) {
-            Vector<T> next = load(x + i);
-            wide = next > wide ? next : wide;
+    if (count >= 2 * Wide::lanes) {
+        typename Wide::type low = Wide::load(x), high = Wide::load(x + Wide::lanes);
+        for (i = 2 * Wide::lanes; i + 2 * Wide::lanes <= count; i += 2 * Wide::lanes) {
+            typename Wide::type first = Wide::load(x + i), second = Wide::load(x + i + Wide::lanes);
+            low = first > low ? first : low;
+            high = second > high ? second : high;
         }
-        T part[lanes<T>];
-        store(part, wide);
+        low = high > low ? high : low;
+        T part[Wide::lanes];
+        std::memcpy(part, &low, sizeof part);
         for (T value : part) best = value > best ? value : best;
     }
     for (; i < count; ++i) best = x[i] > best ? x[i] : best;
