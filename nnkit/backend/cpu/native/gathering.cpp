@@ -1,0 +1,158 @@
+// Reading at positions: gather, index_select, embedding, and indices of whole arrays.
+#include "indexing.h"
+
+namespace nnkit {
+namespace {
+
+// Operands of a reading walk: the result, the positions, and the array (no stride along the axis).
+enum { result_, positions_, source_, operand_count };
+
+template <class Item, class Position>
+void read_rows(const Walk& walk, const Operand* operands, Index axis_stride, Bounds* bounds,
+               Index begin, Index end) {
+    Index out_step = step_of(walk, operands[result_]);
+    Index at_step = step_of(walk, operands[positions_]);
+    Index in_step = step_of(walk, operands[source_]);
+    bool is_slice = at_step == 0 && in_step == static_cast<Index>(sizeof(Item)) &&
+                    out_step == in_step;
+    auto read = [&](char* const* p, Index, Index length) {
+        if (is_slice) {
+            Index k = bounds->checked(read_at<Position>(p[positions_]));
+            std::memcpy(p[result_], p[source_] + k * axis_stride,
+                        static_cast<std::size_t>(length) * sizeof(Item));
+            return;
+        }
+        const char *positions = p[positions_], *source = p[source_];
+        char* out = p[result_];
+        for (Index j = 0; j < length; ++j) {
+            Index k = bounds->checked(read_at<Position>(positions + j * at_step));
+            at<Item>(out + j * out_step) = read_at<Item>(source + j * in_step + k * axis_stride);
+        }
+    };
+    for_joint_rows<operand_count>(walk, operands, begin, end - begin, read);
+}
+
+// Fills a result of the given shape from `x`. Each axis of the shape has a stride in positions and
+// in x; the positions count along one axis of x, `axis_stride` bytes apart.
+PyObject* read_at_positions(Array x, Array index, int ndim, const npy_intp* shape,
+                            const Index* index_strides, const Index* x_strides,
+                            Index axis_stride, Bounds* bounds) {
+    PyArray_Descr* descriptor = x.descriptor();
+    Py_INCREF(descriptor);
+    PyObject* result = empty(ndim, shape, descriptor);
+    if (result == nullptr) return nullptr;
+    Array out(result);
+    if (out.size() == 0) return result;
+    if (bounds->size == 0) {
+        Py_DECREF(result);
+        return decline();
+    }
+    Walk walk;
+    walk.ndim = ndim;
+    Operand operands[operand_count];
+    operands[result_].data = out.bytes();
+    operands[positions_].data = index.bytes();
+    operands[source_].data = x.bytes();
+    for (int i = 0; i < ndim; ++i) {
+        walk.shape[i] = shape[i];
+        operands[result_].strides[i] = out.strides()[i];
+        operands[positions_].strides[i] = index_strides[i];
+        operands[source_].strides[i] = x_strides[i];
+    }
+    merge_axes(&walk, operands, operand_count);
+    Index grain = std::max<Index>(1, moves_of_piece * 8 / (item_bytes(x) + 4));
+    with_item(item_bytes(x), [&](auto item) {
+        with_position(index, [&](auto position) {
+            parallel_for(out.size(), grain, [&](Index begin, Index end) {
+                read_rows<decltype(item), decltype(position)>(walk, operands, axis_stride, bounds,
+                                                              begin, end);
+            });
+        });
+    });
+    if (!bounds->broken) return result;
+    Py_DECREF(result);
+    return decline();
+}
+
+// gather(x, index; axis): index has the axes of x.
+PyObject* gather(Arguments arguments) {
+    Array x = arguments.array(0), index = arguments.array(1);
+    Index axis = arguments.integer(2);
+    if (!x || !is_movable(x) || !x.is_behaved() || !is_index(index)) return decline();
+    if (x.ndim() == 0 || x.ndim() != index.ndim() || axis < 0 || axis >= x.ndim()) return decline();
+    Index x_strides[most_axes], index_strides[most_axes];
+    if (x.ndim() > most_axes) return decline();
+    for (int i = 0; i < x.ndim(); ++i) {
+        if (i != axis && index.shape(i) > x.shape(i)) return decline();
+        x_strides[i] = i == axis ? 0 : x.strides()[i];
+        index_strides[i] = index.strides()[i];
+    }
+    Bounds bounds{x.shape(static_cast<int>(axis))};
+    return read_at_positions(x, index, x.ndim(), index.shape(), index_strides, x_strides,
+                             x.strides()[axis], &bounds);
+}
+
+// Positions of any shape in place of some axes of x; the positions are in bounds.
+PyObject* read_slices(Array x, const Slices& slices, Bounds* bounds) {
+    int ndim = x.ndim() - slices.axes + slices.index.ndim();
+    if (ndim > most_axes) return decline();
+    npy_intp shape[most_axes];
+    Index x_strides[most_axes], index_strides[most_axes];
+    int at = 0;
+    auto add = [&](npy_intp size, Index x_stride, Index index_stride) {
+        shape[at] = size;
+        x_strides[at] = x_stride;
+        index_strides[at++] = index_stride;
+    };
+    for (int i = 0; i <= x.ndim(); ++i) {
+        if (i == slices.axis) {
+            Array index = slices.index;
+            for (int k = 0; k < index.ndim(); ++k) add(index.shape(k), 0, index.strides()[k]);
+            i += slices.axes;
+        }
+        if (i < x.ndim()) add(x.shape(i), x.strides()[i], 0);
+    }
+    return read_at_positions(x, slices.index, ndim, shape, index_strides, x_strides,
+                             slices.stride, bounds);
+}
+
+PyObject* read_along(Array x, Array index, Index axis) {
+    if (!x || !is_movable(x) || !x.is_behaved() || !is_index(index)) return decline();
+    if (axis < 0 || axis >= x.ndim()) return decline();
+    Bounds bounds{x.shape(static_cast<int>(axis))};
+    return read_slices(x, {static_cast<int>(axis), 1, index, x.strides()[axis]}, &bounds);
+}
+
+// index_select(x, index; axis)
+PyObject* index_select(Arguments arguments) {
+    return read_along(arguments.array(0), arguments.array(1), arguments.integer(2));
+}
+
+// embedding(weight, index; padding_idx, scale_grad_by_freq)
+PyObject* embedding(Arguments arguments) {
+    return read_along(arguments.array(0), arguments.array(1), 0);
+}
+
+// getitem(x; index): integer arrays that follow each other among full slices, or one mask.
+PyObject* getitem(Arguments arguments) {
+    Array x = arguments.array(0);
+    if (!x || !is_movable(x) || !x.is_behaved()) return decline();
+    if (PyArray_CheckExact(arguments[1]) && Array(arguments[1]).type() == Type::boolean) {
+        return select_by_mask(x, Array(arguments[1]));
+    }
+    ArrayIndex index;
+    if (!read_array_index(arguments[1], x.ndim(), &index)) return decline();
+    Owned offsets;
+    Slices slices;
+    Bounds bounds{0, true};
+    if (!find_slices(x, index, &offsets, &slices, &bounds)) return decline();
+    return read_slices(x, slices, &bounds);
+}
+
+Registration gather_("gather", gather);
+Registration index_select_("index_select", index_select);
+Registration embedding_("embedding", embedding);
+Registration getitem_("getitem", getitem);
+
+}  // namespace
+}  // namespace nnkit

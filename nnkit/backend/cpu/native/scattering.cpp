@@ -1,0 +1,495 @@
+// Writing and adding at positions: scatter, index_add and their kin, and the adjoints of reading.
+#include "scattering.h"
+
+#include "math.h"
+
+namespace nnkit {
+namespace {
+
+struct Assign {
+    template <class T> void operator()(T& element, T value, Index) const { element = value; }
+};
+struct Add {
+    template <class T> void operator()(T& element, T value, Index) const { element += value; }
+};
+struct Multiply {
+    template <class T> void operator()(T& element, T value, Index) const { element *= value; }
+};
+template <class T> struct AddScaled {
+    T scale;
+    void operator()(T& element, T value, Index) const { element += scale * value; }
+};
+struct Maximum {
+    template <class T> void operator()(T& element, T value, Index) const {
+        element = element > value || element != element ? element : value;
+    }
+};
+struct Minimum {
+    template <class T> void operator()(T& element, T value, Index) const {
+        element = element < value || element != element ? element : value;
+    }
+};
+
+// Whether lines lie apart in the target, so that one after the other goes through its memory.
+bool goes_line_by_line(const Lines& lines) {
+    Index step = step_of(lines.walk, lines.operands[Lines::target]);
+    return lines.walk.ndim == 0 || std::abs(lines.stride) < std::abs(step);
+}
+
+template <class T, class Position, class Step>
+void run_all(const Lines& lines, Bounds* bounds, Step step) {
+    Index count = lines.walk.size();
+    if (count * lines.length == 0) return;
+    Index grain = std::max<Index>(1, moves_of_piece / lines.length);
+    // Many columns at once: short pieces of rows would waste the cache lines that they touch.
+    if (!goes_line_by_line(lines) && count * lines.length > moves_of_piece) {
+        Index quarter = (count / 4 + 15) / 16 * 16;
+        grain = std::max(grain, std::min<Index>(512, std::max<Index>(16, quarter)));
+    }
+    parallel_for(count, grain, [&](Index begin, Index end) {
+        run_lines<T, Position>(lines, bounds, begin, end, step);
+    });
+}
+
+// `step` for all elements of one of the types that are computed with; false for another one.
+template <class Step>
+bool run_typed(Array target, Array index, const Lines& lines, Bounds* bounds, Step step) {
+    bool known = true;
+    with_position(index, [&](auto position) {
+        using Position = decltype(position);
+        switch (target.type()) {
+            case Type::float32: run_all<float, Position>(lines, bounds, step); break;
+            case Type::float64: run_all<double, Position>(lines, bounds, step); break;
+            case Type::int64: run_all<std::int64_t, Position>(lines, bounds, step); break;
+            default: known = false;
+        }
+    });
+    return known;
+}
+
+bool is_summable(Array x) {
+    Type type = x.type();
+    return type == Type::float32 || type == Type::float64 || type == Type::int64;
+}
+
+void run_assignment(Array target, Array index, const Lines& lines, Bounds* bounds) {
+    with_item(item_bytes(target), [&](auto item) {
+        with_position(index, [&](auto position) {
+            run_all<decltype(item), decltype(position)>(lines, bounds, Assign{});
+        });
+    });
+}
+
+// The lines of a target under an index that has its axes; a source of one element is repeated.
+bool lines_of_elements(Array target, Array index, Array source, Index axis, Lines* lines) {
+    int ndim = target.ndim();
+    if (axis < 0 || axis >= ndim || index.ndim() != ndim || ndim > most_axes) return false;
+    bool repeats = source.ndim() == 0;
+    if (!repeats && source.ndim() != ndim) return false;
+    int kept = 0;
+    for (int i = 0; i < ndim; ++i) {
+        Index n = index.shape(i), step = repeats ? 0 : source.strides()[i];
+        if (!repeats && n > source.shape(i)) return false;
+        if (i == axis) {
+            lines->length = n;
+            lines->position_step = index.strides()[i];
+            lines->source_step = step;
+            lines->stride = target.strides()[i];
+            continue;
+        }
+        if (n > target.shape(i)) return false;
+        lines->walk.shape[kept] = n;
+        lines->operands[Lines::target].strides[kept] = target.strides()[i];
+        lines->operands[Lines::positions].strides[kept] = index.strides()[i];
+        lines->operands[Lines::source].strides[kept++] = step;
+    }
+    lines->walk.ndim = kept;
+    lines->operands[Lines::target].data = target.bytes();
+    lines->operands[Lines::positions].data = index.bytes();
+    lines->operands[Lines::source].data = source.bytes();
+    merge_axes(&lines->walk, lines->operands, Lines::count);
+    return true;
+}
+
+// The lines of a target under positions in C order that stand for some of its axes. The source has
+// their axes in that place, in C order; or it is one element.
+bool lines_of_slices(Array target, const Slices& slices, Array source, Lines* lines) {
+    int ndim = target.ndim();
+    Array index = slices.index;
+    bool repeats = source.ndim() == 0;
+    if (!index.is_plain() || (!repeats && !source.is_plain())) return false;
+    if (!repeats && source.ndim() != ndim - slices.axes + index.ndim()) return false;
+    int kept = 0;
+    Index inner = item_bytes(source);
+    for (int i = ndim - 1, k = source.ndim() - 1; i >= 0; --i) {
+        if (i == slices.axis + slices.axes - 1) {
+            lines->length = index.size();
+            lines->position_step = item_bytes(index);
+            lines->source_step = repeats ? 0 : inner;
+            lines->stride = slices.stride;
+            for (int j = index.ndim() - 1; j >= 0 && !repeats; --j) {
+                if (source.shape(k--) != index.shape(j)) return false;
+            }
+            inner *= index.size();
+            i -= slices.axes - 1;
+            continue;
+        }
+        if (!repeats && source.shape(k--) != target.shape(i)) return false;
+        lines->walk.shape[kept] = target.shape(i);
+        lines->operands[Lines::target].strides[kept] = target.strides()[i];
+        lines->operands[Lines::positions].strides[kept] = 0;
+        lines->operands[Lines::source].strides[kept++] = repeats ? 0 : inner;
+        inner *= target.shape(i);
+    }
+    lines->walk.ndim = kept;
+    std::reverse(lines->walk.shape, lines->walk.shape + kept);
+    for (Operand& operand : lines->operands) {
+        std::reverse(operand.strides, operand.strides + kept);
+    }
+    lines->operands[Lines::target].data = target.bytes();
+    lines->operands[Lines::positions].data = index.bytes();
+    lines->operands[Lines::source].data = source.bytes();
+    merge_axes(&lines->walk, lines->operands, Lines::count);
+    return true;
+}
+
+// Whether all positions are in bounds, before anything is written.
+bool all_in_bounds(Array index, Bounds* bounds) {
+    Walk walk;
+    walk.ndim = index.ndim();
+    Operand operand;
+    operand.data = index.bytes();
+    std::copy_n(index.shape(), walk.ndim, walk.shape);
+    std::copy_n(index.strides(), walk.ndim, operand.strides);
+    merge_axes(&walk, &operand, 1);
+    Index low = bounds->wraps ? -bounds->size : 0, size = bounds->size;
+    with_position(index, [&](auto position) {
+        using Position = decltype(position);
+        Index step = step_of(walk, operand);
+        parallel_for(walk.size(), moves_of_piece * 4, [&](Index begin, Index end) {
+            bool inside = true;
+            for_joint_rows<1>(walk, &operand, begin, end - begin,
+                              [&](char* const* p, Index, Index length) {
+                for (Index i = 0; i < length; ++i) {
+                    Index k = read_at<Position>(p[0] + i * step);
+                    inside &= k >= low && k < size;
+                }
+            });
+            if (!inside) bounds->broken = true;
+        });
+    });
+    return !bounds->broken;
+}
+
+bool is_operand(Array x) { return x && is_movable(x) && x.is_behaved(); }
+
+// Checks what all functions that write share, and copies the array unless it is written itself.
+bool prepare(Array x, Array index, Array source, bool in_place, Owned* target) {
+    if (!is_operand(x) || !is_index(index) || !is_operand(source)) return false;
+    if (x.number() != source.number()) return false;
+    if (!in_place) {
+        target->reset(plain_copy(x));
+        return static_cast<bool>(*target);
+    }
+    if (!x.is_writeable() || may_overlap(x, source) || may_overlap(x, index)) return false;
+    target->reset(Py_NewRef(x.object()));
+    return true;
+}
+
+// What a function returns that has run: nothing (the twin is called) if a position was wrong.
+PyObject* finish(Owned& target, const Bounds& bounds) {
+    return bounds.broken ? decline() : target.release();
+}
+
+// scatter(x, index, source; axis), scatter_add(x, index, source; axis)
+template <bool adds, bool in_place> PyObject* scatter(Arguments arguments) {
+    Array x = arguments.array(0), index = arguments.array(1), source = arguments.array(2);
+    Index axis = arguments.integer(3);
+    if (!x || axis < 0 || axis >= x.ndim() || (adds && !is_summable(x))) return decline();
+    Bounds bounds{x.shape(static_cast<int>(axis))};
+    Owned target;
+    if (!prepare(x, index, source, in_place, &target)) return decline();
+    Lines lines;
+    if (!lines_of_elements(target.array(), index, source, axis, &lines)) return decline();
+    if (in_place && !all_in_bounds(index, &bounds)) return decline();
+    if (bounds.size == 0 && index.size() > 0) return decline();
+    if (adds) run_typed(target.array(), index, lines, &bounds, Add{});
+    else run_assignment(target.array(), index, lines, &bounds);
+    return finish(target, bounds);
+}
+
+// gather_adjoint(y, index; axis, shape): zeros with y added where gather read.
+PyObject* gather_adjoint(Arguments arguments) {
+    Array y = arguments.array(0), index = arguments.array(1);
+    Index axis = arguments.integer(2);
+    Index sizes[most_axes];
+    int ndim = read_integers(arguments[3], sizes, most_axes);
+    if (!is_operand(y) || !is_summable(y) || !is_index(index) || ndim < 1) return decline();
+    if (axis < 0 || axis >= ndim) return decline();
+    Py_INCREF(y.descriptor());
+    Owned target(zeros(ndim, sizes, y.descriptor()));
+    Lines lines;
+    Bounds bounds{sizes[axis]};
+    if (!target || !lines_of_elements(target.array(), index, y, axis, &lines)) return decline();
+    if (bounds.size == 0 && index.size() > 0) return decline();
+    run_typed(target.array(), index, lines, &bounds, Add{});
+    return finish(target, bounds);
+}
+
+// Zeros of a shape with y added at slices.
+PyObject* add_slices_to_zeros(Array y, int ndim, const Index* sizes, const ArrayIndex& index,
+                              bool wraps) {
+    Py_INCREF(y.descriptor());
+    Owned target(zeros(ndim, sizes, y.descriptor()));
+    if (!target) return nullptr;
+    Owned offsets;
+    Slices slices;
+    Lines lines;
+    Bounds bounds{0, wraps};
+    if (!find_slices(target.array(), index, &offsets, &slices, &bounds)) return decline();
+    if (!lines_of_slices(target.array(), slices, y, &lines)) return decline();
+    if (bounds.size == 0 && slices.index.size() > 0) return decline();
+    run_typed(target.array(), slices.index, lines, &bounds, Add{});
+    return finish(target, bounds);
+}
+
+// index_select_adjoint(y, index; axis, shape)
+PyObject* index_select_adjoint(Arguments arguments) {
+    Array y = arguments.array(0);
+    ArrayIndex index;
+    index.arrays[index.count++] = arguments.array(1);
+    index.axis = static_cast<int>(arguments.integer(2));
+    Index sizes[most_axes];
+    int ndim = read_integers(arguments[3], sizes, most_axes);
+    if (!is_operand(y) || !is_summable(y) || !is_index(index.arrays[0])) return decline();
+    if (index.axis < 0 || index.axis >= ndim) return decline();
+    return add_slices_to_zeros(y, ndim, sizes, index, false);
+}
+
+// getitem_adjoint(y; index, shape)
+PyObject* getitem_adjoint(Arguments arguments) {
+    Array y = arguments.array(0);
+    Index sizes[most_axes];
+    int ndim = read_integers(arguments[2], sizes, most_axes);
+    ArrayIndex index;
+    if (!is_operand(y) || !is_summable(y) || ndim < 1) return decline();
+    if (!read_array_index(arguments[1], ndim, &index)) return decline();
+    return add_slices_to_zeros(y, ndim, sizes, index, true);
+}
+
+// index_add(x, index, source; axis, alpha), index_copy(x, index, source; axis)
+template <bool adds, bool in_place> PyObject* index_write(Arguments arguments) {
+    Array x = arguments.array(0), index = arguments.array(1), source = arguments.array(2);
+    Index axis = arguments.integer(3);
+    if (!x || axis < 0 || axis >= x.ndim() || (adds && !is_summable(x))) return decline();
+    Owned target;
+    if (!prepare(x, index, source, in_place, &target) || index.ndim() != 1) return decline();
+    Slices slices{static_cast<int>(axis), 1, index, target.array().strides()[axis]};
+    Lines lines;
+    if (!lines_of_slices(target.array(), slices, source, &lines)) return decline();
+    Bounds bounds{x.shape(static_cast<int>(axis))};
+    if (in_place && !all_in_bounds(index, &bounds)) return decline();
+    if (bounds.size == 0 && index.size() > 0) return decline();
+    if (!adds) {
+        run_assignment(target.array(), index, lines, &bounds);
+    } else if (PyLong_Check(arguments[4]) && PyLong_AsLong(arguments[4]) == 1) {
+        run_typed(target.array(), index, lines, &bounds, Add{});
+    } else {
+        double alpha = arguments.number(4);
+        if (alpha == -1 && PyErr_Occurred()) return nullptr;
+        with_position(index, [&](auto position) {
+            using P = decltype(position);
+            if (x.type() == Type::float32) {
+                AddScaled<float> step{static_cast<float>(alpha)};
+                run_all<float, P>(lines, &bounds, step);
+            } else if (x.type() == Type::float64) {
+                run_all<double, P>(lines, &bounds, AddScaled<double>{alpha});
+            } else {
+                bounds.broken = true;
+            }
+        });
+    }
+    return finish(target, bounds);
+}
+
+// A number as an array of no axes with the elements of x; empty if it does not fit.
+Owned scalar_like(PyObject* value, Array x) {
+    Py_INCREF(x.descriptor());
+    Owned result(empty(0, nullptr, x.descriptor()));
+    if (result && PyArray_Pack(x.descriptor(), result.array().bytes(), value) < 0) {
+        PyErr_Clear();  // the twin says what is wrong
+        return Owned();
+    }
+    return result;
+}
+
+// scatter_fill(x, index; axis, value)
+PyObject* scatter_fill(Arguments arguments) {
+    Array x = arguments.array(0);
+    if (!is_operand(x)) return decline();
+    Owned value = scalar_like(arguments[3], x);
+    if (!value) return decline();
+    PyObject* values[] = {arguments[0], arguments[1], value.array().object(), arguments[2]};
+    return scatter<false, false>(Arguments(values, 4));
+}
+
+// index_fill(x, index; axis, value)
+template <bool in_place> PyObject* index_fill(Arguments arguments) {
+    Array x = arguments.array(0);
+    if (!is_operand(x)) return decline();
+    Owned value = scalar_like(arguments[3], x);
+    if (!value) return decline();
+    PyObject* values[] = {arguments[0], arguments[1], value.array().object(), arguments[2]};
+    return index_write<false, in_place>(Arguments(values, 4));
+}
+
+// Writes or adds a number or an array of the shape that reading would give.
+PyObject* write_at_index(Array x, PyObject* value, PyObject* expression, bool adds,
+                         bool in_place) {
+    ArrayIndex index;
+    if (!is_operand(x) || (adds && !is_summable(x))) return decline();
+    if (!read_array_index(expression, x.ndim(), &index)) return decline();
+    Owned number;
+    Array source;
+    if (PyArray_CheckExact(value)) {
+        source = Array(value);
+    } else {
+        number = scalar_like(value, x);
+        if (!number) return decline();
+        source = number.array();
+    }
+    Owned target, offsets;
+    if (!prepare(x, index.arrays[0], source, in_place, &target)) return decline();
+    Slices slices;
+    Lines lines;
+    Bounds bounds{0, true};
+    if (!find_slices(target.array(), index, &offsets, &slices, &bounds)) return decline();
+    if (!lines_of_slices(target.array(), slices, source, &lines)) return decline();
+    if (in_place && !all_in_bounds(slices.index, &bounds)) return decline();
+    if (bounds.size == 0 && slices.index.size() > 0) return decline();
+    if (adds) run_typed(target.array(), slices.index, lines, &bounds, Add{});
+    else run_assignment(target.array(), slices.index, lines, &bounds);
+    return finish(target, bounds);
+}
+
+// setitem_(x, value; index)
+PyObject* setitem(Arguments arguments) {
+    return write_at_index(arguments.array(0), arguments[1], arguments[2], false, true);
+}
+
+// index_put(x, value; index, accumulate)
+template <bool in_place> PyObject* index_put(Arguments arguments) {
+    return write_at_index(arguments.array(0), arguments[1], arguments[2], arguments.truth(3),
+                          in_place);
+}
+
+// What each reduction of scatter_reduce starts from where the array itself does not count.
+template <class T> T identity(const char* reduce) {
+    bool is_maximum = std::strcmp(reduce, "amax") == 0;
+    if (std::strcmp(reduce, "sum") == 0) return 0;
+    if (std::strcmp(reduce, "prod") == 0) return 1;
+    using Limits = std::numeric_limits<T>;
+    if (Limits::has_infinity) return is_maximum ? -Limits::infinity() : Limits::infinity();
+    return is_maximum ? Limits::lowest() : Limits::max();
+}
+
+struct AssignIdentity {
+    const char* reduce;
+    template <class T> void operator()(T& element, T, Index) const {
+        element = identity<T>(reduce);
+    }
+};
+
+// scatter_reduce(x, index, source; axis, reduce, include_self)
+template <bool in_place> PyObject* scatter_reduce(Arguments arguments) {
+    Array x = arguments.array(0), index = arguments.array(1), source = arguments.array(2);
+    Index axis = arguments.integer(3);
+    const char* reduce = PyUnicode_AsUTF8(arguments[4]);
+    if (reduce == nullptr) return nullptr;
+    if (!x || axis < 0 || axis >= x.ndim() || !is_summable(x)) return decline();
+    if (std::strcmp(reduce, "mean") == 0) return decline();
+    Bounds bounds{x.shape(static_cast<int>(axis))};
+    Owned target;
+    if (!prepare(x, index, source, in_place, &target)) return decline();
+    Lines lines;
+    Array out = target.array();
+    if (!lines_of_elements(out, index, source, axis, &lines)) return decline();
+    if (!all_in_bounds(index, &bounds)) return decline();
+    if (!arguments.truth(5)) run_typed(out, index, lines, &bounds, AssignIdentity{reduce});
+    if (std::strcmp(reduce, "sum") == 0) run_typed(out, index, lines, &bounds, Add{});
+    else if (std::strcmp(reduce, "prod") == 0) run_typed(out, index, lines, &bounds, Multiply{});
+    else if (std::strcmp(reduce, "amax") == 0) run_typed(out, index, lines, &bounds, Maximum{});
+    else run_typed(out, index, lines, &bounds, Minimum{});
+    return finish(target, bounds);
+}
+
+template <class T> struct AddShare {
+    const T* counts;
+    void operator()(T& element, T value, Index k) const { element += value / counts[k]; }
+};
+
+template <class T>
+void add_shares(Array target, const Lines& lines, Bounds* bounds) {
+    Scratch<T> counts(bounds->size);
+    std::fill_n(counts.data(), bounds->size, T{0});
+    const char* positions = lines.operands[Lines::positions].data;
+    for (Index i = 0; i < lines.length; ++i) {
+        Index k = read_at<std::int64_t>(positions + i * lines.position_step);
+        counts[bounds->checked(k)] += 1;
+    }
+    run_all<T, std::int64_t>(lines, bounds, AddShare<T>{counts.data()});
+}
+
+// embedding_grad(g, index; count, padding_idx, scale_grad_by_freq)
+PyObject* embedding_grad(Arguments arguments) {
+    Array g = arguments.array(0), index = arguments.array(1);
+    npy_intp sizes[] = {arguments.integer(2), 0};
+    if (!is_operand(g) || !is_index(index) || g.ndim() < 1) return decline();
+    bool by_frequency = arguments.truth(4);
+    if (g.type() != Type::float32 && g.type() != Type::float64) return decline();
+    if (by_frequency && index.type() != Type::int64) return decline();
+    sizes[1] = g.shape(-1);
+    Py_INCREF(g.descriptor());
+    Owned target(zeros(2, sizes, g.descriptor()));
+    Bounds bounds{sizes[0]};
+    if (!target) return nullptr;
+    Slices slices{0, 1, index, target.array().strides()[0]};
+    Lines lines;
+    if (!lines_of_slices(target.array(), slices, g, &lines)) return decline();
+    if (bounds.size == 0 && index.size() > 0) return decline();
+    if (!by_frequency) run_typed(target.array(), index, lines, &bounds, Add{});
+    else if (g.type() == Type::float32) add_shares<float>(target.array(), lines, &bounds);
+    else add_shares<double>(target.array(), lines, &bounds);
+    if (!arguments.is_none(3) && sizes[0] > 0) {
+        Index row = target.array().strides()[0];
+        std::memset(target.array().bytes() + arguments.integer(3) * row, 0,
+                    static_cast<std::size_t>(sizes[1] * item_bytes(g)));
+    }
+    return finish(target, bounds);
+}
+
+Registration registrations[] = {
+    {"scatter", scatter<false, false>},
+    {"scatter_", scatter<false, true>},
+    {"scatter_fill", scatter_fill},
+    {"scatter_add", scatter<true, false>},
+    {"scatter_add_", scatter<true, true>},
+    {"scatter_reduce", scatter_reduce<false>},
+    {"scatter_reduce_", scatter_reduce<true>},
+    {"gather_adjoint", gather_adjoint},
+    {"index_select_adjoint", index_select_adjoint},
+    {"getitem_adjoint", getitem_adjoint},
+    {"index_add", index_write<true, false>},
+    {"index_add_", index_write<true, true>},
+    {"index_copy", index_write<false, false>},
+    {"index_copy_", index_write<false, true>},
+    {"index_fill", index_fill<false>},
+    {"index_fill_", index_fill<true>},
+    {"setitem_", setitem},
+    {"index_put", index_put<false>},
+    {"index_put_", index_put<true>},
+    {"embedding_grad", embedding_grad},
+};
+
+}  // namespace
+}  // namespace nnkit

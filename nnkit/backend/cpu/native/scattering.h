@@ -1,0 +1,65 @@
+// Writing at positions along an axis: every line along it is one thread's, and goes in order.
+#pragma once
+
+#include "indexing.h"
+
+namespace nnkit {
+
+// An array is seen as lines along an axis (or along the offsets that stand for several). Elements
+// of different lines never meet, so lines may be cut among threads; within one, position after
+// position is done in order. Result and sum are the same for any number of threads.
+struct Lines {
+    enum { target, positions, source, count };
+    Walk walk;  // over the lines
+    Operand operands[count];
+    Index length = 0;      // of a line: so many positions
+    Index position_step = 0, source_step = 0;  // bytes along a line
+    Index stride = 0;      // bytes in the target that a position counts
+};
+
+// Runs `step(element, value, position)` for lines [begin, end).
+template <class T, class Position, class Step>
+void run_lines(const Lines& lines, Bounds* bounds, Index begin, Index end, Step step) {
+    Index target_step = step_of(lines.walk, lines.operands[Lines::target]);
+    Index position_step = step_of(lines.walk, lines.operands[Lines::positions]);
+    Index source_step = step_of(lines.walk, lines.operands[Lines::source]);
+    Index n = lines.length;
+    Index along_positions = lines.position_step, along_source = lines.source_step;
+    constexpr Index item = sizeof(T);
+    bool one_by_one = lines.walk.ndim == 0 || std::abs(lines.stride) < std::abs(target_step);
+    auto run = [&](char* const* p, Index, Index width) {
+        char *target = p[Lines::target], *positions = p[Lines::positions];
+        char* source = p[Lines::source];
+        if (one_by_one) {
+            for (Index j = 0; j < width; ++j) {
+                char* line = target + j * target_step;
+                const char* where = positions + j * position_step;
+                const char* values = source + j * source_step;
+                for (Index i = 0; i < n; ++i) {
+                    Index k = bounds->checked(read_at<Position>(where + i * along_positions));
+                    step(at<T>(line + k * lines.stride), read_at<T>(values + i * along_source), k);
+                }
+            }
+        } else if (position_step == 0 && target_step == item && source_step == item) {
+            for (Index i = 0; i < n; ++i) {
+                Index k = bounds->checked(read_at<Position>(positions + i * along_positions));
+                T* row = &at<T>(target + k * lines.stride);
+                const T* values = &at<T>(source + i * along_source);
+                for (Index j = 0; j < width; ++j) step(row[j], values[j], k);
+            }
+        } else {
+            for (Index i = 0; i < n; ++i) {
+                const char* where = positions + i * along_positions;
+                const char* values = source + i * along_source;
+                for (Index j = 0; j < width; ++j) {
+                    Index k = bounds->checked(read_at<Position>(where + j * position_step));
+                    step(at<T>(target + j * target_step + k * lines.stride),
+                         read_at<T>(values + j * source_step), k);
+                }
+            }
+        }
+    };
+    for_joint_rows<Lines::count>(lines.walk, lines.operands, begin, end - begin, run);
+}
+
+}  // namespace nnkit
