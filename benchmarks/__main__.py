@@ -24,7 +24,6 @@ def main(arguments: list[str]) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--only", default="", help="those whose name contains this text")
     parser.add_argument("--threads", type=int, help="threads of every framework")
     MODES[mode].add_options(parser)
     MODES[mode].run(parser.parse_args(arguments))

@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 
+from benchmarks.options import add_only
 from benchmarks.timing import FRAMEWORKS, has
 from benchmarks.workloads import WORKLOADS
 
@@ -31,6 +32,7 @@ print(status("VmHWM"), imported)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
+    add_only(parser)
     parser.add_argument("--steps", type=int, default=8, help="steps to run of each workload")
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import nnkit
+from benchmarks.options import add_clock, add_only, add_patience
 from benchmarks.timing import alternate, set_threads
 
 SIZES = {"small": 8, "middle": 128, "large": 2048}  # the side: its square is the number of elements
@@ -261,7 +262,7 @@ def compare(name: str, side: int, options: argparse.Namespace) -> tuple[float, f
     import torch
 
     contestants = {"nnkit": step(name, nnkit, side), "torch": step(name, torch, side)}
-    turns = alternate(contestants, options.rounds, options.seconds, options.patience)
+    turns = alternate(contestants, options.rounds, options.seconds, options.patience, options.clock)
     return turns.ratio("torch", "nnkit")[0], statistics.median(turns.seconds["nnkit"]) * 1e6
 
 
@@ -281,9 +282,9 @@ def table(names: list[str], options: argparse.Namespace) -> None:
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=list(SIZES))
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
-    parser.add_argument(
-        "--patience", type=float, default=0.0, help="seconds to wait for a quiet machine, each time"
-    )
+    add_only(parser)
+    add_clock(parser)
+    add_patience(parser)
     parser.add_argument("--seconds", type=float, default=0.02, help="length of a turn")
 
 

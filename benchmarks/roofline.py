@@ -63,7 +63,7 @@ def needs(step: Callable[[], Any], device: str = "cpu") -> Needs:
     return counted
 
 
-def measure(patience: float = 0.0, device: str = "cpu") -> Ceilings:
+def measure(patience: float, clock: Callable[[], float], device: str = "cpu") -> Ceilings:
     """Measure a product and a copy in each framework."""
     contestants: dict[str, Callable[[], Any]] = {}
     for name in FRAMEWORKS:
@@ -71,7 +71,7 @@ def measure(patience: float = 0.0, device: str = "cpu") -> Ceilings:
             fw = importlib.import_module(name)
             contestants[f"{name} product"] = _product(fw, device)
             contestants[f"{name} copy"] = _copy(fw, device)
-    turns = alternate(contestants, 5, 0.1, patience)
+    turns = alternate(contestants, 5, 0.1, patience, clock)
     best = {k: min(v) for k, v in turns.seconds.items()}
     product = min(v for k, v in best.items() if k.endswith("product"))
     copy = min(v for k, v in best.items() if k.endswith("copy"))

@@ -9,9 +9,17 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.options import add_clock, add_only, add_patience
 from benchmarks.peers import compiled_step, jax_step, numpy_step
 from benchmarks.roofline import Ceilings, measure, needs
-from benchmarks.timing import FRAMEWORKS, alternate, duration, has, set_threads, surroundings
+from benchmarks.timing import (
+    FRAMEWORKS,
+    alternate,
+    duration,
+    has,
+    set_threads,
+    surroundings,
+)
 from benchmarks.workloads import WORKLOADS
 
 TURN = 0.15  # seconds that one contestant runs before the next has its turn
@@ -29,9 +37,9 @@ COLUMNS = (
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, default=15, help="turns of each contestant")
-    parser.add_argument(
-        "--patience", type=float, default=0.0, help="seconds to wait for a quiet machine, each time"
-    )
+    add_only(parser)
+    add_clock(parser)
+    add_patience(parser)
     parser.add_argument("--compile", action="store_true", help="add torch.compile")
     parser.add_argument("--json", metavar="FILE", help="write everything measured to a file")
 
@@ -49,7 +57,7 @@ def contestants(name: str, with_compile: bool) -> dict[str, Callable[[], Any]]:
 def measured(name: str, options: argparse.Namespace, ceilings: Ceilings) -> dict[str, Any]:
     """Everything about one workload: seconds, ratios, what it needs and what it reaches."""
     steps = contestants(name, options.compile)
-    turns = alternate(steps, options.rounds, TURN, options.patience)
+    turns = alternate(steps, options.rounds, TURN, options.patience, options.clock)
     counted = needs(steps["nnkit"])
     seconds = {k: statistics.median(v) for k, v in turns.seconds.items()}
     mine = seconds["nnkit"]
@@ -83,7 +91,7 @@ def row(name: str, found: dict[str, Any]) -> str:
 def run(options: argparse.Namespace) -> None:
     set_threads(options.threads)
     print(surroundings())
-    ceilings = measure(options.patience)
+    ceilings = measure(options.patience, options.clock)
     print(f"{ceilings}\n")
     print("How many times as fast nnkit is: median of the rounds [lowest, highest].\n")
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")

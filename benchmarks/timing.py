@@ -31,7 +31,11 @@ class Turns:
 
 
 def alternate(
-    contestants: dict[str, Callable[[], Any]], rounds: int, seconds: float, patience: float = 0.0
+    contestants: dict[str, Callable[[], Any]],
+    rounds: int,
+    seconds: float,
+    patience: float = 0.0,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Turns:
     """Let everybody run for some ``seconds`` in each round.
 
@@ -41,12 +45,13 @@ def alternate(
     Args:
         patience: seconds in which rounds are repeated that other processes disturbed. Those rounds
             count in which others had the least of the machine.
+        clock: what tells the time; `time.process_time` leaves out what others took away.
     """
     counts = {}
     for name, step in contestants.items():
         for _ in range(3):
             step()
-        counts[name] = max(1, int(seconds / max(_seconds(step, 1), 1e-6)))
+        counts[name] = max(1, int(seconds / max(_seconds(step, 1, clock), 1e-6)))
     found: list[tuple[float, list[float]]] = []
     gc.collect()
     others = Others()
@@ -57,8 +62,8 @@ def alternate(
         turns = []
         others.share()
         for name, step in contestants.items():
-            _seconds(step, (counts[name] + 9) // 10)
-            turns.append(_seconds(step, counts[name]) / counts[name])
+            _seconds(step, (counts[name] + 9) // 10, clock)
+            turns.append(_seconds(step, counts[name], clock) / counts[name])
         share = others.share()
         found.append((share, turns))
         while share >= QUIET and time.perf_counter() < deadline:
@@ -93,11 +98,11 @@ class Others:
         return busy - time.process_time(), whole
 
 
-def _seconds(step: Callable[[], Any], count: int) -> float:
-    start = time.perf_counter()
+def _seconds(step: Callable[[], Any], count: int, clock: Callable[[], float]) -> float:
+    start = clock()
     for _ in range(count):
         step()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def duration(seconds: float) -> str:

@@ -109,15 +109,16 @@ def test_the_hand_written_step_trains_too() -> None:
 
 def test_steps_prints_a_row_and_writes_json(tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.setattr(steps, "TURN", 1e-3)
-    monkeypatch.setattr(steps, "measure", lambda patience: roofline.Ceilings(1e11, 1e10))
+    monkeypatch.setattr(steps, "measure", lambda patience, clock: roofline.Ceilings(1e11, 1e10))
     page = tmp_path / "out.json"
     main(["--only", "softmax 4-2", "--rounds", "2", "--json", str(page)])
     assert re.search(r"^\| softmax 4-2, .* us \| .*\d% \|$", capsys.readouterr().out, re.M)
     assert '"softmax 4-2, batch 3, SGD"' in page.read_text()
 
 
-def test_profile_names_the_primitives(capsys) -> None:
-    main(["profile", "softmax 4-2", "--steps", "2"])
+@pytest.mark.parametrize("options", [[], ["--cpu-time"]])
+def test_profile_names_the_primitives(options: list[str], capsys) -> None:
+    main(["profile", "softmax 4-2", "--steps", "2", *options])
     out = capsys.readouterr().out
     assert "| cross_entropy | 1 |" in out
     assert "| above the door |" in out

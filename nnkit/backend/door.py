@@ -165,15 +165,16 @@ class Counter(Doorkeeper):
 class Timer(Doorkeeper):
     """Adds up the seconds that each primitive takes."""
 
-    def __init__(self, backend: Any) -> None:
+    def __init__(self, backend: Any, clock: Callable[[], float] = perf_counter) -> None:
         super().__init__(backend)
+        self.clock = clock
         self.calls: dict[str, int] = {}
         self.seconds: dict[str, float] = {}
 
     def passed(self, name: str, function: Callable[..., Any], arguments: tuple) -> Any:
-        start = perf_counter()
+        start = self.clock()
         result = function(*arguments)
-        seconds = perf_counter() - start
+        seconds = self.clock() - start
         self.calls[name] = self.calls.get(name, 0) + 1
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
         return result
