@@ -1,19 +1,12 @@
 // Sums, means, products, extrema and norms along axes.
-#include "reduction.h"
-
 #include <cmath>
+#include <limits>
 
-#include "half.h"
+#include "memory.h"
+#include "reducer.h"
 
 namespace nnkit {
 namespace {
-
-// What combines two terms; `map` is what a term is first made to, at a column of a row.
-struct Plainly {
-    template <class Value> Value map(Value x) const { return x; }
-    template <class Value> Value map(Value x, Index) const { return x; }
-    static constexpr bool differs_by_column = false;
-};
 
 struct Sum : Plainly {
     template <class Value> static Value combine(Value a, Value b) { return a + b; }
@@ -37,13 +30,11 @@ template <class T> Vector<T> magnitude(const Vector<T>& x) {
 }
 
 template <class Base> struct Magnitudes : Base {
-    template <class Value> static Value map(Value x) { return magnitude(x); }
-    template <class Value> static Value map(Value x, Index) { return magnitude(x); }
+    template <class Value> static Value map(Value x, Value) { return magnitude(x); }
 };
 
 struct SumOfSquares : Sum {
-    template <class Value> static Value map(Value x) { return x * x; }
-    template <class Value> static Value map(Value x, Index) { return x * x; }
+    template <class Value> static Value map(Value x, Value) { return x * x; }
 };
 
 struct Nothing {
@@ -70,18 +61,17 @@ template <class T> void narrow(const T* from, Type type, char* to, Index count) 
 }
 
 // Reduces into a new array of type `number`; `finish(values, count)` is done to the outputs.
-template <class T, class Operation, class Finish>
-PyObject* reduced(const Plan& plan, int number, Operation operation, Finish finish) {
+template <class T, class Finish>
+PyObject* reduced(const Plan& plan, int number, const Reducer<T>& reducer, Finish finish) {
     PyObject* outputs = new_outputs(plan, number);
     if (outputs == nullptr) return nullptr;
-    auto same = [&](Index) { return operation; };
     Array out(outputs);
     if (out.type() == type_of<T>()) {
-        reduce(plan, same, out.data<T>());
+        reduce<T>(plan, reducer, nullptr, out.data<T>());
         finish(out.data<T>(), plan.outputs);
     } else {
         Scratch<T> values(plan.outputs);
-        reduce(plan, same, values.data());
+        reduce<T>(plan, reducer, nullptr, values.data());
         finish(values.data(), plan.outputs);
         narrow(values.data(), out.type(), out.bytes(), plan.outputs);
     }
@@ -91,23 +81,24 @@ PyObject* reduced(const Plan& plan, int number, Operation operation, Finish fini
 enum class Integers { none, as_int64, as_they_are };
 
 // The reduction of an array of any of the types that `integers` allows; declines others.
-template <class Operation, class Finish>
-PyObject* of_any_type(Array x, const Plan& plan, Integers integers, Operation operation,
-                      Finish finish) {
+template <class Operation, Integers integers, class Finish>
+PyObject* of_any_type(Array x, const Plan& plan, Finish finish) {
     switch (x.type()) {
         case Type::float32: case Type::float16: case Type::bfloat16:
-            return reduced<float>(plan, x.number(), operation, finish);
+            return reduced(plan, x.number(), reducer_of<float, Operation>(), finish);
         case Type::float64:
-            return reduced<double>(plan, x.number(), operation, finish);
+            return reduced(plan, x.number(), reducer_of<double, Operation>(), finish);
         case Type::other:
             return decline();
         default:
-            if (integers == Integers::none) return decline();
-            if (integers == Integers::as_int64) {
-                return reduced<std::int64_t>(plan, NPY_INT64, operation, finish);
+            if constexpr (integers == Integers::none) {
+                return decline();
+            } else {
+                bool is_bool = x.type() == Type::boolean;
+                if (integers == Integers::as_they_are && is_bool) return decline();
+                int number = integers == Integers::as_int64 ? int{NPY_INT64} : x.number();
+                return reduced(plan, number, reducer_of<std::int64_t, Operation>(), finish);
             }
-            if (x.type() == Type::boolean) return decline();
-            return reduced<std::int64_t>(plan, x.number(), operation, finish);
     }
 }
 
@@ -127,7 +118,7 @@ struct Reading {
 PyObject* sum(Arguments arguments) {
     Reading reading;
     if (!reading.read(arguments, 1, 2)) return decline();
-    return of_any_type(reading.x, reading.plan, Integers::as_int64, Sum{}, Nothing{});
+    return of_any_type<Sum, Integers::as_int64>(reading.x, reading.plan, Nothing{});
 }
 
 PyObject* mean(Arguments arguments) {
@@ -137,25 +128,25 @@ PyObject* mean(Arguments arguments) {
         auto terms = static_cast<std::remove_pointer_t<decltype(values)>>(reading.plan.terms);
         for (Index i = 0; i < count; ++i) values[i] /= terms;
     };
-    return of_any_type(reading.x, reading.plan, Integers::none, Sum{}, divide);
+    return of_any_type<Sum, Integers::none>(reading.x, reading.plan, divide);
 }
 
 PyObject* prod(Arguments arguments) {
     Reading reading;
     if (!reading.read(arguments, 1, 2)) return decline();
-    return of_any_type(reading.x, reading.plan, Integers::none, Product{}, Nothing{});
+    return of_any_type<Product, Integers::none>(reading.x, reading.plan, Nothing{});
 }
 
 PyObject* amax(Arguments arguments) {
     Reading reading;
     if (!reading.read(arguments, 1, 2)) return decline();
-    return of_any_type(reading.x, reading.plan, Integers::as_they_are, Maximum{}, Nothing{});
+    return of_any_type<Maximum, Integers::as_they_are>(reading.x, reading.plan, Nothing{});
 }
 
 PyObject* amin(Arguments arguments) {
     Reading reading;
     if (!reading.read(arguments, 1, 2)) return decline();
-    return of_any_type(reading.x, reading.plan, Integers::as_they_are, Minimum{}, Nothing{});
+    return of_any_type<Minimum, Integers::as_they_are>(reading.x, reading.plan, Nothing{});
 }
 
 // norm(x; p, axis, keepdims)
@@ -164,18 +155,16 @@ PyObject* norm(Arguments arguments) {
     if (!reading.read(arguments, 2, 3)) return decline();
     double p = arguments.number(1);
     if (p == -1 && PyErr_Occurred()) return nullptr;
-    auto with = [&](auto operation, auto finish) {
-        return of_any_type(reading.x, reading.plan, Integers::none, operation, finish);
+    auto root = [](auto* values, Index count) {
+        for (Index i = 0; i < count; ++i) values[i] = std::sqrt(values[i]);
     };
-    if (p == 2) {
-        return with(SumOfSquares{}, [](auto* values, Index count) {
-            for (Index i = 0; i < count; ++i) values[i] = std::sqrt(values[i]);
-        });
-    }
-    if (p == 1) return with(Magnitudes<Sum>{}, Nothing{});
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    if (p == infinity) return with(Magnitudes<Maximum>{}, Nothing{});
-    if (p == -infinity) return with(Magnitudes<Minimum>{}, Nothing{});
+    Array x = reading.x;
+    const Plan& plan = reading.plan;
+    if (p == 2) return of_any_type<SumOfSquares, Integers::none>(x, plan, root);
+    if (p == 1) return of_any_type<Magnitudes<Sum>, Integers::none>(x, plan, Nothing{});
+    if (p == infinity) return of_any_type<Magnitudes<Maximum>, Integers::none>(x, plan, Nothing{});
+    if (p == -infinity) return of_any_type<Magnitudes<Minimum>, Integers::none>(x, plan, Nothing{});
     return decline();
 }
 
@@ -195,7 +184,7 @@ PyObject* sum_to(Arguments arguments) {
     }
     Plan plan;
     if (!plan_reduction(x, is_reduced, true, &plan) || plan.terms == 0) return decline();
-    PyObject* kept = of_any_type(x, plan, Integers::as_int64, Sum{}, Nothing{});
+    PyObject* kept = of_any_type<Sum, Integers::as_int64>(x, plan, Nothing{});
     if (kept == nullptr || lead == 0) return kept;
     npy_intp* strides = PyArray_STRIDES(reinterpret_cast<PyArrayObject*>(kept));
     npy_intp result_shape[most_axes], result_strides[most_axes];

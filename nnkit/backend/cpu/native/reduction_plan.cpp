@@ -1,6 +1,10 @@
 // Takes a reduction apart: which axes are reduced, in what order they lie in memory.
 #include "reduction.h"
 
+#include <algorithm>
+
+#include "memory.h"
+
 namespace nnkit {
 
 bool read_axes(PyObject* axis, int ndim, bool* is_reduced) {

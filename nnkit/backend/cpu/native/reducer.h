@@ -1,0 +1,132 @@
+// The inner loops of a reduction, made from an operation on two values and a map of one.
+#pragma once
+
+#include <algorithm>
+
+#include "reduction.h"
+#include "vector.h"
+
+namespace nnkit {
+
+// An operation has `combine(a, b)` and `map(x, centre)` for numbers and for vectors of them, and
+// `has_centre`. This is a base of those that take terms as they are.
+struct Plainly {
+    template <class Value> static Value map(Value x, Value) { return x; }
+    static constexpr bool has_centre = false;
+};
+
+// Combines values pair by pair as they come, like the digits of a binary counter.
+template <class Value, class Operation> class Cascade {
+public:
+    void push(Value value) {
+        for (Index bits = count_++; bits & 1; bits >>= 1) {
+            value = Operation::combine(levels_[--depth_], value);
+        }
+        levels_[depth_++] = value;
+    }
+
+    Value total() {
+        while (depth_ > 1) {
+            --depth_;
+            levels_[depth_ - 1] = Operation::combine(levels_[depth_ - 1], levels_[depth_]);
+        }
+        return levels_[0];
+    }
+
+private:
+    Value levels_[48];
+    int depth_ = 0;
+    Index count_ = 0;
+};
+
+// The elements of a straight array, at least one, to one value.
+template <class T, class Operation> T reduce_run(const T* x, Index count, const T* centre) {
+    constexpr Index width = lanes<T>, block = 64 * width;
+    const T middle = Operation::has_centre ? *centre : T(0);
+    const Vector<T> middles = broadcast(middle);
+    auto at = [&](Index i) { return Operation::map(load(x + i), middles); };
+    auto number = [&](Index i) { return Operation::map(x[i], middle); };
+    Cascade<Vector<T>, Operation> blocks;
+    Index i = 0;
+    while (count - i >= 4 * width) {
+        Index end = std::min(count - 4 * width, i + block - 4 * width);
+        Vector<T> a = at(i), b = at(i + width), c = at(i + 2 * width), d = at(i + 3 * width);
+        for (i += 4 * width; i <= end; i += 4 * width) {
+            a = Operation::combine(a, at(i));
+            b = Operation::combine(b, at(i + width));
+            c = Operation::combine(c, at(i + 2 * width));
+            d = Operation::combine(d, at(i + 3 * width));
+        }
+        blocks.push(Operation::combine(Operation::combine(a, b), Operation::combine(c, d)));
+    }
+    if (count - i >= width) {
+        Vector<T> some = at(i);
+        for (i += width; count - i >= width; i += width) some = Operation::combine(some, at(i));
+        blocks.push(some);
+    }
+    T part[width];
+    if (i < count) {
+        T rest = number(i);
+        if (count < width) {
+            for (++i; i < count; ++i) rest = Operation::combine(rest, number(i));
+            return rest;
+        }
+        store(part, blocks.total());
+        for (Index k = 0; i < count; ++i, ++k) {
+            part[k] = Operation::combine(part[k], number(i));
+        }
+    } else {
+        store(part, blocks.total());
+    }
+    for (Index half = width / 2; half > 0; half /= 2) {
+        for (Index k = 0; k < half; ++k) part[k] = Operation::combine(part[k], part[k + half]);
+    }
+    return part[0];
+}
+
+// Rows combined column by column, eight of them pair by pair.
+template <class T, class Operation>
+void combine_rows(const T* const* rows, Index count, Index width, const T* centres, bool is_first,
+                 T* out) {
+    auto pass = [&](auto tree) {
+        Index j = 0;
+        for (; j + lanes<T> <= width; j += lanes<T>) {
+            Vector<T> middles{};
+            if (Operation::has_centre) middles = load(centres + j);
+            auto value = tree([&](int r) { return Operation::map(load(rows[r] + j), middles); });
+            store(out + j, is_first ? value : Operation::combine(load(out + j), value));
+        }
+        for (; j < width; ++j) {
+            T middle = Operation::has_centre ? centres[j] : T(0);
+            T value = tree([&](int r) { return Operation::map(rows[r][j], middle); });
+            out[j] = is_first ? value : Operation::combine(out[j], value);
+        }
+    };
+    if (count == 8) {
+        pass([&](auto at) {
+            auto a = Operation::combine(Operation::combine(at(0), at(1)),
+                                       Operation::combine(at(2), at(3)));
+            auto b = Operation::combine(Operation::combine(at(4), at(5)),
+                                       Operation::combine(at(6), at(7)));
+            return Operation::combine(a, b);
+        });
+        return;
+    }
+    for (Index r = 0; r < count; ++r) {
+        pass([&](auto at) { return at(static_cast<int>(r)); });
+        is_first = false;
+    }
+}
+
+// What combines partial results: the operation without its map.
+template <class Operation> struct Combination : Operation {
+    template <class Value> static Value map(Value x, Value) { return x; }
+    static constexpr bool has_centre = false;
+};
+
+template <class T, class Operation> constexpr Reducer<T> reducer_of() {
+    return {reduce_run<T, Operation>, combine_rows<T, Operation>,
+            reduce_run<T, Combination<Operation>>, combine_rows<T, Combination<Operation>>};
+}
+
+}  // namespace nnkit
