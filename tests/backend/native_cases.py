@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 
 import nnkit
 from nnkit.backend.algebra import CATALOGUE, FORMULAS
 from nnkit.backend.cpu import native
-from ml_dtypes import bfloat16
 
 needs_native = pytest.mark.skipif(native.MODULE is None, reason=native.STATUS)
 THREADS = (1, 2, 5)
@@ -32,10 +32,10 @@ EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.inf, -np.inf, np.nan, 1e-40, -1e30, 
 
 
 def numbers(shape: tuple[int, ...], dtype: Any = np.float32, edges: bool = False) -> np.ndarray:
-    """Normal numbers (small integers, truth values) in C order; ``edges`` puts special ones between."""
+    """Normal numbers (small integers, truth values) in C order; ``edges``: special ones as well."""
     dtype = np.dtype(dtype)
     rng = np.random.default_rng(sum(shape) + len(shape))
-    if dtype == bool:
+    if dtype.kind == "b":
         return rng.random(shape) < 0.5
     if dtype.kind in "iu":
         return rng.integers(0, 7, shape).astype(dtype)

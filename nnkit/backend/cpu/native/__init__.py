@@ -18,6 +18,7 @@ from typing import Any
 
 from numpy._core import _multiarray_umath as numpy_extension
 
+from nnkit.backend.algebra import CATALOGUE
 from nnkit.backend.c_source import fingerprint
 from nnkit.backend.formula import Formula, Trace
 
@@ -61,7 +62,9 @@ MODULE, STATUS = _load()
 
 def bind(name: str, twin: Callable) -> Callable:
     """The compiled kernel of a primitive, or ``twin`` if there is none."""
-    return MODULE.bind(name, twin) if MODULE is not None else twin
+    if MODULE is None:
+        return twin
+    return MODULE.bind(name, twin, len(CATALOGUE[name].parameters))
 
 
 def bind_formula(name: str, formula: Formula, twin: Callable) -> Callable:

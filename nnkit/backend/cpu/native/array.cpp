@@ -31,17 +31,29 @@ PyObject* fail(PyObject* type, const char* format, ...) {
     return nullptr;
 }
 
+void Arguments::decline_value() {
+    PyErr_Clear();  // the twin will say what is wrong
+    throw Declined();
+}
+
+namespace {
+
+bool read_integer(PyObject* object, Index* value) {
+    if (!PyLong_Check(object)) return false;
+    *value = PyLong_AsSsize_t(object);
+    if (*value != -1 || !PyErr_Occurred()) return true;
+    PyErr_Clear();
+    return false;
+}
+
+}  // namespace
+
 int read_integers(PyObject* object, Index* values, int limit) {
-    if (PyLong_Check(object)) {
-        values[0] = PyLong_AsSsize_t(object);
-        return limit > 0 ? 1 : -1;
-    }
+    if (PyLong_Check(object)) return limit > 0 && read_integer(object, values) ? 1 : -1;
     if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) > limit) return -1;
     int count = static_cast<int>(PyTuple_GET_SIZE(object));
     for (int i = 0; i < count; ++i) {
-        PyObject* item = PyTuple_GET_ITEM(object, i);
-        if (!PyLong_Check(item)) return -1;
-        values[i] = PyLong_AsSsize_t(item);
+        if (!read_integer(PyTuple_GET_ITEM(object, i), &values[i])) return -1;
     }
     return count;
 }

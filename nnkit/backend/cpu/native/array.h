@@ -80,7 +80,7 @@ private:
     PyArrayObject* array_ = nullptr;
 };
 
-// The positional arguments of one call.
+// The positional arguments of one call, as many as the primitive's signature has.
 class Arguments {
 public:
     Arguments(PyObject* const* values, Py_ssize_t count) : values_(values), count_(count) {}
@@ -97,17 +97,35 @@ public:
         Array a = array(i);
         return a && a.type() == type_of<T>() && a.is_plain() ? a : Array();
     }
-    bool truth(Index i) const { return PyObject_IsTrue(values_[i]) == 1; }
-    Index integer(Index i) const { return PyLong_AsSsize_t(values_[i]); }
-    double number(Index i) const { return PyFloat_AsDouble(values_[i]); }
+    // These throw `Declined` for what has no such value.
+    bool truth(Index i) const {
+        int value = PyObject_IsTrue(values_[i]);
+        if (value < 0) decline_value();
+        return value == 1;
+    }
+    Index integer(Index i) const {
+        Index value = PyLong_AsSsize_t(values_[i]);
+        if (value == -1 && PyErr_Occurred()) decline_value();
+        return value;
+    }
+    double number(Index i) const {
+        double value = PyFloat_AsDouble(values_[i]);
+        if (value == -1 && PyErr_Occurred()) decline_value();
+        return value;
+    }
 
 private:
+    [[noreturn]] static void decline_value();
+
     PyObject* const* values_;
     Py_ssize_t count_;
 };
 
 // What a kernel returns when it does not handle these arguments: its NumPy twin is called then.
 inline PyObject* decline() { return nullptr; }
+
+// The same as an exception of C++, from within a function that has something else to return.
+struct Declined {};
 
 // Raises a Python exception: `return fail(PyExc_IndexError, "...", ...)`.
 PyObject* fail(PyObject* type, const char* format, ...);

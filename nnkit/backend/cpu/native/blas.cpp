@@ -2,8 +2,9 @@
 #include "blas.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
-#include <atomic>
+#include <mutex>
 #include <string>
 
 namespace nnkit {
@@ -63,7 +64,7 @@ bool find_blas(const char* numpy_extension) {
     return false;
 }
 
-bool has_blas() { return single_product.found(); }
+bool has_blas() { return !name.empty(); }
 const char* blas_name() { return name.c_str(); }
 
 template <class T>
@@ -74,7 +75,10 @@ void gemm(bool transpose_a, bool transpose_b, Index m, Index n, Index k, T alpha
     if (known.wide != nullptr) {
         known.wide(row_major, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     } else {
-        auto narrow = [](Index value) { return static_cast<std::int32_t>(value); };
+        auto narrow = [](Index value) {
+            if (value > INT32_MAX) throw Declined();
+            return static_cast<std::int32_t>(value);
+        };
         known.narrow(row_major, ta, tb, narrow(m), narrow(n), narrow(k), alpha, a, narrow(lda), b,
                      narrow(ldb), beta, c, narrow(ldc));
     }
@@ -85,16 +89,39 @@ template void gemm<float>(bool, bool, Index, Index, Index, float, const float*, 
 template void gemm<double>(bool, bool, Index, Index, Index, double, const double*, Index,
                            const double*, Index, double, double*, Index);
 
-SingleThreadedBlas::SingleThreadedBlas(bool active) {
-    if (!active || set_threads == nullptr || get_threads == nullptr) return;
-    int threads = get_threads();
-    if (threads <= 1) return;
-    before_ = threads;
-    set_threads(1);
+namespace {
+
+// The setting is the process's: the first of several Python threads changes it, the last restores.
+std::mutex& setting = *new std::mutex;
+int users = 0;
+int threads_before = 0;  // 0: ask the library
+
+[[maybe_unused]] const int fork_handlers =
+    pthread_atfork([] { setting.lock(); }, [] { setting.unlock(); },
+                   [] {
+                       // The users stay behind in the parent; the next one here restores.
+                       if (users == 0) threads_before = 0;
+                       users = 0;
+                       setting.unlock();
+                   });
+
+}  // namespace
+
+SingleThreadedBlas::SingleThreadedBlas(bool active)
+    : active_(active && set_threads != nullptr && get_threads != nullptr) {
+    if (!active_) return;
+    std::lock_guard<std::mutex> lock(setting);
+    if (users++ > 0) return;
+    if (threads_before == 0) threads_before = get_threads();
+    if (threads_before > 1) set_threads(1);
 }
 
 SingleThreadedBlas::~SingleThreadedBlas() {
-    if (before_ > 1) set_threads(before_);
+    if (!active_) return;
+    std::lock_guard<std::mutex> lock(setting);
+    if (--users > 0) return;
+    if (threads_before > 1) set_threads(threads_before);
+    threads_before = 0;
 }
 
 }  // namespace nnkit

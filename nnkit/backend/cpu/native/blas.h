@@ -24,7 +24,7 @@ public:
     SingleThreadedBlas(const SingleThreadedBlas&) = delete;
 
 private:
-    int before_ = 0;
+    bool active_;
 };
 
 }  // namespace nnkit

@@ -142,6 +142,14 @@ bool is_straight(const Call& call) {
     return true;
 }
 
+// Whether two elements are one in memory: such an array is not written by several threads.
+bool repeats(Array a) {
+    for (int i = 0; i < a.ndim(); ++i) {
+        if (a.strides()[i] == 0 && a.shape()[i] > 1) return true;
+    }
+    return false;
+}
+
 // Whether writing `out` could change an element of `in` that is read later.
 bool may_interfere(Array out, Array in) {
     if (out.bytes() == in.bytes() && out.same_shape(in) &&
@@ -241,6 +249,7 @@ PyObject* run_formula(const FormulaEntry& entry, Arguments arguments, bool in_pl
     if (in_place) {
         target = arguments.array(0);
         if (!target || target.type() != call.type || !target.is_writeable()) return decline();
+        if (repeats(target)) return decline();
         for (int k = 1; k < call.array_count; ++k) {
             if (may_interfere(target, call.arrays[k])) return decline();
         }

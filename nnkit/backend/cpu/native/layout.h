@@ -106,7 +106,7 @@ void gather(const Walk& walk, const Operand& from, Index start, Index count, T* 
             case Type::float64: copy_row<double>(pointer, step, to, length); break;
             case Type::float16: copy_row<Float16>(pointer, step, to, length); break;
             case Type::bfloat16: copy_row<BFloat16>(pointer, step, to, length); break;
-            default: copy_row<bool>(pointer, step, to, length); break;
+            default: copy_row<std::uint8_t>(pointer, step, to, length); break;
         }
     });
 }

@@ -99,6 +99,7 @@ Cache& cache = *new Cache;
                    [] { cache.mutex().unlock(); });
 
 void* aligned(std::size_t bytes) {
+    if (bytes > static_cast<std::size_t>(PTRDIFF_MAX) - alignment) return nullptr;
     std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
     return std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
 }
@@ -144,23 +145,25 @@ void empty_cache() { cache.clear(); }
 void set_cache_limit(std::size_t bytes) { cache.shrink(bytes); }
 
 PyObject* empty(int ndim, const npy_intp* shape, PyArray_Descr* descriptor) {
-    std::size_t bytes = static_cast<std::size_t>(PyDataType_ELSIZE(descriptor));
-    for (int i = 0; i < ndim; ++i) bytes *= static_cast<std::size_t>(shape[i]);
-    if (bytes < smallest_cached) {
+    npy_intp bytes = PyDataType_ELSIZE(descriptor);
+    bool fits = true;
+    for (int i = 0; i < ndim; ++i) fits &= !__builtin_mul_overflow(bytes, shape[i], &bytes);
+    // NumPy knows what to say of a size that no memory has.
+    if (!fits || bytes < static_cast<npy_intp>(smallest_cached)) {
         return PyArray_NewFromDescr(&PyArray_Type, descriptor, ndim, shape, nullptr, nullptr, 0,
                                     nullptr);
     }
     void* block;
     try {
-        block = allocate(bytes);
+        block = allocate(static_cast<std::size_t>(bytes));
     } catch (const std::bad_alloc&) {
         Py_DECREF(descriptor);
-        return fail(PyExc_MemoryError, "a result of %zu bytes does not fit into memory", bytes);
+        return fail(PyExc_MemoryError, "a result of %zd bytes does not fit into memory", bytes);
     }
     PyObject* owner = PyCapsule_New(block, owner_name, free_owned);
     if (owner == nullptr) {
         Py_DECREF(descriptor);
-        deallocate(block, bytes);
+        deallocate(block, static_cast<std::size_t>(bytes));
         return nullptr;
     }
     PyCapsule_SetContext(owner, reinterpret_cast<void*>(bytes));

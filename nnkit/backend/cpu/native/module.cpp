@@ -27,6 +27,7 @@ std::map<std::string, KernelFunction>& kernels() {
 struct Kernel {
     PyObject_HEAD
     vectorcallfunc call;
+    Py_ssize_t parameters;  // the count that the primitive's signature has
     // One of the three is there: a kernel by hand, a printed formula, a printed update.
     KernelFunction function;
     const FormulaEntry* formula;
@@ -41,16 +42,21 @@ PyObject* run(Kernel* kernel, Arguments arguments) {
         if (kernel->function != nullptr) return kernel->function(arguments);
         if (kernel->update != nullptr) return run_update(*kernel->update, arguments);
         return run_formula(*kernel->formula, arguments, kernel->in_place);
+    } catch (const Declined&) {
+        return decline();
     } catch (const std::bad_alloc&) {
         return PyErr_NoMemory();
+    } catch (const std::exception& error) {
+        return fail(PyExc_RuntimeError, "%U: %s", kernel->name, error.what());
     }
 }
 
 PyObject* call_kernel(PyObject* self, PyObject* const* values, std::size_t flagged,
                       PyObject* names) {
     auto* kernel = reinterpret_cast<Kernel*>(self);
-    if (names == nullptr) {
-        PyObject* result = run(kernel, Arguments(values, PyVectorcall_NARGS(flagged)));
+    // Kernels may look at each of their arguments without counting them.
+    if (names == nullptr && PyVectorcall_NARGS(flagged) == kernel->parameters) {
+        PyObject* result = run(kernel, Arguments(values, kernel->parameters));
         if (result != nullptr || PyErr_Occurred()) return result;
     }
     return PyObject_Vectorcall(kernel->twin, values, flagged, names);
@@ -58,14 +64,23 @@ PyObject* call_kernel(PyObject* self, PyObject* const* values, std::size_t flagg
 
 void free_kernel(PyObject* self) {
     auto* kernel = reinterpret_cast<Kernel*>(self);
+    PyTypeObject* type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     Py_CLEAR(kernel->twin);
     Py_CLEAR(kernel->name);
     PyObject_GC_Del(self);
+    Py_DECREF(type);
 }
 
 int traverse_kernel(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
     Py_VISIT(reinterpret_cast<Kernel*>(self)->twin);
+    return 0;
+}
+
+int clear_kernel(PyObject* self) {
+    // Never null: a kernel that is being collected may still be called.
+    Py_SETREF(reinterpret_cast<Kernel*>(self)->twin, Py_NewRef(Py_None));
     return 0;
 }
 
@@ -85,6 +100,7 @@ PyType_Slot kernel_slots[] = {
     {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
     {Py_tp_dealloc, reinterpret_cast<void*>(free_kernel)},
     {Py_tp_traverse, reinterpret_cast<void*>(traverse_kernel)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear_kernel)},
     {Py_tp_repr, reinterpret_cast<void*>(represent_kernel)},
     {Py_tp_members, kernel_members},
     {Py_tp_doc, const_cast<char*>("A primitive of the CPU backend, compiled.")},
@@ -93,16 +109,20 @@ PyType_Slot kernel_slots[] = {
 
 PyType_Spec kernel_spec = {
     "nnkit.backend.cpu.native.Kernel", sizeof(Kernel), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, kernel_slots,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    kernel_slots,
 };
 
 PyObject* kernel_type = nullptr;
 
-PyObject* make_kernel(PyObject* name, PyObject* twin, KernelFunction function,
-                      const FormulaEntry* formula, const UpdateEntry* update, bool in_place) {
+PyObject* make_kernel(PyObject* name, PyObject* twin, Py_ssize_t parameters,
+                      KernelFunction function, const FormulaEntry* formula,
+                      const UpdateEntry* update, bool in_place) {
     auto* kernel = PyObject_GC_New(Kernel, reinterpret_cast<PyTypeObject*>(kernel_type));
     if (kernel == nullptr) return nullptr;
     kernel->call = call_kernel;
+    kernel->parameters = parameters;
     kernel->function = function;
     kernel->formula = formula;
     kernel->update = update;
@@ -115,10 +135,13 @@ PyObject* make_kernel(PyObject* name, PyObject* twin, KernelFunction function,
 
 PyObject* bind(PyObject*, PyObject* args) {
     PyObject *name, *twin;
-    if (!PyArg_ParseTuple(args, "UO:bind", &name, &twin)) return nullptr;
-    auto found = kernels().find(PyUnicode_AsUTF8(name));
+    Py_ssize_t parameters;
+    if (!PyArg_ParseTuple(args, "UOn:bind", &name, &twin, &parameters)) return nullptr;
+    const char* text = PyUnicode_AsUTF8(name);
+    if (text == nullptr) return nullptr;
+    auto found = kernels().find(text);
     if (found == kernels().end()) return Py_NewRef(twin);
-    return make_kernel(name, twin, found->second, nullptr, nullptr, false);
+    return make_kernel(name, twin, parameters, found->second, nullptr, nullptr, false);
 }
 
 PyObject* bind_formula(PyObject*, PyObject* args) {
@@ -132,20 +155,24 @@ PyObject* bind_formula(PyObject*, PyObject* args) {
     }
     const FormulaEntry* entry = find_formula(formula);
     if (entry == nullptr || entry->fingerprint != fingerprint) return Py_NewRef(twin);
-    return make_kernel(name, twin, nullptr, entry, nullptr, in_place != 0);
+    return make_kernel(name, twin, entry->arrays + entry->scalars, nullptr, entry, nullptr,
+                       in_place != 0);
 }
 
 PyObject* bind_update(PyObject*, PyObject* args) {
     PyObject *name, *twin;
     unsigned int fingerprint;
     if (!PyArg_ParseTuple(args, "UOI:bind_update", &name, &twin, &fingerprint)) return nullptr;
-    const UpdateEntry* entry = find_update(PyUnicode_AsUTF8(name), fingerprint);
+    const char* text = PyUnicode_AsUTF8(name);
+    if (text == nullptr) return nullptr;
+    const UpdateEntry* entry = find_update(text, fingerprint);
     if (entry == nullptr) return Py_NewRef(twin);
-    return make_kernel(name, twin, nullptr, nullptr, entry, true);
+    return make_kernel(name, twin, 2, nullptr, nullptr, entry, true);
 }
 
 PyObject* names(PyObject*, PyObject*) {
     PyObject* list = PyList_New(0);
+    if (list == nullptr) return nullptr;
     for (const auto& entry : kernels()) {
         PyObject* name = PyUnicode_FromString(entry.first.c_str());
         if (name == nullptr || PyList_Append(list, name) < 0) {

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -103,9 +104,14 @@ public:
 private:
     void grow(int workers) {
         while (workers_ < workers) {
-            int index = ++workers_;
-            // Detached: at exit the process ends without waiting for sleepers.
-            std::thread([this, index] { serve(index); }).detach();
+            int index = workers_ + 1;
+            try {
+                // Detached: at exit the process ends without waiting for sleepers.
+                std::thread([this, index] { serve(index); }).detach();
+            } catch (const std::exception&) {
+                return;  // the system has no thread or no memory left: fewer do the work
+            }
+            workers_ = index;
         }
     }
 
@@ -150,7 +156,8 @@ int limit_from_cgroup() {
     std::string quota;
     double period = 0;
     if (!(file >> quota >> period) || quota == "max" || period <= 0) return 1 << 20;
-    return std::max(1, static_cast<int>(std::stod(quota) / period + 0.5));
+    double share = std::strtod(quota.c_str(), nullptr) / period;
+    return std::clamp(static_cast<int>(share + 0.5), 1, 1 << 20);
 }
 
 int limit_from_machine() {
@@ -180,6 +187,16 @@ void start_again_after_fork() {
 
 [[maybe_unused]] const int fork_handler = pthread_atfork(nullptr, nullptr, start_again_after_fork);
 
+// Once the interpreter has ended, CPython ends a daemon thread in here by unwinding its stack. The
+// destructors on it must not run, since they touch Python objects: the thread waits for the exit.
+void take_gil_back(PyThreadState* state) {
+    try {
+        PyEval_RestoreThread(state);
+    } catch (...) {
+        for (;;) pause();
+    }
+}
+
 }  // namespace
 
 int thread_count() { return threads.load(std::memory_order_relaxed); }
@@ -203,7 +220,7 @@ void run_pieces(Index count, Index grain, PieceFunction run, void* context) {
             pool->busy.unlock();
         }
     }
-    if (state != nullptr) PyEval_RestoreThread(state);
+    if (state != nullptr) take_gil_back(state);
     if (section.error) std::rethrow_exception(section.error);
 }
 

@@ -9,7 +9,8 @@ from nnkit.backend.c_source import Statements, Unsupported, fingerprint
 from nnkit.backend.formula import Formula, Update
 
 FORMULAS_OF_FILE = 24
-MOST_OPERANDS = 8  # formula.h: most_operands
+MOST_OPERANDS = 8  # formula.h: most_operands, arrays and scalars
+MOST_ARRAYS, MOST_SCALARS = 10, 16  # update.h: most_arrays_of_update, most_scalars_of_update
 
 
 def print_files(formulas: Iterable[Formula]) -> dict[str, str]:
@@ -41,7 +42,7 @@ def _formula(formula: Formula) -> str | None:
         printed = Statements(trace, formula.scalars)
     except (Unsupported, RuntimeError):  # RuntimeError: a derivative that there is not
         return None
-    if len(trace.outputs) != 1 or len(formula.arrays) > MOST_OPERANDS:
+    if len(trace.outputs) != 1 or max(map(len, (formula.arrays, formula.scalars))) > MOST_OPERANDS:
         return None
     loop = f"loop_{formula.name}"
     lines = [
@@ -86,6 +87,8 @@ def _variant(update: Update, trace, targets: tuple[str, ...], mark: int) -> str 
         return None
     used = set().union(*(trace.symbols(o) for o in trace.outputs)) | set(targets)
     arrays = [a for a in update.arrays if a not in update.counters]
+    if len(arrays) > MOST_ARRAYS or len(scalars) > MOST_SCALARS:
+        return None
     loop = f"loop_{update.name}_{mark}"
     lines = [f"T* const {a}_ = arrays[{i}];" for i, a in enumerate(arrays) if a in used]
     lines += _scalars(scalars) + printed.constants

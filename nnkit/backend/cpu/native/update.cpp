@@ -2,6 +2,7 @@
 #include "update.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,6 @@ namespace nnkit {
 namespace {
 
 constexpr Index work_of_piece = 65536;  // as in formula.cpp
-constexpr int most_scalars = 16;
 
 std::vector<UpdateEntry>& updates() {
     static auto* table = new std::vector<UpdateEntry>;
@@ -21,7 +21,7 @@ std::vector<UpdateEntry>& updates() {
 // The arrays of one parameter, and the numbers of its loop: counters, then scalars.
 struct Parameter {
     char* arrays[most_arrays_of_update] = {};
-    double scalars[most_scalars];
+    double scalars[most_scalars_of_update];
     Index size = 0;
     Type type = Type::other;
 };
@@ -34,7 +34,10 @@ public:
 
     bool read() {
         if (!PyTuple_Check(lists_) || !PyTuple_Check(scalars_)) return false;
-        if (PyTuple_GET_SIZE(scalars_) != entry_.scalars) return false;
+        if (PyTuple_GET_SIZE(lists_) != static_cast<Py_ssize_t>(std::strlen(entry_.counts))) {
+            return false;
+        }
+        if (!read_scalars()) return false;
         Py_ssize_t count = -1;
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(lists_); ++i) {
             PyObject* list = PyTuple_GET_ITEM(lists_, i);
@@ -63,6 +66,20 @@ private:
         return flags[list - std::count(entry_.counts, entry_.counts + list, '1')] == '1';
     }
 
+    bool read_scalars() {
+        if (PyTuple_GET_SIZE(scalars_) != entry_.scalars) return false;
+        for (int i = 0; i < entry_.scalars; ++i) {
+            PyObject* scalar = PyTuple_GET_ITEM(scalars_, i);
+            if (!PyFloat_Check(scalar) && !PyLong_Check(scalar)) return false;
+            numbers_[i] = PyFloat_AsDouble(scalar);
+            if (numbers_[i] == -1 && PyErr_Occurred()) {
+                PyErr_Clear();
+                return false;
+            }
+        }
+        return true;
+    }
+
     bool read_parameter(Py_ssize_t k) {
         Parameter& parameter = parameters[static_cast<std::size_t>(k)];
         int arrays = 0, scalars = 0;
@@ -76,6 +93,7 @@ private:
             if (!array.is_plain()) return false;
             if (is_counter(i)) {
                 if (array.type() != Type::float32 || array.size() != 1) return false;
+                if (!array.is_writeable()) return false;
                 float* counter = array.data<float>();
                 counters.push_back(counter);
                 parameter.scalars[scalars++] = *counter + 1.0f;
@@ -86,23 +104,55 @@ private:
             else if (!array.same_shape(first) || array.type() != first.type()) return false;
             parameter.arrays[place] = array.bytes();
         }
+        if (!first) return false;
         parameter.size = first.size();
         parameter.type = first.type();
-        for (int i = 0; i < entry_.scalars; ++i) {
-            double value = PyFloat_AsDouble(PyTuple_GET_ITEM(scalars_, i));
-            if (value == -1 && PyErr_Occurred()) {
-                PyErr_Clear();
-                return false;
-            }
-            parameter.scalars[scalars++] = value;
-        }
+        std::copy_n(numbers_, entry_.scalars, parameter.scalars + scalars);
         return parameter.type == Type::float32 || parameter.type == Type::float64;
     }
 
     const UpdateEntry& entry_;
     PyObject* lists_;
     PyObject* scalars_;
+    double numbers_[most_scalars_of_update];
 };
+
+// Whether an array that is written shares memory with one of another parameter, as when a
+// parameter stands twice in a group: these are updated one after the other, by the twin.
+bool any_shared(const UpdateEntry& entry, const std::vector<Parameter>& parameters) {
+    struct Extent {
+        const char *begin, *end;
+        std::size_t owner;
+        bool is_written;
+    };
+    std::vector<Extent> extents;
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
+        const Parameter& parameter = parameters[k];
+        auto bytes = static_cast<std::size_t>(parameter.size) * item_size(parameter.type);
+        for (int i = 0; i < most_arrays_of_update && bytes > 0; ++i) {
+            const char* array = parameter.arrays[i];
+            if (array == nullptr) continue;
+            extents.push_back({array, array + bytes, k, entry.writes[i] == '1'});
+        }
+    }
+    std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) {
+        return a.begin != b.begin ? a.begin < b.begin : a.owner < b.owner;
+    });
+    const char *end = nullptr, *end_of_written = nullptr;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+        Extent next = extents[i];
+        // The arrays of one parameter may be one: then each element is read before it is written.
+        for (; i + 1 < extents.size(); ++i) {
+            const Extent& twin = extents[i + 1];
+            if (twin.begin != next.begin || twin.owner != next.owner) break;
+            next.is_written |= twin.is_written;
+        }
+        if (next.begin < end_of_written || (next.is_written && next.begin < end)) return true;
+        end = std::max(end, next.end);
+        if (next.is_written) end_of_written = std::max(end_of_written, next.end);
+    }
+    return false;
+}
 
 template <class T>
 void run_piece(UpdateLoop<T> loop, const Parameter& parameter, Index start, Index count) {
@@ -127,7 +177,7 @@ const UpdateEntry* find_update(const char* name, unsigned int fingerprint) {
 PyObject* run_update(const UpdateEntry& entry, Arguments arguments) {
     if (arguments.count() != 2) return decline();
     Group group(entry, arguments[0], arguments[1]);
-    if (!group.read()) return decline();
+    if (!group.read() || any_shared(entry, group.parameters)) return decline();
     for (float* counter : group.counters) *counter += 1.0f;
     // One range over the elements of all parameters; a piece may reach over several of them.
     Index total = 0;

@@ -6,6 +6,7 @@
 namespace nnkit {
 
 constexpr int most_arrays_of_update = 10;
+constexpr int most_scalars_of_update = 16;  // the counters among them
 
 // A printed loop over `count` elements: arrays one after the other, counters and scalars.
 template <class T> using UpdateLoop = void (*)(T* const* arrays, const double* scalars, Index count);
