@@ -30,6 +30,7 @@ constexpr int register_bytes = 16, tile_rows = 6;
 constexpr Index depth = 256;          // of the sums that stay in registers
 constexpr Index rows_of_piece = 192;  // of a: so many rows of that depth stay in the second cache
 constexpr Index work_of_piece = Index{1} << 20;  // multiplications; some 20 us
+constexpr Index most_pieces = 32;      // about so many, whatever the size
 constexpr Index rows_read_in_place = 4 * tile_rows;
 
 template <class T> struct RegisterOf;
@@ -128,18 +129,87 @@ template <class T> const Tile<T>* tiles() {
     return table.entries;
 }
 
+// Small squares that are transposed in registers: what packing rows into columns is made of.
+constexpr int square_bytes = 16;
+template <class T> struct SquareRowOf;
+template <> struct SquareRowOf<float> {
+    typedef float type __attribute__((vector_size(square_bytes)));
+    static constexpr int side = 4;
+};
+template <> struct SquareRowOf<double> {
+    typedef double type __attribute__((vector_size(square_bytes)));
+    static constexpr int side = 2;
+};
+
+inline void transpose_square(const float* from, Index from_row, float* to, Index to_row) {
+    using Row = SquareRowOf<float>::type;
+    Row r[4];
+    for (int i = 0; i < 4; ++i) std::memcpy(&r[i], from + i * from_row, sizeof r[i]);
+    Row low01 = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5);
+    Row high01 = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+    Row low23 = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
+    Row high23 = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+    r[0] = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+    r[1] = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+    r[2] = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+    r[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+    for (int i = 0; i < 4; ++i) std::memcpy(to + i * to_row, &r[i], sizeof r[i]);
+}
+
+inline void transpose_square(const double* from, Index from_row, double* to, Index to_row) {
+    using Row = SquareRowOf<double>::type;
+    Row r[2];
+    for (int i = 0; i < 2; ++i) std::memcpy(&r[i], from + i * from_row, sizeof r[i]);
+    Row first = __builtin_shufflevector(r[0], r[1], 0, 2);
+    Row second = __builtin_shufflevector(r[0], r[1], 1, 3);
+    std::memcpy(to, &first, sizeof first);
+    std::memcpy(to + to_row, &second, sizeof second);
+}
+
+// Packs `count` lines of k elements so that element p of all lines lies in to[p * to_row ...].
+template <class T>
+void pack(Index k, Index count, const T* from, Index line, Index step, T* to, Index to_row) {
+    constexpr Index side = SquareRowOf<T>::side;
+    if (line == 1 && count == tile_rows) {
+        for (Index p = 0; p < k; ++p) {
+            std::memcpy(to + p * to_row, from + p * step, tile_rows * sizeof(T));
+        }
+        return;
+    }
+    Index done = 0, whole = step == 1 ? k / side * side : 0;
+    for (; whole > 0 && done + side <= count; done += side) {
+        for (Index p = 0; p < whole; p += side) {
+            transpose_square(from + done * line + p, line, to + p * to_row + done, to_row);
+        }
+        for (Index i = done; i < done + side; ++i) {
+            for (Index p = whole; p < k; ++p) to[p * to_row + i] = from[i * line + p];
+        }
+    }
+    for (; done < count; ++done) {
+        const T* source = from + done * line;
+        for (Index p = 0; p < k; ++p) to[p * to_row + done] = source[p * step];
+    }
+}
+
 // Brings `columns` columns of b into a panel, filled up with zeros.
 template <class T> void pack_panel(Index k, Index columns, Matrix<T> b, T* panel) {
-    constexpr int w = tile_columns<T>;
-    if (b.column == 1 && columns == w) {
+    constexpr Index w = tile_columns<T>;
+    if (columns == w && b.column == 1) {
         for (Index p = 0; p < k; ++p) std::memcpy(panel + p * w, b.data + p * b.row, w * sizeof(T));
         return;
     }
     if (columns < w) std::fill_n(panel, k * w, T(0));
-    for (Index j = 0; j < columns; ++j) {
-        const T* from = b.data + j * b.column;
-        for (Index p = 0; p < k; ++p) panel[p * w + j] = from[p * b.row];
-    }
+    pack(k, columns, b.data, b.column, b.row, panel, w);
+}
+
+// Whether what a tile reads of a side by side would push itself out of the cache, or lies on many
+// pages: then it is packed, which only pays if several panels of b pass by.
+template <class T> bool is_awkward(Index m, Index n, Matrix<T> a) {
+    constexpr Index page = 4096;
+    if (n < 4 * tile_columns<T> || m < tile_rows) return false;
+    constexpr Index size = static_cast<Index>(sizeof(T));
+    if (a.column == 1) return a.row * size % page == 0;
+    return a.row != 1 || a.column * size >= page / 8;
 }
 
 // Rows and columns of the result that are computed in one go, by one thread.
@@ -149,10 +219,20 @@ void multiply_piece(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out,
     constexpr Index w = tile_columns<T>;
     alignas(alignment) T panel[depth * w];
     const Tile<T>* table = tiles<T>();
-    for (Index start = 0; start < k; start += depth) {
+    bool packs = is_awkward(m, n, a);
+    Scratch<T> packed(packs ? m * std::min(k, depth) : 0);
+    Index start = 0;
+    do {
         Index count = std::min(depth, k - start);
         const T* added = start + count == k ? bias : nullptr;
         bool again = add || start > 0;
+        if (packs) {
+            for (Index i = 0; i < m; i += tile_rows) {
+                Index rows = std::min<Index>(tile_rows, m - i);
+                const T* from = a.data + i * a.row + start * a.column;
+                pack(count, rows, from, a.row, a.column, packed.data() + i * count, rows);
+            }
+        }
         for (Index j = 0; j < n; j += w) {
             Index columns = std::min(w, n - j);
             Matrix<T> part = b.from(start, j);
@@ -165,14 +245,16 @@ void multiply_piece(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out,
             }
             for (Index i = 0; i < m; i += tile_rows) {
                 Index rows = std::min<Index>(tile_rows, m - i);
+                Matrix<T> left = packs ? Matrix<T>{packed.data() + i * count, 1, rows}
+                                       : a.from(i, start);
                 T* to = out + i * row + j;
                 if (columns == w) {
-                    table[rows](count, a.from(i, start), source, source_row, to, row, again,
+                    table[rows](count, left, source, source_row, to, row, again,
                                 added != nullptr ? added + j : nullptr);
                     continue;
                 }
                 T edge[tile_rows * w];
-                table[rows](count, a.from(i, start), source, source_row, edge, w, false, nullptr);
+                table[rows](count, left, source, source_row, edge, w, false, nullptr);
                 for (Index r = 0; r < rows; ++r) {
                     for (Index c = 0; c < columns; ++c) {
                         T sum = edge[r * w + c];
@@ -183,7 +265,8 @@ void multiply_piece(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out,
                 }
             }
         }
-    }
+        start += count;
+    } while (start < k);
 }
 
 }  // namespace
@@ -200,10 +283,12 @@ void multiply_here(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, 
 template <class T>
 void multiply(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index row,
               const T* bias, Write write) {
-    constexpr Index w = tile_columns<T>;
-    Index rows = std::min(m, rows_of_piece);
-    Index columns = std::max<Index>(1, work_of_piece / std::max<Index>(1, rows * k));
-    columns = std::min((n + w - 1) / w * w, (columns + w - 1) / w * w);
+    auto round_up = [](Index value, Index unit) { return (value + unit - 1) / unit * unit; };
+    Index blocks = (m + rows_of_piece - 1) / rows_of_piece;
+    Index rows = round_up((m + blocks - 1) / std::max<Index>(1, blocks), tile_rows);
+    Index work = std::max(work_of_piece, m * n * k / most_pieces);
+    Index columns = std::min(n, work / std::max<Index>(1, rows * k));
+    columns = round_up(std::max<Index>(1, columns), tile_columns<T>);
     Index across = (n + columns - 1) / columns, down = (m + rows - 1) / rows;
     parallel_for(across * down, 1, [&](Index begin, Index end) {
         for (Index piece = begin; piece < end; ++piece) {
@@ -215,25 +300,53 @@ void multiply(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index
     });
 }
 
-template <class T> T dot_product(Index count, const T* x, const T* y) {
-    constexpr int w = width<T>;
+// out[r] = x . (row r of w) for `rows` rows; each sum has the same order whatever `rows` is.
+template <class T, int rows>
+inline void dot_rows(Index count, const T* x, const T* w, Index w_row, T* out) {
+    constexpr int lanes_of = width<T>;
     constexpr int chains = 128 / register_bytes;  // as many lanes on every instruction set
-    Register<T> sums[chains] = {};
+    constexpr int step = chains * lanes_of;
+    Register<T> sums[rows][chains] = {};
     Index i = 0;
-    for (; i + chains * w <= count; i += chains * w) {
+    for (; i + step <= count; i += step) {
 #pragma GCC unroll 8
         for (int c = 0; c < chains; ++c) {
-            sums[c] = fused(load(x + i + c * w), load(y + i + c * w), sums[c]);
+            Register<T> value = load(x + i + c * lanes_of);
+#pragma GCC unroll 4
+            for (int r = 0; r < rows; ++r) {
+                sums[r][c] = fused(value, load(w + r * w_row + i + c * lanes_of), sums[r][c]);
+            }
         }
     }
-    T parts[chains * w];
-    std::memcpy(parts, sums, sizeof parts);
-    for (int half = chains * w / 2; half > 0; half /= 2) {
-        for (int c = 0; c < half; ++c) parts[c] += parts[c + half];
+    for (int r = 0; r < rows; ++r) {
+        T parts[step];
+        std::memcpy(parts, sums[r], sizeof parts);
+        for (int half = step / 2; half > 0; half /= 2) {
+            for (int c = 0; c < half; ++c) parts[c] += parts[c + half];
+        }
+        T total = parts[0];
+        for (Index rest = i; rest < count; ++rest) total += x[rest] * w[r * w_row + rest];
+        out[r] = total;
     }
-    T total = parts[0];
-    for (; i < count; ++i) total += x[i] * y[i];
-    return total;
+}
+
+template <class T> T dot_product(Index count, const T* x, const T* y) {
+    T result;
+    dot_rows<T, 1>(count, x, y, 0, &result);
+    return result;
+}
+
+template <class T>
+void multiply_vector(Index n, Index k, Matrix<T> w, const T* x, T* out, const T* bias) {
+    // Memory bounds it: a third of the multiplications of a product take as long.
+    Index pieces = std::max<Index>(1, n * k / (work_of_piece / 10));
+    parallel_for(n, (n + pieces - 1) / pieces, [&](Index begin, Index end) {
+        Index j = begin;
+        for (; j + 2 <= end; j += 2) dot_rows<T, 2>(k, x, w.data + j * w.row, w.row, out + j);
+        if (j < end) dot_rows<T, 1>(k, x, w.data + j * w.row, w.row, out + j);
+        if (bias == nullptr) return;
+        for (j = begin; j < end; ++j) out[j] += bias[j];
+    });
 }
 
 template void multiply<float>(Index, Index, Index, Matrix<float>, Matrix<float>, float*, Index,
@@ -244,6 +357,8 @@ template void multiply_here<float>(Index, Index, Index, Matrix<float>, Matrix<fl
                                    Index, const float*, Write);
 template void multiply_here<double>(Index, Index, Index, Matrix<double>, Matrix<double>, double*,
                                     Index, const double*, Write);
+template void multiply_vector(Index, Index, Matrix<float>, const float*, float*, const float*);
+template void multiply_vector(Index, Index, Matrix<double>, const double*, double*, const double*);
 template float dot_product(Index, const float*, const float*);
 template double dot_product(Index, const double*, const double*);
 

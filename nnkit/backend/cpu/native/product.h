@@ -29,6 +29,10 @@ template <class T>
 void multiply_here(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index row,
                    const T* bias = nullptr, Write write = Write::replace);
 
+// out = w x + bias with w of n x k whose rows are contiguous, and x contiguous.
+template <class T>
+void multiply_vector(Index n, Index k, Matrix<T> w, const T* x, T* out, const T* bias = nullptr);
+
 // sum of x[i] y[i]; both contiguous.
 template <class T> T dot_product(Index count, const T* x, const T* y);
 
