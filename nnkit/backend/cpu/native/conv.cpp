@@ -1,0 +1,188 @@
+// Convolution and its two gradients: reads the arguments and picks the kernel.
+#include <algorithm>
+
+#include "conv_kernels.h"
+#include "memory.h"
+
+namespace nnkit {
+namespace {
+
+// An argument in plain C order with elements of one type: itself, or a copy for the call's length.
+class Plain {
+public:
+    Plain(Array array, int number) {
+        if (!array) return;
+        // It takes over the reference to the descriptor.
+        PyArray_Descr* descriptor = PyArray_DescrFromType(number);
+        object_ = PyArray_FromArray(reinterpret_cast<PyArrayObject*>(array.object()), descriptor,
+                                    NPY_ARRAY_CARRAY_RO);
+    }
+    ~Plain() { Py_XDECREF(object_); }
+    Plain(const Plain&) = delete;
+    explicit operator bool() const { return object_ != nullptr; }
+    template <class T> const T* data() const {
+        return object_ == nullptr ? nullptr : Array(object_).data<T>();
+    }
+
+private:
+    PyObject* object_ = nullptr;
+};
+
+bool is_half(Type type) { return type == Type::float16 || type == Type::bfloat16; }
+
+// The type that is computed in: float32 for half precision.
+int working_number(Array a) {
+    return a.type() == Type::float64 ? type_number<double>() : type_number<float>();
+}
+
+bool is_real(Array a) {
+    return a && (a.type() == Type::float32 || a.type() == Type::float64 || is_half(a.type()));
+}
+
+// `result`, which it takes over, rounded to the type of `like`.
+PyObject* rounded(PyObject* result, Array like) {
+    if (result == nullptr || !is_half(like.type())) return result;
+    PyArray_Descr* descriptor = like.descriptor();
+    Py_INCREF(descriptor);
+    PyObject* out = PyArray_CastToType(reinterpret_cast<PyArrayObject*>(result), descriptor, 0);
+    Py_DECREF(result);
+    return out;
+}
+
+template <class T> void multiply(const Product<T>& product) {
+    multiply_tiles(product);
+}
+
+template <class T>
+PyObject* convolve(const Geometry& g, Array x, Array weight, Array bias, const npy_intp* shape) {
+    Plain input(x, type_number<T>()), kernel(weight, type_number<T>());
+    Plain constant(bias, type_number<T>());
+    if (!input || !kernel || (bias && !constant)) return nullptr;
+    PyObject* result = empty<T>(x.ndim(), shape);
+    if (result == nullptr) return nullptr;
+    Product<T> product{input.data<T>(), kernel.data<T>(), constant.data<T>(),
+                       Array(result).data<T>(), g.batch, g.groups, g.channels, g.outputs,
+                       g.outputs * g.channels * g.places(), g.channels * g.places(), g.places(),
+                       g.kernel, {g.forward()}};
+    multiply(product);
+    return result;
+}
+
+template <class T>
+PyObject* convolve_back(const Geometry& g, Array x, Array weight, Array bias,
+                        const npy_intp* shape) {
+    Plain input(x, type_number<T>()), kernel(weight, type_number<T>());
+    Plain constant(bias, type_number<T>());
+    if (!input || !kernel || (bias && !constant)) return nullptr;
+    PyObject* result = empty<T>(x.ndim(), shape);
+    if (result == nullptr) return nullptr;
+    Product<T> product{input.data<T>(), kernel.data<T>(), constant.data<T>(),
+                       Array(result).data<T>(), g.batch, g.groups, g.outputs, g.channels,
+                       g.outputs * g.channels * g.places(), g.places(), g.channels * g.places(),
+                       g.kernel, g.backward()};
+    multiply(product);
+    return result;
+}
+
+bool are_operands(Array x, Array weight) {
+    return is_real(x) && is_real(weight) && x.type() == weight.type() && x.ndim() >= 3 &&
+           x.ndim() <= 2 + axis_count && weight.ndim() == x.ndim();
+}
+
+bool is_bias(Arguments arguments, Index i, Array like, Index outputs) {
+    if (arguments.is_none(i)) return true;
+    Array bias = arguments.array(i);
+    return bias && bias.type() == like.type() && bias.ndim() == 1 && bias.shape(0) == outputs;
+}
+
+Array optional(Arguments arguments, Index i) {
+    return arguments.is_none(i) ? Array() : arguments.array(i);
+}
+
+PyObject* static_arguments(Arguments arguments, Index first, PyObject** statics) {
+    for (int i = 0; i < 4; ++i) statics[i] = arguments[first + i];
+    return statics[0];
+}
+
+PyObject* conv(Arguments arguments) {
+    if (arguments.count() != 7) return decline();
+    Array x = arguments.array(0), weight = arguments.array(1);
+    if (!are_operands(x, weight) || !is_bias(arguments, 2, x, weight.shape(0))) return decline();
+    PyObject* statics[4];
+    static_arguments(arguments, 3, statics);
+    Geometry g;
+    if (!read_geometry(x.ndim(), x.shape(), weight.shape(), nullptr, statics, &g)) {
+        return decline();
+    }
+    npy_intp shape[2 + axis_count] = {g.batch, g.outputs_of_all()};
+    const int axes = x.ndim() - 2;
+    if (axes == 3) std::copy_n(g.output, 3, shape + 2);
+    else shape[2] = g.output[0], shape[3] = g.output[2];
+    Array bias = optional(arguments, 2);
+    PyObject* result = working_number(x) == NPY_FLOAT
+                           ? convolve<float>(g, x, weight, bias, shape)
+                           : convolve<double>(g, x, weight, bias, shape);
+    return rounded(result, x);
+}
+
+// The gradient in the input, and the transposed convolution: `place` is where the shape stands.
+PyObject* back(Arguments arguments, Index place) {
+    if (arguments.count() != place + 5) return decline();
+    Array x = arguments.array(0), weight = arguments.array(1);
+    if (!are_operands(x, weight)) return decline();
+    Index shape[2 + axis_count];
+    if (read_integers(arguments[place], shape, 2 + axis_count) != x.ndim()) return decline();
+    PyObject* statics[4];
+    static_arguments(arguments, place + 1, statics);
+    Geometry g;
+    if (!read_geometry(x.ndim(), shape, weight.shape(), x.shape(), statics, &g)) return decline();
+    Array bias;
+    if (place == 3) {
+        if (!is_bias(arguments, 2, x, shape[1])) return decline();
+        bias = optional(arguments, 2);
+    }
+    PyObject* result = working_number(x) == NPY_FLOAT
+                           ? convolve_back<float>(g, x, weight, bias, shape)
+                           : convolve_back<double>(g, x, weight, bias, shape);
+    return rounded(result, x);
+}
+
+PyObject* conv_grad_input(Arguments arguments) { return back(arguments, 2); }
+PyObject* conv_transpose(Arguments arguments) { return back(arguments, 3); }
+
+template <class T>
+PyObject* weight_gradient_array(const Geometry& g, Array gradient, Array x, int ndim,
+                                const npy_intp* shape) {
+    Plain above(gradient, type_number<T>()), input(x, type_number<T>());
+    if (!above || !input) return nullptr;
+    PyObject* result = empty<T>(ndim, shape);
+    if (result == nullptr) return nullptr;
+    weight_gradient(g, above.data<T>(), input.data<T>(), Array(result).data<T>());
+    return result;
+}
+
+PyObject* conv_grad_weight(Arguments arguments) {
+    if (arguments.count() != 7) return decline();
+    Array gradient = arguments.array(0), x = arguments.array(1);
+    if (!are_operands(gradient, x)) return decline();
+    Index shape[2 + axis_count];
+    if (read_integers(arguments[2], shape, 2 + axis_count) != x.ndim()) return decline();
+    PyObject* statics[4];
+    static_arguments(arguments, 3, statics);
+    Geometry g;
+    if (!read_geometry(x.ndim(), x.shape(), shape, gradient.shape(), statics, &g)) {
+        return decline();
+    }
+    PyObject* result = working_number(x) == NPY_FLOAT
+                           ? weight_gradient_array<float>(g, gradient, x, x.ndim(), shape)
+                           : weight_gradient_array<double>(g, gradient, x, x.ndim(), shape);
+    return rounded(result, x);
+}
+
+const Registration conv_("conv", conv);
+const Registration conv_grad_input_("conv_grad_input", conv_grad_input);
+const Registration conv_transpose_("conv_transpose", conv_transpose);
+const Registration conv_grad_weight_("conv_grad_weight", conv_grad_weight);
+
+}  // namespace
+}  // namespace nnkit

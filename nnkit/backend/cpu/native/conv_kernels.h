@@ -1,0 +1,36 @@
+// The kernels that a convolution is computed by; which one takes a call is decided in conv.cpp.
+#pragma once
+
+#include "conv_plan.h"
+
+namespace nnkit {
+
+// One convolution-like product: out[n, o, j] = bias[o] + sum over channels c and taps t of
+// weight[o, c, t] * in[n, c, ...], for each group, in one or several passes.
+template <class T> struct Product {
+    const T* input;
+    const T* weight;
+    const T* bias;  // may be null
+    T* output;
+    Index batch, groups, channels, outputs;  // channels and outputs of a group
+    // How far apart weights lie: of two groups, two outputs, two channels.
+    Index group_step, output_step, channel_step;
+    const Index* kernel;
+    std::vector<Pass> passes;
+};
+
+template <class T> void multiply_tiles(const Product<T>& product);
+
+// The gradient in the weight, in the order of the weight.
+template <class T>
+void weight_gradient(const Geometry& geometry, const T* gradient, const T* input, T* out);
+
+// The same for groups of one channel in and few out.
+template <class T> void multiply_planes(const Product<T>& product);
+template <class T>
+void weight_gradient_of_planes(const Geometry& geometry, const T* gradient, const T* input, T* out);
+
+// Multiplications that a piece of work should at least have, so that handing it out pays.
+constexpr Index work_of_piece = 1 << 20;
+
+}  // namespace nnkit

@@ -1,0 +1,236 @@
+// Reads the arguments of a convolution, and copies with zeros around what its windows reach over.
+#include "conv_plan.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace nnkit {
+
+Index Axis::lowest() const {
+    Index result = taps.empty() ? 0 : taps[0].offset;
+    for (const Tap& tap : taps) result = std::min(result, tap.offset);
+    return result;
+}
+
+Index Axis::reach(Index count) const {
+    Index highest = taps.empty() ? 0 : taps[0].offset;
+    for (const Tap& tap : taps) highest = std::max(highest, tap.offset);
+    return (count - 1) * step + highest - lowest() + 1;
+}
+
+bool Axis::needs_padding() const {
+    return lowest() < 0 || lowest() + reach(outputs) > inputs;
+}
+
+Index Pass::outputs() const { return axes[0].outputs * axes[1].outputs * axes[2].outputs; }
+
+Index Pass::taps() const {
+    std::size_t count = axes[0].taps.size() * axes[1].taps.size() * axes[2].taps.size();
+    return static_cast<Index>(count);
+}
+
+Pass Geometry::forward() const {
+    Pass pass;
+    for (int a = 0; a < axis_count; ++a) {
+        Axis& axis = pass.axes[a];
+        axis.inputs = input[a];
+        axis.outputs = axis.length = output[a];
+        axis.step = stride[a];
+        axis.taps.clear();
+        for (Index k = 0; k < kernel[a]; ++k) {
+            axis.taps.push_back({k, k * dilation[a] - padding[a]});
+        }
+    }
+    return pass;
+}
+
+std::vector<Pass> Geometry::backward() const {
+    std::vector<Axis> axes[axis_count];
+    for (int a = 0; a < axis_count; ++a) {
+        for (Index residue = 0; residue < std::min(stride[a], input[a]); ++residue) {
+            Axis axis;
+            axis.inputs = output[a];
+            axis.length = input[a];
+            axis.outputs = (input[a] - residue + stride[a] - 1) / stride[a];
+            axis.first = residue;
+            axis.apart = stride[a];
+            axis.taps.clear();
+            for (Index k = 0; k < kernel[a]; ++k) {
+                Index at = residue + padding[a] - k * dilation[a];
+                if (at % stride[a] == 0) axis.taps.push_back({k, at / stride[a]});
+            }
+            axes[a].push_back(axis);
+        }
+    }
+    std::vector<Pass> passes;
+    for (const Axis& outer : axes[0]) {
+        for (const Axis& middle : axes[1]) {
+            for (const Axis& inner : axes[2]) passes.push_back({{outer, middle, inner}});
+        }
+    }
+    return passes;
+}
+
+bool read_geometry(int ndim, const Index* input, const Index* weight, const Index* output,
+                   PyObject* const* statics, Geometry* geometry) {
+    const int axes = ndim - 2;
+    if (axes < 1 || axes > axis_count) return false;
+    Geometry& g = *geometry;
+    Index stride[axis_count], padding[axis_count], dilation[axis_count];
+    if (read_integers(statics[0], stride, axis_count) != axes) return false;
+    if (read_integers(statics[1], padding, axis_count) != axes) return false;
+    if (read_integers(statics[2], dilation, axis_count) != axes) return false;
+    g.groups = PyLong_AsSsize_t(statics[3]);
+    if (g.groups < 1 || weight[0] % g.groups != 0) return false;
+    g.batch = input[0];
+    g.channels = weight[1];
+    g.outputs = weight[0] / g.groups;
+    if (input[1] != g.channels * g.groups) return false;
+    for (int a = 0; a < axis_count; ++a) {
+        g.input[a] = g.output[a] = g.kernel[a] = g.stride[a] = g.dilation[a] = 1;
+        g.padding[a] = 0;
+    }
+    constexpr int places[axis_count][axis_count] = {{0}, {0, 2}, {0, 1, 2}};
+    for (int i = 0; i < axes; ++i) {
+        const int a = places[axes - 1][i];
+        g.input[a] = input[2 + i];
+        g.kernel[a] = weight[2 + i];
+        g.stride[a] = stride[i];
+        g.padding[a] = padding[i];
+        g.dilation[a] = dilation[i];
+        if (stride[i] < 1 || dilation[i] < 1 || weight[2 + i] < 1) return false;
+        Index room = input[2 + i] + 2 * padding[i] - dilation[i] * (weight[2 + i] - 1) - 1;
+        if (room < 0) return false;
+        g.output[a] = room / stride[i] + 1;
+        if (output != nullptr) {
+            if (output[2 + i] < 1 || output[2 + i] > g.output[a]) return false;
+            g.output[a] = output[2 + i];
+        }
+    }
+    if (output != nullptr && (output[0] != g.batch || output[1] != weight[0])) return false;
+    return g.batch > 0 && g.channels > 0 && g.outputs > 0;
+}
+
+Region::Region(const Pass& pass, Index channels, Index rows, std::size_t item)
+    : pass_(pass), channels_(channels) {
+    const Axis& outer = pass.axes[0];
+    middle_ = pass.axes[1].inputs;
+    inner_ = pass.axes[2].inputs;
+    plane_ = outer.inputs * middle_ * inner_;
+    // Channels a multiple of 1 KB apart share few sets of the cache: they push each other out.
+    bool alias = channels > 4 && plane_ * static_cast<Index>(item) % 1024 == 0;
+    bool padded = false;
+    for (const Axis& axis : pass.axes) padded = padded || axis.needs_padding();
+    if (!alias && !padded) return;
+    middle_ = pass.axes[1].reach(pass.axes[1].outputs);
+    inner_ = pass.axes[2].reach(pass.axes[2].outputs);
+    const Index line = 64 / static_cast<Index>(item);
+    plane_ = ((outer.reach(rows) * middle_ * inner_ + line - 1) / line | 1) * line;
+    copied_ = channels * plane_;
+}
+
+template <class T>
+const T* Region::of(const T* input, Index row, Index rows, T* copy) const {
+    const Axis &outer = pass_.axes[0], &middle = pass_.axes[1], &inner = pass_.axes[2];
+    const Index first = row * outer.step + outer.lowest();
+    if (copied_ == 0) {
+        return input + (first * middle.inputs + middle.lowest()) * inner.inputs + inner.lowest();
+    }
+    const Index height = outer.reach(rows), line = middle_ * inner_;
+    // The part of a line that comes from the input: [from, to) of the copy.
+    const Index from = std::clamp<Index>(-inner.lowest(), 0, inner_);
+    const Index to = std::clamp<Index>(inner.inputs - inner.lowest(), from, inner_);
+    const bool whole = middle_ == middle.inputs && middle.lowest() == 0 &&
+                       inner_ == inner.inputs && inner.lowest() == 0;
+    for (Index c = 0; c < channels_; ++c) {
+        const T* channel = input + c * outer.inputs * middle.inputs * inner.inputs;
+        T* out = copy + c * plane_;
+        for (Index z = first; z < first + height; ++z) {
+            if (z < 0 || z >= outer.inputs) {
+                std::fill_n(out, line, T{});
+                out += line;
+                continue;
+            }
+            const T* slice = channel + z * middle.inputs * inner.inputs;
+            if (whole) {
+                std::memcpy(out, slice, static_cast<std::size_t>(line) * sizeof(T));
+                out += line;
+                continue;
+            }
+            for (Index y = middle.lowest(); y < middle.lowest() + middle_; ++y, out += inner_) {
+                if (y < 0 || y >= middle.inputs) {
+                    std::fill_n(out, inner_, T{});
+                    continue;
+                }
+                const T* source = slice + y * inner.inputs + inner.lowest();
+                for (Index x = 0; x < from; ++x) out[x] = 0;
+                for (Index x = from; x < to; ++x) out[x] = source[x];
+                for (Index x = to; x < inner_; ++x) out[x] = 0;
+            }
+        }
+    }
+    return copy;
+}
+
+template const float* Region::of(const float*, Index, Index, float*) const;
+template const double* Region::of(const double*, Index, Index, double*) const;
+
+Index rows_at_a_time(const Pass& pass, Index channels, std::size_t item) {
+    constexpr Index cache = 160 * 1024, fewest_positions = 192;
+    const Axis &outer = pass.axes[0], &middle = pass.axes[1], &inner = pass.axes[2];
+    Index line = channels * middle.reach(middle.outputs) * inner.reach(inner.outputs) *
+                 static_cast<Index>(item);
+    Index fitting = (cache / line - outer.reach(1)) / outer.step + 1;
+    Index useful = (fewest_positions + middle.outputs * inner.outputs - 1) /
+                   (middle.outputs * inner.outputs);
+    Index rows = std::clamp<Index>(std::max(fitting, useful), 1, outer.outputs);
+    Index runs = (outer.outputs + rows - 1) / rows;
+    return (outer.outputs + runs - 1) / runs;
+}
+
+std::vector<Index> position_offsets(const Pass& pass, const Region& region, Index rows) {
+    const Axis &outer = pass.axes[0], &middle = pass.axes[1], &inner = pass.axes[2];
+    std::vector<Index> offsets;
+    offsets.reserve(static_cast<std::size_t>(rows * middle.outputs * inner.outputs));
+    for (Index z = 0; z < rows; ++z) {
+        for (Index y = 0; y < middle.outputs; ++y) {
+            for (Index x = 0; x < inner.outputs; ++x) {
+                offsets.push_back(
+                    region.offset(0, z * outer.step, y * middle.step, x * inner.step));
+            }
+        }
+    }
+    return offsets;
+}
+
+std::vector<Index> tap_offsets(const Pass& pass, const Region& region, Index channels) {
+    const Axis &outer = pass.axes[0], &middle = pass.axes[1], &inner = pass.axes[2];
+    std::vector<Index> offsets;
+    offsets.reserve(static_cast<std::size_t>(channels * pass.taps()));
+    for (Index c = 0; c < channels; ++c) {
+        for (const Tap& z : outer.taps) {
+            for (const Tap& y : middle.taps) {
+                for (const Tap& x : inner.taps) {
+                    offsets.push_back(region.offset(c, z.offset - outer.lowest(),
+                                                    y.offset - middle.lowest(),
+                                                    x.offset - inner.lowest()));
+                }
+            }
+        }
+    }
+    return offsets;
+}
+
+std::vector<Index> tap_places(const Pass& pass, const Index* kernel) {
+    std::vector<Index> places;
+    for (const Tap& z : pass.axes[0].taps) {
+        for (const Tap& y : pass.axes[1].taps) {
+            for (const Tap& x : pass.axes[2].taps) {
+                places.push_back((z.place * kernel[1] + y.place) * kernel[2] + x.place);
+            }
+        }
+    }
+    return places;
+}
+
+}  // namespace nnkit

@@ -1,0 +1,92 @@
+// The geometry of a convolution as its kernels see it: what each output reads along each axis.
+//
+// A convolution, its gradient in the input and a transposed convolution are all of one form:
+// out[j] = sum over taps t of weight[t] * in[j * step + offset[t]]. With a stride, the gradient in
+// the input falls into passes, one for each residue of the position, with the taps that meet it.
+#pragma once
+
+#include <vector>
+
+#include "array.h"
+
+namespace nnkit {
+
+constexpr int axis_count = 3;  // outer, middle, inner; axes that are not there have length 1
+
+struct Tap {
+    Index place;   // in the kernel, along this axis
+    Index offset;  // of the input that it reads
+};
+
+struct Axis {
+    Index inputs = 1;            // length of what is read
+    Index outputs = 1;           // how many positions this pass computes
+    Index step = 1;              // how far apart they read
+    Index first = 0, apart = 1;  // where in the result the first one lies, and how far the others
+    Index length = 1;            // of the result
+    std::vector<Tap> taps{{0, 0}};
+
+    Index lowest() const;
+    // How many inputs `count` neighbouring outputs reach over.
+    Index reach(Index count) const;
+    bool needs_padding() const;
+};
+
+struct Pass {
+    Axis axes[axis_count];
+    Index outputs() const;
+    Index taps() const;
+};
+
+// What a call says, with the three axes filled up.
+struct Geometry {
+    Index batch, groups, channels, outputs;  // channels and outputs of a group
+    Index input[axis_count], output[axis_count], kernel[axis_count];
+    Index stride[axis_count], padding[axis_count], dilation[axis_count];
+
+    Index channels_of_all() const { return groups * channels; }
+    Index outputs_of_all() const { return groups * outputs; }
+    Index input_plane() const { return input[0] * input[1] * input[2]; }
+    Index output_plane() const { return output[0] * output[1] * output[2]; }
+    Index places() const { return kernel[0] * kernel[1] * kernel[2]; }
+
+    Pass forward() const;
+    std::vector<Pass> backward() const;
+};
+
+// Reads (input shape, weight shape, output shape or null) and the four static arguments; false if
+// they do not fit each other.
+bool read_geometry(int ndim, const Index* input, const Index* weight, const Index* output,
+                   PyObject* const* statics, Geometry* geometry);
+
+// The part of the input that a run of rows (positions along the outer axis) reads: it is used where
+// it lies, or copied with zeros around it.
+class Region {
+public:
+    // `rows`: the largest number of rows at a time.
+    Region(const Pass& pass, Index channels, Index rows, std::size_t item);
+
+    // Elements of the copy; 0 if none is made.
+    Index copied() const { return copied_; }
+    // The distances, in the region, of what neighbouring taps and positions read.
+    Index offset(Index channel, Index outer, Index middle, Index inner) const {
+        return channel * plane_ + (outer * middle_ + middle) * inner_ + inner;
+    }
+    // Where channel 0 of the rows that start at `row` lies; `copy` has room for copied() elements.
+    template <class T> const T* of(const T* input, Index row, Index rows, T* copy) const;
+
+private:
+    const Pass& pass_;
+    Index channels_, plane_, middle_, inner_, copied_ = 0;
+};
+
+// How many rows to compute at a time, so that what they read stays in the second-level cache.
+Index rows_at_a_time(const Pass& pass, Index channels, std::size_t item);
+
+// What each position of `rows` rows reads, and where each tap of each channel lies from there.
+std::vector<Index> position_offsets(const Pass& pass, const Region& region, Index rows);
+std::vector<Index> tap_offsets(const Pass& pass, const Region& region, Index channels);
+// The places in the kernel of the taps of a pass, counted row by row.
+std::vector<Index> tap_places(const Pass& pass, const Index* kernel);
+
+}  // namespace nnkit
