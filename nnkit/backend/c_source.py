@@ -53,11 +53,16 @@ def fingerprint(trace: Trace) -> int:
 
 
 class Statements:
-    """A trace in C++: ``constants`` before the loop, ``lines`` in it, ``results`` after them."""
+    """A trace in C++: ``constants`` before the loop, ``lines`` in it, ``results`` after them.
+
+    ``powers`` are the exponents that are one number for the whole loop: the text of each, by the
+    name of the function that raises to it.
+    """
 
     def __init__(self, trace: Trace, scalars: tuple[str, ...]) -> None:
         self.constants: list[str] = []
         self.lines: list[str] = []
+        self.powers: dict[str, str] = {}
         self.cost = 0
         self._scalars = set(scalars)
         self._text: dict[Expression, str] = {}
@@ -117,12 +122,12 @@ class Statements:
 
     def _power(self, node: Expression, arguments: list[str], number: str) -> str:
         base, exponent = arguments
-        if number == "T" and node.arguments[1].function == "constant":
-            known = {2: "{0} * {0}", 0.5: "math::sqrt({0})", -1: "T(1) / {0}"}
-            if node.arguments[1].payload in known:
-                return known[node.arguments[1].payload].format(base)
         if number == "T" and self._is_scalar[node.arguments[1]]:
-            raise Unsupported("pow")  # NumPy's is faster at the exponents that occur
+            scalar = self._text[node.arguments[1]]
+            name = next((n for n, e in self.powers.items() if e == scalar), None)
+            name = name or f"power{len(self.powers)}"
+            self.powers[name] = scalar
+            return f"{name}({base})"
         return f"math::pow({base}, {exponent})"
 
     def _as_number(self, node: Expression) -> str:

@@ -30,7 +30,7 @@ def print_files(formulas: Iterable[Formula]) -> dict[str, str]:
 def _file(header: str, printed: list[str]) -> str:
     return (
         "// Printed by nnkit.backend.cpu.native.printer from the formulas in Python.\n"
-        f'#include "{header}.h"\n#include "math.h"\n\n'
+        f'#include "{header}.h"\n#include "math.h"\n#include "power.h"\n\n'
         "namespace nnkit {\nnamespace {\n\n" + "\n".join(printed) + "\n}  // namespace\n"
         "}  // namespace nnkit\n"
     )
@@ -50,10 +50,11 @@ def _formula(formula: Formula) -> str | None:
         for i, a in enumerate(formula.arrays)
     ]
     lines += _scalars(formula.scalars) + printed.constants
-    lines.append("for (Index i = 0; i < count; ++i) {")
-    lines += [f"    [[maybe_unused]] const T {a} = {a}_[i];" for a in formula.arrays]
-    lines += [f"    {line}" for line in printed.lines]
-    lines += [f"    result[i] = {printed.results[0]};", "}"]
+    lines += _loop(
+        printed,
+        [f"[[maybe_unused]] const T {a} = {a}_[i];" for a in formula.arrays],
+        [f"result[i] = {printed.results[0]};"],
+    )
     predicate = "true" if printed.is_predicate[0] else "false"
     return (
         "template <class T>\n"
@@ -92,18 +93,18 @@ def _variant(update: Update, trace, targets: tuple[str, ...], mark: int) -> str 
     loop = f"loop_{update.name}_{mark}"
     lines = [f"T* const {a}_ = arrays[{i}];" for i, a in enumerate(arrays) if a in used]
     lines += _scalars(scalars) + printed.constants
-    lines.append("for (Index i = 0; i < count; ++i) {")
-    lines += [f"    [[maybe_unused]] const T {a} = {a}_[i];" for a in arrays if a in used]
-    lines += [f"    {line}" for line in printed.lines]
-    lines += [f"    {t}_[i] = {r};" for t, r in zip(targets, printed.results)]
-    lines.append("}")
+    lines += _loop(
+        printed,
+        [f"[[maybe_unused]] const T {a} = {a}_[i];" for a in arrays if a in used],
+        [f"{t}_[i] = {r};" for t, r in zip(targets, printed.results)],
+    )
     needs = "".join("1" if a in used else "0" for a in arrays)
     writes = "".join("1" if a in targets else "0" for a in arrays)
     counts = "".join("1" if a in update.counters else "0" for a in update.arrays)
     return (
         "template <class T>\n"
         f"void {loop}(T* const* arrays, [[maybe_unused]] const double* scalars, Index count) {{\n"
-        + _indented(lines, ivdep=True)
+        + _indented(lines)
         + "}\n"
         f'const UpdateRegistration register_{update.name}_{mark}({{"{update.name}", {mark}u,\n'
         f'    "{counts}", "{needs}", "{writes}", {len(update.scalars)}, '
@@ -115,11 +116,16 @@ def _scalars(names: tuple[str, ...]) -> list[str]:
     return [f"[[maybe_unused]] const double {n} = scalars[{i}];" for i, n in enumerate(names)]
 
 
-def _indented(lines: list[str], ivdep: bool = False) -> str:
+def _loop(printed: Statements, reads: list[str], writes: list[str]) -> list[str]:
+    """The loop over the elements, inside one function for each exponent that is a scalar."""
     # The arrays of an element are different ones, or the very same: nothing is carried over.
-    printed = ""
-    for line in lines:
-        if ivdep and line.startswith("for ("):
-            printed += "#pragma GCC ivdep\n"
-        printed += f"    {line}\n"
-    return printed
+    loop = ["#pragma GCC ivdep", "for (Index i = 0; i < count; ++i) {"]
+    loop += [f"    {line}" for line in [*reads, *printed.lines, *writes]] + ["}"]
+    for name, exponent in printed.powers.items():
+        head = f"math::with_power<T>({exponent}, [&](auto {name}) {{"
+        loop = [head, *(f"    {line}" for line in loop), "});"]
+    return loop
+
+
+def _indented(lines: list[str]) -> str:
+    return "".join(f"    {line}\n" for line in lines)
