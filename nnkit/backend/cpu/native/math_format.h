@@ -41,10 +41,6 @@ struct Format<double> {
     static constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 };
 
-// Constants of formulas
-constexpr double nan = Format<double>::nan;
-constexpr double infinity = Format<double>::infinity;
-
 constexpr double pi = 3.14159265358979323846;
 constexpr double log_2 = 0.693147180559945309417;
 constexpr double log_10 = 2.30258509299404568402;
