@@ -108,8 +108,8 @@ def _same_as_twin(kernel, *arguments: np.ndarray) -> None:
     if result.dtype == bool:
         np.testing.assert_array_equal(result, expected)
         return
-    tiny = np.finfo(result.dtype).tiny
-    np.testing.assert_allclose(result, expected, 16 * np.finfo(result.dtype).eps, tiny)
+    tiny = float(np.finfo(result.dtype).tiny)
+    np.testing.assert_allclose(result, expected, 16 * float(np.finfo(result.dtype).eps), tiny)
     signed = ~np.isnan(expected) & (np.abs(expected) != tiny)
     np.testing.assert_array_equal(np.signbit(result[signed]), np.signbit(expected[signed]))
 

@@ -1,8 +1,8 @@
 // Exponentials, logarithms and what follows from them.
 //
 // The methods are standard: W. J. Cody and W. Waite, "Software Manual for the Elementary
-// Functions" (1980). The polynomials interpolate at Chebyshev nodes, computed with 60 digits.
-// Where a float function would need care against cancellation, double precision serves instead.
+// Functions" (1980). tools/fit_polynomials.py computes the polynomials. Where a float function
+// would need care against cancellation, double precision serves instead.
 #pragma once
 
 #include "math_format.h"
