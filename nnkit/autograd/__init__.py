@@ -28,9 +28,9 @@ from nnkit.autograd.node import Node
 from nnkit.autograd.tensor import Size, Tensor
 
 SUBJECTS = (
-    "arithmetic", "bounds", "comparison", "transcendental", "activation", "creation", "conversion",
-    "interchange", "mapping", "ranges", "shape", "strided", "joining", "rearranging", "indexing",
-    "scattering", "slices", "masking", "reduction", "running", "extrema", "vector_norm",
+    "arithmetic", "power", "bounds", "comparison", "transcendental", "activation", "creation",
+    "conversion", "interchange", "mapping", "ranges", "shape", "strided", "joining", "rearranging",
+    "indexing", "scattering", "slices", "masking", "reduction", "running", "extrema", "vector_norm",
     "sorting", "searching", "linalg", "contraction", "linear", "factorization", "householder",
     "matrix_functions", "statistics", "distance",
     "softmax", "loss", "norm", "padding", "conv", "pooling", "folding", "embedding", "random",

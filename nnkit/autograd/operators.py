@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.ops import arithmetic, comparison
+from nnkit.autograd.ops import arithmetic, comparison, power
 from nnkit.autograd.ops.interchange import as_tensor
 from nnkit.autograd.promotion import OperandError
 from nnkit.autograd.public import METHODS
@@ -47,7 +47,7 @@ def matmul(self: Tensor, other: Any) -> Any:
 BINARY: dict[str, Callable] = {
     "add": arithmetic._add, "sub": arithmetic._sub, "mul": arithmetic.mul,
     "truediv": arithmetic._div, "floordiv": arithmetic.floor_divide,
-    "mod": arithmetic.remainder, "pow": arithmetic.pow, "matmul": matmul,
+    "mod": arithmetic.remainder, "pow": power.pow, "matmul": matmul,
     "and": comparison.bitwise_and, "or": comparison.bitwise_or, "xor": comparison.bitwise_xor,
     "lshift": comparison.bitwise_left_shift, "rshift": comparison.bitwise_right_shift,
     "div": arithmetic._div,

@@ -101,11 +101,11 @@ def pointwise(
     promoting.__name__ = promoting.__qualname__ = name
     promoting.__module__ = body.__module__
     promoting.apply = apply
+    promoting.in_place = write_in_place = _in_place(op, promoting, kind)
     if not public:
         return promoting
     promoting.__doc__ = _docstring(name, about, count, kind, refuses, aliases, example)
     offered = with_out(promoting, name)
-    write_in_place = _in_place(op, promoting, kind)
     for each in (name, *aliases):
         PUBLIC[each] = offered
         attach(each, promoting)
@@ -303,6 +303,12 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
     return binary
 
 
+def _broadcasts(shape: tuple, target: tuple) -> bool:
+    """Whether an array of ``shape`` can be written into one of shape ``target``."""
+    pairs = zip(reversed(shape), reversed(target), strict=False)
+    return len(shape) <= len(target) and all(n in (1, m) for n, m in pairs)
+
+
 def _in_place(op: Op, promoting: Callable, kind: str) -> Any:
     """``name_``: one in-place kernel where no history is wanted, else `views.write`."""
     name = op.name
@@ -315,7 +321,7 @@ def _in_place(op: Op, promoting: Callable, kind: str) -> Any:
         if isinstance(operand, Tensor):
             y = operand._data
             plain = plain and y.dtype is x.dtype and operand._device is self._device
-            plain = plain and (y.shape == x.shape or y.ndim == 0)
+            plain = plain and (y.shape == x.shape or _broadcasts(y.shape, x.shape))
             plain = plain and not (operand._requires_grad and MODE.enabled)
         if not plain or kind == "bool" or (MODE.enabled and self.requires_grad):
             return write(self, label, promoting, *arguments)

@@ -22,7 +22,7 @@ def public(
     name: str | None = None,
     method: bool | str = True,
     namespace: bool = True,
-    in_place: bool = False,
+    in_place: bool | Callable = False,
     out: bool = False,
     aliases: tuple[str, ...] = (),
 ) -> Any:
@@ -32,7 +32,8 @@ def public(
         name: the public name, by default the function's own.
         method: attach it to Tensor too (a string gives another name there).
         namespace: offer it as ``nnkit.<name>``.
-        in_place: attach ``<name>_`` to Tensor (and offer it as ``nnkit.<name>_``).
+        in_place: attach ``<name>_`` to Tensor (and offer it as ``nnkit.<name>_``); a function of
+            its own does it, otherwise the result is computed and copied.
         out: accept ``out=`` in the function form: the result is written into that tensor.
         aliases: further names for all of the same.
     """
@@ -49,7 +50,7 @@ def public(
         if method:
             attach(method if isinstance(method, str) else each, function)
         if in_place:
-            writer = inplace(function, each + "_")
+            writer = inplace(function, each + "_", in_place if callable(in_place) else None)
             attach(each + "_", writer)
             if namespace:
                 PUBLIC[each + "_"] = writer

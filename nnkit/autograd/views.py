@@ -212,11 +212,13 @@ def set_history(x: Tensor, result: Tensor) -> None:
     refresh(x)
 
 
-def inplace(function: Callable, name: str) -> Callable:
-    """The in-place form of an out-of-place function of a Tensor."""
+def inplace(function: Callable, name: str, writer: Callable | None = None) -> Callable:
+    """The in-place form of an out-of-place function of a Tensor, done by ``writer`` if given."""
 
     @functools.wraps(function)
     def write_in_place(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
+        if writer is not None:
+            return writer(self, *arguments, **options)
         return write(self, name, function, *arguments, **options)
 
     write_in_place.__name__ = write_in_place.__qualname__ = name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
@@ -10,7 +11,8 @@ from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import BOOL, FLOATING, INTEGER, python_number
+from nnkit.autograd.views import write
+from nnkit.backend.dtype import BOOL, FLOATING, INTEGER
 
 THREE = ("input", "tensor1", "tensor2")
 
@@ -58,17 +60,6 @@ fmod = pointwise(
     "The remainder of ``input / other`` with the sign of ``input`` (C's ``fmod``).",
     example=("nnkit.tensor([7, -7]), 3", "tensor([ 1, -1])"),
     refuses=("bool", "complex"), x=lambda g: g, y=lambda g, x, y: -g * fn.trunc(x / y),
-)  # fmt: skip
-_pow = pointwise(
-    "pow", lambda x, y: fn.pow(x, y), public=False, refuses=("bool",), node="PowBackward1",
-    x=lambda g, x, y: g * fn.conj(fn.where(fn.eq(y, 0), 0, y * fn.pow(x, y - 1))),
-    y=lambda g, x, y, out: g * fn.conj(
-        fn.where(fn.logical_and(fn.eq(x, 0), fn.ge(fn.real(y), 0)), 0, out * fn.log(x))
-    ),
-)  # fmt: skip
-_pow_scalar = pointwise(
-    "pow_scalar", lambda x, exponent: x**exponent, scalars=("exponent",), function=False,
-    node="PowBackward0", x=lambda g, x, exponent: g * fn.conj(exponent * x ** (exponent - 1)),
 )  # fmt: skip
 neg = pointwise(
     "neg",
@@ -211,7 +202,22 @@ def _scaled(name: str, other: Any, alpha: Any, input: Tensor) -> Any:
     return mul(other, alpha) if isinstance(other, Tensor) else other * alpha
 
 
-@public(out=True, in_place=True)
+def _in_place_of(name: str, op: Callable) -> Callable:
+    """``add_`` and ``sub_``: one kernel that writes, as for the plain formula."""
+
+    def write_in_place(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+        return op.in_place(self, other if alpha == 1 else _scaled(name, other, alpha, self))
+
+    return write_in_place
+
+
+def _div_in_place(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    if rounding_mode is None:
+        return _div.in_place(self, other)
+    return write(self, "div_", div, other, rounding_mode=rounding_mode)
+
+
+@public(out=True, in_place=_in_place_of("add", _add))
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """The sum ``input + alpha * other``, with broadcasting and type promotion.
 
@@ -223,7 +229,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     return _add(input, other if alpha == 1 else _scaled("add", other, alpha, input))
 
 
-@public(out=True, in_place=True, aliases=("subtract",))
+@public(out=True, in_place=_in_place_of("sub", _sub), aliases=("subtract",))
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """The difference ``input - alpha * other``, with broadcasting and type promotion.
 
@@ -241,7 +247,7 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return _sub(other, input if alpha == 1 else mul(input, alpha))
 
 
-@public(out=True, in_place=True, aliases=("divide",))
+@public(out=True, in_place=_div_in_place, aliases=("divide",))
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """The quotient ``input / other``.
 
@@ -282,39 +288,6 @@ def positive(input: Tensor) -> Tensor:
 def true_divide(input: Any, other: Any) -> Tensor:
     """``input / other``; integers are divided as floats."""
     return _div(input, other)
-
-
-@public(out=True, in_place=True)
-def pow(input: Any, exponent: Any) -> Tensor:
-    """``input`` to the power ``exponent``; either may be a number.
-
-    Raises:
-        RuntimeError: an integer tensor to a negative integer power.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.pow(nnkit.tensor([1.0, 2.0, 3.0]), 2)
-        tensor([1., 4., 9.])
-    """
-    exponent = python_number(exponent)
-    simple = isinstance(exponent, (int, float)) and isinstance(input, Tensor) and exponent
-    if simple and not isinstance(exponent, bool) and input.dtype.category >= FLOATING:
-        return _pow_scalar(input, exponent)
-    if isinstance(exponent, Tensor) and not isinstance(input, Tensor):
-        input, exponent = promote("pow", input, exponent)  # the gradient needs log(input)
-    return _pow(input, exponent)
-
-
-@public(out=True, in_place=True)
-def float_power(input: Any, exponent: Any) -> Tensor:
-    """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
-    from nnkit.autograd.promotion import promoted_dtype
-    from nnkit.backend.dtype import complex128, float64
-
-    d = promoted_dtype("float_power", input, exponent)
-    wide = complex128 if d.is_complex else float64
-    widened = [v.to(wide) if isinstance(v, Tensor) else v for v in (input, exponent)]
-    return pow(*widened)
 
 
 @public(out=True, in_place=True)

@@ -8,7 +8,8 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.activation import relu
-from nnkit.autograd.ops.arithmetic import abs, mul, pow, sign
+from nnkit.autograd.ops.arithmetic import abs, mul, sign
+from nnkit.autograd.ops.power import pow
 from nnkit.autograd.public import public
 from nnkit.autograd.spatial import geometry, ints, like_input, pooled_input
 from nnkit.autograd.tensor import Tensor

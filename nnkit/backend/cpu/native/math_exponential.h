@@ -209,8 +209,4 @@ inline float cosh(float x) {
 }
 inline double cosh(double x) { return std::cosh(x); }
 
-// The C library's: a vectorised one is no faster, for the logarithm it needs is long.
-template <typename T>
-inline T pow(T x, T y) { return std::pow(x, y); }
-
 }  // namespace nnkit::math

@@ -9,17 +9,42 @@ namespace nnkit::math {
 
 inline double pow(double x, double y) { return std::pow(x, y); }
 
+// What a power of a negative number is multiplied with, by its exponent.
+struct PowerSign {
+    float of_finite, of_limits;  // of x < 0, and of -0 and -infinity, which need no integer
+
+    explicit PowerSign(float exponent) {
+        const float half = exponent * 0.5f;
+        const bool is_integer = std::trunc(exponent) == exponent;
+        const bool is_odd = is_integer & (std::trunc(half) != half);
+        of_limits = is_odd ? -1.0f : 1.0f;
+        of_finite = is_integer ? of_limits : NAN;
+    }
+};
+
 // |x|^y as e^(y log|x|) in double precision, where the error of the product, at most 2^-44, is lost
-// in the rounding to float; then C's rules for negative x and for what has no logarithm.
+// in the rounding to float. Wrong where y log|x| is NaN: y = 0, and infinite y at x = 1 or -1.
+inline float ordinary_power(float x, double exponent, PowerSign sign) {
+    const float size = std::fabs(x);
+    const auto magnitude = static_cast<float>(exp(exponent * log(static_cast<double>(size))));
+    const bool is_limit = (size == 0.0f) | (size == INFINITY);
+    const float factor = is_limit ? sign.of_limits : sign.of_finite;
+    return signbit(x) ? magnitude * factor : magnitude;
+}
+
 inline float pow(float x, float y) {
-    const double size = std::fabs(static_cast<double>(x)), exponent = y;
-    const float magnitude = static_cast<float>(exp(exponent * log(size)));
-    const float half = y * 0.5f;
-    const bool is_integer = std::trunc(y) == y, is_odd = is_integer & (std::trunc(half) != half);
-    const float signed_ = is_odd ? std::copysign(magnitude, x) : magnitude;
-    const bool has_none = (x < 0.0f) & !is_integer & (std::fabs(x) < INFINITY);
-    const float value = has_none ? NAN : signed_;
-    return (y == 0.0f) | (x == 1.0f) | ((x == -1.0f) & (std::fabs(y) == INFINITY)) ? 1.0f : value;
+    const bool is_one = (y == 0.0f) | (x == 1.0f) | ((x == -1.0f) & (std::fabs(y) == INFINITY));
+    return is_one ? 1.0f : ordinary_power(x, y, PowerSign(y));
+}
+
+// The power to one ordinary exponent: what depends on that alone is computed once.
+template <class T> inline auto power_to(T exponent) {
+    return [exponent](T x) { return pow(x, exponent); };
+}
+template <> inline auto power_to(float exponent) {
+    return [exponent = double{exponent}, sign = PowerSign(exponent)](float x) {
+        return ordinary_power(x, exponent, sign);
+    };
 }
 
 // Calls `loop(power)` with the function that raises to `exponent`, so that the loop is compiled for
@@ -32,8 +57,10 @@ template <class T, class LoopOfPower> inline void with_power(double exponent, Lo
     if (exponent == -0.5) return loop([](T x) { return T(1) / std::sqrt(x); });
     if (exponent == -1) return loop([](T x) { return T(1) / x; });
     if (exponent == -2) return loop([](T x) { return T(1) / (x * x); });
+    if (exponent == 0) return loop([](T) { return T(1); });
     const T general = static_cast<T>(exponent);
-    loop([general](T x) { return pow(x, general); });
+    if (!std::isfinite(general)) return loop([general](T x) { return std::pow(x, general); });
+    loop(power_to(general));
 }
 
 }  // namespace nnkit::math

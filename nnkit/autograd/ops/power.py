@@ -1,0 +1,53 @@
+"""Powers: one element raised to another, or to a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.pointwise import fn, pointwise
+from nnkit.autograd.promotion import promote, promoted_dtype
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import FLOATING, complex128, float64, python_number
+
+_pow = pointwise(
+    "pow", lambda x, y: fn.pow(x, y), public=False, refuses=("bool",), node="PowBackward1",
+    x=lambda g, x, y: g * fn.conj(fn.where(fn.eq(y, 0), 0, y * fn.pow(x, y - 1))),
+    y=lambda g, x, y, out: g * fn.conj(
+        fn.where(fn.logical_and(fn.eq(x, 0), fn.ge(fn.real(y), 0)), 0, out * fn.log(x))
+    ),
+)  # fmt: skip
+_pow_scalar = pointwise(
+    "pow_scalar", lambda x, exponent: x**exponent, scalars=("exponent",), function=False,
+    node="PowBackward0", x=lambda g, x, exponent: g * fn.conj(exponent * x ** (exponent - 1)),
+)  # fmt: skip
+
+
+@public(out=True, in_place=True)
+def pow(input: Any, exponent: Any) -> Tensor:
+    """``input`` to the power ``exponent``; either may be a number.
+
+    Raises:
+        RuntimeError: an integer tensor to a negative integer power.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.pow(nnkit.tensor([1.0, 2.0, 3.0]), 2)
+        tensor([1., 4., 9.])
+    """
+    exponent = python_number(exponent)
+    simple = isinstance(exponent, (int, float)) and isinstance(input, Tensor) and exponent
+    if simple and not isinstance(exponent, bool) and input.dtype.category >= FLOATING:
+        return _pow_scalar(input, exponent)
+    if isinstance(exponent, Tensor) and not isinstance(input, Tensor):
+        input, exponent = promote("pow", input, exponent)  # the gradient needs log(input)
+    return _pow(input, exponent)
+
+
+@public(out=True, in_place=True)
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
+    d = promoted_dtype("float_power", input, exponent)
+    wide = complex128 if d.is_complex else float64
+    widened = [v.to(wide) if isinstance(v, Tensor) else v for v in (input, exponent)]
+    return pow(*widened)
