@@ -5,6 +5,8 @@
 // pairwise over blocks whose size depends on the shape alone, so no result depends on the threads.
 #pragma once
 
+#include <type_traits>
+
 #include "layout.h"
 
 namespace nnkit {
@@ -69,6 +71,25 @@ inline const T* bring(Type type, const char* from, Index step, Index count, T* b
         }
     }
     return buffer;
+}
+
+// Elements of T in another type, where that is not T itself.
+template <class T> inline void narrow(const T* from, Type type, char* to, Index count) {
+    auto loop = [&](auto* target) {
+        using To = std::remove_pointer_t<decltype(target)>;
+        for (Index i = 0; i < count; ++i) target[i] = convert<To>(from[i]);
+    };
+    if constexpr (std::is_same_v<T, float>) {
+        if (type == Type::float16) loop(reinterpret_cast<Float16*>(to));
+        else loop(reinterpret_cast<BFloat16*>(to));
+    } else if constexpr (std::is_integral_v<T>) {
+        switch (type) {
+            case Type::uint8: loop(reinterpret_cast<std::uint8_t*>(to)); break;
+            case Type::int8: loop(reinterpret_cast<std::int8_t*>(to)); break;
+            case Type::int16: loop(reinterpret_cast<std::int16_t*>(to)); break;
+            default: loop(reinterpret_cast<std::int32_t*>(to)); break;
+        }
+    }
 }
 
 }  // namespace nnkit

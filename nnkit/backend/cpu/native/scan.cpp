@@ -1,0 +1,252 @@
+// Running totals, products, maxima and minima along an axis.
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "layout.h"
+#include "memory.h"
+#include "parallel.h"
+
+namespace nnkit {
+namespace {
+
+constexpr Index work_of_task = 16384;
+constexpr Index widest_tile = 512;  // columns that are scanned together
+
+// An array in C order as (outer, count, inner), scanned along the middle.
+struct Shape {
+    Index outer = 1, count = 1, inner = 1;
+};
+
+// Totals are kept in double precision, as in torch.
+template <class T> using Total = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+
+struct Sum {
+    template <class T> static T combine(T a, T b) { return a + b; }
+};
+
+struct Product {
+    template <class T> static T combine(T a, T b) { return a * b; }
+};
+
+// Four elements at a time: only one step of the four waits for the total before them.
+template <class T, class Operation> void scan_row(const T* x, Index count, T* out) {
+    auto combine = [](Total<T> a, Total<T> b) { return Operation::combine(a, b); };
+    if (count == 0) return;
+    Total<T> total = x[0];
+    out[0] = x[0];
+    Index i = 1;
+    for (; i + 4 <= count; i += 4) {
+        Total<T> a = x[i], c = x[i + 2];
+        Total<T> ab = combine(a, x[i + 1]), cd = combine(c, x[i + 3]);
+        Total<T> abc = combine(ab, c), abcd = combine(ab, cd);
+        out[i] = static_cast<T>(combine(total, a));
+        out[i + 1] = static_cast<T>(combine(total, ab));
+        out[i + 2] = static_cast<T>(combine(total, abc));
+        total = combine(total, abcd);
+        out[i + 3] = static_cast<T>(total);
+    }
+    for (; i < count; ++i) {
+        total = combine(total, x[i]);
+        out[i] = static_cast<T>(total);
+    }
+}
+
+template <class T, class Operation>
+void scan_columns(const T* x, const Shape& shape, Index width, T* out) {
+    Total<T> totals[widest_tile];
+    for (Index j = 0; j < width; ++j) totals[j] = x[j];
+    std::copy(x, x + width, out);
+    for (Index r = 1; r < shape.count; ++r) {
+        x += shape.inner;
+        out += shape.inner;
+        for (Index j = 0; j < width; ++j) {
+            totals[j] = Operation::combine(totals[j], static_cast<Total<T>>(x[j]));
+            out[j] = static_cast<T>(totals[j]);
+        }
+    }
+}
+
+// Calls `row(offset)` for every row of a scan along the last axis, and `columns(offset, width)` for
+// every tile of neighbouring columns of one along another.
+template <class Row, class Columns>
+void for_scans(const Shape& shape, Row row, Columns columns) {
+    if (shape.outer * shape.count * shape.inner == 0) return;
+    if (shape.inner == 1) {
+        parallel_for(shape.outer, std::max<Index>(1, work_of_task / shape.count),
+                     [&](Index begin, Index end) {
+                         for (Index r = begin; r < end; ++r) row(r * shape.count);
+                     });
+        return;
+    }
+    Index width = std::min(widest_tile, std::max<Index>(16, work_of_task / shape.count));
+    Index tiles = (shape.inner + width - 1) / width;
+    Index work = std::min(width, shape.inner) * shape.count;
+    parallel_for(shape.outer * tiles, std::max<Index>(1, work_of_task / work),
+                 [&](Index begin, Index end) {
+                     for (Index task = begin; task < end; ++task) {
+                         Index column = task % tiles * width;
+                         columns(task / tiles * shape.count * shape.inner + column,
+                                 std::min(width, shape.inner - column));
+                     }
+                 });
+}
+
+template <class T, class Operation> void scan(const T* x, const Shape& shape, T* out) {
+    for_scans(
+        shape, [&](Index at) { scan_row<T, Operation>(x + at, shape.count, out + at); },
+        [&](Index at, Index width) {
+            scan_columns<T, Operation>(x + at, shape, width, out + at);
+        });
+}
+
+// Reads `op(x; axis)` for a plain array; false where it is not for us.
+bool read_scan(Arguments arguments, Array* x, Shape* shape) {
+    *x = arguments.array(0);
+    if (!*x || arguments.count() != 2 || x->ndim() == 0 || !x->is_plain()) return false;
+    Index axis;
+    if (!PyLong_Check(arguments[1]) || read_integers(arguments[1], &axis, 1) != 1) return false;
+    if (axis < 0) axis += x->ndim();
+    if (axis < 0 || axis >= x->ndim()) return false;
+    for (int i = 0; i < x->ndim(); ++i) {
+        (i < axis ? shape->outer : i == axis ? shape->count : shape->inner) *= x->shape()[i];
+    }
+    return true;
+}
+
+template <class Operation> PyObject* running(Arguments arguments) {
+    Array x;
+    Shape shape;
+    if (!read_scan(arguments, &x, &shape)) return decline();
+    auto of = [&](auto zero) -> PyObject* {
+        using T = decltype(zero);
+        PyObject* result = empty_like(x);
+        if (result == nullptr) return nullptr;
+        scan<T, Operation>(x.data<T>(), shape, Array(result).data<T>());
+        return result;
+    };
+    switch (x.type()) {
+        case Type::float32: return of(0.0f);
+        case Type::float64: return of(0.0);
+        case Type::int64: return of(std::int64_t{0});
+        default: return decline();
+    }
+}
+
+PyObject* cumsum(Arguments arguments) { return running<Sum>(arguments); }
+PyObject* cumprod(Arguments arguments) { return running<Product>(arguments); }
+
+// The larger of two logarithms of sums, with the smaller one added.
+inline double add_logarithms(double a, double b) {
+    double high = std::max(a, b), low = std::min(a, b);
+    if (a != a || b != b) return a + b;
+    return std::isinf(high) ? high : high + std::log1p(std::exp(low - high));
+}
+
+PyObject* logcumsumexp(Arguments arguments) {
+    struct Logarithms {
+        static double combine(double a, double b) { return add_logarithms(a, b); }
+    };
+    Array x;
+    Shape shape;
+    if (!read_scan(arguments, &x, &shape)) return decline();
+    if (x.type() != Type::float32 && x.type() != Type::float64) return decline();
+    PyObject* result = empty_like(x);
+    if (result == nullptr) return nullptr;
+    auto run = [&](auto* out) {
+        using T = std::remove_pointer_t<decltype(out)>;
+        const T* from = x.data<T>();
+        for_scans(
+            shape,
+            [&](Index at) {
+                double total = from[at];
+                out[at] = from[at];
+                for (Index i = 1; i < shape.count; ++i) {
+                    total = add_logarithms(total, from[at + i]);
+                    out[at + i] = static_cast<T>(total);
+                }
+            },
+            [&](Index at, Index width) {
+                scan_columns<T, Logarithms>(from + at, shape, width, out + at);
+            });
+    };
+    if (x.type() == Type::float32) run(Array(result).data<float>());
+    else run(Array(result).data<double>());
+    return result;
+}
+
+struct Larger {
+    template <class T> static bool holds(T x, T best) { return (x >= best) | (x != x); }
+};
+
+struct Smaller {
+    template <class T> static bool holds(T x, T best) { return (x <= best) | (x != x); }
+};
+
+// The record at each element and where it was last reached; a NaN is a record that only another
+// NaN reaches.
+template <class T, class Order>
+void follow_records(const T* x, const Shape& shape, Index width, T* values, std::int64_t* places) {
+    std::copy(x, x + width, values);
+    std::fill(places, places + width, 0);
+    for (Index r = 1; r < shape.count; ++r) {
+        const T* before = values;
+        const std::int64_t* place_before = places;
+        x += shape.inner;
+        values += shape.inner;
+        places += shape.inner;
+        for (Index j = 0; j < width; ++j) {
+            bool record = Order::holds(x[j], before[j]);
+            values[j] = record ? x[j] : before[j];
+            places[j] = record ? r : place_before[j];
+        }
+    }
+}
+
+template <class Order> PyObject* records(Arguments arguments) {
+    Array x;
+    Shape shape;
+    if (!read_scan(arguments, &x, &shape)) return decline();
+    auto of = [&](auto zero) -> PyObject* {
+        using T = decltype(zero);
+        PyObject* values = empty_like(x);
+        PyObject* indices = empty<std::int64_t>(x.ndim(), x.shape());
+        if (values != nullptr && indices != nullptr) {
+            const T* from = x.data<T>();
+            T* to = Array(values).data<T>();
+            std::int64_t* places = Array(indices).data<std::int64_t>();
+            auto columns = [&](Index at, Index width) {
+                follow_records<T, Order>(from + at, shape, width, to + at, places + at);
+            };
+            auto row = [&](Index at) {
+                T best = from[at];
+                Index place = 0;
+                for (Index i = 0; i < shape.count; ++i) {
+                    bool record = Order::holds(from[at + i], best);
+                    best = record ? from[at + i] : best;
+                    place = record ? i : place;
+                    to[at + i] = best;
+                    places[at + i] = place;
+                }
+            };
+            for_scans(shape, row, columns);
+        }
+        return tuple({values, indices});
+    };
+    switch (x.type()) {
+        case Type::float32: return of(0.0f);
+        case Type::float64: return of(0.0);
+        case Type::int64: return of(std::int64_t{0});
+        default: return decline();
+    }
+}
+
+PyObject* cummax(Arguments arguments) { return records<Larger>(arguments); }
+PyObject* cummin(Arguments arguments) { return records<Smaller>(arguments); }
+
+Registration cumsum_("cumsum", cumsum), cumprod_("cumprod", cumprod),
+    logcumsumexp_("logcumsumexp", logcumsumexp), cummax_("cummax", cummax),
+    cummin_("cummin", cummin);
+
+}  // namespace
+}  // namespace nnkit
