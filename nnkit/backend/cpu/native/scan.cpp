@@ -3,7 +3,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "layout.h"
+#include "axis.h"
 #include "memory.h"
 #include "parallel.h"
 
@@ -12,11 +12,6 @@ namespace {
 
 constexpr Index work_of_task = 16384;
 constexpr Index widest_tile = 512;  // columns that are scanned together
-
-// An array in C order as (outer, count, inner), scanned along the middle.
-struct Shape {
-    Index outer = 1, count = 1, inner = 1;
-};
 
 // Totals are kept in double precision, as in torch.
 template <class T> using Total = std::conditional_t<std::is_floating_point_v<T>, double, T>;
@@ -53,13 +48,13 @@ template <class T, class Operation> void scan_row(const T* x, Index count, T* ou
 }
 
 template <class T, class Operation>
-void scan_columns(const T* x, const Shape& shape, Index width, T* out) {
+void scan_columns(const T* x, const AlongAxis& along, Index width, T* out) {
     Total<T> totals[widest_tile];
     for (Index j = 0; j < width; ++j) totals[j] = x[j];
     std::copy(x, x + width, out);
-    for (Index r = 1; r < shape.count; ++r) {
-        x += shape.inner;
-        out += shape.inner;
+    for (Index r = 1; r < along.count; ++r) {
+        x += along.inner;
+        out += along.inner;
         for (Index j = 0; j < width; ++j) {
             totals[j] = Operation::combine(totals[j], static_cast<Total<T>>(x[j]));
             out[j] = static_cast<T>(totals[j]);
@@ -70,59 +65,51 @@ void scan_columns(const T* x, const Shape& shape, Index width, T* out) {
 // Calls `row(offset)` for every row of a scan along the last axis, and `columns(offset, width)` for
 // every tile of neighbouring columns of one along another.
 template <class Row, class Columns>
-void for_scans(const Shape& shape, Row row, Columns columns) {
-    if (shape.outer * shape.count * shape.inner == 0) return;
-    if (shape.inner == 1) {
-        parallel_for(shape.outer, std::max<Index>(1, work_of_task / shape.count),
+void for_scans(const AlongAxis& along, Row row, Columns columns) {
+    if (along.size() == 0) return;
+    if (along.inner == 1) {
+        parallel_for(along.outer, std::max<Index>(1, work_of_task / along.count),
                      [&](Index begin, Index end) {
-                         for (Index r = begin; r < end; ++r) row(r * shape.count);
+                         for (Index r = begin; r < end; ++r) row(r * along.count);
                      });
         return;
     }
-    Index width = std::min(widest_tile, std::max<Index>(16, work_of_task / shape.count));
-    Index tiles = (shape.inner + width - 1) / width;
-    Index work = std::min(width, shape.inner) * shape.count;
-    parallel_for(shape.outer * tiles, std::max<Index>(1, work_of_task / work),
+    Index width = std::min(widest_tile, std::max<Index>(16, work_of_task / along.count));
+    Index tiles = (along.inner + width - 1) / width;
+    Index work = std::min(width, along.inner) * along.count;
+    parallel_for(along.outer * tiles, std::max<Index>(1, work_of_task / work),
                  [&](Index begin, Index end) {
                      for (Index task = begin; task < end; ++task) {
                          Index column = task % tiles * width;
-                         columns(task / tiles * shape.count * shape.inner + column,
-                                 std::min(width, shape.inner - column));
+                         columns(task / tiles * along.count * along.inner + column,
+                                 std::min(width, along.inner - column));
                      }
                  });
 }
 
-template <class T, class Operation> void scan(const T* x, const Shape& shape, T* out) {
+template <class T, class Operation> void scan(const T* x, const AlongAxis& along, T* out) {
     for_scans(
-        shape, [&](Index at) { scan_row<T, Operation>(x + at, shape.count, out + at); },
+        along, [&](Index at) { scan_row<T, Operation>(x + at, along.count, out + at); },
         [&](Index at, Index width) {
-            scan_columns<T, Operation>(x + at, shape, width, out + at);
+            scan_columns<T, Operation>(x + at, along, width, out + at);
         });
 }
 
 // Reads `op(x; axis)` for a plain array; false where it is not for us.
-bool read_scan(Arguments arguments, Array* x, Shape* shape) {
+bool read_scan(Arguments arguments, Array* x, AlongAxis* along) {
     *x = arguments.array(0);
-    if (!*x || arguments.count() != 2 || x->ndim() == 0 || !x->is_plain()) return false;
-    Index axis;
-    if (!PyLong_Check(arguments[1]) || read_integers(arguments[1], &axis, 1) != 1) return false;
-    if (axis < 0) axis += x->ndim();
-    if (axis < 0 || axis >= x->ndim()) return false;
-    for (int i = 0; i < x->ndim(); ++i) {
-        (i < axis ? shape->outer : i == axis ? shape->count : shape->inner) *= x->shape()[i];
-    }
-    return true;
+    return *x && arguments.count() == 2 && x->is_plain() && read_axis(*x, arguments[1], along);
 }
 
 template <class Operation> PyObject* running(Arguments arguments) {
     Array x;
-    Shape shape;
-    if (!read_scan(arguments, &x, &shape)) return decline();
+    AlongAxis along;
+    if (!read_scan(arguments, &x, &along)) return decline();
     auto of = [&](auto zero) -> PyObject* {
         using T = decltype(zero);
         PyObject* result = empty_like(x);
         if (result == nullptr) return nullptr;
-        scan<T, Operation>(x.data<T>(), shape, Array(result).data<T>());
+        scan<T, Operation>(x.data<T>(), along, Array(result).data<T>());
         return result;
     };
     switch (x.type()) {
@@ -148,8 +135,8 @@ PyObject* logcumsumexp(Arguments arguments) {
         static double combine(double a, double b) { return add_logarithms(a, b); }
     };
     Array x;
-    Shape shape;
-    if (!read_scan(arguments, &x, &shape)) return decline();
+    AlongAxis along;
+    if (!read_scan(arguments, &x, &along)) return decline();
     if (x.type() != Type::float32 && x.type() != Type::float64) return decline();
     PyObject* result = empty_like(x);
     if (result == nullptr) return nullptr;
@@ -157,17 +144,17 @@ PyObject* logcumsumexp(Arguments arguments) {
         using T = std::remove_pointer_t<decltype(out)>;
         const T* from = x.data<T>();
         for_scans(
-            shape,
+            along,
             [&](Index at) {
                 double total = from[at];
                 out[at] = from[at];
-                for (Index i = 1; i < shape.count; ++i) {
+                for (Index i = 1; i < along.count; ++i) {
                     total = add_logarithms(total, from[at + i]);
                     out[at + i] = static_cast<T>(total);
                 }
             },
             [&](Index at, Index width) {
-                scan_columns<T, Logarithms>(from + at, shape, width, out + at);
+                scan_columns<T, Logarithms>(from + at, along, width, out + at);
             });
     };
     if (x.type() == Type::float32) run(Array(result).data<float>());
@@ -186,15 +173,15 @@ struct Smaller {
 // The record at each element and where it was last reached; a NaN is a record that only another
 // NaN reaches.
 template <class T, class Order>
-void follow_records(const T* x, const Shape& shape, Index width, T* values, std::int64_t* places) {
+void follow_records(const T* x, const AlongAxis& along, Index width, T* values, std::int64_t* places) {
     std::copy(x, x + width, values);
     std::fill(places, places + width, 0);
-    for (Index r = 1; r < shape.count; ++r) {
+    for (Index r = 1; r < along.count; ++r) {
         const T* before = values;
         const std::int64_t* place_before = places;
-        x += shape.inner;
-        values += shape.inner;
-        places += shape.inner;
+        x += along.inner;
+        values += along.inner;
+        places += along.inner;
         for (Index j = 0; j < width; ++j) {
             bool record = Order::holds(x[j], before[j]);
             values[j] = record ? x[j] : before[j];
@@ -205,8 +192,8 @@ void follow_records(const T* x, const Shape& shape, Index width, T* values, std:
 
 template <class Order> PyObject* records(Arguments arguments) {
     Array x;
-    Shape shape;
-    if (!read_scan(arguments, &x, &shape)) return decline();
+    AlongAxis along;
+    if (!read_scan(arguments, &x, &along)) return decline();
     auto of = [&](auto zero) -> PyObject* {
         using T = decltype(zero);
         PyObject* values = empty_like(x);
@@ -216,12 +203,12 @@ template <class Order> PyObject* records(Arguments arguments) {
             T* to = Array(values).data<T>();
             std::int64_t* places = Array(indices).data<std::int64_t>();
             auto columns = [&](Index at, Index width) {
-                follow_records<T, Order>(from + at, shape, width, to + at, places + at);
+                follow_records<T, Order>(from + at, along, width, to + at, places + at);
             };
             auto row = [&](Index at) {
                 T best = from[at];
                 Index place = 0;
-                for (Index i = 0; i < shape.count; ++i) {
+                for (Index i = 0; i < along.count; ++i) {
                     bool record = Order::holds(from[at + i], best);
                     best = record ? from[at + i] : best;
                     place = record ? i : place;
@@ -229,7 +216,7 @@ template <class Order> PyObject* records(Arguments arguments) {
                     places[at + i] = place;
                 }
             };
-            for_scans(shape, row, columns);
+            for_scans(along, row, columns);
         }
         return tuple({values, indices});
     };

@@ -1,0 +1,119 @@
+// The order of numbers as an order of unsigned keys, and sorting by them.
+//
+// NaN is greater than all numbers and equal to itself, both zeros are equal. With an index beside
+// every key no two items are equal, so any way of sorting gives the one stable order.
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+
+#include "half.h"
+#include "memory.h"
+
+namespace nnkit {
+
+template <class T>
+using KeyOf = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+
+// Keys compare like the numbers, or the other way round.
+template <class T> inline KeyOf<T> key_of(T x, bool descending) {
+    using Key = KeyOf<T>;
+    constexpr Key top = Key{1} << (8 * sizeof(Key) - 1);
+    Key key;
+    if constexpr (std::is_floating_point_v<T>) {
+        Key bits = bit_cast<Key>(x + T(0));  // -0 becomes 0
+        key = (bits & top) != 0 ? ~bits : bits | top;
+        if (x != x) key = ~Key{0};
+    } else {
+        key = static_cast<Key>(x) ^ top;
+    }
+    return descending ? ~key : key;
+}
+
+template <class Key> struct Item {
+    Key key;
+    Key index;
+
+    bool operator<(const Item& other) const {
+        return key < other.key || (key == other.key && index < other.index);
+    }
+};
+
+// One instruction compares a short key together with its index.
+template <> struct Item<std::uint32_t> {
+    std::uint64_t both;
+
+    Item() = default;
+    Item(std::uint32_t key, std::uint32_t index) : both(std::uint64_t{key} << 32 | index) {}
+    bool operator<(const Item& other) const { return both < other.both; }
+};
+
+inline std::uint32_t key_of_item(const Item<std::uint32_t>& item) {
+    return static_cast<std::uint32_t>(item.both >> 32);
+}
+inline std::uint64_t key_of_item(const Item<std::uint64_t>& item) { return item.key; }
+inline Index index_of_item(const Item<std::uint32_t>& item) {
+    return static_cast<Index>(item.both & 0xffffffffu);
+}
+inline Index index_of_item(const Item<std::uint64_t>& item) {
+    return static_cast<Index>(item.index);
+}
+
+// Sorts items that lie in the order of their indices by one digit of their keys after the other.
+// `room` takes as many items; the result lies in the one or the other.
+template <class Key, int bits>
+Item<Key>* sort_by_digits(Item<Key>* items, Item<Key>* room, Index count) {
+    constexpr int size = 8 * sizeof(Key), digits = (size + bits - 1) / bits;
+    constexpr Key last = (Key{1} << bits) - 1;
+    Scratch<std::uint32_t> counts(Index{digits} << bits);
+    std::fill_n(counts.data(), Index{digits} << bits, 0u);
+    for (Index i = 0; i < count; ++i) {
+        Key key = key_of_item(items[i]);
+        for (int d = 0; d < digits; ++d) ++counts[(d << bits) + ((key >> (d * bits)) & last)];
+    }
+    for (int d = 0; d < digits; ++d) {
+        std::uint32_t* places = counts.data() + (d << bits);
+        Key first = (key_of_item(items[0]) >> (d * bits)) & last;
+        if (places[first] == count) continue;  // all have the same digit
+        std::uint32_t before = 0;
+        for (Index v = 0; v <= static_cast<Index>(last); ++v) {
+            before += std::exchange(places[v], before);
+        }
+        for (Index i = 0; i < count; ++i) {
+            room[places[(key_of_item(items[i]) >> (d * bits)) & last]++] = items[i];
+        }
+        std::swap(items, room);
+    }
+    return items;
+}
+
+template <class Key> void sort_few(Item<Key>* items, Index count) {
+    for (Index i = 1; i < count; ++i) {
+        Item<Key> item = items[i];
+        Index at = i;
+        for (; at > 0 && item < items[at - 1]; --at) items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
+
+// Sorts items that lie in the order of their indices; the result lies in `items` or in `room`.
+template <class Key> Item<Key>* sort_items(Item<Key>* items, Item<Key>* room, Index count) {
+    if (count <= 24) {
+        sort_few(items, count);
+        return items;
+    }
+    if (count <= 160) {
+        std::sort(items, items + count);
+        return items;
+    }
+    return count < 2048 ? sort_by_digits<Key, 8>(items, room, count)
+                        : sort_by_digits<Key, 11>(items, room, count);
+}
+
+template <class T> void fill_items(const T* x, Index count, bool descending, Item<KeyOf<T>>* items) {
+    for (Index i = 0; i < count; ++i) {
+        items[i] = {key_of(x[i], descending), static_cast<KeyOf<T>>(i)};
+    }
+}
+
+}  // namespace nnkit
