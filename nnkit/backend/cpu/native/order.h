@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "half.h"
 #include "memory.h"
@@ -87,6 +88,8 @@ Item<Key>* sort_by_digits(Item<Key>* items, Item<Key>* room, Index count) {
     return items;
 }
 
+constexpr Index most_by_comparisons = 96;  // more are sorted faster by digits
+
 template <class Key> void sort_few(Item<Key>* items, Index count) {
     for (Index i = 1; i < count; ++i) {
         Item<Key> item = items[i];
@@ -96,18 +99,19 @@ template <class Key> void sort_few(Item<Key>* items, Index count) {
     }
 }
 
-// Sorts items that lie in the order of their indices; the result lies in `items` or in `room`.
+// Sorts items that lie in the order of their indices; the result lies in `items` or in `room`, which
+// is needed for more than `most_by_comparisons`.
 template <class Key> Item<Key>* sort_items(Item<Key>* items, Item<Key>* room, Index count) {
     if (count <= 24) {
         sort_few(items, count);
         return items;
     }
-    if (count <= 160) {
+    if (count <= most_by_comparisons) {
         std::sort(items, items + count);
         return items;
     }
-    return count < 2048 ? sort_by_digits<Key, 8>(items, room, count)
-                        : sort_by_digits<Key, 11>(items, room, count);
+    return count < 800 ? sort_by_digits<Key, 8>(items, room, count)
+                       : sort_by_digits<Key, 11>(items, room, count);
 }
 
 template <class T> void fill_items(const T* x, Index count, bool descending, Item<KeyOf<T>>* items) {

@@ -36,10 +36,10 @@ template <class T> struct Sorter {
 
     void operator()(const T* line, Index count, LineResults<T> out) const {
         using Key = KeyOf<T>;
-        constexpr Index few = 160;
-        Item<Key> nearby[few];
-        Scratch<Item<Key>> room(count > few ? 2 * count : 0);
-        Item<Key>* items = count > few ? room.data() : nearby;
+        Item<Key> nearby[most_by_comparisons];
+        bool is_many = count > most_by_comparisons;
+        Scratch<Item<Key>> room(is_many ? 2 * count : 0);
+        Item<Key>* items = is_many ? room.data() : nearby;
         fill_items(line, count, descending, items);
         items = sort_items(items, items + count, count);
         for (Index i = 0; i < count; ++i) out.indices[i] = index_of_item(items[i]);
@@ -48,57 +48,85 @@ template <class T> struct Sorter {
     }
 };
 
-// The first `kept` elements of the order. Few of many are found by keeping those that may be among
-// them, with a bound that most elements fail at once.
+// The first `kept` elements of the order. Those that may be among them are kept, with a bound that
+// most of many elements fail at once.
 template <class T> struct Selector {
+    using Key = KeyOf<T>;
     Index kept;
     bool descending;
 
     void operator()(const T* line, Index count, LineResults<T> out) const {
-        using Key = KeyOf<T>;
-        Index capacity = std::min(count, std::max<Index>(4 * kept, 64));
-        Scratch<Item<Key>> items(capacity);
-        fill_items(line, capacity, descending, items.data());
-        auto keep_best = [&](Index held) {
-            std::nth_element(items.data(), items.data() + kept - 1, items.data() + held);
-        };
-        Index held = capacity, i = capacity;
-        if (i < count) {
-            keep_best(held);
-            held = kept;
+        constexpr Index few = 32;
+        if (kept <= few) {
+            Item<Key> items[few];
+            keep_few(line, count, items);
+            put(line, items, out);
+        } else {
+            Index capacity = std::min(count, 2 * kept);
+            Scratch<Item<Key>> items(capacity);
+            keep_many(line, count, capacity, items.data());
+            std::sort(items.data(), items.data() + kept);
+            put(line, items.data(), out);
         }
-        constexpr Index several = 16;
+    }
+
+private:
+    // The best ones so far stay sorted.
+    void keep_few(const T* line, Index count, Item<Key>* items) const {
+        fill_items(line, kept, descending, items);
+        sort_few(items, kept);
+        for_candidates(line, kept, count, items, [&](const Item<Key>& item) {
+            Index at = kept - 1;
+            for (; at > 0 && item < items[at - 1]; --at) items[at] = items[at - 1];
+            items[at] = item;
+        });
+    }
+
+    // Candidates gather behind the best ones so far until there is no room.
+    void keep_many(const T* line, Index count, Index capacity, Item<Key>* items) const {
+        fill_items(line, capacity, descending, items);
+        std::nth_element(items, items + kept - 1, items + capacity);
+        Index held = kept;
+        for_candidates(line, capacity, count, items, [&](const Item<Key>& item) {
+            items[held++] = item;
+            if (held < capacity) return;
+            std::nth_element(items, items + kept - 1, items + held);
+            held = kept;
+        });
+        if (held > kept) std::nth_element(items, items + kept - 1, items + held);
+    }
+
+    // Calls `take(item)` for what comes before `items[kept - 1]`, as that stands at the time.
+    template <class Take>
+    void for_candidates(const T* line, Index i, Index count, const Item<Key>* items,
+                        Take take) const {
+        const Item<Key>& worst = items[kept - 1];
         while (i < count) {
-            Item<Key> worst = items[kept - 1];
             T bound = line[index_of_item(worst)];
             for (; i + several <= count && !any_before(line + i, bound); i += several) {}
-            Index end = std::min(count, i + several);
-            for (; i < end; ++i) {
+            for (Index end = std::min(count, i + several); i < end; ++i) {
                 Item<Key> item{key_of(line[i], descending), static_cast<Key>(i)};
-                if (!(item < worst)) continue;
-                items[held++] = item;
-                if (held < capacity) continue;
-                keep_best(held);
-                held = kept;
-                worst = items[kept - 1];
+                if (item < worst) take(item);
             }
         }
-        if (held > kept) keep_best(held);
-        std::sort(items.data(), items.data() + kept);
+    }
+
+    void put(const T* line, const Item<Key>* items, LineResults<T> out) const {
         for (Index j = 0; j < kept; ++j) {
             out.indices[j] = index_of_item(items[j]);
             out.values[j] = line[out.indices[j]];
         }
     }
 
-private:
+    static constexpr int several = 16;
+
     // Whether any of several elements may come before the bound (a NaN always may).
     bool any_before(const T* x, T bound) const {
         std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t> found = 0;
         if (descending) {
-            for (int k = 0; k < 16; ++k) found |= !(x[k] <= bound) ? 1 : 0;
+            for (int k = 0; k < several; ++k) found |= !(x[k] <= bound) ? 1 : 0;
         } else {
-            for (int k = 0; k < 16; ++k) found |= !(x[k] >= bound) ? 1 : 0;
+            for (int k = 0; k < several; ++k) found |= !(x[k] >= bound) ? 1 : 0;
         }
         return found != 0;
     }

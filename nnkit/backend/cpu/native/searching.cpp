@@ -1,0 +1,106 @@
+// Places in sorted sequences, and numbers of occurrences.
+#include <algorithm>
+
+#include "memory.h"
+#include "parallel.h"
+
+namespace nnkit {
+namespace {
+
+constexpr Index work_of_task = 4096;
+constexpr Index together = 16;  // values whose searches overlap, so that none waits for memory alone
+
+// NaN is greater than all numbers.
+template <class T> inline bool comes_before(T a, T b) { return (a < b) | ((a == a) & (b != b)); }
+
+// Where to insert each value: before the boundaries that equal it, or behind them (`right`).
+template <bool right, class T>
+void place(const T* boundaries, Index size, const T* values, Index count, std::int64_t* places) {
+    auto is_past = [](T boundary, T value) {
+        return right ? !comes_before(value, boundary) : comes_before(boundary, value);
+    };
+    Index base[together];
+    for (Index start = 0; start < count; start += together) {
+        Index some = std::min(together, count - start);
+        const T* value = values + start;
+        std::fill_n(base, together, 0);
+        for (Index left = size; left > 1; left -= left / 2) {
+            Index half = left / 2;
+            for (Index k = 0; k < some; ++k) {
+                // A product, since a branch that nobody can foresee costs more.
+                base[k] += half * is_past(boundaries[base[k] + half - 1], value[k]);
+            }
+        }
+        for (Index k = 0; k < some; ++k) {
+            places[start + k] = base[k] + (size > 0 && is_past(boundaries[base[k]], value[k]));
+        }
+    }
+}
+
+template <class T>
+void place_all(Array boundaries, Array values, bool right, std::int64_t* places) {
+    Index size = boundaries.shape(-1);
+    Index rows = boundaries.ndim() == 1 ? 1 : boundaries.size() / std::max<Index>(size, 1);
+    Index width = rows == 0 ? 0 : values.size() / rows;
+    for (Index row = 0; row < rows; ++row) {
+        parallel_for(width, work_of_task, [&](Index begin, Index end) {
+            const T* from = boundaries.data<T>() + row * size;
+            const T* wanted = values.data<T>() + row * width + begin;
+            std::int64_t* to = places + row * width + begin;
+            if (right) place<true>(from, size, wanted, end - begin, to);
+            else place<false>(from, size, wanted, end - begin, to);
+        });
+    }
+}
+
+// searchsorted(boundaries, values; right)
+PyObject* searchsorted(Arguments arguments) {
+    Array boundaries = arguments.array(0), values = arguments.array(1);
+    if (!boundaries || !values || arguments.count() != 3 || boundaries.ndim() == 0 ||
+        boundaries.type() != values.type() || !boundaries.is_plain() || !values.is_plain() ||
+        boundaries.size() == 0) {
+        return decline();
+    }
+    if (boundaries.type() != Type::float32 && boundaries.type() != Type::float64 &&
+        boundaries.type() != Type::int64) {
+        return decline();
+    }
+    PyObject* result = empty<std::int64_t>(values.ndim(), values.shape());
+    if (result == nullptr) return nullptr;
+    bool right = arguments.truth(2);
+    std::int64_t* places = Array(result).data<std::int64_t>();
+    switch (boundaries.type()) {
+        case Type::float32: place_all<float>(boundaries, values, right, places); break;
+        case Type::float64: place_all<double>(boundaries, values, right, places); break;
+        default: place_all<std::int64_t>(boundaries, values, right, places);
+    }
+    return result;
+}
+
+// bincount(x, weights?; minlength), without weights
+PyObject* bincount(Arguments arguments) {
+    Array x = arguments.plain<std::int64_t>(0);
+    if (!x || arguments.count() != 3 || !arguments.is_none(1) || x.ndim() != 1) return decline();
+    Index minimum = arguments.integer(2);
+    if (minimum == -1 && PyErr_Occurred()) return nullptr;
+    const std::int64_t* values = x.data<std::int64_t>();
+    Index count = x.size();
+    std::int64_t least = 0, greatest = -1;
+    for (Index i = 0; i < count; ++i) {
+        least = std::min(least, values[i]);
+        greatest = std::max(greatest, values[i]);
+    }
+    if (least < 0 || minimum < 0) return decline();
+    npy_intp length = std::max<Index>(minimum, greatest + 1);
+    PyObject* result = empty<std::int64_t>(1, &length);
+    if (result == nullptr) return nullptr;
+    std::int64_t* counts = Array(result).data<std::int64_t>();
+    std::fill_n(counts, length, 0);
+    for (Index i = 0; i < count; ++i) ++counts[values[i]];
+    return result;
+}
+
+Registration searchsorted_("searchsorted", searchsorted), bincount_("bincount", bincount);
+
+}  // namespace
+}  // namespace nnkit
