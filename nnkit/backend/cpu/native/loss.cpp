@@ -299,15 +299,6 @@ template <class S> PyObject* nll_loss_grad_of(const Call& call, Array g) {
     return result.release();
 }
 
-template <class Run> PyObject* by_type(Type type, Run run) {
-    switch (type) {
-        case Type::float16: return run(Float16());
-        case Type::bfloat16: return run(BFloat16());
-        case Type::float32: return run(float());
-        default: return run(double());
-    }
-}
-
 // The gradient of the loss, in order: one number, or one for each label.
 Owned read_gradient(Array g, const Call& call) {
     Array x = call.scores.array();

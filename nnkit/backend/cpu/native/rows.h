@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "array.h"
 #include "half.h"
@@ -134,6 +135,39 @@ inline T sum_of(Index count, Term term, const Rows*... rows) {
 
 template <class T> inline T sum_of(const T* x, Index count) {
     return sum_of<T>(count, [](auto value) { return value; }, x);
+}
+
+// The sums down `width` columns of term(position), `step` apart, into `total`. Rows are added up by
+// blocks, which keeps the rounding errors of long columns small.
+template <class T, class Term>
+inline void sum_columns(Index count, Index step, Index width, T* total, Term term) {
+    constexpr Index block = 64;
+    std::fill_n(total, width, T(0));
+    if (count <= block) {
+        for (Index k = 0; k < count; ++k) {
+            for (Index j = 0; j < width; ++j) total[j] += term(k * step + j);
+        }
+        return;
+    }
+    Buffer<T> part(width);
+    T* sums = part.data();
+    for (Index start = 0; start < count; start += block) {
+        std::fill_n(sums, width, T(0));
+        for (Index k = start; k < std::min(start + block, count); ++k) {
+            for (Index j = 0; j < width; ++j) sums[j] += term(k * step + j);
+        }
+        for (Index j = 0; j < width; ++j) total[j] += sums[j];
+    }
+}
+
+// Calls `run` with a number of the C++ type of a floating type.
+template <class Run> auto by_type(Type type, Run run) {
+    switch (type) {
+        case Type::float16: return run(Float16());
+        case Type::bfloat16: return run(BFloat16());
+        case Type::float32: return run(float());
+        default: return run(double());
+    }
 }
 
 template <class To, class From> inline void convert_row(const From* from, To* to, Index count) {

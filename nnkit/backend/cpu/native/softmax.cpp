@@ -8,152 +8,246 @@ namespace {
 
 constexpr Index elements_of_piece = 8192;
 constexpr Index elements_of_group = 1024;  // short rows are worked on together: exp is vectorised
-constexpr Index columns = 256;             // of a tile where slices do not lie in a row
-constexpr Index block_of_sum = 64;         // rows of a tile whose sum is added up at once
+constexpr Index elements_of_tile = 4096;   // where slices do not lie in a row; it fits the cache
+constexpr Index widest_tile = 256;
 
-// Each functor computes a few rows, one after the other in memory. `a` and `out` may be one.
+// Some slices that are worked on together, and a buffer as large as they are. Either each is a row
+// of `count` elements, one row after the other; or each is a column, its elements `step` apart.
+// `out` may be `a`.
+template <class T> struct Block {
+    const T *a, *b;
+    T *out, *buffer;
+    Index slices, count, step;
+
+    // Calls f(start, length) for all stretches in which columns lie without a gap.
+    template <class F> void stretches(F f) const {
+        if (step == slices) f(Index{0}, count * slices);
+        else for (Index k = 0; k < count; ++k) f(k * step, slices);
+    }
+    // out[i] = f(i, column), row by row of the columns
+    template <class F> void fill_columns(F f) const {
+        for (Index k = 0; k < count; ++k) {
+            for (Index j = 0; j < slices; ++j) out[k * step + j] = f(k * step + j, j);
+        }
+    }
+    void largest_of_columns(T* largest) const {
+        std::copy_n(a, slices, largest);
+        for (Index k = 1; k < count; ++k) {
+            const T* row = a + k * step;
+            for (Index j = 0; j < slices; ++j) largest[j] = row[j] > largest[j] ? row[j] : largest[j];
+        }
+    }
+};
+
 struct Softmax {
-    template <class T>
-    static void rows(const T* x, const T*, T* out, T*, Index rows, Index count) {
-        for (Index r = 0; r < rows; ++r) {
-            T shift = max_of(x + r * count, count);
-            for (Index i = r * count; i < (r + 1) * count; ++i) out[i] = x[i] - shift;
+    template <class T> static void rows(const Block<T>& block) {
+        Index count = block.count;
+        for (Index r = 0; r < block.slices; ++r) {
+            const T* x = block.a + r * count;
+            T* out = block.out + r * count;
+            T shift = max_of(x, count);
+            for (Index i = 0; i < count; ++i) out[i] = x[i] - shift;
         }
-        for (Index i = 0; i < rows * count; ++i) out[i] = math::exp(out[i]);
-        for (Index r = 0; r < rows; ++r) {
-            T total = sum_of(out + r * count, count);
-            for (Index i = r * count; i < (r + 1) * count; ++i) out[i] /= total;
+        T* all = block.out;
+        for (Index i = 0; i < block.slices * count; ++i) all[i] = math::exp(all[i]);
+        for (Index r = 0; r < block.slices; ++r) {
+            T* out = block.out + r * count;
+            T total = sum_of(out, count);
+            for (Index i = 0; i < count; ++i) out[i] /= total;
         }
+    }
+    template <class T> static void columns(const Block<T>& block) {
+        T largest[widest_tile], total[widest_tile];
+        const T* x = block.a;
+        T* out = block.out;
+        block.largest_of_columns(largest);
+        block.fill_columns([&](Index i, Index j) { return x[i] - largest[j]; });
+        block.stretches([&](Index start, Index length) {
+            for (Index i = start; i < start + length; ++i) out[i] = math::exp(out[i]);
+        });
+        sum_columns(block.count, block.step, block.slices, total, [&](Index i) { return out[i]; });
+        block.fill_columns([&](Index i, Index j) { return out[i] / total[j]; });
     }
 };
 
 struct LogSoftmax {
-    template <class T>
-    static void rows(const T* x, const T*, T* out, T* buffer, Index rows, Index count) {
-        for (Index r = 0; r < rows; ++r) {
-            T shift = max_of(x + r * count, count);
-            for (Index i = r * count; i < (r + 1) * count; ++i) out[i] = x[i] - shift;
+    template <class T> static void rows(const Block<T>& block) {
+        Index count = block.count;
+        for (Index r = 0; r < block.slices; ++r) {
+            const T* x = block.a + r * count;
+            T* out = block.out + r * count;
+            T shift = max_of(x, count);
+            for (Index i = 0; i < count; ++i) out[i] = x[i] - shift;
         }
-        for (Index i = 0; i < rows * count; ++i) buffer[i] = math::exp(out[i]);
-        for (Index r = 0; r < rows; ++r) {
+        const T* all = block.out;
+        T* buffer = block.buffer;
+        for (Index i = 0; i < block.slices * count; ++i) buffer[i] = math::exp(all[i]);
+        for (Index r = 0; r < block.slices; ++r) {
+            T* out = block.out + r * count;
             T normalizer = math::log(sum_of(buffer + r * count, count));
-            for (Index i = r * count; i < (r + 1) * count; ++i) out[i] -= normalizer;
+            for (Index i = 0; i < count; ++i) out[i] -= normalizer;
         }
+    }
+    template <class T> static void columns(const Block<T>& block) {
+        T largest[widest_tile], total[widest_tile];
+        const T* x = block.a;
+        T *out = block.out, *buffer = block.buffer;
+        Index width = block.slices;
+        block.largest_of_columns(largest);
+        block.fill_columns([&](Index i, Index j) { return x[i] - largest[j]; });
+        Index at = 0;
+        block.stretches([&](Index start, Index length) {
+            for (Index i = 0; i < length; ++i) buffer[at + i] = math::exp(out[start + i]);
+            at += length;
+        });
+        sum_columns(block.count, width, width, total, [&](Index i) { return buffer[i]; });
+        for (Index j = 0; j < width; ++j) total[j] = math::log(total[j]);
+        block.fill_columns([&](Index i, Index j) { return out[i] - total[j]; });
     }
 };
 
 struct SoftmaxGrad {
-    template <class T>
-    static void rows(const T* g, const T* y, T* out, T*, Index rows, Index count) {
-        for (Index r = 0; r < rows; ++r) {
-            auto product = [](auto a, auto b) { return a * b; };
-            T total = sum_of<T>(count, product, g + r * count, y + r * count);
-            for (Index i = r * count; i < (r + 1) * count; ++i) out[i] = (g[i] - total) * y[i];
+    template <class T> static void rows(const Block<T>& block) {
+        for (Index r = 0; r < block.slices; ++r) {
+            const T *g = block.a + r * block.count, *y = block.b + r * block.count;
+            T* out = block.out + r * block.count;
+            T total = sum_of<T>(block.count, [](auto a, auto b) { return a * b; }, g, y);
+            for (Index i = 0; i < block.count; ++i) out[i] = (g[i] - total) * y[i];
         }
+    }
+    template <class T> static void columns(const Block<T>& block) {
+        T total[widest_tile];
+        const T *g = block.a, *y = block.b;
+        sum_columns(block.count, block.step, block.slices, total,
+                    [&](Index i) { return g[i] * y[i]; });
+        block.fill_columns([&](Index i, Index j) { return (g[i] - total[j]) * y[i]; });
     }
 };
 
 struct LogSoftmaxGrad {
-    template <class T>
-    static void rows(const T* g, const T* y, T* out, T* buffer, Index rows, Index count) {
-        for (Index i = 0; i < rows * count; ++i) buffer[i] = math::exp(y[i]);
-        for (Index r = 0; r < rows; ++r) {
-            T total = sum_of(g + r * count, count);
-            for (Index i = r * count; i < (r + 1) * count; ++i) out[i] = g[i] - buffer[i] * total;
+    template <class T> static void rows(const Block<T>& block) {
+        Index count = block.count;
+        const T* all = block.b;
+        T* buffer = block.buffer;
+        for (Index i = 0; i < block.slices * count; ++i) buffer[i] = math::exp(all[i]);
+        for (Index r = 0; r < block.slices; ++r) {
+            const T *g = block.a + r * count, *p = buffer + r * count;
+            T* out = block.out + r * count;
+            T total = sum_of(g, count);
+            for (Index i = 0; i < count; ++i) out[i] = g[i] - p[i] * total;
+        }
+    }
+    template <class T> static void columns(const Block<T>& block) {
+        T total[widest_tile];
+        const T *g = block.a, *y = block.b;
+        T *out = block.out, *buffer = block.buffer;
+        Index width = block.slices, step = block.step, at = 0;
+        block.stretches([&](Index start, Index length) {
+            for (Index i = 0; i < length; ++i) buffer[at + i] = math::exp(y[start + i]);
+            at += length;
+        });
+        sum_columns(block.count, step, width, total, [&](Index i) { return g[i]; });
+        for (Index k = 0; k < block.count; ++k) {
+            for (Index j = 0; j < width; ++j) {
+                out[k * step + j] = g[k * step + j] - buffer[k * width + j] * total[j];
+            }
         }
     }
 };
 
-// Slices that lie in rows; halves are widened group by group.
+// Slices that lie in rows; halves are widened, group by group.
 template <class Kind, class S>
 void along_rows(const Slices& slices, const S* a, const S* b, S* out) {
     using T = Computed<S>;
+    constexpr bool is_half = !std::is_same_v<S, T>;
     Index count = slices.count;
     Index group = std::max<Index>(1, elements_of_group / count);
-    Index grain = (std::max<Index>(1, elements_of_piece / count) + group - 1) / group * group;
+    Index grain = std::max<Index>(1, elements_of_piece / (count * group)) * group;
     parallel_for(slices.outer, grain, [&](Index begin, Index end) {
         Index most = std::min(group, end - begin) * count;
-        Buffer<T, elements_of_group> buffer(most);
-        Buffer<T, std::is_same_v<S, T> ? 1 : elements_of_group> wide_a(std::is_same_v<S, T> ? 1 : most);
-        Buffer<T, std::is_same_v<S, T> ? 1 : elements_of_group> wide_b(std::is_same_v<S, T> ? 1 : most);
+        Buffer<T, elements_of_group> buffer(most), wide_a(is_half ? most : 0);
+        Buffer<T, elements_of_group> wide_b(is_half ? most : 0);
         for (Index row = begin; row < end; row += group) {
             Index rows = std::min(group, end - row), at = row * count;
-            const S* second = b == nullptr ? nullptr : b + at;
-            if constexpr (std::is_same_v<S, T>) {
-                Kind::rows(a + at, second, out + at, buffer.data(), rows, count);
-            } else {
+            if constexpr (is_half) {
                 convert_row(a + at, wide_a.data(), rows * count);
-                if (b != nullptr) convert_row(second, wide_b.data(), rows * count);
-                Kind::rows(wide_a.data(), wide_b.data(), wide_a.data(), buffer.data(), rows, count);
+                if (b != nullptr) convert_row(b + at, wide_b.data(), rows * count);
+                Kind::rows(Block<T>{wide_a.data(), wide_b.data(), wide_a.data(), buffer.data(),
+                                    rows, count, 0});
                 convert_row(wide_a.data(), out + at, rows * count);
+            } else {
+                const T* second = b == nullptr ? nullptr : b + at;
+                Kind::rows(Block<T>{a + at, second, out + at, buffer.data(), rows, count, 0});
             }
         }
     });
 }
 
-// Slices across rows: a tile of some columns is brought into a buffer where they lie in rows.
+// Slices across rows, in tiles of some columns.
 template <class Kind, class S>
 void across_rows(const Slices& slices, const S* a, const S* b, S* out) {
     using T = Computed<S>;
+    constexpr bool is_half = !std::is_same_v<S, T>;
     Index count = slices.count, inner = slices.inner;
-    Index width = std::clamp<Index>(elements_of_piece / count, 16, columns);
+    Index width = std::clamp<Index>(elements_of_tile / count / 16 * 16, 16, widest_tile);
     Index tiles = (inner + width - 1) / width;
     Index grain = std::max<Index>(1, elements_of_piece / (count * std::min(width, inner)));
     parallel_for(slices.outer * tiles, grain, [&](Index begin, Index end) {
         Index most = count * std::min(width, inner);
-        Scratch<T> wide_a(most), wide_b(b == nullptr ? 1 : most), buffer(most);
+        Buffer<T, elements_of_tile> buffer(most), wide_a(is_half ? most : 0);
+        Buffer<T, elements_of_tile> wide_b(is_half ? most : 0);
         for (Index tile = begin; tile < end; ++tile) {
-            Index first = tile % tiles * width, rows = std::min(width, inner - first);
+            Index first = tile % tiles * width, columns = std::min(width, inner - first);
             Index at = tile / tiles * count * inner + first;
-            for (Index k = 0; k < count; ++k) {
-                for (Index j = 0; j < rows; ++j) {
-                    wide_a[j * count + k] = convert<T>(a[at + k * inner + j]);
-                    if (b != nullptr) wide_b[j * count + k] = convert<T>(b[at + k * inner + j]);
+            if constexpr (is_half) {
+                for (Index k = 0; k < count; ++k) {
+                    Index from = at + k * inner, to = k * columns;
+                    convert_row(a + from, wide_a.data() + to, columns);
+                    if (b != nullptr) convert_row(b + from, wide_b.data() + to, columns);
                 }
-            }
-            Kind::rows(wide_a.data(), wide_b.data(), wide_a.data(), buffer.data(), rows, count);
-            for (Index k = 0; k < count; ++k) {
-                for (Index j = 0; j < rows; ++j) {
-                    out[at + k * inner + j] = convert<S>(wide_a[j * count + k]);
+                Kind::columns(Block<T>{wide_a.data(), wide_b.data(), wide_a.data(), buffer.data(),
+                                       columns, count, columns});
+                for (Index k = 0; k < count; ++k) {
+                    convert_row(wide_a.data() + k * columns, out + at + k * inner, columns);
                 }
+            } else {
+                const T* second = b == nullptr ? nullptr : b + at;
+                Kind::columns(
+                    Block<T>{a + at, second, out + at, buffer.data(), columns, count, inner});
             }
         }
     });
 }
 
-template <class Kind, class S> void run(const Slices& slices, Array a, Array b, Array out) {
-    const S* second = b ? b.data<S>() : nullptr;
-    if (slices.inner == 1) along_rows<Kind>(slices, a.data<S>(), second, out.data<S>());
-    else across_rows<Kind>(slices, a.data<S>(), second, out.data<S>());
-}
-
-template <class Kind> PyObject* start(Array a, Array b, Index axis) {
+template <class Kind> PyObject* run(Array a, Array b, Index axis) {
     if (axis < 0) axis += a.ndim();
     if (axis < 0 || axis > std::max(0, a.ndim() - 1)) return decline();
     if (b && (b.type() != a.type() || !b.same_shape(a))) return decline();
     if (a.type() < Type::float16 || a.type() == Type::other) return decline();
-    Owned first = in_order(a), second(b ? in_order(b) : Owned());
+    Owned first = in_order(a), second = b ? in_order(b) : Owned();
     if (!first || (b && !second)) return nullptr;
-    Owned out(empty_like(first.array()));
+    Owned result(empty_like(first.array()));
     Slices slices(a, static_cast<int>(axis));
-    if (!out || slices.size() == 0) return out.release();
-    switch (a.type()) {
-        case Type::float16: run<Kind, Float16>(slices, first.array(), second.array(), out.array()); break;
-        case Type::bfloat16: run<Kind, BFloat16>(slices, first.array(), second.array(), out.array()); break;
-        case Type::float32: run<Kind, float>(slices, first.array(), second.array(), out.array()); break;
-        default: run<Kind, double>(slices, first.array(), second.array(), out.array()); break;
-    }
-    return out.release();
+    if (!result || slices.size() == 0) return result.release();
+    by_type(a.type(), [&](auto like) {
+        using S = decltype(like);
+        const S* x = first.array().data<S>();
+        const S* y = second ? second.array().data<S>() : nullptr;
+        S* out = result.array().data<S>();
+        if (slices.inner == 1) along_rows<Kind>(slices, x, y, out);
+        else across_rows<Kind>(slices, x, y, out);
+    });
+    return result.release();
 }
 
 template <class Kind> PyObject* unary(Arguments arguments) {
     Array x = arguments.array(0);
-    return arguments.count() == 2 && x ? start<Kind>(x, Array(), arguments.integer(1)) : decline();
+    return arguments.count() == 2 && x ? run<Kind>(x, Array(), arguments.integer(1)) : decline();
 }
 
 template <class Kind> PyObject* binary(Arguments arguments) {
     Array g = arguments.array(0), y = arguments.array(1);
-    return arguments.count() == 3 && g && y ? start<Kind>(g, y, arguments.integer(2)) : decline();
+    return arguments.count() == 3 && g && y ? run<Kind>(g, y, arguments.integer(2)) : decline();
 }
 
 Registration softmax_("softmax", unary<Softmax>);
