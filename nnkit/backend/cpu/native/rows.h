@@ -48,10 +48,12 @@ private:
     PyObject* object_;
 };
 
-// The array itself if it lies in plain C order, else a copy that does; none if there is an error.
+// The array itself if a kernel may walk along its bare pointer, else a copy in plain C order; none,
+// with the error set, if there is no memory.
 inline Owned in_order(Array a) {
     if (a.is_plain()) return Owned(Py_NewRef(a.object()));
-    return Owned(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(a.object()), NPY_CORDER));
+    return Owned(PyArray_FromArray(reinterpret_cast<PyArrayObject*>(a.object()),
+                                   PyArray_DescrFromType(a.number()), NPY_ARRAY_CARRAY_RO));
 }
 
 // A buffer that lies on the stack while it is small: an allocation costs as much as a short row.
@@ -76,34 +78,22 @@ private:
     std::size_t bytes_ = 0;
 };
 
-// A vector as wide as this CPU's registers: where the order does not matter.
-template <class T> struct NativeVector {
-    static constexpr int lanes = __BIGGEST_ALIGNMENT__ / static_cast<int>(sizeof(T));
-    typedef T type __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
-
-    static type load(const T* from) {
-        type result;
-        std::memcpy(&result, from, sizeof result);
-        return result;
-    }
-};
-
 // The largest number; NaN does not count.
 template <class T> inline T max_of(const T* x, Index count) {
-    using Wide = NativeVector<T>;
+    constexpr Index width = register_bytes / sizeof(T);
     T best = -std::numeric_limits<T>::infinity();
     Index i = 0;
-    if (count >= 2 * Wide::lanes) {
-        typename Wide::type low = Wide::load(x), high = Wide::load(x + Wide::lanes);
-        for (i = 2 * Wide::lanes; i + 2 * Wide::lanes <= count; i += 2 * Wide::lanes) {
-            typename Wide::type first = Wide::load(x + i), second = Wide::load(x + i + Wide::lanes);
-            low = first > low ? first : low;
-            high = second > high ? second : high;
+    if (count >= 2 * width) {
+        Register<T> low, high, next[2];
+        std::memcpy(&low, x, sizeof low);
+        std::memcpy(&high, x + width, sizeof high);
+        for (i = 2 * width; i + 2 * width <= count; i += 2 * width) {
+            std::memcpy(next, x + i, sizeof next);
+            low = next[0] > low ? next[0] : low;
+            high = next[1] > high ? next[1] : high;
         }
         low = high > low ? high : low;
-        T part[Wide::lanes];
-        std::memcpy(part, &low, sizeof part);
-        for (T value : part) best = value > best ? value : best;
+        for (Index k = 0; k < width; ++k) best = low[k] > best ? low[k] : best;
     }
     for (; i < count; ++i) best = x[i] > best ? x[i] : best;
     return best;
@@ -137,27 +127,21 @@ template <class T> inline T sum_of(const T* x, Index count) {
     return sum_of<T>(count, [](auto value) { return value; }, x);
 }
 
-// The sums down `width` columns of term(position), `step` apart, into `total`. Rows are added up by
-// blocks, which keeps the rounding errors of long columns small.
+// The sums down `width` columns of term(position, column), `step` apart, into `total`. Blocks of rows
+// are added up in double precision, so that long columns are as exact as short ones.
 template <class T, class Term>
 inline void sum_columns(Index count, Index step, Index width, T* total, Term term) {
     constexpr Index block = 64;
-    std::fill_n(total, width, T(0));
-    if (count <= block) {
-        for (Index k = 0; k < count; ++k) {
-            for (Index j = 0; j < width; ++j) total[j] += term(k * step + j);
-        }
-        return;
-    }
-    Buffer<T> part(width);
-    T* sums = part.data();
+    Buffer<double> wide(count > block ? width : 0);
+    std::fill_n(wide.data(), count > block ? width : 0, 0.0);
     for (Index start = 0; start < count; start += block) {
-        std::fill_n(sums, width, T(0));
+        std::fill_n(total, width, T(0));
         for (Index k = start; k < std::min(start + block, count); ++k) {
-            for (Index j = 0; j < width; ++j) sums[j] += term(k * step + j);
+            for (Index j = 0; j < width; ++j) total[j] += term(k * step + j, j);
         }
-        for (Index j = 0; j < width; ++j) total[j] += sums[j];
+        if (count > block) for (Index j = 0; j < width; ++j) wide[j] += total[j];
     }
+    if (count > block) for (Index j = 0; j < width; ++j) total[j] = static_cast<T>(wide[j]);
 }
 
 // Calls `run` with a number of the C++ type of a floating type.

@@ -65,7 +65,7 @@ struct Softmax {
         block.stretches([&](Index start, Index length) {
             for (Index i = start; i < start + length; ++i) out[i] = math::exp(out[i]);
         });
-        sum_columns(block.count, block.step, block.slices, total, [&](Index i) { return out[i]; });
+        sum_columns(block.count, block.step, block.slices, total, [&](Index i, Index) { return out[i]; });
         block.fill_columns([&](Index i, Index j) { return out[i] / total[j]; });
     }
 };
@@ -100,7 +100,7 @@ struct LogSoftmax {
             for (Index i = 0; i < length; ++i) buffer[at + i] = math::exp(out[start + i]);
             at += length;
         });
-        sum_columns(block.count, width, width, total, [&](Index i) { return buffer[i]; });
+        sum_columns(block.count, width, width, total, [&](Index i, Index) { return buffer[i]; });
         for (Index j = 0; j < width; ++j) total[j] = math::log(total[j]);
         block.fill_columns([&](Index i, Index j) { return out[i] - total[j]; });
     }
@@ -119,7 +119,7 @@ struct SoftmaxGrad {
         T total[widest_tile];
         const T *g = block.a, *y = block.b;
         sum_columns(block.count, block.step, block.slices, total,
-                    [&](Index i) { return g[i] * y[i]; });
+                    [&](Index i, Index) { return g[i] * y[i]; });
         block.fill_columns([&](Index i, Index j) { return (g[i] - total[j]) * y[i]; });
     }
 };
@@ -146,7 +146,7 @@ struct LogSoftmaxGrad {
             for (Index i = 0; i < length; ++i) buffer[at + i] = math::exp(y[start + i]);
             at += length;
         });
-        sum_columns(block.count, step, width, total, [&](Index i) { return g[i]; });
+        sum_columns(block.count, step, width, total, [&](Index i, Index) { return g[i]; });
         for (Index k = 0; k < block.count; ++k) {
             for (Index j = 0; j < width; ++j) {
                 out[k * step + j] = g[k * step + j] - buffer[k * width + j] * total[j];

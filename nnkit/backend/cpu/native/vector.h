@@ -80,6 +80,9 @@ template <class T> inline Vector<T> operator*(const Vector<T>& a, const Vector<T
 template <class T> inline Vector<T> operator/(const Vector<T>& a, const Vector<T>& b) {
     return by_register(a, b, [](auto x, auto y) { return x / y; });
 }
+template <class T> inline Vector<T> operator-(const Vector<T>& a, T b) {
+    return by_register(a, [b](auto x) { return x - b; });
+}
 template <class T> inline Vector<T>& operator+=(Vector<T>& a, const Vector<T>& b) {
     return a = a + b;
 }

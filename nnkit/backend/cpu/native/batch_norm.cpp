@@ -1,0 +1,272 @@
+// Batch normalization: one mean for each channel, and the running statistics.
+#include "norm.h"
+
+namespace nnkit {
+namespace {
+
+constexpr Index widest_tile = 256;  // channels of one element are worked on side by side
+
+// x as (batch, channels, length).
+struct Channels {
+    Index batch, count, length;
+
+    explicit Channels(Array x)
+        : batch(x.shape(0)), count(x.shape(1)), length(x.size() / (x.shape(0) * x.shape(1))) {}
+    Index of_channel() const { return batch * length; }
+    Index at(Index n, Index channel) const { return (n * count + channel) * length; }
+};
+
+// What one call works on; null where there is nothing.
+template <class T> struct Data {
+    const T *g, *x, *weight, *bias;
+    T *out, *mean, *variance, *g_weight;
+
+    T weight_of(Index channel) const { return weight == nullptr ? T(1) : weight[channel]; }
+    T bias_of(Index channel) const { return bias == nullptr ? T(0) : bias[channel]; }
+};
+
+// `by_channel(c)` for channels that lie in long stretches, `by_tile(first, width)` for others.
+template <class ByChannel, class ByTile>
+void for_channels(const Channels& channels, ByChannel by_channel, ByTile by_tile) {
+    Index size = channels.of_channel();
+    if (channels.length > 1) {
+        Index grain = std::max<Index>(1, elements_of_norm_piece / size);
+        parallel_for(channels.count, grain, [&](Index begin, Index end) {
+            for (Index c = begin; c < end; ++c) by_channel(c);
+        });
+        return;
+    }
+    Index width = std::clamp<Index>(elements_of_norm_piece / size / 16 * 16, 16, widest_tile);
+    parallel_for(channels.count, width,
+                 [&](Index begin, Index end) { by_tile(begin, end - begin); });
+}
+
+template <class T> void forward(const Channels& channels, const Data<T>& data, double eps) {
+    const T* x = data.x;
+    T n = static_cast<T>(channels.of_channel());
+    auto by_channel = [&](Index c) {
+        Moments moments;
+        for (Index b = 0; b < channels.batch; ++b) {
+            moments.add(x + channels.at(b, c), channels.length, true);
+        }
+        T mean = data.mean[c] = static_cast<T>(moments.mean());
+        data.variance[c] = static_cast<T>(moments.variance());
+        T factor = inverse_deviation(data.variance[c], eps) * data.weight_of(c);
+        T shift = data.bias_of(c);
+        for (Index b = 0; b < channels.batch; ++b) {
+            const T* from = x + channels.at(b, c);
+            T* to = data.out + channels.at(b, c);
+            for (Index i = 0; i < channels.length; ++i) to[i] = (from[i] - mean) * factor + shift;
+        }
+    };
+    auto by_tile = [&](Index first, Index width) {
+        T factor[widest_tile], shift[widest_tile];
+        T *mean = data.mean + first, *variance = data.variance + first;
+        const T* from = x + first;
+        sum_columns(channels.batch, channels.count, width, mean,
+                    [&](Index i, Index) { return from[i]; });
+        for (Index j = 0; j < width; ++j) mean[j] /= n;
+        sum_columns(channels.batch, channels.count, width, variance, [&](Index i, Index j) {
+            T distance = from[i] - mean[j];
+            return distance * distance;
+        });
+        for (Index j = 0; j < width; ++j) {
+            variance[j] /= n;
+            factor[j] = inverse_deviation(variance[j], eps) * data.weight_of(first + j);
+            shift[j] = data.bias_of(first + j);
+        }
+        for (Index b = 0; b < channels.batch; ++b) {
+            const T* row = from + b * channels.count;
+            T* to = data.out + first + b * channels.count;
+            for (Index j = 0; j < width; ++j) to[j] = (row[j] - mean[j]) * factor[j] + shift[j];
+        }
+    };
+    for_channels(channels, by_channel, by_tile);
+}
+
+template <class T> void backward(const Channels& channels, const Data<T>& data, double eps) {
+    T n = static_cast<T>(channels.of_channel());
+    auto by_channel = [&](Index c) {
+        double along = 0, across = 0;
+        T mean = data.mean[c], scale = inverse_deviation(data.variance[c], eps);
+        for (Index b = 0; b < channels.batch; ++b) {
+            const T *g = data.g + channels.at(b, c), *x = data.x + channels.at(b, c);
+            along += sum_of<T>(
+                channels.length, [mean](auto slope, auto v) { return slope * (v - mean); }, g, x);
+            across += sum_of(g, channels.length);
+        }
+        T product = static_cast<T>(along) * scale, factor = scale * data.weight_of(c);
+        if (data.g_weight != nullptr) data.g_weight[c] = product;
+        T lift = static_cast<T>(across) / n, slant = product * scale / n;
+        for (Index b = 0; b < channels.batch; ++b) {
+            const T *g = data.g + channels.at(b, c), *x = data.x + channels.at(b, c);
+            T* to = data.out + channels.at(b, c);
+            for (Index i = 0; i < channels.length; ++i) {
+                to[i] = (g[i] - lift - (x[i] - mean) * slant) * factor;
+            }
+        }
+    };
+    auto by_tile = [&](Index first, Index width) {
+        T lift[widest_tile], slant[widest_tile], factor[widest_tile];
+        const T *g = data.g + first, *x = data.x + first, *mean = data.mean + first;
+        sum_columns(channels.batch, channels.count, width, slant,
+                    [&](Index i, Index j) { return g[i] * (x[i] - mean[j]); });
+        sum_columns(channels.batch, channels.count, width, lift,
+                    [&](Index i, Index) { return g[i]; });
+        for (Index j = 0; j < width; ++j) {
+            T scale = inverse_deviation(data.variance[first + j], eps);
+            T product = slant[j] * scale;
+            if (data.g_weight != nullptr) data.g_weight[first + j] = product;
+            factor[j] = scale * data.weight_of(first + j);
+            lift[j] /= n;
+            slant[j] = product * scale / n;
+        }
+        for (Index b = 0; b < channels.batch; ++b) {
+            Index row = b * channels.count;
+            T* to = data.out + first + row;
+            for (Index j = 0; j < width; ++j) {
+                to[j] = (g[row + j] - lift[j] - (x[row + j] - mean[j]) * slant[j]) * factor[j];
+            }
+        }
+    };
+    for_channels(channels, by_channel, by_tile);
+}
+
+// (x - mean) * scale * weight + bias with statistics from elsewhere.
+template <class T>
+void evaluate(const Channels& channels, const Data<T>& data, const T* mean, const T* scale) {
+    Buffer<T> factors(channels.count), shifts(channels.count);
+    T *factor = factors.data(), *shift = shifts.data();
+    for (Index c = 0; c < channels.count; ++c) {
+        factor[c] = scale[c] * data.weight_of(c);
+        shift[c] = data.bias_of(c) - mean[c] * factor[c];
+    }
+    Index row = channels.count * channels.length;
+    Index stretch = channels.length > 1 ? channels.length : channels.count;
+    Index stretches = channels.batch * row / stretch;
+    Index grain = std::max<Index>(1, elements_of_norm_piece / stretch);
+    parallel_for(stretches, grain, [&](Index begin, Index end) {
+        for (Index s = begin; s < end; ++s) {
+            const T* from = data.x + s * stretch;
+            T* to = data.out + s * stretch;
+            if (channels.length == 1) {
+                for (Index c = 0; c < stretch; ++c) to[c] = from[c] * factor[c] + shift[c];
+                continue;
+            }
+            T by = factor[s % channels.count], add = shift[s % channels.count];
+            for (Index i = 0; i < stretch; ++i) to[i] = from[i] * by + add;
+        }
+    });
+}
+
+bool is_batch(Array x) { return is_floating(x) && x.ndim() >= 2 && x.size() > 0; }
+
+PyObject* batch_norm(Arguments arguments) {
+    Array x = arguments.array(0);
+    if (arguments.count() != 4 || !is_batch(x)) return decline();
+    Type type = x.type();
+    Channels channels(x);
+    double eps = arguments.number(3);
+    Input source, weight, bias;
+    if (!source.read(x, type, x.size())) return decline();
+    if (!weight.read_optional(arguments, 1, type, channels.count)) return decline();
+    if (!bias.read_optional(arguments, 2, type, channels.count)) return decline();
+    return by_computed_type(type, [&](auto like) -> PyObject* {
+        using T = decltype(like);
+        Owned out(empty_like(source.array()));
+        Owned mean(empty<T>({1, channels.count, 1})), variance(empty<T>({1, channels.count, 1}));
+        if (!out || !mean || !variance) return nullptr;
+        forward<T>(channels,
+                   {nullptr, source.data<T>(), weight.data<T>(), bias.data<T>(),
+                    out.array().data<T>(), mean.array().data<T>(), variance.array().data<T>(),
+                    nullptr},
+                   eps);
+        return tuple({narrowed(std::move(out), type), mean.release(), variance.release()});
+    });
+}
+
+PyObject* batch_norm_grad(Arguments arguments) {
+    Array x = arguments.array(1);
+    if (arguments.count() != 6 || !is_batch(x)) return decline();
+    Type type = x.type(), wide = type == Type::float64 ? Type::float64 : Type::float32;
+    Channels channels(x);
+    double eps = arguments.number(5);
+    Input slope, source, weight, mean, variance;
+    if (!slope.read(arguments.array(0), type, x.size())) return decline();
+    if (!source.read(x, type, x.size())) return decline();
+    if (!weight.read_optional(arguments, 2, type, channels.count)) return decline();
+    if (!mean.read(arguments.array(3), wide, channels.count)) return decline();
+    if (!variance.read(arguments.array(4), wide, channels.count)) return decline();
+    return by_computed_type(type, [&](auto like) -> PyObject* {
+        using T = decltype(like);
+        bool weighted = !arguments.is_none(2);
+        Owned g_x(empty_like(source.array()));
+        Owned g_weight(weighted ? empty_like(weight.array()) : nullptr);
+        if (!g_x || (weighted && !g_weight)) return nullptr;
+        backward<T>(channels,
+                    {slope.data<T>(), source.data<T>(), weight.data<T>(), nullptr,
+                     g_x.array().data<T>(), const_cast<T*>(mean.data<T>()),
+                     const_cast<T*>(variance.data<T>()),
+                     weighted ? g_weight.array().data<T>() : nullptr},
+                    eps);
+        PyObject* of_weight = weighted ? narrowed(std::move(g_weight), type) : none();
+        return tuple({narrowed(std::move(g_x), type), of_weight});
+    });
+}
+
+PyObject* batch_norm_eval(Arguments arguments) {
+    Array x = arguments.array(0);
+    if (arguments.count() != 5 || !is_batch(x) || item_size(x.type()) < 4) return decline();
+    Type type = x.type();
+    Channels channels(x);
+    Input source, weight, bias, mean, scale;
+    if (!source.read(x, type, x.size())) return decline();
+    if (!weight.read_optional(arguments, 1, type, channels.count)) return decline();
+    if (!bias.read_optional(arguments, 2, type, channels.count)) return decline();
+    if (!mean.read(arguments.array(3), type, channels.count)) return decline();
+    if (!scale.read(arguments.array(4), type, channels.count)) return decline();
+    return by_computed_type(type, [&](auto like) -> PyObject* {
+        using T = decltype(like);
+        Owned out(empty_like(source.array()));
+        if (!out) return nullptr;
+        evaluate<T>(channels,
+                    {nullptr, source.data<T>(), weight.data<T>(), bias.data<T>(),
+                     out.array().data<T>(), nullptr, nullptr, nullptr},
+                    mean.data<T>(), scale.data<T>());
+        return out.release();
+    });
+}
+
+template <class T> void move_running(Array running, const T* now, double kept, double part) {
+    T* values = running.data<T>();
+    T keep = static_cast<T>(kept), take = static_cast<T>(part);
+    for (Index i = 0; i < running.size(); ++i) values[i] = values[i] * keep + now[i] * take;
+}
+
+PyObject* update_running(Arguments arguments) {
+    if (arguments.count() != 6) return decline();
+    Array mean = arguments.array(0), variance = arguments.array(1);
+    double momentum = arguments.number(4), correction = arguments.number(5);
+    Input new_mean, new_variance;
+    for (Array a : {mean, variance}) {
+        if (!is_floating(a) || item_size(a.type()) < 4) return decline();
+        if (!a.is_plain() || !a.is_writeable()) return decline();
+    }
+    if (mean.type() != variance.type()) return decline();
+    if (!new_mean.read(arguments.array(2), mean.type(), mean.size())) return decline();
+    if (!new_variance.read(arguments.array(3), mean.type(), variance.size())) return decline();
+    by_computed_type(mean.type(), [&](auto like) {
+        using T = decltype(like);
+        move_running(mean, new_mean.data<T>(), 1 - momentum, momentum);
+        move_running(variance, new_variance.data<T>(), 1 - momentum, momentum * correction);
+    });
+    return Py_NewRef(mean.object());
+}
+
+Registration batch_norm_("batch_norm", batch_norm);
+Registration batch_norm_grad_("batch_norm_grad", batch_norm_grad);
+Registration batch_norm_eval_("batch_norm_eval", batch_norm_eval);
+Registration update_running_("update_running_", update_running);
+
+}  // namespace
+}  // namespace nnkit
