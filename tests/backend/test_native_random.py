@@ -1,0 +1,109 @@
+"""The compiled kernels that draw random numbers: the very stream of their twins in NumPy."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import nnkit
+from nnkit.backend import random as streams
+from nnkit.backend.cpu import BACKEND as B
+from nnkit.backend.cpu import native
+from nnkit.backend.random import Generator
+
+pytestmark = pytest.mark.skipif(native.MODULE is None, reason="no compiled kernels")
+
+SIZES = [0, 1, 2, 7, 15, 16, 17, 64, 100, 623, 625, 5000, 70_001]
+FILLS = [
+    ("uniform_", (0.0, 1.0), "fd"), ("uniform_", (-2.5, 7.1), "fd"),
+    ("normal_", (0.0, 1.0), "fd"), ("normal_", (0.3, 2.5), "fd"),
+    ("bernoulli_", (0.3,), "fdl?i"), ("bernoulli_", (1.0,), "f"), ("exponential_", (0.7,), "fd"),
+    ("random_", (0, 10), "fdli"), ("random_", (-7, 2**28 - 8), "l"), ("random_", (0, 2**28), "l"),
+    ("random_", (-(2**63), 2**63 - 1), "l"), ("random_", (None, None), "fl"),
+]  # fmt: skip
+
+
+def generators():
+    """The same stream three times: from a fresh seed, amid a block of words, amid a pair."""
+    fresh, amid, waiting = (Generator().manual_seed(n) for n in (1, 2, 3))
+    amid.words(1000)
+    waiting.next_double_normal_sample = 0.25
+    return [fresh, amid, waiting]
+
+
+def check(name, out, arguments, generator):
+    """The same numbers and the same state afterwards, whatever the number of threads."""
+    kernel, before = getattr(B, name), nnkit.get_num_threads()
+    theirs = copy.deepcopy(generator)
+    expected = kernel.twin(*copy.deepcopy(out), *arguments, theirs)
+    try:
+        for threads in (1, 2, 5):
+            nnkit.set_num_threads(threads)
+            ours = copy.deepcopy(generator)
+            got = kernel(*copy.deepcopy(out), *arguments, ours)
+            assert got.dtype == expected.dtype and got.shape == expected.shape
+            if got.dtype.kind == "f":
+                # In double, NumPy's own log and sin may differ in the last digit.
+                digits = 4 * np.finfo(got.dtype).eps if name in ("normal_", "exponential_") else 0
+                np.testing.assert_allclose(got, expected, rtol=digits, atol=digits * 1e-3)
+            else:
+                np.testing.assert_array_equal(got, expected)
+            mine, wanted = ours.get_state(), theirs.get_state()
+            normals = [state[5024:5032].view(np.float64) for state in (mine, wanted)]
+            np.testing.assert_allclose(*normals, rtol=1e-14)
+            normals[0][...] = normals[1]
+            np.testing.assert_array_equal(mine, wanted)
+    finally:
+        nnkit.set_num_threads(before)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("name", "arguments", "kinds"), FILLS)
+def test_fills(name, arguments, kinds, size):
+    for kind in kinds:
+        for generator in generators():
+            check(name, [np.empty(size, kind)], arguments, generator)
+            check(name, [np.empty((3, size), kind).T], arguments, generator)
+
+
+def test_single_normals_have_the_twins_bits():
+    for mean, std in [(0.0, 1.0), (0.1, 2.5)]:
+        ours, theirs = (np.empty(300_001, np.float32) for _ in range(2))
+        B.normal_(ours, mean, std, Generator().manual_seed(5))
+        B.normal_.twin(theirs, mean, std, Generator().manual_seed(5))
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_permutations_and_masks(size):
+    for generator in generators():
+        for dtype in (np.int64, np.int32):
+            check("randperm", [], (size, np.dtype(dtype)), generator)
+        x = np.ones((2, size), np.float32)
+        for p in (0.0, 0.1, 1.0):
+            check("dropout_mask", [x], (p,), generator)
+            check("dropout_mask", [x.T], (p,), generator)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("feature", [False, True])
+def test_dropout(dtype, feature):
+    x = np.random.default_rng(0).normal(size=(30, 17, 5)).astype(dtype)
+    streams.default_generator.manual_seed(4)
+    expected = B.dropout.twin(x, 0.3, feature)
+    after = streams.default_generator.words(2)
+    streams.default_generator.manual_seed(4)
+    for got, wanted in zip(B.dropout(x, 0.3, feature), expected, strict=True):
+        assert got.dtype == wanted.dtype
+        np.testing.assert_array_equal(got, wanted)
+    np.testing.assert_array_equal(streams.default_generator.words(2), after)
+
+
+def test_philox_has_words_of_its_own():
+    for name in ("uniform_", "normal_"):
+        ours, theirs = (np.empty(100, np.float32) for _ in range(2))
+        getattr(B, name)(ours, 0.0, 1.0, Generator(engine="philox").manual_seed(1))
+        getattr(B, name).twin(theirs, 0.0, 1.0, Generator(engine="philox").manual_seed(1))
+        np.testing.assert_array_equal(ours, theirs)
