@@ -110,19 +110,6 @@ bool may_overlap(Array a, Array b) {
     return low_a < high_b && low_b < high_a;
 }
 
-PyObject* plain_copy(Array x) {
-    if (!x.is_plain()) {
-        return PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(x.object()), NPY_CORDER);
-    }
-    PyObject* result = empty_like(x);
-    if (result == nullptr) return nullptr;
-    char *to = Array(result).bytes(), *from = x.bytes();
-    parallel_for(x.size() * item_bytes(x), moves_of_piece * 16, [&](Index begin, Index end) {
-        std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
-    });
-    return result;
-}
-
 PyObject* zeros(int ndim, const npy_intp* shape, PyArray_Descr* descriptor) {
     PyObject* result = empty(ndim, shape, descriptor);
     if (result == nullptr) return nullptr;

@@ -72,6 +72,24 @@ void toss(Stream& stream, T* out, Index count, double chance, T heads, T tails) 
     });
 }
 
+// The same as bytes: the comparisons of 64 bits first, which would else be made one by one.
+void toss_flags(Stream& stream, std::uint8_t* out, Index count, double chance) {
+    auto threshold = static_cast<std::int64_t>(std::ceil(chance * 0x1p53));
+    for_words<2>(stream, count, cheap_grain, [=](const std::uint32_t* words, Index begin,
+                                                 Index end) {
+        constexpr Index turn = 256;
+        alignas(alignment) std::int32_t heads[turn];
+        for (Index start = begin; start < end; start += turn) {
+            Index size = std::min(turn, end - start);
+            const std::uint32_t* pairs = words + 2 * (start - begin);
+            for (Index i = 0; i < size; ++i) {
+                heads[i] = static_cast<std::int64_t>(bits53_of(pairs + 2 * i)) < threshold;
+            }
+            for (Index i = 0; i < size; ++i) out[start + i] = static_cast<std::uint8_t>(heads[i]);
+        }
+    });
+}
+
 // bernoulli_(x; p, generator)
 PyObject* bernoulli(Arguments arguments) {
     Array x = arguments.array(0);
@@ -87,7 +105,7 @@ PyObject* bernoulli(Arguments arguments) {
     if (type == Type::float32) toss(stream, x.data<float>(), n, p, 1.0f, 0.0f);
     else if (type == Type::float64) toss(stream, x.data<double>(), n, p, 1.0, 0.0);
     else if (type == Type::int64) toss<std::int64_t>(stream, x.data<std::int64_t>(), n, p, 1, 0);
-    else toss<std::uint8_t>(stream, x.data<std::uint8_t>(), n, p, 1, 0);
+    else toss_flags(stream, x.data<std::uint8_t>(), n, p);
     return Py_NewRef(x.object());
 }
 
@@ -100,7 +118,7 @@ PyObject* dropout_mask(Arguments arguments) {
     if (!stream) return decline();
     PyObject* result = empty<bool>(x.ndim(), x.shape());
     if (result == nullptr) return nullptr;
-    toss<std::uint8_t>(stream, Array(result).data<std::uint8_t>(), x.size(), 1.0 - p, 1, 0);
+    toss_flags(stream, Array(result).data<std::uint8_t>(), x.size(), 1.0 - p);
     return result;
 }
 
@@ -194,8 +212,8 @@ void draw_integers(Stream& stream, T* out, Index count, std::int64_t low, std::u
                                                  Index end) {
         for (Index i = begin; i < end; ++i) {
             const std::uint32_t* pair = words + 2 * (i - begin);
-            std::uint64_t high = temper(pair[0]);
-            std::uint64_t value = (high << 32 | temper(pair[1])) % range;
+            std::uint64_t high = temper(pair[0]), low_half = temper(pair[1]);
+            std::uint64_t value = (high << 32 | low_half) % range;
             out[i] = static_cast<T>(static_cast<std::int64_t>(value) + low);
         }
     });

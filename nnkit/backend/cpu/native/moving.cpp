@@ -1,0 +1,180 @@
+// The loops of copies: straight runs, rows with steps, and tiles where two arrays disagree about
+// which axis is the inner one.
+#include "moving.h"
+
+namespace nnkit {
+namespace {
+
+constexpr Index tile = 16;  // of 4 bytes each: a row of a tile is a line of the cache
+
+template <class Item> void move_rows(const Move& move, Index begin, Index end) {
+    Index to = step_of(move.walk, move.operands[Move::to]);
+    Index from = step_of(move.walk, move.operands[Move::from]);
+    constexpr Index item = sizeof(Item);
+    for_joint_rows<Move::count>(move.walk, move.operands, begin, end - begin,
+                                [&](char* const* p, Index, Index length) {
+        char *target = p[Move::to], *source = p[Move::from];
+        if (to == item && from == item && length > 16) {
+            std::memcpy(target, source, static_cast<std::size_t>(length * item));
+        } else if (to == item && from == 0) {
+            std::fill_n(reinterpret_cast<Item*>(target), length, read_at<Item>(source));
+        } else if (to == item) {
+            for (Index i = 0; i < length; ++i) {
+                reinterpret_cast<Item*>(target)[i] = read_at<Item>(source + i * from);
+            }
+        } else {
+            for (Index i = 0; i < length; ++i) {
+                at<Item>(target + i * to) = read_at<Item>(source + i * from);
+            }
+        }
+    });
+}
+
+// The outer axis along which the source goes on by one element, if the inner one does not; else -1.
+int crossing_axis(const Move& move, Index bytes) {
+    const Walk& walk = move.walk;
+    int last = walk.ndim - 1;
+    if (last < 1 || walk.shape[last] < 4) return -1;
+    if (std::abs(move.operands[Move::from].strides[last]) <= bytes) return -1;
+    for (int i = 0; i < last; ++i) {
+        if (move.operands[Move::from].strides[i] == bytes && walk.shape[i] >= 4) return i;
+    }
+    return -1;
+}
+
+// A tile whose source is read column by column, each a whole line of the cache, into a buffer:
+// reading across would meet the same few sets of the cache again and again.
+template <class Item>
+void move_tile(char* to, Index to_row, Index to_column, const char* from, Index from_column,
+               Index rows, Index columns) {
+    constexpr Index item = sizeof(Item);
+    Item buffer[tile][tile];
+    for (Index j = 0; j < columns; ++j) {
+        const char* source = from + j * from_column;
+        if (rows == tile) std::memcpy(buffer[j], source, tile * item);
+        else std::memcpy(buffer[j], source, static_cast<std::size_t>(rows * item));
+    }
+    if (columns == tile && to_column == item) {
+        for (Index i = 0; i < rows; ++i) {
+            auto* target = reinterpret_cast<Item*>(to + i * to_row);
+            for (Index j = 0; j < tile; ++j) target[j] = buffer[j][i];
+        }
+        return;
+    }
+    for (Index i = 0; i < rows; ++i) {
+        for (Index j = 0; j < columns; ++j) {
+            at<Item>(to + i * to_row + j * to_column) = buffer[j][i];
+        }
+    }
+}
+
+// The crossing axis and the inner one in tiles, the others one index after the other.
+template <class Item> void move_tiles(const Move& move, int crossing) {
+    const Walk& walk = move.walk;
+    int last = walk.ndim - 1;
+    const Index *to = move.operands[Move::to].strides, *from = move.operands[Move::from].strides;
+    Index rows = walk.shape[crossing], columns = walk.shape[last];
+    Index stripes = (rows + tile - 1) / tile, outer = walk.size() / (rows * columns);
+    Index grain = std::max<Index>(1, moves_of_piece * 4 / (tile * columns));
+    parallel_for(outer * stripes, grain, [&](Index begin, Index end) {
+        for (Index k = begin; k < end; ++k) {
+            Index row = k % stripes * tile, rest = k / stripes;
+            char* target = move.operands[Move::to].data + row * to[crossing];
+            const char* source = move.operands[Move::from].data + row * from[crossing];
+            for (int i = last - 1; i >= 0; --i) {
+                if (i == crossing) continue;
+                target += rest % walk.shape[i] * to[i];
+                source += rest % walk.shape[i] * from[i];
+                rest /= walk.shape[i];
+            }
+            Index height = std::min(tile, rows - row);
+            for (Index column = 0; column < columns; column += tile) {
+                move_tile<Item>(target + column * to[last], to[crossing], to[last],
+                                source + column * from[last], from[last], height,
+                                std::min(tile, columns - column));
+            }
+        }
+    });
+}
+
+template <class From, class To>
+void convert_rows(const Move& move, Index begin, Index end) {
+    Index to = step_of(move.walk, move.operands[Move::to]);
+    Index from = step_of(move.walk, move.operands[Move::from]);
+    bool is_dense = to == sizeof(To) && from == sizeof(From);
+    for_joint_rows<Move::count>(move.walk, move.operands, begin, end - begin,
+                                [&](char* const* p, Index, Index length) {
+        if (is_dense) {
+            auto* target = reinterpret_cast<To*>(p[Move::to]);
+            auto* source = reinterpret_cast<const From*>(p[Move::from]);
+            for (Index i = 0; i < length; ++i) target[i] = convert<To>(source[i]);
+        } else {
+            for (Index i = 0; i < length; ++i) {
+                at<To>(p[Move::to] + i * to) = convert<To>(read_at<From>(p[Move::from] + i * from));
+            }
+        }
+    });
+}
+
+using Converter = void (*)(const Move&, Index, Index);
+
+Converter converter(Type from, Type to) {
+    switch (to) {
+        case Type::float32:
+            switch (from) {
+                case Type::float64: return convert_rows<double, float>;
+                case Type::float16: return convert_rows<Float16, float>;
+                case Type::bfloat16: return convert_rows<BFloat16, float>;
+                case Type::int64: return convert_rows<std::int64_t, float>;
+                case Type::int32: return convert_rows<std::int32_t, float>;
+                case Type::uint8: return convert_rows<std::uint8_t, float>;
+                case Type::boolean: return convert_rows<bool, float>;
+                default: return nullptr;
+            }
+        case Type::float64:
+            switch (from) {
+                case Type::float32: return convert_rows<float, double>;
+                case Type::int64: return convert_rows<std::int64_t, double>;
+                case Type::boolean: return convert_rows<bool, double>;
+                default: return nullptr;
+            }
+        case Type::float16: return from == Type::float32 ? convert_rows<float, Float16> : nullptr;
+        case Type::bfloat16: return from == Type::float32 ? convert_rows<float, BFloat16> : nullptr;
+        case Type::int64:
+            switch (from) {
+                case Type::int32: return convert_rows<std::int32_t, std::int64_t>;
+                case Type::uint8: return convert_rows<std::uint8_t, std::int64_t>;
+                case Type::boolean: return convert_rows<bool, std::int64_t>;
+                default: return nullptr;
+            }
+        default: return nullptr;
+    }
+}
+
+}  // namespace
+
+bool run_move(Move& move, Index bytes) {
+    merge_axes(&move.walk, move.operands, Move::count);
+    return with_item(bytes, [&](auto item) {
+        using Item = decltype(item);
+        Index size = move.walk.size();
+        if (size == 0) return;
+        int crossing = crossing_axis(move, bytes);
+        if (crossing >= 0) return move_tiles<Item>(move, crossing);
+        parallel_for(size, moves_of_piece * 16 / bytes, [&](Index begin, Index end) {
+            move_rows<Item>(move, begin, end);
+        });
+    });
+}
+
+bool can_convert(Type from, Type to) { return converter(from, to) != nullptr; }
+
+void run_conversion(Move& move) {
+    Converter run = converter(move.operands[Move::from].type, move.operands[Move::to].type);
+    merge_axes(&move.walk, move.operands, Move::count);
+    parallel_for(move.walk.size(), moves_of_piece * 2, [&](Index begin, Index end) {
+        run(move, begin, end);
+    });
+}
+
+}  // namespace nnkit

@@ -1,0 +1,292 @@
+// Copies into new shapes: contiguous, cast, concat, stack, pad, flip, tile and triangles.
+#include "moving.h"
+
+namespace nnkit {
+namespace {
+
+bool is_operand(Array x) { return x && is_movable(x) && x.is_behaved() && x.ndim() <= most_axes; }
+
+PyObject* empty_of(int ndim, const npy_intp* shape, Array like) {
+    Py_INCREF(like.descriptor());
+    return empty(ndim, shape, like.descriptor());
+}
+
+// All elements of one array to the other, of the same shape and type.
+void copy_elements(Array to, Array from) {
+    Move move;
+    move.operands[Move::to].data = to.bytes();
+    move.operands[Move::from].data = from.bytes();
+    for (int i = 0; i < to.ndim(); ++i) {
+        move.add_axis(to.shape(i), to.strides()[i], from.strides()[i]);
+    }
+    run_move(move, item_bytes(to));
+}
+
+// copy(x): of a plain array; others keep the order of their axes.
+PyObject* copy(Arguments arguments) {
+    Array x = arguments.array(0);
+    return is_operand(x) && x.is_plain() ? plain_copy(x) : decline();
+}
+
+// contiguous(x)
+PyObject* contiguous(Arguments arguments) {
+    Array x = arguments.array(0);
+    if (!is_operand(x)) return decline();
+    return x.is_plain() ? Py_NewRef(x.object()) : plain_copy(x);
+}
+
+// copy_(x, source)
+PyObject* copy_into(Arguments arguments) {
+    Array x = arguments.array(0), source = arguments.array(1);
+    if (!is_operand(x) || !is_operand(source) || !x.is_writeable()) return decline();
+    int shift = x.ndim() - source.ndim();
+    bool converts = x.number() != source.number();
+    if (shift < 0 || (converts && !can_convert(source.type(), x.type()))) return decline();
+    if (x.size() > 0 && source.size() > 0 && may_overlap(x, source)) return decline();
+    Move move;
+    move.operands[Move::to].data = x.bytes();
+    move.operands[Move::from].data = source.bytes();
+    move.operands[Move::to].type = x.type();
+    move.operands[Move::from].type = source.type();
+    for (int i = 0; i < x.ndim(); ++i) {
+        bool repeats = i < shift || source.shape(i - shift) == 1;
+        if (!repeats && source.shape(i - shift) != x.shape(i)) return decline();
+        move.add_axis(x.shape(i), x.strides()[i], repeats ? 0 : source.strides()[i - shift]);
+    }
+    if (converts) run_conversion(move);
+    else run_move(move, item_bytes(x));
+    return Py_NewRef(x.object());
+}
+
+// cast(x; dtype): of a plain array.
+PyObject* cast(Arguments arguments) {
+    Array x = arguments.array(0);
+    if (!x || !x.is_plain() || !PyArray_DescrCheck(arguments[1])) return decline();
+    auto* descriptor = reinterpret_cast<PyArray_Descr*>(arguments[1]);
+    if (descriptor->type_num == x.number() && is_movable(x)) return plain_copy(x);
+    Py_INCREF(descriptor);
+    Owned result(empty(x.ndim(), x.shape(), descriptor));
+    if (!result) return nullptr;
+    Array out = result.array();
+    if (!out.is_behaved() || !can_convert(x.type(), out.type())) return decline();
+    Move move;
+    move.operands[Move::to].data = out.bytes();
+    move.operands[Move::from].data = x.bytes();
+    move.operands[Move::to].type = out.type();
+    move.operands[Move::from].type = x.type();
+    move.add_axis(x.size(), item_bytes(out), item_bytes(x));
+    run_conversion(move);
+    return result.release();
+}
+
+// Arrays side by side along an axis, or along a new one.
+PyObject* join(Arguments arguments, bool is_new_axis) {
+    PyObject* list = arguments[0];
+    Index axis = arguments.integer(1);
+    if (!PyList_CheckExact(list) && !PyTuple_CheckExact(list)) return decline();
+    Index count = PySequence_Fast_GET_SIZE(list);
+    PyObject** items = PySequence_Fast_ITEMS(list);
+    if (count == 0 || !PyArray_CheckExact(items[0])) return decline();
+    Array first(items[0]);
+    int ndim = first.ndim() + is_new_axis;
+    if (!is_operand(first) || ndim > most_axes || axis < 0 || axis >= ndim) return decline();
+    npy_intp shape[most_axes];
+    for (int i = 0, k = 0; i < ndim; ++i) {
+        shape[i] = is_new_axis && i == axis ? count : first.shape(k++);
+    }
+    if (!is_new_axis) shape[axis] = 0;
+    for (Index k = 0; k < count; ++k) {
+        if (!PyArray_CheckExact(items[k])) return decline();
+        Array x(items[k]);
+        if (x.number() != first.number() || !x.is_plain() || x.ndim() != first.ndim()) {
+            return decline();
+        }
+        for (int i = 0; i < x.ndim(); ++i) {
+            if ((is_new_axis || i != axis) && x.shape(i) != first.shape(i)) return decline();
+        }
+        if (!is_new_axis) shape[axis] += x.shape(static_cast<int>(axis));
+    }
+    PyObject* result = empty_of(ndim, shape, first);
+    if (result == nullptr) return nullptr;
+    Array out(result);
+    Index outer = 1, bytes = item_bytes(first);
+    for (int i = 0; i < axis; ++i) outer *= shape[i];
+    if (outer == 0) return result;
+    Index line = out.size() / outer * bytes;
+    char* target = out.bytes();
+    for (Index k = 0; k < count; ++k) {
+        Array x(items[k]);
+        Index run = x.size() / outer * bytes;
+        Move move;
+        move.operands[Move::to].data = target;
+        move.operands[Move::from].data = x.bytes();
+        move.add_axis(outer, line, run);
+        move.add_axis(run / bytes, bytes, bytes);
+        run_move(move, bytes);
+        target += run;
+    }
+    return result;
+}
+
+PyObject* concat(Arguments arguments) { return join(arguments, false); }
+PyObject* stack(Arguments arguments) { return join(arguments, true); }
+
+// flip(x; axes)
+PyObject* flip(Arguments arguments) {
+    Array x = arguments.array(0);
+    Index axes[most_axes];
+    int count = read_integers(arguments[1], axes, most_axes);
+    if (!is_operand(x) || count < 0) return decline();
+    bool turned[most_axes] = {};
+    for (int k = 0; k < count; ++k) {
+        Index axis = axes[k] < 0 ? axes[k] + x.ndim() : axes[k];
+        if (axis < 0 || axis >= x.ndim()) return decline();
+        turned[axis] = true;
+    }
+    PyObject* result = empty_of(x.ndim(), x.shape(), x);
+    if (result == nullptr || x.size() == 0) return result;
+    Array out(result);
+    Move move;
+    move.operands[Move::to].data = out.bytes();
+    move.operands[Move::from].data = x.bytes();
+    for (int i = 0; i < x.ndim(); ++i) {
+        Index stride = x.strides()[i];
+        if (turned[i]) move.operands[Move::from].data += (x.shape(i) - 1) * stride;
+        move.add_axis(x.shape(i), out.strides()[i], turned[i] ? -stride : stride);
+    }
+    run_move(move, item_bytes(x));
+    return result;
+}
+
+// tile(x; repeats)
+PyObject* tile(Arguments arguments) {
+    Array x = arguments.array(0);
+    Index repeats[most_axes];
+    int ndim = read_integers(arguments[1], repeats, most_axes);
+    if (!is_operand(x) || PyLong_Check(arguments[1]) || ndim < x.ndim() || 2 * ndim > most_axes) {
+        return decline();
+    }
+    int shift = ndim - x.ndim();
+    npy_intp shape[most_axes];
+    for (int i = 0; i < ndim; ++i) {
+        if (repeats[i] < 0) return decline();
+        shape[i] = repeats[i] * (i < shift ? 1 : x.shape(i - shift));
+    }
+    PyObject* result = empty_of(ndim, shape, x);
+    if (result == nullptr) return nullptr;
+    Array out(result);
+    Move move;
+    move.operands[Move::to].data = out.bytes();
+    move.operands[Move::from].data = x.bytes();
+    for (int i = 0; i < ndim; ++i) {
+        Index size = i < shift ? 1 : x.shape(i - shift);
+        move.add_axis(repeats[i], out.strides()[i] * size, 0);
+        if (i >= shift) move.add_axis(size, out.strides()[i], x.strides()[i - shift]);
+    }
+    run_move(move, item_bytes(x));
+    return result;
+}
+
+// tril(x; offset), triu(x; offset): the last two axes.
+template <bool lower> PyObject* triangle(Arguments arguments) {
+    Array x = arguments.array(0);
+    Index offset = arguments.integer(1);
+    if (!is_operand(x) || !x.is_plain() || x.ndim() < 2) return decline();
+    PyObject* result = empty_like(x);
+    if (result == nullptr || x.size() == 0) return result;
+    Index rows = x.shape(-2), columns = x.shape(-1), item = item_bytes(x);
+    char *out = Array(result).bytes(), *in = x.bytes();
+    Index grain = std::max<Index>(1, moves_of_piece * 8 / (columns * item));
+    parallel_for(x.size() / columns, grain, [&](Index begin, Index end) {
+        for (Index k = begin; k < end; ++k) {
+            // The columns up to here belong to the lower triangle.
+            Index edge = k % rows + offset + (lower ? 1 : 0);
+            auto left = static_cast<std::size_t>(std::clamp<Index>(edge, 0, columns) * item);
+            std::size_t right = static_cast<std::size_t>(columns * item) - left;
+            char* target = out + k * columns * item;
+            const char* source = in + k * columns * item;
+            if (lower) {
+                std::memcpy(target, source, left);
+                std::memset(target + left, 0, right);
+            } else {
+                std::memset(target, 0, left);
+                std::memcpy(target + left, source + left, right);
+            }
+        }
+    });
+    return result;
+}
+
+bool read_widths(PyObject* object, int ndim, Index* before, Index* after) {
+    if (!PyTuple_CheckExact(object) || PyTuple_GET_SIZE(object) != ndim) return false;
+    for (int i = 0; i < ndim; ++i) {
+        Index pair[2];
+        if (read_integers(PyTuple_GET_ITEM(object, i), pair, 2) != 2) return false;
+        before[i] = pair[0];
+        after[i] = pair[1];
+    }
+    return true;
+}
+
+// pad(x; widths, value): negative widths crop.
+PyObject* pad(Arguments arguments) {
+    Array x = arguments.array(0);
+    Index before[most_axes], after[most_axes];
+    if (!is_operand(x) || !read_widths(arguments[1], x.ndim(), before, after)) return decline();
+    alignas(16) char value[16];
+    if (item_bytes(x) > 16) return decline();
+    npy_intp shape[most_axes];
+    for (int i = 0; i < x.ndim(); ++i) {
+        shape[i] = x.shape(i) + before[i] + after[i];
+        if (shape[i] < 0) return decline();
+    }
+    if (PyArray_Pack(x.descriptor(), value, arguments[2]) < 0) {
+        PyErr_Clear();  // the twin says what is wrong
+        return decline();
+    }
+    PyObject* result = empty_of(x.ndim(), shape, x);
+    if (result == nullptr) return nullptr;
+    Array out(result);
+    Move fill;
+    fill.operands[Move::to].data = out.bytes();
+    fill.operands[Move::from].data = value;
+    fill.add_axis(out.size(), item_bytes(x), 0);
+    run_move(fill, item_bytes(x));
+    Move move;
+    move.operands[Move::to].data = out.bytes();
+    move.operands[Move::from].data = x.bytes();
+    for (int i = 0; i < x.ndim(); ++i) {
+        Index first = std::max<Index>(before[i], 0), skipped = std::max<Index>(-before[i], 0);
+        Index kept = x.shape(i) - skipped - std::max<Index>(-after[i], 0);
+        if (kept <= 0) return result;
+        move.operands[Move::to].data += first * out.strides()[i];
+        move.operands[Move::from].data += skipped * x.strides()[i];
+        move.add_axis(kept, out.strides()[i], x.strides()[i]);
+    }
+    run_move(move, item_bytes(x));
+    return result;
+}
+
+Registration registrations[] = {
+    {"copy", copy},
+    {"contiguous", contiguous},
+    {"copy_", copy_into},
+    {"cast", cast},
+    {"concat", concat},
+    {"stack", stack},
+    {"flip", flip},
+    {"tile", tile},
+    {"tril", triangle<true>},
+    {"triu", triangle<false>},
+    {"pad", pad},
+};
+
+}  // namespace
+
+PyObject* plain_copy(Array x) {
+    PyObject* result = empty_of(x.ndim(), x.shape(), x);
+    if (result != nullptr) copy_elements(Array(result), x);
+    return result;
+}
+
+}  // namespace nnkit

@@ -1,0 +1,92 @@
+"""The compiled kernels that copy, join, pad and convert, against their twins in NumPy."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from nnkit.backend.cpu import BACKEND as B
+from nnkit.backend.cpu import native
+from tests.backend.test_native_indexing import DTYPES, check, layouts, make
+
+pytestmark = pytest.mark.skipif(native.MODULE is None, reason="no compiled kernels")
+
+SHAPES = [(), (0,), (1,), (7,), (5, 3), (3, 0, 2), (4, 1, 6), (2, 19, 33, 5), (301, 257)]
+HALVES = [np.float16, ml_dtypes.bfloat16]
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, np.complex128])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_copies(shape, dtype):
+    x = make(shape, dtype)
+    for layout in layouts(x) if shape else [x]:
+        check("contiguous", layout)
+        check("copy", layout)
+        check("tile", layout, (2, *(1,) * (len(shape) // 2), *(3,) * ((len(shape) + 1) // 2)))
+        check("pad", layout, tuple((i, 2 - i) for i in range(len(shape))), 1)
+        check("pad", layout, ((1, -1), (-1, 2), (0, 0), (3, 1))[: len(shape)], 1)
+        for axes in ((), (0,), tuple(range(len(shape)))[::2]):
+            if len(axes) <= len(shape):
+                check("flip", layout, axes)
+        for offset in (-300, -2, 0, 1, 300) if len(shape) > 1 else ():
+            check("tril", layout, offset)
+            check("triu", layout, offset)
+        check("copy_", np.zeros(shape, dtype), layout, copies=(0,))
+        check("copy_", np.zeros((2, *shape), dtype), layout, copies=(0,))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.bool_])
+def test_every_order_of_four_axes(dtype):
+    x = make((3, 17, 5, 33), dtype)
+    for axes in np.ndindex(4, 4, 4, 4):
+        if sorted(axes) == [0, 1, 2, 3]:
+            view = x.transpose(axes)
+            check("contiguous", view)
+            check("copy_", np.zeros(view.shape[::-1], dtype).T, view, copies=(0,))
+            check("copy_", np.zeros(view.shape, dtype), view[:1], copies=(0,))
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, np.complex128])
+def test_joins(dtype):
+    for shape in SHAPES[1:]:
+        pieces = [make(shape, dtype, seed) for seed in range(3)]
+        for axis in range(len(shape) + 1):
+            check("stack", pieces, axis)
+        for axis, size in enumerate(shape):
+            lead = (slice(None),) * axis
+            uneven = [*pieces, np.ascontiguousarray(pieces[0][(*lead, slice(size // 2))])]
+            check("concat", uneven, axis)
+            check("concat", tuple(uneven), axis)
+
+
+@pytest.mark.parametrize("source", [*DTYPES, np.uint8, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("target", [np.float32, np.float64, np.int64, np.bool_, *HALVES])
+def test_casts(source, target):
+    for shape in SHAPES:
+        x = np.abs(make(shape, np.float32)).astype(source)
+        for layout in layouts(x) if shape else [x]:
+            check("cast", layout, np.dtype(target))
+            check("copy_", np.zeros(shape, target), layout, copies=(0,))
+
+
+def test_casts_of_special_numbers_round_as_numpy_does():
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2**32, 100_000, np.uint64).astype(np.uint32)
+    x = bits.view(np.float32)
+    halves = np.arange(2**16).astype(np.uint16)
+    for half in HALVES:
+        got, expected = B.cast(x, np.dtype(half)), B.cast.twin(x, np.dtype(half))
+        nan = np.isnan(x)
+        np.testing.assert_array_equal(got.view(np.uint16)[~nan], expected.view(np.uint16)[~nan])
+        assert np.isnan(got[nan].astype(np.float32)).all()
+        wide = B.cast(halves.view(half), np.dtype(np.float32))
+        np.testing.assert_array_equal(wide, halves.view(half).astype(np.float32))
+
+
+def test_a_copy_over_itself():
+    x = make(100, np.float32)
+    ours, theirs = x.copy(), x.copy()
+    B.copy_(ours[1:], ours[:-1])
+    B.copy_.twin(theirs[1:], theirs[:-1])
+    np.testing.assert_array_equal(ours, theirs)
