@@ -21,7 +21,6 @@ import numpy as np
 import pytest
 from ml_dtypes import bfloat16
 
-import nnkit
 from nnkit.backend.algebra import CATALOGUE, FORMULAS
 from nnkit.backend.cpu import native
 
@@ -120,8 +119,6 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "misaligned": _misaligned,
     "swapped": _swapped,
 }
-# Arrays of such layouts the kernels may leave to NumPy.
-FOREIGN = ("misaligned", "swapped")
 SHAPES = ((), (1,), (0,), (3, 0, 2), (7,), (5, 3), (2, 3, 17), (1025,), (3, 700))
 
 
@@ -167,12 +164,13 @@ class Watched:
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    before = nnkit.get_num_threads()
-    nnkit.set_num_threads(count)
+    assert native.MODULE is not None
+    before = native.MODULE.threads()
+    native.MODULE.set_threads(count)
     try:
         yield
     finally:
-        nnkit.set_num_threads(before)
+        native.MODULE.set_threads(before)
 
 
 class DeclinedError(Exception):
@@ -310,4 +308,4 @@ def broadcasting(values: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
         yield [v[:1] if i == k else v for i, v in enumerate(values)]
         yield [v[..., :1] if i == k else v for i, v in enumerate(values)]
         yield [v[0] if i == k else v for i, v in enumerate(values)]
-        yield [v[(0,) * v.ndim] if i == k else v for i, v in enumerate(values)]
+        yield [np.copy(v[(0,) * v.ndim]) if i == k else v for i, v in enumerate(values)]
