@@ -212,10 +212,11 @@ template <class T> bool is_awkward(Index m, Index n, Matrix<T> a) {
     return a.row != 1 || a.column * size >= page / 8;
 }
 
-// Rows and columns of the result that are computed in one go, by one thread.
+// Rows and columns of the result that are computed in one go, by one thread. `panels` are those of
+// all of b, where they are packed already.
 template <class T>
 void multiply_piece(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index row,
-                    const T* bias, bool add) {
+                    const T* bias, bool add, const T* panels = nullptr) {
     constexpr Index w = tile_columns<T>;
     alignas(alignment) T panel[depth * w];
     const Tile<T>* table = tiles<T>();
@@ -238,7 +239,10 @@ void multiply_piece(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out,
             Matrix<T> part = b.from(start, j);
             const T* source = part.data;
             Index source_row = part.row;
-            if (part.column != 1 || columns < w || m > rows_read_in_place) {
+            if (panels != nullptr) {
+                source = panels + j * k + start * w;
+                source_row = w;
+            } else if (part.column != 1 || columns < w || m > rows_read_in_place) {
                 pack_panel(count, columns, part, panel);
                 source = panel;
                 source_row = w;
@@ -277,6 +281,29 @@ void multiply_here(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, 
     for (Index i = 0; i < m; i += rows_of_piece) {
         multiply_piece(std::min(rows_of_piece, m - i), n, k, a.from(i, 0), b, out + i * row, row,
                        bias, write == Write::add);
+    }
+}
+
+template <class T>
+Panels<T>::Panels(Index columns, Index depth_of, Matrix<T> b)
+    : n(columns), k(depth_of),
+      packed_((columns + tile_columns<T> - 1) / tile_columns<T> * tile_columns<T> * depth_of) {
+    constexpr Index w = tile_columns<T>;
+    T* to = packed_.data();
+    auto some = [&](Index begin, Index end) {
+        for (Index panel = begin; panel < end; ++panel) {
+            pack_panel(k, std::min(w, n - panel * w), b.from(0, panel * w), to + panel * w * k);
+        }
+    };
+    parallel_for((n + w - 1) / w, std::max<Index>(1, work_of_piece / 16 / std::max<Index>(1, w * k)), some);
+}
+
+template <class T>
+void multiply_here(Index m, Matrix<T> a, const Panels<T>& b, T* out, Index row, const T* bias,
+                   Write write) {
+    for (Index i = 0; i < m; i += rows_of_piece) {
+        multiply_piece(std::min(rows_of_piece, m - i), b.n, b.k, a.from(i, 0), Matrix<T>{}, out + i * row,
+                       row, bias, write == Write::add, b.data());
     }
 }
 
@@ -349,17 +376,16 @@ void multiply_vector(Index n, Index k, Matrix<T> w, const T* x, T* out, const T*
     });
 }
 
-template void multiply<float>(Index, Index, Index, Matrix<float>, Matrix<float>, float*, Index,
-                              const float*, Write);
-template void multiply<double>(Index, Index, Index, Matrix<double>, Matrix<double>, double*, Index,
-                               const double*, Write);
-template void multiply_here<float>(Index, Index, Index, Matrix<float>, Matrix<float>, float*,
-                                   Index, const float*, Write);
-template void multiply_here<double>(Index, Index, Index, Matrix<double>, Matrix<double>, double*,
-                                    Index, const double*, Write);
-template void multiply_vector(Index, Index, Matrix<float>, const float*, float*, const float*);
-template void multiply_vector(Index, Index, Matrix<double>, const double*, double*, const double*);
-template float dot_product(Index, const float*, const float*);
-template double dot_product(Index, const double*, const double*);
+#define NNKIT_PRODUCTS(T)                                                                        \
+    template class Panels<T>;                                                                    \
+    template void multiply(Index, Index, Index, Matrix<T>, Matrix<T>, T*, Index, const T*, Write); \
+    template void multiply_here(Index, Index, Index, Matrix<T>, Matrix<T>, T*, Index, const T*,  \
+                                Write);                                                          \
+    template void multiply_here(Index, Matrix<T>, const Panels<T>&, T*, Index, const T*, Write); \
+    template void multiply_vector(Index, Index, Matrix<T>, const T*, T*, const T*);              \
+    template T dot_product(Index, const T*, const T*);
+
+NNKIT_PRODUCTS(float)
+NNKIT_PRODUCTS(double)
 
 }  // namespace nnkit

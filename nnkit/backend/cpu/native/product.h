@@ -3,6 +3,7 @@
 #pragma once
 
 #include "array.h"
+#include "memory.h"
 
 namespace nnkit {
 
@@ -27,6 +28,22 @@ void multiply(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index
 // The same in the calling thread.
 template <class T>
 void multiply_here(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index row,
+                   const T* bias = nullptr, Write write = Write::replace);
+
+// A matrix b of k x n packed once for many products.
+template <class T> class Panels {
+public:
+    Panels(Index n, Index k, Matrix<T> b);
+    const T* data() const { return packed_.data(); }
+    const Index n, k;
+
+private:
+    Scratch<T> packed_;
+};
+
+// `multiply_here` with all columns of b.
+template <class T>
+void multiply_here(Index m, Matrix<T> a, const Panels<T>& b, T* out, Index row,
                    const T* bias = nullptr, Write write = Write::replace);
 
 // out = w x + bias with w of n x k whose rows are contiguous, and x contiguous.
