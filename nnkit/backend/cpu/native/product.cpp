@@ -30,6 +30,7 @@ constexpr int register_bytes = 16, tile_rows = 6;
 constexpr Index depth = 256;          // of the sums that stay in registers
 constexpr Index rows_of_piece = 192;  // of a: so many rows of that depth stay in the second cache
 constexpr Index work_of_piece = Index{1} << 20;  // multiplications; some 20 us
+constexpr Index packed_of_piece = Index{1} << 16;
 constexpr Index most_pieces = 32;      // about so many, whatever the size
 constexpr Index rows_read_in_place = 4 * tile_rows;
 
@@ -83,6 +84,7 @@ inline void tile(Index k, Matrix<T> a, const T* b, Index b_row, T* out, Index ou
     Register<T> sums[rows][2];
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) sums[i][0] = sums[i][1] = Register<T>{};
+    for (int i = 0; i < rows; ++i) __builtin_prefetch(out + i * out_row, 1);
     const T* from = a.data;
     for (Index p = 0; p < k; ++p, from += a.column, b += b_row) {
         Register<T> left = load(b), right = load(b + w);
@@ -212,126 +214,187 @@ template <class T> bool is_awkward(Index m, Index n, Matrix<T> a) {
     return a.row != 1 || a.column * size >= page / 8;
 }
 
-// Rows and columns of the result that are computed in one go, by one thread. `panels` are those of
-// all of b, where they are packed already.
-template <class T>
-void multiply_piece(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index row,
-                    const T* bias, bool add, const T* panels = nullptr) {
-    constexpr Index w = tile_columns<T>;
-    alignas(alignment) T panel[depth * w];
-    const Tile<T>* table = tiles<T>();
-    bool packs = is_awkward(m, n, a);
-    Scratch<T> packed(packs ? m * std::min(k, depth) : 0);
-    Index start = 0;
-    do {
-        Index count = std::min(depth, k - start);
-        const T* added = start + count == k ? bias : nullptr;
-        bool again = add || start > 0;
-        if (packs) {
-            for (Index i = 0; i < m; i += tile_rows) {
-                Index rows = std::min<Index>(tile_rows, m - i);
-                const T* from = a.data + i * a.row + start * a.column;
-                pack(count, rows, from, a.row, a.column, packed.data() + i * count, rows);
-            }
-        }
-        for (Index j = 0; j < n; j += w) {
-            Index columns = std::min(w, n - j);
-            Matrix<T> part = b.from(start, j);
-            const T* source = part.data;
-            Index source_row = part.row;
-            if (panels != nullptr) {
-                source = panels + j * k + start * w;
-                source_row = w;
-            } else if (part.column != 1 || columns < w || m > rows_read_in_place) {
-                pack_panel(count, columns, part, panel);
-                source = panel;
-                source_row = w;
-            }
-            for (Index i = 0; i < m; i += tile_rows) {
-                Index rows = std::min<Index>(tile_rows, m - i);
-                Matrix<T> left = packs ? Matrix<T>{packed.data() + i * count, 1, rows}
-                                       : a.from(i, start);
-                T* to = out + i * row + j;
-                if (columns == w) {
-                    table[rows](count, left, source, source_row, to, row, again,
-                                added != nullptr ? added + j : nullptr);
-                    continue;
-                }
-                T edge[tile_rows * w];
-                table[rows](count, left, source, source_row, edge, w, false, nullptr);
-                for (Index r = 0; r < rows; ++r) {
-                    for (Index c = 0; c < columns; ++c) {
-                        T sum = edge[r * w + c];
-                        if (again) sum += to[r * row + c];
-                        if (added != nullptr) sum += added[j + c];
-                        to[r * row + c] = sum;
+// Packs all of a: tile after tile, each with its k columns one after the other.
+template <class T> void pack_tiles(Index m, Index k, Matrix<T> a, T* to) {
+    constexpr Index together = 2;  // tiles: lines of the cache are read once where a lies upright
+    constexpr Index group = together * tile_rows;
+    Index grain = std::max<Index>(1, packed_of_piece / (group * k + 1));
+    parallel_for((m + group - 1) / group, grain, [=](Index begin, Index end) {
+        for (Index i = begin * group; i < std::min(m, end * group); i += group) {
+            const T* from = a.data + i * a.row;
+            if (a.row == 1 && i + group <= m) {
+                for (Index p = 0; p < k; ++p, from += a.column) {
+                    for (Index t = 0; t < together; ++t) {
+                        std::memcpy(to + (i + t * tile_rows) * k + p * tile_rows,
+                                    from + t * tile_rows, tile_rows * sizeof(T));
                     }
                 }
+                continue;
+            }
+            for (Index j = i; j < std::min(m, i + group); j += tile_rows) {
+                Index rows = std::min<Index>(tile_rows, m - j);
+                pack(k, rows, a.data + j * a.row, a.row, a.column, to + j * k, rows);
             }
         }
-        start += count;
-    } while (start < k);
+    });
 }
+
+// Packs all of b, panel after panel.
+template <class T> void pack_panels(Index n, Index k, Matrix<T> b, T* to) {
+    Index w = tile_columns<T>;
+    parallel_for((n + w - 1) / w, std::max<Index>(1, packed_of_piece / (w * k + 1)), [=](Index begin, Index end) {
+        for (Index j = begin * w; j < std::min(n, end * w); j += w) {
+            pack_panel(k, std::min(w, n - j), b.from(0, j), to + j * k);
+        }
+    });
+}
+
+template <class T> Index padded(Index n) {
+    return (n + tile_columns<T> - 1) / tile_columns<T> * tile_columns<T>;
+}
+
+// out = a b + bias or out += a b + bias; the parts that one thread computes in one go.
+template <class T> struct Product {
+    Index k;
+    Matrix<T> a, b;
+    T* out;
+    Index row;
+    const T* bias;
+    bool add;
+    const T *tiles_of_a = nullptr, *panels_of_b = nullptr;  // all of them, where they are packed
+
+    // Rows [i, i + m) and columns [j, j + n) of the result; j begins a panel.
+    void compute(Index i, Index m, Index j, Index n) const {
+        alignas(alignment) T panel[depth * tile_columns<T>];
+        Index start = 0;
+        do {
+            Index count = std::min(depth, k - start);
+            for (Index at = j; at < j + n; at += tile_columns<T>) {
+                Index columns = std::min<Index>(tile_columns<T>, j + n - at);
+                const T* source = panel;
+                Index source_row = tile_columns<T>;
+                if (panels_of_b != nullptr) {
+                    source = panels_of_b + at * k + start * tile_columns<T>;
+                } else if (b.column == 1 && columns == tile_columns<T> && m <= rows_read_in_place) {
+                    source = b.from(start, at).data;
+                    source_row = b.row;
+                } else {
+                    pack_panel(count, columns, b.from(start, at), panel);
+                }
+                down(i, m, at, columns, start, count, source, source_row);
+            }
+            start += count;
+        } while (start < k);
+    }
+
+private:
+    // One panel of b passes by the rows.
+    void down(Index i, Index m, Index j, Index columns, Index start, Index count, const T* panel,
+              Index panel_row) const {
+        constexpr Index w = tile_columns<T>;
+        const Tile<T>* table = tiles<T>();
+        const T* added = bias != nullptr && start + count == k ? bias + j : nullptr;
+        bool again = add || start > 0;
+        for (Index end = i + m; i < end; i += tile_rows) {
+            Index rows = std::min<Index>(tile_rows, end - i);
+            Matrix<T> left = a.from(i, start);
+            if (tiles_of_a != nullptr) left = {tiles_of_a + i * k + start * rows, 1, rows};
+            T* to = out + i * row + j;
+            if (columns == w) {
+                table[rows](count, left, panel, panel_row, to, row, again, added);
+                continue;
+            }
+            T edge[tile_rows * w];
+            table[rows](count, left, panel, panel_row, edge, w, false, nullptr);
+            for (Index r = 0; r < rows; ++r) {
+                for (Index c = 0; c < columns; ++c) {
+                    T sum = edge[r * w + c];
+                    if (again) sum += to[r * row + c];
+                    if (added != nullptr) sum += added[c];
+                    to[r * row + c] = sum;
+                }
+            }
+        }
+    }
+};
 
 }  // namespace
 
 template <class T>
-void multiply_here(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index row,
-                   const T* bias, Write write) {
-    for (Index i = 0; i < m; i += rows_of_piece) {
-        multiply_piece(std::min(rows_of_piece, m - i), n, k, a.from(i, 0), b, out + i * row, row,
-                       bias, write == Write::add);
-    }
-}
-
-template <class T>
 Panels<T>::Panels(Index columns, Index depth_of, Matrix<T> b)
-    : n(columns), k(depth_of),
-      packed_((columns + tile_columns<T> - 1) / tile_columns<T> * tile_columns<T> * depth_of) {
-    constexpr Index w = tile_columns<T>;
-    T* to = packed_.data();
-    auto some = [&](Index begin, Index end) {
-        for (Index panel = begin; panel < end; ++panel) {
-            pack_panel(k, std::min(w, n - panel * w), b.from(0, panel * w), to + panel * w * k);
-        }
-    };
-    parallel_for((n + w - 1) / w, std::max<Index>(1, work_of_piece / 16 / std::max<Index>(1, w * k)), some);
+    : n(columns), k(depth_of), packed_(padded<T>(columns) * depth_of) {
+    pack_panels(n, k, b, packed_.data());
 }
 
 template <class T>
 void multiply_here(Index m, Matrix<T> a, const Panels<T>& b, T* out, Index row, const T* bias,
                    Write write) {
+    Product<T> product{b.k, a, {}, out, row, bias, write == Write::add, nullptr, b.data()};
     for (Index i = 0; i < m; i += rows_of_piece) {
-        multiply_piece(std::min(rows_of_piece, m - i), b.n, b.k, a.from(i, 0), Matrix<T>{}, out + i * row,
-                       row, bias, write == Write::add, b.data());
+        product.compute(i, std::min(rows_of_piece, m - i), 0, b.n);
+    }
+}
+
+template <class T>
+void multiply_here(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index row,
+                   const T* bias, Write write) {
+    Product<T> product{k, a, b, out, row, bias, write == Write::add};
+    for (Index i = 0; i < m; i += rows_of_piece) {
+        product.compute(i, std::min(rows_of_piece, m - i), 0, n);
     }
 }
 
 template <class T>
 void multiply(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index row,
               const T* bias, Write write) {
-    auto round_up = [](Index value, Index unit) { return (value + unit - 1) / unit * unit; };
+    if (m == 0 || n == 0) return;
     Index blocks = (m + rows_of_piece - 1) / rows_of_piece;
-    Index rows = round_up((m + blocks - 1) / std::max<Index>(1, blocks), tile_rows);
+    Index rows = ((m + blocks - 1) / blocks + tile_rows - 1) / tile_rows * tile_rows;
     Index work = std::max(work_of_piece, m * n * k / most_pieces);
-    Index columns = std::min(n, work / std::max<Index>(1, rows * k));
-    columns = round_up(std::max<Index>(1, columns), tile_columns<T>);
+    Index columns = std::max<Index>(1, std::min(n, work / std::max<Index>(1, rows * k)));
+    columns = padded<T>(columns);
     Index across = (n + columns - 1) / columns, down = (m + rows - 1) / rows;
+    Product<T> product{k, a, b, out, row, bias, write == Write::add};
+    bool packs_a = is_awkward(m, n, a), packs_b = down > 1;
+    Scratch<T> left(packs_a ? m * k : 0), right(packs_b ? padded<T>(n) * k : 0);
+    if (packs_a) {
+        pack_tiles(m, k, a, left.data());
+        product.tiles_of_a = left.data();
+    }
+    if (packs_b) {
+        pack_panels(n, k, b, right.data());
+        product.panels_of_b = right.data();
+    }
     parallel_for(across * down, 1, [&](Index begin, Index end) {
         for (Index piece = begin; piece < end; ++piece) {
             Index i = piece / across * rows, j = piece % across * columns;
-            multiply_piece(std::min(rows, m - i), std::min(columns, n - j), k, a.from(i, 0),
-                           b.from(0, j), out + i * row + j, row, bias ? bias + j : nullptr,
-                           write == Write::add);
+            product.compute(i, std::min(rows, m - i), j, std::min(columns, n - j));
         }
     });
+}
+
+// The sum of 64 bytes of lanes, halves added to halves.
+inline float sum_of_lanes(const float* parts) {
+    using Row = SquareRowOf<float>::type;
+    Row r[4];
+    std::memcpy(r, parts, sizeof r);
+    Row sum = (r[0] + r[2]) + (r[1] + r[3]);
+    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
+inline double sum_of_lanes(const double* parts) {
+    using Row = SquareRowOf<double>::type;
+    Row r[4];
+    std::memcpy(r, parts, sizeof r);
+    Row sum = (r[0] + r[2]) + (r[1] + r[3]);
+    return sum[0] + sum[1];
 }
 
 // out[r] = x . (row r of w) for `rows` rows; each sum has the same order whatever `rows` is.
 template <class T, int rows>
 inline void dot_rows(Index count, const T* x, const T* w, Index w_row, T* out) {
     constexpr int lanes_of = width<T>;
-    constexpr int chains = 128 / register_bytes;  // as many lanes on every instruction set
+    constexpr int chains = 64 / register_bytes;  // as many lanes on every instruction set
     constexpr int step = chains * lanes_of;
     Register<T> sums[rows][chains] = {};
     Index i = 0;
@@ -344,14 +407,15 @@ inline void dot_rows(Index count, const T* x, const T* w, Index w_row, T* out) {
                 sums[r][c] = fused(value, load(w + r * w_row + i + c * lanes_of), sums[r][c]);
             }
         }
+        // Rows are too short for the processor to see in time where it goes on.
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; ++r) __builtin_prefetch(w + (rows + r) * w_row + i);
     }
+#pragma GCC unroll 4
     for (int r = 0; r < rows; ++r) {
-        T parts[step];
+        alignas(alignment) T parts[step];
         std::memcpy(parts, sums[r], sizeof parts);
-        for (int half = step / 2; half > 0; half /= 2) {
-            for (int c = 0; c < half; ++c) parts[c] += parts[c + half];
-        }
-        T total = parts[0];
+        T total = sum_of_lanes(parts);
         for (Index rest = i; rest < count; ++rest) total += x[rest] * w[r * w_row + rest];
         out[r] = total;
     }
@@ -369,8 +433,8 @@ void multiply_vector(Index n, Index k, Matrix<T> w, const T* x, T* out, const T*
     Index pieces = std::max<Index>(1, n * k / (work_of_piece / 10));
     parallel_for(n, (n + pieces - 1) / pieces, [&](Index begin, Index end) {
         Index j = begin;
-        for (; j + 2 <= end; j += 2) dot_rows<T, 2>(k, x, w.data + j * w.row, w.row, out + j);
-        if (j < end) dot_rows<T, 1>(k, x, w.data + j * w.row, w.row, out + j);
+        for (; j + 4 <= end; j += 4) dot_rows<T, 4>(k, x, w.data + j * w.row, w.row, out + j);
+        for (; j < end; ++j) dot_rows<T, 1>(k, x, w.data + j * w.row, w.row, out + j);
         if (bias == nullptr) return;
         for (j = begin; j < end; ++j) out[j] += bias[j];
     });
