@@ -49,8 +49,13 @@ PyObject* rounded(PyObject* result, Array like) {
     return out;
 }
 
+// How few outputs a group must have for lines to be faster than tiles, whose panels they fill in
+// part only.
+constexpr Index few_outputs = 8;
+
 template <class T> void multiply(const Product<T>& product) {
-    multiply_tiles(product);
+    if (product.outputs <= few_outputs) multiply_lines(product);
+    else multiply_tiles(product);
 }
 
 template <class T>
@@ -157,7 +162,9 @@ PyObject* weight_gradient_array(const Geometry& g, Array gradient, Array x, int 
     if (!above || !input) return nullptr;
     PyObject* result = empty<T>(ndim, shape);
     if (result == nullptr) return nullptr;
-    weight_gradient(g, above.data<T>(), input.data<T>(), Array(result).data<T>());
+    const auto gradient_of = g.outputs <= few_outputs ? weight_gradient_of_lines<T>
+                                                      : weight_gradient<T>;
+    gradient_of(g, above.data<T>(), input.data<T>(), Array(result).data<T>());
     return result;
 }
 

@@ -25,10 +25,10 @@ template <class T> void multiply_tiles(const Product<T>& product);
 template <class T>
 void weight_gradient(const Geometry& geometry, const T* gradient, const T* input, T* out);
 
-// The same for groups of one channel in and few out.
-template <class T> void multiply_planes(const Product<T>& product);
+// The same two along lines of positions: for groups of few outputs.
+template <class T> void multiply_lines(const Product<T>& product);
 template <class T>
-void weight_gradient_of_planes(const Geometry& geometry, const T* gradient, const T* input, T* out);
+void weight_gradient_of_lines(const Geometry& geometry, const T* gradient, const T* input, T* out);
 
 // Multiplications that a piece of work should at least have, so that handing it out pays.
 constexpr Index work_of_piece = 1 << 20;

@@ -2,7 +2,6 @@
 #include "conv_plan.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace nnkit {
 
@@ -111,7 +110,7 @@ bool read_geometry(int ndim, const Index* input, const Index* weight, const Inde
     return g.batch > 0 && g.channels > 0 && g.outputs > 0;
 }
 
-Region::Region(const Pass& pass, Index channels, Index rows, std::size_t item)
+Region::Region(const Pass& pass, Index channels, Index rows, std::size_t item, bool vectors)
     : pass_(pass), channels_(channels) {
     const Axis& outer = pass.axes[0];
     middle_ = pass.axes[1].inputs;
@@ -121,12 +120,29 @@ Region::Region(const Pass& pass, Index channels, Index rows, std::size_t item)
     bool alias = channels > 4 && plane_ * static_cast<Index>(item) % 1024 == 0;
     bool padded = false;
     for (const Axis& axis : pass.axes) padded = padded || axis.needs_padding();
-    if (!alias && !padded) return;
+    if (!alias && !padded && !vectors) return;
+    if (vectors) split_ = pass.axes[2].step;
     middle_ = pass.axes[1].reach(pass.axes[1].outputs);
-    inner_ = pass.axes[2].reach(pass.axes[2].outputs);
+    inner_ = (pass.axes[2].reach(pass.axes[2].outputs) + split_ - 1) / split_ * split_;
     const Index line = 64 / static_cast<Index>(item);
     plane_ = ((outer.reach(rows) * middle_ * inner_ + line - 1) / line | 1) * line;
-    copied_ = channels * plane_;
+    copied_ = channels * plane_ + (vectors ? overhang : 0);
+}
+
+// Elements [from, to) of a line are those of `source`, the others are zeros.
+template <class T>
+void Region::copy_line(const T* source, Index from, Index to, T* out) const {
+    if (split_ == 1) {
+        for (Index x = 0; x < from; ++x) out[x] = 0;
+        for (Index x = from; x < to; ++x) out[x] = source[x];
+        for (Index x = to; x < inner_; ++x) out[x] = 0;
+        return;
+    }
+    for (Index part = 0, x; part < split_; ++part) {
+        for (x = part; x < from; x += split_) *out++ = 0;
+        for (; x < to; x += split_) *out++ = source[x];
+        for (; x < inner_; x += split_) *out++ = 0;
+    }
 }
 
 template <class T>
@@ -136,38 +152,33 @@ const T* Region::of(const T* input, Index row, Index rows, T* copy) const {
     if (copied_ == 0) {
         return input + (first * middle.inputs + middle.lowest()) * inner.inputs + inner.lowest();
     }
-    const Index height = outer.reach(rows), line = middle_ * inner_;
-    // The part of a line that comes from the input: [from, to) of the copy.
-    const Index from = std::clamp<Index>(-inner.lowest(), 0, inner_);
-    const Index to = std::clamp<Index>(inner.inputs - inner.lowest(), from, inner_);
-    const bool whole = middle_ == middle.inputs && middle.lowest() == 0 &&
-                       inner_ == inner.inputs && inner.lowest() == 0;
+    const Index height = outer.reach(rows), slice = middle.inputs * inner.inputs;
+    const Index y_first = middle.lowest(), x_first = inner.lowest();
+    // Rows [top, bottom) and elements [from, to) of the copy come from the input.
+    const Index top = std::clamp<Index>(-first, 0, height);
+    const Index bottom = std::clamp<Index>(outer.inputs - first, top, height);
+    const Index from = std::clamp<Index>(-x_first, 0, inner_);
+    const Index to = std::clamp<Index>(inner.inputs - x_first, from, inner_);
+    const bool whole = middle_ == middle.inputs && y_first == 0 && inner_ == inner.inputs &&
+                       x_first == 0 && split_ == 1;
     for (Index c = 0; c < channels_; ++c) {
-        const T* channel = input + c * outer.inputs * middle.inputs * inner.inputs;
+        const T* channel = input + c * outer.inputs * slice;
         T* out = copy + c * plane_;
-        for (Index z = first; z < first + height; ++z) {
-            if (z < 0 || z >= outer.inputs) {
-                std::fill_n(out, line, T{});
-                out += line;
-                continue;
-            }
-            const T* slice = channel + z * middle.inputs * inner.inputs;
-            if (whole) {
-                std::memcpy(out, slice, static_cast<std::size_t>(line) * sizeof(T));
-                out += line;
-                continue;
-            }
-            for (Index y = middle.lowest(); y < middle.lowest() + middle_; ++y, out += inner_) {
-                if (y < 0 || y >= middle.inputs) {
-                    std::fill_n(out, inner_, T{});
-                    continue;
+        std::fill_n(out, top * middle_ * inner_, T{});
+        out += top * middle_ * inner_;
+        if (whole) {
+            std::copy_n(channel + (first + top) * slice, (bottom - top) * slice, out);
+            out += (bottom - top) * slice;
+        } else {
+            for (Index z = first + top; z < first + bottom; ++z) {
+                for (Index y = y_first; y < y_first + middle_; ++y, out += inner_) {
+                    const bool inside = y >= 0 && y < middle.inputs;
+                    const T* source = channel + z * slice + y * inner.inputs + x_first;
+                    copy_line(source, inside ? from : inner_, inside ? to : inner_, out);
                 }
-                const T* source = slice + y * inner.inputs + inner.lowest();
-                for (Index x = 0; x < from; ++x) out[x] = 0;
-                for (Index x = from; x < to; ++x) out[x] = source[x];
-                for (Index x = to; x < inner_; ++x) out[x] = 0;
             }
         }
+        std::fill_n(out, (height - bottom) * middle_ * inner_, T{});
     }
     return copy;
 }

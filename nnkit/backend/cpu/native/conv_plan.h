@@ -63,22 +63,33 @@ bool read_geometry(int ndim, const Index* input, const Index* weight, const Inde
 // it lies, or copied with zeros around it.
 class Region {
 public:
-    // `rows`: the largest number of rows at a time.
-    Region(const Pass& pass, Index channels, Index rows, std::size_t item);
+    // `rows`: the largest number of rows at a time. If it is for `vectors`, a copy is made in any
+    // case: positions along a line then lie side by side, and a vector may reach over the end.
+    Region(const Pass& pass, Index channels, Index rows, std::size_t item, bool vectors = false);
 
     // Elements of the copy; 0 if none is made.
     Index copied() const { return copied_; }
     // The distances, in the region, of what neighbouring taps and positions read.
     Index offset(Index channel, Index outer, Index middle, Index inner) const {
-        return channel * plane_ + (outer * middle_ + middle) * inner_ + inner;
+        return channel * plane_ + (outer * middle_ + middle) * inner_ +
+               inner % split_ * (inner_ / split_) + inner / split_;
     }
+    Index middle() const { return middle_; }
+    Index inner() const { return inner_; }
     // Where channel 0 of the rows that start at `row` lies; `copy` has room for copied() elements.
     template <class T> const T* of(const T* input, Index row, Index rows, T* copy) const;
 
 private:
+    template <class T> void copy_line(const T* source, Index from, Index to, T* out) const;
+
     const Pass& pass_;
     Index channels_, plane_, middle_, inner_, copied_ = 0;
+    // Lines are copied in this many parts: every split-th element, starting with each of the first.
+    Index split_ = 1;
 };
+
+// The most elements that a vector of positions reaches over the end of a region.
+constexpr Index overhang = 64;
 
 // How many rows to compute at a time, so that what they read stays in the second-level cache.
 Index rows_at_a_time(const Pass& pass, Index channels, std::size_t item);

@@ -1,0 +1,168 @@
+// The gradient of a convolution in its weight for groups of few outputs (depthwise above all): dot
+// products of lines of the output's gradient with lines of the input, six taps at a time.
+#include <algorithm>
+
+#include "conv_kernels.h"
+#include "conv_tile.h"
+#include "memory.h"
+#include "parallel.h"
+
+namespace nnkit {
+namespace {
+
+constexpr Index tasks_wanted = 16;
+
+// Sums are kept in this many lanes, whatever the width of the registers: the same on every machine.
+template <class T> constexpr Index dot_lanes = 64 / static_cast<Index>(sizeof(T));
+template <class T> constexpr int dot_registers = 64 / register_bytes;
+
+// The first `count` elements of `from`, then zeros.
+template <class V, class T> inline V load_some(const T* from, Index count) {
+    T part[sizeof(V) / sizeof(T)] = {};
+    const Index some = std::clamp<Index>(count, 0, static_cast<Index>(sizeof(V) / sizeof(T)));
+    for (Index i = 0; i < some; ++i) part[i] = from[i];
+    return load_as<V>(part);
+}
+
+// sums[i][lane] += products of `gradient` with the line at from[i], for `count` lines of `length`.
+template <class T, int rows>
+void add_dots_of(const T* const* from, const Index* lines, Index count, Index length,
+                 const T* gradient, T* sums) {
+    using V = Register<T>;
+    constexpr int lanes = register_lanes<T>, registers = dot_registers<T>;
+    V sum[rows][registers] = {};
+    const T* row[rows];
+    for (int i = 0; i < rows; ++i) row[i] = from[i];
+    for (Index n = 0; n < count; ++n, gradient += length) {
+        Index x = 0;
+        for (; x + dot_lanes<T> <= length; x += dot_lanes<T>) {
+            V above[registers];
+            for (int j = 0; j < registers; ++j) above[j] = load_as<V>(gradient + x + j * lanes);
+            for (int i = 0; i < rows; ++i) {
+                const T* line = row[i] + lines[n] + x;
+                for (int j = 0; j < registers; ++j) {
+                    sum[i][j] = multiply_add(load_as<V>(line + j * lanes), above[j], sum[i][j]);
+                }
+            }
+        }
+        if (x == length) continue;
+        for (int j = 0; j < registers; ++j) {
+            const Index done = x + j * lanes;
+            const V above = load_some<V>(gradient + done, length - done);
+            for (int i = 0; i < rows; ++i) {
+                const V line = load_some<V>(row[i] + lines[n] + done, length - done);
+                sum[i][j] = multiply_add(line, above, sum[i][j]);
+            }
+        }
+    }
+    for (int i = 0; i < rows; ++i) {
+        for (int j = 0; j < registers; ++j, sums += lanes) {
+            store_as(sums, load_as<V>(sums) + sum[i][j]);
+        }
+    }
+}
+
+template <class T>
+void add_dots(Index rows, const T* const* from, const Index* lines, Index count, Index length,
+              const T* gradient, T* sums) {
+    switch (rows) {
+        case 1: return add_dots_of<T, 1>(from, lines, count, length, gradient, sums);
+        case 2: return add_dots_of<T, 2>(from, lines, count, length, gradient, sums);
+        case 3: return add_dots_of<T, 3>(from, lines, count, length, gradient, sums);
+        case 4: return add_dots_of<T, 4>(from, lines, count, length, gradient, sums);
+        case 5: return add_dots_of<T, 5>(from, lines, count, length, gradient, sums);
+        default: return add_dots_of<T, 6>(from, lines, count, length, gradient, sums);
+    }
+}
+
+template <class T> struct DotPlan {
+    const Geometry& geometry;
+    const T* gradient;
+    const T* input;
+    Pass pass;
+    Index rows, products, parts, samples;
+    Region region;
+    std::vector<Index> lines, offsets;
+
+    DotPlan(const Geometry& g, const T* gradient_, const T* input_)
+        : geometry(g), gradient(gradient_), input(input_), pass(g.forward()),
+          rows(rows_at_a_time(pass, g.channels, sizeof(T))), products(g.channels * g.places()),
+          parts(std::clamp<Index>(tasks_wanted / g.groups, 1, g.batch)),
+          samples((g.batch + parts - 1) / parts),
+          region(pass, g.channels, rows, sizeof(T), true),
+          offsets(tap_offsets(pass, region, g.channels)) {
+        parts = (g.batch + samples - 1) / samples;
+        for (Index z = 0; z < rows; ++z) {
+            for (Index y = 0; y < g.output[1]; ++y) {
+                lines.push_back(region.offset(0, z * g.stride[0], y * g.stride[1], 0));
+            }
+        }
+    }
+
+    Index group_size() const { return geometry.outputs * products; }
+    Index part_size() const { return geometry.groups * group_size(); }
+    void run(Index task, T* copy, T* sums, T* out) const;
+};
+
+// Samples of one part of one group; `sums` has lanes for each weight of the group.
+template <class T> void DotPlan<T>::run(Index task, T* copy, T* sums, T* out) const {
+    const Geometry& g = geometry;
+    const Index part = task / g.groups, group = task % g.groups;
+    std::fill_n(sums, group_size() * dot_lanes<T>, T{});
+    const Index last = std::min(g.batch, (part + 1) * samples);
+    for (Index sample = part * samples; sample < last; ++sample) {
+        const Index image = sample * g.groups + group;
+        const T* above = gradient + image * g.outputs * g.output_plane();
+        for (Index row = 0; row < g.output[0]; row += rows) {
+            const Index some = std::min(rows, g.output[0] - row);
+            const T* base = region.of(input + image * g.channels * g.input_plane(), row, some, copy);
+            const T* start = above + row * g.output[1] * g.output[2];
+            for (Index o = 0; o < g.outputs; ++o, start += g.output_plane()) {
+                for (Index k = 0; k < products; k += tile_rows) {
+                    const Index height = std::min<Index>(tile_rows, products - k);
+                    const T* from[tile_rows];
+                    for (Index i = 0; i < height; ++i) {
+                        from[i] = base + offsets[static_cast<std::size_t>(k + i)];
+                    }
+                    add_dots(height, from, lines.data(), some * g.output[1], g.output[2], start,
+                             sums + (o * products + k) * dot_lanes<T>);
+                }
+            }
+        }
+    }
+    out += part * part_size() + group * group_size();
+    for (Index i = 0; i < group_size(); ++i, sums += dot_lanes<T>) {
+        for (Index width = dot_lanes<T> / 2; width > 0; width /= 2) {
+            for (Index lane = 0; lane < width; ++lane) sums[lane] += sums[lane + width];
+        }
+        out[i] = sums[0];
+    }
+}
+
+}  // namespace
+
+template <class T>
+void weight_gradient_of_lines(const Geometry& geometry, const T* gradient, const T* input, T* out) {
+    const DotPlan<T> plan(geometry, gradient, input);
+    Scratch<T> parts(plan.parts > 1 ? plan.parts * plan.part_size() : 0);
+    T* first = plan.parts > 1 ? parts.data() : out;
+    const Index work = plan.samples * geometry.output_plane() * plan.group_size();
+    const Index grain = std::max<Index>(1, work_of_piece / 4 / (work + 1));
+    parallel_for(plan.parts * geometry.groups, grain, [&](Index begin, Index end) {
+        Scratch<T> copy(plan.region.copied()), sums(plan.group_size() * dot_lanes<T>);
+        for (Index task = begin; task < end; ++task) {
+            plan.run(task, copy.data(), sums.data(), first);
+        }
+    });
+    if (plan.parts == 1) return;
+    std::copy_n(first, plan.part_size(), out);
+    for (Index part = 1; part < plan.parts; ++part) {
+        const T* other = first + part * plan.part_size();
+        for (Index i = 0; i < plan.part_size(); ++i) out[i] += other[i];
+    }
+}
+
+template void weight_gradient_of_lines(const Geometry&, const float*, const float*, float*);
+template void weight_gradient_of_lines(const Geometry&, const double*, const double*, double*);
+
+}  // namespace nnkit

@@ -1,0 +1,231 @@
+// Convolution along lines, for groups of few outputs (depthwise above all): vectors of neighbouring
+// positions, up to six outputs at a time. Lines that lie one after the other in the copied region
+// are taken as one: what is computed at the places between them is left behind.
+#include <algorithm>
+
+#include "conv_kernels.h"
+#include "conv_tile.h"
+#include "memory.h"
+#include "parallel.h"
+
+namespace nnkit {
+namespace {
+
+constexpr Index most_outputs = 6;
+constexpr Index most_positions = 2048;  // of a run, so that its sums stay in the first cache
+constexpr Index block_of_products = 256;
+
+// sums[i][x] += sum over k of weights[k][i] * from[offsets[k] + x], for one vector of columns.
+template <class T, int rows, int columns>
+inline void add_vectors(const T* weights, const Index* offsets, Index count, const T* from,
+                        T* sums, Index line) {
+    using V = Register<T>;
+    constexpr int lanes = register_lanes<T>;
+    V sum[rows][columns] = {};
+    for (Index k = 0; k < count; ++k, weights += rows) {
+        const T* source = from + offsets[k];
+        V column[columns];
+        for (int j = 0; j < columns; ++j) column[j] = load_as<V>(source + j * lanes);
+        for (int i = 0; i < rows; ++i) {
+            const V weight = weights[i] - V{};
+            for (int j = 0; j < columns; ++j) {
+                sum[i][j] = multiply_add(weight, column[j], sum[i][j]);
+            }
+        }
+    }
+    for (int i = 0; i < rows; ++i) {
+        for (int j = 0; j < columns; ++j) {
+            T* to = sums + i * line + j * lanes;
+            store_as(to, load_as<V>(to) + sum[i][j]);
+        }
+    }
+}
+
+// The same along a line of `length` positions, rounded up to whole vectors.
+template <class T, int rows>
+void add_line_of(const T* weights, const Index* offsets, Index count, const T* from, Index length,
+                 T* sums, Index line) {
+    constexpr int columns = rows <= 2 ? 4 : 2;
+    constexpr Index width = columns * register_lanes<T>;
+    for (Index x = 0; x < length; x += width) {
+        add_vectors<T, rows, columns>(weights, offsets, count, from + x, sums + x, line);
+    }
+}
+
+template <class T>
+void add_line(Index rows, const T* weights, const Index* offsets, Index count, const T* from,
+              Index length, T* sums, Index line) {
+    switch (rows) {
+        case 1: return add_line_of<T, 1>(weights, offsets, count, from, length, sums, line);
+        case 2: return add_line_of<T, 2>(weights, offsets, count, from, length, sums, line);
+        case 3: return add_line_of<T, 3>(weights, offsets, count, from, length, sums, line);
+        case 4: return add_line_of<T, 4>(weights, offsets, count, from, length, sums, line);
+        case 5: return add_line_of<T, 5>(weights, offsets, count, from, length, sums, line);
+        default: return add_line_of<T, 6>(weights, offsets, count, from, length, sums, line);
+    }
+}
+
+// Lengths are rounded up to this, so that vectors never reach from one line's sums into the next.
+constexpr Index rounded(Index length) { return (length + overhang - 1) / overhang * overhang; }
+
+template <class T> struct LinePlan {
+    const Product<T>& product;
+    const Pass& pass;
+    Index rows, height, sets, products, runs;
+    bool merged;
+    Region region;
+    std::vector<Index> offsets, places;
+    Index packed_start;
+
+    LinePlan(const Product<T>& product_, const Pass& pass_, Index packed_start_)
+        : product(product_), pass(pass_),
+          rows(std::min(rows_at_a_time(pass, product.channels, sizeof(T)),
+                        std::max<Index>(1, most_positions / line_outputs()))),
+          sets((product.outputs + most_outputs - 1) / most_outputs),
+          products(product.channels * pass.taps()),
+          runs((pass.axes[0].outputs + rows - 1) / rows),
+          merged(pass.axes[0].step == 1 && pass.axes[1].step == 1),
+          region(pass, product.channels, rows, sizeof(T), true),
+          offsets(tap_offsets(pass, region, product.channels)),
+          places(tap_places(pass, product.kernel)), packed_start(packed_start_) {
+        height = (product.outputs + sets - 1) / sets;
+    }
+
+    Index line_outputs() const { return pass.axes[1].outputs * pass.axes[2].outputs; }
+    Index packed() const { return product.groups * sets * products * height; }
+    Index tasks() const { return product.batch * product.groups * runs; }
+    Index work() const { return pass.outputs() * products * product.outputs; }
+    // Where the sums of line y of row z of a run lie.
+    Index sums_of(Index z, Index y) const {
+        if (merged) return region.offset(0, z, y, 0);
+        return (z * pass.axes[1].outputs + y) * rounded(pass.axes[2].outputs);
+    }
+    Index line_of_sums() const {
+        return merged ? rounded(sums_of(rows - 1, pass.axes[1].outputs - 1) + pass.axes[2].outputs)
+                      : sums_of(rows, 0);
+    }
+
+    void pack(T* buffer) const;
+    void run(Index task, const T* packed, T* copy, T* sums) const;
+    void add(Index some, const T* weights, const T* base, T* sums) const;
+    void write(Index row, Index some, const T* sums, T* out) const;
+};
+
+// Weights as [group][set][product][output of the set].
+template <class T> void LinePlan<T>::pack(T* buffer) const {
+    T* to = buffer + packed_start;
+    for (Index group = 0; group < product.groups; ++group) {
+        for (Index first = 0; first < sets * height; first += height) {
+            for (Index c = 0; c < product.channels; ++c) {
+                for (Index place : places) {
+                    const T* from = product.weight + group * product.group_step +
+                                    c * product.channel_step + place;
+                    for (Index o = first; o < first + height; ++o) {
+                        *to++ = o < product.outputs ? from[o * product.output_step] : T{};
+                    }
+                }
+            }
+        }
+    }
+}
+
+template <class T>
+void LinePlan<T>::run(Index task, const T* packed, T* copy, T* sums) const {
+    const Index sample = task / (product.groups * runs), group = task / runs % product.groups;
+    const Index row = task % runs * rows, some = std::min(rows, pass.axes[0].outputs - row);
+    const Index plane = pass.axes[0].inputs * pass.axes[1].inputs * pass.axes[2].inputs;
+    const Index length = pass.axes[0].length * pass.axes[1].length * pass.axes[2].length;
+    const Index image = sample * product.groups + group;
+    const T* base = region.of(product.input + image * product.channels * plane, row, some, copy);
+    const Index line = line_of_sums();
+    for (Index set = 0; set < sets; ++set) {
+        const Index first = set * height, outputs = std::min(height, product.outputs - first);
+        for (Index i = 0; i < height; ++i) {
+            const bool has_bias = product.bias != nullptr && i < outputs;
+            std::fill_n(sums + i * line, line,
+                        has_bias ? product.bias[group * product.outputs + first + i] : T{});
+        }
+        add(some, packed + packed_start + (group * sets + set) * products * height, base, sums);
+        for (Index i = 0; i < outputs; ++i) {
+            write(row, some, sums + i * line,
+                  product.output + (image * product.outputs + first + i) * length);
+        }
+    }
+}
+
+template <class T>
+void LinePlan<T>::add(Index some, const T* weights, const T* base, T* sums) const {
+    const Axis &outer = pass.axes[0], &middle = pass.axes[1], &inner = pass.axes[2];
+    const Index line = line_of_sums();
+    for (Index k = 0; k < products; k += block_of_products) {
+        const Index depth = std::min(block_of_products, products - k);
+        const T* some_weights = weights + k * height;
+        if (merged) {
+            const Index length = sums_of(some - 1, middle.outputs - 1) + inner.outputs;
+            add_line(height, some_weights, offsets.data() + k, depth, base, length, sums, line);
+            continue;
+        }
+        for (Index z = 0; z < some; ++z) {
+            for (Index y = 0; y < middle.outputs; ++y) {
+                add_line(height, some_weights, offsets.data() + k, depth,
+                         base + region.offset(0, z * outer.step, y * middle.step, 0),
+                         inner.outputs, sums + sums_of(z, y), line);
+            }
+        }
+    }
+}
+
+template <class T>
+void LinePlan<T>::write(Index row, Index some, const T* sums, T* out) const {
+    const Axis &outer = pass.axes[0], &middle = pass.axes[1], &inner = pass.axes[2];
+    for (Index z = 0; z < some; ++z) {
+        for (Index y = 0; y < middle.outputs; ++y) {
+            const T* from = sums + sums_of(z, y);
+            T* to = out + inner.first +
+                    ((outer.first + (row + z) * outer.apart) * middle.length + middle.first +
+                     y * middle.apart) * inner.length;
+            if (inner.apart == 1) {
+                for (Index x = 0; x < inner.outputs; ++x) to[x] = from[x];
+            } else {
+                for (Index x = 0; x < inner.outputs; ++x) to[x * inner.apart] = from[x];
+            }
+        }
+    }
+}
+
+}  // namespace
+
+template <class T> void multiply_lines(const Product<T>& product) {
+    std::vector<LinePlan<T>> plans;
+    plans.reserve(product.passes.size());
+    Index packed_size = 0, copied = 0, sums_size = 0, tasks = 0, work = 0;
+    for (const Pass& pass : product.passes) {
+        plans.emplace_back(product, pass, packed_size);
+        const LinePlan<T>& plan = plans.back();
+        packed_size += plan.packed();
+        copied = std::max(copied, plan.region.copied());
+        sums_size = std::max(sums_size, plan.height * plan.line_of_sums());
+        tasks += plan.tasks();
+        work += plan.work() * product.batch * product.groups;
+    }
+    Scratch<T> packed(packed_size);
+    for (const LinePlan<T>& plan : plans) plan.pack(packed.data());
+    // A multiplication takes some four times as long as in tiles: there is more to move around it.
+    const Index grain = std::max<Index>(1, work_of_piece / 4 / (work / tasks + 1));
+    parallel_for(tasks, grain, [&](Index begin, Index end) {
+        Scratch<T> copy(copied), sums(sums_size);
+        Index first = 0;
+        for (const LinePlan<T>& plan : plans) {
+            const Index stop = std::min(end - first, plan.tasks());
+            for (Index task = std::max<Index>(0, begin - first); task < stop; ++task) {
+                plan.run(task, packed.data(), copy.data(), sums.data());
+            }
+            first += plan.tasks();
+        }
+    });
+}
+
+template void multiply_lines(const Product<float>&);
+template void multiply_lines(const Product<double>&);
+
+}  // namespace nnkit
