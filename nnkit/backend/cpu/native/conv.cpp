@@ -53,13 +53,12 @@ PyObject* rounded(PyObject* result, Array like) {
 // part only.
 constexpr Index few_outputs = 8;
 
-template <class T> void multiply(const Product<T>& product) {
-    if (product.outputs <= few_outputs) multiply_lines(product);
-    else multiply_tiles(product);
-}
 
 template <class T>
-PyObject* convolve(const Geometry& g, Array x, Array weight, Array bias, const npy_intp* shape) {
+PyObject* convolve(const Geometry& given, Array x, Array weight, Array bias,
+                   const npy_intp* shape) {
+    const bool lines = given.outputs <= few_outputs;
+    const Geometry g = lines ? given.along_lines() : given;
     Plain input(x, type_number<T>()), kernel(weight, type_number<T>());
     Plain constant(bias, type_number<T>());
     if (!input || !kernel || (bias && !constant)) return nullptr;
@@ -69,13 +68,15 @@ PyObject* convolve(const Geometry& g, Array x, Array weight, Array bias, const n
                        Array(result).data<T>(), g.batch, g.groups, g.channels, g.outputs,
                        g.outputs * g.channels * g.places(), g.channels * g.places(), g.places(),
                        g.kernel, {g.forward()}};
-    multiply(product);
+    (lines ? multiply_lines<T> : multiply_tiles<T>)(product);
     return result;
 }
 
 template <class T>
-PyObject* convolve_back(const Geometry& g, Array x, Array weight, Array bias,
+PyObject* convolve_back(const Geometry& given, Array x, Array weight, Array bias,
                         const npy_intp* shape) {
+    const bool lines = given.channels <= few_outputs;
+    const Geometry g = lines ? given.along_lines() : given;
     Plain input(x, type_number<T>()), kernel(weight, type_number<T>());
     Plain constant(bias, type_number<T>());
     if (!input || !kernel || (bias && !constant)) return nullptr;
@@ -85,7 +86,7 @@ PyObject* convolve_back(const Geometry& g, Array x, Array weight, Array bias,
                        Array(result).data<T>(), g.batch, g.groups, g.outputs, g.channels,
                        g.outputs * g.channels * g.places(), g.places(), g.channels * g.places(),
                        g.kernel, g.backward()};
-    multiply(product);
+    (lines ? multiply_lines<T> : multiply_tiles<T>)(product);
     return result;
 }
 
@@ -162,9 +163,12 @@ PyObject* weight_gradient_array(const Geometry& g, Array gradient, Array x, int 
     if (!above || !input) return nullptr;
     PyObject* result = empty<T>(ndim, shape);
     if (result == nullptr) return nullptr;
-    const auto gradient_of = g.outputs <= few_outputs ? weight_gradient_of_lines<T>
-                                                      : weight_gradient<T>;
-    gradient_of(g, above.data<T>(), input.data<T>(), Array(result).data<T>());
+    if (g.outputs <= few_outputs) {
+        weight_gradient_of_lines(g.along_lines(), above.data<T>(), input.data<T>(),
+                                 Array(result).data<T>());
+    } else {
+        weight_gradient(g, above.data<T>(), input.data<T>(), Array(result).data<T>());
+    }
     return result;
 }
 

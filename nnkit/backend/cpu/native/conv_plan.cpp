@@ -28,6 +28,18 @@ Index Pass::taps() const {
     return static_cast<Index>(count);
 }
 
+Geometry Geometry::along_lines() const {
+    Geometry result = *this;
+    for (int a = 1; a < axis_count; ++a) {
+        if (input[a] != 1 || output[a] != 1 || kernel[a] != 1) return result;
+    }
+    for (auto values : {result.input, result.output, result.kernel, result.stride, result.padding,
+                        result.dilation}) {
+        std::swap(values[0], values[2]);
+    }
+    return result;
+}
+
 Pass Geometry::forward() const {
     Pass pass;
     for (int a = 0; a < axis_count; ++a) {

@@ -66,12 +66,18 @@ template <class T> constexpr Index panel = tile_columns * register_lanes<T>;
 
 template <class T, int rows>
 void add_products_of(const T* const* from, const Index* offsets, Index count, const T* columns,
-                     T* sums) {
+                     const T* initial, T* sums) {
     using V = Register<T>;
     constexpr int lanes = register_lanes<T>;
     V sum[rows][tile_columns] = {};
     const T* row[rows];
     for (int i = 0; i < rows; ++i) row[i] = from[i];
+    if (initial != nullptr) {
+        for (int j = 0; j < tile_columns; ++j) {
+            const V value = load_as<V>(initial + j * lanes);
+            for (int i = 0; i < rows; ++i) sum[i][j] = value;
+        }
+    }
     for (Index k = 0; k < count; ++k, columns += panel<T>) {
         const Index offset = offsets[k];
         V column[tile_columns];
@@ -85,23 +91,23 @@ void add_products_of(const T* const* from, const Index* offsets, Index count, co
     }
     for (int i = 0; i < rows; ++i) {
         for (int j = 0; j < tile_columns; ++j, sums += lanes) {
-            store_as(sums, load_as<V>(sums) + sum[i][j]);
+            store_as(sums, initial != nullptr ? sum[i][j] : load_as<V>(sums) + sum[i][j]);
         }
     }
 }
 
-// sums[i][j] += sum over k < count of from[i][offsets[k]] * columns[k][j], for i < rows <= 6 and
-// j < panel.
+// sums[i][j] = initial[j] + sum over k < count of from[i][offsets[k]] * columns[k][j], for i < rows
+// <= 6 and j < panel; without `initial` it is added to what is there.
 template <class T>
 inline void add_products(Index rows, const T* const* from, const Index* offsets, Index count,
-                         const T* columns, T* sums) {
+                         const T* columns, const T* initial, T* sums) {
     switch (rows) {
-        case 1: return add_products_of<T, 1>(from, offsets, count, columns, sums);
-        case 2: return add_products_of<T, 2>(from, offsets, count, columns, sums);
-        case 3: return add_products_of<T, 3>(from, offsets, count, columns, sums);
-        case 4: return add_products_of<T, 4>(from, offsets, count, columns, sums);
-        case 5: return add_products_of<T, 5>(from, offsets, count, columns, sums);
-        default: return add_products_of<T, 6>(from, offsets, count, columns, sums);
+        case 1: return add_products_of<T, 1>(from, offsets, count, columns, initial, sums);
+        case 2: return add_products_of<T, 2>(from, offsets, count, columns, initial, sums);
+        case 3: return add_products_of<T, 3>(from, offsets, count, columns, initial, sums);
+        case 4: return add_products_of<T, 4>(from, offsets, count, columns, initial, sums);
+        case 5: return add_products_of<T, 5>(from, offsets, count, columns, initial, sums);
+        default: return add_products_of<T, 6>(from, offsets, count, columns, initial, sums);
     }
 }
 

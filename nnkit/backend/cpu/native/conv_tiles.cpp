@@ -78,12 +78,10 @@ void PassPlan<T>::run(Index task, const T* packed, T* copy, T* sums) const {
             if (product.bias != nullptr) {
                 std::copy_n(product.bias + group * product.outputs + first, columns, initial);
             }
-            for (Index j = 0; j < stop - start; ++j) {
-                std::copy_n(initial, panel<T>, sums + j * panel<T>);
-            }
             const T* weights =
                 packed + packed_start + (group * panels + p) * products * panel<T>;
-            for (Index k = 0; k < products; k += block_of_products) {
+            // At least once: without any tap there is the bias.
+            for (Index k = 0; k == 0 || k < products; k += block_of_products) {
                 const Index depth = std::min(block_of_products, products - k);
                 for (Index j = start; j < stop; j += tile_rows) {
                     const Index height = std::min<Index>(tile_rows, stop - j);
@@ -92,7 +90,7 @@ void PassPlan<T>::run(Index task, const T* packed, T* copy, T* sums) const {
                         from[i] = base + positions[static_cast<std::size_t>(j + i)];
                     }
                     add_products(height, from, offsets.data() + k, depth, weights + k * panel<T>,
-                                 sums + (j - start) * panel<T>);
+                                 k == 0 ? initial : nullptr, sums + (j - start) * panel<T>);
                 }
             }
             write(first, columns, start, stop - start, row, sums, out);

@@ -58,6 +58,7 @@ void WeightPlan<T>::run(Index task, T* copy, T* columns, T* sums) const {
     sums += part * part_size() + (group * panels + first) * panel_size();
     std::fill_n(sums, some_panels * panel_size(), T{});
     const Index line = g.output[1] * g.output[2];
+    const T* no_initial = nullptr;
     const Index last = std::min(g.batch, (part + 1) * samples);
     for (Index sample = part * samples; sample < last; ++sample) {
         const T* image = input + (sample * g.groups + group) * g.channels * g.input_plane();
@@ -80,7 +81,7 @@ void WeightPlan<T>::run(Index task, T* copy, T* columns, T* sums) const {
                             from[i] = base + offsets[static_cast<std::size_t>(k + i)];
                         }
                         add_products(height, from, positions.data() + start, depth, block,
-                                     sums + p * panel_size() + k * panel<T>);
+                                     no_initial, sums + p * panel_size() + k * panel<T>);
                     }
                 }
             }

@@ -1,0 +1,243 @@
+// Max pooling and its gradient: a line of outputs at a time, tap by tap.
+#include "pooling.h"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+#include "memory.h"
+#include "parallel.h"
+
+namespace nnkit {
+namespace {
+
+// Indices are counted in integers as wide as the elements, so that both fill the same vectors.
+template <class T> struct IndexOf { using type = std::int32_t; };
+template <> struct IndexOf<double> { using type = std::int64_t; };
+
+// Takes what is larger, and every NaN, along a line: from[x * stride] lies at index + x * stride.
+template <class T, class I>
+inline void take_larger(Index count, const T* from, Index stride, I index, T* best, I* where) {
+    for (Index x = 0; x < count; ++x) {
+        const T value = from[x * stride];
+        const bool take = (value > best[x]) | (value != value);
+        best[x] = take ? value : best[x];
+        where[x] = take ? index + static_cast<I>(x * stride) : where[x];
+    }
+}
+
+template <class T> class MaxPool {
+public:
+    using I = typename IndexOf<T>::type;
+    explicit MaxPool(const Windows& windows) : windows_(windows) {}
+
+    // One plane; `best` and `where` have room for a line of outputs.
+    void plane(const T* in, T* out, std::int64_t* indices, I* where) const {
+        const WindowAxis &outer = windows_.axes[0], &middle = windows_.axes[1];
+        const Index width = windows_.axes[2].outputs;
+        for (std::size_t z = 0; z < outer.first.size(); ++z) {
+            for (std::size_t y = 0; y < middle.first.size(); ++y) {
+                line(in, z, y, out, where);
+                for (Index x = 0; x < width; ++x) indices[x] = where[x];
+                out += width;
+                indices += width;
+            }
+        }
+    }
+
+private:
+    void line(const T* in, std::size_t z, std::size_t y, T* best, I* where) const {
+        const WindowAxis &outer = windows_.axes[0], &middle = windows_.axes[1];
+        const WindowAxis& inner = windows_.axes[2];
+        const Index start = (outer.first[z] * middle.inputs + middle.first[y]) * inner.inputs;
+        for (Index x = 0; x < inner.outputs; ++x) {
+            best[x] = -std::numeric_limits<T>::infinity();
+            where[x] = static_cast<I>(start + inner.first[static_cast<std::size_t>(x)]);
+        }
+        for (Index i = 0; i < outer.count[z]; ++i) {
+            for (Index j = 0; j < middle.count[y]; ++j) {
+                const Index row = ((outer.first[z] + i * outer.step) * middle.inputs +
+                                   middle.first[y] + j * middle.step) * inner.inputs;
+                taps(in, row, best, where);
+            }
+        }
+    }
+
+    void taps(const T* in, Index row, T* best, I* where) const {
+        const WindowAxis& inner = windows_.axes[2];
+        if (inner.kernel == 0) {  // adaptive: windows that differ
+            for (Index x = 0; x < inner.outputs; ++x) {
+                const Index first = inner.first[static_cast<std::size_t>(x)];
+                for (Index k = 0; k < inner.count[static_cast<std::size_t>(x)]; ++k) {
+                    take_larger(1, in + row + first + k, 1, static_cast<I>(row + first + k),
+                                best + x, where + x);
+                }
+            }
+            return;
+        }
+        for (Index k = 0; k < inner.kernel; ++k) {
+            const Index begin = inner.begin(k), count = inner.end(k) - begin;
+            if (count <= 0) continue;
+            const Index at = row + inner.offset(k) + begin * inner.stride;
+            const I index = static_cast<I>(at);
+            if (inner.stride == 1) {
+                take_larger(count, in + at, 1, index, best + begin, where + begin);
+            } else if (inner.stride == 2) {
+                take_larger(count, in + at, 2, index, best + begin, where + begin);
+            } else {
+                take_larger(count, in + at, inner.stride, index, best + begin, where + begin);
+            }
+        }
+    }
+
+    const Windows& windows_;
+};
+
+template <class T> PyObject* pool(const Windows& windows, Array x) {
+    npy_intp shape[2 + pool_axes];
+    pooled_shape(windows, x.ndim(), x.shape(), shape);
+    PyObject* out = empty<T>(x.ndim(), shape);
+    PyObject* indices = out == nullptr ? nullptr : empty<std::int64_t>(x.ndim(), shape);
+    if (indices == nullptr) {
+        Py_XDECREF(out);
+        return nullptr;
+    }
+    const MaxPool<T> pool(windows);
+    const Index plane = windows.input_plane(), outputs = windows.output_plane();
+    const T* in = x.data<T>();
+    T* to = Array(out).data<T>();
+    std::int64_t* where = Array(indices).data<std::int64_t>();
+    const Index grain = std::max<Index>(1, elements_of_piece / (plane + 1));
+    parallel_for(shape[0] * shape[1], grain, [&](Index begin, Index end) {
+        Scratch<typename IndexOf<T>::type> line(windows.axes[2].outputs);
+        for (Index i = begin; i < end; ++i) {
+            pool.plane(in + i * plane, to + i * outputs, where + i * outputs, line.data());
+        }
+    });
+    return tuple({out, indices});
+}
+
+PyObject* pool_of_type(const Windows& windows, Array x) {
+    if (windows.input_plane() > std::numeric_limits<std::int32_t>::max()) return decline();
+    return x.type() == Type::float32 ? pool<float>(windows, x) : pool<double>(windows, x);
+}
+
+bool is_handled(Array x) {
+    return x && (x.type() == Type::float32 || x.type() == Type::float64) && x.is_plain() &&
+           x.ndim() >= 3 && x.ndim() <= 2 + pool_axes && x.size() > 0;
+}
+
+PyObject* max_pool(Arguments arguments) {
+    if (arguments.count() != 6) return decline();
+    Array x = arguments.array(0);
+    Windows windows;
+    if (!is_handled(x) ||
+        !read_windows(x.ndim(), x.shape(), arguments[1], arguments[2], arguments[3], arguments[4],
+                      arguments.truth(5), &windows)) {
+        return decline();
+    }
+    return pool_of_type(windows, x);
+}
+
+PyObject* adaptive_max_pool(Arguments arguments) {
+    if (arguments.count() != 2) return decline();
+    Array x = arguments.array(0);
+    Windows windows;
+    Index size[pool_axes];
+    if (!is_handled(x) || read_integers(arguments[1], size, pool_axes) != x.ndim() - 2 ||
+        !read_adaptive(x.ndim() - 2, x.shape() + 2, size, &windows)) {
+        return decline();
+    }
+    windows.axes[2].kernel = 0;
+    return pool_of_type(windows, x);
+}
+
+// g and indices of one shape, and planes of `shape`.
+bool are_pooled(Array values, Array indices, int ndim) {
+    return is_handled(values) && indices && indices.type() == Type::int64 && indices.is_plain() &&
+           ndim == values.ndim() && indices.ndim() == ndim;
+}
+
+template <class T> PyObject* spread(Array g, Array indices, const Index* shape) {
+    PyObject* result = empty<T>(g.ndim(), shape);
+    if (result == nullptr) return nullptr;
+    Index plane = 1;
+    for (int i = 2; i < g.ndim(); ++i) plane *= shape[i];
+    const Index planes = shape[0] * shape[1], outputs = g.size() / planes;
+    const T* from = g.data<T>();
+    const std::int64_t* where = indices.data<std::int64_t>();
+    T* to = Array(result).data<T>();
+    std::atomic<bool> wrong{false};
+    const Index grain = std::max<Index>(1, elements_of_piece / (plane + outputs));
+    parallel_for(planes, grain, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) {
+            T* out = to + i * plane;
+            std::fill_n(out, plane, T{});
+            for (Index k = i * outputs; k < (i + 1) * outputs; ++k) {
+                if (static_cast<std::uint64_t>(where[k]) < static_cast<std::uint64_t>(plane)) {
+                    out[where[k]] += from[k];
+                } else {
+                    wrong.store(true, std::memory_order_relaxed);
+                }
+            }
+        }
+    });
+    if (!wrong) return result;
+    Py_DECREF(result);
+    return decline();
+}
+
+PyObject* max_pool_grad(Arguments arguments) {
+    if (arguments.count() != 3) return decline();
+    Array g = arguments.array(0), indices = arguments.array(1);
+    Index shape[2 + pool_axes];
+    const int ndim = read_integers(arguments[2], shape, 2 + pool_axes);
+    if (!are_pooled(g, indices, ndim) || !g.same_shape(indices) || shape[0] != g.shape(0) ||
+        shape[1] != g.shape(1)) {
+        return decline();
+    }
+    return g.type() == Type::float32 ? spread<float>(g, indices, shape)
+                                     : spread<double>(g, indices, shape);
+}
+
+template <class T> PyObject* gather(Array x, Array indices) {
+    PyObject* result = empty<T>(x.ndim(), indices.shape());
+    if (result == nullptr) return nullptr;
+    const Index planes = x.shape(0) * x.shape(1);
+    const Index plane = x.size() / planes, outputs = indices.size() / planes;
+    const T* from = x.data<T>();
+    const std::int64_t* where = indices.data<std::int64_t>();
+    T* to = Array(result).data<T>();
+    std::atomic<bool> wrong{false};
+    const Index grain = std::max<Index>(1, elements_of_piece / (outputs + 1));
+    parallel_for(planes, grain, [&](Index begin, Index end) {
+        for (Index k = begin * outputs; k < end * outputs; ++k) {
+            if (static_cast<std::uint64_t>(where[k]) < static_cast<std::uint64_t>(plane)) {
+                to[k] = from[k / outputs * plane + where[k]];
+            } else {
+                wrong.store(true, std::memory_order_relaxed);
+            }
+        }
+    });
+    if (!wrong) return result;
+    Py_DECREF(result);
+    return decline();
+}
+
+PyObject* max_pool_gather(Arguments arguments) {
+    if (arguments.count() != 2) return decline();
+    Array x = arguments.array(0), indices = arguments.array(1);
+    if (!is_handled(x) || !are_pooled(x, indices, x.ndim()) || x.shape(0) != indices.shape(0) ||
+        x.shape(1) != indices.shape(1)) {
+        return decline();
+    }
+    return x.type() == Type::float32 ? gather<float>(x, indices) : gather<double>(x, indices);
+}
+
+const Registration max_pool_("max_pool", max_pool);
+const Registration adaptive_max_pool_("adaptive_max_pool", adaptive_max_pool);
+const Registration max_pool_grad_("max_pool_grad", max_pool_grad);
+const Registration max_pool_gather_("max_pool_gather", max_pool_gather);
+
+}  // namespace
+}  // namespace nnkit

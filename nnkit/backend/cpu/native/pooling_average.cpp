@@ -1,0 +1,270 @@
+// Average pooling and its gradient: a line of outputs at a time, tap by tap.
+#include <algorithm>
+
+#include "memory.h"
+#include "parallel.h"
+#include "pooling.h"
+
+namespace nnkit {
+namespace {
+
+// Windows, and what each sum is divided by: the product of one divisor for each axis.
+template <class T> struct Averages {
+    Windows windows;
+    std::vector<T> divisors[pool_axes];
+    bool adaptive = false;
+
+    void count_elements() {
+        for (int a = 0; a < pool_axes; ++a) {
+            for (Index count : windows.axes[a].count) {
+                divisors[a].push_back(static_cast<T>(count));
+            }
+        }
+    }
+
+    void count_padding() {
+        for (int a = 0; a < pool_axes; ++a) {
+            const WindowAxis& axis = windows.axes[a];
+            for (Index o = 0; o < axis.outputs; ++o) {
+                const Index start = o * axis.stride - axis.padding;
+                const Index end = std::min(start + axis.kernel, axis.inputs + axis.padding);
+                divisors[a].push_back(static_cast<T>(end - start));
+            }
+        }
+    }
+
+    void divide_by(T divisor) {
+        for (int a = 0; a < pool_axes; ++a) {
+            divisors[a].assign(windows.axes[a].first.size(), a == 0 ? divisor : T{1});
+        }
+    }
+
+    T divisor(std::size_t z, std::size_t y, std::size_t x) const {
+        return divisors[0][z] * divisors[1][y] * divisors[2][x];
+    }
+
+    // visit(outputs' line, z, y) for each line of outputs; rows(input row) for each row it sees.
+    template <class Visit> void each_line(Visit&& visit) const {
+        for (std::size_t z = 0; z < windows.axes[0].first.size(); ++z) {
+            for (std::size_t y = 0; y < windows.axes[1].first.size(); ++y) visit(z, y);
+        }
+    }
+
+    template <class Visit> void each_row(std::size_t z, std::size_t y, Visit&& visit) const {
+        const WindowAxis &outer = windows.axes[0], &middle = windows.axes[1];
+        for (Index i = 0; i < outer.count[z]; ++i) {
+            for (Index j = 0; j < middle.count[y]; ++j) {
+                visit(((outer.first[z] + i) * middle.inputs + middle.first[y] + j) *
+                      windows.axes[2].inputs);
+            }
+        }
+    }
+
+    // visit(first output, how many, first element, distance) for what each tap sees along a row.
+    template <class Visit> void each_tap(Visit&& visit) const {
+        const WindowAxis& inner = windows.axes[2];
+        for (Index k = 0; k < inner.kernel; ++k) {
+            const Index begin = inner.begin(k), count = inner.end(k) - begin;
+            if (count > 0) {
+                visit(begin, count, inner.offset(k) + begin * inner.stride, inner.stride);
+            }
+        }
+    }
+
+    void pool(const T* in, T* out) const {
+        const WindowAxis& inner = windows.axes[2];
+        const Index width = inner.outputs;
+        each_line([&](std::size_t z, std::size_t y) {
+            std::fill_n(out, width, T{});
+            each_row(z, y, [&](Index row) {
+                const T* line = in + row;
+                if (adaptive) {
+                    for (std::size_t x = 0; x < inner.first.size(); ++x) {
+                        T sum = 0;
+                        for (Index k = 0; k < inner.count[x]; ++k) sum += line[inner.first[x] + k];
+                        out[x] += sum;
+                    }
+                    return;
+                }
+                each_tap([&](Index begin, Index count, Index at, Index stride) {
+                    for (Index x = 0; x < count; ++x) out[begin + x] += line[at + x * stride];
+                });
+            });
+            for (std::size_t x = 0; x < inner.first.size(); ++x) out[x] /= divisor(z, y, x);
+            out += width;
+        });
+    }
+
+    void spread(const T* g, T* out, T* share) const {
+        const WindowAxis& inner = windows.axes[2];
+        std::fill_n(out, windows.input_plane(), T{});
+        each_line([&](std::size_t z, std::size_t y) {
+            for (std::size_t x = 0; x < inner.first.size(); ++x) share[x] = g[x] / divisor(z, y, x);
+            each_row(z, y, [&](Index row) {
+                T* line = out + row;
+                if (adaptive) {
+                    for (std::size_t x = 0; x < inner.first.size(); ++x) {
+                        for (Index k = 0; k < inner.count[x]; ++k) {
+                            line[inner.first[x] + k] += share[x];
+                        }
+                    }
+                    return;
+                }
+                each_tap([&](Index begin, Index count, Index at, Index stride) {
+                    for (Index x = 0; x < count; ++x) line[at + x * stride] += share[begin + x];
+                });
+            });
+            g += inner.outputs;
+        });
+    }
+};
+
+bool is_handled(Array x) {
+    return x && (x.type() == Type::float32 || x.type() == Type::float64) && x.is_plain() &&
+           x.ndim() >= 3 && x.ndim() <= 2 + pool_axes && x.size() > 0;
+}
+
+template <class T> PyObject* pooled(const Averages<T>& averages, Array x) {
+    npy_intp shape[2 + pool_axes];
+    pooled_shape(averages.windows, x.ndim(), x.shape(), shape);
+    PyObject* result = empty<T>(x.ndim(), shape);
+    if (result == nullptr) return nullptr;
+    const Index plane = averages.windows.input_plane(), outputs = averages.windows.output_plane();
+    const T* in = x.data<T>();
+    T* out = Array(result).data<T>();
+    const Index grain = std::max<Index>(1, elements_of_piece / (plane + outputs));
+    parallel_for(shape[0] * shape[1], grain, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) averages.pool(in + i * plane, out + i * outputs);
+    });
+    return result;
+}
+
+template <class T>
+PyObject* spread(const Averages<T>& averages, Array g, const Index* shape) {
+    PyObject* result = empty<T>(g.ndim(), shape);
+    if (result == nullptr) return nullptr;
+    const Index plane = averages.windows.input_plane(), outputs = averages.windows.output_plane();
+    const T* from = g.data<T>();
+    T* out = Array(result).data<T>();
+    const Index grain = std::max<Index>(1, elements_of_piece / (plane + outputs));
+    parallel_for(shape[0] * shape[1], grain, [&](Index begin, Index end) {
+        Scratch<T> share(averages.windows.axes[2].outputs);
+        for (Index i = begin; i < end; ++i) {
+            averages.spread(from + i * outputs, out + i * plane, share.data());
+        }
+    });
+    return result;
+}
+
+// Reads kernel, stride, padding, ceil_mode, count_include_pad and divisor, which start at `first`.
+template <class T>
+bool read(Arguments arguments, Index first, int ndim, const Index* shape, Averages<T>* averages) {
+    if (!read_windows(ndim, shape, arguments[first], arguments[first + 1], arguments[first + 2],
+                      nullptr, arguments.truth(first + 3), &averages->windows)) {
+        return false;
+    }
+    if (!arguments.is_none(first + 5)) {
+        const Index divisor = arguments.integer(first + 5);
+        if (divisor == 0 || PyErr_Occurred()) {
+            PyErr_Clear();
+            return false;
+        }
+        averages->divide_by(static_cast<T>(divisor));
+    } else if (arguments.truth(first + 4)) {
+        averages->count_padding();
+    } else {
+        averages->count_elements();
+    }
+    return true;
+}
+
+template <class T> PyObject* average(Arguments arguments, Array x) {
+    Averages<T> averages;
+    if (!read(arguments, 1, x.ndim(), x.shape(), &averages)) return decline();
+    return pooled(averages, x);
+}
+
+PyObject* avg_pool(Arguments arguments) {
+    if (arguments.count() != 7) return decline();
+    Array x = arguments.array(0);
+    if (!is_handled(x)) return decline();
+    return x.type() == Type::float32 ? average<float>(arguments, x)
+                                     : average<double>(arguments, x);
+}
+
+// Whether g is what windows over planes of `shape` give.
+bool fits(const Windows& windows, Array g, const Index* shape) {
+    npy_intp expected[2 + pool_axes];
+    pooled_shape(windows, g.ndim(), shape, expected);
+    return PyArray_CompareLists(expected, g.shape(), g.ndim());
+}
+
+template <class T> PyObject* average_grad(Arguments arguments, Array g, const Index* shape) {
+    Averages<T> averages;
+    if (!read(arguments, 2, g.ndim(), shape, &averages)) return decline();
+    if (!fits(averages.windows, g, shape)) return decline();
+    return spread(averages, g, shape);
+}
+
+PyObject* avg_pool_grad(Arguments arguments) {
+    if (arguments.count() != 8) return decline();
+    Array g = arguments.array(0);
+    Index shape[2 + pool_axes];
+    if (!is_handled(g) || read_integers(arguments[1], shape, 2 + pool_axes) != g.ndim()) {
+        return decline();
+    }
+    return g.type() == Type::float32 ? average_grad<float>(arguments, g, shape)
+                                     : average_grad<double>(arguments, g, shape);
+}
+
+template <class T>
+bool read_adaptive_averages(int ndim, const Index* spatial, const Index* size,
+                            Averages<T>* averages) {
+    if (!read_adaptive(ndim - 2, spatial, size, &averages->windows)) return false;
+    averages->adaptive = true;
+    averages->count_elements();
+    return true;
+}
+
+template <class T> PyObject* adaptive_average(Array x, const Index* size) {
+    Averages<T> averages;
+    if (!read_adaptive_averages(x.ndim(), x.shape() + 2, size, &averages)) return decline();
+    return pooled(averages, x);
+}
+
+PyObject* adaptive_avg_pool(Arguments arguments) {
+    if (arguments.count() != 2) return decline();
+    Array x = arguments.array(0);
+    Index size[pool_axes];
+    if (!is_handled(x) || read_integers(arguments[1], size, pool_axes) != x.ndim() - 2) {
+        return decline();
+    }
+    return x.type() == Type::float32 ? adaptive_average<float>(x, size)
+                                     : adaptive_average<double>(x, size);
+}
+
+template <class T> PyObject* adaptive_average_grad(Array g, const Index* shape) {
+    Averages<T> averages;
+    if (!read_adaptive_averages(g.ndim(), shape + 2, g.shape() + 2, &averages)) return decline();
+    return spread(averages, g, shape);
+}
+
+PyObject* adaptive_avg_pool_grad(Arguments arguments) {
+    if (arguments.count() != 2) return decline();
+    Array g = arguments.array(0);
+    Index shape[2 + pool_axes];
+    if (!is_handled(g) || read_integers(arguments[1], shape, 2 + pool_axes) != g.ndim() ||
+        shape[0] != g.shape(0) || shape[1] != g.shape(1)) {
+        return decline();
+    }
+    return g.type() == Type::float32 ? adaptive_average_grad<float>(g, shape)
+                                     : adaptive_average_grad<double>(g, shape);
+}
+
+const Registration avg_pool_("avg_pool", avg_pool);
+const Registration avg_pool_grad_("avg_pool_grad", avg_pool_grad);
+const Registration adaptive_avg_pool_("adaptive_avg_pool", adaptive_avg_pool);
+const Registration adaptive_avg_pool_grad_("adaptive_avg_pool_grad", adaptive_avg_pool_grad);
+
+}  // namespace
+}  // namespace nnkit
