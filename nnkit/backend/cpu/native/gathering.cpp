@@ -15,11 +15,26 @@ void read_rows(const Walk& walk, const Operand* operands, Index axis_stride, Bou
     Index in_step = step_of(walk, operands[source_]);
     bool is_slice = at_step == 0 && in_step == static_cast<Index>(sizeof(Item)) &&
                     out_step == in_step;
-    auto read = [&](char* const* p, Index, Index length) {
+    constexpr Index item = sizeof(Item);
+    bool is_straight = axis_stride == item && in_step == 0 && out_step == item &&
+                       at_step == static_cast<Index>(sizeof(Position));
+    auto size = static_cast<std::size_t>(bounds->size);
+    auto read = [&, size](char* const* p, Index, Index length) {
         if (is_slice) {
             Index k = bounds->checked(read_at<Position>(p[positions_]));
             std::memcpy(p[result_], p[source_] + k * axis_stride,
                         static_cast<std::size_t>(length) * sizeof(Item));
+            return;
+        }
+        if (is_straight) {
+            auto* where = reinterpret_cast<const Position*>(p[positions_]);
+            auto* from = reinterpret_cast<const Item*>(p[source_]);
+            auto* to = reinterpret_cast<Item*>(p[result_]);
+            for (Index j = 0; j < length; ++j) {
+                Index k = where[j];
+                if (static_cast<std::size_t>(k) >= size) k = bounds->checked(k);
+                to[j] = from[k];
+            }
             return;
         }
         const char *positions = p[positions_], *source = p[source_];

@@ -5,7 +5,8 @@
 namespace nnkit {
 namespace {
 
-constexpr Index tile = 16;  // of 4 bytes each: a row of a tile is a line of the cache
+// The side of a tile: its rows are a few lines of the cache long, and it fits into the first level.
+template <class Item> constexpr Index tile = sizeof(Item) <= 4 ? 64 : sizeof(Item) == 8 ? 32 : 16;
 
 template <class Item> void move_rows(const Move& move, Index begin, Index end) {
     Index to = step_of(move.walk, move.operands[Move::to]);
@@ -42,22 +43,22 @@ int crossing_axis(const Move& move, Index bytes) {
     return -1;
 }
 
-// A tile whose source is read column by column, each a whole line of the cache, into a buffer:
+// A tile whose source is read column by column, each some whole lines of the cache, into a buffer:
 // reading across would meet the same few sets of the cache again and again.
 template <class Item>
 void move_tile(char* to, Index to_row, Index to_column, const char* from, Index from_column,
                Index rows, Index columns) {
-    constexpr Index item = sizeof(Item);
-    Item buffer[tile][tile];
+    constexpr Index item = sizeof(Item), side = tile<Item>;
+    alignas(alignment) Item buffer[side][side + static_cast<Index>(alignment) / item];
     for (Index j = 0; j < columns; ++j) {
         const char* source = from + j * from_column;
-        if (rows == tile) std::memcpy(buffer[j], source, tile * item);
+        if (rows == side) std::memcpy(buffer[j], source, side * item);
         else std::memcpy(buffer[j], source, static_cast<std::size_t>(rows * item));
     }
-    if (columns == tile && to_column == item) {
+    if (columns == side && to_column == item) {
         for (Index i = 0; i < rows; ++i) {
             auto* target = reinterpret_cast<Item*>(to + i * to_row);
-            for (Index j = 0; j < tile; ++j) target[j] = buffer[j][i];
+            for (Index j = 0; j < side; ++j) target[j] = buffer[j][i];
         }
         return;
     }
@@ -72,13 +73,14 @@ void move_tile(char* to, Index to_row, Index to_column, const char* from, Index 
 template <class Item> void move_tiles(const Move& move, int crossing) {
     const Walk& walk = move.walk;
     int last = walk.ndim - 1;
+    constexpr Index side = tile<Item>;
     const Index *to = move.operands[Move::to].strides, *from = move.operands[Move::from].strides;
     Index rows = walk.shape[crossing], columns = walk.shape[last];
-    Index stripes = (rows + tile - 1) / tile, outer = walk.size() / (rows * columns);
-    Index grain = std::max<Index>(1, moves_of_piece * 4 / (tile * columns));
+    Index stripes = (rows + side - 1) / side, outer = walk.size() / (rows * columns);
+    Index grain = std::max<Index>(1, moves_of_piece * 4 / (side * columns));
     parallel_for(outer * stripes, grain, [&](Index begin, Index end) {
         for (Index k = begin; k < end; ++k) {
-            Index row = k % stripes * tile, rest = k / stripes;
+            Index row = k % stripes * side, rest = k / stripes;
             char* target = move.operands[Move::to].data + row * to[crossing];
             const char* source = move.operands[Move::from].data + row * from[crossing];
             for (int i = last - 1; i >= 0; --i) {
@@ -87,11 +89,11 @@ template <class Item> void move_tiles(const Move& move, int crossing) {
                 source += rest % walk.shape[i] * from[i];
                 rest /= walk.shape[i];
             }
-            Index height = std::min(tile, rows - row);
-            for (Index column = 0; column < columns; column += tile) {
+            Index height = std::min(side, rows - row);
+            for (Index column = 0; column < columns; column += side) {
                 move_tile<Item>(target + column * to[last], to[crossing], to[last],
                                 source + column * from[last], from[last], height,
-                                std::min(tile, columns - column));
+                                std::min(side, columns - column));
             }
         }
     });

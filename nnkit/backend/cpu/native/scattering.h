@@ -27,10 +27,24 @@ void run_lines(const Lines& lines, Bounds* bounds, Index begin, Index end, Step 
     Index along_positions = lines.position_step, along_source = lines.source_step;
     constexpr Index item = sizeof(T);
     bool one_by_one = lines.walk.ndim == 0 || std::abs(lines.stride) < std::abs(target_step);
-    auto run = [&](char* const* p, Index, Index width) {
+    bool is_straight = one_by_one && lines.stride == item && along_source == item &&
+                       along_positions == static_cast<Index>(sizeof(Position));
+    auto size = static_cast<std::size_t>(bounds->size);
+    auto run = [&, size, n](char* const* p, Index, Index width) {
         char *target = p[Lines::target], *positions = p[Lines::positions];
         char* source = p[Lines::source];
-        if (one_by_one) {
+        if (is_straight) {
+            for (Index j = 0; j < width; ++j) {
+                auto* line = reinterpret_cast<T*>(target + j * target_step);
+                auto* where = reinterpret_cast<const Position*>(positions + j * position_step);
+                auto* values = reinterpret_cast<const T*>(source + j * source_step);
+                for (Index i = 0; i < n; ++i) {
+                    Index k = where[i];
+                    if (static_cast<std::size_t>(k) >= size) k = bounds->checked(k);
+                    step(line[k], values[i], k);
+                }
+            }
+        } else if (one_by_one) {
             for (Index j = 0; j < width; ++j) {
                 char* line = target + j * target_step;
                 const char* where = positions + j * position_step;
