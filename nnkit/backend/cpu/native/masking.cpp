@@ -231,9 +231,10 @@ PyObject* nonzero(Arguments arguments) {
     if (type != Type::boolean) {
         flags = scratch.data();
         parallel_for(size, moves_of_piece * 4, [&](Index begin, Index end) {
-            if (type == Type::float32) find_flags(x.data<float>(), scratch.data(), begin, end);
-            else if (type == Type::float64) find_flags(x.data<double>(), scratch.data(), begin, end);
-            else find_flags(x.data<std::int64_t>(), scratch.data(), begin, end);
+            std::uint8_t* out = scratch.data();
+            if (type == Type::float32) find_flags(x.data<float>(), out, begin, end);
+            else if (type == Type::float64) find_flags(x.data<double>(), out, begin, end);
+            else find_flags(x.data<std::int64_t>(), out, begin, end);
         });
     }
     std::vector<Index> before = count_pieces(flags, size);

@@ -15,7 +15,22 @@ struct Lines {
     Index length = 0;      // of a line: so many positions
     Index position_step = 0, source_step = 0;  // bytes along a line
     Index stride = 0;      // bytes in the target that a position counts
+
+    // Whether lines lie apart in the target, so that one after the other goes through its memory.
+    bool go_one_by_one() const {
+        return walk.ndim == 0 || std::abs(stride) < std::abs(step_of(walk, operands[target]));
+    }
 };
+
+// The lines of a target under an index that has its axes; a source of one element is repeated.
+bool lines_of_elements(Array target, Array index, Array source, Index axis, Lines* lines);
+
+// The lines of a target under positions in C order that stand for some of its axes. The source has
+// their axes in that place, in C order; or it is one element.
+bool lines_of_slices(Array target, const Slices& slices, Array source, Lines* lines);
+
+// Whether all positions are in bounds, before anything is written.
+bool all_in_bounds(Array index, Bounds* bounds);
 
 // Runs `step(element, value, position)` for lines [begin, end).
 template <class T, class Position, class Step>
@@ -26,7 +41,7 @@ void run_lines(const Lines& lines, Bounds* bounds, Index begin, Index end, Step 
     Index n = lines.length;
     Index along_positions = lines.position_step, along_source = lines.source_step;
     constexpr Index item = sizeof(T);
-    bool one_by_one = lines.walk.ndim == 0 || std::abs(lines.stride) < std::abs(target_step);
+    bool one_by_one = lines.go_one_by_one();
     bool is_straight = one_by_one && lines.stride == item && along_source == item &&
                        along_positions == static_cast<Index>(sizeof(Position));
     auto size = static_cast<std::size_t>(bounds->size);
