@@ -166,7 +166,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
         >>> x.sum(), x.sum(0)
         (tensor(10.), tensor([4., 6.]))
     """
-    x = in_dtype("sum", input, dtype)
+    x = input if dtype is None and input.__class__ is Tensor else in_dtype("sum", input, dtype)
     result = _sum(x, axis_of("sum", dim, x._data.ndim), keepdim)
     return result if dtype is None else converted(result, x.dtype)
 
@@ -215,7 +215,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
         >>> nnkit.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(1)
         tensor([1.5000, 3.5000])
     """
-    x = in_dtype("mean", input, dtype)
+    x = input if dtype is None and input.__class__ is Tensor else in_dtype("mean", input, dtype)
     if x.dtype.category < FLOATING:
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or "

@@ -110,8 +110,9 @@ template <class T, class Order> void search_rows(const Plan& plan, Outputs<T> ou
                              Index count = std::min(plan.terms - begin, work_of_task);
                              Found<T> found = search_row<T, Order>(
                                  type, pointer + i * distance + begin * step, step, count);
+                             found.index += begin;
                              if (chunks == 1) put(output, found);
-                             else parts[output * chunks + chunk] = {found.value, found.index + begin};
+                             else parts[output * chunks + chunk] = found;
                          }
                      }
                  });
@@ -152,7 +153,8 @@ template <class T, class Order> void search_columns(const Plan& plan, Outputs<T>
                              std::copy(x, x + length, best);
                              std::fill(place, place + length, static_cast<Place<T>>(r));
                          } else {
-                             compare_row<T, Order>(x, static_cast<Place<T>>(r), length, best, place);
+                             auto at = static_cast<Place<T>>(r);
+                             compare_row<T, Order>(x, at, length, best, place);
                          }
                      }
                  });
@@ -198,7 +200,7 @@ template <class Order> PyObject* extreme(Arguments arguments, bool with_values) 
     Array x = arguments.array(0);
     bool is_reduced[most_axes];
     Plan plan;
-    if (!x || arguments.count() != 3 || x.ndim() > most_axes || PyTuple_Check(arguments[1]) ||
+    if (!x || x.ndim() > most_axes || PyTuple_Check(arguments[1]) ||
         !read_axes(arguments[1], x.ndim(), is_reduced) ||
         !plan_reduction(x, is_reduced, arguments.truth(2), &plan) || plan.terms == 0 ||
         plan.terms > std::numeric_limits<std::int32_t>::max()) {

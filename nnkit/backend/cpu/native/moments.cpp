@@ -48,13 +48,12 @@ PyObject* spread(Arguments arguments, bool root, bool with_mean) {
     Array x = arguments.array(0);
     bool is_reduced[most_axes];
     Plan plan;
-    if (!x || arguments.count() != 4 || x.ndim() > most_axes || x.type() < Type::float16 ||
+    if (!x || x.ndim() > most_axes || x.type() < Type::float16 ||
         x.type() == Type::other || !read_axes(arguments[1], x.ndim(), is_reduced) ||
         !plan_reduction(x, is_reduced, arguments.truth(3), &plan) || plan.terms == 0) {
         return decline();
     }
     double correction = arguments.number(2);
-    if (correction == -1 && PyErr_Occurred()) return nullptr;
     PyObject* variances = new_outputs(plan, x.number());
     PyObject* means = with_mean ? new_outputs(plan, x.number()) : nullptr;
     if (variances == nullptr || (with_mean && means == nullptr)) {

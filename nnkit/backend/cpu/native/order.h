@@ -99,8 +99,8 @@ template <class Key> void sort_few(Item<Key>* items, Index count) {
     }
 }
 
-// Sorts items that lie in the order of their indices; the result lies in `items` or in `room`, which
-// is needed for more than `most_by_comparisons`.
+// Sorts items that lie in the order of their indices; the result lies in `items` or in `room`,
+// which is needed for more than `most_by_comparisons`.
 template <class Key> Item<Key>* sort_items(Item<Key>* items, Item<Key>* room, Index count) {
     if (count <= 24) {
         sort_few(items, count);
@@ -114,7 +114,8 @@ template <class Key> Item<Key>* sort_items(Item<Key>* items, Item<Key>* room, In
                        : sort_by_digits<Key, 11>(items, room, count);
 }
 
-template <class T> void fill_items(const T* x, Index count, bool descending, Item<KeyOf<T>>* items) {
+template <class T>
+void fill_items(const T* x, Index count, bool descending, Item<KeyOf<T>>* items) {
     for (Index i = 0; i < count; ++i) {
         items[i] = {key_of(x[i], descending), static_cast<KeyOf<T>>(i)};
     }

@@ -39,6 +39,22 @@ private:
     Index count_ = 0;
 };
 
+// The lanes to one value: in halves, whatever the width of a register.
+template <class T, class Operation> T reduce_lanes(Vector<T> value) {
+    for (int half = registers / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; ++i) {
+            value.part[i] = Operation::combine(value.part[i], value.part[i + half]);
+        }
+    }
+    constexpr int left = lanes<T> / registers;
+    T part[left];
+    std::memcpy(part, &value.part[0], sizeof part);
+    for (int half = left / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; ++i) part[i] = Operation::combine(part[i], part[i + half]);
+    }
+    return part[0];
+}
+
 // The elements of a straight array, at least one, to one value.
 template <class T, class Operation> T reduce_run(const T* x, Index count, const T* centre) {
     constexpr Index width = lanes<T>, block = 64 * width;
@@ -64,24 +80,16 @@ template <class T, class Operation> T reduce_run(const T* x, Index count, const 
         for (i += width; count - i >= width; i += width) some = Operation::combine(some, at(i));
         blocks.push(some);
     }
+    if (count < width) {
+        T rest = number(0);
+        for (i = 1; i < count; ++i) rest = Operation::combine(rest, number(i));
+        return rest;
+    }
+    if (i == count) return reduce_lanes<T, Operation>(blocks.total());
     T part[width];
-    if (i < count) {
-        T rest = number(i);
-        if (count < width) {
-            for (++i; i < count; ++i) rest = Operation::combine(rest, number(i));
-            return rest;
-        }
-        store(part, blocks.total());
-        for (Index k = 0; i < count; ++i, ++k) {
-            part[k] = Operation::combine(part[k], number(i));
-        }
-    } else {
-        store(part, blocks.total());
-    }
-    for (Index half = width / 2; half > 0; half /= 2) {
-        for (Index k = 0; k < half; ++k) part[k] = Operation::combine(part[k], part[k + half]);
-    }
-    return part[0];
+    store(part, blocks.total());
+    for (Index k = 0; i < count; ++i, ++k) part[k] = Operation::combine(part[k], number(i));
+    return reduce_lanes<T, Operation>(load(part));
 }
 
 // Rows combined column by column, eight of them pair by pair.

@@ -89,7 +89,7 @@ struct Reading {
     bool read(Arguments arguments, Index axis, Index keepdims) {
         x = arguments.array(0);
         bool is_reduced[most_axes];
-        return x && arguments.count() == keepdims + 1 && x.ndim() <= most_axes &&
+        return x && x.ndim() <= most_axes &&
                read_axes(arguments[axis], x.ndim(), is_reduced) &&
                plan_reduction(x, is_reduced, arguments.truth(keepdims), &plan) &&
                plan.terms > 0;
@@ -135,7 +135,6 @@ PyObject* norm(Arguments arguments) {
     Reading reading;
     if (!reading.read(arguments, 2, 3)) return decline();
     double p = arguments.number(1);
-    if (p == -1 && PyErr_Occurred()) return nullptr;
     auto root = [](auto* values, Index count) {
         for (Index i = 0; i < count; ++i) values[i] = std::sqrt(values[i]);
     };
@@ -153,7 +152,7 @@ PyObject* norm(Arguments arguments) {
 PyObject* sum_to(Arguments arguments) {
     Array x = arguments.array(0);
     Index shape[most_axes];
-    if (!x || arguments.count() != 2 || x.ndim() > most_axes) return decline();
+    if (!x || x.ndim() > most_axes) return decline();
     int ndim = read_integers(arguments[1], shape, most_axes);
     int lead = x.ndim() - ndim;
     if (ndim < 0 || lead < 0) return decline();

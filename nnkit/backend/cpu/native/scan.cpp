@@ -98,7 +98,7 @@ template <class T, class Operation> void scan(const T* x, const AlongAxis& along
 // Reads `op(x; axis)` for a plain array; false where it is not for us.
 bool read_scan(Arguments arguments, Array* x, AlongAxis* along) {
     *x = arguments.array(0);
-    return *x && arguments.count() == 2 && x->is_plain() && read_axis(*x, arguments[1], along);
+    return *x && x->is_plain() && read_axis(*x, arguments[1], along);
 }
 
 template <class Operation> PyObject* running(Arguments arguments) {
@@ -173,7 +173,8 @@ struct Smaller {
 // The record at each element and where it was last reached; a NaN is a record that only another
 // NaN reaches.
 template <class T, class Order>
-void follow_records(const T* x, const AlongAxis& along, Index width, T* values, std::int64_t* places) {
+void follow_records(const T* x, const AlongAxis& along, Index width, T* values,
+                    std::int64_t* places) {
     std::copy(x, x + width, values);
     std::fill(places, places + width, 0);
     for (Index r = 1; r < along.count; ++r) {

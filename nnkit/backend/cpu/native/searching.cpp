@@ -8,7 +8,7 @@ namespace nnkit {
 namespace {
 
 constexpr Index work_of_task = 4096;
-constexpr Index together = 16;  // values whose searches overlap, so that none waits for memory alone
+constexpr Index together = 16;  // values whose searches overlap, so that none waits alone
 
 // NaN is greater than all numbers.
 template <class T> inline bool comes_before(T a, T b) { return (a < b) | ((a == a) & (b != b)); }
@@ -56,7 +56,7 @@ void place_all(Array boundaries, Array values, bool right, std::int64_t* places)
 // searchsorted(boundaries, values; right)
 PyObject* searchsorted(Arguments arguments) {
     Array boundaries = arguments.array(0), values = arguments.array(1);
-    if (!boundaries || !values || arguments.count() != 3 || boundaries.ndim() == 0 ||
+    if (!boundaries || !values || boundaries.ndim() == 0 ||
         boundaries.type() != values.type() || !boundaries.is_plain() || !values.is_plain() ||
         boundaries.size() == 0) {
         return decline();
@@ -80,9 +80,8 @@ PyObject* searchsorted(Arguments arguments) {
 // bincount(x, weights?; minlength), without weights
 PyObject* bincount(Arguments arguments) {
     Array x = arguments.plain<std::int64_t>(0);
-    if (!x || arguments.count() != 3 || !arguments.is_none(1) || x.ndim() != 1) return decline();
+    if (!x || !arguments.is_none(1) || x.ndim() != 1) return decline();
     Index minimum = arguments.integer(2);
-    if (minimum == -1 && PyErr_Occurred()) return nullptr;
     const std::int64_t* values = x.data<std::int64_t>();
     Index count = x.size();
     std::int64_t least = 0, greatest = -1;

@@ -5,31 +5,12 @@
 #include "layout.h"
 #include "lines.h"
 #include "order.h"
+#include "rows.h"
 
 namespace nnkit {
 namespace {
 
 constexpr Index work_of_task = 4096;  // elements
-
-// An array in C order: itself, or a copy that is freed with this object.
-class Plain {
-public:
-    explicit Plain(Array x) {
-        if (x) owned_ = x.is_plain() ? Py_NewRef(x.object()) : copy(x);
-    }
-    ~Plain() { Py_XDECREF(owned_); }
-    Plain(const Plain&) = delete;
-    explicit operator bool() const { return owned_ != nullptr; }
-    Array array() const { return Array(owned_); }
-
-private:
-    static PyObject* copy(Array x) {
-        return PyArray_FromArray(reinterpret_cast<PyArrayObject*>(x.object()), nullptr,
-                                 NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY);
-    }
-
-    PyObject* owned_ = nullptr;
-};
 
 template <class T> struct Sorter {
     bool descending;
@@ -170,9 +151,9 @@ struct Request {
     Array x;
     AlongAxis along;
 
-    bool read(Arguments arguments, Index axis, Index count) {
+    bool read(Arguments arguments, Index axis) {
         x = arguments.array(0);
-        return x && arguments.count() == count && x.is_behaved() &&
+        return x && x.is_behaved() &&
                read_axis(x, arguments[axis], &along) &&
                along.count <= Index{std::numeric_limits<std::int32_t>::max()};
     }
@@ -183,7 +164,7 @@ struct Request {
 template <class Make>
 PyObject* by_lines(const Request& request, Index axis, Index kept, bool keep_axis, bool with_values,
                    Make make) {
-    Plain plain(request.x);
+    Owned plain = in_order(request.x);
     if (!plain) return nullptr;
     Array x = plain.array();
     npy_intp shape[most_axes];
@@ -227,7 +208,7 @@ bool is_sortable(Array x) {
 
 PyObject* sorted(Arguments arguments, bool with_values) {
     Request request;
-    if (!request.read(arguments, 1, 3) || !is_sortable(request.x)) return decline();
+    if (!request.read(arguments, 1) || !is_sortable(request.x)) return decline();
     bool descending = arguments.truth(2);
     return by_lines(request, arguments.integer(1), request.along.count, true, with_values,
                     [&](auto zero) { return Sorter<decltype(zero)>{descending}; });
@@ -239,7 +220,7 @@ PyObject* argsort(Arguments arguments) { return sorted(arguments, false); }
 // topk(x; k, axis, largest, sorted)
 PyObject* topk(Arguments arguments) {
     Request request;
-    if (!request.read(arguments, 2, 5) || !is_sortable(request.x)) return decline();
+    if (!request.read(arguments, 2) || !is_sortable(request.x)) return decline();
     Index k = arguments.integer(1), count = request.along.count;
     if (k < 0 || k > count) return decline();
     bool descending = arguments.truth(3);
@@ -251,7 +232,7 @@ PyObject* topk(Arguments arguments) {
 // kthvalue(x; k, axis, keepdims)
 PyObject* kthvalue(Arguments arguments) {
     Request request;
-    if (!request.read(arguments, 2, 4) || !is_sortable(request.x)) return decline();
+    if (!request.read(arguments, 2) || !is_sortable(request.x)) return decline();
     Index k = arguments.integer(1);
     if (k < 1 || k > request.along.count) return decline();
     return by_lines(request, arguments.integer(2), 1, arguments.truth(3), true, [&](auto zero) {
@@ -262,7 +243,7 @@ PyObject* kthvalue(Arguments arguments) {
 // median(x; axis, keepdims)
 PyObject* median(Arguments arguments) {
     Request request;
-    if (!request.read(arguments, 1, 3) || !is_sortable(request.x)) return decline();
+    if (!request.read(arguments, 1) || !is_sortable(request.x)) return decline();
     if (request.along.count == 0) return decline();
     Index place = (request.along.count - 1) / 2;
     return by_lines(request, arguments.integer(1), 1, arguments.truth(2), true, [&](auto zero) {

@@ -1,0 +1,140 @@
+"""The compiled reductions against their twins in NumPy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import pytest
+from ml_dtypes import bfloat16
+
+from nnkit.backend.cpu import BACKEND as B
+from tests.backend.native_cases import (
+    FLOATS,
+    LAYOUTS,
+    close,
+    compare,
+    needs_native,
+    numbers,
+    served,
+)
+
+pytestmark = needs_native
+
+# What is combined inside a row, in folded short rows, over several tiles, over several tasks.
+SHAPES = ((), (1,), (70,), (5, 3), (3, 130), (700, 3), (300, 40), (2, 3, 17), (4, 5, 1, 49))
+LARGE = ((70_000,), (300, 1100), (40_000, 2), (3, 500, 70))
+INTEGERS = tuple(np.dtype(d) for d in ("int64", "int32", "uint8"))
+TOLERANCES = {"float32": 1e-6, "float64": 1e-14, "float16": 2e-3, "bfloat16": 1.6e-2}
+
+
+def arrays(dtypes: tuple, edges: bool = False) -> Iterator[np.ndarray]:
+    for dtype in dtypes:
+        for shape in SHAPES:
+            for layout in LAYOUTS.values():
+                yield layout(numbers(shape, dtype, edges))
+        for shape in LARGE:
+            yield numbers(shape, dtype, edges)
+            yield LAYOUTS["permuted"](numbers(shape, dtype, edges))
+
+
+def axes_of(x: np.ndarray) -> list:
+    every = range(x.ndim)
+    return [None, *every] + [axes for k in every for axes in combinations(every, k + 1)]
+
+
+def along_axes(*before: object, dtypes: tuple = FLOATS, edges: bool = False) -> Iterator[tuple]:
+    for x in arrays(dtypes, edges):
+        for i, axis in enumerate(axes_of(x)):
+            yield (x, *before, axis, bool(i % 2))
+
+
+def spreads() -> Iterator[tuple]:
+    for x in arrays(FLOATS):
+        for i, axis in enumerate(axes_of(x)):
+            yield (x, axis, i % 2, i % 3 == 0)
+
+
+def positions(with_all: bool) -> Iterator[tuple]:
+    for x in (*arrays(FLOATS, True), *arrays(INTEGERS)):
+        for i, axis in enumerate([None, *range(x.ndim)] if with_all else range(x.ndim)):
+            yield (x, axis, bool(i % 2))
+
+
+def targets() -> Iterator[tuple]:
+    for x in arrays((*FLOATS, *INTEGERS)):
+        shape = x.shape
+        for i in range(x.ndim):
+            yield x, shape[i:]
+            yield x, (*shape[:i], 1, *shape[i + 1 :])
+        yield x, ()
+
+
+def norms() -> Iterator[tuple]:
+    for p in (2, 1, math.inf, -math.inf):
+        yield from along_axes(p)
+
+
+SUMMED = partial(along_axes, dtypes=(*FLOATS, *INTEGERS))
+COMPARED = partial(along_axes, dtypes=(*FLOATS, *INTEGERS), edges=True)
+CASES = {
+    "sum": SUMMED, "mean": along_axes, "prod": along_axes, "norm": norms, "sum_to": targets,
+    "amax": COMPARED, "amin": COMPARED, "var": spreads, "std": spreads, "var_mean": spreads,
+    "max": partial(positions, False), "min": partial(positions, False),
+    "argmax": partial(positions, True), "argmin": partial(positions, True),
+}  # fmt: skip
+EXACT = {"amax", "amin", "max", "min", "argmax", "argmin"}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", CASES)
+def test_equals_twin(name: str) -> None:
+    for arguments in CASES[name]():
+        x = arguments[0]
+        tolerance = 0.0
+        if name not in EXACT and x.dtype.kind not in "iu":
+            relative = TOLERANCES[x.dtype.newbyteorder("=").name]
+            # Sums of terms of both signs are as inexact as the sum of their sizes.
+            scale = float(np.sqrt(x.size)) if name in ("sum", "sum_to") else 1.0
+            tolerance = close(4 * relative, 4 * relative * scale)
+        compare(getattr(B, name), *arguments, tolerance=tolerance, same_order=False)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, np.dtype("int64")])
+def test_are_served(dtype: np.dtype) -> None:
+    x = numbers((6, 7), dtype)
+    for layout in (x, x.T, x[::-1], x[:, ::2]):
+        assert served(B.sum, layout, (0,), False)
+        assert served(B.amax, layout, None, False)
+        assert served(B.max, layout, 1, True)
+        assert served(B.sum_to, layout, (1, layout.shape[1]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_sums_are_exact_like_pairwise_ones(dtype: str, axis: int) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.random((1_000_000, 2) if axis == 0 else (2, 1_000_000)).astype(dtype)
+    exact = [math.fsum(row) for row in (x.T if axis == 0 else x)]
+    errors = np.abs(B.sum(x, (axis,), False).astype(np.longdouble) - exact)
+    assert errors.max() <= 2 * np.finfo(dtype).eps * max(exact)
+
+
+def test_variance_of_numbers_far_from_zero() -> None:
+    x = (np.random.default_rng(0).standard_normal((50, 2000)) + 1e4).astype(np.float32)
+    exact = x.astype(np.float64).var(1)
+    np.testing.assert_allclose(B.var(x, (1,), 0, False), exact, rtol=1e-4)
+    np.testing.assert_allclose(B.var(x.T, (0,), 0, False), exact, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("dtype", [np.float32, bfloat16])
+def test_the_first_nan_and_the_first_of_equals_win(name: str, dtype: type) -> None:
+    x = np.zeros((3, 3000), dtype)
+    x[1, [1500, 2900]] = np.nan
+    x[2] = 1.0
+    assert getattr(B, name)(x, 1, False).tolist() == [0, 1500, 0]
+    assert getattr(B, name)(np.ascontiguousarray(x.T), 0, False).tolist() == [0, 1500, 0]
