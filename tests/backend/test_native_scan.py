@@ -14,6 +14,8 @@ from tests.backend.native_cases import LAYOUTS, SHAPES, close, compare, needs_na
 pytestmark = needs_native
 
 DTYPES = tuple(np.dtype(d) for d in ("float32", "float64", "int64", "int32", "float16"))
+# NumPy's own running totals refuse another byte order, in which no tensor is.
+OWN_LAYOUTS = [layout for name, layout in LAYOUTS.items() if name != "swapped"]
 LARGE = ((20_000,), (70, 600), (3, 40, 700))
 TOLERANCES = {"float32": 1e-6, "float64": 1e-13, "float16": 2e-3}
 
@@ -21,7 +23,7 @@ TOLERANCES = {"float32": 1e-6, "float64": 1e-13, "float16": 2e-3}
 def cases(edges: bool, dtypes: tuple = DTYPES) -> Iterator[tuple]:
     for dtype in dtypes:
         for shape in SHAPES:
-            for layout in LAYOUTS.values():
+            for layout in OWN_LAYOUTS:
                 x = layout(numbers(shape, dtype, edges))
                 yield from ((x, axis) for axis in range(-1, x.ndim) if x.ndim)
         for shape in LARGE:

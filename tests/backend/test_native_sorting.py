@@ -43,7 +43,7 @@ def medians() -> Iterator[tuple]:
 
 
 def shares(count: int) -> list[int]:
-    return sorted({0, 1, min(5, count), min(40, count), count // 2, count})
+    return sorted({k for k in (0, 1, 5, 40, count // 2, count) if k <= count})
 
 
 def topks() -> Iterator[tuple]:
@@ -88,6 +88,11 @@ def test_equals_twin(name: str) -> None:
         compare(getattr(B, name), *arguments, same_order=False)
 
 
+def is_own(x: np.ndarray) -> bool:
+    """Whether a kernel serves it; NumPy leaves open which of equal elements it takes."""
+    return x.dtype != np.float16 and x.dtype.isnative and x.flags.aligned
+
+
 def in_order(x: np.ndarray, places: object, axis: int, descending: bool) -> tuple:
     """What stands at some places of the stable order."""
     order = sorting.argsort(x, axis, descending).take(places, axis)
@@ -96,19 +101,19 @@ def in_order(x: np.ndarray, places: object, axis: int, descending: bool) -> tupl
 
 def check(got: tuple, want: tuple) -> None:
     for g, w in zip(got, want, strict=True):
-        assert g.dtype == w.dtype.newbyteorder("=")
+        assert g.dtype.newbyteorder("=") == w.dtype.newbyteorder("=")
         np.testing.assert_array_equal(g, w)
 
 
 def test_topk_takes_the_first_of_equals() -> None:
     for x, k, axis, largest, _ in topks():
-        if x.dtype != np.float16:  # NumPy's, which leaves open which of equal elements it takes
-            check(B.topk(x, k, axis, largest, True), in_order(x, range(k), axis, largest))
+        if is_own(x):
+            check(B.topk(x, k, axis, largest, True), in_order(x, np.arange(k), axis, largest))
 
 
 def test_kthvalue_takes_the_first_of_equals() -> None:
     for x, k, axis, keepdims in kthvalues():
-        if x.dtype != np.float16:
+        if is_own(x):
             want = in_order(x, [k - 1], axis, False)
             check(
                 B.kthvalue(x, k, axis, keepdims),

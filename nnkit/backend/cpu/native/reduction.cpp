@@ -156,12 +156,14 @@ PyObject* sum_to(Arguments arguments) {
     int ndim = read_integers(arguments[1], shape, most_axes);
     int lead = x.ndim() - ndim;
     if (ndim < 0 || lead < 0) return decline();
-    bool is_reduced[most_axes];
+    bool is_reduced[most_axes], any_is_reduced = false;
     for (int i = 0; i < x.ndim(); ++i) {
         Index wanted = i < lead ? 1 : shape[i - lead];
         is_reduced[i] = i < lead || (wanted == 1 && x.shape()[i] != 1);
         if (!is_reduced[i] && wanted != x.shape()[i]) return decline();
+        any_is_reduced = any_is_reduced || is_reduced[i];
     }
+    if (!any_is_reduced) return decline();  // a view, not a sum
     Plan plan;
     if (!plan_reduction(x, is_reduced, true, &plan) || plan.terms == 0) return decline();
     PyObject* kept = of_any_type<Sum, Integers::as_int64>(x, plan, Nothing{});
