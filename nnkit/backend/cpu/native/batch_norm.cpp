@@ -163,7 +163,7 @@ bool is_batch(Array x) { return is_floating(x) && x.ndim() >= 2 && x.size() > 0;
 
 PyObject* batch_norm(Arguments arguments) {
     Array x = arguments.array(0);
-    if (arguments.count() != 4 || !is_batch(x)) return decline();
+    if (!is_batch(x)) return decline();
     Type type = x.type();
     Channels channels(x);
     double eps = arguments.number(3);
@@ -187,7 +187,7 @@ PyObject* batch_norm(Arguments arguments) {
 
 PyObject* batch_norm_grad(Arguments arguments) {
     Array x = arguments.array(1);
-    if (arguments.count() != 6 || !is_batch(x)) return decline();
+    if (!is_batch(x)) return decline();
     Type type = x.type(), wide = type == Type::float64 ? Type::float64 : Type::float32;
     Channels channels(x);
     double eps = arguments.number(5);
@@ -216,7 +216,7 @@ PyObject* batch_norm_grad(Arguments arguments) {
 
 PyObject* batch_norm_eval(Arguments arguments) {
     Array x = arguments.array(0);
-    if (arguments.count() != 5 || !is_batch(x) || item_size(x.type()) < 4) return decline();
+    if (!is_batch(x) || item_size(x.type()) < 4) return decline();
     Type type = x.type();
     Channels channels(x);
     Input source, weight, bias, mean, scale;
@@ -244,7 +244,6 @@ template <class T> void move_running(Array running, const T* now, double kept, d
 }
 
 PyObject* update_running(Arguments arguments) {
-    if (arguments.count() != 6) return decline();
     Array mean = arguments.array(0), variance = arguments.array(1);
     double momentum = arguments.number(4), correction = arguments.number(5);
     Input new_mean, new_variance;

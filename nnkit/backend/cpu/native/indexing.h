@@ -8,6 +8,7 @@
 #include "array.h"
 #include "layout.h"
 #include "memory.h"
+#include "owned.h"
 #include "parallel.h"
 
 namespace nnkit {
@@ -116,30 +117,6 @@ template <class Body> void with_position(Array index, Body&& body) {
     if (index.type() == Type::int64) body(std::int64_t{});
     else body(std::int32_t{});
 }
-
-// A reference that is given back at the end of a scope.
-class Owned {
-public:
-    Owned() = default;
-    explicit Owned(PyObject* object) : object_(object) {}
-    ~Owned() { Py_XDECREF(object_); }
-    Owned(const Owned&) = delete;
-    Owned(Owned&& other) noexcept : object_(other.release()) {}
-    Owned& operator=(Owned&& other) noexcept {
-        reset(other.release());
-        return *this;
-    }
-    void reset(PyObject* object) {
-        Py_XDECREF(object_);
-        object_ = object;
-    }
-    PyObject* release() { return std::exchange(object_, nullptr); }
-    explicit operator bool() const { return object_ != nullptr; }
-    Array array() const { return Array(object_); }
-
-private:
-    PyObject* object_ = nullptr;
-};
 
 // An index of integer arrays that follow each other, full slices before and after them.
 struct ArrayIndex {

@@ -56,8 +56,9 @@ void forward(const Rows& rows, const T* x, const T* weight, const T* bias, doubl
             T scale = inverse_deviation(variance[r], eps);
             Index first = rows.channel(r);
             if (rows.length == 1) {
-                scale_row(from, to, size, average, scale, weight == nullptr ? weight : weight + first,
-                          bias == nullptr ? bias : bias + first);
+                scale_row(from, to, size, average, scale,
+                          weight == nullptr ? nullptr : weight + first,
+                          bias == nullptr ? nullptr : bias + first);
                 continue;
             }
             for (Index c = 0; c < rows.channels; ++c) {
@@ -237,42 +238,42 @@ PyObject* run_backward(Array x, const Rows& rows, Arguments arguments, bool cent
 PyObject* layer_norm(Arguments arguments) {
     Rows rows;
     Array x = arguments.array(0);
-    if (arguments.count() != 5 || !view_rows(x, arguments.integer(3), &rows)) return decline();
+    if (!view_rows(x, arguments.integer(3), &rows)) return decline();
     return run_forward(x, rows, arguments, true, false);
 }
 
 PyObject* layer_norm_grad(Arguments arguments) {
     Rows rows;
     Array x = arguments.array(1);
-    if (arguments.count() != 7 || !view_rows(x, arguments.integer(5), &rows)) return decline();
+    if (!view_rows(x, arguments.integer(5), &rows)) return decline();
     return run_backward(x, rows, arguments, true);
 }
 
 PyObject* rms_norm(Arguments arguments) {
     Rows rows;
     Array x = arguments.array(0);
-    if (arguments.count() != 4 || !view_rows(x, arguments.integer(2), &rows)) return decline();
+    if (!view_rows(x, arguments.integer(2), &rows)) return decline();
     return run_forward(x, rows, arguments, false, false);
 }
 
 PyObject* rms_norm_grad(Arguments arguments) {
     Rows rows;
     Array x = arguments.array(1);
-    if (arguments.count() != 6 || !view_rows(x, arguments.integer(4), &rows)) return decline();
+    if (!view_rows(x, arguments.integer(4), &rows)) return decline();
     return run_backward(x, rows, arguments, false);
 }
 
 PyObject* group_norm(Arguments arguments) {
     Rows rows;
     Array x = arguments.array(0);
-    if (arguments.count() != 5 || !view_groups(x, arguments.integer(3), &rows)) return decline();
+    if (!view_groups(x, arguments.integer(3), &rows)) return decline();
     return run_forward(x, rows, arguments, true, true);
 }
 
 PyObject* group_norm_grad(Arguments arguments) {
     Rows rows;
     Array x = arguments.array(1);
-    if (arguments.count() != 7 || !view_groups(x, arguments.integer(5), &rows)) return decline();
+    if (!view_groups(x, arguments.integer(5), &rows)) return decline();
     return run_backward(x, rows, arguments, true);
 }
 

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <limits>
 #include <type_traits>
-#include <utility>
 
 #include "array.h"
 #include "half.h"
+#include "math.h"
 #include "memory.h"
+#include "owned.h"
 #include "vector.h"
 
 namespace nnkit {
@@ -17,10 +18,10 @@ namespace nnkit {
 template <class S> using Computed = std::conditional_t<(sizeof(S) < 4), float, S>;
 
 // An array seen as (outer, count, inner): a slice is `count` elements, `inner` apart.
-struct Slices {
+struct AxisView {
     Index outer = 1, count = 1, inner = 1;
 
-    Slices(Array x, int axis) {
+    AxisView(Array x, int axis) {
         int i = 0;
         for (; i < axis; ++i) outer *= x.shape()[i];
         if (i < x.ndim()) count = x.shape()[i++];
@@ -28,24 +29,6 @@ struct Slices {
     }
     Index rows() const { return outer * inner; }
     Index size() const { return outer * count * inner; }
-};
-
-// A reference that is given back at the end of the scope; `Owned()` holds none.
-class Owned {
-public:
-    explicit Owned(PyObject* object = nullptr) : object_(object) {}
-    Owned(Owned&& other) noexcept : object_(other.release()) {}
-    Owned& operator=(Owned&& other) noexcept {
-        std::swap(object_, other.object_);
-        return *this;
-    }
-    ~Owned() { Py_XDECREF(object_); }
-    explicit operator bool() const { return object_ != nullptr; }
-    Array array() const { return Array(object_); }
-    PyObject* release() { return std::exchange(object_, nullptr); }
-
-private:
-    PyObject* object_;
 };
 
 // The array itself if a kernel may walk along its bare pointer, else a copy in plain C order; none,
@@ -99,6 +82,20 @@ template <class T> inline T max_of(const T* x, Index count) {
     return best;
 }
 
+// exp(x - shift) of rows that follow each other; `shift[r]` becomes the largest number of row r.
+// The exponentials of short rows are computed together, so that whole registers are used.
+template <class T> void exp_of_rows(const T* x, T* out, Index rows, Index count, T* shift) {
+    constexpr Index short_row = 64;
+    for (Index r = 0; r < rows; ++r) {
+        T largest = shift[r] = max_of(x + r * count, count);
+        Index begin = r * count, end = begin + count;
+        if (count < short_row) for (Index i = begin; i < end; ++i) out[i] = x[i] - largest;
+        else for (Index i = begin; i < end; ++i) out[i] = math::exp(x[i] - largest);
+    }
+    if (count >= short_row) return;
+    for (Index i = 0; i < rows * count; ++i) out[i] = math::exp(out[i]);
+}
+
 // The sum of f(a[i], b[i] ...) over the elements of rows. Each block is added up in lanes of a
 // fixed width, and the blocks in double precision: the order depends on the count alone.
 template <class T, class Term, class... Rows>
@@ -127,8 +124,8 @@ template <class T> inline T sum_of(const T* x, Index count) {
     return sum_of<T>(count, [](auto value) { return value; }, x);
 }
 
-// The sums down `width` columns of term(position, column), `step` apart, into `total`. Blocks of rows
-// are added up in double precision, so that long columns are as exact as short ones.
+// The sums down `width` columns of term(position, column), `step` apart, into `total`. Blocks of
+// rows are added up in double precision, so that long columns are as exact as short ones.
 template <class T, class Term>
 inline void sum_columns(Index count, Index step, Index width, T* total, Term term) {
     constexpr Index block = 64;
@@ -142,6 +139,16 @@ inline void sum_columns(Index count, Index step, Index width, T* total, Term ter
         if (count > block) for (Index j = 0; j < width; ++j) wide[j] += total[j];
     }
     if (count > block) for (Index j = 0; j < width; ++j) total[j] = static_cast<T>(wide[j]);
+}
+
+// The largest numbers of `width` columns of `count` elements, `step` apart.
+template <class T>
+inline void max_of_columns(const T* x, Index count, Index step, Index width, T* largest) {
+    std::copy_n(x, width, largest);
+    for (Index k = 1; k < count; ++k) {
+        const T* row = x + k * step;
+        for (Index j = 0; j < width; ++j) largest[j] = row[j] > largest[j] ? row[j] : largest[j];
+    }
 }
 
 // Calls `run` with a number of the C++ type of a floating type.

@@ -1,5 +1,4 @@
 // Softmax and its logarithm: each slice along the axis is shifted by its maximum first.
-#include "math.h"
 #include "parallel.h"
 #include "rows.h"
 
@@ -30,26 +29,13 @@ template <class T> struct Block {
             for (Index j = 0; j < slices; ++j) out[k * step + j] = f(k * step + j, j);
         }
     }
-    void largest_of_columns(T* largest) const {
-        std::copy_n(a, slices, largest);
-        for (Index k = 1; k < count; ++k) {
-            const T* row = a + k * step;
-            for (Index j = 0; j < slices; ++j) largest[j] = row[j] > largest[j] ? row[j] : largest[j];
-        }
-    }
 };
 
 struct Softmax {
     template <class T> static void rows(const Block<T>& block) {
         Index count = block.count;
-        for (Index r = 0; r < block.slices; ++r) {
-            const T* x = block.a + r * count;
-            T* out = block.out + r * count;
-            T shift = max_of(x, count);
-            for (Index i = 0; i < count; ++i) out[i] = x[i] - shift;
-        }
-        T* all = block.out;
-        for (Index i = 0; i < block.slices * count; ++i) all[i] = math::exp(all[i]);
+        Buffer<T, elements_of_group> shift(block.slices);
+        exp_of_rows(block.a, block.out, block.slices, count, shift.data());
         for (Index r = 0; r < block.slices; ++r) {
             T* out = block.out + r * count;
             T total = sum_of(out, count);
@@ -60,12 +46,13 @@ struct Softmax {
         T largest[widest_tile], total[widest_tile];
         const T* x = block.a;
         T* out = block.out;
-        block.largest_of_columns(largest);
+        max_of_columns(x, block.count, block.step, block.slices, largest);
         block.fill_columns([&](Index i, Index j) { return x[i] - largest[j]; });
         block.stretches([&](Index start, Index length) {
             for (Index i = start; i < start + length; ++i) out[i] = math::exp(out[i]);
         });
-        sum_columns(block.count, block.step, block.slices, total, [&](Index i, Index) { return out[i]; });
+        sum_columns(block.count, block.step, block.slices, total,
+                    [&](Index i, Index) { return out[i]; });
         block.fill_columns([&](Index i, Index j) { return out[i] / total[j]; });
     }
 };
@@ -73,19 +60,17 @@ struct Softmax {
 struct LogSoftmax {
     template <class T> static void rows(const Block<T>& block) {
         Index count = block.count;
+        Buffer<T, elements_of_group> shift(block.slices), normalizer(block.slices);
+        exp_of_rows(block.a, block.buffer, block.slices, count, shift.data());
+        for (Index r = 0; r < block.slices; ++r) {
+            normalizer[r] = sum_of(block.buffer + r * count, count);
+        }
+        T* totals = normalizer.data();
+        for (Index r = 0; r < block.slices; ++r) totals[r] = math::log(totals[r]);
         for (Index r = 0; r < block.slices; ++r) {
             const T* x = block.a + r * count;
-            T* out = block.out + r * count;
-            T shift = max_of(x, count);
-            for (Index i = 0; i < count; ++i) out[i] = x[i] - shift;
-        }
-        const T* all = block.out;
-        T* buffer = block.buffer;
-        for (Index i = 0; i < block.slices * count; ++i) buffer[i] = math::exp(all[i]);
-        for (Index r = 0; r < block.slices; ++r) {
-            T* out = block.out + r * count;
-            T normalizer = math::log(sum_of(buffer + r * count, count));
-            for (Index i = 0; i < count; ++i) out[i] -= normalizer;
+            T *out = block.out + r * count, largest = shift[r], total = totals[r];
+            for (Index i = 0; i < count; ++i) out[i] = (x[i] - largest) - total;
         }
     }
     template <class T> static void columns(const Block<T>& block) {
@@ -93,7 +78,7 @@ struct LogSoftmax {
         const T* x = block.a;
         T *out = block.out, *buffer = block.buffer;
         Index width = block.slices;
-        block.largest_of_columns(largest);
+        max_of_columns(x, block.count, block.step, block.slices, largest);
         block.fill_columns([&](Index i, Index j) { return x[i] - largest[j]; });
         Index at = 0;
         block.stretches([&](Index start, Index length) {
@@ -155,9 +140,9 @@ struct LogSoftmaxGrad {
     }
 };
 
-// Slices that lie in rows; halves are widened, group by group.
+// AxisView that lie in rows; halves are widened, group by group.
 template <class Kind, class S>
-void along_rows(const Slices& slices, const S* a, const S* b, S* out) {
+void along_rows(const AxisView& slices, const S* a, const S* b, S* out) {
     using T = Computed<S>;
     constexpr bool is_half = !std::is_same_v<S, T>;
     Index count = slices.count;
@@ -183,9 +168,9 @@ void along_rows(const Slices& slices, const S* a, const S* b, S* out) {
     });
 }
 
-// Slices across rows, in tiles of some columns.
+// AxisView across rows, in tiles of some columns.
 template <class Kind, class S>
-void across_rows(const Slices& slices, const S* a, const S* b, S* out) {
+void across_rows(const AxisView& slices, const S* a, const S* b, S* out) {
     using T = Computed<S>;
     constexpr bool is_half = !std::is_same_v<S, T>;
     Index count = slices.count, inner = slices.inner;
@@ -227,7 +212,7 @@ template <class Kind> PyObject* run(Array a, Array b, Index axis) {
     Owned first = in_order(a), second = b ? in_order(b) : Owned();
     if (!first || (b && !second)) return nullptr;
     Owned result(empty_like(first.array()));
-    Slices slices(a, static_cast<int>(axis));
+    AxisView slices(a, static_cast<int>(axis));
     if (!result || slices.size() == 0) return result.release();
     by_type(a.type(), [&](auto like) {
         using S = decltype(like);
@@ -242,12 +227,12 @@ template <class Kind> PyObject* run(Array a, Array b, Index axis) {
 
 template <class Kind> PyObject* unary(Arguments arguments) {
     Array x = arguments.array(0);
-    return arguments.count() == 2 && x ? run<Kind>(x, Array(), arguments.integer(1)) : decline();
+    return x ? run<Kind>(x, Array(), arguments.integer(1)) : decline();
 }
 
 template <class Kind> PyObject* binary(Arguments arguments) {
     Array g = arguments.array(0), y = arguments.array(1);
-    return arguments.count() == 3 && g && y ? run<Kind>(g, y, arguments.integer(2)) : decline();
+    return g && y ? run<Kind>(g, y, arguments.integer(2)) : decline();
 }
 
 Registration softmax_("softmax", unary<Softmax>);

@@ -110,14 +110,28 @@ template <class T> inline Vector<T> minimum(const Vector<T>& a, const Vector<T>&
 template <class T> inline T maximum(T a, T b) { return (a > b) | (a != a) ? a : b; }
 template <class T> inline T minimum(T a, T b) { return (a < b) | (a != a) ? a : b; }
 
-// The sum of the lanes, pair by pair.
-template <class T> inline T sum_lanes(const Vector<T>& value) {
-    T part[lanes<T>];
-    store(part, value);
-    for (int width = lanes<T> / 2; width > 0; width /= 2) {
-        for (int i = 0; i < width; ++i) part[i] += part[i + width];
+// The sum of the lanes of a register, or of a part of one, pair by pair: the second half is added
+// to the first until one lane is left.
+template <class T, int bytes> struct Lanes {
+    typedef T type __attribute__((vector_size(bytes)));
+
+    static T sum(type value) {
+        if constexpr (bytes == 2 * sizeof(T)) {
+            return value[0] + value[1];
+        } else {
+            typename Lanes<T, bytes / 2>::type half[2];
+            std::memcpy(half, &value, sizeof value);
+            return Lanes<T, bytes / 2>::sum(half[0] + half[1]);
+        }
     }
-    return part[0];
+};
+
+// The sum of the lanes, pair by pair.
+template <class T> inline T sum_lanes(Vector<T> value) {
+    for (int width = registers / 2; width > 0; width /= 2) {
+        for (int i = 0; i < width; ++i) value.part[i] += value.part[i + width];
+    }
+    return Lanes<T, register_bytes>::sum(value.part[0]);
 }
 
 }  // namespace nnkit
