@@ -5,6 +5,7 @@ for each instruction set, into extension modules of which one is loaded; without
 the package is installed all the same and computes with NumPy.
 
 ``NNKIT_TARGETS="avx2"`` compiles for those instruction sets alone; ``NNKIT_TARGETS=""`` for none.
+``NNKIT_FLAGS`` are further flags of the compiler and the linker (see `tools/sanitize.sh`).
 """
 
 import os
@@ -23,6 +24,7 @@ FLAGS = [
     # No contraction to fused operations: an element-wise result has the same bits everywhere.
     "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
 ]  # fmt: skip
+MORE_FLAGS = os.environ.get("NNKIT_FLAGS", "").split()
 TARGETS = {
     "baseline": [],
     "avx2": ["-mavx2", "-mfma"],
@@ -57,8 +59,8 @@ def extensions() -> list[Extension]:
             include_dirs=[numpy.get_include()],
             define_macros=[("NNKIT_INIT", f"PyInit__{target}")],
             # -iquote, not -I: the system's <math.h> must stay reachable beside our "math.h".
-            extra_compile_args=[*FLAGS, *TARGETS[target], "-iquote", str(NATIVE)],
-            extra_link_args=["-pthread"],
+            extra_compile_args=[*FLAGS, *TARGETS[target], "-iquote", str(NATIVE), *MORE_FLAGS],
+            extra_link_args=["-pthread", *MORE_FLAGS],
             depends=[str(p.relative_to(ROOT)) for p in sorted((ROOT / NATIVE).glob("*.h"))],
             language="c++",
             optional=True,

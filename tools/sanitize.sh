@@ -18,20 +18,21 @@ kind=$1
 shift
 [ $# -gt 0 ] || set -- tests/backend
 
-# A copy of the sources by links, so that the extension lies beside its Python modules.
+# A copy of the sources, so that the extension lies beside its Python modules.
 copy=$root/build/sanitize-$kind
 mkdir -p "$copy"
-for entry in setup.py setup.cfg pyproject.toml README.md LICENSE; do ln -sfn "$root/$entry" "$copy/$entry"; done
-rsync -a --delete --exclude '*.so' --exclude __pycache__ nnkit tests "$copy/"
+tar -c --exclude='*.so' --exclude=__pycache__ nnkit tests setup.py setup.cfg pyproject.toml \
+    README.md LICENSE | tar -x -C "$copy"
 
 cd "$copy"
 export NNKIT_TARGETS=baseline
-# -O1 keeps the stacks readable; the vector code of the other targets is the same source.
-NNKIT_FLAGS="-O1 -g -fno-omit-frame-pointer $flags" python setup.py -q build_ext --inplace
+# -O1 compiles fast and keeps the stacks readable; other instruction sets have the same sources.
+NNKIT_FLAGS="-O1 -g1 -fno-omit-frame-pointer $flags" python setup.py -q build_ext --inplace
 
 # Leaks are looked for by tests that count references: CPython itself keeps much until the end.
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1
-export TSAN_OPTIONS=suppressions=$root/tools/sanitize_thread.txt:ignore_noninstrumented_modules=1
+export TSAN_OPTIONS="suppressions=$root/tools/sanitize_thread.txt \
+ignore_noninstrumented_modules=1 allocator_may_return_null=1"
 LD_PRELOAD="$(gcc -print-file-name=lib$runtime.so) $(gcc -print-file-name=libstdc++.so)" \
     NNKIT_NATIVE=baseline OMP_NUM_THREADS=1 python -m pytest -q -p no:cacheprovider "$@"

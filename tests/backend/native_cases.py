@@ -274,7 +274,7 @@ def assert_equal(
         allowed = tolerance(want) if callable(tolerance) else tolerance
         wide = np.longdouble if got.dtype.kind != "c" else np.clongdouble
         distance = np.abs(got.astype(wide) - want.astype(wide))
-        wrong = ~(same | (distance <= allowed))
+        wrong = ~(same | (distance <= allowed) | np.isposinf(allowed))
     if wrong.any():
         at = tuple(np.argwhere(wrong)[0])
         raise AssertionError(

@@ -35,7 +35,7 @@ def test_kernels_come_from_bind_alone() -> None:
 def test_a_wrong_number_of_arguments_is_the_twins_affair(arguments: tuple) -> None:
     assert native.MODULE is not None
     for name in [*native.MODULE.names(), "exp", "add", "addcmul"]:
-        with pytest.raises(TypeError):
+        with pytest.raises((TypeError, AttributeError)):
             getattr(B, name)(*arguments)
 
 

@@ -161,6 +161,9 @@ inline double hurwitz_zeta(double s, double q) {
 inline double polygamma_at(double x, double n) {
     if (n == 0.0) return digamma(x);
     const double s = n + 1.0, sign = std::fmod(n, 2.0) == 0.0 ? -1.0 : 1.0;
+    if (x == -Format<double>::infinity) {  // as in torch
+        return n == 1.0 ? Format<double>::nan : sign * Format<double>::infinity;
+    }
     const double factor = n < 171.0 ? std::tgamma(s) : Format<double>::infinity;
     if (x <= 0.0) {
         const double f = x - std::floor(x);
