@@ -27,6 +27,7 @@ constexpr int register_bytes = 16, tile_rows = 8;
 constexpr int register_bytes = 16, tile_rows = 6;
 #endif
 
+constexpr int strip_rows = 2 * tile_rows;  // of a that are packed together
 constexpr Index depth = 256;          // of the sums that stay in registers
 constexpr Index rows_of_piece = 192;  // of a: so many rows of that depth stay in the second cache
 constexpr Index work_of_piece = Index{1} << 20;  // multiplications; some 20 us
@@ -172,9 +173,9 @@ inline void transpose_square(const double* from, Index from_row, double* to, Ind
 template <class T>
 void pack(Index k, Index count, const T* from, Index line, Index step, T* to, Index to_row) {
     constexpr Index side = SquareRowOf<T>::side;
-    if (line == 1 && count == tile_rows) {
+    if (line == 1 && count == strip_rows) {
         for (Index p = 0; p < k; ++p) {
-            std::memcpy(to + p * to_row, from + p * step, tile_rows * sizeof(T));
+            std::memcpy(to + p * to_row, from + p * step, strip_rows * sizeof(T));
         }
         return;
     }
@@ -214,27 +215,13 @@ template <class T> bool is_awkward(Index m, Index n, Matrix<T> a) {
     return a.row != 1 || a.column * size >= page / 8;
 }
 
-// Packs all of a: tile after tile, each with its k columns one after the other.
-template <class T> void pack_tiles(Index m, Index k, Matrix<T> a, T* to) {
-    constexpr Index together = 2;  // tiles: lines of the cache are read once where a lies upright
-    constexpr Index group = together * tile_rows;
-    Index grain = std::max<Index>(1, packed_of_piece / (group * k + 1));
-    parallel_for((m + group - 1) / group, grain, [=](Index begin, Index end) {
-        for (Index i = begin * group; i < std::min(m, end * group); i += group) {
-            const T* from = a.data + i * a.row;
-            if (a.row == 1 && i + group <= m) {
-                for (Index p = 0; p < k; ++p, from += a.column) {
-                    for (Index t = 0; t < together; ++t) {
-                        std::memcpy(to + (i + t * tile_rows) * k + p * tile_rows,
-                                    from + t * tile_rows, tile_rows * sizeof(T));
-                    }
-                }
-                continue;
-            }
-            for (Index j = i; j < std::min(m, i + group); j += tile_rows) {
-                Index rows = std::min<Index>(tile_rows, m - j);
-                pack(k, rows, a.data + j * a.row, a.row, a.column, to + j * k, rows);
-            }
+// Packs all of a: strip after strip, each with its k columns one after the other.
+template <class T> void pack_strips(Index m, Index k, Matrix<T> a, T* to) {
+    Index grain = std::max<Index>(1, packed_of_piece / (strip_rows * k + 1));
+    parallel_for((m + strip_rows - 1) / strip_rows, grain, [=](Index begin, Index end) {
+        for (Index i = begin * strip_rows; i < std::min(m, end * strip_rows); i += strip_rows) {
+            Index rows = std::min<Index>(strip_rows, m - i);
+            pack(k, rows, a.data + i * a.row, a.row, a.column, to + i * k, rows);
         }
     });
 }
@@ -255,16 +242,16 @@ template <class T> Index padded(Index n) {
 
 // out = a b + bias or out += a b + bias; the parts that one thread computes in one go.
 template <class T> struct Product {
-    Index k;
+    Index m, k;
     Matrix<T> a, b;
     T* out;
     Index row;
     const T* bias;
     bool add;
-    const T *tiles_of_a = nullptr, *panels_of_b = nullptr;  // all of them, where they are packed
+    const T *strips_of_a = nullptr, *panels_of_b = nullptr;  // all of them, where they are packed
 
-    // Rows [i, i + m) and columns [j, j + n) of the result; j begins a panel.
-    void compute(Index i, Index m, Index j, Index n) const {
+    // `rows` rows from i and `n` columns from j of the result; i begins a strip and j a panel.
+    void compute(Index i, Index rows, Index j, Index n) const {
         alignas(alignment) T panel[depth * tile_columns<T>];
         Index start = 0;
         do {
@@ -275,30 +262,36 @@ template <class T> struct Product {
                 Index source_row = tile_columns<T>;
                 if (panels_of_b != nullptr) {
                     source = panels_of_b + at * k + start * tile_columns<T>;
-                } else if (b.column == 1 && columns == tile_columns<T> && m <= rows_read_in_place) {
+                } else if (b.column == 1 && columns == tile_columns<T> && rows <= rows_read_in_place) {
                     source = b.from(start, at).data;
                     source_row = b.row;
                 } else {
                     pack_panel(count, columns, b.from(start, at), panel);
                 }
-                down(i, m, at, columns, start, count, source, source_row);
+                down(i, rows, at, columns, start, count, source, source_row);
             }
             start += count;
         } while (start < k);
     }
 
 private:
+    Matrix<T> packed(Index i, Index start) const {
+        Index first = i / strip_rows * strip_rows;
+        Index lines = std::min<Index>(strip_rows, m - first);
+        return {strips_of_a + first * k + start * lines + (i - first), 1, lines};
+    }
+
     // One panel of b passes by the rows.
-    void down(Index i, Index m, Index j, Index columns, Index start, Index count, const T* panel,
-              Index panel_row) const {
+    void down(Index i, Index rows_of_all, Index j, Index columns, Index start, Index count,
+              const T* panel, Index panel_row) const {
         constexpr Index w = tile_columns<T>;
         const Tile<T>* table = tiles<T>();
         const T* added = bias != nullptr && start + count == k ? bias + j : nullptr;
         bool again = add || start > 0;
-        for (Index end = i + m; i < end; i += tile_rows) {
+        for (Index end = i + rows_of_all; i < end; i += tile_rows) {
             Index rows = std::min<Index>(tile_rows, end - i);
             Matrix<T> left = a.from(i, start);
-            if (tiles_of_a != nullptr) left = {tiles_of_a + i * k + start * rows, 1, rows};
+            if (strips_of_a != nullptr) left = packed(i, start);
             T* to = out + i * row + j;
             if (columns == w) {
                 table[rows](count, left, panel, panel_row, to, row, again, added);
@@ -329,7 +322,7 @@ Panels<T>::Panels(Index columns, Index depth_of, Matrix<T> b)
 template <class T>
 void multiply_here(Index m, Matrix<T> a, const Panels<T>& b, T* out, Index row, const T* bias,
                    Write write) {
-    Product<T> product{b.k, a, {}, out, row, bias, write == Write::add, nullptr, b.data()};
+    Product<T> product{m, b.k, a, {}, out, row, bias, write == Write::add, nullptr, b.data()};
     for (Index i = 0; i < m; i += rows_of_piece) {
         product.compute(i, std::min(rows_of_piece, m - i), 0, b.n);
     }
@@ -338,7 +331,7 @@ void multiply_here(Index m, Matrix<T> a, const Panels<T>& b, T* out, Index row, 
 template <class T>
 void multiply_here(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index row,
                    const T* bias, Write write) {
-    Product<T> product{k, a, b, out, row, bias, write == Write::add};
+    Product<T> product{m, k, a, b, out, row, bias, write == Write::add};
     for (Index i = 0; i < m; i += rows_of_piece) {
         product.compute(i, std::min(rows_of_piece, m - i), 0, n);
     }
@@ -349,17 +342,17 @@ void multiply(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index
               const T* bias, Write write) {
     if (m == 0 || n == 0) return;
     Index blocks = (m + rows_of_piece - 1) / rows_of_piece;
-    Index rows = ((m + blocks - 1) / blocks + tile_rows - 1) / tile_rows * tile_rows;
+    Index rows = ((m + blocks - 1) / blocks + strip_rows - 1) / strip_rows * strip_rows;
     Index work = std::max(work_of_piece, m * n * k / most_pieces);
     Index columns = std::max<Index>(1, std::min(n, work / std::max<Index>(1, rows * k)));
     columns = padded<T>(columns);
     Index across = (n + columns - 1) / columns, down = (m + rows - 1) / rows;
-    Product<T> product{k, a, b, out, row, bias, write == Write::add};
+    Product<T> product{m, k, a, b, out, row, bias, write == Write::add};
     bool packs_a = is_awkward(m, n, a), packs_b = down > 1;
     Scratch<T> left(packs_a ? m * k : 0), right(packs_b ? padded<T>(n) * k : 0);
     if (packs_a) {
-        pack_tiles(m, k, a, left.data());
-        product.tiles_of_a = left.data();
+        pack_strips(m, k, a, left.data());
+        product.strips_of_a = left.data();
     }
     if (packs_b) {
         pack_panels(n, k, b, right.data());
@@ -429,8 +422,8 @@ template <class T> T dot_product(Index count, const T* x, const T* y) {
 
 template <class T>
 void multiply_vector(Index n, Index k, Matrix<T> w, const T* x, T* out, const T* bias) {
-    // Memory bounds it: a third of the multiplications of a product take as long.
-    Index pieces = std::max<Index>(1, n * k / (work_of_piece / 10));
+    // Memory bounds it: so it takes longer than its multiplications.
+    Index pieces = std::max<Index>(1, n * k / (work_of_piece / 12));
     parallel_for(n, (n + pieces - 1) / pieces, [&](Index begin, Index end) {
         Index j = begin;
         for (; j + 4 <= end; j += 4) dot_rows<T, 4>(k, x, w.data + j * w.row, w.row, out + j);
