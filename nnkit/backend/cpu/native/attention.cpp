@@ -163,8 +163,13 @@ template <class T> struct Head {
     }
 };
 
-template <class T> void exponentials(Index count, T shift, T* row) {
-    for (Index j = 0; j < count; ++j) row[j] = math::exp(row[j] - shift);
+// Of `seen` elements of a row; the rest are zeros. The loops walk a little beyond what is seen, so
+// that all is done in whole vectors.
+template <class T> void exponentials(Index seen, Index count, T shift, T* row) {
+    Index whole = std::min(count, (seen + lanes<T> - 1) / lanes<T> * lanes<T>);
+    std::fill(row + seen, row + whole, -std::numeric_limits<T>::infinity());
+    for (Index j = 0; j < whole; ++j) row[j] = math::exp(row[j] - shift);
+    std::fill(row + whole, row + count, T(0));
 }
 
 template <class T>
@@ -179,9 +184,8 @@ void attend(const Head<T>& head, Index first, Index rows, Stack<T> out, T* log_t
         head.finish(first + r, seen, row);
         T top = max_of(row, seen);
         if (top == -std::numeric_limits<T>::infinity()) top = 0;  // it may look nowhere
-        exponentials(seen, top, row);
-        std::fill(row + seen, row + count, T(0));
-        T total = sum_of(row, seen);
+        exponentials(seen, count, top, row);
+        T total = sum_of(row, count);
         log_total[first + r] = std::log(total) + top;
         totals[r] = total == 0 ? T(1) : total;
     }
@@ -249,17 +253,17 @@ void differentiate(const Head<T>& head, Stack<T> g, const T* log_total, Gradient
             Index seen = problem.seen(first + r);
             head.finish(first + r, seen, row);
             T shift = log_total[first + r];
-            exponentials(seen, shift == -std::numeric_limits<T>::infinity() ? T(0) : shift, row);
-            std::fill(row + seen, row + count, T(0));
+            if (shift == -std::numeric_limits<T>::infinity()) shift = 0;
+            exponentials(seen, count, shift, row);
             std::fill(g_row + seen, g_row + count, T(0));
-            T inner = sum_of<T>(seen, [](auto a, auto b) { return a * b; }, row, g_row);
-            for (Index j = 0; j < seen; ++j) g_row[j] = (g_row[j] - inner) * row[j];
+            T inner = sum_of<T>(count, [](auto a, auto b) { return a * b; }, row, g_row);
+            for (Index j = 0; j < count; ++j) g_row[j] = (g_row[j] - inner) * row[j];
             if (gradients.mask.data != nullptr) {
                 T* to = gradients.mask.data + (first + r) * gradients.mask.row;
                 std::copy_n(g_row, count, to);
                 std::fill(to + count, to + problem.keys, T(0));
             }
-            for (Index j = 0; j < seen; ++j) g_row[j] *= problem.scale;
+            for (Index j = 0; j < count; ++j) g_row[j] *= problem.scale;
         }
         Matrix<T> weights{scores, count, 1}, g_weights{g_scores, count, 1};
         multiply_here<T>(count, problem.value_width, rows, weights.transposed(), matrix(g, first),

@@ -97,10 +97,6 @@ template <class T> PyObject* backward(Arguments arguments) {
     if (!first_cells || !g_outputs || !g_h_n || !g_c_n || !outputs || !all_gates || !all_cells) {
         return decline();
     }
-    bool needs[8];
-    for (Index i = 0; i < 8; ++i) {
-        needs[i] = PyObject_IsTrue(PyTuple_GET_ITEM(arguments[16], i)) == 1;
-    }
     Owned g_h0(empty<T>({batch, size})), g_c0(empty<T>({batch, size}));
     if (!g_h0 || !g_c0) return nullptr;
     const T* c0 = first_cells.array().template data<T>();
@@ -130,10 +126,11 @@ template <class T> PyObject* backward(Arguments arguments) {
                              g_h + begin * size, size);
         }
     });
-    bool needed[5] = {needs[0], needs[3], needs[4], needs[5], needs[6]};
     Owned g[5];
+    bool needs[5];
+    read_needs(arguments[16], needs, 2);
     const T* output = outputs.array().template data<T>();
-    if (!layer.parameters(g_gates.data(), g_gates.data(), output, needed, g)) return nullptr;
+    if (!layer.parameters(g_gates.data(), g_gates.data(), output, needs, g)) return nullptr;
     return tuple({g[0].release(), g_h0.release(), g_c0.release(), g[1].release(), g[2].release(),
                   g[3].release(), g[4].release(), none()});
 }
@@ -147,8 +144,7 @@ PyObject* lstm_layer(Arguments arguments) {
 
 PyObject* lstm_layer_grad(Arguments arguments) {
     if (arguments.count() != 17 || !arguments.array(3) || !arguments.is_none(10)) return decline();
-    PyObject* needs = arguments[16];
-    if (!PyTuple_Check(needs) || PyTuple_GET_SIZE(needs) != 8) return decline();
+    if (!is_tuple_of(arguments[16], 8)) return decline();
     Type type = arguments.array(3).type();
     if (type == Type::float32) return backward<float>(arguments);
     return type == Type::float64 ? backward<double>(arguments) : decline();

@@ -81,4 +81,15 @@ template <class T> struct Layer {
 // An array of T with that shape in plain order (a copy if need be); none if it does not fit.
 template <class T> Owned plain_array(PyObject* object, std::initializer_list<Index> shape);
 
+// The last arguments of the gradients: which inputs want one.
+inline bool is_tuple_of(PyObject* object, Py_ssize_t count) {
+    return PyTuple_Check(object) && PyTuple_GET_SIZE(object) == count;
+}
+// Those of x, weight_ih, weight_hh, bias_ih and bias_hh, where `states` others follow x.
+inline void read_needs(PyObject* all, bool* needs, Index states = 1) {
+    for (Index i = 0; i < 5; ++i) {
+        needs[i] = PyObject_IsTrue(PyTuple_GET_ITEM(all, i == 0 ? 0 : i + states)) == 1;
+    }
+}
+
 }  // namespace nnkit
