@@ -82,12 +82,13 @@ struct Batch {
         std::copy(shape, shape + ndim, all);
         all[ndim] = rows;
         all[ndim + 1] = columns;
-        bool inside = like && ndim == 2 && like.ndim() == 4 && like.strides()[1] < like.strides()[2];
+        bool inside =
+            like && ndim == 2 && like.ndim() == 4 && like.strides()[1] < like.strides()[2];
         if (!inside) return empty<T>(ndim + 2, all);
         std::swap(all[1], all[2]);
         Owned array(empty<T>(4, all));
-        return array ? PyArray_SwapAxes(reinterpret_cast<PyArrayObject*>(array.array().object()), 1, 2)
-                     : nullptr;
+        if (!array) return nullptr;
+        return PyArray_SwapAxes(reinterpret_cast<PyArrayObject*>(array.array().object()), 1, 2);
     }
 };
 
@@ -190,7 +191,8 @@ void attend(const Head<T>& head, Index first, Index rows, Stack<T> out, T* log_t
         totals[r] = total == 0 ? T(1) : total;
     }
     T* to = out.data + first * out.row;
-    multiply_here<T>(rows, problem.value_width, count, {scores, count, 1}, matrix(head.v), to, out.row);
+    multiply_here<T>(rows, problem.value_width, count, {scores, count, 1}, matrix(head.v), to,
+                     out.row);
     for (Index r = 0; r < rows; ++r) {
         T* row = to + r * out.row;
         for (Index j = 0; j < problem.value_width; ++j) row[j] /= totals[r];

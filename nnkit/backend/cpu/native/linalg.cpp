@@ -12,6 +12,7 @@ namespace {
 constexpr Index tiny = 256;       // multiplications up to which plain loops are quickest
 constexpr Index few_rows = 3;     // so many rows are taken one by one
 constexpr Index work_alone = Index{1} << 18;  // multiplications of a stack that need no threads
+constexpr Index elements_of_piece = 65536;
 constexpr Index large = Index{1} << 22;       // of one product that several threads share
 
 // The last two axes of an array; false where elements do not lie at whole distances.
@@ -183,7 +184,8 @@ template <class T> bool add_scaled(Array out, Array input, double beta, double a
     }
     T* data = out.data<T>();
     T scale = static_cast<T>(alpha), share = static_cast<T>(beta);
-    parallel_for(rows, std::max<Index>(1, 65536 / std::max<Index>(1, n)), [&](Index begin, Index end) {
+    Index grain = std::max<Index>(1, elements_of_piece / std::max<Index>(1, n));
+    parallel_for(rows, grain, [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) {
             Index rest = i;
             const char* from = input.bytes();
@@ -198,7 +200,8 @@ template <class T> bool add_scaled(Array out, Array input, double beta, double a
             T* to = data + i * n;
             for (Index j = 0; j < n; ++j) {
                 T product = to[j] * scale;
-                to[j] = share == 0 ? product : product + *reinterpret_cast<const T*>(from + j * step) * share;
+                T added = *reinterpret_cast<const T*>(from + j * step);
+                to[j] = share == 0 ? product : product + added * share;
             }
         }
     });

@@ -229,7 +229,8 @@ template <class T> void pack_strips(Index m, Index k, Matrix<T> a, T* to) {
 // Packs all of b, panel after panel.
 template <class T> void pack_panels(Index n, Index k, Matrix<T> b, T* to) {
     Index w = tile_columns<T>;
-    parallel_for((n + w - 1) / w, std::max<Index>(1, packed_of_piece / (w * k + 1)), [=](Index begin, Index end) {
+    Index grain = std::max<Index>(1, packed_of_piece / (w * k + 1));
+    parallel_for((n + w - 1) / w, grain, [=](Index begin, Index end) {
         for (Index j = begin * w; j < std::min(n, end * w); j += w) {
             pack_panel(k, std::min(w, n - j), b.from(0, j), to + j * k);
         }
@@ -262,7 +263,8 @@ template <class T> struct Product {
                 Index source_row = tile_columns<T>;
                 if (panels_of_b != nullptr) {
                     source = panels_of_b + at * k + start * tile_columns<T>;
-                } else if (b.column == 1 && columns == tile_columns<T> && rows <= rows_read_in_place) {
+                } else if (b.column == 1 && columns == tile_columns<T> &&
+                           rows <= rows_read_in_place) {
                     source = b.from(start, at).data;
                     source_row = b.row;
                 } else {

@@ -37,7 +37,8 @@ public:
         if (known == rows) return source;
         if (known == 0) return begin + first * width;
         std::copy_n(source, known * width, scratch);
-        std::copy_n(begin + (first + known) * width, (rows - known) * width, scratch + known * width);
+        std::copy_n(begin + (first + known) * width, (rows - known) * width,
+                    scratch + known * width);
         return scratch;
     }
 

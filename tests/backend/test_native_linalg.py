@@ -1,0 +1,130 @@
+"""The compiled products of matrices against their twins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from nnkit.backend.cpu import BACKEND as B
+from tests.backend.native_cases import LAYOUTS, close, compare, needs_native, numbers, served
+
+pytestmark = needs_native
+DTYPES = ("float32", "float64")
+# Rows, columns and depth: none, one, odd, whole tiles, several pieces, several panels.
+SIZES = ((3, 2, 4), (1, 1, 1), (0, 3, 2), (2, 0, 3), (2, 3, 0), (1, 33, 40), (2, 70, 17),
+         (5, 7, 300), (64, 10, 64), (37, 29, 31), (200, 96, 70),
+         (130, 128, 512), (1, 300, 700))  # fmt: skip
+
+
+def _operands(m: int, n: int, k: int, dtype: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """x (m, k) and y (k, n), each also as the transpose of an array in C order."""
+    x, y = numbers((m, k), dtype), numbers((k, n), dtype)
+    for left in (x, x.T.copy().T):
+        for right in (y, y.T.copy().T):
+            yield left, right
+
+
+def _pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    for dtype in DTYPES:
+        for m, n, k in SIZES:
+            yield from _operands(m, n, k, dtype)
+        for layout in LAYOUTS.values():
+            yield layout(numbers((9, 20), dtype)), layout(numbers((20, 30), dtype))
+    yield numbers((3, 4), "float16"), numbers((4, 2), "float16")
+
+
+def _linear() -> Iterator[tuple]:
+    for x, y in _pairs():
+        yield x, y.T, None
+        yield x, y.T, numbers(y.shape[1:], y.dtype)
+    for dtype in DTYPES:
+        yield numbers((2, 3, 5, 7), dtype), numbers((11, 7), dtype), numbers((11,), dtype)
+
+
+def _grad_weight() -> Iterator[tuple]:
+    for x, y in _pairs():
+        yield x.T, y
+    yield numbers((2, 3, 5)), numbers((2, 3, 7))
+
+
+def _stacks() -> Iterator[tuple]:
+    for dtype in DTYPES:
+        for a, b in (((4, 3, 5), (4, 5, 2)), ((2, 70, 40), (2, 40, 90)), ((0, 3, 2), (0, 2, 3)),
+                     ((2, 300, 200), (2, 200, 100))):  # fmt: skip
+            x, y = numbers(a, dtype), numbers(b, dtype)
+            yield x, y
+            yield x.swapaxes(1, 2).copy().swapaxes(1, 2), y.swapaxes(1, 2).copy().swapaxes(1, 2)
+            yield x[:, ::-1], y[::-1]
+
+
+def _matmul() -> Iterator[tuple]:
+    yield from _pairs()
+    yield from _stacks()
+    yield numbers((3, 1, 4, 5)), numbers((2, 5, 6))
+    yield numbers((4, 5)), numbers((2, 3, 5, 6))
+    yield numbers((2, 3, 4, 5)), numbers((5, 6))
+    yield numbers((2, 3, 5)), numbers((5,))
+    yield numbers((5,)), numbers((5, 2))
+
+
+def _mv() -> Iterator[tuple]:
+    for x, y in _pairs():
+        yield x, y[:, 0].copy() if y.shape[1] else numbers(y.shape[:1], y.dtype)
+
+
+def _dot() -> Iterator[tuple]:
+    for dtype in DTYPES:
+        for count in (0, 1, 15, 16, 1000, 4097):
+            yield numbers((count,), dtype), numbers((count,), dtype)
+        yield numbers((9,), dtype)[::-1], numbers((9,), dtype)
+
+
+def _added(pairs) -> Iterator[tuple]:
+    for x, y in pairs:
+        shape = (*x.shape[:-1], y.shape[-1])
+        for beta, alpha in ((1.0, 1.0), (0.5, -2.0), (0.0, 1.0), (0, 3)):
+            yield numbers(shape, x.dtype), x, y, beta, alpha
+        yield numbers(shape[-1:], x.dtype), x, y, 1.0, 1.0
+        yield np.full((1, 1), np.nan, x.dtype), x, y, 0.0, 2.0
+
+
+CASES = {
+    "linear": _linear,
+    "linear_grad_weight": _grad_weight,
+    "mm": _pairs,
+    "matmul": _matmul,
+    "bmm": _stacks,
+    "mv": _mv,
+    "dot": _dot,
+    "addmm": lambda: _added(_pairs()),
+    "baddbmm": lambda: _added(_stacks()),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_equals_twin(name):
+    for arguments in CASES[name]():
+        depth = max(a.shape[-1] if a.ndim else 1 for a in arguments if isinstance(a, np.ndarray))
+        single = arguments[1].dtype != np.float64
+        epsilon = 1e-3 if arguments[1].dtype == np.float16 else 1e-6 if single else 1e-15
+        tolerance = close(4 * epsilon, 8 * epsilon * (depth + 1) ** 0.5 * 4)
+        compare(getattr(B, name), *arguments, tolerance=tolerance, same_order=False)
+
+
+def test_serves_what_linear_layers_need():
+    x, weight, bias = numbers((8, 5)), numbers((3, 5)), numbers((3,))
+    assert served(B.linear, x, weight, bias)
+    assert served(B.linear, numbers((8, 3)), weight.T, None)
+    assert served(B.linear_grad_weight, numbers((8, 3)), x)
+    assert not served(B.linear, x.astype(np.int64), weight.astype(np.int64), None)
+    assert not served(B.linear, x, weight[:, :4], None)
+
+
+def test_rows_do_not_depend_on_their_number():
+    """An element is a sum over the depth in one order, however large the rest is."""
+    x, y = numbers((200, 300)), numbers((300, 500))
+    whole = B.mm(x, y)
+    assert (B.mm(x[10:50], y) == whole[10:50]).all()
+    assert (B.mm(x, y[:, 16:90].copy()) == whole[:, 16:90]).all()
