@@ -54,6 +54,22 @@ PyObject* rounded(PyObject* result, Array like) {
 constexpr Index few_outputs = 8;
 
 
+// Whether the transformations of Winograd's filtering pay: there must be enough to multiply.
+template <class T> bool is_for_winograd(const Geometry& g, const Product<T>& product) {
+    for (int a : {0, 2}) {
+        if (g.kernel[a] != 3 || g.stride[a] != 1 || g.dilation[a] != 1) return false;
+    }
+    const Index length = product.passes[0].axes[0].length * product.passes[0].axes[2].length;
+    return g.input[1] == 1 && g.kernel[1] == 1 && g.output[1] == 1 && product.channels >= 16 &&
+           product.outputs >= 16 && g.batch * length >= 256;
+}
+
+template <class T> void multiply(const Geometry& g, const Product<T>& product, bool lines) {
+    if (lines) multiply_lines(product);
+    else if (is_for_winograd(g, product)) multiply_winograd(product);
+    else multiply_tiles(product);
+}
+
 template <class T>
 PyObject* convolve(const Geometry& given, Array x, Array weight, Array bias,
                    const npy_intp* shape) {
@@ -68,7 +84,7 @@ PyObject* convolve(const Geometry& given, Array x, Array weight, Array bias,
                        Array(result).data<T>(), g.batch, g.groups, g.channels, g.outputs,
                        g.outputs * g.channels * g.places(), g.channels * g.places(), g.places(),
                        g.kernel, {g.forward()}};
-    (lines ? multiply_lines<T> : multiply_tiles<T>)(product);
+    multiply(g, product, lines);
     return result;
 }
 
@@ -86,7 +102,7 @@ PyObject* convolve_back(const Geometry& given, Array x, Array weight, Array bias
                        Array(result).data<T>(), g.batch, g.groups, g.outputs, g.channels,
                        g.outputs * g.channels * g.places(), g.places(), g.channels * g.places(),
                        g.kernel, g.backward()};
-    (lines ? multiply_lines<T> : multiply_tiles<T>)(product);
+    multiply(g, product, lines);
     return result;
 }
 

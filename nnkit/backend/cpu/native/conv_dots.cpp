@@ -89,7 +89,7 @@ template <class T> struct DotPlan {
           rows(rows_at_a_time(pass, g.channels, sizeof(T))), products(g.channels * g.places()),
           parts(std::clamp<Index>(tasks_wanted / g.groups, 1, g.batch)),
           samples((g.batch + parts - 1) / parts),
-          region(pass, g.channels, rows, sizeof(T), true),
+          region(pass, g.channels, rows, sizeof(T), g.stride[2]),
           offsets(tap_offsets(pass, region, g.channels)) {
         parts = (g.batch + samples - 1) / samples;
         for (Index z = 0; z < rows; ++z) {

@@ -21,6 +21,9 @@ template <class T> struct Product {
 
 template <class T> void multiply_tiles(const Product<T>& product);
 
+// The same for 3 x 3 kernels with stride 1 and dilation 1.
+template <class T> void multiply_winograd(const Product<T>& product);
+
 // The gradient in the weight, in the order of the weight.
 template <class T>
 void weight_gradient(const Geometry& geometry, const T* gradient, const T* input, T* out);

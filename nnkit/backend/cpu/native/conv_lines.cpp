@@ -85,7 +85,7 @@ template <class T> struct LinePlan {
           products(product.channels * pass.taps()),
           runs((pass.axes[0].outputs + rows - 1) / rows),
           merged(pass.axes[0].step == 1 && pass.axes[1].step == 1),
-          region(pass, product.channels, rows, sizeof(T), true),
+          region(pass, product.channels, rows, sizeof(T), pass.axes[2].step),
           offsets(tap_offsets(pass, region, product.channels)),
           places(tap_places(pass, product.kernel)), packed_start(packed_start_) {
         height = (product.outputs + sets - 1) / sets;

@@ -122,7 +122,7 @@ bool read_geometry(int ndim, const Index* input, const Index* weight, const Inde
     return g.batch > 0 && g.channels > 0 && g.outputs > 0;
 }
 
-Region::Region(const Pass& pass, Index channels, Index rows, std::size_t item, bool vectors)
+Region::Region(const Pass& pass, Index channels, Index rows, std::size_t item, Index split)
     : pass_(pass), channels_(channels) {
     const Axis& outer = pass.axes[0];
     middle_ = pass.axes[1].inputs;
@@ -132,13 +132,13 @@ Region::Region(const Pass& pass, Index channels, Index rows, std::size_t item, b
     bool alias = channels > 4 && plane_ * static_cast<Index>(item) % 1024 == 0;
     bool padded = false;
     for (const Axis& axis : pass.axes) padded = padded || axis.needs_padding();
-    if (!alias && !padded && !vectors) return;
-    if (vectors) split_ = pass.axes[2].step;
+    if (!alias && !padded && split == 0) return;
+    split_ = std::max<Index>(split, 1);
     middle_ = pass.axes[1].reach(pass.axes[1].outputs);
     inner_ = (pass.axes[2].reach(pass.axes[2].outputs) + split_ - 1) / split_ * split_;
     const Index line = 64 / static_cast<Index>(item);
     plane_ = ((outer.reach(rows) * middle_ * inner_ + line - 1) / line | 1) * line;
-    copied_ = channels * plane_ + (vectors ? overhang : 0);
+    copied_ = channels * plane_ + (split > 0 ? overhang : 0);
 }
 
 // Elements [from, to) of a line are those of `source`, the others are zeros.

@@ -65,9 +65,10 @@ bool read_geometry(int ndim, const Index* input, const Index* weight, const Inde
 // it lies, or copied with zeros around it.
 class Region {
 public:
-    // `rows`: the largest number of rows at a time. If it is for `vectors`, a copy is made in any
-    // case: positions along a line then lie side by side, and a vector may reach over the end.
-    Region(const Pass& pass, Index channels, Index rows, std::size_t item, bool vectors = false);
+    // `rows`: the largest number of rows at a time. With a `split`, a copy is made in any
+    // case, its lines in that many parts: every split-th element, starting with each of the first.
+    // Positions so far apart then lie side by side, and a vector may reach over the end.
+    Region(const Pass& pass, Index channels, Index rows, std::size_t item, Index split = 0);
 
     // Elements of the copy; 0 if none is made.
     Index copied() const { return copied_; }
@@ -85,9 +86,7 @@ private:
     template <class T> void copy_line(const T* source, Index from, Index to, T* out) const;
 
     const Pass& pass_;
-    Index channels_, plane_, middle_, inner_, copied_ = 0;
-    // Lines are copied in this many parts: every split-th element, starting with each of the first.
-    Index split_ = 1;
+    Index channels_, plane_, middle_, inner_, copied_ = 0, split_ = 1;
 };
 
 // The most elements that a vector of positions reaches over the end of a region.
