@@ -111,6 +111,44 @@ inline void add_products(Index rows, const T* const* from, const Index* offsets,
     }
 }
 
+// sums[i][j] = sum over k < count of from[k * step + i] * columns[k][j], for the rows of a tile.
+template <class T, int rows>
+inline void multiply_tile(const T* from, Index step, Index count, const T* columns, T* sums) {
+    using V = Register<T>;
+    constexpr int lanes = register_lanes<T>;
+    V sum[rows][tile_columns] = {};
+    for (Index k = 0; k < count; ++k, from += step, columns += panel<T>) {
+        V column[tile_columns];
+        for (int j = 0; j < tile_columns; ++j) column[j] = load_as<V>(columns + j * lanes);
+        for (int i = 0; i < rows; ++i) {
+            const V value = from[i] - V{};
+            for (int j = 0; j < tile_columns; ++j) {
+                sum[i][j] = multiply_add(value, column[j], sum[i][j]);
+            }
+        }
+    }
+    for (int i = 0; i < rows; ++i) {
+        for (int j = 0; j < tile_columns; ++j, sums += lanes) store_as(sums, sum[i][j]);
+    }
+}
+
+// The same for any number of rows.
+template <class T>
+void multiply_panel(Index rows, const T* from, Index step, Index count, const T* columns, T* sums) {
+    for (; rows >= tile_rows; rows -= tile_rows, from += tile_rows) {
+        multiply_tile<T, tile_rows>(from, step, count, columns, sums);
+        sums += tile_rows * panel<T>;
+    }
+    switch (rows) {
+        case 1: return multiply_tile<T, 1>(from, step, count, columns, sums);
+        case 2: return multiply_tile<T, 2>(from, step, count, columns, sums);
+        case 3: return multiply_tile<T, 3>(from, step, count, columns, sums);
+        case 4: return multiply_tile<T, 4>(from, step, count, columns, sums);
+        case 5: return multiply_tile<T, 5>(from, step, count, columns, sums);
+        default: return;
+    }
+}
+
 // Transposes 4 x 4 elements: rows `from_step` apart to rows `to_step` apart.
 template <class T>
 inline void transpose_block(const T* from, Index from_step, T* to, Index to_step) {
@@ -127,21 +165,28 @@ inline void transpose_block(const T* from, Index from_step, T* to, Index to_step
     store_as(to + 3 * to_step, V(__builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7)));
 }
 
-// to[j][i] = from[i][j] for i < rows and j < columns.
+// to[j][i] = from[i][j] for i < rows and j < columns. Whichever rows lie further apart are taken
+// four at a time: planes of images may share sets of the cache.
 template <class T>
 void transpose(Index rows, Index columns, const T* from, Index from_step, T* to, Index to_step) {
-    Index i = 0;
-    for (; i + 4 <= rows; i += 4) {
-        Index j = 0;
-        for (; j + 4 <= columns; j += 4) {
-            transpose_block(from + i * from_step + j, from_step, to + j * to_step + i, to_step);
+    const Index whole_rows = rows / 4 * 4, whole_columns = columns / 4 * 4;
+    if (from_step >= to_step) {
+        for (Index i = 0; i < whole_rows; i += 4) {
+            for (Index j = 0; j < whole_columns; j += 4) {
+                transpose_block(from + i * from_step + j, from_step, to + j * to_step + i, to_step);
+            }
         }
-        for (; j < columns; ++j) {
-            for (Index k = i; k < i + 4; ++k) to[j * to_step + k] = from[k * from_step + j];
+    } else {
+        for (Index j = 0; j < whole_columns; j += 4) {
+            for (Index i = 0; i < whole_rows; i += 4) {
+                transpose_block(from + i * from_step + j, from_step, to + j * to_step + i, to_step);
+            }
         }
     }
-    for (; i < rows; ++i) {
-        for (Index j = 0; j < columns; ++j) to[j * to_step + i] = from[i * from_step + j];
+    for (Index i = 0; i < rows; ++i) {
+        for (Index j = i < whole_rows ? whole_columns : 0; j < columns; ++j) {
+            to[j * to_step + i] = from[i * from_step + j];
+        }
     }
 }
 

@@ -18,7 +18,7 @@ Pass in_whole_tiles(Pass pass) {
 
 // Tile rows whose inputs, transformed, stay in the second-level cache.
 Index rows_in_cache(Index across, Index down, Index channels, std::size_t item) {
-    constexpr Index cache = 256 * 1024;
+    constexpr Index cache = 512 * 1024;
     const Index row = points * channels * across * static_cast<Index>(item);
     const Index rows = std::clamp<Index>(cache / row, 1, down), runs = (down + rows - 1) / rows;
     return (down + runs - 1) / runs;
@@ -78,13 +78,10 @@ template <class T> struct WinogradPlan {
     const Pass& pass;
     WinogradTiles tiles;
     Index panels;
-    std::vector<Index> channels;  // where each lies among the transformed inputs
 
     explicit WinogradPlan(const Product<T>& product_)
         : product(product_), pass(product.passes[0]), tiles(pass, product.channels, sizeof(T)),
-          panels((product.outputs + panel<T> - 1) / panel<T>) {
-        for (Index c = 0; c < product.channels; ++c) channels.push_back(c * tiles.channel_step());
-    }
+          panels((product.outputs + panel<T> - 1) / panel<T>) {}
 
     Index panel_size() const { return points * product.channels * panel<T>; }
     Index sums_size() const { return points * tiles.most_tiles() * panel<T>; }
@@ -144,17 +141,9 @@ void WinogradPlan<T>::run(Index task, const T* weights, T* copy, T* inputs, T* s
     const Index rows = std::min(2 * tiles.tile_rows_of(run), outer.outputs - row);
     for (Index p = 0; p < panels; ++p) {
         const T* columns = weights + (group * panels + p) * panel_size();
-        const T zeros[panel<T>] = {};
         for (Index point = 0; point < points; ++point) {
-            for (Index tile = 0; tile < count; tile += tile_rows) {
-                const Index height = std::min<Index>(tile_rows, count - tile);
-                const T* lefts[tile_rows];
-                for (Index i = 0; i < height; ++i) {
-                    lefts[i] = inputs + point * tiles.point_step() + tile + i;
-                }
-                add_products(height, lefts, channels.data(), product.channels, columns, zeros,
-                             sums + (point * count + tile) * panel<T>);
-            }
+            multiply_panel(count, inputs + point * tiles.point_step(), tiles.channel_step(),
+                           product.channels, columns, sums + point * count * panel<T>);
             columns += product.channels * panel<T>;
         }
         const Index first = p * panel<T>, some = std::min(panel<T>, product.outputs - first);
