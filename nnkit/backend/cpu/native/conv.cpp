@@ -1,5 +1,6 @@
 // Convolution and its two gradients: reads the arguments and picks the kernel.
 #include <algorithm>
+#include <utility>
 
 #include "conv_kernels.h"
 #include "memory.h"
@@ -26,6 +27,20 @@ public:
 
 private:
     PyObject* object_ = nullptr;
+};
+
+// A new result, given up again if an exception comes before `release`.
+class Result {
+public:
+    explicit Result(PyObject* object) : object_(object) {}
+    ~Result() { Py_XDECREF(object_); }
+    Result(const Result&) = delete;
+    explicit operator bool() const { return object_ != nullptr; }
+    template <class T> T* data() const { return Array(object_).data<T>(); }
+    PyObject* release() { return std::exchange(object_, nullptr); }
+
+private:
+    PyObject* object_;
 };
 
 bool is_half(Type type) { return type == Type::float16 || type == Type::bfloat16; }
@@ -78,14 +93,14 @@ PyObject* convolve(const Geometry& given, Array x, Array weight, Array bias,
     Plain input(x, type_number<T>()), kernel(weight, type_number<T>());
     Plain constant(bias, type_number<T>());
     if (!input || !kernel || (bias && !constant)) return nullptr;
-    PyObject* result = empty<T>(x.ndim(), shape);
-    if (result == nullptr) return nullptr;
+    Result result(empty<T>(x.ndim(), shape));
+    if (!result) return nullptr;
     Product<T> product{input.data<T>(), kernel.data<T>(), constant.data<T>(),
-                       Array(result).data<T>(), g.batch, g.groups, g.channels, g.outputs,
+                       result.data<T>(), g.batch, g.groups, g.channels, g.outputs,
                        g.outputs * g.channels * g.places(), g.channels * g.places(), g.places(),
                        g.kernel, {g.forward()}};
     multiply(g, product, lines);
-    return result;
+    return result.release();
 }
 
 template <class T>
@@ -96,14 +111,14 @@ PyObject* convolve_back(const Geometry& given, Array x, Array weight, Array bias
     Plain input(x, type_number<T>()), kernel(weight, type_number<T>());
     Plain constant(bias, type_number<T>());
     if (!input || !kernel || (bias && !constant)) return nullptr;
-    PyObject* result = empty<T>(x.ndim(), shape);
-    if (result == nullptr) return nullptr;
+    Result result(empty<T>(x.ndim(), shape));
+    if (!result) return nullptr;
     Product<T> product{input.data<T>(), kernel.data<T>(), constant.data<T>(),
-                       Array(result).data<T>(), g.batch, g.groups, g.outputs, g.channels,
+                       result.data<T>(), g.batch, g.groups, g.outputs, g.channels,
                        g.outputs * g.channels * g.places(), g.places(), g.channels * g.places(),
                        g.kernel, g.backward()};
     multiply(g, product, lines);
-    return result;
+    return result.release();
 }
 
 bool are_operands(Array x, Array weight) {
@@ -177,15 +192,15 @@ PyObject* weight_gradient_array(const Geometry& g, Array gradient, Array x, int 
                                 const npy_intp* shape) {
     Plain above(gradient, type_number<T>()), input(x, type_number<T>());
     if (!above || !input) return nullptr;
-    PyObject* result = empty<T>(ndim, shape);
-    if (result == nullptr) return nullptr;
+    Result result(empty<T>(ndim, shape));
+    if (!result) return nullptr;
     if (g.outputs <= few_outputs) {
         weight_gradient_of_lines(g.along_lines(), above.data<T>(), input.data<T>(),
-                                 Array(result).data<T>());
+                                 result.data<T>());
     } else {
-        weight_gradient(g, above.data<T>(), input.data<T>(), Array(result).data<T>());
+        weight_gradient(g, above.data<T>(), input.data<T>(), result.data<T>());
     }
-    return result;
+    return result.release();
 }
 
 PyObject* conv_grad_weight(Arguments arguments) {

@@ -1,0 +1,153 @@
+"""The compiled convolutions against their twins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+import pytest
+
+from nnkit.backend.cpu import BACKEND as B
+from tests.backend.native_cases import (
+    FLOATS, LAYOUTS, compare, needs_native, numbers, served,
+)  # fmt: skip
+
+pytestmark = needs_native
+
+# Batch, channels, outputs, groups: few and many outputs, depthwise, and with a multiplier.
+CHANNELS = ((1, 1, 1, 1), (2, 3, 5, 1), (3, 4, 20, 2), (2, 6, 6, 6), (2, 4, 8, 4), (1, 17, 33, 1))
+# Kernel, stride, padding, dilation.
+WINDOWS = (
+    (3, 1, 0, 1), (3, 1, 1, 1), (1, 1, 0, 1), (1, 2, 0, 1), (3, 2, 1, 1), (2, 3, 1, 1),
+    (5, 1, 2, 1), (3, 1, 2, 2), (4, 2, 1, 1), (3, 3, 4, 2), (2, 2, 0, 1),
+)  # fmt: skip
+SPACES = ((9,), (33,), (9, 11), (6, 7, 8))
+# Shape of the input, of the weight, padding and groups of what is large enough for several pieces
+# of work, and for Winograd's filtering.
+LARGE = (
+    ((4, 16, 9, 11), (16, 16, 3, 3), 0, 1),
+    ((3, 32, 12, 13), (40, 32, 3, 3), 1, 1),
+    ((2, 40, 17, 30), (48, 20, 3, 3), 2, 2),
+    ((8, 32, 32, 32), (64, 32, 3, 3), 1, 1),
+    ((1, 128, 16, 16), (130, 128, 3, 3), 0, 1),
+    ((16, 1, 28, 28), (32, 1, 3, 3), 0, 1),
+    ((8, 3, 32, 32), (64, 3, 7, 7), 0, 1),
+    ((8, 64, 32, 32), (64, 64, 1, 1), 0, 1),
+    ((8, 64, 32, 32), (64, 1, 3, 3), 1, 64),
+    ((8, 32, 500), (64, 32, 5), 0, 1),
+    ((8, 8, 500), (8, 1, 5), 2, 8),
+    ((2, 16, 8, 16, 16), (24, 16, 3, 3, 3), 1, 1),
+)
+
+Case = tuple[np.ndarray, np.ndarray, np.ndarray | None, tuple]
+
+
+def _geometries() -> Iterator[tuple]:
+    """Shapes of input and weight, and the static arguments."""
+    for space, (batch, channels, outputs, groups), window in product(SPACES, CHANNELS, WINDOWS):
+        k, stride, padding, dilation = window
+        axes = len(space)
+        kernel = (k,) * (axes - 1) + (max(1, k - 1) if axes > 1 else k,)
+        if any(n + 2 * padding <= dilation * (k - 1) for n in space):
+            continue
+        statics = (stride,) * axes, (padding,) * axes, (dilation,) * axes, groups
+        yield (batch, channels, *space), (outputs, channels // groups, *kernel), statics
+    uneven = (2, 3), (1, 0), (1, 2), 1
+    yield (2, 5, 12, 13), (20, 5, 3, 2), uneven
+    yield (2, 5, 12, 13), (3, 5, 3, 2), uneven
+    for x, weight, padding, groups in LARGE:
+        axes = len(x) - 2
+        yield x, weight, ((1,) * axes, (padding,) * axes, (1,) * axes, groups)
+
+
+def _operands() -> Iterator[Case]:
+    """Input, weight, bias or None, and the static arguments."""
+    for i, (shape, kernel, statics) in enumerate(_geometries()):
+        dtype = FLOATS[0] if i % 3 else FLOATS[1]
+        bias = numbers(kernel[:1], dtype) if i % 2 else None
+        yield numbers(shape, dtype), numbers(kernel, dtype), bias, statics
+    statics = (1, 1), (1, 0), (1, 1), 1
+    for dtype in FLOATS:
+        for layout in LAYOUTS.values():
+            x, weight = layout(numbers((2, 3, 7, 6), dtype)), layout(numbers((20, 3, 3, 2), dtype))
+            yield x, weight, layout(numbers((20,), dtype)), statics
+
+
+def _conv() -> Iterator[tuple]:
+    for x, weight, bias, statics in _operands():
+        yield x, weight, bias, *statics
+
+
+def _gradients() -> Iterator[Case]:
+    """A gradient of the output in place of the bias."""
+    for x, weight, _, statics in _operands():
+        out = B.conv.twin(x, weight, None, *statics)
+        yield x, weight, numbers(out.shape, x.dtype), statics
+
+
+def _conv_grad_input() -> Iterator[tuple]:
+    for x, weight, g, statics in _gradients():
+        yield g, weight, x.shape, *statics
+
+
+def _conv_grad_weight() -> Iterator[tuple]:
+    for x, weight, g, statics in _gradients():
+        yield g, x, weight.shape, *statics
+
+
+def _conv_transpose() -> Iterator[tuple]:
+    for i, (g, weight, shape, *statics) in enumerate(_conv_grad_input()):
+        bias = numbers((shape[1],), weight.dtype) if i % 2 else None
+        yield g, weight, bias, shape, *statics
+    # An output padding: a last row and column that no window of the convolution reaches.
+    g, weight = numbers((2, 4, 5, 5)), numbers((4, 3, 3, 3))
+    yield g, weight, numbers((3,)), (2, 3, 12, 12), (2, 2), (0, 0), (1, 1), 1
+
+
+CASES = {
+    "conv": _conv,
+    "conv_grad_input": _conv_grad_input,
+    "conv_grad_weight": _conv_grad_weight,
+    "conv_transpose": _conv_transpose,
+}
+# Units of the sums' size, from float32 on: the order of the additions is another one. The half
+# precisions are rounded once at the end, by either of two neighbours.
+TOLERANCES = dict(zip(map(str, FLOATS), (1e-6, 1e-14, 2**-10, 2**-7)))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_equals_twin(name: str) -> None:
+    for arguments in CASES[name]():
+        dtype = arguments[0].dtype.newbyteorder("=")
+        compare(
+            getattr(B, name),
+            *arguments,
+            tolerance=lambda want: (
+                TOLERANCES[str(dtype)] * 8 * np.abs(want.astype(np.float64)).max(initial=1)
+            ),
+        )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_is_served(name: str) -> None:
+    """The kernels compute every geometry and layout of a floating-point type themselves."""
+    kernel = getattr(B, name)
+    assert all(served(kernel, *arguments) for arguments in CASES[name]())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_leaves_other_types_to_the_twin(name: str) -> None:
+    for arguments in CASES[name]():
+        foreign = [a.astype(np.int64) if isinstance(a, np.ndarray) else a for a in arguments]
+        assert not served(getattr(B, name), *foreign)
+        break
+
+
+def test_infinity_stays_in_its_window() -> None:
+    """Direct kernels keep what is finite finite, whatever lies beside it."""
+    x = np.ones((1, 2, 6, 6), np.float32)
+    x[0, 0, 5, 5] = np.inf
+    out = B.conv(x, np.ones((20, 2, 3, 3), np.float32), None, (1, 1), (0, 0), (1, 1), 1)
+    assert np.isinf(out[..., 3, 3]).all()
+    assert np.isfinite(out).sum() == out.size - 20
