@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 
 import numpy as np
 import pytest
 
 from nnkit.backend.cpu import BACKEND as B
-from tests.backend.native_cases import (
-    FLOATS, LAYOUTS, compare, needs_native, numbers, served,
-)  # fmt: skip
+from tests.backend.native_cases import FLOATS, LAYOUTS, compare, needs_native, numbers, served
 
 pytestmark = needs_native
 
@@ -116,17 +114,15 @@ CASES = {
 TOLERANCES = dict(zip(map(str, FLOATS), (1e-6, 1e-14, 2**-10, 2**-7)))
 
 
+def _tolerance(dtype: np.dtype) -> Callable[[np.ndarray], float]:
+    unit = 8 * TOLERANCES[str(dtype.newbyteorder("="))]
+    return lambda want: unit * np.abs(want.astype(np.float64)).max(initial=1)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_equals_twin(name: str) -> None:
     for arguments in CASES[name]():
-        dtype = arguments[0].dtype.newbyteorder("=")
-        compare(
-            getattr(B, name),
-            *arguments,
-            tolerance=lambda want: (
-                TOLERANCES[str(dtype)] * 8 * np.abs(want.astype(np.float64)).max(initial=1)
-            ),
-        )
+        compare(getattr(B, name), *arguments, tolerance=_tolerance(arguments[0].dtype))
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -115,7 +115,8 @@ template <class T> void DotPlan<T>::run(Index task, T* copy, T* sums, T* out) co
         const T* above = gradient + image * g.outputs * g.output_plane();
         for (Index row = 0; row < g.output[0]; row += rows) {
             const Index some = std::min(rows, g.output[0] - row);
-            const T* base = region.of(input + image * g.channels * g.input_plane(), row, some, copy);
+            const T* source = input + image * g.channels * g.input_plane();
+            const T* base = region.of(source, row, some, copy);
             const T* start = above + row * g.output[1] * g.output[2];
             for (Index o = 0; o < g.outputs; ++o, start += g.output_plane()) {
                 for (Index k = 0; k < products; k += tile_rows) {
