@@ -67,32 +67,32 @@ template <class T> inline T max_of(const T* x, Index count) {
     T best = -std::numeric_limits<T>::infinity();
     Index i = 0;
     if (count >= 2 * width) {
-        Register<T> low, high, next[2];
+        Register<T> low, high;
         std::memcpy(&low, x, sizeof low);
         std::memcpy(&high, x + width, sizeof high);
         for (i = 2 * width; i + 2 * width <= count; i += 2 * width) {
-            std::memcpy(next, x + i, sizeof next);
-            low = next[0] > low ? next[0] : low;
-            high = next[1] > high ? next[1] : high;
+            Register<T> first, second;
+            std::memcpy(&first, x + i, sizeof first);
+            std::memcpy(&second, x + i + width, sizeof second);
+            low = first > low ? first : low;
+            high = second > high ? second : high;
         }
         low = high > low ? high : low;
-        for (Index k = 0; k < width; ++k) best = low[k] > best ? low[k] : best;
+        T part[width];
+        std::memcpy(part, &low, sizeof part);
+        for (T value : part) best = value > best ? value : best;
     }
     for (; i < count; ++i) best = x[i] > best ? x[i] : best;
     return best;
 }
 
 // exp(x - shift) of rows that follow each other; `shift[r]` becomes the largest number of row r.
-// The exponentials of short rows are computed together, so that whole registers are used.
 template <class T> void exp_of_rows(const T* x, T* out, Index rows, Index count, T* shift) {
-    constexpr Index short_row = 64;
     for (Index r = 0; r < rows; ++r) {
         T largest = shift[r] = max_of(x + r * count, count);
-        Index begin = r * count, end = begin + count;
-        if (count < short_row) for (Index i = begin; i < end; ++i) out[i] = x[i] - largest;
-        else for (Index i = begin; i < end; ++i) out[i] = math::exp(x[i] - largest);
+        for (Index i = r * count; i < (r + 1) * count; ++i) out[i] = x[i] - largest;
     }
-    if (count >= short_row) return;
+    // In one loop, which uses whole registers for short rows too.
     for (Index i = 0; i < rows * count; ++i) out[i] = math::exp(out[i]);
 }
 
