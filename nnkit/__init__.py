@@ -72,6 +72,7 @@ compat.install(autograd)
 # Imported when first used: whoever needs only tensors does not pay for the layers.
 SUBMODULES = (
     "backends",
+    "cpu",
     "cuda",
     "linalg",
     "nn",

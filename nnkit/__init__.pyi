@@ -15,6 +15,7 @@ from nnkit import LongTensor as LongTensor
 from nnkit import ShortTensor as ShortTensor
 from nnkit import autograd as autograd
 from nnkit import backends as backends
+from nnkit import cpu as cpu
 from nnkit import cuda as cuda
 from nnkit import linalg as linalg
 from nnkit import nn as nn

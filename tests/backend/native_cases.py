@@ -119,6 +119,8 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "misaligned": _misaligned,
     "swapped": _swapped,
 }
+# Arrays of such layouts a kernel may leave to NumPy.
+FOREIGN = ("misaligned", "swapped")
 SHAPES = ((), (1,), (0,), (3, 0, 2), (7,), (5, 3), (2, 3, 17), (1025,), (3, 700))
 
 

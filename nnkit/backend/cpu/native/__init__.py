@@ -11,9 +11,12 @@ one instruction set. ``NNKIT_CACHE_MB`` bounds the memory that is kept for reuse
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
+from struct import unpack_from
 from typing import Any
 
 from numpy._core import _multiarray_umath as numpy_extension
@@ -26,35 +29,65 @@ from nnkit.backend.formula import Formula, Trace
 TARGETS = {"avx512": ("AVX512_SKX",), "avx2": ("AVX2", "FMA3"), "baseline": ()}
 
 
-def _candidates() -> list[str]:
+def _candidates() -> tuple[list[str], str]:
+    """The instruction sets to try, and why there is none if there is none."""
     asked = os.environ.get("NNKIT_NATIVE", "1")
     if asked == "0":
-        return []
+        return [], "switched off by NNKIT_NATIVE=0"
     features = getattr(numpy_extension, "__cpu_features__", {})
     fitting = [t for t, needs in TARGETS.items() if all(features.get(n) for n in needs)]
-    return fitting if asked == "1" else [asked]
+    if asked == "1":
+        return fitting, ""
+    if asked in fitting:
+        return [asked], ""
+    reason = f"NNKIT_NATIVE is {asked!r}, but this CPU has {', '.join(fitting)}"
+    return [], _complain(reason)
+
+
+def _complain(reason: str) -> str:
+    warnings.warn(f"nnkit computes with NumPy alone: {reason}", RuntimeWarning, stacklevel=4)
+    return reason
+
+
+def _check_size(path: str) -> None:
+    """Refuse a shared object of Linux that was cut off, which would crash when it is loaded."""
+    with open(path, "rb") as file:
+        head = file.read(64)
+        size = file.seek(0, os.SEEK_END)
+    if head[:5] == b"\x7fELF\x02" and sys.byteorder == "little":
+        # Where the table of sections begins, the size of its entries, how many: it comes last.
+        (start,), (entry, count) = unpack_from("<Q", head, 40), unpack_from("<HH", head, 58)
+        if size < start + entry * count:
+            raise ImportError("the file is cut off")
 
 
 def _load() -> tuple[Any, str]:
     """The extension module and its instruction set; None and the reason where there is none."""
-    reason = "switched off by NNKIT_NATIVE=0"
-    for target in _candidates():
+    targets, reason = _candidates()
+    for target in targets:
+        spec = find_spec(f"{__name__}._{target}")
+        if spec is None or spec.origin is None:
+            reason = reason or "not compiled: reinstall with a C++17 compiler (g++ or clang++)"
+            continue
         try:
-            module = import_module(f"{__name__}._{target}")
-        except ModuleNotFoundError:
-            reason = "not compiled: reinstall with a C++17 compiler (g++ or clang++)"
+            _check_size(spec.origin)
+            module = import_module(spec.name)
         except Exception as error:
-            reason = f"the extension for {target} is broken ({error}): reinstall nnkit"
-            warnings.warn(
-                f"nnkit computes with NumPy alone: {reason}", RuntimeWarning, stacklevel=2
-            )
-        else:
-            module.find_blas(numpy_extension.__file__)
-            megabytes = os.environ.get("NNKIT_CACHE_MB")
-            if megabytes is not None:
-                module.set_cache_limit(int(megabytes) << 20)
-            return module, target
+            reason = _complain(f"the extension for {target} is broken ({error}): reinstall nnkit")
+            break
+        module.find_blas(numpy_extension.__file__)
+        module.set_cache_limit(_cache_limit())
+        return module, target
     return None, reason
+
+
+def _cache_limit() -> int:
+    """The bytes that are kept for reuse."""
+    text = os.environ.get("NNKIT_CACHE_MB", "256")
+    if not text.isdecimal():
+        warnings.warn(f"NNKIT_CACHE_MB is {text!r}, no number", RuntimeWarning, stacklevel=3)
+        text = "256"
+    return min(int(text), 1 << 40) << 20
 
 
 MODULE, STATUS = _load()

@@ -1,0 +1,39 @@
+"""What programs ask of the CPU as of any device, as ``torch.cpu``, and the memory it keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.backend.cpu import native
+
+__all__ = ["device_count", "empty_cache", "is_available", "synchronize"]
+
+
+def is_available() -> bool:
+    """Whether tensors can live on the CPU: always."""
+    return True
+
+
+def device_count() -> int:
+    """How many CPU devices there are: one, however many cores it has."""
+    return 1
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait until the CPU has done what it was told to: it has, whenever a call returns."""
+
+
+def empty_cache() -> None:
+    """Give the memory that is kept for reuse back to the system.
+
+    Memory of large tensors that are freed is kept for the next ones, up to ``NNKIT_CACHE_MB``
+    megabytes (an environment variable, 256 unless set; 0 keeps none).
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.ones(1000, 1000).exp()
+        >>> del x
+        >>> nnkit.cpu.empty_cache()
+    """
+    if native.MODULE is not None:
+        native.MODULE.empty_cache()

@@ -1,0 +1,274 @@
+"""What may go wrong around the compiled kernels: each time a clear word, and never a crash."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nnkit
+from nnkit.backend.cpu import native
+from tests.backend.native_cases import needs_native
+
+ROOT = Path(nnkit.__file__).parent.parent
+EXTENSION = Path(native.MODULE.__file__) if native.MODULE is not None else None
+SUM = "import nnkit; x = nnkit.arange(1_000_000.0); assert (x + x)[5].item() == 10\n"
+
+
+def run(program: str, root: Path = ROOT, **environment: str) -> tuple[str, str]:
+    """Output and warnings of a program in a fresh interpreter, which must not die."""
+    full = {k: v for k, v in os.environ.items() if not k.startswith(("NNKIT_", "LD_PRELOAD"))}
+    full |= {"PYTHONPATH": str(root), "OMP_NUM_THREADS": "2", **environment}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, env=full, cwd=root, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip(), done.stderr.strip()
+
+
+SHOW = SUM + "print([s for s in nnkit.show_config().splitlines() if 'kernels' in s][0])"
+
+
+def test_switched_off() -> None:
+    output, warnings = run(SHOW, NNKIT_NATIVE="0")
+    assert "alone" in output and "switched off by NNKIT_NATIVE=0" in output
+    assert not warnings
+
+
+def test_an_instruction_set_that_there_is_not() -> None:
+    output, warnings = run(SHOW, NNKIT_NATIVE="mmx")
+    assert "NNKIT_NATIVE is 'mmx', but this CPU has" in output
+    assert "RuntimeWarning" in warnings
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the package without extensions."""
+    ignored = shutil.ignore_patterns("*.so", "__pycache__")
+    shutil.copytree(ROOT / "nnkit", tmp_path / "nnkit", ignore=ignored)
+    return tmp_path
+
+
+def test_missing(copy: Path) -> None:
+    output, warnings = run(SHOW, copy)
+    assert "not compiled: reinstall with a C++17 compiler" in output
+    assert not warnings
+
+
+@needs_native
+@pytest.mark.parametrize("part", [0.0, 0.001, 0.3, 0.7, 0.999])
+@pytest.mark.parametrize("kind", ["truncated", "garbage"])
+def test_corrupted(copy: Path, kind: str, part: float) -> None:
+    assert EXTENSION is not None
+    content = EXTENSION.read_bytes()
+    kept = content[: int(part * len(content))]
+    if kind == "garbage":
+        kept = bytes(len(kept)) if part else b"garbage"
+    (copy / "nnkit/backend/cpu/native" / EXTENSION.name).write_bytes(kept)
+    output, warnings = run(SHOW, copy)
+    assert "is broken" in output and "reinstall nnkit" in output
+    assert "RuntimeWarning: nnkit computes with NumPy alone" in warnings
+
+
+@needs_native
+def test_stale(copy: Path) -> None:
+    """A formula that has changed since the build is not served by old code."""
+    assert EXTENSION is not None
+    shutil.copy(EXTENSION, copy / "nnkit/backend/cpu/native")
+    path = copy / "nnkit/autograd/ops/activation.py"
+    text = path.read_text()
+    assert text.count("x * fn.sigmoid(x)") == 1
+    path.write_text(text.replace("x * fn.sigmoid(x)", "x * fn.sigmoid(x) * 2"))
+    program = """
+import nnkit
+from nnkit.backend.cpu import BACKEND as B, native
+assert native.MODULE is not None
+assert not isinstance(B.silu, native.MODULE.Kernel)
+assert isinstance(B.exp, native.MODULE.Kernel)
+x = nnkit.ones(3)
+assert abs(nnkit.nn.functional.silu(x)[0].item() - 1.4621171) < 1e-6
+"""
+    run(program, copy)
+
+
+def test_a_cache_limit_that_is_no_number() -> None:
+    _, warnings = run(SUM, NNKIT_CACHE_MB="much")
+    assert native.MODULE is None or "NNKIT_CACHE_MB is 'much', no number" in warnings
+
+
+@needs_native
+def test_the_cache_is_bounded() -> None:
+    program = """
+import nnkit
+from nnkit.backend.cpu import native
+M = native.MODULE
+for size in range(100_000, 6_000_000, 100_000):
+    nnkit.ones(size).exp()
+    assert M.cached_bytes() <= LIMIT, M.cached_bytes()
+assert (M.cached_bytes() > 0) == (LIMIT > 0)
+nnkit.cpu.empty_cache()
+assert M.cached_bytes() == 0
+"""
+    run(program.replace("LIMIT", str(8 << 20)), NNKIT_CACHE_MB="8")
+    run(program.replace("LIMIT", "0"), NNKIT_CACHE_MB="0")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+def test_memory_runs_out() -> None:
+    program = """
+import resource, nnkit, numpy
+from nnkit.backend.cpu import BACKEND as B
+x = nnkit.ones(1 << 20)
+(x + x).sum().item()
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (300 << 20), -1))
+big = x.expand(1 << 9, 1 << 20)
+for _ in range(20):
+    for attempt in (lambda: big + 1, lambda: nnkit.softmax(big, -1), lambda: big.exp(),
+                    lambda: big @ big.T, lambda: big.sort()):
+        try:
+            attempt()
+        except (MemoryError, RuntimeError) as error:
+            assert "memory" in str(error).lower() or isinstance(error, MemoryError), error
+        else:
+            raise AssertionError("it went through")
+kept = [x + 1 for _ in range(20)]
+assert kept[-1][3].item() == 2
+"""
+    run(program)
+
+
+FORK = """
+import os, sys, threading, time, warnings
+import nnkit
+warnings.simplefilter("ignore", DeprecationWarning)
+x = nnkit.arange(4_000_000.0)
+want = (x.exp() + x).tolist()[:5]
+stop = False
+
+def work():
+    while not stop:
+        x.exp(); (x @ x); x.sin()
+
+threads = [threading.Thread(target=work) for _ in range(2)]
+for t in threads:
+    t.start()
+for _ in range(15):
+    child = os.fork()
+    if child == 0:
+        try:
+            for _ in range(3):
+                assert (x.exp() + x).tolist()[:5] == want
+            nnkit.cpu.empty_cache()
+            assert nnkit.get_num_threads() == 2
+        except BaseException as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            os._exit(1)
+        os._exit(0)
+    pid, status = os.waitpid(child, 0)
+    assert status == 0, status
+stop = True
+for t in threads:
+    t.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork of POSIX")
+def test_fork_in_the_middle_of_sections() -> None:
+    run(FORK)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork of POSIX")
+def test_multiprocessing_with_fork() -> None:
+    program = """
+import multiprocessing, nnkit
+
+def work(k):
+    x = nnkit.arange(1_000_000.0)
+    return (x + k).sin().sum().item()
+
+if __name__ == "__main__":
+    here = [work(k) for k in range(4)]
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        assert pool.map(work, range(4)) == here
+"""
+    run(program)
+
+
+def test_several_python_threads() -> None:
+    program = """
+import threading, nnkit
+x = nnkit.arange(1_000_000.0)
+want = x.sin().sum().item(), nnkit.softmax(x.reshape(1000, 1000), -1).sum(0)[5].item()
+wrong = []
+
+def work():
+    for _ in range(20):
+        got = x.sin().sum().item(), nnkit.softmax(x.reshape(1000, 1000), -1).sum(0)[5].item()
+        if got != want:
+            wrong.append(got)
+
+threads = [threading.Thread(target=work) for _ in range(4)]
+for t in threads:
+    t.start()
+for t in threads:
+    t.join()
+assert not wrong, wrong
+"""
+    run(program)
+
+
+@needs_native
+def test_the_number_of_threads() -> None:
+    program = "import nnkit; print(nnkit.get_num_threads())"
+    assert run(program, OMP_NUM_THREADS="1")[0] == "1"
+    assert run(program, OMP_NUM_THREADS="3")[0] == "3"
+    assert run(program, OMP_NUM_THREADS="0")[0] == run(program, OMP_NUM_THREADS="x")[0]
+    count = """
+import os, nnkit
+nnkit.set_num_threads(COUNT)
+x = nnkit.arange(4_000_000.0)
+x.exp()
+print(len(os.listdir("/proc/self/task")))
+"""
+    if sys.platform == "linux":
+        alone = int(run(count.replace("COUNT", "1"), OPENBLAS_NUM_THREADS="1")[0])
+        three = int(run(count.replace("COUNT", "3"), OPENBLAS_NUM_THREADS="1")[0])
+        assert three >= alone + 2
+
+
+def test_idle_workers_use_no_processor() -> None:
+    program = """
+import time, nnkit
+x = nnkit.arange(4_000_000.0)
+x.exp()
+time.sleep(0.2)
+before = time.process_time()
+time.sleep(1.0)
+assert time.process_time() - before < 0.02, time.process_time() - before
+"""
+    run(program)
+
+
+@pytest.mark.parametrize("daemon", [True, False])
+def test_exit_with_a_running_pool(daemon: bool) -> None:
+    program = f"""
+import threading, nnkit
+x = nnkit.arange(2_000_000.0)
+
+def work():
+    for _ in range({10**9 if daemon else 20}):
+        x.exp(); nnkit.softmax(x.reshape(1000, -1), -1); x + x
+
+for _ in range(3):
+    threading.Thread(target=work, daemon={daemon}).start()
+x.exp()
+"""
+    for _ in range(5 if daemon else 1):
+        output, warnings = run(program)
+        assert not output and not warnings
