@@ -3,29 +3,15 @@
 // high-performance matrix multiplication", 2008).
 #include "product.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include <algorithm>
 #include <cstring>
 
 #include "memory.h"
 #include "parallel.h"
+#include "tile.h"
 
 namespace nnkit {
 namespace {
-
-// The registers of this instruction set: a tile has two of them in each of its rows.
-#if defined(__AVX512F__)
-constexpr int register_bytes = 64, tile_rows = 12;
-#elif defined(__AVX__)
-constexpr int register_bytes = 32, tile_rows = 6;
-#elif defined(__aarch64__)
-constexpr int register_bytes = 16, tile_rows = 8;
-#else
-constexpr int register_bytes = 16, tile_rows = 6;
-#endif
 
 constexpr int strip_rows = 2 * tile_rows;  // of a that are packed together
 constexpr Index depth = 256;          // of the sums that stay in registers
@@ -34,103 +20,6 @@ constexpr Index work_of_piece = Index{1} << 20;  // multiplications; some 20 us
 constexpr Index packed_of_piece = Index{1} << 16;
 constexpr Index most_pieces = 32;      // about so many, whatever the size
 constexpr Index rows_read_in_place = 4 * tile_rows;
-
-template <class T> struct RegisterOf;
-template <> struct RegisterOf<float> {
-    typedef float type __attribute__((vector_size(register_bytes)));
-};
-template <> struct RegisterOf<double> {
-    typedef double type __attribute__((vector_size(register_bytes)));
-};
-template <class T> using Register = typename RegisterOf<T>::type;
-template <class T> constexpr int width = register_bytes / static_cast<int>(sizeof(T));
-template <class T> constexpr int tile_columns = 2 * width<T>;
-
-template <class T> inline Register<T> load(const T* from) {
-    Register<T> result;
-    std::memcpy(&result, from, sizeof result);
-    return result;
-}
-
-template <class T> inline void store(T* to, Register<T> value) {
-    std::memcpy(to, &value, sizeof value);
-}
-
-// a b + c, rounded once where the instruction set can.
-inline Register<float> fused(Register<float> a, Register<float> b, Register<float> c) {
-#if defined(__AVX512F__)
-    return (Register<float>)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-#elif defined(__FMA__)
-    return (Register<float>)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-#else
-    return a * b + c;
-#endif
-}
-
-inline Register<double> fused(Register<double> a, Register<double> b, Register<double> c) {
-#if defined(__AVX512F__)
-    return (Register<double>)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
-#elif defined(__FMA__)
-    return (Register<double>)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
-#else
-    return a * b + c;
-#endif
-}
-
-// One tile: `rows` rows of a, a panel of b whose rows lie `b_row` elements apart.
-template <class T, int rows>
-inline void tile(Index k, Matrix<T> a, const T* b, Index b_row, T* out, Index out_row, bool add,
-                 const T* bias) {
-    constexpr int w = width<T>;
-    Register<T> sums[rows][2];
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i) sums[i][0] = sums[i][1] = Register<T>{};
-    for (int i = 0; i < rows; ++i) __builtin_prefetch(out + i * out_row, 1);
-    const T* from = a.data;
-    for (Index p = 0; p < k; ++p, from += a.column, b += b_row) {
-        Register<T> left = load(b), right = load(b + w);
-#pragma GCC unroll 16
-        for (int i = 0; i < rows; ++i) {
-            Register<T> value = from[i * a.row] - Register<T>{};
-            sums[i][0] = fused(value, left, sums[i][0]);
-            sums[i][1] = fused(value, right, sums[i][1]);
-        }
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i) {
-        T* to = out + i * out_row;
-#pragma GCC unroll 2
-        for (int half = 0; half < 2; ++half) {
-            Register<T> sum = sums[i][half];
-            if (add) sum += load(to + half * w);
-            if (bias != nullptr) sum += load(bias + half * w);
-            store(to + half * w, sum);
-        }
-    }
-}
-
-template <class T>
-using Tile = void (*)(Index k, Matrix<T> a, const T* b, Index b_row, T* out, Index out_row,
-                      bool add, const T* bias);
-
-template <class T, int rows> struct Tiles {
-    static void fill(Tile<T>* table) {
-        table[rows] = tile<T, rows>;
-        Tiles<T, rows - 1>::fill(table);
-    }
-};
-template <class T> struct Tiles<T, 0> {
-    static void fill(Tile<T>*) {}
-};
-
-template <class T> const Tile<T>* tiles() {
-    static const auto table = [] {
-        struct { Tile<T> entries[tile_rows + 1]; } all{};
-        Tiles<T, tile_rows>::fill(all.entries);
-        return all;
-    }();
-    return table.entries;
-}
 
 // Small squares that are transposed in registers: what packing rows into columns is made of.
 constexpr int square_bytes = 16;
@@ -144,18 +33,28 @@ template <> struct SquareRowOf<double> {
     static constexpr int side = 2;
 };
 
+// The elements of x and y, numbered one after the other, with these numbers.
+template <class Number, int... numbers, class Row> inline Row pick(Row x, Row y) {
+#if defined(__clang__)
+    return __builtin_shufflevector(x, y, numbers...);
+#else
+    typedef Number Numbers __attribute__((vector_size(square_bytes)));
+    return __builtin_shuffle(x, y, Numbers{numbers...});
+#endif
+}
+
 inline void transpose_square(const float* from, Index from_row, float* to, Index to_row) {
     using Row = SquareRowOf<float>::type;
     Row r[4];
     for (int i = 0; i < 4; ++i) std::memcpy(&r[i], from + i * from_row, sizeof r[i]);
-    Row low01 = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5);
-    Row high01 = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
-    Row low23 = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
-    Row high23 = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
-    r[0] = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
-    r[1] = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
-    r[2] = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
-    r[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+    Row low01 = pick<std::int32_t, 0, 4, 1, 5>(r[0], r[1]);
+    Row high01 = pick<std::int32_t, 2, 6, 3, 7>(r[0], r[1]);
+    Row low23 = pick<std::int32_t, 0, 4, 1, 5>(r[2], r[3]);
+    Row high23 = pick<std::int32_t, 2, 6, 3, 7>(r[2], r[3]);
+    r[0] = pick<std::int32_t, 0, 1, 4, 5>(low01, low23);
+    r[1] = pick<std::int32_t, 2, 3, 6, 7>(low01, low23);
+    r[2] = pick<std::int32_t, 0, 1, 4, 5>(high01, high23);
+    r[3] = pick<std::int32_t, 2, 3, 6, 7>(high01, high23);
     for (int i = 0; i < 4; ++i) std::memcpy(to + i * to_row, &r[i], sizeof r[i]);
 }
 
@@ -163,8 +62,8 @@ inline void transpose_square(const double* from, Index from_row, double* to, Ind
     using Row = SquareRowOf<double>::type;
     Row r[2];
     for (int i = 0; i < 2; ++i) std::memcpy(&r[i], from + i * from_row, sizeof r[i]);
-    Row first = __builtin_shufflevector(r[0], r[1], 0, 2);
-    Row second = __builtin_shufflevector(r[0], r[1], 1, 3);
+    Row first = pick<std::int64_t, 0, 2>(r[0], r[1]);
+    Row second = pick<std::int64_t, 1, 3>(r[0], r[1]);
     std::memcpy(to, &first, sizeof first);
     std::memcpy(to + to_row, &second, sizeof second);
 }
