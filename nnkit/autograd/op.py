@@ -18,23 +18,27 @@ a static's name       that argument, as it was passed
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from nnkit.autograd import node as node_module
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import Node, OutputEdge
+from nnkit.autograd.op_code import (
+    GRAD,
+    INPUT,
+    NEEDS,
+    OUTPUT,
+    SHAPE,
+    STATIC,
+    print_apply_code,
+    print_node_code,
+)
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import link_view, refresh
 from nnkit.backend.algebra import CATALOGUE, Primitive
 
 OPS: dict[str, Callable] = {}  # name -> apply function; what `Lifted` offers
-
-INPUT, OUTPUT, STATIC, SHAPE, NEEDS, GRAD = range(6)
-
-
-def PASS(B: Any, g: Any) -> Any:
-    """The rule of an input whose gradient is the output's own."""
-    return g
 
 
 class Rule:
@@ -143,82 +147,6 @@ class Op:
         return self.record
 
 
-def print_node_code(op: Op) -> str:
-    """The source of an op's ``record`` (make a node: save what the wanted rules read) and of its
-    node's ``gradients`` (run the rules). Unrolled, because every operation pays for both."""
-    sequence = bool(op.primitive.sequences)
-    saved = []
-    for (kind, i), users in op.values.items():
-        if kind == INPUT:
-            t = f"tensors[{i}]"
-            value = f"({t}, {t}._writes[0]) if isinstance({t}, Tensor) else ({t}, None)"
-        elif kind == OUTPUT:
-            o = f"outputs[{i}]"
-            first = ", outputs[0]._data" if i and op.only_first else ""
-            value = f"(SavedOutput({o}._data, {o}._writes, {i}{first}), {o}._writes[0])"
-        elif kind == STATIC:
-            value = f"statics[{i}]"
-        elif kind == SHAPE and sequence:
-            value = "tuple([t._data.shape for t in tensors])"
-        elif kind == SHAPE:
-            value = f"tensors[{i}]._data.shape"
-        else:
-            value = "tuple([e is not None for e in edges])"
-        if kind in (INPUT, OUTPUT) and len(users) < len(op.primitive.arrays):
-            wanted = " or ".join(f"edges[{u}] is not None" for u in users)
-            value = f"({value}) if {wanted} else None"
-        saved.append(value)
-    record = [
-        "def record(tensors, statics, edges, outputs, device):",
-        "    self = new(NodeType)",
-        "    self.edges = edges",
-        f"    self.values = ({', '.join(saved)}{',' if saved else ''})",
-        "    self.device = device",
-        "    self.meta = self.outputs = self.hooks = None",
-        "    self.order = next(node.sequence)",
-        "    return self",
-    ]
-    names = list(op.values)
-    body = []
-    for i, (kind, _) in enumerate(names):
-        if kind in (INPUT, OUTPUT):
-            body.append(f"    v{i} = None if v{i} is None else unpack(self, v{i})")
-
-    def call(number: int, r: Rule) -> str:
-        arguments = []
-        for kind, i in r.plan:
-            if kind != GRAD:
-                arguments.append(f"v{names.index((kind, i))}")
-            elif op.only_first and i:
-                arguments.append(f"(grads[{i}] if len(grads) > 1 else None)")
-            else:
-                arguments.append(f"grads[{i}]")
-        if r.function is PASS:
-            return "grads[0]"
-        primitive = getattr(r.function, "primitive", None)
-        if primitive is not None:
-            return f"B.{primitive}({', '.join(arguments)})"
-        return f"rule{number}({', '.join(['B', *arguments])})"
-
-    if op.joint:
-        result = call(len(op.rules), op.joint)
-    else:
-        several = [
-            "None" if r is None else f"{call(i, r)} if edges[{i}] is not None else None"
-            for i, r in enumerate(op.rules)
-        ]
-        result = f"({', '.join(several)},)"
-    unpacking = f"    {', '.join(f'v{i}' for i in range(len(names)))}, = self.values"
-    gradients = [
-        "def gradients(self, B, grads, unpack):",
-        *([unpacking] if names else []),
-        *body,
-        "    edges = self.edges",
-        f"    return {result}",
-    ]
-    return "\n".join([*record, *gradients]) + "\n"
-
-
 def rule(
     name: str,
     *,
@@ -271,74 +199,57 @@ def device_of(tensors: tuple, name: str) -> Any:
 
 def _make_apply(op: Op) -> Any:
     """The function of an op on Tensors; static arguments are passed on as they are."""
-    name = op.name
-    count = len(op.primitive.arrays)
-    sequence = bool(op.primitive.sequences)
-    several = len(op.primitive.outputs) > 1 or op.primitive.many
-    is_view = op.is_view
-    flows = tuple(op.joint is not None or r is not None for r in op.rules)
-    if count == 1 and not sequence and not several:
-        return _make_apply_to_one(op)
+    if op.primitive.sequences:
+        return _make_apply_to_sequence(op)
+    scope: dict[str, Any] = {
+        "op": op, "wrap": wrap, "refresh": refresh, "link_view": link_view, "MODE": MODE,
+        "connect": connect, "device_of": device_of, "not_tensor": _not_tensor,
+    }  # fmt: skip
+    scope["apply"] = apply = FunctionType(_first_call.__code__, scope)
+    scope["print_apply"] = lambda: _print_apply(op, scope)
+    return apply
 
-    def apply(*arguments: Any) -> Any:
-        statics = arguments[count:]
-        tensors = tuple(arguments[0]) if sequence else arguments[:count]
-        raw, edges = [], []
-        device: Any = None
-        wanted = False
-        try:
-            for t, flow in zip(tensors, flows * len(tensors) if sequence else flows, strict=True):
-                if t is None:
-                    raw.append(None)
-                    edges.append(None)
-                    continue
-                raw.append(t._data)
-                if t._device is not device:
-                    device = t._device if device is None else device_of(tensors, name)
-                if t._base is not None and t._writes[0] != t._viewed:
-                    refresh(t)
-                if flow and t._requires_grad:
-                    edges.append(t._edge or t)
-                    wanted = True
-                else:
-                    edges.append(None)
-        except AttributeError:
-            raise TypeError(_not_tensor(name, op.primitive.arrays, tensors)) from None
-        function = getattr(device.backend, name)
-        result = function(raw, *statics) if sequence else function(*raw, *statics)
+
+def _first_call(*arguments: Any) -> Any:
+    """The code of each `apply` before its own is printed, which would slow the import down."""
+    apply.__code__ = print_apply()  # pyright: ignore  # noqa: F821  names of the op's scope
+    return apply(*arguments)  # pyright: ignore  # noqa: F821
+
+
+def _print_apply(op: Op, scope: dict[str, Any]) -> Any:
+    source = print_apply_code(op)
+    printed: dict[str, Any] = {}
+    exec(compile(source, f"<op {op.name}>", "exec"), scope, printed)
+    scope["apply"].source = source
+    return printed["apply"].__code__
+
+
+def _make_apply_to_sequence(op: Op) -> Any:
+    """The same for a sequence of Tensors."""
+    name = op.name
+    several = len(op.primitive.outputs) > 1 or op.primitive.many
+    flow = op.joint is not None or op.rules[0] is not None
+
+    def apply(sequence: Any, *statics: Any) -> Any:
+        tensors = tuple(sequence)
+        device = None
+        for t in tensors:
+            if not isinstance(t, Tensor):
+                raise TypeError(_not_tensor(name, op.primitive.arrays * len(tensors), tensors))
+            if t._device is not device:
+                device = t._device if device is None else device_of(tensors, name)
+            if t._base is not None and t._writes[0] != t._viewed:
+                refresh(t)
+        result = getattr(device.backend, name)([t._data for t in tensors], *statics)  # pyright: ignore
         if several:
             outputs = tuple([wrap(r, device) for r in result])
         else:
             outputs = (wrap(result, device),)
-        if is_view:
-            for out in outputs:
-                link_view(out, tensors[0], name, statics, several)
-        if wanted and MODE.enabled:
-            connect(op, tensors, statics, tuple(edges), outputs, device)
+        if flow and MODE.enabled:
+            edges = tuple([(t._edge or t) if t._requires_grad else None for t in tensors])
+            if any(e is not None for e in edges):
+                connect(op, tensors, statics, edges, outputs, device)
         return outputs if several else outputs[0]
-
-    return apply
-
-
-def _make_apply_to_one(op: Op) -> Any:
-    """The same for one input and one output, where there is nothing to loop over: half the time."""
-    name = op.name
-    is_view = op.is_view
-    flows = op.joint is not None or op.rules[0] is not None
-
-    def apply(x: Any, *statics: Any) -> Any:
-        try:
-            data, device = x._data, x._device
-        except AttributeError:
-            raise TypeError(_not_tensor(name, op.primitive.arrays, (x,))) from None
-        out = wrap(getattr(device.backend, name)(data, *statics), device)
-        if is_view:
-            link_view(out, x, name, statics, False)
-        if x._base is not None and x._writes[0] != x._viewed:
-            refresh(x)
-        if flows and x._requires_grad and MODE.enabled:
-            connect(op, (x,), statics, (x._edge or x,), (out,), device)
-        return out
 
     return apply
 

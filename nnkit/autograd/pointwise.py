@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op import OPS, PASS, Op
+from nnkit.autograd.op import OPS, Op
+from nnkit.autograd.op_code import PASS
 from nnkit.autograd.promotion import check_dtype, mismatch, operands_of, wrong_type
 from nnkit.autograd.public import PUBLIC, attach, with_out
 from nnkit.autograd.tensor import Tensor, wrap

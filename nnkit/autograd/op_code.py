@@ -1,0 +1,148 @@
+"""Prints the code of an op: its function on Tensors, and the node that its results remember.
+
+Unrolled over the op's inputs, because every operation pays for both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+INPUT, OUTPUT, STATIC, SHAPE, NEEDS, GRAD = range(6)  # where a rule's parameter comes from
+
+
+def PASS(B: Any, g: Any) -> Any:
+    """The rule of an input whose gradient is the output's own."""
+    return g
+
+
+def print_apply_code(op: Any) -> str:
+    """The source of an op's ``apply``: unwrap the Tensors, call the backend, wrap, record."""
+    primitive = op.primitive
+    names = primitive.arrays
+    several = len(primitive.outputs) > 1 or primitive.many
+    tensors = f"({', '.join(names)},)"
+    first, *others = names
+    unpack = [f"{first}_data, device = {first}._data, {first}._device", *_refreshed(first)]
+    for name in others:
+        lines = [
+            f"{name}_data = {name}._data",
+            f"if {name}._device is not device: device_of({tensors}, op.name)",
+            *_refreshed(name),
+        ]
+        if name in primitive.optional:
+            lines = [f"if {name} is None: {name}_data = None", "else:", *_indented(lines)]
+        unpack += lines
+    data = ", ".join(f"{name}_data" for name in names)
+    outputs = "tuple([wrap(r, device) for r in result])" if several else "(wrap(result, device),)"
+    body = [
+        "try:",
+        *_indented(unpack),
+        "except AttributeError:",
+        f"    raise TypeError(not_tensor(op.name, op.primitive.arrays, {tensors})) from None",
+        f"result = device.backend.{op.name}({data}, *statics)",
+        f"outputs = {outputs}",
+    ]
+    if op.is_view:
+        link = f"link_view(out, {first}, op.name, statics, {several})"
+        body += ["for out in outputs:", f"    {link}"]
+    flows = [n for n, r in zip(names, op.rules, strict=True) if op.joint or r is not None]
+    if flows:
+        edges = []
+        for name in names:
+            given = f"{name} is not None and " if name in primitive.optional else ""
+            edge = f"({name}._edge or {name}) if {given}{name}._requires_grad else None"
+            edges.append(edge if name in flows else "None")
+        wanted = " or ".join(f"edges[{names.index(n)}] is not None" for n in flows)
+        body += [
+            "if MODE.enabled:",
+            f"    edges = ({', '.join(edges)},)",
+            f"    if {wanted}:",
+            f"        connect(op, {tensors}, statics, edges, outputs, device)",
+        ]
+    body.append("return outputs" if several else "return outputs[0]")
+    head = f"def apply({', '.join(names)}, *statics):"
+    return "\n".join([head, *_indented(body)]) + "\n"
+
+
+def _refreshed(name: str) -> list[str]:
+    return [f"if {name}._base is not None and {name}._writes[0] != {name}._viewed: refresh({name})"]
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def print_node_code(op: Any) -> str:
+    """The source of an op's ``record`` (make a node: save what the wanted rules read) and of its
+    node's ``gradients`` (run the rules). Unrolled, because every operation pays for both."""
+    sequence = bool(op.primitive.sequences)
+    saved = []
+    for (kind, i), users in op.values.items():
+        if kind == INPUT:
+            t = f"tensors[{i}]"
+            value = f"({t}, {t}._writes[0]) if isinstance({t}, Tensor) else ({t}, None)"
+        elif kind == OUTPUT:
+            o = f"outputs[{i}]"
+            first = ", outputs[0]._data" if i and op.only_first else ""
+            value = f"(SavedOutput({o}._data, {o}._writes, {i}{first}), {o}._writes[0])"
+        elif kind == STATIC:
+            value = f"statics[{i}]"
+        elif kind == SHAPE and sequence:
+            value = "tuple([t._data.shape for t in tensors])"
+        elif kind == SHAPE:
+            value = f"tensors[{i}]._data.shape"
+        else:
+            value = "tuple([e is not None for e in edges])"
+        if kind in (INPUT, OUTPUT) and len(users) < len(op.primitive.arrays):
+            wanted = " or ".join(f"edges[{u}] is not None" for u in users)
+            value = f"({value}) if {wanted} else None"
+        saved.append(value)
+    record = [
+        "def record(tensors, statics, edges, outputs, device):",
+        "    self = new(NodeType)",
+        "    self.edges = edges",
+        f"    self.values = ({', '.join(saved)}{',' if saved else ''})",
+        "    self.device = device",
+        "    self.meta = self.outputs = self.hooks = None",
+        "    self.order = next(node.sequence)",
+        "    return self",
+    ]
+    names = list(op.values)
+    body = []
+    for i, (kind, _) in enumerate(names):
+        if kind in (INPUT, OUTPUT):
+            body.append(f"    v{i} = None if v{i} is None else unpack(self, v{i})")
+
+    def call(number: int, r: Any) -> str:
+        arguments = []
+        for kind, i in r.plan:
+            if kind != GRAD:
+                arguments.append(f"v{names.index((kind, i))}")
+            elif op.only_first and i:
+                arguments.append(f"(grads[{i}] if len(grads) > 1 else None)")
+            else:
+                arguments.append(f"grads[{i}]")
+        if r.function is PASS:
+            return "grads[0]"
+        primitive = getattr(r.function, "primitive", None)
+        if primitive is not None:
+            return f"B.{primitive}({', '.join(arguments)})"
+        return f"rule{number}({', '.join(['B', *arguments])})"
+
+    if op.joint:
+        result = call(len(op.rules), op.joint)
+    else:
+        several = [
+            "None" if r is None else f"{call(i, r)} if edges[{i}] is not None else None"
+            for i, r in enumerate(op.rules)
+        ]
+        result = f"({', '.join(several)},)"
+    unpacking = f"    {', '.join(f'v{i}' for i in range(len(names)))}, = self.values"
+    gradients = [
+        "def gradients(self, B, grads, unpack):",
+        *([unpacking] if names else []),
+        *body,
+        "    edges = self.edges",
+        f"    return {result}",
+    ]
+    return "\n".join([*record, *gradients]) + "\n"
