@@ -25,6 +25,7 @@ FLAGS = [
     "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
 ]  # fmt: skip
 MORE_FLAGS = os.environ.get("NNKIT_FLAGS", "").split()
+STRIP = ["-Wl,-s"] if sys.platform == "linux" and not MORE_FLAGS else []
 TARGETS = {
     "baseline": [],
     "avx2": ["-mavx2", "-mfma"],
@@ -60,8 +61,8 @@ def extensions() -> list[Extension]:
             define_macros=[("NNKIT_INIT", f"PyInit__{target}")],
             # -iquote, not -I: the system's <math.h> must stay reachable beside our "math.h".
             extra_compile_args=[*FLAGS, *TARGETS[target], "-iquote", str(NATIVE), *MORE_FLAGS],
-            extra_link_args=["-pthread", *MORE_FLAGS],
-            depends=[str(p.relative_to(ROOT)) for p in sorted((ROOT / NATIVE).glob("*.h"))],
+            extra_link_args=["-pthread", *STRIP, *MORE_FLAGS],
+            depends=["setup.py", *(str(p.relative_to(ROOT)) for p in (ROOT / NATIVE).glob("*.h"))],
             language="c++",
             optional=True,
         )

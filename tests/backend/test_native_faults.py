@@ -82,8 +82,8 @@ def test_stale(copy: Path) -> None:
     shutil.copy(EXTENSION, copy / "nnkit/backend/cpu/native")
     path = copy / "nnkit/autograd/ops/activation.py"
     text = path.read_text()
-    assert text.count("x * fn.sigmoid(x)") == 1
-    path.write_text(text.replace("x * fn.sigmoid(x)", "x * fn.sigmoid(x) * 2"))
+    assert text.count("x / (1 + fn.exp(-x))") == 1
+    path.write_text(text.replace("x / (1 + fn.exp(-x))", "x / (0.5 + 0.5 * fn.exp(-x))"))
     program = """
 import nnkit
 from nnkit.backend.cpu import BACKEND as B, native

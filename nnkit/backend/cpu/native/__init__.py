@@ -29,13 +29,18 @@ from nnkit.backend.formula import Formula, Trace
 TARGETS = {"avx512": ("AVX512_SKX",), "avx2": ("AVX2", "FMA3"), "baseline": ()}
 
 
+def fitting_targets() -> list[str]:
+    """The instruction sets that this CPU has, the best one first."""
+    features = getattr(numpy_extension, "__cpu_features__", {})
+    return [t for t, needs in TARGETS.items() if all(features.get(n) for n in needs)]
+
+
 def _candidates() -> tuple[list[str], str]:
     """The instruction sets to try, and why there is none if there is none."""
     asked = os.environ.get("NNKIT_NATIVE", "1")
     if asked == "0":
         return [], "switched off by NNKIT_NATIVE=0"
-    features = getattr(numpy_extension, "__cpu_features__", {})
-    fitting = [t for t, needs in TARGETS.items() if all(features.get(n) for n in needs)]
+    fitting = fitting_targets()
     if asked == "1":
         return fitting, ""
     if asked in fitting:
