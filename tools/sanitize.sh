@@ -21,6 +21,7 @@ shift
 # A copy of the sources, so that the extension lies beside its Python modules.
 copy=$root/build/sanitize-$kind
 mkdir -p "$copy"
+rm -rf "$copy/nnkit" "$copy/tests"
 tar -c --exclude='*.so' --exclude=__pycache__ nnkit tests setup.py setup.cfg pyproject.toml \
     README.md LICENSE | tar -x -C "$copy"
 
@@ -28,11 +29,17 @@ cd "$copy"
 export NNKIT_TARGETS=baseline
 # -O1 compiles fast and keeps the stacks readable; other instruction sets have the same sources.
 NNKIT_FLAGS="-O1 -g1 -fno-omit-frame-pointer $flags" python setup.py -q build_ext --inplace
+ls nnkit/backend/cpu/native/*.so  # a file that does not compile leaves none
 
 # Leaks are looked for by tests that count references: CPython itself keeps much until the end.
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1
 export TSAN_OPTIONS="suppressions=$root/tools/sanitize_thread.txt \
-ignore_noninstrumented_modules=1 allocator_may_return_null=1"
+ignore_noninstrumented_modules=1 allocator_may_return_null=1 log_path=$copy/report"
+rm -f "$copy"/report*
+status=0
 LD_PRELOAD="$(gcc -print-file-name=lib$runtime.so) $(gcc -print-file-name=libstdc++.so)" \
-    NNKIT_NATIVE=baseline OMP_NUM_THREADS=1 python -m pytest -q -p no:cacheprovider "$@"
+    NNKIT_NATIVE=baseline OMP_NUM_THREADS=1 python -m pytest -q -p no:cacheprovider "$@" || status=$?
+# pytest keeps what passing tests print: the reports of races lie in files.
+if ls "$copy"/report* > /dev/null 2>&1; then cat "$copy"/report*; exit 1; fi
+exit $status
