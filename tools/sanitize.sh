@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 root=$PWD
 
 case "${1:-}" in
-    address) flags="-fsanitize=address,undefined -fno-sanitize-recover=undefined" runtime=asan ;;
+    address) flags="-fsanitize=address,undefined" runtime=asan ;;
     thread) flags="-fsanitize=thread" runtime=tsan ;;
     *) sed -n '2,7p' "$0" >&2; exit 2 ;;
 esac
@@ -33,7 +33,7 @@ ls nnkit/backend/cpu/native/*.so  # a file that does not compile leaves none
 
 # Leaks are looked for by tests that count references: CPython itself keeps much until the end.
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
-export UBSAN_OPTIONS=print_stacktrace=1
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 export TSAN_OPTIONS="suppressions=$root/tools/sanitize_thread.txt \
 ignore_noninstrumented_modules=1 allocator_may_return_null=1 log_path=$copy/report"
 rm -f "$copy"/report*

@@ -68,6 +68,7 @@ struct Batch {
 
     template <class T> Stack<T> at(const Stack<T>& stack, Index position) const {
         Stack<T> result = stack;
+        if (stack.data == nullptr) return result;  // there is no mask
         for (int i = ndim - 1; i >= 0; --i) {
             result.data += position % shape[i] * stack.lead[i];
             position /= shape[i];

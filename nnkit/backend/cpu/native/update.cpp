@@ -158,7 +158,8 @@ template <class T>
 void run_piece(UpdateLoop<T> loop, const Parameter& parameter, Index start, Index count) {
     T* arrays[most_arrays_of_update];
     for (int i = 0; i < most_arrays_of_update; ++i) {
-        arrays[i] = reinterpret_cast<T*>(parameter.arrays[i]) + start;
+        T* array = reinterpret_cast<T*>(parameter.arrays[i]);
+        arrays[i] = array == nullptr ? nullptr : array + start;
     }
     loop(arrays, parameter.scalars, count);
 }
