@@ -1,0 +1,100 @@
+"""How work is laid out over a grid of threads: arithmetic on shapes and addresses alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+THREADS = 256  # of a block that has no reason for another number
+WARP = 32
+VECTOR_BYTES = 16  # the widest load of a thread
+BLOCKS_OF_PROCESSOR = 16  # of THREADS each: twice what is resident, so that the last ones overlap
+MOST_DIMENSIONS = 8  # that the layout of a strided kernel holds
+
+
+def blocks_for(count: int, of_block: int = THREADS, processors: int = 132) -> int:
+    """Blocks of a grid-stride loop over ``count`` items, of which a block takes ``of_block``."""
+    return max(1, min(-(-count // of_block), processors * BLOCKS_OF_PROCESSOR))
+
+
+def threads_for(length: int, most: int = 1024) -> int:
+    """Threads of the block that works on one row: whole warps, no more than elements need."""
+    return min(most, max(WARP, 1 << (length - 1).bit_length())) if length else WARP
+
+
+def vector_width(count: int, operands: Sequence[tuple[int, int]]) -> int:
+    """How many elements a thread loads at once, for contiguous operands (address, itemsize).
+
+    Every operand must be aligned to that many of its elements, and the widest must fit in one load;
+    ``count`` need not be a multiple: what is left over goes one by one.
+    """
+    widest = max(size for _, size in operands)
+    width = max(1, VECTOR_BYTES // widest)
+    while width > 1 and (width > count or any(a % (width * size) for a, size in operands)):
+        width //= 2
+    return width
+
+
+def fold(
+    shape: Sequence[int], strides: Sequence[Sequence[int]]
+) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """The fewest dimensions over which operands with these strides can be walked alike.
+
+    Dimensions of length 1 go; neighbours are merged where each operand's strides allow it, so that
+    contiguous operands come out with one dimension, and one that is broadcast over all of it has
+    stride 0. The dimensions are ordered by the strides of the first operand, the largest first.
+    """
+    kept = [d for d, n in enumerate(shape) if n != 1]
+    kept.sort(key=lambda d: -abs(strides[0][d]) if strides else 0)
+    sizes: list[int] = []
+    steps: list[list[int]] = [[] for _ in strides]
+    for d in kept:
+        n = shape[d]
+        if sizes and all(walk[-1] == n * by[d] for walk, by in zip(steps, strides)):
+            sizes[-1] *= n
+            for walk, by in zip(steps, strides):
+                walk[-1] = by[d]
+            continue
+        sizes.append(n)
+        for walk, by in zip(steps, strides):
+            walk.append(by[d])
+    return tuple(sizes), [tuple(walk) for walk in steps]
+
+
+def element_strides(
+    shape: Sequence[int], strides: Sequence[int], itemsize: int, target: Sequence[int]
+) -> tuple[int, ...]:
+    """Strides in elements of an array that is broadcast to ``target``: 0 where it is repeated."""
+    lead = len(target) - len(shape)
+    own = [0 if n == 1 else s // itemsize for n, s in zip(shape, strides)]
+    return (0,) * lead + tuple(own)
+
+
+def dense_order(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...] | None:
+    """The order of axes in which an array lies without gaps in memory; None if it does not."""
+    order = sorted(range(len(shape)), key=lambda d: (-strides[d], -shape[d]))
+    expected = 1
+    for d in reversed(order):
+        if shape[d] != 1:
+            if strides[d] != expected:
+                return None
+            expected *= shape[d]
+    return tuple(order)
+
+
+def contiguous_strides(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
+    """Strides in elements of an array without gaps whose axes follow each other in ``order``."""
+    strides = [0] * len(shape)
+    step = 1
+    for d in reversed(order):
+        strides[d] = step
+        step *= shape[d]
+    return tuple(strides)
+
+
+def around_axis(shape: Sequence[int], axis: int) -> tuple[int, int, int]:
+    """(outer, length, inner) of an array seen from one axis; () counts as one element."""
+    if not shape:
+        return 1, 1, 1
+    axis %= len(shape)
+    return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])

@@ -1,0 +1,130 @@
+"""NVRTC, NVIDIA's compiler for CUDA C++ as a library: from a text to machine code, no GPU needed.
+
+The library comes with the wheel ``nvidia-cuda-nvrtc``, with CuPy's extra ``ctk``, with torch, or
+with a CUDA toolkit; it is looked for in that order.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+from ctypes import c_char_p, c_int, c_size_t, c_void_p
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+NAMES = (
+    "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "nvrtc64_130_0.dll", "nvrtc64_120_0.dll",
+)  # fmt: skip
+
+
+class Compiled(NamedTuple):
+    name: str  # of the kernel in the machine code
+    code: bytes
+    log: str  # with registers and spills where ``--ptxas-options=-v`` asks for them
+
+
+def _candidates() -> list[str]:
+    """The wheels' own files before what the system finds."""
+    paths = []
+    for package in ("nvidia.cu13", "nvidia.cuda_nvrtc"):
+        try:
+            spec = importlib.util.find_spec(package)
+        except ModuleNotFoundError:
+            continue
+        for place in (spec.submodule_search_locations or []) if spec else []:
+            paths += sorted(Path(place).glob("lib/libnvrtc.so.*"), key=lambda p: len(p.name))
+            paths += sorted(Path(place).glob("bin/nvrtc64_*.dll"), key=lambda p: len(p.name))
+    return [str(p) for p in paths if ".alt." not in p.name] + list(NAMES)
+
+
+@lru_cache(maxsize=1)
+def library() -> ctypes.CDLL:
+    """The loaded library.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    for name in _candidates():
+        try:
+            found = ctypes.CDLL(name)
+        except OSError:
+            continue
+        found.nvrtcGetErrorString.restype = c_char_p
+        return found
+    raise RuntimeError(
+        "CUDA kernels need NVRTC, which was not found: pip install nvidia-cuda-nvrtc-cu12 "
+        "(CUDA 12) or nvidia-cuda-nvrtc (CUDA 13)"
+    )
+
+
+def _check(status: int, what: str) -> None:
+    if status:
+        reason = library().nvrtcGetErrorString(status).decode()
+        raise RuntimeError(f"NVRTC could not {what}: {reason}")
+
+
+def version() -> tuple[int, int]:
+    major, minor = c_int(), c_int()
+    _check(library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)), "say its version")
+    return major.value, minor.value
+
+
+@lru_cache(maxsize=None)
+def target_for(capability: str) -> str:
+    """The target for a compute capability such as "90": its machine code, or, if the GPU is newer
+    than this NVRTC, the newest intermediate code, which the driver translates."""
+    count = c_int()
+    _check(library().nvrtcGetNumSupportedArchs(ctypes.byref(count)), "list its targets")
+    known = (c_int * count.value)()
+    _check(library().nvrtcGetSupportedArchs(known), "list its targets")
+    if int(capability) in list(known):
+        return f"sm_{capability}"
+    older = [k for k in known if k < int(capability)]
+    if not older:
+        raise RuntimeError(
+            f"this GPU has compute capability {capability}, and NVRTC {version()} compiles for "
+            f"{min(known)} and newer: install an older nvidia-cuda-nvrtc wheel"
+        )
+    return f"compute_{max(older)}"
+
+
+def compile_kernel(
+    text: str, name: str, file: str, target: str, options: tuple[str, ...] = ()
+) -> Compiled:
+    """Compile the function ``name`` (C++, with its template arguments) of a source.
+
+    Raises:
+        RuntimeError: it does not compile; the message ends with the compiler's own.
+    """
+    nvrtc = library()
+    program = c_void_p()
+    status = nvrtc.nvrtcCreateProgram(
+        ctypes.byref(program), text.encode(), file.encode(), 0, None, None
+    )
+    _check(status, "read the source")
+    try:
+        _check(nvrtc.nvrtcAddNameExpression(program, name.encode()), f"take the name {name}")
+        flags = [f"--gpu-architecture={target}".encode(), *(o.encode() for o in options)]
+        failed = nvrtc.nvrtcCompileProgram(program, len(flags), (c_char_p * len(flags))(*flags))
+        log = _text(nvrtc, program, "ProgramLog").decode()
+        if failed:
+            raise RuntimeError(f"NVRTC could not compile {name} of {file} for {target}:\n{log}")
+        mangled = c_char_p()
+        _check(
+            nvrtc.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(mangled)),
+            f"find {name}",
+        )
+        code = _text(nvrtc, program, "CUBIN" if target.startswith("sm_") else "PTX")
+        assert mangled.value is not None
+        return Compiled(mangled.value.decode(), code, log)
+    finally:
+        nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _text(nvrtc: Any, program: c_void_p, what: str) -> bytes:
+    size = c_size_t()
+    _check(getattr(nvrtc, f"nvrtcGet{what}Size")(program, ctypes.byref(size)), f"give its {what}")
+    memory = ctypes.create_string_buffer(size.value)
+    _check(getattr(nvrtc, f"nvrtcGet{what}")(program, memory), f"give its {what}")
+    return memory.raw if what == "CUBIN" else memory.value

@@ -1,0 +1,181 @@
+"""Where kernels come from: sources by subject, printed text, NVRTC, and a cache on disk.
+
+``kernel("softmax", "softmax_rows", dtype, False)`` is the function template of that name in
+``kernels/softmax.cu`` for these template arguments. It is compiled when it is first launched, for
+the GPU that is current then, and the machine code is kept in ``NNKIT_CUDA_CACHE`` (a folder;
+``~/.cache/nnkit/cuda`` unless set).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+FOLDER = Path(__file__).parent / "kernels"
+OPTIONS = ("-std=c++17",)
+TYPES = {
+    np.dtype(np.bool_): "bool", np.dtype(np.uint8): "nnkit::uint8",
+    np.dtype(np.int8): "nnkit::int8", np.dtype(np.int16): "nnkit::int16",
+    np.dtype(np.int32): "int", np.dtype(np.int64): "nnkit::int64",
+    np.dtype(np.float16): "nnkit::float16", np.dtype(ml_dtypes.bfloat16): "nnkit::bfloat16",
+    np.dtype(np.float32): "float", np.dtype(np.float64): "double",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=None)
+def expanded(name: str) -> str:
+    """A source with what it includes in place: each file once, where it is first asked for."""
+    seen: set[str] = set()
+
+    def expand(file: str) -> str:
+        if file in seen:
+            return ""
+        seen.add(file)
+        text = (FOLDER / file).read_text().replace("#pragma once\n", "")
+        return re.sub(r'^#include "(.*)"$', lambda m: expand(m[1]), text, flags=re.MULTILINE)
+
+    return expand(name)
+
+
+def expression(name: str, *arguments: Any) -> str:
+    """The C++ name of a function template with its arguments: dtypes, bools, ints or C++ text."""
+    if not arguments:
+        return f"nnkit::{name}"
+    return f"nnkit::{name}<{', '.join(map(_argument, arguments))}>"
+
+
+def _argument(value: Any) -> str:
+    if isinstance(value, np.dtype):
+        if value not in TYPES:
+            raise RuntimeError(f"no CUDA kernel computes with dtype {value}: cast the tensor first")
+        return TYPES[value]
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+Launch = Callable[..., None]  # (grid, block, arguments, shared)
+
+
+class Kernel:
+    """A kernel by its source and C++ name: ``kernel(grid, block, arguments, shared=0)``.
+
+    ``grid`` and ``block`` are tuples of one to three numbers, ``shared`` bytes of shared memory.
+    An argument is an array (the address of its first element), None (a null pointer), a number of
+    NumPy's (a parameter of the same size), or a `ctypes.Structure` that is passed by value.
+    """
+
+    __slots__ = ("_launches", "file", "name", "options", "text")
+
+    def __init__(self, text: str, name: str, file: str, options: tuple[str, ...] = ()) -> None:
+        self.text = text
+        self.name = name
+        self.file = file
+        self.options = OPTIONS + options
+        self._launches: dict[Any, Launch] = {}
+
+    def __call__(self, grid: tuple, block: tuple, arguments: tuple, shared: int = 0) -> None:
+        machine = current_machine()
+        launch = self._launches.get(machine)
+        if launch is None:
+            launch = self._launches[machine] = machine.load(self)
+        launch(grid, block, arguments, shared)
+
+
+_kernels: dict[tuple, Kernel] = {}
+
+
+def kernel(subject: str, name: str, *arguments: Any) -> Kernel:
+    """The kernel ``name<arguments>`` of ``kernels/<subject>.cu``."""
+    key = (subject, name, arguments)
+    found = _kernels.get(key)
+    if found is None:
+        text = expanded(f"{subject}.cu")
+        name = expression(name, *arguments)
+        found = _kernels[key] = Kernel(text, name, f"{subject}.cu")
+    return found
+
+
+class GPU:
+    """One NVIDIA GPU as the machine that runs kernels."""
+
+    def __init__(self, index: int) -> None:
+        import cupy
+
+        device = cupy.cuda.Device(index)
+        self.index = index
+        self.capability = device.compute_capability  # "90"
+        self.processors = device.attributes["MultiProcessorCount"]
+
+    def load(self, kernel: Kernel) -> Launch:
+        """Compile (or find compiled), load, and return what launches it."""
+        import cupy
+        from cupy.cuda.function import CPointer
+
+        path, mangled = compiled(kernel, self.capability)
+        function = cupy.RawModule(path=str(path)).get_function(mangled)
+
+        def launch(grid: tuple, block: tuple, arguments: tuple, shared: int) -> None:
+            values = tuple(
+                CPointer(ctypes.addressof(a)) if isinstance(a, ctypes.Structure)
+                else 0 if a is None
+                else a
+                for a in arguments
+            )  # fmt: skip
+            if shared > 48 << 10:
+                function.max_dynamic_shared_size_bytes = shared
+            function(grid, block, values, shared_mem=shared)
+
+        return launch
+
+
+_machines: dict[int, Any] = {}
+# What the tests put here runs kernels instead of the current GPU (tests/cuda/emulation.py).
+_stand_in: list[Any] = []
+
+
+def current_machine() -> Any:
+    """What runs kernels now: the current GPU."""
+    if _stand_in:
+        return _stand_in[-1]
+    from cupy.cuda.runtime import getDevice
+
+    index = getDevice()
+    machine = _machines.get(index)
+    if machine is None:
+        machine = _machines[index] = GPU(index)
+    return machine
+
+
+def cache_folder() -> Path:
+    asked = os.environ.get("NNKIT_CUDA_CACHE")
+    return Path(asked) if asked else Path.home() / ".cache" / "nnkit" / "cuda"
+
+
+def compiled(kernel: Kernel, capability: str) -> tuple[Path, str]:
+    """The file with the kernel's machine code for this compute capability, and its name in it."""
+    from nnkit.backend.cuda import nvrtc
+
+    target = nvrtc.target_for(capability)
+    content = "\0".join((kernel.text, kernel.name, *kernel.options, target, str(nvrtc.version())))
+    stem = cache_folder() / hashlib.sha256(content.encode()).hexdigest()
+    code, label = stem.with_suffix(".cubin"), stem.with_suffix(".name")
+    if not (code.exists() and label.exists()):
+        found = nvrtc.compile_kernel(kernel.text, kernel.name, kernel.file, target, kernel.options)
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        _write(label, found.name.encode())
+        _write(code, found.code)
+    return code, label.read_text()
+
+
+def _write(path: Path, content: bytes) -> None:
+    temporary = path.with_suffix(f"{path.suffix}.{os.getpid()}")
+    temporary.write_bytes(content)
+    os.replace(temporary, path)

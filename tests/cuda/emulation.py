@@ -1,0 +1,113 @@
+"""Kernels on the CPU: compiled by g++ behind emulation.h, run on NumPy's arrays.
+
+``emulated()`` makes the drivers of `nnkit.backend.cuda` launch their kernels here: the very driver
+and the very kernel, on arrays of NumPy instead of CuPy. What it cannot show: races, addresses that
+a GPU would not reach, speed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.cuda import source
+
+HEADER = Path(__file__).with_name("emulation.h")
+COMPILER = shutil.which("g++")
+FLAGS = ("-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-ffp-contract=off", "-Wno-psabi")
+
+
+def cache() -> Path:
+    folder = Path(tempfile.gettempdir()) / f"nnkit-emulation-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def library(text: str, names: tuple[str, ...]) -> ctypes.CDLL:
+    """A shared library with one function ``run_<i>`` for each kernel of a source."""
+    runs = "".join(
+        f'extern "C" void run_{i}(const unsigned* shape, void** values) '
+        f"{{ emulation::launch({name}, shape, values); }}\n"
+        for i, name in enumerate(names)
+    )
+    program = f"{HEADER.read_text()}\n{text}\n{runs}"
+    path = cache() / (hashlib.sha256(program.encode()).hexdigest() + ".so")
+    if not path.exists():
+        temporary = path.with_suffix(f".{os.getpid()}")
+        assert COMPILER is not None
+        result = subprocess.run(
+            [COMPILER, *FLAGS, "-x", "c++", "-", "-o", str(temporary)],
+            input=program, text=True, capture_output=True, check=False,
+        )  # fmt: skip
+        if result.returncode:
+            raise RuntimeError(f"g++ could not compile {names}:\n{result.stderr[:4000]}")
+        os.replace(temporary, path)
+    return ctypes.CDLL(str(path))
+
+
+class Emulator:
+    """The CPU in the place of a GPU; ``processors`` and ``capability`` as of a small one."""
+
+    processors = 2
+    capability = "80"
+
+    def __init__(self) -> None:
+        self.launched: set[str] = set()
+        self._loaded: dict[tuple[str, str], Any] = {}
+
+    def prepare(self, kernels: list[source.Kernel]) -> None:
+        """Compile kernels of one source together, which is faster than one by one."""
+        names = tuple(k.name for k in kernels)
+        compiled = library(kernels[0].text, names)
+        for i, kernel in enumerate(kernels):
+            self._loaded[kernel.text, kernel.name] = getattr(compiled, f"run_{i}")
+
+    def load(self, kernel: source.Kernel) -> source.Launch:
+        if (kernel.text, kernel.name) not in self._loaded:
+            self.prepare([kernel])
+        run = self._loaded[kernel.text, kernel.name]
+
+        def launch(grid: tuple, block: tuple, arguments: tuple, shared: int) -> None:
+            assert shared <= 256 << 10
+            self.launched.add(kernel.name)
+            shape = (ctypes.c_uint * 6)(*(grid + (1, 1))[:3], *(block + (1, 1))[:3])
+            values = [_by_value(a) for a in arguments]
+            run(shape, (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values)))
+
+        return launch
+
+
+def _by_value(argument: Any) -> Any:
+    """The argument's bytes as a kernel gets them, as `source.Kernel` says."""
+    if isinstance(argument, ctypes.Structure):
+        return argument
+    if argument is None:
+        return ctypes.c_void_p(0)
+    if isinstance(argument, np.ndarray):
+        return ctypes.c_void_p(argument.ctypes.data)
+    if not isinstance(argument, np.generic):
+        argument = np.int64(argument) if isinstance(argument, int) else np.float64(argument)
+    return (ctypes.c_char * argument.itemsize).from_buffer_copy(argument.tobytes())
+
+
+@contextmanager
+def emulated() -> Iterator[Emulator]:
+    """Within it, kernels of the CUDA backend run on the CPU, on NumPy's arrays."""
+    emulator = Emulator()
+    source._stand_in.append(emulator)
+    try:
+        yield emulator
+    finally:
+        source._stand_in.pop()
+        for kernel in source._kernels.values():
+            kernel._launches.pop(emulator, None)
