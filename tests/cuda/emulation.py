@@ -60,6 +60,7 @@ class Emulator:
 
     processors = 2
     capability = "80"
+    parameter_bytes = 4096
 
     def __init__(self) -> None:
         self.launched: set[str] = set()

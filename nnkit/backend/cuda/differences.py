@@ -21,3 +21,11 @@ def contiguous(x: Any) -> Any:
     Not `np.ascontiguousarray`, which makes a 0-dim array one-dimensional.
     """
     return x if x.flags.c_contiguous else x.copy("C")
+
+
+def address(x: Any) -> int:
+    """Where the first element lies.
+
+    CuPy's arrays have it at ``data.ptr``; NumPy's (in the emulation) at ``ctypes.data``.
+    """
+    return x.ctypes.data if isinstance(x, np.ndarray) else x.data.ptr

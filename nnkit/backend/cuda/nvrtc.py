@@ -19,7 +19,7 @@ NAMES = (
 
 
 class Compiled(NamedTuple):
-    name: str  # of the kernel in the machine code
+    names: tuple[str, ...]  # of the kernels in the machine code
     code: bytes
     log: str  # with registers and spills where ``--ptxas-options=-v`` asks for them
 
@@ -89,13 +89,13 @@ def target_for(capability: str) -> str:
     return f"compute_{max(older)}"
 
 
-def compile_kernel(
-    text: str, name: str, file: str, target: str, options: tuple[str, ...] = ()
+def compile_kernels(
+    text: str, names: tuple[str, ...], file: str, target: str, options: tuple[str, ...] = ()
 ) -> Compiled:
-    """Compile the function ``name`` (C++, with its template arguments) of a source.
+    """Compile functions of a source, given by their C++ names with template arguments.
 
     Raises:
-        RuntimeError: it does not compile; the message ends with the compiler's own.
+        RuntimeError: one does not compile; the message ends with the compiler's own.
     """
     nvrtc = library()
     program = c_void_p()
@@ -104,22 +104,24 @@ def compile_kernel(
     )
     _check(status, "read the source")
     try:
-        _check(nvrtc.nvrtcAddNameExpression(program, name.encode()), f"take the name {name}")
+        for name in names:
+            _check(nvrtc.nvrtcAddNameExpression(program, name.encode()), f"take the name {name}")
         flags = [f"--gpu-architecture={target}".encode(), *(o.encode() for o in options)]
         failed = nvrtc.nvrtcCompileProgram(program, len(flags), (c_char_p * len(flags))(*flags))
         log = _text(nvrtc, program, "ProgramLog").decode()
         if failed:
-            raise RuntimeError(f"NVRTC could not compile {name} of {file} for {target}:\n{log}")
-        mangled = c_char_p()
-        _check(
-            nvrtc.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(mangled)),
-            f"find {name}",
-        )
+            raise RuntimeError(f"NVRTC could not compile {file} for {target}:\n{log}")
+        mangled = tuple(_mangled(nvrtc, program, name) for name in names)
         code = _text(nvrtc, program, "CUBIN" if target.startswith("sm_") else "PTX")
-        assert mangled.value is not None
-        return Compiled(mangled.value.decode(), code, log)
+        return Compiled(mangled, code, log)
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _mangled(nvrtc: Any, program: c_void_p, name: str) -> str:
+    found = c_char_p()
+    _check(nvrtc.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(found)), f"find {name}")
+    return (found.value or b"").decode()
 
 
 def _text(nvrtc: Any, program: c_void_p, what: str) -> bytes:

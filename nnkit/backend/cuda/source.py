@@ -109,10 +109,16 @@ class GPU:
     def __init__(self, index: int) -> None:
         import cupy
 
+        from nnkit.backend.cuda import nvrtc
+
         device = cupy.cuda.Device(index)
         self.index = index
         self.capability = device.compute_capability  # "90"
         self.processors = device.attributes["MultiProcessorCount"]
+        driver = cupy.cuda.runtime.driverGetVersion()
+        # Since CUDA 12.1 a kernel takes 32764 bytes of parameters instead of 4096.
+        modern = driver >= 12010 and nvrtc.version() >= (12, 1) and int(self.capability) >= 70
+        self.parameter_bytes = 32764 if modern else 4096
 
     def load(self, kernel: Kernel) -> Launch:
         """Compile (or find compiled), load, and return what launches it."""
@@ -168,9 +174,10 @@ def compiled(kernel: Kernel, capability: str) -> tuple[Path, str]:
     stem = cache_folder() / hashlib.sha256(content.encode()).hexdigest()
     code, label = stem.with_suffix(".cubin"), stem.with_suffix(".name")
     if not (code.exists() and label.exists()):
-        found = nvrtc.compile_kernel(kernel.text, kernel.name, kernel.file, target, kernel.options)
+        names = (kernel.name,)
+        found = nvrtc.compile_kernels(kernel.text, names, kernel.file, target, kernel.options)
         stem.parent.mkdir(parents=True, exist_ok=True)
-        _write(label, found.name.encode())
+        _write(label, found.names[0].encode())
         _write(code, found.code)
     return code, label.read_text()
 

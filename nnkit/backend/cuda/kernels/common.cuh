@@ -17,8 +17,8 @@ using uint32 = unsigned int;
 using int64 = long long;
 using uint64 = unsigned long long;
 
-constexpr int warp_size = 32;
-constexpr unsigned whole_warp = 0xffffffffu;
+[[maybe_unused]] constexpr int warp_size = 32;
+[[maybe_unused]] constexpr unsigned whole_warp = 0xffffffffu;
 
 template <class T>
 __device__ inline uint32 bits_of(T x) {

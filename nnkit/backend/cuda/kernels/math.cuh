@@ -13,6 +13,12 @@ template <class T> constexpr bool is_floating = IsFloating<T>::value;
 [[maybe_unused]] constexpr double pi = 3.14159265358979323846;
 [[maybe_unused]] constexpr double log_2 = 0.693147180559945309417;
 
+// Constants of formulas, under the names of the C library's
+#ifndef NNKIT_EMULATED
+#define INFINITY nnkit::Limits<float>::infinity()
+#define NAN nnkit::Limits<float>::nan()
+#endif
+
 // CUDA's own functions, by type
 #define NNKIT_FUNCTION(name, of_float, of_double)                     \
     __device__ inline float name(float x) { return ::of_float(x); }   \
@@ -170,6 +176,9 @@ template <class T> __device__ T power(T x, T y) {
         return result;
     }
 }
+
+template <class T> __device__ T invert(T x) { return T(~x); }
+template <> __device__ inline bool invert(bool x) { return !x; }
 
 // A shift by more than the width of the number leaves 0, or the sign.
 template <class T> __device__ T left_shift(T x, T y) {

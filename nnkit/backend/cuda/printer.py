@@ -1,0 +1,259 @@
+"""Prints formulas as CUDA C++ and launches them.
+
+A formula becomes a struct with one function; the kernels around it are templates of
+kernels/elementwise.cuh. Operands may have any layout: those that lie alike in memory are read in
+wide loads, others along their strides. Half precision is computed in float32 and rounded once.
+Complex operands are left to CuPy's own functions (`nnkit.backend.cuda.complex`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.c_source import INFIX, Statements
+from nnkit.backend.cuda.differences import address, empty
+from nnkit.backend.cuda.launch import (
+    MOST_DIMENSIONS,
+    THREADS,
+    blocks_for,
+    contiguous_strides,
+    dense_order,
+    element_strides,
+    fold,
+    vector_width,
+)
+from nnkit.backend.cuda.source import TYPES, Kernel, current_machine, expanded
+from nnkit.backend.dtype import HALF
+from nnkit.backend.formula import Expression, Formula, Trace, Update
+
+F4, F8, BOOL = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.bool_)
+BITWISE = {
+    "bitwise_and": "{} & {}", "bitwise_or": "{} | {}", "bitwise_xor": "{} ^ {}",
+}  # fmt: skip
+# Functions whose value on integers is an integer; the others make them double, as in NumPy.
+OF_INTEGERS = frozenset(
+    "symbol constant add sub mul neg abs sign sgn floor ceil trunc round frac remainder fmod"
+    " div_floor div_trunc maximum minimum fmax fmin heaviside pow where zeros_like conj real lt"
+    " le gt ge eq ne isnan isinf isfinite signbit logical_not logical_and logical_or logical_xor"
+    " bitwise_and bitwise_or bitwise_xor invert left_shift right_shift".split()
+)
+
+
+class CudaStatements(Statements):
+    """The statements of C++, with what integers and CUDA's `pow` add."""
+
+    def _operation(self, node: Expression, arguments: list[str], number: str) -> str:
+        if node.function in BITWISE:
+            return f"T({BITWISE[node.function].format(*arguments)})"
+        if node.function in ("invert", "left_shift", "right_shift"):
+            return f"math::{node.function}({', '.join(arguments)})"
+        if number == "T" and node.function in ("add", "sub", "mul", "neg"):
+            # C++ computes small integers in int.
+            return f"T({INFIX[node.function].format(*arguments)})"
+        return super()._operation(node, arguments, number)
+
+    def _power(self, node: Expression, arguments: list[str], number: str) -> str:
+        exponent = node.arguments[1]
+        if number == "T" and exponent.function == "constant" and exponent.payload in (2, 0.5, -1):
+            return super()._power(node, arguments, number)
+        return f"math::power({', '.join(arguments)})"
+
+
+def print_struct(
+    trace: Trace, arrays: tuple, numbers: tuple, scalars: tuple, dtype: str, name: str = "Formula"
+) -> str:
+    """The struct of a formula that computes in ``dtype`` (C++), with the operands of ``arrays`` as
+    arguments and of ``numbers`` as members.
+
+    Raises:
+        Unsupported: CUDA has no counterpart of one of its functions.
+    """
+    printed = CudaStatements(trace, scalars)
+    whole = dtype in ("nnkit::int64", "int")
+    members = [f"{'int64' if whole else 'double'} {n}_;" for n in numbers]
+    members += [f"double {s};" for s in scalars] or ([] if numbers else ["double nothing;"])
+    body = [f"[[maybe_unused]] const T {n} = T({n}_);" for n in numbers]
+    body += printed.constants + printed.lines + [f"return {printed.results[0]};"]
+    result = "bool" if printed.is_predicate[0] else "T"
+    parameters = ", ".join(f"[[maybe_unused]] T {a}" for a in arrays)
+    return (
+        f"namespace nnkit {{\nstruct {name} {{\n"
+        f"    using T = {dtype};\n"
+        + "".join(f"    {m}\n" for m in members)
+        + f"    __device__ {result} operator()({parameters}) const {{\n"
+        + "".join(f"        {line}\n" for line in body)
+        + "    }\n};\n}  // namespace nnkit\n"
+    )
+
+
+class Variant:
+    """A formula for certain dtypes of its operands, None for one that is a number."""
+
+    def __init__(self, formula: Formula, dtypes: tuple, kinds: tuple, target: Any) -> None:
+        trace = formula.trace()
+        named = list(zip(formula.arrays, dtypes))
+        self.arrays = tuple(n for n, d in named if d is not None)
+        self.dtypes = tuple(d for d in dtypes if d is not None)
+        numbers = tuple(n for n, d in named if d is None)
+        self.computed = computing_dtype(trace, self.dtypes, kinds)
+        whole = self.computed.kind in "iu" and self.computed.itemsize >= 4
+        member = ctypes.c_int64 if whole else ctypes.c_double
+        fields = [(n, member) for n in numbers] + [(s, ctypes.c_double) for s in formula.scalars]
+        self.struct: Any = type("Formula", (ctypes.Structure,), {"_fields_": fields or _NOTHING})
+        self.name = formula.name
+        text = print_struct(trace, self.arrays, numbers, formula.scalars, TYPES[self.computed])
+        half = next((d for d in self.dtypes if d in HALF), None)
+        predicate = "__device__ bool operator()" in text
+        self.result = target or (BOOL if predicate else half or self.computed)
+        self.text = expanded("elementwise.cuh") + text
+        self._kernels: dict[tuple, Kernel] = {}
+
+    def linear(self, width: int, same: tuple[bool, ...]) -> Kernel:
+        """The kernel for operands that lie in memory as the result does, or are one element."""
+        operands = [
+            f"nnkit::{'Same' if s else 'Each'}<{TYPES[d]}>" for s, d in zip(same, self.dtypes)
+        ]
+        return self._kernel("elementwise_linear", TYPES[self.result], str(width), *operands)
+
+    def strided(self, wide: bool) -> Kernel:
+        index = "nnkit::int64" if wide else "nnkit::uint32"
+        operands = [TYPES[d] for d in self.dtypes]
+        return self._kernel("elementwise_strided", TYPES[self.result], index, *operands)
+
+    def _kernel(self, *name: str) -> Kernel:
+        found = self._kernels.get(name)
+        if found is None:
+            function, *arguments = name
+            full = f"nnkit::{function}<nnkit::Formula, {', '.join(arguments)}>"
+            found = Kernel(self.text, full, f"{self.name}.cu", ("--fmad=false",))
+            self._kernels[name] = found
+        return found
+
+
+_NOTHING = [("nothing", ctypes.c_double)]
+
+
+def computing_dtype(trace: Trace, dtypes: tuple, kinds: tuple) -> np.dtype:
+    """What the operands are computed in: float32 for half precision, NumPy's promotion else."""
+    wide = [F4 if d in HALF else d for d in dtypes]
+    common = np.result_type(*wide, *(k(0) for k in kinds))
+    if common.kind in "iub" and any(n.function not in OF_INTEGERS for n in trace.nodes):
+        return F8
+    return common
+
+
+@lru_cache(maxsize=None)
+def walk_type(arrays: int) -> Any:
+    """`nnkit::Walk<arrays>` of elementwise.cuh."""
+    sizes = ctypes.c_int64 * MOST_DIMENSIONS
+    fields = [("dimensions", ctypes.c_int), ("unused", ctypes.c_int), ("sizes", sizes),
+              ("strides", sizes * arrays)]  # fmt: skip
+    return type("Walk", (ctypes.Structure,), {"_fields_": fields})
+
+
+def print_formula(name: str, formula: Formula) -> Callable:
+    """The CUDA kernel of a formula; a name that ends in ``_`` writes into the first array."""
+    if isinstance(formula, Update):
+        from nnkit.backend.cuda.update import print_update
+
+        return print_update(formula)
+    in_place = name != formula.name
+    count = len(formula.arrays)
+    variants: dict[tuple, Variant] = {}
+
+    def run(*arguments: Any) -> Any:
+        operands, scalars = arguments[:count], arguments[count:]
+        arrays = [a for a in operands if hasattr(a, "strides")]
+        numbers = [a for a in operands if not hasattr(a, "strides")]
+        dtypes = tuple(a.dtype if hasattr(a, "strides") else None for a in operands)
+        kinds = tuple(type(n) for n in numbers)
+        variant = variants.get((dtypes, kinds))
+        if variant is None:
+            if any(d is not None and d.kind == "c" for d in dtypes) or complex in kinds:
+                return interpreted(formula, arguments, in_place)
+            target = dtypes[0] if in_place else None
+            variant = Variant(formula, dtypes, kinds, target)
+            variants[dtypes, kinds] = variant
+        return run_variant(variant, arrays, (*numbers, *scalars), arrays[0] if in_place else None)
+
+    run.__name__ = name
+    run.formula = formula  # type: ignore[attr-defined]
+    return run
+
+
+def interpreted(formula: Formula, arguments: tuple, in_place: bool) -> Any:
+    """A formula of complex numbers, one function of CuPy's after the other."""
+    from nnkit.backend.cuda.complex import evaluate
+
+    value = evaluate(formula, arguments)
+    if not in_place:
+        return value
+    first = arguments[0]
+    first[...] = value if first.dtype.kind == "c" else value.real
+    return first
+
+
+def run_variant(variant: Variant, arrays: list, numbers: tuple, out: Any) -> Any:
+    """Apply a variant to arrays of any layout; into ``out`` where there is one."""
+    first = arrays[0]
+    shape = first.shape
+    if any(a.shape != shape for a in arrays):
+        shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    if out is None:
+        out = empty_like_operands(shape, variant.result, arrays)
+    if not out.size:
+        return out
+    launch_elementwise(variant, arrays, variant.struct(*numbers), out)
+    return out
+
+
+def launch_elementwise(variant: Variant, arrays: list, formula: Any, out: Any) -> None:
+    processors = current_machine().processors
+    shape, count = out.shape, out.size
+    if out.flags.c_contiguous and all(
+        a.shape == shape and a.flags.c_contiguous or a.size == 1 for a in arrays
+    ):
+        sizes: tuple = (count,)
+        walks = [(1,)] + [(int(a.shape == shape and count > 1),) for a in arrays]
+    else:
+        strides = [element_strides(a.shape, a.strides, a.itemsize, shape) for a in (out, *arrays)]
+        sizes, walks = fold(shape, strides)
+    if len(sizes) <= 1 and all(w in ((), (1,), (0,)) for w in walks):
+        same = tuple(w != (1,) for w in walks[1:])
+        whole = [(address(out), out.itemsize)]
+        whole += [(address(a), a.itemsize) for a, s in zip(arrays, same) if not s]
+        width = vector_width(count, whole)
+        blocks = blocks_for(-(-count // width), THREADS, processors)
+        run = variant.linear(width, same)
+        run((blocks,), (THREADS,), (formula, np.int64(count), out, *arrays))
+        return
+    if len(sizes) > MOST_DIMENSIONS:
+        raise RuntimeError(
+            f"{variant.name}(): operands that lie differently in memory may have at most "
+            f"{MOST_DIMENSIONS} dimensions on CUDA, got {out.ndim}: call contiguous() first"
+        )
+    walk = walk_type(len(arrays) + 1)(dimensions=len(sizes))
+    walk.sizes[: len(sizes)] = sizes
+    for k, steps in enumerate(walks):
+        walk.strides[k][: len(steps)] = steps
+    run = variant.strided(count >= 1 << 31)
+    blocks = blocks_for(count, THREADS, processors)
+    run((blocks,), (THREADS,), (formula, np.int64(count), walk, out, *arrays))
+
+
+def empty_like_operands(shape: tuple, dtype: np.dtype, arrays: list) -> Any:
+    """An array for the result, in the order of the first operand that has its shape."""
+    for a in arrays:
+        if a.shape == shape and not a.flags.c_contiguous:
+            order = dense_order(shape, [s // a.itemsize for s in a.strides])
+            if order is not None:
+                plain = empty(tuple(shape[d] for d in order), dtype, a)
+                return plain.transpose(np.argsort(order))
+        if a.shape == shape:
+            break
+    return empty(shape, dtype, arrays[0])

@@ -1,0 +1,163 @@
+"""Compiles all CUDA code for several GPUs with no GPU and no driver: kernels, formulas, updates.
+
+    python -m tools.nvrtc                  everything, for sm_75, sm_80 and sm_90
+    python -m tools.nvrtc softmax --target sm_80 --list
+
+Needs the wheel nvidia-cuda-nvrtc-cu12 (or -cu13). Prints for each source and target how many
+kernels were compiled, the most registers a thread takes, and every kernel that spills registers;
+exits with 1 if something does not compile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+import nnkit.nn
+import nnkit.optim  # noqa: F401  they enter their formulas into the catalogue
+from nnkit.backend.algebra import FORMULAS
+from nnkit.backend.cuda import nvrtc
+from nnkit.backend.cuda.printer import Variant
+from nnkit.backend.cuda.source import OPTIONS, expanded
+from nnkit.backend.cuda.update import every_variant
+from nnkit.backend.formula import Update
+from tests.cuda.instances import FLOATING, KERNELS, names
+
+TARGETS = ("sm_75", "sm_80", "sm_90")
+PART = 64  # kernels compiled together
+
+
+class Program(NamedTuple):
+    label: str
+    text: str
+    names: tuple[str, ...]
+    options: tuple[str, ...]
+
+
+class Usage(NamedTuple):
+    kernel: str
+    registers: int
+    spilled: int  # bytes stored
+
+
+def kernel_programs(subject: str) -> Iterator[Program]:
+    everything = names(subject)
+    for start in range(0, len(everything), PART):
+        part = everything[start : start + PART]
+        yield Program(subject, expanded(f"{subject}.cu"), part, OPTIONS)
+
+
+def formula_programs(dtype: np.dtype) -> Iterator[Program]:
+    """All formulas that this dtype has, in wide loads and along strides."""
+    head = expanded("elementwise.cuh")
+    structs, kernels = [], []
+    for name, formula in FORMULAS.items():
+        if isinstance(formula, Update) or name.startswith("bitwise") == (dtype.kind == "f"):
+            continue
+        try:
+            variant = Variant(formula, (dtype,) * len(formula.arrays), (), None)
+        except RuntimeError:
+            continue  # a derivative that there is not
+        struct = f"formula_{name}"
+        structs.append(variant.text.removeprefix(head).replace("Formula", struct))
+        width = max(1, 16 // dtype.itemsize)
+        linear = variant.linear(width, (False,) * len(formula.arrays)).name
+        kernels.append(linear.replace("nnkit::Formula", f"nnkit::{struct}"))
+        if len(kernels) == PART:
+            yield Program(f"formulas {dtype}", head + "".join(structs), tuple(kernels), FLAGS)
+            structs, kernels = [], []
+    if kernels:
+        yield Program(f"formulas {dtype}", head + "".join(structs), tuple(kernels), FLAGS)
+
+
+FLAGS = (*OPTIONS, "--fmad=false")
+
+
+def update_programs(dtype: np.dtype) -> Iterator[Program]:
+    for update in FORMULAS.values():
+        if isinstance(update, Update):
+            for variant in every_variant(update, dtype):
+                kernel = variant.kernel()
+                yield Program(f"update {update.name}", kernel.text, (kernel.name,), kernel.options)
+
+
+def usages(log: str) -> list[Usage]:
+    """What ptxas says about each kernel."""
+    found = []
+    for block in log.split("Compiling entry function")[1:]:
+        name = re.search(r"'(\w+)'", block)
+        registers = re.search(r"Used (\d+) registers", block)
+        spilled = re.search(r"(\d+) bytes spill stores", block)
+        if name and registers:
+            found.append(Usage(name[1], int(registers[1]), int(spilled[1]) if spilled else 0))
+    return found
+
+
+def programs(subjects: list[str]) -> Iterator[tuple[Program, tuple[str, ...]]]:
+    """Each program and the targets it is compiled for: formulas of other dtypes for one alone,
+    since nothing in them depends on the target."""
+    for subject in KERNELS:
+        if not subjects or subject in subjects:
+            for program in kernel_programs(subject):
+                yield program, TARGETS
+    if not subjects or "formulas" in subjects:
+        for dtype in (*FLOATING, np.dtype(np.int64), np.dtype(np.bool_)):
+            for program in formula_programs(dtype):
+                yield program, TARGETS if dtype == np.float32 else TARGETS[1:2]
+    if not subjects or "updates" in subjects:
+        for dtype in FLOATING:
+            for program in update_programs(dtype):
+                yield program, TARGETS if dtype == np.float32 else TARGETS[1:2]
+
+
+def compile_one(job: tuple[Program, str]) -> tuple[Program, str, list[Usage], str]:
+    program, target = job
+    options = (*program.options, "--ptxas-options=-v")
+    try:
+        result = nvrtc.compile_kernels(program.text, program.names, program.label, target, options)
+    except RuntimeError as error:
+        return program, target, [], str(error)
+    return program, target, usages(result.log), ""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("subjects", nargs="*", help="subjects, 'formulas', 'updates' (all)")
+    parser.add_argument("--target", action="append", help="such as sm_80; may be repeated")
+    parser.add_argument("--list", action="store_true", help="print every kernel")
+    options = parser.parse_args(arguments)
+    jobs = [
+        (program, target)
+        for program, targets in programs(options.subjects)
+        for target in (options.target or targets)
+    ]
+    start = time.perf_counter()
+    table: dict[tuple[str, str], list[Usage]] = {}
+    failures = 0
+    with ThreadPoolExecutor(2) as pool:
+        for program, target, found, error in pool.map(compile_one, jobs):
+            if error:
+                failures += 1
+                print(error, file=sys.stderr)
+            table.setdefault((program.label, target), []).extend(found)
+    print(f"{'source':24} {'target':8} {'kernels':>7} {'registers':>9} {'spilling':>8}")
+    for (label, target), found in table.items():
+        spilling = [u for u in found if u.spilled]
+        most = max((u.registers for u in found), default=0)
+        print(f"{label:24} {target:8} {len(found):7} {most:9} {len(spilling):8}")
+        for usage in found if options.list else spilling:
+            print(f"    {usage.kernel}: {usage.registers} registers, {usage.spilled} bytes spilled")
+    count = sum(map(len, table.values()))
+    print(f"{count} kernels in {time.perf_counter() - start:.0f} s, {failures} failures")
+    return 1 if failures or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
