@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -61,10 +62,35 @@ class Emulator:
     processors = 2
     capability = "80"
     parameter_bytes = 4096
+    library = np
 
     def __init__(self) -> None:
         self.launched: set[str] = set()
         self._loaded: dict[tuple[str, str], Any] = {}
+
+    def host_memory(self, size: int) -> Any:
+        memory = ctypes.create_string_buffer(size)
+        return SimpleNamespace(ptr=ctypes.addressof(memory), memory=memory)
+
+    def gemm(
+        self, m, n, k, batch, alpha, beta, x, x_transposed, x_step, x_stride,
+        y, y_transposed, y_step, y_stride, out, out_stride,
+    ) -> None:  # fmt: skip
+        """What cuBLAS is asked for, with the very steps and strides."""
+
+        def stack(a, rows, columns, transposed, step, stride):
+            size = a.itemsize
+            if transposed:
+                rows, columns = columns, rows
+            strides = (stride * size, step * size, size)
+            view = np.lib.stride_tricks.as_strided(a, (batch, rows, columns), strides)
+            return view.swapaxes(1, 2) if transposed else view
+
+        wide = np.float64 if out.dtype == np.float64 else np.float32
+        left = stack(x, m, k, x_transposed, x_step, x_stride).astype(wide)
+        right = stack(y, k, n, y_transposed, y_step, y_stride).astype(wide)
+        to = stack(out, m, n, False, n, out_stride)
+        to[...] = alpha * (left @ right) + (beta * to.astype(wide) if beta else 0)
 
     def prepare(self, kernels: list[source.Kernel]) -> None:
         """Compile kernels of one source together, which is faster than one by one."""

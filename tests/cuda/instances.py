@@ -20,6 +20,10 @@ INTEGERS = tuple(np.dtype(d) for d in (np.uint8, np.int8, np.int16, np.int32, np
 BOTH = (False, True)
 
 KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
+    "indexing": {
+        "checked_index": (INTEGERS, BOTH),
+        "add_segments": ((*FLOATING, *INTEGERS, np.dtype(np.bool_)),),
+    },
     "softmax": {
         "softmax_rows": (FLOATING, BOTH, BOTH, (0, 8)),
         "softmax_rows_grad": (FLOATING, BOTH, BOTH, (0, 8)),

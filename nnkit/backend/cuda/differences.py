@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
+import ml_dtypes
 import numpy as np
+
+from nnkit.backend.dtype import HALF
+
+BF16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def array_module(x: Any) -> Any:
+    """The library of an array: CuPy; NumPy for the arrays of the emulation (tests/cuda).
+
+    What makes arrays of nothing (`arange`, `zeros`) does not look at any array for its device.
+    """
+    if isinstance(x, np.ndarray):
+        return np
+    import cupy
+
+    return cupy
 
 
 def empty(shape: tuple, dtype: np.dtype, like: Any) -> Any:
@@ -20,7 +39,9 @@ def contiguous(x: Any) -> Any:
 
     Not `np.ascontiguousarray`, which makes a 0-dim array one-dimensional.
     """
-    return x if x.flags.c_contiguous else x.copy("C")
+    if x.flags.c_contiguous:
+        return x
+    return x.view(np.uint16).copy("C").view(BF16) if x.dtype == BF16 else x.copy("C")
 
 
 def address(x: Any) -> int:
@@ -29,3 +50,68 @@ def address(x: Any) -> int:
     CuPy's arrays have it at ``data.ptr``; NumPy's (in the emulation) at ``ctypes.data``.
     """
     return x.ctypes.data if isinstance(x, np.ndarray) else x.data.ptr
+
+
+def on_bits(kernel: Callable) -> Callable:
+    """Let a kernel that only moves elements see bfloat16 as 16-bit integers.
+
+    CuPy's own kernels know NumPy's dtypes; bfloat16 is not one of them.
+    """
+
+    @wraps(kernel)
+    def run(*arguments: Any) -> Any:
+        if not any(_has_bfloat16(a) for a in arguments):
+            return kernel(*arguments)
+        result = kernel(*(_as_bits(a) for a in arguments))
+        if isinstance(result, tuple):
+            return tuple(_from_bits(r) for r in result)
+        return _from_bits(result)
+
+    return run
+
+
+def _has_bfloat16(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(_has_bfloat16(v) for v in value)
+    return getattr(value, "dtype", None) == BF16 and hasattr(value, "strides")
+
+
+def _as_bits(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(_as_bits(v) for v in value)
+    return value.view(np.uint16) if _has_bfloat16(value) else value
+
+
+def _from_bits(value: Any) -> Any:
+    return value.view(BF16) if value.dtype == np.uint16 else value
+
+
+def widened(kernel: Callable) -> Callable:
+    """Compute float16 and bfloat16 in float32 and round floating results once.
+
+    CuPy computes float16 step by step in float16, and bfloat16 not at all.
+    """
+
+    @wraps(kernel)
+    def run(x: Any, *arguments: Any) -> Any:
+        if x.dtype not in HALF:
+            return kernel(x, *arguments)
+        from nnkit.backend.cuda.creation import cast
+
+        wide = [
+            cast(a, np.dtype(np.float32)) if getattr(a, "dtype", None) in HALF else a
+            for a in (x, *arguments)
+        ]
+        result = kernel(*wide)
+        if isinstance(result, tuple):
+            return tuple(cast(r, x.dtype) if r.dtype.kind == "f" else r for r in result)
+        return cast(result, x.dtype) if result.dtype.kind == "f" else result
+
+    return run
+
+
+def same_dtype(x: Any, dtype: np.dtype) -> Any:
+    """``x.astype(dtype, copy=False)``, by way of our own kernels, which know bfloat16."""
+    from nnkit.backend.cuda.creation import cast
+
+    return x if x.dtype == dtype else cast(x, dtype)

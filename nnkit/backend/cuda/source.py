@@ -111,6 +111,7 @@ class GPU:
 
         from nnkit.backend.cuda import nvrtc
 
+        self.library = cupy
         device = cupy.cuda.Device(index)
         self.index = index
         self.capability = device.compute_capability  # "90"
@@ -120,13 +121,22 @@ class GPU:
         modern = driver >= 12010 and nvrtc.version() >= (12, 1) and int(self.capability) >= 70
         self.parameter_bytes = 32764 if modern else 4096
 
+    def host_memory(self, size: int) -> Any:
+        """Host memory (with its address as ``ptr``) that kernels reach at the same address."""
+        return self.library.cuda.alloc_pinned_memory(size)
+
+    @property
+    def gemm(self) -> Callable[..., None]:
+        from nnkit.backend.cuda.blas import gemm
+
+        return gemm
+
     def load(self, kernel: Kernel) -> Launch:
         """Compile (or find compiled), load, and return what launches it."""
-        import cupy
         from cupy.cuda.function import CPointer
 
         path, mangled = compiled(kernel, self.capability)
-        function = cupy.RawModule(path=str(path)).get_function(mangled)
+        function = self.library.RawModule(path=str(path)).get_function(mangled)
 
         def launch(grid: tuple, block: tuple, arguments: tuple, shared: int) -> None:
             values = tuple(

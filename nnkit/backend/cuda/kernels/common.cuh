@@ -77,18 +77,21 @@ template <class T> using compute_t = typename ComputeOf<T>::type;
 
 template <class T> struct Limits;
 template <> struct Limits<float> {
+    static constexpr bool is_small_integer = false;
     __device__ static float infinity() { return float_of(0x7f800000u); }
     __device__ static float nan() { return float_of(0x7fc00000u); }
     __device__ static float lowest() { return -infinity(); }
     __device__ static float highest() { return infinity(); }
 };
 template <> struct Limits<double> {
+    static constexpr bool is_small_integer = false;
     __device__ static double infinity() { return double(Limits<float>::infinity()); }
     __device__ static double nan() { return double(Limits<float>::nan()); }
     __device__ static double lowest() { return -infinity(); }
     __device__ static double highest() { return infinity(); }
 };
 template <class T, int64 smallest, int64 largest> struct IntegerLimits {
+    static constexpr bool is_small_integer = sizeof(T) < 8 && largest > 1;
     __device__ static T lowest() { return T(smallest); }
     __device__ static T highest() { return T(largest); }
 };

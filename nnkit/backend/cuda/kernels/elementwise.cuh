@@ -36,11 +36,22 @@ __device__ T computed(A value) {
     return T(compute_t<A>(value));
 }
 
+// As an element of the result. A floating number becomes a small integer by way of a large one,
+// so that it wraps around as it does on the CPU.
+template <class R, class T>
+__device__ R stored(T value) {
+    if constexpr (math::is_floating<T> && Limits<compute_t<R>>::is_small_integer) {
+        return R(int64(value));
+    } else {
+        return R(value);
+    }
+}
+
 template <class F, class R, int width, class... Packs>
 __device__ void apply(const F& formula, Pack<R, width>& result, const Packs&... packs) {
     #pragma unroll
     for (int k = 0; k < width; ++k) {
-        result[k] = R(formula(computed<typename F::T>(packs[k])...));
+        result[k] = stored<R>(formula(computed<typename F::T>(packs[k])...));
     }
 }
 
@@ -54,7 +65,9 @@ __global__ void elementwise_linear(F formula, int64 count, R* out, Operands... o
         reinterpret_cast<Pack<R, width>*>(out)[i] = result;
     }
     const int64 rest = packs * width + thread_of_grid();
-    if (rest < count) out[rest] = R(formula(computed<typename F::T>(operands.one(rest))...));
+    if (rest < count) {
+        out[rest] = stored<R>(formula(computed<typename F::T>(operands.one(rest))...));
+    }
 }
 
 // How far each array moves in each dimension, the result first; the last dimension runs fastest.
@@ -77,7 +90,7 @@ __device__ void elementwise_at(const F& formula, Index element,
         for (int a = 0; a < int(sizeof...(A)) + 1; ++a) offsets[a] += here * walk.strides[a][d];
         element = next;
     }
-    out[offsets[0]] = R(formula(computed<typename F::T>(in[offsets[i + 1]])...));
+    out[offsets[0]] = stored<R>(formula(computed<typename F::T>(in[offsets[i + 1]])...));
 }
 
 // Any strides, among them 0 for what is broadcast. Index is 32 bits wide where that is enough:

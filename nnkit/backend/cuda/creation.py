@@ -1,0 +1,162 @@
+"""Arrays on the GPU made from sizes, numbers, Python data and other arrays."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.cpu import creation as host
+from nnkit.backend.cuda.differences import BF16, array_module, contiguous
+from nnkit.backend.cuda.printer import Variant, launch_elementwise
+from nnkit.backend.formula import Formula
+
+__all__ = [
+    "arange", "array", "cast", "contiguous", "copy", "copy_", "empty", "empty_like",
+    "empty_strided", "eye", "fill", "fill_", "full", "linspace", "logspace", "make_complex",
+    "ones_like", "overwrite", "zeros", "zeros_like",
+]  # fmt: skip
+
+_IDENTITY = Formula("copy", lambda x: x)
+
+
+def library() -> Any:
+    """CuPy, or NumPy while kernels are emulated on the CPU."""
+    from nnkit.backend.cuda.source import current_machine
+
+    return current_machine().library
+
+
+def empty(shape: tuple, dtype: np.dtype) -> Any:
+    return library().ndarray(shape, dtype)
+
+
+def zeros(shape: tuple, dtype: np.dtype) -> Any:
+    # Of all our dtypes, zero has no bit set.
+    out = library().ndarray(shape, dtype)
+    _bits(out).fill(0)
+    return out
+
+
+def _bits(x: Any) -> Any:
+    return x.view(np.uint16) if x.dtype == BF16 else x
+
+
+def full(shape: tuple, value: Any, dtype: np.dtype) -> Any:
+    return fill_(library().ndarray(shape, dtype), value)
+
+
+def empty_like(x: Any) -> Any:
+    if x.flags.c_contiguous or 0 in x.strides:
+        return x.__class__(x.shape, x.dtype)
+    order = sorted(range(x.ndim), key=lambda d: -x.strides[d])
+    return x.__class__(tuple(x.shape[d] for d in order), x.dtype).transpose(np.argsort(order))
+
+
+def zeros_like(x: Any) -> Any:
+    return fill_(empty_like(x), 0)
+
+
+def ones_like(x: Any) -> Any:
+    return fill_(empty_like(x), 1)
+
+
+def empty_strided(shape: tuple, strides: tuple, dtype: np.dtype) -> Any:
+    last = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else -1
+    memory = library().ndarray((last + 1,), dtype)
+    steps = tuple(s * dtype.itemsize for s in strides)
+    return library().lib.stride_tricks.as_strided(memory, shape, steps)
+
+
+# Sequences are made on the CPU, by the same arithmetic, and copied: they are short, or made once.
+
+
+def arange(start: Any, stop: Any, step: Any, dtype: np.dtype) -> Any:
+    return array(host.arange(start, stop, step, dtype), None)
+
+
+def linspace(start: Any, stop: Any, steps: int, dtype: np.dtype) -> Any:
+    return array(host.linspace(start, stop, steps, dtype), None)
+
+
+def logspace(start: Any, stop: Any, steps: int, base: float, dtype: np.dtype) -> Any:
+    return array(host.logspace(start, stop, steps, base, dtype), None)
+
+
+def eye(n: int, m: int, dtype: np.dtype) -> Any:
+    return array(np.eye(n, m, dtype=dtype), None)
+
+
+def array(data: Any, dtype: np.dtype | None) -> Any:
+    """A copy on the GPU of an array of either kind, or of Python data."""
+    xp = library()
+    if isinstance(data, xp.ndarray):
+        return copy(data) if dtype is None else cast(data, dtype)
+    values = np.array(data, dtype, order="C")
+    if values.dtype != BF16:
+        return xp.array(values)
+    return xp.array(values.view(np.uint16)).view(BF16)
+
+
+@lru_cache(maxsize=None)
+def _conversion(source: np.dtype, target: np.dtype) -> Variant:
+    return Variant(_IDENTITY, (source,), (), target)
+
+
+def copy_(x: Any, source: Any) -> Any:
+    if "c" in (x.dtype.kind, source.dtype.kind):
+        x[...] = source if x.dtype.kind in "cb" else source.real
+        return x
+    if x.size:
+        variant = _conversion(source.dtype, x.dtype)
+        launch_elementwise(variant, [source], variant.struct(), x)
+    return x
+
+
+def cast(x: Any, dtype: np.dtype) -> Any:
+    out = empty_like(x)
+    if dtype != x.dtype:
+        strides = None if out.flags.c_contiguous else out.strides
+        out = x.__class__(x.shape, dtype) if strides is None else _like(out, dtype)
+    return copy_(out, x)
+
+
+def _like(x: Any, dtype: np.dtype) -> Any:
+    """An array of another dtype in the order of the axes of ``x``."""
+    order = sorted(range(x.ndim), key=lambda d: -x.strides[d])
+    return x.__class__(tuple(x.shape[d] for d in order), dtype).transpose(np.argsort(order))
+
+
+def copy(x: Any) -> Any:
+    return copy_(empty_like(x), x)
+
+
+def fill_(x: Any, value: Any) -> Any:
+    if hasattr(value, "strides"):
+        return copy_(x, value)
+    if x.dtype == BF16:
+        _bits(x).fill(int(np.asarray(value, BF16).view(np.uint16)))
+    elif x.dtype.kind in "iu" and isinstance(value, float):
+        x.fill(int(value) if math.isfinite(value) else 0)
+    else:
+        x.fill(value)
+    return x
+
+
+def fill(x: Any, value: Any) -> Any:
+    return fill_(empty_like(x), value)
+
+
+def overwrite(x: Any, source: Any) -> Any:
+    return copy_(empty_like(x), source)
+
+
+def make_complex(real: Any, imag: Any) -> Any:
+    shape = np.broadcast_shapes(real.shape, imag.shape)
+    kind = np.complex128 if real.dtype == np.float64 else np.complex64
+    out = array_module(real).ndarray(shape, kind)
+    out.real = real
+    out.imag = imag
+    return out

@@ -1,0 +1,134 @@
+"""Inverses, determinants and factorizations: cuSOLVER's through CuPy, on stacks of matrices.
+
+Eigenvalues of general matrices and Householder vectors are computed on the CPU: cuSOLVER has them
+only in its newest versions.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.cpu import decomposition as host
+from nnkit.backend.cuda.creation import array
+from nnkit.backend.cuda.differences import array_module
+from nnkit.backend.errors import LinAlgError
+
+__all__ = [
+    "adjugate", "cholesky", "det", "eig", "eigh", "geqrf", "inverse", "qr", "slogdet", "solve",
+    "solve_triangular", "svd",
+]  # fmt: skip
+
+
+def _checked(kernel: Callable) -> Callable:
+    """Errors of singular or indefinite matrices as nnkit's.
+
+    CuPy looks at cuSOLVER's answer, which waits for the GPU, only where it is told to.
+    """
+
+    @functools.wraps(kernel)
+    def run(x: Any, *arguments: Any) -> Any:
+        xp = array_module(x)
+        watching: Any = nullcontext()
+        if xp is not np:
+            import cupyx
+
+            watching = cupyx.errstate(linalg="raise")
+        try:
+            with watching:
+                return kernel(xp.linalg, x, *arguments)
+        except np.linalg.LinAlgError as error:
+            raise LinAlgError(f"linalg.{kernel.__name__}: {error}") from None
+
+    return run
+
+
+@_checked
+def inverse(linalg: Any, x: Any) -> Any:
+    return linalg.inv(x)
+
+
+@_checked
+def solve(linalg: Any, x: Any, y: Any) -> Any:
+    return linalg.solve(x, y)
+
+
+@_checked
+def det(linalg: Any, x: Any) -> Any:
+    return array_module(x).asarray(linalg.det(x))
+
+
+@_checked
+def slogdet(linalg: Any, x: Any) -> tuple:
+    sign, logabsdet = linalg.slogdet(x)
+    xp = array_module(x)
+    return xp.asarray(sign), xp.asarray(logabsdet)
+
+
+@_checked
+def adjugate(linalg: Any, x: Any) -> Any:
+    """``det(x) * inverse(x)``, which singular matrices have too: from the singular values."""
+    xp = array_module(x)
+    u, s, vh = linalg.svd(x)
+    n = s.shape[-1]
+    products = [xp.concatenate((s[..., :i], s[..., i + 1 :]), -1).prod(-1) for i in range(n)]
+    others = xp.stack(products, -1)
+    phase = (linalg.det(u) * linalg.det(vh))[..., None, None]
+    v, uh = vh.swapaxes(-1, -2).conj(), u.swapaxes(-1, -2).conj()
+    return phase * xp.matmul(v * others[..., None, :], uh)
+
+
+@_checked
+def cholesky(linalg: Any, x: Any) -> Any:
+    return linalg.cholesky(x)
+
+
+@_checked
+def qr(linalg: Any, x: Any, mode: Any) -> tuple:
+    q, r = linalg.qr(x, mode)
+    return q, r
+
+
+@_checked
+def svd(linalg: Any, x: Any, full_matrices: bool) -> tuple:
+    u, s, vh = linalg.svd(x, full_matrices)
+    return u, s, vh
+
+
+@_checked
+def eigh(linalg: Any, x: Any, uplo: Any) -> tuple:
+    values, vectors = linalg.eigh(x, uplo)
+    return values, vectors
+
+
+def _on_host(kernel: Callable) -> Callable:
+    @functools.wraps(kernel)
+    def run(*arguments: Any) -> tuple:
+        from nnkit.backend.cuda.exchange import to_numpy
+
+        results = kernel(*(to_numpy(a) if hasattr(a, "strides") else a for a in arguments))
+        return tuple(array(r, None) for r in results)
+
+    return run
+
+
+eig = _on_host(host.eig)
+geqrf = _on_host(host.geqrf)
+
+
+def solve_triangular(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
+    """Solve by substitution, a row at a time for the whole batch."""
+    xp = array_module(x)
+    shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    out = xp.broadcast_to(y, shape + y.shape[-2:]).copy()
+    n = x.shape[-1]
+    for i in reversed(range(n)) if upper else range(n):
+        known = slice(i + 1, n) if upper else slice(0, i)
+        out[..., i, :] -= xp.matmul(x[..., i, None, known], out[..., known, :])[..., 0, :]
+        if not unitriangular:
+            out[..., i, :] /= x[..., i, i, None]
+    return out

@@ -1,0 +1,71 @@
+"""What kernels find wrong: kept in a flag, raised at the next call that waits for the GPU.
+
+A kernel cannot raise. It keeps the first failure (`report` in kernels/common.cuh), goes on with a
+harmless value, and the next synchronising call on the host raises it, so the context lives on.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+# The number that a kernel reports -> the exception and its text.
+CODES: dict[int, tuple[type[Exception], str]] = {
+    1: (IndexError, "embedding(): index {value} is out of range for a table of {limit} rows"),
+    2: (IndexError, "cross_entropy(): target {value} is out of bounds for {limit} classes"),
+    3: (IndexError, "index {value} is out of bounds for a dimension of size {limit}"),
+    4: (RuntimeError, "index {value} is out of bounds for a dimension of size {limit}"),
+    5: (RuntimeError, "one_hot(): Class values must be non-negative and smaller than num_classes, "
+                      "got {value} with {limit} classes"),
+    6: (RuntimeError, "ZeroDivisionError: division by zero on integers"),
+    7: (RuntimeError, "bernoulli expects every p to be in [0, 1]"),
+    8: (RuntimeError, "multinomial(): the probabilities contain inf, NaN or a negative number"),
+}  # fmt: skip
+EMBEDDING, TARGET, INDEX, POSITION, CLASS, ZERO_DIVISION, PROBABILITY, WEIGHTS = CODES
+
+
+class Failure(ctypes.Structure):
+    """`nnkit::Failure` of kernels/common.cuh."""
+
+    _fields_ = [
+        ("code", ctypes.c_int), ("unused", ctypes.c_int),
+        ("value", ctypes.c_int64), ("limit", ctypes.c_int64),
+    ]  # fmt: skip
+
+
+_flag: Any = None
+_memory: Any = None  # keeps the flag's memory alive
+
+
+def _flag_in_memory() -> Failure:
+    """The flag, in host memory that kernels reach at the same address: no copy to look at it."""
+    global _flag, _memory
+    if _flag is None:
+        size = ctypes.sizeof(Failure)
+        from nnkit.backend.cuda.source import current_machine
+
+        _memory = current_machine().host_memory(size)
+        _flag = Failure.from_address(_memory.ptr)
+        _flag.code = 0
+    return _flag
+
+
+def pointer() -> np.uint64:
+    """The `Failure*` to pass to a kernel."""
+    return np.uint64(ctypes.addressof(_flag_in_memory()))
+
+
+def check() -> None:
+    """Raise what a kernel reported since the last check; the GPU must be waited for before.
+
+    Raises:
+        IndexError, RuntimeError: what `CODES` says.
+    """
+    if _flag is None or not _flag.code:
+        return
+    code, value, limit = _flag.code, _flag.value, _flag.limit
+    _flag.code = 0
+    kind, text = CODES[code]
+    raise kind(text.format(value=value, limit=limit))

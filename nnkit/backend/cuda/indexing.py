@@ -1,0 +1,351 @@
+"""Reading, writing and accumulating at positions on the GPU.
+
+Index arrays are checked by a kernel of their own, since CuPy wraps wrong ones around silently; the
+error comes with the next call that waits for the GPU. Accumulation is deterministic.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.cuda import failures
+from nnkit.backend.cuda.accumulation import add_at, flat_positions
+from nnkit.backend.cuda.checks import checked_index
+from nnkit.backend.cuda.creation import cast, copy, copy_, fill_, zeros
+from nnkit.backend.cuda.differences import (
+    BF16,
+    array_module,
+    contiguous,
+    on_bits,
+    same_dtype,
+    widened,
+)
+from nnkit.backend.index import ALL, split_index
+
+__all__ = [
+    "gather", "gather_adjoint", "getitem", "getitem_adjoint", "index_add", "index_add_",
+    "index_copy", "index_copy_", "index_fill", "index_fill_", "index_put", "index_put_",
+    "index_select", "index_select_adjoint", "masked_fill", "masked_fill_", "masked_scatter",
+    "masked_scatter_", "masked_select", "masked_select_adjoint", "nonzero", "scatter", "scatter_",
+    "scatter_add", "scatter_add_", "scatter_fill", "scatter_reduce", "scatter_reduce_", "setitem_",
+    "wrap_index",
+]  # fmt: skip
+
+
+def _checked(advanced: tuple, shape: tuple) -> tuple:
+    """The advanced part with every integer array checked against the dimension it reads."""
+    items, dim = [], 0
+    for item in advanced:
+        if isinstance(item, list) or item is ALL:
+            items.append(item)
+            dim += 1
+        elif item.dtype.kind == "b":
+            items.append(item)
+            dim += item.ndim
+        else:
+            items.append(checked_index(item, shape[dim], failures.INDEX, wraps=True))
+            dim += 1
+    return tuple(items)
+
+
+@on_bits
+def getitem(x: Any, index: Any) -> Any:
+    basic, advanced = split_index(index, x.shape)
+    view = x[basic]
+    if advanced is None:
+        return view
+    return contiguous(view[_checked(advanced, view.shape)])
+
+
+def setitem_(x: Any, value: Any, index: Any) -> Any:
+    return index_put_(x, value, index, False)
+
+
+def index_put_(x: Any, value: Any, index: Any, accumulate: bool) -> Any:
+    basic, advanced = split_index(index, x.shape)
+    view = x[basic]
+    if accumulate:
+        _add_at_index(view, advanced, value)
+        return x
+    if hasattr(value, "strides"):
+        value = same_dtype(value, x.dtype)
+    try:
+        if advanced is None:
+            copy_(view, value) if hasattr(value, "strides") else fill_(view, value)
+        else:
+            _assign(view, _checked(advanced, view.shape), value)
+    except ValueError:
+        got, expected = list(np.shape(value)), list(getitem(x, index).shape)
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {got} cannot be broadcast to indexing result "
+            f"of shape {expected}"
+        ) from None
+    return x
+
+
+def _assign(view: Any, places: Any, value: Any) -> None:
+    """``view[places] = value``, an array of the same dtype or a number."""
+    if not hasattr(value, "strides"):
+        value = fill_(view.__class__((), view.dtype), value)
+    if view.dtype == BF16:
+        view, value = view.view(np.uint16), value.view(np.uint16)
+    view[places] = value
+
+
+def index_put(x: Any, value: Any, index: Any, accumulate: bool) -> Any:
+    return index_put_(copy(x), value, index, accumulate)
+
+
+def getitem_adjoint(y: Any, index: Any, shape: tuple) -> Any:
+    """Zeros of ``shape`` with ``y`` added at ``index``."""
+    out = zeros(shape, y.dtype)
+    basic, advanced = split_index(index, shape)
+    if advanced is None:
+        copy_(out[basic], y)
+    else:
+        _add_at_index(out[basic], advanced, y)
+    return out
+
+
+def _add_at_index(view: Any, advanced: tuple | None, g: Any) -> None:
+    """``view[advanced] += g`` with repeated positions."""
+    from nnkit.backend.cuda import BACKEND as B
+
+    if advanced is None:
+        B.add_(view, g)
+        return
+    xp = array_module(view)
+    places = xp.arange(view.size).reshape(view.shape)[_checked(advanced, view.shape)]
+    if not hasattr(g, "strides"):
+        g = fill_(view.__class__((), view.dtype), g)
+    values = contiguous(xp.broadcast_to(g, places.shape)).reshape(-1)
+    target = contiguous(view)
+    add_at(target.reshape(-1), places.reshape(-1), values)
+    if target is not view:
+        copy_(view, target)
+
+
+# An index array along one axis
+
+
+def _positions(shape: tuple, index: Any, axis: int) -> Any:
+    index = checked_index(index, shape[axis] if shape else 1, failures.POSITION)
+    return flat_positions(shape, index, axis).reshape(-1) if shape else index.reshape(-1)
+
+
+@on_bits
+def gather(x: Any, index: Any, axis: int) -> Any:
+    places = _positions(x.shape, index, axis)
+    return contiguous(x).reshape(-1)[places].reshape(index.shape)
+
+
+def gather_adjoint(y: Any, index: Any, axis: int, shape: tuple) -> Any:
+    """Zeros of ``shape`` with ``y`` added where `gather` read."""
+    out = zeros(shape, y.dtype)
+    add_at(out.reshape(-1), _positions(shape, index, axis), contiguous(y).reshape(-1))
+    return out
+
+
+def _fit(source: Any, index: Any, x: Any) -> Any:
+    """The part of ``source`` that ``index`` covers, flat; a number or 0-dim array is repeated."""
+    if not hasattr(source, "strides"):
+        source = fill_(x.__class__((), x.dtype), source)
+    source = same_dtype(source, x.dtype)
+    if source.ndim == 0 or source.shape == index.shape:
+        source = array_module(x).broadcast_to(source, index.shape)
+    else:
+        source = source[tuple(slice(n) for n in index.shape)]
+    return contiguous(source).reshape(-1)
+
+
+def _written_flat(x: Any, write: Any) -> Any:
+    """Let ``write`` change the elements of ``x`` as a flat array."""
+    dense = contiguous(x)
+    write(dense.reshape(-1))
+    return x if dense is x else copy_(x, dense)
+
+
+def scatter_(x: Any, index: Any, source: Any, axis: int) -> Any:
+    places, values = _positions(x.shape, index, axis), _fit(source, index, x)
+    return _written_flat(x, lambda flat: _assign(flat, places, values))
+
+
+def scatter(x: Any, index: Any, source: Any, axis: int) -> Any:
+    return scatter_(copy(x), index, source, axis)
+
+
+def scatter_fill(x: Any, index: Any, axis: int, value: Any) -> Any:
+    return scatter_(copy(x), index, value, axis)
+
+
+def scatter_add_(x: Any, index: Any, source: Any, axis: int) -> Any:
+    places, values = _positions(x.shape, index, axis), _fit(source, index, x)
+    return _written_flat(x, lambda flat: add_at(flat, places, values))
+
+
+def scatter_add(x: Any, index: Any, source: Any, axis: int) -> Any:
+    return scatter_add_(copy(x), index, source, axis)
+
+
+@widened
+def scatter_reduce(
+    x: Any, index: Any, source: Any, axis: int, reduce: str, include_self: bool
+) -> Any:
+    from nnkit.backend.cpu.indexing import _identity
+
+    xp = array_module(x)
+    out = copy(x)
+    places, values = _positions(x.shape, index, axis), _fit(source, index, x)
+    flat = contiguous(out).reshape(-1)
+    if not include_self:
+        flat[places] = _identity(reduce, x.dtype)
+    if reduce in ("sum", "mean"):
+        add_at(flat, places, values)
+    else:
+        _reduce_segments(xp, flat, places, values, reduce)
+    if reduce == "mean":
+        count = xp.bincount(places, minlength=flat.size) + int(include_self)
+        count = xp.maximum(count, 1).astype(x.dtype)
+        flat = flat // count if x.dtype.kind in "iu" else flat / count
+    return flat.reshape(x.shape)
+
+
+def _reduce_segments(xp: Any, flat: Any, places: Any, values: Any, reduce: str) -> None:
+    """Combine values with what stands at their places, one round for each repetition."""
+    combine = {"prod": xp.multiply, "amax": xp.maximum, "amin": xp.minimum}[reduce]
+    order = xp.argsort(places, kind="stable")
+    ordered = places[order]
+    here = xp.arange(ordered.size)
+    new = xp.concatenate((xp.ones(1, bool), ordered[1:] != ordered[:-1]))[: ordered.size]
+    starts = xp.flatnonzero(new)
+    rank = here - starts[xp.cumsum(new) - 1]
+    for turn in range(int(rank.max()) + 1 if rank.size else 0):
+        chosen = order[rank == turn]
+        flat[places[chosen]] = combine(flat[places[chosen]], values[chosen])
+
+
+def scatter_reduce_(
+    x: Any, index: Any, source: Any, axis: int, reduce: str, include_self: bool
+) -> Any:
+    return copy_(x, scatter_reduce(x, index, source, axis, reduce, include_self))
+
+
+@on_bits
+def index_select(x: Any, index: Any, axis: int) -> Any:
+    checked = checked_index(index, x.shape[axis] if x.ndim else 1, failures.INDEX)
+    if not x.ndim:
+        return x.reshape(1).take(checked).reshape(())
+    return x.take(checked, axis)
+
+
+def index_select_adjoint(y: Any, index: Any, axis: int, shape: tuple) -> Any:
+    """Zeros of ``shape`` with ``y`` added where `index_select` read."""
+    return index_add_(zeros(shape, y.dtype), index, y, axis, 1)
+
+
+def _whole_slices(index: Any, axis: int, shape: tuple) -> Any:
+    """A 1-dim index as one for each element of the slices it names."""
+    along = index.reshape((-1,) + (1,) * (len(shape) - axis - 1))
+    return contiguous(array_module(index).broadcast_to(along, shape))
+
+
+def index_add_(x: Any, index: Any, source: Any, axis: int, alpha: Any) -> Any:
+    from nnkit.backend.cuda import BACKEND as B
+
+    if not x.ndim:
+        index_add_(x.reshape(1), index.reshape(-1), source.reshape(-1), 0, alpha)
+        return x
+    if alpha != 1:
+        source = B.mul(source, alpha)
+    index = index.reshape(-1)
+    shape = (*x.shape[:axis], index.size, *x.shape[axis + 1 :])
+    source = array_module(x).broadcast_to(source, shape)
+    return scatter_add_(x, _whole_slices(index, axis, shape), source, axis)
+
+
+def index_add(x: Any, index: Any, source: Any, axis: int, alpha: Any) -> Any:
+    return index_add_(copy(x), index, source, axis, alpha)
+
+
+def index_copy_(x: Any, index: Any, source: Any, axis: int) -> Any:
+    if not x.ndim:
+        return copy_(x, source.reshape(()))
+    checked = checked_index(index, x.shape[axis], failures.INDEX)
+    _assign(x, (ALL,) * axis + (checked,), same_dtype(source, x.dtype))
+    return x
+
+
+def index_copy(x: Any, index: Any, source: Any, axis: int) -> Any:
+    return index_copy_(copy(x), index, source, axis)
+
+
+def index_fill_(x: Any, index: Any, axis: int, value: Any) -> Any:
+    if not x.ndim:
+        return fill_(x, value)
+    checked = checked_index(index, x.shape[axis], failures.INDEX, wraps=True)
+    _assign(x, (ALL,) * axis + (checked,), value)
+    return x
+
+
+def index_fill(x: Any, index: Any, axis: int, value: Any) -> Any:
+    return index_fill_(copy(x), index, axis, value)
+
+
+def wrap_index(index: Any, size: int) -> Any:
+    return checked_index(index, size, failures.POSITION, wraps=True)
+
+
+# Masks
+
+
+def masked_fill_(x: Any, mask: Any, value: Any) -> Any:
+    from nnkit.backend.cuda import BACKEND as B
+
+    return copy_(x, B.where(mask, fill_(x.__class__((), x.dtype), value), x))
+
+
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    from nnkit.backend.cuda import BACKEND as B
+
+    return B.where(mask, fill_(x.__class__((), x.dtype), value), x)
+
+
+@on_bits
+def masked_select(x: Any, mask: Any) -> Any:
+    xp = array_module(x)
+    shape = np.broadcast_shapes(x.shape, mask.shape)
+    return xp.broadcast_to(x, shape)[xp.broadcast_to(mask, shape)]
+
+
+def masked_select_adjoint(y: Any, mask: Any, shape: tuple) -> Any:
+    """Zeros of ``shape`` with the elements of ``y``, in order, where the mask is true."""
+    return masked_scatter_(zeros(shape, y.dtype), mask, y)
+
+
+def masked_scatter_(x: Any, mask: Any, source: Any) -> Any:
+    xp = array_module(x)
+    places = xp.flatnonzero(xp.broadcast_to(mask, x.shape))
+    if source.size < places.size:
+        raise RuntimeError(
+            f"masked_scatter(): the mask has {places.size} true elements, but source only "
+            f"{source.size}"
+        )
+    values = same_dtype(contiguous(source).reshape(-1)[: places.size], x.dtype)
+    return _written_flat(x, lambda flat: _assign(flat, places, values))
+
+
+def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
+    shape = np.broadcast_shapes(x.shape, mask.shape)
+    return masked_scatter_(copy(array_module(x).broadcast_to(x, shape)), mask, source)
+
+
+def nonzero(x: Any) -> Any:
+    """The indices of the elements that are not zero, one row each."""
+    xp = array_module(x)
+    x = cast(x, np.dtype(np.bool_))
+    if not x.ndim:
+        return xp.zeros((int(x), 0), np.int64)
+    return xp.stack(xp.nonzero(x), 1) if math.prod(x.shape) else xp.zeros((0, x.ndim), np.int64)

@@ -1,0 +1,229 @@
+"""Shapes on the GPU: mostly the CPU's functions, which are methods that CuPy's arrays have too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.cpu import shape as host
+from nnkit.backend.cpu.shape import (
+    imag,
+    mT,
+    permute,
+    real,
+    split,
+    squeeze,
+    swapaxes,
+    unbind,
+    unsqueeze,
+    view_dtype,
+)
+
+from nnkit.backend.cuda.accumulation import add_at
+from nnkit.backend.cuda.creation import array, copy_, full, zeros
+from nnkit.backend.cuda.differences import address, array_module, contiguous, on_bits
+
+__all__ = [
+    "as_strided", "as_strided_adjoint", "concat", "diagonal", "diagonal_adjoint", "expand", "flip",
+    "imag", "mT", "pad", "permute", "real", "repeat_index", "reshape", "roll", "split", "squeeze",
+    "stack", "storage_offset", "storage_size", "swapaxes", "tile", "tril", "tril_indices", "triu",
+    "triu_indices", "unbind", "unfold", "unfold_adjoint", "unsqueeze", "view", "view_as_complex",
+    "view_as_real", "view_dtype",
+]  # fmt: skip
+
+
+@on_bits
+def reshape(x: Any, shape: tuple) -> Any:
+    return x.reshape(shape)
+
+
+def view(x: Any, shape: tuple) -> Any:
+    """Reshape without copying; RuntimeError where the strides do not allow it."""
+    out = reshape(x, shape)
+    if not x.size or address(out) == address(x):
+        return out
+    strides = [s // x.itemsize for s in x.strides]
+    raise RuntimeError(
+        f"view(): a tensor of size {list(x.shape)} and stride {strides} cannot be seen as "
+        f"{list(shape)} without copying; use reshape()"
+    )
+
+
+def expand(x: Any, shape: tuple) -> Any:
+    return array_module(x).broadcast_to(x, shape)
+
+
+def concat(xs: Any, axis: int) -> Any:
+    shape = list(xs[0].shape)
+    axis %= len(shape)
+    shape[axis] = sum(x.shape[axis] for x in xs)
+    out = xs[0].__class__(tuple(shape), xs[0].dtype)
+    start = 0
+    for x in xs:
+        copy_(out[(slice(None),) * axis + (slice(start, start + x.shape[axis]),)], x)
+        start += x.shape[axis]
+    return out
+
+
+def stack(xs: Any, axis: int) -> Any:
+    axis = axis + xs[0].ndim + 1 if axis < 0 else axis
+    return concat([unsqueeze(x, axis) for x in xs], axis)
+
+
+def flip(x: Any, axes: tuple) -> Any:
+    backwards = [slice(None)] * x.ndim
+    for axis in axes:
+        backwards[axis] = slice(None, None, -1)
+    return copy_(x.__class__(x.shape, x.dtype), x[tuple(backwards)] if axes else x)
+
+
+@on_bits
+def roll(x: Any, shifts: tuple, axes: tuple | None) -> Any:
+    return array_module(x).roll(x, shifts, axes)
+
+
+@on_bits
+def tile(x: Any, repeats: tuple) -> Any:
+    return array_module(x).tile(x, repeats)
+
+
+def repeat_index(repeats: Any, count: int) -> Any:
+    """0, 1, ..., count - 1, the i-th repeated ``repeats[i]`` times."""
+    xp = array_module(repeats)
+    ends = xp.cumsum(repeats)
+    total = int(ends[-1]) if count else 0
+    return xp.searchsorted(ends, xp.arange(total), side="right")
+
+
+def _triangle(x: Any, offset: int) -> Any:
+    xp = array_module(x)
+    rows, columns = x.shape[-2:]
+    return xp.arange(rows)[:, None] >= xp.arange(columns) - offset
+
+
+def tril(x: Any, offset: int) -> Any:
+    from nnkit.backend.cuda import BACKEND as B
+
+    return B.where(_triangle(x, offset), x, 0)
+
+
+def triu(x: Any, offset: int) -> Any:
+    from nnkit.backend.cuda import BACKEND as B
+
+    return B.where(_triangle(x, offset - 1), 0, x)
+
+
+def tril_indices(rows: int, columns: int, offset: int, dtype: np.dtype) -> Any:
+    return array(host.tril_indices(rows, columns, offset, dtype), None)
+
+
+def triu_indices(rows: int, columns: int, offset: int, dtype: np.dtype) -> Any:
+    return array(host.triu_indices(rows, columns, offset, dtype), None)
+
+
+def diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Any:
+    out = x.diagonal(offset, axis1, axis2)
+    if isinstance(out, np.ndarray):
+        out.flags.writeable = x.flags.writeable
+    return out
+
+
+def diagonal_adjoint(y: Any, shape: tuple, offset: int, axis1: int, axis2: int) -> Any:
+    """Zeros of ``shape`` with ``y`` on the diagonal."""
+    out = zeros(shape, y.dtype)
+    copy_(diagonal(out, offset, axis1, axis2), y)
+    return out
+
+
+def _owner(x: Any) -> Any:
+    """The array that the memory of ``x`` was made for: what torch calls its storage."""
+    while isinstance(x.base, x.__class__):
+        x = x.base
+    return x
+
+
+def storage_offset(x: Any) -> int:
+    return (address(x) - address(_owner(x))) // x.itemsize
+
+
+def storage_size(x: Any) -> int:
+    return _owner(x).nbytes // x.itemsize
+
+
+def _geometry(x: Any, shape: tuple, strides: tuple, offset: int) -> Any:
+    """Any geometry, in elements, over the memory of ``x``, which begins at its owner's start."""
+    owner = _owner(x)
+    # A dense array in any order, seen as the line of elements that its memory is.
+    order = sorted(range(owner.ndim), key=lambda d: -owner.strides[d])
+    line = owner.transpose(order).reshape(-1).view(x.dtype)
+    size = x.itemsize
+    steps = tuple(s * size for s in strides)
+    return array_module(x).lib.stride_tricks.as_strided(line[offset:], shape, steps)
+
+
+def as_strided(x: Any, shape: tuple, strides: tuple, offset: int, source: tuple) -> Any:
+    """Any geometry over the storage of ``x``; RuntimeError where it would leave the storage."""
+    if host._extent(shape, strides, offset) > storage_size(x):
+        raise RuntimeError(
+            f"as_strided(): size {list(shape)}, stride {list(strides)} and offset {offset} reach "
+            f"beyond the storage of {storage_size(x)} elements"
+        )
+    return _geometry(x, shape, strides, offset)
+
+
+def as_strided_adjoint(y: Any, source: tuple, target: tuple) -> Any:
+    """Add ``y``, laid out as geometry ``target``, into zeros and read geometry ``source`` of it."""
+    flat = zeros((max(host._extent(*source), host._extent(*target)),), y.dtype)
+    add_at(flat, array(host._positions(*target).ravel(), None), reshape(y, (-1,)))
+    from nnkit.backend.cuda.indexing import getitem
+
+    return getitem(flat, array(host._positions(*source), None))
+
+
+def unfold(x: Any, axis: int, size: int, step: int) -> Any:
+    """Windows of ``size`` along ``axis``, ``step`` apart, as a view with one more axis."""
+    if not x.ndim:
+        return x.reshape(1)[:size]
+    count = (x.shape[axis] - size) // step + 1
+    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
+    strides = x.strides
+    strides = (*strides[:axis], strides[axis] * step, *strides[axis + 1 :], strides[axis])
+    return array_module(x).lib.stride_tricks.as_strided(x, shape, strides)
+
+
+def unfold_adjoint(y: Any, shape: tuple, axis: int, size: int, step: int) -> Any:
+    """Sum overlapping windows back into an array of ``shape``."""
+    from nnkit.backend.cuda import BACKEND as B
+
+    if not shape:
+        return B.sum(y, None, False)
+    out = zeros(shape, y.dtype)
+    reach = (y.shape[axis] - 1) * step + 1
+    for k in range(size):
+        B.add_(out[(slice(None),) * axis + (slice(k, k + reach, step),)], y[..., k])
+    return out
+
+
+def pad(x: Any, widths: tuple, value: Any) -> Any:
+    """Surround with ``value``; a negative width crops."""
+    shape = tuple(n + before + after for n, (before, after) in zip(x.shape, widths, strict=True))
+    inner = tuple(slice(max(b, 0), n - max(a, 0)) for n, (b, a) in zip(shape, widths, strict=True))
+    kept = tuple(
+        slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(x.shape, widths, strict=True)
+    )
+    out = full(shape, value, x.dtype)
+    copy_(out[inner], x[kept])
+    return out
+
+
+def view_as_real(x: Any) -> Any:
+    """A complex array as a real one whose last axis holds the two parts."""
+    part = np.dtype(np.float32 if x.dtype == np.complex64 else np.float64)
+    return x[..., None].view(part)
+
+
+def view_as_complex(x: Any) -> Any:
+    """The inverse of `view_as_real`; a view where the parts lie side by side."""
+    x = x if x.strides[-1] == x.itemsize else contiguous(x)
+    return x.view(np.complex64 if x.dtype == np.float32 else np.complex128)[..., 0]
