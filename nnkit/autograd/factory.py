@@ -10,7 +10,7 @@ from nnkit.autograd.dims import sizes_of
 from nnkit.autograd.public import write_out
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import device as Device
-from nnkit.backend.device import get_default_device
+from nnkit.backend.device import get_default_device, located
 from nnkit.backend.dtype import bool_, default_dtype, dtype, float64, int64, python_number
 
 # Python's types stand for dtypes too.
@@ -33,8 +33,8 @@ def dtype_of(name: str, given: Any, default: dtype | None = None) -> dtype:
 def place_of(given: Any, default: Device | None = None) -> Device:
     """The device that was asked for, else ``default``, else the default device."""
     if given is None:
-        return default or get_default_device()
-    return Device(given)
+        return default or located(get_default_device())
+    return located(given)
 
 
 def check_layout(name: str, layout: Any) -> None:

@@ -11,6 +11,7 @@ from nnkit.autograd.promotion import OperandError
 from nnkit.autograd.public import METHODS
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import detach_
+from nnkit.backend.device import cpu
 from nnkit.backend.dtype import INTEGER
 
 
@@ -114,13 +115,18 @@ _unary("invert", _inverted)
 _unary("pos", lambda self: self)
 
 
+def host(self: Tensor) -> Any:
+    """The array in main memory; of a GPU's a copy, which waits for the GPU."""
+    return self._data if self._device is cpu else self._device.backend.to_numpy(self._data)
+
+
 def item(self: Tensor) -> Any:
     """The value of a one-element tensor as a Python number."""
     if self._data.size != 1:
         raise RuntimeError(
             f"a Tensor with {self._data.size} elements cannot be converted to Scalar"
         )
-    return self._data.item()
+    return host(self).item()
 
 
 def _bool(self: Tensor) -> bool:
@@ -131,7 +137,7 @@ def _bool(self: Tensor) -> bool:
         )
     if self._data.size == 0:
         raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
-    return bool(self._data.item())
+    return bool(host(self).item())
 
 
 def _number(self: Tensor) -> Any:
@@ -140,7 +146,7 @@ def _number(self: Tensor) -> Any:
             "only one element tensors can be converted to Python scalars: "
             f"got shape {list(self.shape)}"
         )
-    return self._data.item()
+    return host(self).item()
 
 
 def _float(self: Tensor) -> float:
@@ -161,7 +167,7 @@ def _index(self: Tensor) -> int:
             "only integer tensors of a single element can be converted to an index: "
             f"got {self.dtype} of shape {list(self.shape)}"
         )
-    return int(self._data.item())
+    return int(host(self).item())
 
 
 Tensor.detach_ = detach_

@@ -201,7 +201,7 @@ def describe(self: Tensor, contents: str | None = None) -> str:
     from nnkit.backend.dtype import bool_, int64
 
     prefix = "tensor("
-    data, d = self._data, self.dtype
+    data, d = self._device.backend.to_numpy(self._data), self.dtype
     notes = []
     if self._device.type != "cpu":
         notes.append(f"device='{self._device}'")

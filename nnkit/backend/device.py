@@ -85,7 +85,25 @@ def _connect(place: device) -> Backend:
         from nnkit.backend.cpu import BACKEND
 
         return BACKEND
+    if place.type == "cuda":
+        from nnkit.backend.cuda.runtime import connect
+
+        return connect(place.index)
     raise RuntimeError(f"device {place} has no backend in this installation of nnkit")
+
+
+def located(place: Any) -> device:
+    """The device that tensors on ``place`` say they are on: "cuda" is the GPU that is current.
+
+    Raises:
+        RuntimeError: there is no GPU; the message says what to install.
+    """
+    found = device(place)
+    if found.type != "cuda" or found.index is not None:
+        return found
+    from nnkit.backend.cuda.runtime import current_device
+
+    return device("cuda", current_device())
 
 
 _KNOWN: dict[tuple[str, int | None], device] = {}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
-matmul = SimpleNamespace(allow_tf32=False)
+from nnkit.backend.switches import matmul as matmul
 
 
 def is_built() -> bool:

@@ -15,6 +15,7 @@ from nnkit.autograd.public import attach, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, write, wrote
 from nnkit.backend.device import device as Device
+from nnkit.backend.device import located
 from nnkit.backend.dtype import ALIASES, DTYPES, FLOATING, python_number
 from nnkit.backend.dtype import dtype as dtype_type
 
@@ -105,7 +106,7 @@ def to(input: Tensor, *target: Any, **options: Any) -> Tensor:
             place = value
     d = dtype_of("to", d, input.dtype)
     copy = options.get("copy", flags[1] if len(flags) > 1 else False)
-    moved = input if place is None else _moved(input, Device(place))
+    moved = input if place is None else _moved(input, located(place))
     result = converted(moved, d, copy and moved is input)
     return contiguous(result) if _wants_rows(options.get("memory_format")) else result
 
@@ -197,7 +198,7 @@ def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
 @public(namespace=False)
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
     """The tensor on an NVIDIA GPU, the first unless ``device`` is given."""
-    return _moved(input, Device("cuda" if device is None else device))
+    return _moved(input, located("cuda" if device is None else device))
 
 
 @public(namespace=False)

@@ -100,7 +100,7 @@ def _index_array(items: Any, B: Any) -> Any:
 def _plain(item: Any) -> Any:
     if isinstance(item, (list, tuple, range)):
         return [_plain(i) for i in item]
-    return item._data.tolist() if isinstance(item, Tensor) else item
+    return item.tolist() if isinstance(item, Tensor) else item
 
 
 def raw_index(index: Any, B: Any) -> Any:

@@ -106,7 +106,7 @@ def _survey(data: Any, found: set) -> Any:
                     "only one element tensors can be converted to Python scalars: "
                     f"got shape {list(item.shape)} inside a sequence"
                 )
-            item = item._data.item()
+            item = item.item()
         elif _is_array(item):
             found.add(OF_ARRAY[cpu.backend.from_numpy(cpu.backend.as_array(item)).dtype])
         elif isinstance(item, (str, bytes)):
@@ -341,7 +341,7 @@ def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bo
 @public(namespace=False)
 def tolist(input: Tensor) -> Any:
     """The elements as nested Python lists; of a 0-dim tensor, the number."""
-    return input._data.tolist()
+    return input._device.backend.to_numpy(input._data).tolist()
 
 
 @public(namespace=False)

@@ -248,7 +248,7 @@ def _the_one(name: str, *given: Any) -> Any:
     named = [value for value in given if value is not None]
     if len(named) != 1:
         raise TypeError(f"{name}(): expected either indices or sections, got {len(named)} of them")
-    return named[0]._data.tolist() if isinstance(named[0], Tensor) else named[0]
+    return named[0].tolist() if isinstance(named[0], Tensor) else named[0]
 
 
 @public

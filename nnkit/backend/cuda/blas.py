@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cuda.differences import BF16, address
-from nnkit.backends import cuda as switches
+from nnkit.backend.switches import matmul
 
 # What the elements are, in cudaDataType's numbers.
 KINDS = {
@@ -37,7 +37,7 @@ def gemm(
     if out.dtype == np.float64:
         compute, scalar = COMPUTE_FLOAT64, ctypes.c_double
     else:
-        fast = out.dtype == np.float32 and switches.matmul.allow_tf32
+        fast = out.dtype == np.float32 and matmul.allow_tf32
         compute, scalar = COMPUTE_TF32 if fast else COMPUTE_FLOAT32, ctypes.c_float
     factors = (scalar * 2)(alpha, beta)
     where = ctypes.addressof(factors)

@@ -1,0 +1,289 @@
+"""The GPUs themselves, through CuPy: which there are, their streams, memory and graphs.
+
+`nnkit.cuda` is torch.cuda's surface over this file. Nothing here is imported before somebody asks
+for a GPU, and `problem()` never raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache, wraps
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.algebra import Backend
+from nnkit.backend.cuda import failures
+from nnkit.backend.cuda.differences import BF16
+from nnkit.backend.cuda.printer import print_formula
+from nnkit.backend.errors import OutOfMemoryError
+from nnkit.backend.philox import Philox
+from nnkit.backend.random import DEFAULT_SEED
+
+INSTALL = "pip install 'nnkit[cuda12]' (or 'nnkit[cuda13]', as your driver has it)"
+
+
+@lru_cache(maxsize=1)
+def problem() -> str | None:
+    """Why there is no GPU to compute on, in a sentence that says what to do; None if there is."""
+    try:
+        import cupy
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError):
+            return f"CUDA needs CuPy, which is not installed: {INSTALL}"
+        return f"CUDA needs CuPy, which cannot be imported ({error}): reinstall it, {INSTALL}"
+    runtime = cupy.cuda.runtime
+    try:
+        count = runtime.getDeviceCount()
+    except runtime.CUDARuntimeError as error:
+        if "InsufficientDriver" in str(error) or "driver version" in str(error):
+            return _driver_problem(runtime)
+        return f"no CUDA GPU is available: {error}"
+    if not count:
+        return "no CUDA GPU is available: none is visible (see CUDA_VISIBLE_DEVICES)"
+    try:
+        from nnkit.backend.cuda import nvrtc
+
+        nvrtc.library()
+    except RuntimeError as error:
+        return str(error)
+    return None
+
+
+def _driver_problem(runtime: Any) -> str:
+    driver, needed = runtime.driverGetVersion(), runtime.runtimeGetVersion()
+    if not driver:
+        return "found no NVIDIA driver: install one from https://www.nvidia.com/drivers"
+    return (
+        f"the NVIDIA driver is too old (it knows CUDA {driver // 1000}.{driver % 1000 // 10}, CuPy "
+        f"needs {needed // 1000}.{needed % 1000 // 10}): update the driver, or install CuPy for an "
+        "older CUDA"
+    )
+
+
+def require() -> Any:
+    """CuPy; RuntimeError where there is no GPU."""
+    reason = problem()
+    if reason is not None:
+        raise RuntimeError(f"cuda: {reason}")
+    import cupy
+
+    return cupy
+
+
+def device_count() -> int:
+    return 0 if problem() is not None else require().cuda.runtime.getDeviceCount()
+
+
+def current_device() -> int:
+    return require().cuda.runtime.getDevice()
+
+
+# The door
+
+
+def guarded(index: int, several: bool, kernel: Callable) -> Callable:
+    """A kernel on one GPU: run there even while another one is current, and once again, after the
+    caches were emptied, if memory ran out."""
+    runtime = require().cuda.runtime
+
+    @wraps(kernel)
+    def run(*arguments: Any) -> Any:
+        if several and runtime.getDevice() != index:
+            with require().cuda.Device(index):
+                return run(*arguments)
+        try:
+            return kernel(*arguments)
+        except MemoryError:
+            empty_cache()
+        try:
+            return kernel(*arguments)
+        except MemoryError as error:
+            raise OutOfMemoryError(_out_of_memory(index, error)) from None
+
+    return run
+
+
+def _out_of_memory(index: int, error: MemoryError) -> str:
+    free, total = require().cuda.Device(index).mem_info
+    held = memory_reserved(index)
+    return (
+        f"CUDA out of memory on GPU {index} ({error}): {free >> 20} MiB of {total >> 20} MiB are "
+        f"free, nnkit holds {held >> 20} MiB; use smaller batches or free tensors"
+    )
+
+
+@lru_cache(maxsize=None)
+def connect(index: int | None) -> Backend:
+    """The backend of one GPU, the current one for None.
+
+    Raises:
+        RuntimeError: there is no such GPU.
+    """
+    count = require().cuda.runtime.getDeviceCount()
+    if index is None:
+        return connect(current_device())
+    if not 0 <= index < count:
+        raise RuntimeError(
+            f"cuda: invalid device ordinal {index}, there are {count} GPUs (numbered from 0)"
+        )
+    peaks(index)
+
+    def guard(name: str, kernel: Callable) -> Callable:
+        return guarded(index, count > 1, kernel)
+
+    def formula(name: str, formula: Any) -> Callable:
+        return guarded(index, count > 1, print_formula(name, formula))
+
+    return Backend("nnkit.backend.cuda", formula, guard)
+
+
+# Waiting, memory
+
+
+def synchronize(index: int | None = None) -> None:
+    """Wait for a GPU, and raise what its kernels found wrong."""
+    cupy = require()
+    with cupy.cuda.Device(current_device() if index is None else index):
+        cupy.cuda.runtime.deviceSynchronize()
+    failures.check()
+
+
+def empty_cache() -> None:
+    cupy = require()
+    cupy.get_default_memory_pool().free_all_blocks()
+    cupy.get_default_pinned_memory_pool().free_all_blocks()
+
+
+class _Peak:
+    """Bytes in use on one GPU and the most there were, counted at each allocation."""
+
+    def __init__(self) -> None:
+        self.allocated = self.most_allocated = self.most_reserved = 0
+
+
+_peaks: dict[int, _Peak] = {}
+_hooks: list[Any] = []
+
+
+def peaks(index: int) -> _Peak:
+    """The counts of a GPU; they start with the first tensor on it, for this thread."""
+    if not _hooks:
+        import cupy
+
+        class Count(cupy.cuda.memory_hook.MemoryHook):
+            name = "nnkit"
+
+            def malloc_postprocess(self, **event: Any) -> None:
+                peak = _peaks.setdefault(event["device_id"], _Peak())
+                peak.allocated += event["mem_size"]
+                peak.most_allocated = max(peak.most_allocated, peak.allocated)
+
+            def alloc_postprocess(self, **event: Any) -> None:
+                peak = _peaks.setdefault(event["device_id"], _Peak())
+                peak.most_reserved = max(peak.most_reserved, memory_reserved(event["device_id"]))
+
+            def free_postprocess(self, **event: Any) -> None:
+                _peaks.setdefault(event["device_id"], _Peak()).allocated -= event["mem_size"]
+
+        hook = Count()
+        hook.__enter__()
+        _hooks.append(hook)
+    return _peaks.setdefault(index, _Peak())
+
+
+def memory_allocated(index: int) -> int:
+    cupy = require()
+    with cupy.cuda.Device(index):
+        return cupy.get_default_memory_pool().used_bytes()
+
+
+def memory_reserved(index: int) -> int:
+    cupy = require()
+    with cupy.cuda.Device(index):
+        return cupy.get_default_memory_pool().total_bytes()
+
+
+def properties(index: int) -> dict[str, Any]:
+    return require().cuda.runtime.getDeviceProperties(index)
+
+
+# Random numbers: one Philox stream for each GPU, as torch has
+
+_generators: dict[int, Philox] = {}
+
+
+def generator(index: int | None = None) -> Philox:
+    """The default stream of a GPU."""
+    index = current_device() if index is None else index
+    if index not in _generators:
+        _generators[index] = Philox(_initial_seed)
+    return _generators[index]
+
+
+_initial_seed = DEFAULT_SEED
+
+
+def manual_seed_all(seed: int) -> None:
+    """Start the streams of all GPUs afresh, also of those that were not used yet."""
+    global _initial_seed
+    _initial_seed = seed % 2**64
+    _generators.clear()
+
+
+def manual_seed(seed: int) -> None:
+    """Start the stream of the current GPU afresh."""
+    _generators[current_device()] = Philox(seed % 2**64)
+
+
+# Graphs
+
+
+class Graph:
+    """Kernels that were recorded once and are launched together; they keep their own memory."""
+
+    def __init__(self, pool: Any = None) -> None:
+        self.cupy = require()
+        self.pool = pool or self.cupy.cuda.MemoryPool()
+        self.graph: Any = None
+
+    @contextmanager
+    def captured(self, stream: Any) -> Iterator[None]:
+        """Record what is launched within; its arrays come from the graph's pool."""
+        runtime = self.cupy.cuda.runtime
+        with stream, self.cupy.cuda.using_allocator(self.pool.malloc):
+            # Relaxed: an allocation of the pool's must not end the recording.
+            stream.begin_capture(runtime.streamCaptureModeRelaxed)
+            try:
+                yield
+            finally:
+                self.graph = stream.end_capture()
+
+    def replay(self) -> None:
+        if self.graph is None:
+            raise RuntimeError("CUDAGraph.replay(): nothing was captured")
+        self.graph.launch(self.cupy.cuda.get_current_stream())
+
+
+# Page-locked memory
+
+
+def pinned(x: Any) -> Any:
+    """A copy of a NumPy array in page-locked memory, from which a GPU copies while it computes."""
+    import cupyx
+
+    require()
+    bits = x.view(np.uint16) if x.dtype == BF16 else x
+    copy = cupyx.empty_pinned(bits.shape, bits.dtype)
+    copy[...] = bits
+    _pinned_memory.add(copy.ctypes.data)
+    return copy.view(x.dtype)
+
+
+_pinned_memory: set[int] = set()
+
+
+def is_pinned(x: Any) -> bool:
+    """Whether `pinned` made the memory of a NumPy array."""
+    return x.ctypes.data in _pinned_memory

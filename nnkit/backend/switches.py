@@ -1,0 +1,8 @@
+"""Switches of NVIDIA's libraries, set by `nnkit.backends` and read by the CUDA backend."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+# float32 products with factors of 10 bits on tensor cores, as in torch off unless asked for.
+matmul = SimpleNamespace(allow_tf32=False)
