@@ -37,6 +37,7 @@ COLUMNS = (
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, default=15, help="turns of each contestant")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     add_only(parser)
     add_clock(parser)
     add_patience(parser)
@@ -89,6 +90,12 @@ def row(name: str, found: dict[str, Any]) -> str:
 
 
 def run(options: argparse.Namespace) -> None:
+    if options.device == "cuda":
+        from benchmarks import gpu
+
+        print(surroundings())
+        print(gpu.table(options.only))
+        return
     set_threads(options.threads)
     print(surroundings())
     ceilings = measure(options.patience, options.clock)

@@ -25,7 +25,7 @@ from nnkit.backend.cuda import source
 
 HEADER = Path(__file__).with_name("emulation.h")
 COMPILER = shutil.which("g++")
-FLAGS = ("-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-ffp-contract=off", "-Wno-psabi")
+FLAGS = ("-std=c++17", "-O0", "-w", "-shared", "-fPIC", "-ffp-contract=off", "-Wno-psabi")
 
 
 def cache() -> Path:

@@ -105,7 +105,9 @@ class Call:
             tracked = [out for out in outputs if getattr(out, "requires_grad", False)]
             if tracked:
                 grad = self.framework.autograd.grad
-                cotangents = [to_tensor(self.framework, cotangent(out)) for out in tracked]
+                cotangents = [
+                    to_tensor(self.framework, cotangent(out)).to(out.device) for out in tracked
+                ]
                 gradients = grad(tracked, self.leaves, cotangents, allow_unused=True)
                 result.gradients = [None if g is None else to_array(g) for g in gradients]
         except Exception as error:

@@ -106,7 +106,8 @@ def to(input: Tensor, *target: Any, **options: Any) -> Tensor:
             place = value
     d = dtype_of("to", d, input.dtype)
     copy = options.get("copy", flags[1] if len(flags) > 1 else False)
-    moved = input if place is None else _moved(input, located(place))
+    blocks = not options.get("non_blocking", flags[0] if flags else False)
+    moved = input if place is None else _moved(input, located(place), not blocks)
     result = converted(moved, d, copy and moved is input)
     return contiguous(result) if _wants_rows(options.get("memory_format")) else result
 
@@ -124,11 +125,22 @@ class ToDevice(Node):
         return [back if isinstance(g, Tensor) else back._data]
 
 
-def _moved(input: Tensor, place: Device) -> Tensor:
+def uploaded(data: Any) -> None:
+    """Wait until a copy from page-locked memory has read it: its owner may write it again."""
+    from nnkit.backend.cuda import runtime
+
+    if runtime.is_pinned(data):
+        runtime.synchronize()
+
+
+def _moved(input: Tensor, place: Device, non_blocking: bool = False) -> Tensor:
     home = input._device
     if place is home or place.type == home.type == "cpu":
         return input
-    moved = wrap(place.backend.array(home.backend.to_numpy(input._data), None), place)
+    array = place.backend.array(home.backend.to_numpy(input._data), None)
+    if home.type == "cpu" and not non_blocking:
+        uploaded(input._data)
+    moved = wrap(array, place)
     if input.requires_grad and MODE.enabled:
         moved._edge = ToDevice((input._edge or input,), home, place)
         moved._requires_grad = True
@@ -198,7 +210,7 @@ def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
 @public(namespace=False)
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
     """The tensor on an NVIDIA GPU, the first unless ``device`` is given."""
-    return _moved(input, located("cuda" if device is None else device))
+    return _moved(input, located("cuda" if device is None else device), non_blocking)
 
 
 @public(namespace=False)
@@ -216,7 +228,7 @@ def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
                 [1., 2.]])
     """
     check_tensor("copy_", other, "other")
-    other = _moved(other, input._device)
+    other = _moved(other, input._device, non_blocking)
     if MODE.enabled and (input.requires_grad or other.requires_grad):
         return write(input, "copy_", _overwrite, other)
     check_writable(input)

@@ -112,3 +112,16 @@ def _built(kind: Callable[[Any], Any], content: Any) -> Any:
         return kind(content)
     except TypeError:
         return content
+
+
+def pinned(batch: Any) -> Any:
+    """The batch with its tensors in page-locked memory."""
+    if isinstance(batch, Tensor):
+        return batch.pin_memory()
+    if isinstance(batch, Mapping):
+        return type(batch)({key: pinned(value) for key, value in batch.items()})  # type: ignore[call-arg]
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*map(pinned, batch))
+    if isinstance(batch, (tuple, list)):
+        return type(batch)(map(pinned, batch))
+    return batch

@@ -12,7 +12,8 @@ from nnkit.autograd import Tensor
 from nnkit.autograd.ops.creation import empty
 from nnkit.autograd.ops.interchange import tensor
 from nnkit.backend.dtype import int64
-from nnkit.utils.data.collate import default_collate, default_convert
+from nnkit.cuda import is_available
+from nnkit.utils.data.collate import default_collate, default_convert, pinned
 from nnkit.utils.data.dataset import IterableDataset, Subset, TensorDataset, samples_at
 from nnkit.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
@@ -37,7 +38,8 @@ class DataLoader(Generic[Sample]):
             ``sampler`` and ``drop_last``.
         num_workers: 0, since samples are loaded in this process.
         collate_fn: samples to a batch; ``default_collate`` when not given.
-        pin_memory: accepted, without effect so far.
+        pin_memory: whether the tensors of a batch lie in page-locked memory, from which
+            ``to("cuda", non_blocking=True)`` copies while the GPU computes.
         drop_last: whether a shorter last batch is left out.
         timeout: for workers; 0.
         worker_init_fn: for workers; not called.
@@ -45,7 +47,7 @@ class DataLoader(Generic[Sample]):
         generator: where the order comes from; the default generator when not given.
         prefetch_factor: for workers; None.
         persistent_workers: for workers; False.
-        pin_memory_device: accepted, without effect so far.
+        pin_memory_device: accepted; page-locked memory serves all GPUs.
         in_order: for workers; without effect.
 
     With the same seed the batches come in torch's order, and the generator goes on in torch's
@@ -185,10 +187,10 @@ class _Iteration:
     def __init__(self, loader: DataLoader[Any]) -> None:
         if loader.timeout != 0:
             raise AssertionError(f"DataLoader: a timeout needs workers, got {loader.timeout}")
-        if loader.pin_memory:
+        self._pins = loader.pin_memory and is_available()
+        if loader.pin_memory and not self._pins:
             warnings.warn(
-                "DataLoader: pin_memory=True has no effect, page-locked memory comes with workers",
-                stacklevel=3,
+                "DataLoader: pin_memory=True has no effect, since there is no GPU", stacklevel=3
             )
         # torch draws a seed for its workers even where there are none.
         self._base_seed = int(empty((), dtype=int64).random_(generator=loader.generator).item())
@@ -210,7 +212,7 @@ class _Iteration:
                 f"this is number {self._done}",
                 stacklevel=2,
             )
-        return batch
+        return pinned(batch) if self._pins else batch
 
     def __len__(self) -> int:
         return len(self._loader._index_sampler)

@@ -1,0 +1,198 @@
+"""What must hold on a GPU: the same results as on the CPU. Plain functions, so that they run
+under pytest (`test_gpu.py`) and, where there is none, from `tools/gpu_run.py`.
+
+Each takes nothing or a row and raises AssertionError, or whatever the CUDA side raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import nnkit
+from tests.harness import cases, checks
+from tests.harness.call import Call, Result
+from tests.harness.row import OpRow
+
+MOST = 4  # samples of a row in each of its forms
+
+
+
+def on_cuda(call: Call) -> Result:
+    """The call with all its tensors on the GPU."""
+    for key, tensor in call.tensors.items():
+        moved = tensor.detach().cuda()
+        call.tensors[key] = moved.requires_grad_() if tensor.requires_grad else moved
+    result = call.result(may_raise=True)
+    nnkit.cuda.synchronize()
+    return result
+
+
+def check_row(row: OpRow) -> None:
+    """Forward and gradient of a row's samples, in all of its dtypes, CUDA against CPU."""
+    for which, track in ((cases.forward, False), (cases.gradient, True)):
+        for case in list(which(row))[:MOST]:
+            wanted = Call(nnkit, row, case.sample, track).result(may_raise=True)
+            got = on_cuda(Call(nnkit, row, case.sample, track))
+            checks.assert_same(got, wanted, case.key, row)
+
+
+def _close(got: Any, wanted: Any, what: str, tolerance: float = 2e-4) -> None:
+    np.testing.assert_allclose(
+        got.detach().cpu().numpy(), wanted.detach().cpu().numpy(), tolerance, tolerance,
+        err_msg=what,
+    )  # fmt: skip
+
+
+def modules() -> Iterator[tuple[str, Callable[[], Any], tuple[int, ...]]]:
+    """Name, constructor and shape of the input of modules that train."""
+    nn = nnkit.nn
+    yield "Linear", lambda: nn.Linear(12, 7), (5, 12)
+    yield "Conv1d", lambda: nn.Conv1d(4, 6, 3, padding=1), (2, 4, 9)
+    yield "Conv2d", lambda: nn.Conv2d(4, 6, 3, stride=2, dilation=2, padding=2), (2, 4, 11, 9)
+    yield "Conv2d grouped", lambda: nn.Conv2d(4, 8, 3, groups=2), (2, 4, 7, 7)
+    yield "Conv2d depthwise", lambda: nn.Conv2d(6, 6, 3, padding=1, groups=6), (2, 6, 8, 8)
+    yield "Conv3d", lambda: nn.Conv3d(2, 3, 3), (2, 2, 5, 6, 5)
+    yield "ConvTranspose2d", lambda: nn.ConvTranspose2d(4, 3, 4, 2, 1), (2, 4, 5, 5)
+    yield "BatchNorm2d", lambda: nn.BatchNorm2d(4), (3, 4, 5, 5)
+    yield "LayerNorm", lambda: nn.LayerNorm(33), (4, 7, 33)
+    yield "RMSNorm", lambda: nn.RMSNorm(33), (4, 7, 33)
+    yield "GroupNorm", lambda: nn.GroupNorm(2, 6), (3, 6, 5)
+    yield "MaxPool2d", lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.MaxPool2d(2)), (2, 3, 9, 9)
+    yield "AvgPool2d", lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.AvgPool2d(2)), (2, 3, 9, 9)
+    yield "PReLU", lambda: nn.PReLU(4), (3, 4, 5)
+    yield "RNN", lambda: nn.RNN(5, 6, 2), (4, 3, 5)
+    yield "LSTM", lambda: nn.LSTM(5, 6, 2, bidirectional=True), (4, 3, 5)
+    yield "GRU", lambda: nn.GRU(5, 6), (4, 3, 5)
+    yield (
+        "TransformerEncoderLayer",
+        lambda: nn.TransformerEncoderLayer(16, 4, 32, dropout=0.0, batch_first=True),
+        (2, 6, 16),
+    )
+
+
+OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
+    "SGD": lambda p: nnkit.optim.SGD(p, lr=0.05),
+    "SGD nesterov": lambda p: nnkit.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True),
+    "Adam": lambda p: nnkit.optim.Adam(p, lr=0.01, amsgrad=True),
+    "AdamW": lambda p: nnkit.optim.AdamW(p, lr=0.01),
+}
+
+
+def check_training(make: Callable[[], Any], shape: tuple, optimizer: str = "SGD") -> None:
+    """Three steps of training leave the same parameters on CUDA and CPU."""
+    nnkit.manual_seed(0)
+    model = make()
+    twin = make()
+    twin.load_state_dict(model.state_dict())
+    twin.to("cuda")
+    x = nnkit.randn(*shape)
+    for module, given in ((model, x), (twin, x.cuda())):
+        step = OPTIMIZERS[optimizer](module.parameters())
+        for _ in range(3):
+            step.zero_grad()
+            out = module(given)
+            out = out[0] if isinstance(out, tuple) else out
+            (out * out).mean().backward()
+            step.step()
+    for (name, wanted), got in zip(model.named_parameters(), twin.parameters(), strict=True):
+        _close(got, wanted, name)
+
+
+def check_wrong_index() -> None:
+    """A wrong index raises at the next synchronising call, and the GPU works on."""
+    table = nnkit.zeros(10, 3).cuda()
+    found = nnkit.nn.functional.embedding(nnkit.tensor([3, 12]).cuda(), table)
+    try:
+        found.sum().item()
+    except IndexError as error:
+        assert "12" in str(error), error
+    else:
+        raise AssertionError("embedding: index 12 of 10 rows did not raise")
+    assert (table + 1).sum().item() == 30
+
+
+def check_graph() -> None:
+    """A captured training step, replayed, does what the steps would have done one by one."""
+    nnkit.manual_seed(0)
+    net = nnkit.nn.Sequential(nnkit.nn.Linear(8, 16), nnkit.nn.ReLU(), nnkit.nn.Linear(16, 4))
+    twin = nnkit.nn.Sequential(nnkit.nn.Linear(8, 16), nnkit.nn.ReLU(), nnkit.nn.Linear(16, 4))
+    twin.load_state_dict(net.state_dict())
+    net.cuda()
+    twin.cuda()
+    x, y = nnkit.randn(6, 8).cuda(), nnkit.randint(0, 4, (6,)).cuda()
+
+    def trainer(module: Any) -> Callable[[], Any]:
+        optimizer = nnkit.optim.Adam(module.parameters())
+
+        def step() -> Any:
+            optimizer.zero_grad()
+            loss = nnkit.nn.functional.cross_entropy(module(x), y)
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return step
+
+    one_by_one, captured = trainer(net), trainer(twin)
+    for _ in range(2):
+        one_by_one()
+        captured()
+    graph = nnkit.cuda.CUDAGraph()
+    with nnkit.cuda.graph(graph):
+        captured()
+    for _ in range(3):
+        one_by_one()
+        graph.replay()
+    nnkit.cuda.synchronize()
+    for wanted, got in zip(net.parameters(), twin.parameters(), strict=True):
+        _close(got, wanted, "a parameter after a graph's replay")
+
+
+def check_memory() -> None:
+    """Memory is counted, comes back, and its lack is torch's error."""
+    nnkit.cuda.reset_peak_memory_stats()
+    before = nnkit.cuda.memory_allocated()
+    x = nnkit.zeros(1 << 20).cuda()
+    assert nnkit.cuda.memory_allocated() - before >= 4 << 20
+    del x
+    assert nnkit.cuda.max_memory_allocated() >= before + (4 << 20)
+    try:
+        nnkit.empty(1 << 50, device="cuda")
+    except nnkit.cuda.OutOfMemoryError as error:
+        assert "out of memory" in str(error), error
+    else:
+        raise AssertionError("an impossible allocation did not raise")
+
+
+def check_streams_and_copies() -> None:
+    """Work on another stream, from page-locked memory, is waited for."""
+    x = nnkit.randn(1 << 16).pin_memory()
+    assert x.is_pinned()
+    stream = nnkit.cuda.Stream()
+    start, stop = nnkit.cuda.Event(enable_timing=True), nnkit.cuda.Event(enable_timing=True)
+    with nnkit.cuda.stream(stream):
+        start.record(stream)
+        y = x.to("cuda", non_blocking=True) * 2
+        stop.record(stream)
+    stop.synchronize()
+    assert start.elapsed_time(stop) >= 0
+    _close(y, x * 2, "a product on another stream")
+
+
+def check_same_bits() -> None:
+    """Sums with repeated indices have the same bits in every run."""
+    nnkit.manual_seed(0)
+    index = nnkit.randint(0, 7, (5000,)).cuda()
+    values = nnkit.randn(5000, 9).cuda()
+    first = nnkit.zeros(7, 9).cuda().index_add(0, index, values)
+    for _ in range(5):
+        again = nnkit.zeros(7, 9).cuda().index_add(0, index, values)
+        assert nnkit.equal(first, again)
+
+
+SINGLE = (
+    check_wrong_index, check_graph, check_memory, check_streams_and_copies, check_same_bits,
+)  # fmt: skip
