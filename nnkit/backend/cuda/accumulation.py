@@ -1,36 +1,69 @@
-"""Adding at flat positions, repeated ones included, in the same order in every run."""
+"""Adding at positions that may repeat, in the same order in every run; kernels/accumulation.cu.
+
+A position out of range is reported (backend/cuda/failures.py), and nothing is added there.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import math
 from typing import Any
 
 import numpy as np
 
-from nnkit.backend.cuda.differences import array_module, contiguous
+from nnkit.backend.cuda import failures
+from nnkit.backend.cuda.differences import array_module, contiguous, empty, same_dtype
 from nnkit.backend.cuda.launch import THREADS, blocks_for
 from nnkit.backend.cuda.source import current_machine, kernel
+from nnkit.backend.dtype import HALF
+
+I8 = np.dtype(np.int64)
+CHUNK = 16  # as in kernels/accumulation.cu
+
+
+class Runs(ctypes.Structure):
+    _fields_ = tuple(
+        (n, ctypes.c_int64) for n in ("count", "size", "outer", "inner", "skipped", "averaged")
+    )
+
+
+def add_slices(
+    out: Any, index: Any, source: Any, axis: int,
+    alpha: float = 1.0, skipped: int = -1, averaged: bool = False, code: int = failures.POSITION,
+) -> None:  # fmt: skip
+    """``out[..., index[i], ...] += alpha * source[..., i, ...]`` along ``axis``, in the order of i.
+
+    ``out`` is contiguous and of the dtype of ``source``; ``skipped`` is an index to which nothing
+    is added, and with ``averaged`` each sum is divided by the number of its terms. Atomic additions
+    would need no sort, but their order changes from run to run.
+    """
+    if not source.size or not out.size:
+        return
+    outer, inner = math.prod(out.shape[:axis]), math.prod(out.shape[axis + 1 :])
+    size = out.shape[axis]
+    if out.dtype.kind == "c":
+        part = out.dtype.type(0).real.dtype
+        out = out.view(part).reshape(outer, size, 2 * inner)
+        source = contiguous(source).view(part).reshape(outer, -1, 2 * inner)
+        add_slices(out, index, source, 1, alpha, skipped, averaged, code)
+        return
+    index = contiguous(same_dtype(index, I8)).reshape(-1)
+    order = array_module(out).argsort(index, kind="stable")
+    runs = Runs(index.size, size, outer, inner, skipped, averaged)
+    work = -(-index.size // CHUNK) * outer * inner
+    wide = np.dtype(np.float32) if out.dtype in HALF else out.dtype
+    first, last = (empty((work,), wide, out) for _ in range(2))
+    blocks = (blocks_for(work, THREADS, current_machine().processors),)
+    ordered = index[order]
+    rest = (first, last, failures.pointer(), np.int32(code), runs, np.float64(alpha))
+    run = kernel("accumulation", "add_runs", out.dtype)
+    run(blocks, (THREADS,), (out, contiguous(source), ordered, order, *rest))
+    kernel("accumulation", "join_runs", out.dtype)(blocks, (THREADS,), (out, ordered, *rest))
 
 
 def add_at(out: Any, places: Any, values: Any) -> None:
-    """``out[places[i]] += values[i]`` for flat arrays with places in range.
-
-    A stable sort brings equal places together; then one thread adds up what goes to one place.
-    Atomic additions would be faster, but their order changes from run to run.
-    """
-    if not places.size:
-        return
-    xp = array_module(out)
-    order = xp.argsort(places, kind="stable")
-    ordered = places[order]
-    first = xp.concatenate((xp.ones(1, bool), ordered[1:] != ordered[:-1]))
-    starts = xp.flatnonzero(first)
-    run = kernel("indexing", "add_segments", out.dtype)
-    arguments = (
-        out, contiguous(ordered), order, contiguous(starts), contiguous(values),
-        np.int64(starts.size), np.int64(places.size),
-    )  # fmt: skip
-    blocks = blocks_for(starts.size, THREADS, current_machine().processors)
-    run((blocks,), (THREADS,), arguments)
+    """``out[places[i]] += values[i]`` for flat arrays, repeated places included."""
+    add_slices(out, places, values, 0)
 
 
 def flat_positions(shape: tuple, index: Any, axis: int) -> Any:

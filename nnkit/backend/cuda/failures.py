@@ -14,7 +14,7 @@ import numpy as np
 # The number that a kernel reports -> the exception and its text.
 CODES: dict[int, tuple[type[Exception], str]] = {
     1: (IndexError, "embedding(): index {value} is out of range for a table of {limit} rows"),
-    2: (IndexError, "cross_entropy(): target {value} is out of bounds for {limit} classes"),
+    2: (IndexError, "cross_entropy(): Target {value} is out of bounds for {limit} classes"),
     3: (IndexError, "index {value} is out of bounds for a dimension of size {limit}"),
     4: (RuntimeError, "index {value} is out of bounds for a dimension of size {limit}"),
     5: (RuntimeError, "one_hot(): Class values must be non-negative and smaller than num_classes, "
@@ -22,8 +22,13 @@ CODES: dict[int, tuple[type[Exception], str]] = {
     6: (RuntimeError, "ZeroDivisionError: division by zero on integers"),
     7: (RuntimeError, "bernoulli expects every p to be in [0, 1]"),
     8: (RuntimeError, "multinomial(): the probabilities contain inf, NaN or a negative number"),
+    9: (IndexError, "nll_loss(): Target {value} is out of bounds for {limit} classes"),
+    10: (RuntimeError, "max_unpool(): found an invalid max index: {value} (output planes have "
+                       "{limit} elements)"),
 }  # fmt: skip
-EMBEDDING, TARGET, INDEX, POSITION, CLASS, ZERO_DIVISION, PROBABILITY, WEIGHTS = CODES
+(
+    EMBEDDING, TARGET, INDEX, POSITION, CLASS, ZERO_DIVISION, PROBABILITY, WEIGHTS, LABEL, UNPOOLED,
+) = CODES  # fmt: skip
 
 
 class Failure(ctypes.Structure):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cuda import failures
-from nnkit.backend.cuda.accumulation import add_at, flat_positions
+from nnkit.backend.cuda.accumulation import add_at, add_slices, flat_positions
 from nnkit.backend.cuda.checks import checked_index
 from nnkit.backend.cuda.creation import cast, copy, copy_, fill_, zeros
 from nnkit.backend.cuda.differences import (
@@ -246,12 +246,6 @@ def index_select_adjoint(y: Any, index: Any, axis: int, shape: tuple) -> Any:
     return index_add_(zeros(shape, y.dtype), index, y, axis, 1)
 
 
-def _whole_slices(index: Any, axis: int, shape: tuple) -> Any:
-    """A 1-dim index as one for each element of the slices it names."""
-    along = index.reshape((-1,) + (1,) * (len(shape) - axis - 1))
-    return contiguous(array_module(index).broadcast_to(along, shape))
-
-
 def index_add_(x: Any, index: Any, source: Any, axis: int, alpha: Any) -> Any:
     from nnkit.backend.cuda import BACKEND as B
 
@@ -262,8 +256,10 @@ def index_add_(x: Any, index: Any, source: Any, axis: int, alpha: Any) -> Any:
         source = B.mul(source, alpha)
     index = index.reshape(-1)
     shape = (*x.shape[:axis], index.size, *x.shape[axis + 1 :])
-    source = array_module(x).broadcast_to(source, shape)
-    return scatter_add_(x, _whole_slices(index, axis, shape), source, axis)
+    source = array_module(x).broadcast_to(same_dtype(source, x.dtype), shape)
+    dense = contiguous(x)
+    add_slices(dense, index, source, axis)
+    return x if dense is x else copy_(x, dense)
 
 
 def index_add(x: Any, index: Any, source: Any, axis: int, alpha: Any) -> Any:

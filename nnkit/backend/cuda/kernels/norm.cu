@@ -1,0 +1,229 @@
+// Normalization: (x - mean) / sqrt(variance + eps) * weight + bias, and its gradient.
+//
+// Either over rows of elements that lie side by side (layer, RMS, group and instance norm), or over
+// the channels of an array (N, C, inner) (batch norm). Parameters and statistics may be missing.
+#include "team.cuh"
+
+namespace nnkit {
+
+// Which parameter an element of a row has: row r holds the channels of group r % groups, and each
+// channel ``inner`` elements.
+struct Parameters {
+    int64 groups, channels_of_group, inner;
+
+    __device__ int64 operator()(int64 row, int64 i) const {
+        if (inner == 1) return groups == 1 ? i : row % groups * channels_of_group + i;
+        return row % groups * channels_of_group + i / inner;
+    }
+};
+
+// Up to ``kept`` elements of a row for each thread, in registers; 0: they are loaded each time.
+template <class T, int kept, class Load>
+struct KeptRow {
+    T values[kept ? kept : 1];
+    int rank, size;
+    int64 length;
+    Load load;
+
+    __device__ KeptRow(int rank, int size, int64 length, Load load)
+        : rank(rank), size(size), length(length), load(load) {
+        #pragma unroll
+        for (int k = 0; k < kept; ++k) {
+            const int64 i = rank + k * size;
+            values[k] = i < length ? load(i) : T();
+        }
+    }
+    template <class Body>
+    __device__ void each(Body body) const {
+        if constexpr (kept > 0) {
+            #pragma unroll
+            for (int k = 0; k < kept; ++k) {
+                const int64 i = rank + k * size;
+                if (i < length) body(i, values[k]);
+            }
+        } else {
+            for (int64 i = rank; i < length; i += size) body(i, load(i));
+        }
+    }
+};
+template <class T, int kept, class Load>
+__device__ KeptRow<T, kept, Load> keep_row(int rank, int size, int64 length, Load load) {
+    return KeptRow<T, kept, Load>(rank, size, length, load);
+}
+
+// Without ``centre`` the mean is 0 (RMS norm).
+template <class T, int kind, int kept, bool centre>
+__global__ void norm_rows(
+    const T* x, const T* weight, const T* bias, T* out, compute_t<T>* means,
+    compute_t<T>* variances, Parameters parameters, int64 rows, int64 length, double eps) {
+    using C = compute_t<T>;
+    const RowTeam<kind> team;
+    for (int64 r = team.row; r < rows; r += team.rows_at_once) {
+        const T* from = x + r * length;
+        T* to = out + r * length;
+        const auto row = keep_row<C, kept>(
+            team.rank, team.size, length, [=](int64 i) { return C(from[i]); });
+        C mean = C(0), squares = C(0);
+        if (centre) {
+            row.each([&](int64, C value) { mean += value; });
+            mean = team.sum(mean) / C(length);
+        }
+        row.each([&](int64, C value) { squares += (value - mean) * (value - mean); });
+        const C variance = team.sum(squares) / C(length);
+        const C scale = C(1) / math::sqrt(variance + C(eps));
+        if (team.rank == 0) {
+            means[r] = mean;
+            variances[r] = variance;
+        }
+        row.each([&](int64 i, C value) {
+            value = (value - mean) * scale;
+            if (weight || bias) {
+                const int64 p = parameters(r, i);
+                if (weight) value *= C(weight[p]);
+                if (bias) value += C(bias[p]);
+            }
+            to[i] = T(value);
+        });
+    }
+}
+
+template <class T, int kind, int kept, bool centre>
+__global__ void norm_rows_grad(
+    const T* g, const T* x, const T* weight, T* out, const compute_t<T>* means,
+    const compute_t<T>* variances, Parameters parameters, int64 rows, int64 length, double eps) {
+    using C = compute_t<T>;
+    struct Pair { C g, standard; };
+    const RowTeam<kind> team;
+    for (int64 r = team.row; r < rows; r += team.rows_at_once) {
+        const T* from_g = g + r * length;
+        const T* from_x = x + r * length;
+        T* to = out + r * length;
+        const C mean = centre ? means[r] : C(0);
+        const C scale = C(1) / math::sqrt(variances[r] + C(eps));
+        const auto load = [=](int64 i) {
+            const C value = C(from_g[i]);
+            return Pair{weight ? value * C(weight[parameters(r, i)]) : value,
+                        (C(from_x[i]) - mean) * scale};
+        };
+        const auto row = keep_row<Pair, kept>(team.rank, team.size, length, load);
+        C along = C(0), across = C(0);
+        row.each([&](int64, Pair pair) {
+            along += pair.g * pair.standard;
+            if (centre) across += pair.g;
+        });
+        along = team.sum(along) / C(length);
+        if (centre) across = team.sum(across) / C(length);
+        row.each([&](int64 i, Pair pair) {
+            to[i] = T((pair.g - across - pair.standard * along) * scale);
+        });
+    }
+}
+
+// The gradient of the weight where each element of a row has its own: a block of (32, 8) threads
+// adds up 32 columns over a part of the rows. parts is (gridDim.y, length).
+template <class T>
+__global__ void norm_columns_grad_weight(
+    const T* g, const T* x, const compute_t<T>* means, const compute_t<T>* variances,
+    compute_t<T>* parts, int64 rows, int64 length, int64 rows_of_part, double eps) {
+    using C = compute_t<T>;
+    __shared__ C totals[8][33];
+    const int64 column = int64(blockIdx.x) * 32 + threadIdx.x;
+    const int64 start = blockIdx.y * rows_of_part;
+    const int64 stop = start + rows_of_part < rows ? start + rows_of_part : rows;
+    C total = C(0);
+    if (column < length) {
+        for (int64 r = start + threadIdx.y; r < stop; r += 8) {
+            const C scale = C(1) / math::sqrt(variances[r] + C(eps));
+            const int64 at = r * length + column;
+            total += C(g[at]) * (C(x[at]) - means[r]) * scale;
+        }
+    }
+    totals[threadIdx.y][threadIdx.x] = total;
+    for (int half = 4; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.y < half) {
+            totals[threadIdx.y][threadIdx.x] += totals[threadIdx.y + half][threadIdx.x];
+        }
+    }
+    if (threadIdx.y == 0 && column < length) {
+        parts[blockIdx.y * length + column] = totals[0][threadIdx.x];
+    }
+}
+
+// For each channel of (batch, channels, inner), one part of the sums of g and of g * standard.
+// The statistics of channel c of sample n are at n * statistics_of_sample + c / width.
+// sums is (2, channels, gridDim.y).
+template <class T>
+__global__ void norm_channel_sums(
+    const T* g, const T* x, const compute_t<T>* means, const compute_t<T>* variances,
+    compute_t<T>* sums, int64 batch, int64 channels, int64 inner, int64 width,
+    int64 statistics_of_sample, double eps) {
+    using C = compute_t<T>;
+    const RowTeam<by_block> team;
+    const int64 parts = gridDim.y, count = batch * inner;
+    const int64 of_part = (count + parts - 1) / parts, start = blockIdx.y * of_part;
+    const int64 stop = start + of_part < count ? start + of_part : count;
+    for (int64 c = team.row; c < channels; c += team.rows_at_once) {
+        C total = C(0), along = C(0);
+        for (int64 i = start + team.rank; i < stop; i += team.size) {
+            const int64 n = i / inner, at = (n * channels + c) * inner + i % inner;
+            const int64 s = n * statistics_of_sample + c / width;
+            const C value = C(g[at]);
+            total += value;
+            along += value * (C(x[at]) - means[s]) / math::sqrt(variances[s] + C(eps));
+        }
+        total = team.sum(total);
+        along = team.sum(along);
+        if (team.rank == 0) {
+            sums[c * parts + blockIdx.y] = total;
+            sums[(channels + c) * parts + blockIdx.y] = along;
+        }
+    }
+}
+
+// Of channels, element by element.
+template <class T, bool centre>
+__global__ void norm_channels(
+    const T* x, const T* weight, const T* bias, const compute_t<T>* means,
+    const compute_t<T>* variances, T* out, int64 count, int64 channels, int64 inner, double eps) {
+    using C = compute_t<T>;
+    for (int64 at = thread_of_grid(); at < count; at += threads_of_grid()) {
+        const int64 c = at / inner % channels;
+        C value = (C(x[at]) - means[c]) / math::sqrt(variances[c] + C(eps));
+        if (weight) value *= C(weight[c]);
+        if (bias) value += C(bias[c]);
+        out[at] = T(value);
+    }
+}
+
+// ``sums`` (2, channels) are those of norm_channel_sums; ``terms`` elements have one mean.
+template <class T, bool centre>
+__global__ void norm_channels_grad(
+    const T* g, const T* x, const T* weight, const compute_t<T>* means,
+    const compute_t<T>* variances, const compute_t<T>* sums, T* out, int64 count, int64 channels,
+    int64 inner, double terms, double eps) {
+    using C = compute_t<T>;
+    for (int64 at = thread_of_grid(); at < count; at += threads_of_grid()) {
+        const int64 c = at / inner % channels;
+        const C scale = C(1) / math::sqrt(variances[c] + C(eps));
+        const C standard = (C(x[at]) - means[c]) * scale;
+        C value = C(g[at]) - standard * (sums[channels + c] / C(terms));
+        if (centre) value -= sums[c] / C(terms);
+        out[at] = T(value * scale * (weight ? C(weight[c]) : C(1)));
+    }
+}
+
+// running <- (1 - momentum) running + momentum * new, the variance times ``correction``.
+template <class T, class New>
+__global__ void update_running(
+    T* mean, T* variance, const New* new_mean, const New* new_variance, int64 count,
+    double momentum, double correction) {
+    using C = compute_t<T>;
+    for (int64 i = thread_of_grid(); i < count; i += threads_of_grid()) {
+        const C kept = C(1.0 - momentum);
+        mean[i] = T(C(mean[i]) * kept + C(new_mean[i]) * C(momentum));
+        variance[i] = T(C(variance[i]) * kept + C(new_variance[i]) * C(momentum * correction));
+    }
+}
+
+}  // namespace nnkit

@@ -1,0 +1,311 @@
+"""Sums, products, extrema and statistics along axes; kernels/reduction.cu and scan.cu.
+
+``axis`` is None for all axes, an int, or a tuple of ints. Indices and running totals take an int.
+Complex arrays are reduced by CuPy.
+"""
+
+from __future__ import annotations
+
+import math
+from builtins import max as greatest
+from builtins import min as least
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.cuda.differences import contiguous, empty
+from nnkit.backend.cuda.launch import THREADS, WARP, around_axis, blocks_for, threads_for
+from nnkit.backend.cuda.source import TYPES, current_machine, kernel
+from nnkit.backend.cuda.strided import walk
+from nnkit.backend.cuda.team import team_for
+from nnkit.backend.dtype import HALF
+
+__all__ = [
+    "all", "amax", "amin", "any", "argmax", "argmin", "cummax", "cummin", "cumprod", "cumsum",
+    "expand_reduced", "logcumsumexp", "logsumexp", "max", "mean", "min", "norm", "prod",
+    "recurrence", "std", "sum", "sum_to", "var", "var_mean",
+]  # fmt: skip
+
+I8 = np.dtype(np.int64)
+BOOL = np.dtype(np.bool_)
+SHORT = 16  # elements of a result up to which one thread adds them
+PART = 8192  # elements that a team adds up at least, before a reduction is cut into parts
+MANY = 1024  # results, from which on a reduction is not cut
+MOST_PARTS = 512
+
+
+def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
+    """The axes that are summed over, ascending."""
+    if axis is None:
+        return tuple(range(x.ndim))
+    if not x.ndim:
+        return ()
+    given = (axis,) if isinstance(axis, int) else axis
+    return tuple(sorted({a % x.ndim for a in given}))
+
+
+def parts_for(count: int, length: int) -> int:
+    """How many parts a reduction of ``length`` elements to each of ``count`` results is cut into.
+
+    Of the shape alone, so that a sum has the same bits on every GPU.
+    """
+    if count >= MANY or length < 2 * PART:
+        return 1
+    return greatest(1, least(length // PART, MOST_PARTS, 2 * MANY // count))
+
+
+def accumulator_bytes(name: str, dtype: np.dtype) -> int:
+    """The size of an operation's accumulator (kernels/reduction.cuh)."""
+    wide = 8 if dtype.itemsize == 8 else 4
+    if name == "ExtremeOf":
+        return 16
+    if name == "VarianceOf":
+        return 3 * wide
+    if name == "LogSumExpOf":
+        return 2 * wide
+    if name in ("SumOf", "ProductOf") and dtype.kind in "bui":
+        return 8
+    return 4 if name == "TruthOf" else wide
+
+
+def _reduce(
+    operation: tuple, x: Any, axis: Any, keepdims: bool,
+    results: tuple[np.dtype | None, ...], parameter: float = 0.0,
+) -> list[Any]:  # fmt: skip
+    """Reduce with an operation (its name and what its template takes after the dtype)."""
+    axes = axes_of(x, axis)
+    others = tuple(a for a in range(x.ndim) if a not in axes)
+    if x.ndim > 1:
+        # Elements are taken in the order of memory; an index is one along a single axis.
+        axes = tuple(sorted(axes, key=lambda a: -abs(x.strides[a])))
+    kept, reduced = walk(x, others), walk(x, axes)
+    if kept is None or reduced is None:
+        return _reduce(operation, contiguous(x), axis, keepdims, results, parameter)
+    shape = tuple(1 if a in axes else n for a, n in enumerate(x.shape) if keepdims or a in others)
+    outs = [None if d is None else empty(shape, d, x) for d in results]
+    first, second = (*outs, None)[:2]
+    count = math.prod(x.shape[a] for a in others)
+    length = math.prod(x.shape[a] for a in axes)
+    if not count:
+        return outs
+    name, *options = operation
+    arguments = ", ".join([TYPES[x.dtype], *(str(o).lower() for o in options)])
+    of = f"nnkit::{name}<{arguments}>"
+    processors = current_machine().processors
+    number = parts_for(count, length)
+    size = accumulator_bytes(name, x.dtype)
+    parts = None if number == 1 else empty((count * number * size,), np.dtype(np.uint8), x)
+    sizes = (np.int64(count), np.int64(length), np.int64(-(-length // number)))
+    given = (x, first, second, parts, kept, reduced, *sizes, np.float64(parameter))
+    if _along_columns(x, others, axes, length):
+        width = THREADS if length <= SHORT else WARP
+        run = kernel("reduction", "reduce_columns", of)
+        blocks = blocks_for(count, width, processors)
+        run((blocks, number), (width, THREADS // width), given, THREADS * size)
+    else:
+        kind, blocks, threads = team_for(count, -(-length // number), 1, processors)
+        run = kernel("reduction", "reduce_rows", of, kind)
+        run((blocks, number), (threads,), given)
+    if parts is not None:
+        run = kernel("reduction", "reduce_parts", of)
+        blocks = blocks_for(count, THREADS // WARP, processors)
+        given = (parts, first, second, np.int64(count), np.int32(number), np.int64(length))
+        run((blocks,), (THREADS,), (*given, np.float64(parameter)))
+    return outs
+
+
+def _along_columns(x: Any, others: tuple, axes: tuple, length: int) -> bool:
+    """Whether neighbouring threads should take neighbouring results, not neighbouring elements."""
+    if length <= SHORT:
+        return True
+    step = least((abs(x.strides[a]) for a in axes if x.shape[a] > 1), default=0)
+    across = least((abs(x.strides[a]) for a in others if x.shape[a] > 1), default=step + 1)
+    return 0 < across < step
+
+
+def _sum_dtype(x: Any) -> np.dtype:
+    return I8 if x.dtype.kind in "bui" else x.dtype
+
+
+def sum(x: Any, axis: Any, keepdims: bool) -> Any:
+    if x.dtype.kind == "c":
+        return np.sum(x, axis=axis, keepdims=keepdims)
+    return _reduce(("SumOf", False), x, axis, keepdims, (_sum_dtype(x),))[0]
+
+
+def mean(x: Any, axis: Any, keepdims: bool) -> Any:
+    if x.dtype.kind == "c":
+        return np.mean(x, axis=axis, keepdims=keepdims)
+    return _reduce(("SumOf", True), x, axis, keepdims, (x.dtype,))[0]
+
+
+def prod(x: Any, axis: Any, keepdims: bool) -> Any:
+    if x.dtype.kind == "c":
+        return np.prod(x, axis=axis, keepdims=keepdims)
+    return _reduce(("ProductOf",), x, axis, keepdims, (_sum_dtype(x),))[0]
+
+
+def var_mean(x: Any, axis: Any, correction: float, keepdims: bool) -> tuple[Any, Any]:
+    if x.dtype.kind == "c":
+        real, average = var_mean(x.real, axis, correction, keepdims)
+        imaginary, turned = var_mean(x.imag, axis, correction, keepdims)
+        return real + imaginary, average + 1j * turned
+    outs = _reduce(("VarianceOf", False, False), x, axis, keepdims, (x.dtype, x.dtype), correction)
+    return outs[0], outs[1]
+
+
+def wide_var_mean(x: Any, axis: Any) -> tuple[Any, Any]:
+    """Variance (without a correction) and mean, kept, and in float32 for half precision."""
+    dtype = np.dtype(np.float32) if x.dtype in HALF else x.dtype
+    outs = _reduce(("VarianceOf", False, True), x, axis, True, (dtype, dtype))
+    return outs[0], outs[1]
+
+
+def var(x: Any, axis: Any, correction: float, keepdims: bool) -> Any:
+    if x.dtype.kind == "c":
+        return var_mean(x, axis, correction, keepdims)[0]
+    return _reduce(("VarianceOf", False, False), x, axis, keepdims, (x.dtype,), correction)[0]
+
+
+def std(x: Any, axis: Any, correction: float, keepdims: bool) -> Any:
+    if x.dtype.kind == "c":
+        return np.sqrt(var(x, axis, correction, keepdims))
+    return _reduce(("VarianceOf", True, False), x, axis, keepdims, (x.dtype,), correction)[0]
+
+
+def amax(x: Any, axis: Any, keepdims: bool) -> Any:
+    return _reduce(("ExtremeOf", True), x, axis, keepdims, (x.dtype,))[0]
+
+
+def amin(x: Any, axis: Any, keepdims: bool) -> Any:
+    return _reduce(("ExtremeOf", False), x, axis, keepdims, (x.dtype,))[0]
+
+
+def argmax(x: Any, axis: int | None, keepdims: bool) -> Any:
+    """The first index of the maximum; a NaN is larger than everything."""
+    return _reduce(("ExtremeOf", True), _flat_order(x, axis), axis, keepdims, (None, I8))[1]
+
+
+def argmin(x: Any, axis: int | None, keepdims: bool) -> Any:
+    """The first index of the minimum; a NaN is smaller than everything."""
+    return _reduce(("ExtremeOf", False), _flat_order(x, axis), axis, keepdims, (None, I8))[1]
+
+
+def _flat_order(x: Any, axis: int | None) -> Any:
+    """An index over all axes counts in C order."""
+    return contiguous(x) if axis is None else x
+
+
+def max(x: Any, axis: int, keepdims: bool) -> tuple[Any, Any]:
+    values, indices = _reduce(("ExtremeOf", True), x, axis, keepdims, (x.dtype, I8))
+    return values, indices
+
+
+def min(x: Any, axis: int, keepdims: bool) -> tuple[Any, Any]:
+    values, indices = _reduce(("ExtremeOf", False), x, axis, keepdims, (x.dtype, I8))
+    return values, indices
+
+
+def all(x: Any, axis: Any, keepdims: bool) -> Any:
+    if x.dtype.kind == "c":
+        x = x != 0
+    return _reduce(("TruthOf", True), x, axis, keepdims, (BOOL,))[0]
+
+
+def any(x: Any, axis: Any, keepdims: bool) -> Any:
+    if x.dtype.kind == "c":
+        x = x != 0
+    return _reduce(("TruthOf", False), x, axis, keepdims, (BOOL,))[0]
+
+
+def logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
+    return _reduce(("LogSumExpOf",), x, axis, keepdims, (x.dtype,))[0]
+
+
+def norm(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
+    """``sum(|x|^p)^(1/p)`` and its limits: the largest, the smallest, the number of non-zeros."""
+    if x.dtype.kind == "c":
+        x = np.absolute(x)
+    if p in (math.inf, -math.inf):
+        size = np.absolute(x)
+        return amax(size, axis, keepdims) if p > 0 else amin(size, axis, keepdims)
+    kind = int(p) if p in (0, 1, 2) else 3
+    return _reduce(("NormOf", kind), x, axis, keepdims, (x.dtype,), p)[0]
+
+
+def sum_to(x: Any, shape: tuple) -> Any:
+    """Sum ``x`` down to a shape that broadcasts to its own."""
+    lead = x.ndim - len(shape)
+    axis = tuple(range(lead)) + tuple(
+        i + lead for i, n in enumerate(shape) if n == 1 and x.shape[i + lead] != 1
+    )
+    return sum(x, axis, True).reshape(shape) if axis else x.reshape(shape)
+
+
+def expand_reduced(x: Any, shape: tuple, axis: Any, keepdims: bool) -> Any:
+    """Repeat what a reduction along ``axis`` of an array of ``shape`` gave over that array."""
+    if not keepdims and x.ndim:
+        lost = {axis % len(shape)} if isinstance(axis, int) else {a % len(shape) for a in axis}
+        x = x.reshape([1 if a in lost else n for a, n in enumerate(shape)])
+    return np.broadcast_to(x, shape)
+
+
+# Running totals
+
+
+def _scan(operation: str, x: Any, axis: int, results: tuple[np.dtype, ...], *more: Any) -> list:
+    x, *more = (contiguous(a) for a in (x, *more))
+    outs = [empty(x.shape, d, x) for d in results]
+    if not x.size:
+        return outs
+    first, second = (*outs, None)[:2]
+    outer, length, inner = around_axis(x.shape, axis)
+    of = f"nnkit::{operation}<{TYPES[x.dtype]}>"
+    arrays = (x, (*more, None)[0], first, second)
+    processors = current_machine().processors
+    if inner > 1 or length <= SHORT:
+        run = kernel("scan", "scan_slices", of)
+        slices = outer * inner
+        sizes = (np.int64(slices), np.int64(length), np.int64(inner))
+        run((blocks_for(slices, THREADS, processors),), (THREADS,), (*arrays, *sizes))
+    else:
+        run = kernel("scan", "scan_rows", of)
+        size = (np.int64(outer), np.int64(length))
+        threads = threads_for(length, THREADS)
+        run((blocks_for(outer, 1, processors),), (threads,), (*arrays, *size))
+    return outs
+
+
+def cumsum(x: Any, axis: int) -> Any:
+    if x.dtype.kind == "c":
+        return np.cumsum(x, axis=axis) if x.ndim else x.copy()
+    return _scan("RunningSum", x, axis, (_sum_dtype(x),))[0]
+
+
+def cumprod(x: Any, axis: int) -> Any:
+    if x.dtype.kind == "c":
+        return np.cumprod(x, axis=axis) if x.ndim else x.copy()
+    return _scan("RunningProduct", x, axis, (_sum_dtype(x),))[0]
+
+
+def logcumsumexp(x: Any, axis: int) -> Any:
+    return _scan("RunningLogSumExp", x, axis, (x.dtype,))[0]
+
+
+def cummax(x: Any, axis: int) -> tuple[Any, Any]:
+    """Running maxima and the index of the last element that reached each."""
+    values, indices = _scan("RunningMaximum", x, axis, (x.dtype, I8))
+    return values, indices
+
+
+def cummin(x: Any, axis: int) -> tuple[Any, Any]:
+    """Running minima and the index of the last element that reached each."""
+    values, indices = _scan("RunningMinimum", x, axis, (x.dtype, I8))
+    return values, indices
+
+
+def recurrence(a: Any, b: Any, axis: int) -> Any:
+    """``s[i] = a[i] * s[i - 1] + b[i]`` along ``axis``, with ``s[-1] = 0``."""
+    if a.dtype != b.dtype:
+        a = a.astype(b.dtype)
+    return _scan("Recurrence", b, axis, (b.dtype,), a)[0]
