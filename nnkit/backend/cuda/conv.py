@@ -1,0 +1,159 @@
+"""Convolution over 1, 2 or 3 spatial axes, layout (N, C, *spatial); kernels/conv.cu.
+
+The windows of the input become the columns of a matrix (channel, tap; sample, output), so that a
+product by cuBLAS does the work, for as many samples at a time as the columns may take memory.
+Convolutions with one input channel in each group have kernels of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.cuda.differences import contiguous, empty
+from nnkit.backend.cuda.geometry import Geometry, Ints, geometry, output_size
+from nnkit.backend.cuda.launch import THREADS, blocks_for
+from nnkit.backend.cuda.source import current_machine, kernel
+
+__all__ = ["conv", "conv_grad_input", "conv_grad_weight"]
+
+TILE = 512 << 20  # bytes of columns at a time
+
+
+def _launch(name: str, work: int, like: Any, *arguments: Any) -> None:
+    """A kernel whose threads share ``work`` items."""
+    if work:
+        blocks = blocks_for(work, THREADS, current_machine().processors)
+        values = tuple(np.int64(a) if isinstance(a, int) else a for a in arguments)
+        kernel("conv", name, like.dtype)((blocks,), (THREADS,), values)
+
+
+def im2col_into(
+    x: Any, columns: Any, windows: Geometry, tap_step: int, sample_step: int
+) -> None:
+    size = math.prod(windows.output)
+    steps = (x.shape[0], x.shape[1], tap_step, sample_step)
+    _launch("im2col", x.shape[0] * x.shape[1] * size, x, x, columns, windows, *steps)
+
+
+def col2im_into(
+    columns: Any, x: Any, windows: Geometry, tap_step: int, sample_step: int
+) -> None:
+    steps = (x.shape[0], x.shape[1], tap_step, sample_step)
+    _launch("col2im", x.size, x, columns, x, windows, *steps)
+
+
+def _samples(batch: int, bytes_of_sample: int) -> Iterator[slice]:
+    step = max(1, TILE // max(1, bytes_of_sample))
+    for start in range(0, batch, step):
+        yield slice(start, min(start + step, batch))
+
+
+def _swapped(x: Any, bias: Any, out: Any) -> Any:
+    """``out[j, i] = x[i, j] + bias[i]`` for the first two axes of ``x``."""
+    rows, columns = x.shape[:2]
+    _launch("swap_batch", x.size, x, x, bias, out, rows, columns, math.prod(x.shape[2:]))
+    return out
+
+
+def _is_pointwise(kernel: Ints, stride: Ints, padding: Ints) -> bool:
+    return math.prod(kernel) == math.prod(stride) == 1 and not any(padding)
+
+
+def _is_depthwise(shape: Ints, groups: int) -> bool:
+    """Of a weight: one input channel in each of several groups."""
+    return shape[1] == 1 and groups > 1
+
+
+def conv(
+    x: Any, weight: Any, bias: Any,
+    stride: Ints, padding: Ints, dilation: Ints, groups: int,
+) -> Any:  # fmt: skip
+    x, weight = contiguous(x), contiguous(weight)
+    bias = None if bias is None else contiguous(bias)
+    batch, channels, *spatial = x.shape
+    outputs, of_group, *window = weight.shape
+    taps, spatial, window = math.prod(window), tuple(spatial), tuple(window)
+    size = output_size(spatial, window, stride, padding, dilation)
+    count = math.prod(size)
+    windows = geometry(spatial, window, size, stride, padding, dilation)
+    out = empty((batch, outputs, *size), x.dtype, x)
+    if not out.size:
+        return out
+    if _is_depthwise(weight.shape, groups):
+        given = (x, weight, bias, out, windows, batch, outputs, outputs // groups)
+        _launch("depthwise", out.size, x, *given)
+        return out
+    matrix = weight.reshape(groups, outputs // groups, of_group * taps)
+    if _is_pointwise(window, stride, padding):
+        out = np.matmul(matrix, x.reshape(batch, groups, of_group, count)).reshape(out.shape)
+        if bias is not None:
+            _launch("add_bias", out.size, x, out, bias, out.size, outputs, count)
+        return out
+    for part in _samples(batch, channels * taps * count * x.itemsize):
+        some = part.stop - part.start
+        columns = empty((groups, of_group * taps, some * count), x.dtype, x)
+        im2col_into(x[part], columns, windows, some * count, count)
+        product = np.matmul(matrix, columns).reshape(outputs, some, count)
+        _swapped(product, bias, out[part])
+    return out
+
+
+def conv_grad_weight(
+    g: Any, x: Any, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Any:
+    g, x = contiguous(g), contiguous(x)
+    batch, channels, *spatial = x.shape
+    outputs, of_group, *window = shape
+    taps, count = math.prod(window), math.prod(g.shape[2:])
+    windows = geometry(tuple(spatial), tuple(window), g.shape[2:], stride, padding, dilation)
+    if _is_depthwise(shape, groups):
+        out = empty(shape, x.dtype, x)
+        given = (g, x, out, windows, batch, outputs, outputs // groups)
+        # One block, not one thread, for each item.
+        _launch("depthwise_grad_weight", out.size * THREADS, x, *given)
+        return out
+    total: Any = None
+    for part in _samples(batch, (channels * taps + outputs) * count * x.itemsize):
+        some = part.stop - part.start
+        columns = empty((groups, of_group * taps, some * count), x.dtype, x)
+        im2col_into(x[part], columns, windows, some * count, count)
+        rows = _swapped(g[part], None, empty((outputs, some, count), g.dtype, g))
+        rows = rows.reshape(groups, outputs // groups, some * count)
+        product = np.matmul(rows, columns.swapaxes(1, 2))
+        total = product if total is None else total + product
+    if total is None:
+        total = empty(shape, x.dtype, x)
+        total.fill(0)
+    return total.reshape(shape)
+
+
+def conv_grad_input(
+    g: Any, weight: Any, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Any:
+    """The gradient of `conv` in its input, which has ``shape``; also the transposed convolution."""
+    g, weight = contiguous(g), contiguous(weight)
+    batch, channels, *spatial = shape
+    outputs, of_group, *window = weight.shape
+    taps, count = math.prod(window), math.prod(g.shape[2:])
+    windows = geometry(tuple(spatial), tuple(window), g.shape[2:], stride, padding, dilation)
+    out = empty(shape, g.dtype, g)
+    if not out.size:
+        return out
+    if _is_depthwise(weight.shape, groups):
+        given = (g, weight, out, windows, batch, outputs, outputs // groups)
+        _launch("depthwise_grad_input", out.size, g, *given)
+        return out
+    matrix = weight.reshape(groups, outputs // groups, of_group * taps).swapaxes(1, 2)
+    if _is_pointwise(tuple(window), stride, padding):
+        product = np.matmul(matrix, g.reshape(batch, groups, outputs // groups, count))
+        return product.reshape(shape)
+    for part in _samples(batch, (channels * taps + outputs) * count * g.itemsize):
+        some = part.stop - part.start
+        rows = _swapped(g[part], None, empty((outputs, some, count), g.dtype, g))
+        columns = np.matmul(matrix, rows.reshape(groups, outputs // groups, some * count))
+        col2im_into(contiguous(columns), out[part], windows, some * count, count)
+    return out

@@ -1,0 +1,33 @@
+"""Windows as columns (unfold) and back (fold); kernels/conv.cu."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.backend.cuda.conv import col2im_into, im2col_into
+from nnkit.backend.cuda.differences import contiguous, empty
+from nnkit.backend.cuda.geometry import Ints, geometry, output_size
+
+__all__ = ["col2im", "im2col"]
+
+
+def im2col(x: Any, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
+    x = contiguous(x)
+    batch, channels, *spatial = x.shape
+    size = output_size(tuple(spatial), kernel, stride, padding, dilation)
+    count, rows = math.prod(size), channels * math.prod(kernel)
+    out = empty((batch, rows, count), x.dtype, x)
+    windows = geometry(tuple(spatial), kernel, size, stride, padding, dilation)
+    im2col_into(x, out, windows, count, rows * count)
+    return out
+
+
+def col2im(x: Any, shape: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
+    x = contiguous(x)
+    spatial = tuple(shape[2:])
+    size = output_size(spatial, kernel, stride, padding, dilation)
+    out = empty(shape, x.dtype, x)
+    windows = geometry(spatial, kernel, size, stride, padding, dilation)
+    col2im_into(x, out, windows, math.prod(size), x.shape[1] * math.prod(size))
+    return out

@@ -1,0 +1,32 @@
+"""The parameter `Geometry` of kernels/geometry.cuh: windows over one to three spatial axes."""
+
+from __future__ import annotations
+
+import ctypes
+
+Ints = tuple[int, ...]
+
+
+class Geometry(ctypes.Structure):
+    _fields_ = tuple(
+        (n, ctypes.c_int * 3)
+        for n in ("input", "kernel", "output", "stride", "padding", "dilation")
+    )
+
+
+def geometry(
+    input: Ints, kernel: Ints, output: Ints, stride: Ints, padding: Ints, dilation: Ints
+) -> Geometry:
+    """With axes of length 1 in front where there are fewer than three."""
+    lead = 3 - len(input)
+    values = (input, kernel, output, stride, padding, dilation)
+    fills = (1, 1, 1, 1, 0, 1)
+    return Geometry(
+        *((ctypes.c_int * 3)(*(f,) * lead, *v) for v, f in zip(values, fills, strict=True))
+    )
+
+
+def output_size(spatial: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
+    """How many windows fit along each axis."""
+    rows = zip(spatial, kernel, stride, padding, dilation, strict=True)
+    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in rows)
