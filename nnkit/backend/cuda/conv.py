@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cuda.creation import zeros
 from nnkit.backend.cuda.differences import contiguous, empty
+from nnkit.backend.cuda.linalg import matmul
 from nnkit.backend.cuda.geometry import Geometry, Ints, geometry, output_size
 from nnkit.backend.cuda.launch import THREADS, blocks_for
 from nnkit.backend.cuda.source import current_machine, kernel
@@ -89,7 +91,7 @@ def conv(
         return out
     matrix = weight.reshape(groups, outputs // groups, of_group * taps)
     if _is_pointwise(window, stride, padding):
-        out = np.matmul(matrix, x.reshape(batch, groups, of_group, count)).reshape(out.shape)
+        out = matmul(matrix, x.reshape(batch, groups, of_group, count)).reshape(out.shape)
         if bias is not None:
             _launch("add_bias", out.size, x, out, bias, out.size, outputs, count)
         return out
@@ -97,7 +99,7 @@ def conv(
         some = part.stop - part.start
         columns = empty((groups, of_group * taps, some * count), x.dtype, x)
         im2col_into(x[part], columns, windows, some * count, count)
-        product = np.matmul(matrix, columns).reshape(outputs, some, count)
+        product = matmul(matrix, columns).reshape(outputs, some, count)
         _swapped(product, bias, out[part])
     return out
 
@@ -123,12 +125,15 @@ def conv_grad_weight(
         im2col_into(x[part], columns, windows, some * count, count)
         rows = _swapped(g[part], None, empty((outputs, some, count), g.dtype, g))
         rows = rows.reshape(groups, outputs // groups, some * count)
-        product = np.matmul(rows, columns.swapaxes(1, 2))
-        total = product if total is None else total + product
-    if total is None:
-        total = empty(shape, x.dtype, x)
-        total.fill(0)
-    return total.reshape(shape)
+        product = matmul(rows, columns.swapaxes(1, 2))
+        total = product if total is None else _sum(total, product)
+    return zeros(shape, x.dtype) if total is None else total.reshape(shape)
+
+
+def _sum(x: Any, y: Any) -> Any:
+    from nnkit.backend.cuda import BACKEND as B
+
+    return B.add_(x, y)
 
 
 def conv_grad_input(
@@ -149,11 +154,11 @@ def conv_grad_input(
         return out
     matrix = weight.reshape(groups, outputs // groups, of_group * taps).swapaxes(1, 2)
     if _is_pointwise(tuple(window), stride, padding):
-        product = np.matmul(matrix, g.reshape(batch, groups, outputs // groups, count))
+        product = matmul(matrix, g.reshape(batch, groups, outputs // groups, count))
         return product.reshape(shape)
     for part in _samples(batch, (channels * taps + outputs) * count * g.itemsize):
         some = part.stop - part.start
         rows = _swapped(g[part], None, empty((outputs, some, count), g.dtype, g))
-        columns = np.matmul(matrix, rows.reshape(groups, outputs // groups, some * count))
+        columns = matmul(matrix, rows.reshape(groups, outputs // groups, some * count))
         col2im_into(contiguous(columns), out[part], windows, some * count, count)
     return out

@@ -1,0 +1,162 @@
+"""Scaled dot-product attention in one kernel; kernels/attention.cu.
+
+What the kernel does not hold (float64, more than 128 columns, a mask of another dtype, GPUs with
+little shared memory) is left to the body of backend/reference/attention.py.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.cuda.creation import zeros
+from nnkit.backend.cuda.differences import array_module, contiguous, empty, same_dtype
+from nnkit.backend.cuda.launch import blocks_for
+from nnkit.backend.cuda.source import current_machine, kernel
+from nnkit.backend.cuda.strided import Walk, walk_of
+from nnkit.backend.dtype import HALF
+from nnkit.backend.reference import attention as body
+
+__all__ = ["attention", "attention_grad"]
+
+F4 = np.dtype(np.float32)
+WIDTHS = (64, 128)  # columns that a kernel has room for
+THREADS = 256
+FORWARD, BACKWARD, KEYS = 64, 32, 32  # queries of a block, forward and backward; keys of a tile
+
+
+class Operand(ctypes.Structure):
+    _fields_ = (
+        ("batch", Walk), ("rows", ctypes.c_int64), ("columns", ctypes.c_int64),
+        ("step", ctypes.c_int64),
+    )  # fmt: skip
+
+
+class Mask(ctypes.Structure):
+    _fields_ = (("batch", Walk), ("row_step", ctypes.c_int64), ("column_step", ctypes.c_int64))
+
+
+class Attention(ctypes.Structure):
+    _fields_ = (
+        ("q", Operand), ("k", Operand), ("v", Operand), ("g", Operand), ("mask", Mask),
+        ("batch", ctypes.c_int64), ("is_causal", ctypes.c_int64), ("scale", ctypes.c_double),
+    )  # fmt: skip
+
+
+def shared_limit(capability: str) -> int:
+    """Bytes of shared memory that a block may have, by compute capability."""
+    if capability in ("80", "87"):
+        return 163 << 10
+    if capability in ("86", "89", "120", "121"):
+        return 99 << 10
+    return 64 << 10 if int(capability) < 80 else 227 << 10
+
+
+def _width(columns: int) -> int | None:
+    return next((w for w in WIDTHS if columns <= w), None)
+
+
+def _shared(width: int, backward: bool) -> int:
+    """Bytes of the tiles of a block, as kernels/attention.cu lays them out."""
+    row = width + 1
+    if backward:
+        return 4 * (2 * (BACKWARD + KEYS) * row + 2 * BACKWARD * (KEYS + 1))
+    return 4 * ((FORWARD + KEYS) * row + FORWARD * (KEYS + 1))
+
+
+def _is_fused(q: Any, k: Any, v: Any, mask: Any, backward: bool) -> bool:
+    width = _width(max(q.shape[-1], v.shape[-1]))
+    return (
+        width is not None
+        and (q.dtype == F4 or q.dtype in HALF)
+        and k.dtype == v.dtype == q.dtype
+        and (mask is None or mask.dtype == q.dtype)
+        and _shared(width, backward) <= shared_limit(current_machine().capability)
+    )
+
+
+def _steps(x: Any, batch: tuple) -> tuple[int, ...]:
+    """Strides in elements, 0 along the batch axes that are repeated."""
+    lead = (0,) * (len(batch) + 2 - x.ndim)
+    return lead + tuple(
+        0 if n == 1 else s // x.itemsize for n, s in zip(x.shape, x.strides, strict=True)
+    )
+
+
+def _walk(x: Any, batch: tuple) -> Walk:
+    found = walk_of(batch, _steps(x, batch)[:-2])
+    if found is None:
+        raise RuntimeError(f"attention(): at most 8 batch dimensions on CUDA, got {len(batch)}")
+    return found
+
+
+def _readable(x: Any) -> Any:
+    """``x``, with the columns of a row side by side."""
+    return x if x.shape[-1] == 1 or x.strides[-1] == x.itemsize else contiguous(x)
+
+
+def _operand(x: Any, batch: tuple) -> Operand:
+    return Operand(_walk(x, batch), x.shape[-2], x.shape[-1], x.strides[-2] // x.itemsize)
+
+
+def _mask(mask: Any, batch: tuple) -> Mask:
+    return Mask() if mask is None else Mask(_walk(mask, batch), *_steps(mask, batch)[-2:])
+
+
+def _batch(*arrays: Any) -> tuple[int, ...]:
+    return np.broadcast_shapes(*(a.shape[:-2] for a in arrays if a is not None))
+
+
+def _launch(name: str, q: Any, width: int, tiles: int, of: Attention, arguments: tuple) -> None:
+    if tiles:
+        blocks = blocks_for(tiles, 1, current_machine().processors)
+        shared = _shared(width, name != "attention")
+        kernel("attention", name, q.dtype, width)((blocks,), (THREADS,), (*arguments, of), shared)
+
+
+def attention(q, k, v, mask, is_causal, scale):
+    if not _is_fused(q, k, v, mask, False):
+        from nnkit.backend.cuda import BACKEND as B
+
+        return body.attention(B, q, k, v, mask, is_causal, scale)
+    batch = _batch(q, k, v, mask)
+    q, k, v = (_readable(x) for x in (q, k, v))
+    out = empty((*batch, q.shape[-2], v.shape[-1]), v.dtype, v)
+    log_total = empty((*batch, q.shape[-2]), F4, v)
+    width = _width(max(q.shape[-1], v.shape[-1]))
+    assert width is not None
+    operands = (_operand(x, batch) for x in (q, k, v))
+    count = math.prod(batch)
+    of = Attention(*operands, Operand(), _mask(mask, batch), count, is_causal, scale)
+    tiles = count * -(-q.shape[-2] // FORWARD)
+    _launch("attention", q, width, tiles, of, (q, k, v, mask, out, log_total))
+    return out, log_total
+
+
+def attention_grad(g, q, k, v, mask, log_total, is_causal, scale, needs):
+    if not _is_fused(q, k, v, mask, True):
+        from nnkit.backend.cuda import BACKEND as B
+
+        return body.attention_grad(B, g, q, k, v, mask, log_total, is_causal, scale, needs)
+    batch = _batch(q, k, v, mask)
+    g = array_module(g).broadcast_to(g, (*batch, *g.shape[-2:]))
+    q, k, v, g = (_readable(x) for x in (q, k, v, g))
+    log_total = contiguous(same_dtype(log_total, F4))
+    delta = empty(log_total.shape, F4, q)
+    g_q, g_k, g_v = (empty((*batch, *x.shape[-2:]), x.dtype, x) for x in (q, k, v))
+    # The kernel leaves out what no query may see.
+    g_mask = zeros((*batch, q.shape[-2], k.shape[-2]), q.dtype) if needs[3] else None
+    width = _width(max(q.shape[-1], v.shape[-1]))
+    assert width is not None
+    operands = (_operand(x, batch) for x in (q, k, v, g))
+    count = math.prod(batch)
+    of = Attention(*operands, _mask(mask, batch), count, is_causal, scale)
+    given = (q, k, v, g, mask, log_total, delta)
+    tiles = count * -(-q.shape[-2] // BACKWARD)
+    _launch("attention_grad_q", q, width, tiles, of, (*given, g_q, g_mask))
+    tiles = count * -(-k.shape[-2] // KEYS)
+    _launch("attention_grad_kv", q, width, tiles, of, (*given, g_k, g_v))
+    return g_q, g_k, g_v, g_mask

@@ -1,0 +1,65 @@
+"""Convolution, folding and pooling, emulated, against the CPU backend."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nnkit.backend.cpu import conv as cpu
+from nnkit.backend.cpu import folding as cpu_folding
+from nnkit.backend.cuda import conv, folding
+from tests.cuda.compare import BF, F4, F8, assert_same
+from tests.cuda.emulation import COMPILER
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
+# shape of x and of the weight; stride, padding, dilation, groups
+CASES = {
+    "1d": ((2, 3, 11), (4, 3, 3), (2,), (1,), (1,), 1),
+    "2d": ((2, 4, 7, 6), (5, 4, 3, 2), (1, 2), (1, 0), (1, 1), 1),
+    "3d": ((1, 2, 4, 5, 4), (3, 2, 2, 3, 1), (1, 1, 1), (0, 1, 0), (1, 1, 1), 1),
+    "dilated": ((2, 2, 9, 9), (3, 2, 3, 3), (2, 1), (2, 3), (2, 3), 1),
+    "grouped": ((2, 6, 6, 5), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 2),
+    "depthwise": ((2, 3, 7, 6), (3, 1, 3, 3), (2, 1), (1, 1), (1, 2), 3),
+    "depthwise of two": ((2, 3, 7), (6, 1, 3), (2,), (1,), (1,), 3),
+    "pointwise": ((2, 4, 3, 3), (6, 2, 1, 1), (1, 1), (0, 0), (1, 1), 2),
+    "strided pointwise": ((2, 4, 5, 5), (3, 4, 1, 1), (2, 2), (0, 0), (1, 1), 1),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_conv(name):
+    shape, weight_shape, *geometry = CASES[name]
+    rng = np.random.default_rng(0)
+    for dtype in (F4, F8, BF) if name in ("2d", "depthwise") else (F4,):
+        x = rng.standard_normal(shape).astype(dtype)
+        weight = rng.standard_normal(weight_shape).astype(dtype)
+        bias = rng.standard_normal(weight_shape[0]).astype(dtype)
+        near = 0.1 if dtype == BF else 1e-4
+        for b in (bias, None):
+            assert_same(conv.conv, cpu.conv, x, weight, b, *geometry, tolerance=near)
+        g = rng.standard_normal(cpu.conv(x, weight, None, *geometry).shape).astype(dtype)
+        given = (g, weight, shape, *geometry)
+        assert_same(conv.conv_grad_input, cpu.conv_grad_input, *given, tolerance=near)
+        given = (g, x, weight_shape, *geometry)
+        assert_same(conv.conv_grad_weight, cpu.conv_grad_weight, *given, tolerance=2 * near)
+
+
+def test_tiles_of_the_batch(monkeypatch):
+    monkeypatch.setattr(conv, "TILE", 1)
+    shape, weight_shape, *geometry = CASES["2d"]
+    rng = np.random.default_rng(0)
+    x, weight = (rng.standard_normal(s).astype(F4) for s in (shape, weight_shape))
+    assert_same(conv.conv, cpu.conv, x, weight, None, *geometry)
+    g = cpu.conv(x, weight, None, *geometry)
+    given = (g, x, weight_shape, *geometry)
+    assert_same(conv.conv_grad_weight, cpu.conv_grad_weight, *given, tolerance=1e-4)
+    given = (g, weight, shape, *geometry)
+    assert_same(conv.conv_grad_input, cpu.conv_grad_input, *given, tolerance=1e-4)
+
+
+def test_folding():
+    x = np.random.default_rng(0).standard_normal((2, 3, 6, 5)).astype(F4)
+    given = ((2, 3), (1, 1), (1, 0), (2, 1))
+    assert_same(folding.im2col, cpu_folding.im2col, x, *given)
+    columns = cpu_folding.im2col(x, *given)
+    assert_same(folding.col2im, cpu_folding.col2im, columns, x.shape, *given)
