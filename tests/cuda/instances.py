@@ -13,17 +13,102 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from nnkit.backend.cuda.source import FOLDER, expression
+from nnkit.backend.cuda.source import FOLDER, TYPES, expression
 
 FLOATING = tuple(np.dtype(d) for d in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16))
 INTEGERS = tuple(np.dtype(d) for d in (np.uint8, np.int8, np.int16, np.int32, np.int64))
 BOTH = (False, True)
 
+NUMBERS = (*FLOATING, *INTEGERS, np.dtype(np.bool_))
+TEAMS = (0, 1, 2)  # TeamKind of kernels/team.cuh
+
+
+def operations(names: dict[str, tuple[str, ...]], dtypes: tuple) -> tuple[str, ...]:
+    """Structures of kernels/reduction.cuh or scan.cu with what follows the dtype."""
+    return tuple(
+        f"nnkit::{name}<{TYPES[dtype]}{more}>"
+        for name, options in names.items()
+        for more in options
+        for dtype in dtypes
+    )
+
+
+REDUCED = operations(
+    {"SumOf": (", false",), "ProductOf": ("",), "TruthOf": (", true", ", false"),
+     "ExtremeOf": (", true", ", false")}, NUMBERS,
+) + operations(
+    {"SumOf": (", true",), "LogSumExpOf": ("",), "NormOf": (", 0", ", 1", ", 2", ", 3", ", 4", ", 5"),
+     "VarianceOf": (", false, false", ", true, false", ", false, true")}, FLOATING,
+)  # fmt: skip
+SCANNED = operations(
+    dict.fromkeys(("RunningSum", "RunningProduct", "RunningMaximum", "RunningMinimum"), ("",)),
+    NUMBERS,
+) + operations(dict.fromkeys(("RunningLogSumExp", "Recurrence"), ("",)), FLOATING)
+
 KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
     "indexing": {
         "checked_index": (INTEGERS, BOTH),
-        "add_segments": ((*FLOATING, *INTEGERS, np.dtype(np.bool_)),),
     },
+    "accumulation": {"add_runs": (NUMBERS,), "join_runs": (NUMBERS,)},
+    "attention": {
+        name: ((FLOATING[0], *FLOATING[2:]), (64, 128))
+        for name in ("attention", "attention_grad_q", "attention_grad_kv")
+    },
+    "conv": {
+        name: (FLOATING,)
+        for name in (
+            "im2col", "col2im", "swap_batch", "add_bias", "depthwise", "depthwise_grad_input",
+            "depthwise_grad_weight",
+        )
+    },
+    "embedding": {
+        "embedding_rows": (FLOATING,),
+        "mark_rows": (),
+        "renormalize_rows": (FLOATING,),
+        "bag_maxima": (FLOATING,),
+        "one_hot_rows": (),
+    },
+    "loss": {
+        "cross_entropy": (FLOATING, TEAMS),
+        "nll_loss": (FLOATING,),
+        "reduce_losses": (FLOATING, BOTH),
+        "round_losses": (FLOATING,),
+        "weight_totals": (FLOATING,),
+        "cross_entropy_grad": (FLOATING,),
+        "nll_loss_grad": (FLOATING,),
+    },
+    "norm": {
+        "norm_rows": (FLOATING, (0, 1), (0, 8), BOTH),
+        "norm_rows_grad": (FLOATING, (0, 1), (0, 8), BOTH),
+        "norm_columns_grad_weight": (FLOATING,),
+        "norm_channel_sums": (FLOATING,),
+        "norm_channels": (FLOATING,),
+        "norm_channels_grad": (FLOATING, BOTH),
+        "update_running": (FLOATING, FLOATING),
+    },
+    "pooling": {
+        **{
+            name: ((*FLOATING, *INTEGERS),)
+            for name in ("max_pool", "adaptive_max_pool", "max_pool_gather", "max_unpool",
+                         "avg_pool", "avg_pool_grad")
+        },
+        **{
+            name: (FLOATING,)
+            for name in ("fractional_max_pool", "max_pool_grad", "adaptive_avg_pool",
+                         "adaptive_avg_pool_grad")
+        },
+        "unpool_owners": (),
+    },
+    "recurrent": {
+        name: ((np.dtype(np.float32), np.dtype(np.float64)),)
+        for name in ("lstm_cell", "lstm_cell_grad", "gru_cell", "gru_cell_grad")
+    },
+    "reduction": {
+        "reduce_rows": (REDUCED, (0, 1)),
+        "reduce_columns": (REDUCED,),
+        "reduce_parts": (REDUCED,),
+    },
+    "scan": {"scan_rows": (SCANNED,), "scan_slices": (SCANNED,)},
     "softmax": {
         "softmax_rows": (FLOATING, BOTH, BOTH, (0, 8)),
         "softmax_rows_grad": (FLOATING, BOTH, BOTH, (0, 8)),

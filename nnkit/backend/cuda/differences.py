@@ -104,7 +104,9 @@ def widened(kernel: Callable) -> Callable:
         ]
         result = kernel(*wide)
         if isinstance(result, tuple):
-            return tuple(cast(r, x.dtype) if r.dtype.kind == "f" else r for r in result)
+            return tuple(
+                cast(r, x.dtype) if r is not None and r.dtype.kind == "f" else r for r in result
+            )
         return cast(result, x.dtype) if result.dtype.kind == "f" else result
 
     return run

@@ -67,7 +67,7 @@ def standardize(x, weight, bias, axes, eps, centre):
     out = empty(x.shape, x.dtype, x)
     if axes == CHANNELS and x.ndim == 3:
         variance, mean = wide_var_mean(x, axes)
-        _each(("norm_channels", centre), x, (x, weight, bias, mean, variance, out), (eps,))
+        _each(("norm_channels",), x, (x, weight, bias, mean, variance, out), (eps,))
         return out, mean, variance
     rows, length = _rows(x, axes)
     kept = (*x.shape[: axes[0]], *(1 for _ in axes))

@@ -32,6 +32,7 @@ SHORT = 16  # elements of a result up to which one thread adds them
 PART = 8192  # elements that a team adds up at least, before a reduction is cut into parts
 MANY = 1024  # results, from which on a reduction is not cut
 MOST_PARTS = 512
+NORMS = {0: 0, 1: 1, 2: 2, math.inf: 4, -math.inf: 5}  # the kinds of NormOf; 3 is any other p
 
 
 def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
@@ -226,10 +227,7 @@ def norm(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
     """``sum(|x|^p)^(1/p)`` and its limits: the largest, the smallest, the number of non-zeros."""
     if x.dtype.kind == "c":
         x = np.absolute(x)
-    if p in (math.inf, -math.inf):
-        size = np.absolute(x)
-        return amax(size, axis, keepdims) if p > 0 else amin(size, axis, keepdims)
-    kind = int(p) if p in (0, 1, 2) else 3
+    kind = NORMS.get(p, 3)
     return _reduce(("NormOf", kind), x, axis, keepdims, (x.dtype,), p)[0]
 
 

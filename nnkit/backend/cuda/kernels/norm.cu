@@ -182,7 +182,7 @@ __global__ void norm_channel_sums(
 }
 
 // Of channels, element by element.
-template <class T, bool centre>
+template <class T>
 __global__ void norm_channels(
     const T* x, const T* weight, const T* bias, const compute_t<T>* means,
     const compute_t<T>* variances, T* out, int64 count, int64 channels, int64 inner, double eps) {

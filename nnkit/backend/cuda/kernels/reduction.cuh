@@ -159,21 +159,26 @@ struct LogSumExpOf {
 };
 
 // sum(|x|^p)^(1/p). kind 2: p = 2; 1: p = 1; 0: the number of elements that are not 0; 3: any p,
-// which is ``parameter``.
+// which is ``parameter``; 4 and 5: the largest and the smallest magnitude.
 template <class T, int kind>
 struct NormOf {
     using Input = T;
     using C = compute_t<T>;
     using Accumulator = C;
-    __device__ static C identity() { return C(0); }
+    __device__ static C identity() { return kind == 5 ? Limits<C>::highest() : C(0); }
     __device__ static void add(C& total, T x, int64, double p) {
         const C value = math::abs(C(x));
         if constexpr (kind == 2) total += value * value;
         else if constexpr (kind == 1) total += value;
         else if constexpr (kind == 0) total += value != C(0) ? C(1) : C(0);
-        else total += math::pow(value, C(p));
+        else if constexpr (kind == 3) total += math::pow(value, C(p));
+        else total = combine(total, value);
     }
-    __device__ static C combine(C x, C y) { return x + y; }
+    __device__ static C combine(C x, C y) {
+        if constexpr (kind == 4) return math::maximum(x, y);
+        else if constexpr (kind == 5) return math::minimum(x, y);
+        else return x + y;
+    }
     __device__ static void store(C total, void* first, void*, int64 row, int64, double p) {
         if constexpr (kind == 2) total = math::sqrt(total);
         else if constexpr (kind == 3) total = math::pow(total, C(1.0 / p));
