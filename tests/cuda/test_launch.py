@@ -41,7 +41,7 @@ def views() -> list[np.ndarray]:
             np.broadcast_to(x[0, 0, 0], x.shape)]  # fmt: skip
 
 
-@pytest.mark.parametrize("pair", itertools.product(range(7), repeat=2))
+@pytest.mark.parametrize("pair", list(itertools.product(range(7), repeat=2)))
 def test_folding_walks_the_same_elements(pair: tuple[int, int]) -> None:
     first, second = (views()[i] for i in pair)
     strides = [[s // 8 for s in x.strides] for x in (first, second)]

@@ -1,0 +1,174 @@
+"""Drivers and kernels of the CUDA backend, emulated on the CPU, against the CPU backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import nnkit
+from nnkit.backend.cuda import BACKEND, failures
+from nnkit.backend.cuda.checks import checked_index
+from nnkit.backend.device import cpu
+from nnkit.optim import SGD, Adam
+from tests.cuda import emulation
+from tests.cuda.emulation import Emulator, emulated
+from tests.cuda.mirror import mirrored
+
+pytestmark = pytest.mark.skipif(emulation.COMPILER is None, reason="needs g++")
+DTYPES = [np.dtype(d) for d in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)]
+F = nnkit.nn.functional
+
+
+@pytest.fixture(scope="module")
+def emulator() -> Iterator[Emulator]:
+    with emulated() as machine:
+        yield machine
+
+
+def numbers(shape: tuple, dtype: np.dtype) -> np.ndarray:
+    return np.asarray(np.random.RandomState(0).standard_normal(shape).astype(dtype))
+
+
+def same(got: Any, wanted: Any, tolerance: float) -> None:
+    assert got.dtype == wanted.dtype and got.shape == wanted.shape
+    got, wanted = got.astype(np.float64), wanted.astype(np.float64)
+    np.testing.assert_allclose(got, wanted, tolerance, tolerance)
+
+
+def tolerance_of(dtype: np.dtype) -> float:
+    return {8: 1e-13, 4: 2e-6, 2: 2e-2}[dtype.itemsize]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape, axis", [((3, 5), 1), ((2, 300), -1), ((3, 4, 5), 1), ((), 0)])
+def test_softmax(emulator: Emulator, dtype: np.dtype, shape: tuple, axis: int) -> None:
+    x, g = numbers(shape, dtype), numbers(shape, dtype)
+    for name in ("softmax", "log_softmax"):
+        out = getattr(cpu.backend, name)(x, axis)
+        same(getattr(BACKEND, name)(x, axis), out, tolerance_of(dtype))
+        wanted = getattr(cpu.backend, f"{name}_grad")(g, out, axis)
+        same(getattr(BACKEND, f"{name}_grad")(g, out, axis), wanted, tolerance_of(dtype))
+
+
+LAYOUTS = {
+    "contiguous": lambda x, y: (x, y),
+    "transposed": lambda x, y: (x.T, y.T),
+    "one transposed": lambda x, y: (x, y.T.copy().T),
+    "row": lambda x, y: (x, y[0]),
+    "column": lambda x, y: (x, y[:, :1]),
+    "one element": lambda x, y: (x, y[0, 0].reshape(())),
+    "number": lambda x, y: (x, 1.5),
+    "sliced": lambda x, y: (x[:, ::2], y[:, 1::2]),
+    "outer": lambda x, y: (x[:, :1], y[0]),
+    "misaligned": lambda x, y: (x.reshape(-1)[1:], y.reshape(-1)[1:]),
+    "empty": lambda x, y: (x[:0], y[:0]),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_formula_layouts(emulator: Emulator, dtype: np.dtype, layout: str) -> None:
+    x, y = LAYOUTS[layout](numbers((6, 10), dtype), numbers((6, 10), dtype) + dtype.type(3))
+    got, wanted = BACKEND.sub(x, y), cpu.backend.sub(x, y)
+    same(got, wanted, 0.0)
+    assert got.strides == wanted.strides or layout in ("one transposed", "sliced")
+    mine, theirs = x.copy(), x.copy()
+    if np.broadcast_shapes(x.shape, np.shape(y)) == x.shape:
+        BACKEND.sub_(mine, y)
+        cpu.backend.sub_(theirs, y)
+        same(mine, theirs, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("add", (np.arange(5), 2**60 + 1)),
+        ("mul", (np.arange(-4, 4, dtype=np.int8), np.asarray(3, np.int8))),
+        ("div_floor", (np.arange(-7, 7), np.asarray(3))),
+        ("remainder", (np.arange(-7, 7), np.asarray(-3))),
+        ("pow", (np.arange(6), np.arange(6))),
+        ("bitwise_not", (np.arange(4) > 1,)),
+        ("bitwise_xor", (np.arange(9, dtype=np.uint8), np.asarray(5, np.uint8))),
+        ("logical_and", (np.arange(4) > 1, np.arange(4) < 3)),
+        ("where", (np.arange(6) % 2 == 0, np.arange(6.0), np.asarray(-1.0))),
+        ("mul", (numbers((3, 3), np.dtype(np.float32)).astype(np.complex64), 2j)),
+    ],
+)
+def test_other_dtypes(emulator: Emulator, name: str, arguments: tuple) -> None:
+    got, wanted = getattr(BACKEND, name)(*arguments), getattr(cpu.backend, name)(*arguments)
+    assert got.dtype == wanted.dtype
+    np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("source", [*DTYPES, np.dtype(np.int64), np.dtype(np.bool_)], ids=str)
+def test_casts(emulator: Emulator, source: np.dtype, dtype: np.dtype) -> None:
+    x = (3 * numbers((4, 5), np.dtype(np.float64))).astype(source)
+    same(BACKEND.cast(x, dtype), cpu.backend.cast(x, dtype), 0.0)
+    same(BACKEND.cast(x.T, dtype), cpu.backend.cast(x.T, dtype), 0.0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:2] + DTYPES[3:], ids=str)
+def test_updates(emulator: Emulator, dtype: np.dtype) -> None:
+    """One launch for a group of tensors of all sizes, more of them than one table holds."""
+    shapes = [(3, 5), (), (70, 70), (1,)] * 17
+
+    def lists() -> list[list]:
+        return [[np.abs(numbers(s, dtype)) for s in shapes] for _ in range(5)]
+
+    mine, theirs = lists(), lists()
+    mine[0][0] = np.asfortranarray(mine[0][0])
+    steps = [[np.asarray(3, np.float32) for _ in shapes] for _ in range(2)]
+    for flags in ((False, False, True, True), (True, True, True, False)):
+        numbers_ = (1e-3, 0.9, 0.99, 1e-8, 0.1)
+        BACKEND.adam(*mine, steps[0], *numbers_, *flags)
+        cpu.backend.adam(*theirs, steps[1], *numbers_, *flags)
+    for one, other in zip(sum(mine, []), sum(theirs, []), strict=True):
+        same(one, other, tolerance_of(dtype))
+    assert [s.item() for s in steps[0]] == [5.0] * len(shapes)
+
+
+def test_wrong_indices_are_reported(emulator: Emulator) -> None:
+    index = np.array([[1, -1], [12, 3]])
+    got = checked_index(index, 10, failures.EMBEDDING, wraps=True)
+    np.testing.assert_array_equal(got, [[1, 9], [0, 3]])
+    with pytest.raises(IndexError, match="index 12 is out of range for a table of 10 rows"):
+        failures.check()
+    failures.check()
+
+
+PROGRAMS = {
+    "indexing": lambda x: (
+        x[[0, 2, 2]].sum() + x[x > 0].sum() + x.gather(1, nnkit.tensor([[0, 1, 1, 2]])).sum()
+    ),
+    "scatter": lambda x: nnkit.zeros(5, 6).index_add(0, nnkit.tensor([1, 1, 0, 4]), x).square(),
+    "shapes": lambda x: nnkit.cat([x.t(), x.flip(0).t()], 1).roll(1, 0).tril().as_strided((3,), (2,)),
+    "products": lambda x: (x @ x.t()).unsqueeze(0).expand(2, 4, 4) @ x,
+    "sorting": lambda x: x.sort(1, descending=True)[0].topk(2)[0] + x.median(),
+    "losses": lambda x: F.mse_loss(x, x * 0.5 + 1) + F.gelu(x).mean() + F.silu(x).std(),
+    "padding": lambda x: F.pad(x[None], (1, 2), mode="reflect") * F.pad(x, (1, 2), value=2.0)[None],
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str) -> None:
+    """Forward and backward of a program: each primitive it calls, CUDA against CPU."""
+    x = nnkit.tensor(numbers((4, 6), np.dtype(np.float32)), requires_grad=True)
+    with mirrored() as mirror:
+        PROGRAMS[name](x).sum().backward()
+    assert mirror.compared, mirror.missing
+
+
+@pytest.mark.parametrize("optimizer", [SGD, Adam])
+def test_training_step(optimizer: Any) -> None:
+    nnkit.manual_seed(0)
+    model = nnkit.nn.Sequential(nnkit.nn.Linear(6, 8), nnkit.nn.Tanh(), nnkit.nn.Linear(8, 3))
+    step = optimizer(model.parameters(), lr=0.1)
+    with mirrored() as mirror:
+        F.cross_entropy(model(nnkit.randn(5, 6)), nnkit.tensor([0, 2, 1, 1, 0])).backward()
+        step.step()
+    assert {"linear", "tanh", optimizer.formula.name} <= set(mirror.compared)
