@@ -34,7 +34,7 @@ SUBJECTS = (
     "sorting", "searching", "linalg", "contraction", "linear", "factorization", "householder",
     "matrix_functions", "statistics", "distance",
     "softmax", "loss", "norm", "padding", "conv", "pooling", "folding", "embedding", "random",
-    "dropout", "attention", "recurrent",
+    "dropout", "attention", "recurrent", "pinning",
 )  # fmt: skip
 for _subject in SUBJECTS:
     import_module(f"nnkit.autograd.ops.{_subject}")

@@ -107,7 +107,8 @@ def get_device_properties(device: Any = None) -> SimpleNamespace:
     Raises:
         AssertionError: there is no GPU.
     """
-    found = runtime().properties(index_of(device, "get_device_properties"))
+    index = index_of(device, "get_device_properties")
+    found = runtime().properties(index)
     name = found["name"]
     return SimpleNamespace(
         name=name.decode() if isinstance(name, bytes) else name,
@@ -146,4 +147,5 @@ def synchronize(device: Any = None) -> None:
         AssertionError: there is no GPU.
         IndexError: a kernel met a wrong index.
     """
-    runtime().synchronize(index_of(device, "synchronize"))
+    index = index_of(device, "synchronize")
+    runtime().synchronize(index)

@@ -50,17 +50,22 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         "checked_index": (INTEGERS, BOTH),
     },
     "accumulation": {"add_runs": (NUMBERS,), "join_runs": (NUMBERS,)},
-    "attention": {
-        name: ((FLOATING[0], *FLOATING[2:]), (64, 128))
-        for name in ("attention", "attention_grad_q", "attention_grad_kv")
-    },
-    "conv": {
-        name: (FLOATING,)
-        for name in (
-            "im2col", "col2im", "swap_batch", "add_bias", "depthwise", "depthwise_grad_input",
+    "attention": dict.fromkeys(
+        ("attention", "attention_grad_q", "attention_grad_kv"),
+        ((FLOATING[0], *FLOATING[2:]), (64, 128)),
+    ),
+    "conv": dict.fromkeys(
+        (
+            "im2col",
+            "col2im",
+            "swap_batch",
+            "add_bias",
+            "depthwise",
+            "depthwise_grad_input",
             "depthwise_grad_weight",
-        )
-    },
+        ),
+        (FLOATING,),
+    ),
     "embedding": {
         "embedding_rows": (FLOATING,),
         "mark_rows": (),
@@ -87,16 +92,21 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         "update_running": (FLOATING, FLOATING),
     },
     "pooling": {
-        **{
-            name: ((*FLOATING, *INTEGERS),)
-            for name in ("max_pool", "adaptive_max_pool", "max_pool_gather", "max_unpool",
-                         "avg_pool", "avg_pool_grad")
-        },
-        **{
-            name: (FLOATING,)
-            for name in ("fractional_max_pool", "max_pool_grad", "adaptive_avg_pool",
-                         "adaptive_avg_pool_grad")
-        },
+        **dict.fromkeys(
+            (
+                "max_pool",
+                "adaptive_max_pool",
+                "max_pool_gather",
+                "max_unpool",
+                "avg_pool",
+                "avg_pool_grad",
+            ),
+            ((*FLOATING, *INTEGERS),),
+        ),
+        **dict.fromkeys(
+            ("fractional_max_pool", "max_pool_grad", "adaptive_avg_pool", "adaptive_avg_pool_grad"),
+            (FLOATING,),
+        ),
         "unpool_owners": (),
     },
     "recurrent": {

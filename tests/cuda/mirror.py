@@ -66,7 +66,9 @@ def _copied(value: Any) -> Any:
         # In the same layout: kernels depend on it.
         if value.flags.c_contiguous or 0 in value.strides:
             copy = value.copy()
-            return np.broadcast_to(copy[_firsts(value)], value.shape) if 0 in value.strides else copy
+            return (
+                np.broadcast_to(copy[_firsts(value)], value.shape) if 0 in value.strides else copy
+            )
         return value.copy("K")
     if isinstance(value, (list, tuple)):
         return type(value)(_copied(v) for v in value)

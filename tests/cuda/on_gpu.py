@@ -19,7 +19,6 @@ from tests.harness.row import OpRow
 MOST = 4  # samples of a row in each of its forms
 
 
-
 def on_cuda(call: Call) -> Result:
     """The call with all its tensors on the GPU."""
     for key, tensor in call.tensors.items():

@@ -16,7 +16,7 @@ NAMES = sorted(CATALOGUE)
 
 
 def provided(primitive: Primitive) -> str:
-    """"formula", "update", "driver" (in a file of backend/cuda), "cpu" (its function, on CuPy's
+    """ "formula", "update", "driver" (in a file of backend/cuda), "cpu" (its function, on CuPy's
     arrays), "body", or "" for nothing."""
     if primitive.subject in ("formula", "update"):
         known = primitive.name in FORMULAS or primitive.name[:-1] in FORMULAS

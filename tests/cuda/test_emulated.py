@@ -118,7 +118,7 @@ def test_updates(emulator: Emulator, dtype: np.dtype) -> None:
     shapes = [(3, 5), (), (70, 70), (1,)] * 17
 
     def lists() -> list[list]:
-        return [[np.abs(numbers(s, dtype)) for s in shapes] for _ in range(5)]
+        return [[np.asarray(abs(numbers(s, dtype))) for s in shapes] for _ in range(5)]
 
     mine, theirs = lists(), lists()
     mine[0][0] = np.asfortranarray(mine[0][0])
@@ -146,7 +146,9 @@ PROGRAMS = {
         x[[0, 2, 2]].sum() + x[x > 0].sum() + x.gather(1, nnkit.tensor([[0, 1, 1, 2]])).sum()
     ),
     "scatter": lambda x: nnkit.zeros(5, 6).index_add(0, nnkit.tensor([1, 1, 0, 4]), x).square(),
-    "shapes": lambda x: nnkit.cat([x.t(), x.flip(0).t()], 1).roll(1, 0).tril().as_strided((3,), (2,)),
+    "shapes": lambda x: (
+        nnkit.cat([x.t(), x.flip(0).t()], 1).roll(1, 0).tril().as_strided((3,), (2,))
+    ),
     "products": lambda x: (x @ x.t()).unsqueeze(0).expand(2, 4, 4) @ x,
     "sorting": lambda x: x.sort(1, descending=True)[0].topk(2)[0] + x.median(),
     "losses": lambda x: F.mse_loss(x, x * 0.5 + 1) + F.gelu(x).mean() + F.silu(x).std(),

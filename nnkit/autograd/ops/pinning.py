@@ -26,7 +26,9 @@ def pin_memory(input: Tensor, device: Any = None) -> Tensor:
     from nnkit.backend.cuda import runtime
 
     if input._device is not cpu:
-        raise RuntimeError(f"pin_memory(): only CPU tensors can be pinned, got one on {input._device}")
+        raise RuntimeError(
+            f"pin_memory(): only CPU tensors can be pinned, got one on {input._device}"
+        )
     runtime.require()
     return input if is_pinned(input) else wrap(runtime.pinned(input._data))
 

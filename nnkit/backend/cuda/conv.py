@@ -15,9 +15,9 @@ import numpy as np
 
 from nnkit.backend.cuda.creation import zeros
 from nnkit.backend.cuda.differences import contiguous, empty
-from nnkit.backend.cuda.linalg import matmul
 from nnkit.backend.cuda.geometry import Geometry, Ints, geometry, output_size
 from nnkit.backend.cuda.launch import THREADS, blocks_for
+from nnkit.backend.cuda.linalg import matmul
 from nnkit.backend.cuda.source import current_machine, kernel
 
 __all__ = ["conv", "conv_grad_input", "conv_grad_weight"]
@@ -33,17 +33,13 @@ def _launch(name: str, work: int, like: Any, *arguments: Any) -> None:
         kernel("conv", name, like.dtype)((blocks,), (THREADS,), values)
 
 
-def im2col_into(
-    x: Any, columns: Any, windows: Geometry, tap_step: int, sample_step: int
-) -> None:
+def im2col_into(x: Any, columns: Any, windows: Geometry, tap_step: int, sample_step: int) -> None:
     size = math.prod(windows.output)
     steps = (x.shape[0], x.shape[1], tap_step, sample_step)
     _launch("im2col", x.shape[0] * x.shape[1] * size, x, x, columns, windows, *steps)
 
 
-def col2im_into(
-    columns: Any, x: Any, windows: Geometry, tap_step: int, sample_step: int
-) -> None:
+def col2im_into(columns: Any, x: Any, windows: Geometry, tap_step: int, sample_step: int) -> None:
     steps = (x.shape[0], x.shape[1], tap_step, sample_step)
     _launch("col2im", x.size, x, columns, x, windows, *steps)
 

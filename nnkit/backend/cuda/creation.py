@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from nnkit.backend.cpu import creation as host
-from nnkit.backend.cuda.differences import BF16, array_module, contiguous
+from nnkit.backend.cuda.differences import BF16, array_module, contiguous, is_array
 from nnkit.backend.cuda.printer import Variant, launch_elementwise
 from nnkit.backend.formula import Formula
 
@@ -104,7 +104,7 @@ def array(data: Any, dtype: np.dtype | None) -> Any:
     return out
 
 
-@lru_cache(maxsize=None)
+@cache
 def _conversion(source: np.dtype, target: np.dtype) -> Variant:
     return Variant(_IDENTITY, (source,), (), target)
 
@@ -138,7 +138,7 @@ def copy(x: Any) -> Any:
 
 
 def fill_(x: Any, value: Any) -> Any:
-    if hasattr(value, "strides"):
+    if is_array(value):
         return copy_(x, value)
     if x.dtype == BF16:
         _bits(x).fill(int(np.asarray(value, BF16).view(np.uint16)))

@@ -15,7 +15,7 @@ import numpy as np
 
 from nnkit.backend.cpu import decomposition as host
 from nnkit.backend.cuda.creation import array
-from nnkit.backend.cuda.differences import array_module
+from nnkit.backend.cuda.differences import array_module, is_array
 from nnkit.backend.errors import LinAlgError
 
 __all__ = [
@@ -110,7 +110,7 @@ def _on_host(kernel: Callable) -> Callable:
     def run(*arguments: Any) -> tuple:
         from nnkit.backend.cuda.exchange import to_numpy
 
-        results = kernel(*(to_numpy(a) if hasattr(a, "strides") else a for a in arguments))
+        results = kernel(*(to_numpy(a) if is_array(a) else a for a in arguments))
         return tuple(array(r, None) for r in results)
 
     return run

@@ -14,6 +14,14 @@ from nnkit.backend.dtype import HALF
 BF16 = np.dtype(ml_dtypes.bfloat16)
 
 
+def is_array(x: Any) -> bool:
+    """Whether an operand is an array, not a number.
+
+    CuPy has no scalars; NumPy's have strides too.
+    """
+    return hasattr(x, "strides") and not isinstance(x, np.generic)
+
+
 def array_module(x: Any) -> Any:
     """The library of an array: CuPy; NumPy for the arrays of the emulation (tests/cuda).
 
@@ -73,7 +81,7 @@ def on_bits(kernel: Callable) -> Callable:
 def _has_bfloat16(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return any(_has_bfloat16(v) for v in value)
-    return getattr(value, "dtype", None) == BF16 and hasattr(value, "strides")
+    return getattr(value, "dtype", None) == BF16 and is_array(value)
 
 
 def _as_bits(value: Any) -> Any:

@@ -16,6 +16,7 @@ from nnkit.backend.cuda.source import current_machine, kernel
 
 __all__ = ["bag_max", "embedding", "embedding_grad", "embedding_renorm_", "one_hot"]
 
+
 def _as_index(index: Any) -> Any:
     return contiguous(same_dtype(index, I8))
 
@@ -46,7 +47,9 @@ def embedding_grad(
     out = zeros((count, width), g.dtype)
     skipped = -1 if padding_idx is None else padding_idx
     rows = contiguous(g).reshape(index.size, width)
-    add_slices(out, index, rows, 0, skipped=skipped, averaged=scale_grad_by_freq, code=failures.EMBEDDING)
+    add_slices(
+        out, index, rows, 0, skipped=skipped, averaged=scale_grad_by_freq, code=failures.EMBEDDING
+    )
     return out
 
 

@@ -19,6 +19,7 @@ from nnkit.backend.cuda.differences import (
     BF16,
     array_module,
     contiguous,
+    is_array,
     on_bits,
     same_dtype,
     widened,
@@ -70,11 +71,11 @@ def index_put_(x: Any, value: Any, index: Any, accumulate: bool) -> Any:
     if accumulate:
         _add_at_index(view, advanced, value)
         return x
-    if hasattr(value, "strides"):
+    if is_array(value):
         value = same_dtype(value, x.dtype)
     try:
         if advanced is None:
-            copy_(view, value) if hasattr(value, "strides") else fill_(view, value)
+            copy_(view, value) if is_array(value) else fill_(view, value)
         else:
             _assign(view, _checked(advanced, view.shape), value)
     except ValueError:
@@ -88,7 +89,7 @@ def index_put_(x: Any, value: Any, index: Any, accumulate: bool) -> Any:
 
 def _assign(view: Any, places: Any, value: Any) -> None:
     """``view[places] = value``, an array of the same dtype or a number."""
-    if not hasattr(value, "strides"):
+    if not is_array(value):
         value = fill_(view.__class__((), view.dtype), value)
     if view.dtype == BF16:
         view, value = view.view(np.uint16), value.view(np.uint16)
@@ -119,7 +120,7 @@ def _add_at_index(view: Any, advanced: tuple | None, g: Any) -> None:
         return
     xp = array_module(view)
     places = xp.arange(view.size).reshape(view.shape)[_checked(advanced, view.shape)]
-    if not hasattr(g, "strides"):
+    if not is_array(g):
         g = fill_(view.__class__((), view.dtype), g)
     values = contiguous(xp.broadcast_to(g, places.shape)).reshape(-1)
     target = contiguous(view)
@@ -151,7 +152,7 @@ def gather_adjoint(y: Any, index: Any, axis: int, shape: tuple) -> Any:
 
 def _fit(source: Any, index: Any, x: Any) -> Any:
     """The part of ``source`` that ``index`` covers, flat; a number or 0-dim array is repeated."""
-    if not hasattr(source, "strides"):
+    if not is_array(source):
         source = fill_(x.__class__((), x.dtype), source)
     source = same_dtype(source, x.dtype)
     if source.ndim == 0 or source.shape == index.shape:

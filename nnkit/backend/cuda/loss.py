@@ -72,7 +72,11 @@ def nll_loss(x, target, weight, ignore_index, reduction):
     if labels.count:
         blocks = blocks_for(labels.count, THREADS, current_machine().processors)
         run = kernel("loss", "nll_loss", x.dtype)
-        run((blocks,), (THREADS,), (x, target, weight, losses, weights, *_report(failures.LABEL), labels))
+        run(
+            (blocks,),
+            (THREADS,),
+            (x, target, weight, losses, weights, *_report(failures.LABEL), labels),
+        )
     return _reduced(losses, weights, reduction, x)
 
 

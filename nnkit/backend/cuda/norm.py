@@ -18,7 +18,7 @@ from nnkit.backend.cuda.differences import contiguous, empty, same_dtype
 from nnkit.backend.cuda.launch import THREADS, WARP, blocks_for
 from nnkit.backend.cuda.reduction import parts_for, sum, wide_var_mean
 from nnkit.backend.cuda.source import current_machine, kernel
-from nnkit.backend.cuda.team import OF_THREAD, BY_WARP, team_for
+from nnkit.backend.cuda.team import BY_WARP, OF_THREAD, team_for
 from nnkit.backend.dtype import HALF
 
 __all__ = ["standardize", "standardize_grad", "update_running_"]
@@ -49,10 +49,7 @@ def _rows(x: Any, axes: tuple[int, ...]) -> tuple[int, int]:
 
 def _like(x: Any, *arrays: Any) -> tuple:
     """Parameters in the dtype of ``x``, contiguous."""
-    return tuple(
-        None if a is None else contiguous(same_dtype(a, x.dtype))
-        for a in arrays
-    )
+    return tuple(None if a is None else contiguous(same_dtype(a, x.dtype)) for a in arrays)
 
 
 def _run_rows(name: str, centre: bool, x: Any, rows: int, length: int, arguments: tuple) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 from ctypes import c_char_p, c_int, c_size_t, c_void_p
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,7 +70,7 @@ def version() -> tuple[int, int]:
     return major.value, minor.value
 
 
-@lru_cache(maxsize=None)
+@cache
 def target_for(capability: str) -> str:
     """The target for a compute capability such as "90": its machine code, or, if the GPU is newer
     than this NVRTC, the newest intermediate code, which the driver translates."""

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from nnkit.backend.c_source import INFIX, Statements
-from nnkit.backend.cuda.differences import address, empty
+from nnkit.backend.cuda.differences import address, empty, is_array
 from nnkit.backend.cuda.launch import (
     MOST_DIMENSIONS,
     THREADS,
     blocks_for,
-    contiguous_strides,
     dense_order,
     element_strides,
     fold,
@@ -147,7 +146,7 @@ def computing_dtype(trace: Trace, dtypes: tuple, kinds: tuple) -> np.dtype:
     return common
 
 
-@lru_cache(maxsize=None)
+@cache
 def walk_type(arrays: int) -> Any:
     """`nnkit::Walk<arrays>` of elementwise.cuh."""
     sizes = ctypes.c_int64 * MOST_DIMENSIONS
@@ -168,9 +167,9 @@ def print_formula(name: str, formula: Formula) -> Callable:
 
     def run(*arguments: Any) -> Any:
         operands, scalars = arguments[:count], arguments[count:]
-        arrays = [a for a in operands if hasattr(a, "strides")]
-        numbers = [a for a in operands if not hasattr(a, "strides")]
-        dtypes = tuple(a.dtype if hasattr(a, "strides") else None for a in operands)
+        arrays = [a for a in operands if is_array(a)]
+        numbers = [a for a in operands if not is_array(a)]
+        dtypes = tuple(a.dtype if is_array(a) else None for a in operands)
         kinds = tuple(type(n) for n in numbers)
         variant = variants.get((dtypes, kinds))
         if variant is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache, wraps
+from functools import cache, lru_cache, wraps
 from typing import Any
 
 import numpy as np
@@ -114,7 +114,7 @@ def _out_of_memory(index: int, error: MemoryError) -> str:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def connect(index: int | None) -> Backend:
     """The backend of one GPU, the current one for None.
 

@@ -19,7 +19,6 @@ from nnkit.backend.cpu.shape import (
     unsqueeze,
     view_dtype,
 )
-
 from nnkit.backend.cuda.accumulation import add_at
 from nnkit.backend.cuda.creation import array, copy_, full, zeros
 from nnkit.backend.cuda.differences import address, array_module, contiguous, on_bits

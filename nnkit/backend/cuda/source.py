@@ -13,7 +13,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ TYPES = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=None)
+@cache
 def expanded(name: str) -> str:
     """A source with what it includes in place: each file once, where it is first asked for."""
     seen: set[str] = set()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -76,12 +76,12 @@ class UpdateVariant:
             + "    }\n};\n}  // namespace nnkit\n"
         )
 
-    @lru_cache(maxsize=None)  # noqa: B019  variants live as long as the process
+    @cache  # noqa: B019  variants live as long as the process
     def kernel(self, most: int = SIZES[0]) -> Kernel:
         name = f"nnkit::update_group<nnkit::Update, {TYPES[self.dtype]}, {most}>"
         return Kernel(self.text, name, f"{self.update.name}.cu", ("--fmad=false",))
 
-    @lru_cache(maxsize=None)  # noqa: B019
+    @cache  # noqa: B019
     def count_kernel(self, most: int) -> Kernel:
         name = f"nnkit::count_steps<{len(self.names)}, {len(self.update.counters)}, {most}>"
         return Kernel(self.text, name, f"{self.update.name}.cu")
@@ -101,7 +101,7 @@ class UpdateVariant:
             self.kernel(size)((blocks,), (256,), (numbers, group))
 
 
-@lru_cache(maxsize=None)
+@cache
 def group_type(columns: int, most: int) -> Any:
     """`nnkit::Group` of update.cuh."""
     fields = [
