@@ -109,6 +109,7 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         ),
         "unpool_owners": (),
     },
+    "random": {name: (FLOATING,) for name in ("uniform", "normal", "bernoulli", "dropout")},
     "recurrent": {
         name: ((np.dtype(np.float32), np.dtype(np.float64)),)
         for name in ("lstm_cell", "lstm_cell_grad", "gru_cell", "gru_cell_grad")

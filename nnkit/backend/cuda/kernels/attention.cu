@@ -124,7 +124,7 @@ __device__ void store_rows(
 
 // A block works on 64 queries of one entry of the batch.
 template <class T, int width>
-__global__ void __launch_bounds__(256) attention(
+__global__ void __launch_bounds__(256, 2) attention(
     const T* q, const T* k, const T* v, const T* mask, T* out, float* log_total, Attention a) {
     constexpr int R = 4, C = 2, J = width / side, queries = side * R, keys = side * C;
     float* tile_q = dynamic_shared<float>();
@@ -195,7 +195,7 @@ __device__ inline float probability(float score, float log_total) {
 // The gradient of the queries; and for each of them ``delta``, the sum of p * (g . v) over the keys,
 // which the gradient of the keys needs as well.
 template <class T, int width>
-__global__ void __launch_bounds__(256) attention_grad_q(
+__global__ void __launch_bounds__(256, 2) attention_grad_q(
     const T* q, const T* k, const T* v, const T* g, const T* mask, const float* log_total,
     float* delta, T* g_q, T* g_mask, Attention a) {
     constexpr int R = 2, C = 2, J = width / side, queries = side * R, keys = side * C;
@@ -263,7 +263,7 @@ __global__ void __launch_bounds__(256) attention_grad_q(
 
 // The gradients of keys and values: a block works on 32 keys and goes through the queries.
 template <class T, int width>
-__global__ void __launch_bounds__(256) attention_grad_kv(
+__global__ void __launch_bounds__(256, 2) attention_grad_kv(
     const T* q, const T* k, const T* v, const T* g, const T* mask, const float* log_total,
     const float* delta, T* g_k, T* g_v, Attention a) {
     constexpr int R = 2, C = 2, J = width / side, queries = side * R, keys = side * C;
