@@ -37,7 +37,8 @@ REDUCED = operations(
     {"SumOf": (", false",), "ProductOf": ("",), "TruthOf": (", true", ", false"),
      "ExtremeOf": (", true", ", false")}, NUMBERS,
 ) + operations(
-    {"SumOf": (", true",), "LogSumExpOf": ("",), "NormOf": (", 0", ", 1", ", 2", ", 3", ", 4", ", 5"),
+    {"SumOf": (", true",), "LogSumExpOf": ("",),
+     "NormOf": (", 0", ", 1", ", 2", ", 3", ", 4", ", 5"),
      "VarianceOf": (", false, false", ", true, false", ", false, true")}, FLOATING,
 )  # fmt: skip
 SCANNED = operations(
@@ -55,15 +56,8 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         ((FLOATING[0], *FLOATING[2:]), (64, 128)),
     ),
     "conv": dict.fromkeys(
-        (
-            "im2col",
-            "col2im",
-            "swap_batch",
-            "add_bias",
-            "depthwise",
-            "depthwise_grad_input",
-            "depthwise_grad_weight",
-        ),
+        "im2col col2im swap_batch add_bias depthwise depthwise_grad_input"
+        " depthwise_grad_weight".split(),
         (FLOATING,),
     ),
     "embedding": {
@@ -93,27 +87,23 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
     },
     "pooling": {
         **dict.fromkeys(
-            (
-                "max_pool",
-                "adaptive_max_pool",
-                "max_pool_gather",
-                "max_unpool",
-                "avg_pool",
-                "avg_pool_grad",
-            ),
+            "max_pool adaptive_max_pool max_pool_gather max_unpool avg_pool avg_pool_grad".split(),
             ((*FLOATING, *INTEGERS),),
         ),
         **dict.fromkeys(
-            ("fractional_max_pool", "max_pool_grad", "adaptive_avg_pool", "adaptive_avg_pool_grad"),
+            "fractional_max_pool max_pool_grad adaptive_avg_pool adaptive_avg_pool_grad".split(),
             (FLOATING,),
         ),
         "unpool_owners": (),
     },
-    "random": {name: (FLOATING,) for name in ("uniform", "normal", "bernoulli", "dropout")},
-    "recurrent": {
-        name: ((np.dtype(np.float32), np.dtype(np.float64)),)
-        for name in ("lstm_cell", "lstm_cell_grad", "gru_cell", "gru_cell_grad")
+    "random": {
+        **dict.fromkeys(("uniform", "normal", "dropout"), (FLOATING,)),
+        "bernoulli": ((*FLOATING, np.dtype(np.bool_)),),
+        "bernoulli_from": (FLOATING[:2],),
     },
+    "recurrent": dict.fromkeys(
+        ("lstm_cell", "lstm_cell_grad", "gru_cell", "gru_cell_grad"), (FLOATING[:2],)
+    ),
     "reduction": {
         "reduce_rows": (REDUCED, (0, 1)),
         "reduce_columns": (REDUCED,),

@@ -47,9 +47,7 @@ def embedding_grad(
     out = zeros((count, width), g.dtype)
     skipped = -1 if padding_idx is None else padding_idx
     rows = contiguous(g).reshape(index.size, width)
-    add_slices(
-        out, index, rows, 0, skipped=skipped, averaged=scale_grad_by_freq, code=failures.EMBEDDING
-    )
+    add_slices(out, index, rows, 0, 1.0, skipped, scale_grad_by_freq, failures.EMBEDDING)
     return out
 
 

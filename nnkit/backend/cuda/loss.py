@@ -71,12 +71,8 @@ def nll_loss(x, target, weight, ignore_index, reduction):
     losses, weights = (empty(target.shape, _wide(x.dtype), x) for _ in range(2))
     if labels.count:
         blocks = blocks_for(labels.count, THREADS, current_machine().processors)
-        run = kernel("loss", "nll_loss", x.dtype)
-        run(
-            (blocks,),
-            (THREADS,),
-            (x, target, weight, losses, weights, *_report(failures.LABEL), labels),
-        )
+        given = (x, target, weight, losses, weights, *_report(failures.LABEL), labels)
+        kernel("loss", "nll_loss", x.dtype)((blocks,), (THREADS,), given)
     return _reduced(losses, weights, reduction, x)
 
 

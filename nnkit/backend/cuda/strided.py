@@ -18,7 +18,7 @@ class Walk(ctypes.Structure):
 
 
 def walk_of(shape: Sequence[int], strides: Sequence[int]) -> Walk | None:
-    """A walk over these lengths with these strides, in elements; None where a `Walk` cannot hold it.
+    """A walk over these lengths and strides (in elements); None where a `Walk` cannot hold it.
 
     Neighbouring axes are merged where the strides allow it.
     """

@@ -1,4 +1,4 @@
-"""Which threads share a row: the `TeamKind` of kernels/team.cuh and the launch that goes with it."""
+"""Which threads share a row: the `TeamKind` of kernels/team.cuh and the launch that it takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ OF_THREAD = 8  # elements of a row that a thread should have, so that its sum co
 
 
 def team_for(rows: int, length: int, inner: int, processors: int) -> tuple[int, int, int]:
-    """The kind of team, blocks and threads of a block for rows whose elements lie ``inner`` apart."""
+    """The kind of team, blocks, and threads of a block; a row's elements lie ``inner`` apart."""
     if inner > 1:
         return BY_THREAD, blocks_for(rows, THREADS, processors), THREADS
     if length <= OF_THREAD * WARP:

@@ -192,8 +192,8 @@ __device__ inline float probability(float score, float log_total) {
     return math::isinf(log_total) && log_total < 0.0f ? 0.0f : math::exp(score - log_total);
 }
 
-// The gradient of the queries; and for each of them ``delta``, the sum of p * (g . v) over the keys,
-// which the gradient of the keys needs as well.
+// The gradient of the queries; and for each of them ``delta``, the sum of p * (g . v) over the
+// keys, which the gradient of the keys needs as well.
 template <class T, int width>
 __global__ void __launch_bounds__(256, 2) attention_grad_q(
     const T* q, const T* k, const T* v, const T* g, const T* mask, const float* log_total,

@@ -1,6 +1,6 @@
 // Random numbers from Philox in the order of backend/philox.py, element by element as
-// backend/cpu/random_philox.py makes them: a block of four words serves the elements t, t + threads,
-// t + 2 threads, ... of thread t (of the stream, not of the grid).
+// backend/cpu/random_philox.py makes them: a block of four words serves the elements t,
+// t + threads, t + 2 threads, ... of thread t (of the stream, not of the grid).
 #include "common.cuh"
 
 namespace nnkit {
@@ -85,6 +85,16 @@ __global__ void bernoulli(T* x, int64 count, Stream stream, double p) {
 template <>
 __global__ void bernoulli(double* x, int64 count, Stream stream, double p) {
     each_uniform<double>(stream, count, [&](int64 i, double u) { x[i] = double(u < p); });
+}
+
+// Where each element has its own chance.
+template <class C>
+__global__ void bernoulli_from(
+    bool* x, const C* p, int64 count, Stream stream, Failure* failure, int code) {
+    each_uniform<C>(stream, count, [&](int64 i, C u) {
+        if (!(p[i] >= C(0) && p[i] <= C(1))) report(failure, code, i, count);
+        x[i] = u <= p[i];
+    });
 }
 
 // noise is 1 / (1 - p) with chance 1 - p, else 0; out = x * noise.
