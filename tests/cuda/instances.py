@@ -60,6 +60,7 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         " depthwise_grad_weight".split(),
         (FLOATING,),
     ),
+    "ctc": dict.fromkeys(("ctc_loss", "ctc_loss_grad"), (FLOATING[:2],)),
     "embedding": {
         "embedding_rows": (FLOATING,),
         "mark_rows": (),

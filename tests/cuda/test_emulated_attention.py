@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -25,7 +27,8 @@ def close(got, expected, near):
     np.testing.assert_allclose(np.asarray(got, F4), np.asarray(expected, F4), rtol=near, atol=near)
 
 
-def check(q, k, v, mask, is_causal, needs, near):
+def check(given, mask, is_causal, needs, near):
+    q, k, v = given
     scale = 1 / np.sqrt(q.shape[-1])
     with emulated() as machine:
         out, log_total = attention.attention(q, k, v, mask, is_causal, scale)
@@ -43,7 +46,7 @@ def check(q, k, v, mask, is_causal, needs, near):
     assert len(again.launched) == 2
 
 
-def inputs(size: tuple, dtype: np.dtype) -> tuple:
+def inputs(size: tuple, dtype: np.dtype) -> Any:
     batch, queries, keys, columns, of_v = size
     rng = np.random.default_rng(0)
     shapes = ((*batch, queries, columns), (*batch, keys, columns), (*batch, keys, of_v))
@@ -53,7 +56,7 @@ def inputs(size: tuple, dtype: np.dtype) -> tuple:
 @pytest.mark.parametrize("is_causal", (False, True))
 @pytest.mark.parametrize("name", SIZES)
 def test_attention(name, is_causal):
-    check(*inputs(SIZES[name], F4), None, is_causal, (True, True, True, False), 2e-5)
+    check(inputs(SIZES[name], F4), None, is_causal, (True, True, True, False), 2e-5)
 
 
 def test_mask():
@@ -61,18 +64,18 @@ def test_mask():
     mask = np.random.default_rng(1).standard_normal((2, 1, 75)).astype(F4)
     mask[:, :, ::3] = -np.inf
     mask[0] = -np.inf  # nothing to see
-    check(q, k, v, mask, False, (True, True, True, True), 2e-5)
+    check((q, k, v), mask, False, (True, True, True, True), 2e-5)
 
 
 def test_half_precision():
-    check(*inputs(SIZES["one tile"], F2), None, False, (True, True, True, False), 4e-3)
+    check(inputs(SIZES["one tile"], F2), None, False, (True, True, True, False), 4e-3)
 
 
 def test_views():
     """Heads that were split off a projection, as they lie, and keys shared by the batch."""
     q, k, v = inputs(((2, 3), 5, 7, 6, 4), F4)
     q = np.ascontiguousarray(q.swapaxes(1, 2)).swapaxes(1, 2)
-    check(q, k[:1], v, None, False, (True, True, True, False), 2e-5)
+    check((q, k[:1], v), None, False, (True, True, True, False), 2e-5)
 
 
 def test_shared_memory_of_gpus():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,13 +13,13 @@ from tests.cuda.compare import BF, F4, F8, assert_same
 from tests.cuda.emulation import COMPILER, emulated
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
-SHAPES = ((5, 7), (3, 5, 4), (6,), (2, 600))
+SHAPES: Any = ((5, 7), (3, 5, 4), (6,), (2, 600))
 
 
-def case(shape: tuple, dtype: np.dtype, weighted: bool) -> tuple:
+def case(shape: tuple[int, ...], dtype: np.dtype, weighted: bool) -> tuple:
     rng = np.random.default_rng(0)
-    classes = shape[1] if len(shape) > 1 else shape[0]
-    labels = shape[:1] + shape[2:] if len(shape) > 1 else ()
+    classes = shape[1 if len(shape) > 1 else 0]
+    labels = (*shape[:1], *shape[2:]) if len(shape) > 1 else ()
     x = rng.standard_normal(shape).astype(dtype)
     target = np.asarray(rng.integers(0, classes, labels))
     if target.ndim:
@@ -65,3 +67,20 @@ def test_class_out_of_range(label):
     with pytest.raises(IndexError, match=f"Target {label} is out of bounds for 7 classes"):
         failures.check()
     failures.check()  # the record was cleared
+
+
+@pytest.mark.parametrize("dtype", (F4, F8), ids=str)
+def test_ctc(dtype):
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal((9, 4, 5))
+    log_probs = (scores - np.log(np.exp(scores).sum(2, keepdims=True))).astype(dtype)
+    log_probs[3, 1, 2] = -np.inf
+    targets = np.array([[1, 2, 2], [3, 1, 1], [4, 4, 4], [2, 1, 1]])
+    inputs, labels = np.array([9, 7, 4, 0]), np.array([3, 1, 3, 0])
+    for zero_infinity in (False, True):
+        given = (log_probs, targets, inputs, labels, 0, zero_infinity)
+        assert_same(loss.ctc_loss, cpu.ctc_loss, *given)
+        losses, log_alpha = cpu.ctc_loss(*given)
+        y = rng.standard_normal(4).astype(dtype)
+        given = (y, *given[:4], losses, log_alpha, *given[4:])
+        assert_same(loss.ctc_loss_grad, cpu.ctc_loss_grad, *given)

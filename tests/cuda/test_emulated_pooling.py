@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from tests.cuda.emulation import COMPILER, emulated
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
 # shape; kernel, stride, padding, dilation
-WINDOWS = {
+WINDOWS: dict[str, Any] = {
     "1d": ((2, 3, 11), (3,), (2,), (1,), (1,)),
     "2d": ((2, 2, 7, 6), (3, 2), (2, 1), (1, 0), (1, 2)),
     "3d": ((1, 2, 4, 5, 4), (2, 3, 2), (2, 2, 1), (0, 1, 1), (1, 1, 1)),
@@ -31,7 +33,8 @@ def test_max_pool(name, ceil_mode):
         x = np.round(numbers(shape, F8) * 2).astype(dtype)  # many equal elements
         x.reshape(-1)[5] = np.nan
         assert_same(pooling.max_pool, cpu.max_pool, x, *windows, ceil_mode)
-        out, indices = cpu.max_pool(x, *windows, ceil_mode)
+        given: Any = (x, *windows, ceil_mode)
+        out, indices = cpu.max_pool(*given)
         g = numbers(out.shape, dtype)
         assert_same(pooling.max_pool_grad, cpu.max_pool_grad, g, indices, shape)
         assert_same(pooling.max_pool_gather, cpu.max_pool_gather, x, indices)
@@ -40,7 +43,8 @@ def test_max_pool(name, ceil_mode):
 @pytest.mark.parametrize("include", (False, True))
 @pytest.mark.parametrize("name", WINDOWS)
 def test_avg_pool(name, include):
-    shape, kernel, stride, padding, _ = WINDOWS[name]
+    shape, *windows = WINDOWS[name]
+    kernel, stride, padding = windows[:3]
     for divisor, ceil_mode in ((None, False), (None, True), (3, False)):
         x = numbers(shape)
         statics = (kernel, stride, padding, ceil_mode, include, divisor)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ SEED = 12345678901234
 COUNTS = (1, 1000, 132 * 2048 + 5)  # the last one takes a second round
 
 
-def generator() -> Generator:
+def generator() -> Any:
     return Generator(engine="philox").manual_seed(SEED)
 
 

@@ -12,13 +12,17 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cuda import failures
+from nnkit.backend.cuda.ctc import ctc_loss, ctc_loss_grad
 from nnkit.backend.cuda.differences import contiguous, empty, same_dtype
 from nnkit.backend.cuda.launch import THREADS, blocks_for
 from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.cuda.team import team_for
 from nnkit.backend.dtype import HALF
 
-__all__ = ["cross_entropy", "cross_entropy_grad", "nll_loss", "nll_loss_grad"]
+__all__ = [
+    "cross_entropy", "cross_entropy_grad", "ctc_loss", "ctc_loss_grad", "nll_loss",
+    "nll_loss_grad",
+]  # fmt: skip
 
 I8, F4 = np.dtype(np.int64), np.dtype(np.float32)
 REDUCTIONS = ("none", "mean", "sum")
@@ -29,8 +33,8 @@ class Labels(ctypes.Structure):
     _fields_ = tuple((n, ctypes.c_int64) for n in ("count", "classes", "inner", "ignore_index"))
 
 
-def _labels(shape: tuple, target: Any, ignore_index: int) -> tuple[Labels, Any]:
-    classes = shape[1] if len(shape) > 1 else shape[0]
+def _labels(shape: tuple[int, ...], target: Any, ignore_index: int) -> tuple[Labels, Any]:
+    classes = shape[1 if len(shape) > 1 else 0]
     inner = math.prod(shape[2:])
     target = same_dtype(target, I8)
     return Labels(target.size, classes, inner, ignore_index), contiguous(target)

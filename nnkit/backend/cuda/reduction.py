@@ -252,7 +252,7 @@ def expand_reduced(x: Any, shape: tuple, axis: Any, keepdims: bool) -> Any:
 
 
 def _scan(operation: str, x: Any, axis: int, results: tuple[np.dtype, ...], *more: Any) -> list:
-    x, *more = (contiguous(a) for a in (x, *more))
+    x, more = contiguous(x), tuple(contiguous(a) for a in more)
     outs = [empty(x.shape, d, x) for d in results]
     if not x.size:
         return outs
