@@ -936,8 +936,8 @@ class Tensor(builtins.object):
         """Whether it has no memory; it always has."""
     def is_nonzero(self) -> builtins.bool:
         """Whether a one-element tensor is not zero."""
-    def is_pinned(self) -> builtins.bool:
-        """Whether its memory is pinned for copies to a GPU; ordinary memory is not."""
+    def is_pinned(self, device: _Any = None) -> builtins.bool:
+        """Whether `pin_memory` made the tensor's memory."""
     @builtins.property
     def is_quantized(self) -> _Any:
         """Whether it is quantized; it never is."""
@@ -1346,6 +1346,10 @@ class Tensor(builtins.object):
         """Which output of ``grad_fn`` it is."""
     def permute(self, *order: _Any, dims: _Any = None) -> Tensor:
         """The dimensions in another order, as a view."""
+    def pin_memory(self, device: _Any = None) -> Tensor:
+        """A copy of a CPU tensor in page-locked memory; the tensor itself if it is there
+        already.
+        """
     def pinverse(self, rcond: builtins.float = ...) -> Tensor:
         """The Moore-Penrose inverse, from the singular values above ``rcond`` times the
         largest.

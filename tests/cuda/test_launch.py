@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def test_folding_walks_the_same_elements(pair: tuple[int, int]) -> None:
     sizes, (one, other) = launch.fold(first.shape, strides)
     assert len(sizes) <= 3
 
-    def offsets(shape: tuple, walk: tuple) -> np.ndarray:
+    def offsets(shape: tuple, walk: Sequence[int]) -> np.ndarray:
         total = np.zeros(shape, int)
         for axis, (n, step) in enumerate(zip(shape, walk)):
             total += (np.arange(n) * step).reshape((n,) + (1,) * (len(shape) - axis - 1))
