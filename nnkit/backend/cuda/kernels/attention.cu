@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(256, 2) attention_grad_q(
     const int64 tiles = (a.q.rows + queries - 1) / queries;
     for (int64 b = blockIdx.x; b < a.batch * tiles; b += gridDim.x) {
         const int64 batch = b / tiles, first = b % tiles * queries;
-        float total[R][J] = {}, row_delta[R] = {}, row_log[R];
+        float total[R][J] = {}, row_delta[R] = {}, row_sum[R] = {}, row_log[R];
         for (int r = 0; r < R; ++r) {
             const int64 row = first + ty * R + r;
             row_log[r] = row < a.q.rows ? log_total[batch * a.q.rows + row] : 0.0f;
@@ -235,6 +235,7 @@ __global__ void __launch_bounds__(256, 2) attention_grad_q(
                             score_of(s[r][c], a, mask, batch, row, key), row_log[r]);
                         if (pass == 0) {
                             row_delta[r] += p * g_p[r][c];
+                            row_sum[r] += p;
                             continue;
                         }
                         const float g_s = p * (g_p[r][c] - row_delta[r]);
@@ -253,7 +254,11 @@ __global__ void __launch_bounds__(256, 2) attention_grad_q(
             if (pass == 1) continue;
             for (int r = 0; r < R; ++r) {
                 const int64 row = first + ty * R + r;
+                // Over the sum of p, which is 1 but for rounding: what is left of the difference
+                // g . v - delta may be small.
+                row_sum[r] = reduce_side(row_sum[r], Sum());
                 row_delta[r] = reduce_side(row_delta[r], Sum());
+                row_delta[r] = row_sum[r] > 0.0f ? row_delta[r] / row_sum[r] : 0.0f;
                 if (tx == 0 && row < a.q.rows) delta[batch * a.q.rows + row] = row_delta[r];
             }
         }
