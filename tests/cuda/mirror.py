@@ -64,11 +64,8 @@ class Mirror(Doorkeeper):
 def _copied(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         # In the same layout: kernels depend on it.
-        if value.flags.c_contiguous or 0 in value.strides:
-            copy = value.copy()
-            return (
-                np.broadcast_to(copy[_firsts(value)], value.shape) if 0 in value.strides else copy
-            )
+        if 0 in value.strides and not value.flags.c_contiguous:
+            return np.broadcast_to(value[_firsts(value)].copy(), value.shape)
         return value.copy("K")
     if isinstance(value, (list, tuple)):
         return type(value)(_copied(v) for v in value)

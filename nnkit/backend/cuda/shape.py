@@ -90,7 +90,7 @@ def tile(x: Any, repeats: tuple) -> Any:
 def repeat_index(repeats: Any, count: int) -> Any:
     """0, 1, ..., count - 1, the i-th repeated ``repeats[i]`` times."""
     xp = array_module(repeats)
-    ends = xp.cumsum(repeats)
+    ends = xp.cumsum(xp.broadcast_to(repeats, (count,)))  # one number may stand for all
     total = int(ends[-1]) if count else 0
     return xp.searchsorted(ends, xp.arange(total), side="right")
 
