@@ -240,7 +240,8 @@ def _make_apply_to_sequence(op: Op) -> Any:
                 device = t._device if device is None else device_of(tensors, name)
             if t._base is not None and t._writes[0] != t._viewed:
                 refresh(t)
-        result = getattr(device.backend, name)([t._data for t in tensors], *statics)  # pyright: ignore
+        arrays = [t._data for t in tensors]
+        result = getattr(device.backend, name)(arrays, *statics)  # pyright: ignore
         if several:
             outputs = tuple([wrap(r, device) for r in result])
         else:

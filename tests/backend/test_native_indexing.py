@@ -108,6 +108,7 @@ def test_adding(shape, dtype):
                 near_one = np.clip(source, -1, 1)
                 arguments = x, index, near_one, axis, reduce, include_self
                 check("scatter_reduce", *arguments, tolerance=tolerance)
+                check("scatter_reduce_", *arguments, copies=(0,), tolerance=tolerance)
         some = positions(13, size, 3)
         slices = make((*shape[:axis], 13, *shape[axis + 1 :]), dtype, 4)
         for alpha in (1, 3):
@@ -118,6 +119,7 @@ def test_adding(shape, dtype):
         at = (*(ALL,) * axis, negative)
         check("getitem_adjoint", slices, at, shape, tolerance=tolerance)
         check("index_put", x, slices, at, True, tolerance=tolerance)
+        check("index_put_", x, slices, at, True, copies=(0,), tolerance=tolerance)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -12,6 +12,7 @@ from tests.backend.native_cases import close, compare, needs_native, served
 
 pytestmark = needs_native
 GATES = {"lstm": 4, "gru": 3, "rnn": 1}
+CASES = [f"{kind}_layer{tail}" for kind in GATES for tail in ("", "_grad")]
 BATCH_SIZES = ((3, 3, 3), (5, 4, 4, 2, 1), (1,), (33, 20, 17, 17, 3), (1,) * 9)
 WIDTHS = ((3, 5), (7, 16), (1, 1))
 
