@@ -119,7 +119,8 @@ def pinned(batch: Any) -> Any:
     if isinstance(batch, Tensor):
         return batch.pin_memory()
     if isinstance(batch, Mapping):
-        return type(batch)({key: pinned(value) for key, value in batch.items()})  # type: ignore[call-arg]
+        mapped = {key: pinned(value) for key, value in batch.items()}
+        return type(batch)(mapped)  # type: ignore[call-arg]
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
         return type(batch)(*map(pinned, batch))
     if isinstance(batch, (tuple, list)):
