@@ -179,7 +179,8 @@ class DeclinedError(Exception):
     """The kernel handed the arguments on to its twin."""
 
 
-def _refuse(*_: Any) -> None:
+def refuse(*_: Any) -> Any:
+    """The twin of a kernel that has to do without one."""
     raise DeclinedError
 
 
@@ -188,9 +189,9 @@ def served(kernel: Any, *arguments: Any) -> bool:
     name = kernel.__name__
     formula = FORMULAS.get(name) or FORMULAS.get(name[:-1])
     if formula is None:
-        alone = native.bind(name, _refuse)
+        alone = native.bind(name, refuse)
     else:
-        alone = native.bind_formula(name, formula, _refuse)
+        alone = native.bind_formula(name, formula, refuse)
     try:
         alone(*copy_alike(arguments))
     except DeclinedError:
