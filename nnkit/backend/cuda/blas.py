@@ -30,7 +30,7 @@ def gemm(
     matrices of a batch are. Half precision is added up in float32; float32 uses TF32's shorter
     factors where ``nnkit.backends.cuda.matmul.allow_tf32`` is set.
     """
-    from cupy.cuda import device
+    from cupy.cuda.device import get_cublas_handle  # type: ignore[attr-defined]
     from cupy_backends.cuda.libs import cublas
 
     kind = KINDS[out.dtype]
@@ -41,7 +41,7 @@ def gemm(
         compute, scalar = COMPUTE_TF32 if fast else COMPUTE_FLOAT32, ctypes.c_float
     factors = (scalar * 2)(alpha, beta)
     where = ctypes.addressof(factors)
-    handle = device.get_cublas_handle()
+    handle = get_cublas_handle()
     # cuBLAS counts by columns, so it is asked for out' = y' x'.
     cublas.gemmStridedBatchedEx(
         handle, int(y_transposed), int(x_transposed), n, m, k,

@@ -10,6 +10,7 @@ import numpy as np
 
 from nnkit.backend.cpu import creation as host
 from nnkit.backend.cuda.differences import BF16, array_module, contiguous, is_array
+from nnkit.backend.cuda.launch import inverse
 from nnkit.backend.cuda.printer import Variant, launch_elementwise
 from nnkit.backend.formula import Formula
 
@@ -52,7 +53,7 @@ def empty_like(x: Any) -> Any:
     if x.flags.c_contiguous or 0 in x.strides:
         return x.__class__(x.shape, x.dtype)
     order = sorted(range(x.ndim), key=lambda d: -x.strides[d])
-    return x.__class__(tuple(x.shape[d] for d in order), x.dtype).transpose(np.argsort(order))
+    return x.__class__(tuple(x.shape[d] for d in order), x.dtype).transpose(inverse(order))
 
 
 def zeros_like(x: Any) -> Any:
@@ -130,7 +131,7 @@ def cast(x: Any, dtype: np.dtype) -> Any:
 def _like(x: Any, dtype: np.dtype) -> Any:
     """An array of another dtype in the order of the axes of ``x``."""
     order = sorted(range(x.ndim), key=lambda d: -x.strides[d])
-    return x.__class__(tuple(x.shape[d] for d in order), dtype).transpose(np.argsort(order))
+    return x.__class__(tuple(x.shape[d] for d in order), dtype).transpose(inverse(order))
 
 
 def copy(x: Any) -> Any:

@@ -98,3 +98,8 @@ def around_axis(shape: Sequence[int], axis: int) -> tuple[int, int, int]:
         return 1, 1, 1
     axis %= len(shape)
     return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+
+
+def inverse(order: Sequence[int]) -> tuple[int, ...]:
+    """The order of axes that undoes another one."""
+    return tuple(sorted(range(len(order)), key=order.__getitem__))

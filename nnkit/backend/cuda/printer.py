@@ -24,6 +24,7 @@ from nnkit.backend.cuda.launch import (
     dense_order,
     element_strides,
     fold,
+    inverse,
     vector_width,
 )
 from nnkit.backend.cuda.source import TYPES, Kernel, current_machine, expanded
@@ -252,7 +253,7 @@ def empty_like_operands(shape: tuple, dtype: np.dtype, arrays: list) -> Any:
             order = dense_order(shape, [s // a.itemsize for s in a.strides])
             if order is not None:
                 plain = empty(tuple(shape[d] for d in order), dtype, a)
-                return plain.transpose(np.argsort(order))
+                return plain.transpose(inverse(order))
         if a.shape == shape:
             break
     return empty(shape, dtype, arrays[0])

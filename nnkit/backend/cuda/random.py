@@ -19,7 +19,7 @@ from nnkit.backend.cuda.creation import array, copy_, empty, empty_like
 from nnkit.backend.cuda.differences import array_module, contiguous, same_dtype
 from nnkit.backend.cuda.dropout import drawn, stream_of_gpu
 from nnkit.backend.cuda.exchange import to_numpy
-from nnkit.backend.cuda.launch import THREADS, blocks_for
+from nnkit.backend.cuda.launch import THREADS, blocks_for, inverse
 from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.philox import WORDS, Philox
 from nnkit.backend.random import Generator
@@ -100,7 +100,7 @@ def bernoulli(p: Any, generator: Any) -> Any:
 def dropout_mask(x: Any, p: float, generator: Any) -> Any:
     order = sorted(range(x.ndim), key=lambda d: -abs(x.strides[d]))
     dense = empty(tuple(x.shape[d] for d in order), BOOL)
-    return _fill("bernoulli", dense, generator, 1.0 - p).transpose(np.argsort(order))
+    return _fill("bernoulli", dense, generator, 1.0 - p).transpose(inverse(order))
 
 
 # From the CPU

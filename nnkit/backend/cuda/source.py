@@ -161,7 +161,7 @@ def current_machine() -> Any:
     """What runs kernels now: the current GPU."""
     if _stand_in:
         return _stand_in[-1]
-    from cupy.cuda.runtime import getDevice
+    from cupy.cuda.runtime import getDevice  # type: ignore[attr-defined]
 
     index = getDevice()
     machine = _machines.get(index)
