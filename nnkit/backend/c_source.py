@@ -60,6 +60,8 @@ class Statements:
     name of the function that raises to it.
     """
 
+    functions = FUNCTIONS
+
     def __init__(self, trace: Trace, scalars: tuple[str, ...]) -> None:
         self.constants: list[str] = []
         self.lines: list[str] = []
@@ -117,7 +119,7 @@ class Statements:
             return INFIX[node.function].format(*arguments)
         if node.function == "pow":
             return self._power(node, arguments, number)
-        if node.function not in FUNCTIONS:
+        if node.function not in self.functions:
             raise Unsupported(node.function)
         return f"math::{node.function}({', '.join(arguments)})"
 

@@ -220,7 +220,7 @@ class Optimizer(OptimizerState):
             if grad is None:
                 continue
             x, g = p._data, grad._data
-            if g.dtype is not x.dtype or g.shape != x.shape:
+            if g.dtype != x.dtype or g.shape != x.shape:
                 raise RuntimeError(
                     f"{type(self).__name__}: the gradient of a parameter of shape "
                     f"{list(p.shape)} and dtype {p.dtype} has shape {list(grad.shape)} and "

@@ -277,7 +277,7 @@ def assert_equal(
         allowed = tolerance(want) if callable(tolerance) else tolerance
         wide = np.longdouble if got.dtype.kind != "c" else np.clongdouble
         distance = np.abs(got.astype(wide) - want.astype(wide))
-        wrong = ~(same | (distance <= allowed) | np.isposinf(allowed))
+        wrong = ~(same | (distance <= allowed) | np.isposinf(allowed))  # pyright: ignore
     if wrong.any():
         at = tuple(np.argwhere(wrong)[0])
         raise AssertionError(

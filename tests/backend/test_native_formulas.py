@@ -132,10 +132,10 @@ def check(name: str, arguments: tuple) -> None:
 
 def order_of_numpy(arrays: list[np.ndarray]) -> list[int]:
     """The order of axes that NumPy's own functions give their result."""
-    iterator = np.nditer(
+    iterator = np.nditer(  # pyright: ignore
         [*arrays, None],
         ["zerosize_ok", "buffered"],
-        [["readonly"]] * len(arrays) + [["writeonly", "allocate"]],
+        [["readonly"]] * len(arrays) + [["writeonly", "allocate"]],  # pyright: ignore
     )
     return order(iterator.operands[-1])
 

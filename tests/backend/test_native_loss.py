@@ -25,7 +25,7 @@ REDUCTIONS = ("none", "mean", "sum")
 
 
 def _labels(shape: tuple[int, ...], ignore_index: int, dtype=np.int64) -> np.ndarray:
-    classes = shape[1] if len(shape) > 1 else shape[0]
+    classes = shape[1] if len(shape) > 1 else shape[0]  # pyright: ignore
     rng = np.random.default_rng(classes)
     labels = np.asarray(rng.integers(0, classes, shape[:1] + shape[2:] if shape[1:] else ()))
     if ignore_index < 0 and labels.size > 2:
@@ -52,7 +52,7 @@ def _arguments() -> Iterator[tuple]:
         yield layout(x), labels, layout(np.ones(5, np.float32)), -100, "none", 0.1
         yield layout(x), labels, None, -100, "mean", 0.0
     for dtype in (np.uint8, np.int32):
-        yield numbers((8, 5)), _labels((8, 5), 1, dtype), None, -100, "mean", 0.0
+        yield numbers((8, 5)), _labels((8, 5), 1, dtype), None, -100, "mean", 0.0  # pyright: ignore
     yield numbers((0, 5)), np.zeros(0, np.int64), None, -100, "mean", 0.0
     yield numbers((4, 5), edges=True), _labels((4, 5), 1), None, -100, "none", 0.0
     yield numbers((4, 5)), np.full(4, -100), None, -100, "mean", 0.0  # all are ignored

@@ -95,7 +95,7 @@ def is_own(x: np.ndarray) -> bool:
 
 def in_order(x: np.ndarray, places: object, axis: int, descending: bool) -> tuple:
     """What stands at some places of the stable order."""
-    order = sorting.argsort(x, axis, descending).take(places, axis)
+    order = sorting.argsort(x, axis, descending).take(places, axis)  # pyright: ignore
     return np.take_along_axis(x, order, axis), order
 
 

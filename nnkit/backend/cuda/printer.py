@@ -47,6 +47,8 @@ OF_INTEGERS = frozenset(
 class CudaStatements(Statements):
     """The statements of C++, with what integers and CUDA's `pow` add."""
 
+    functions = Statements.functions | {"div_trunc", "nextafter"}
+
     def _operation(self, node: Expression, arguments: list[str], number: str) -> str:
         if node.function in BITWISE:
             return f"T({BITWISE[node.function].format(*arguments)})"
@@ -59,8 +61,10 @@ class CudaStatements(Statements):
 
     def _power(self, node: Expression, arguments: list[str], number: str) -> str:
         exponent = node.arguments[1]
-        if number == "T" and exponent.function == "constant" and exponent.payload in (2, 0.5, -1):
-            return super()._power(node, arguments, number)
+        if number == "T" and exponent.function == "constant":
+            simple = {2: "{0} * {0}", 0.5: "math::sqrt({0})", -1: "T(1) / {0}"}
+            if exponent.payload in simple:
+                return simple[exponent.payload].format(arguments[0])
         return f"math::power({', '.join(arguments)})"
 
 

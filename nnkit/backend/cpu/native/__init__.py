@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from struct import unpack_from
 from typing import Any
 
-from numpy._core import _multiarray_umath as numpy_extension
+from numpy._core import _multiarray_umath as numpy_extension  # pyright: ignore
 
 from nnkit.backend.algebra import CATALOGUE
 from nnkit.backend.c_source import fingerprint
