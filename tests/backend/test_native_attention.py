@@ -20,7 +20,7 @@ SIZES = (((2, 3), 5, 7, 4, 3), ((3, 2), 64, 64, 32, 32), ((1,), 1, 1, 1, 1),
 RNG = np.random.default_rng(0)
 
 
-def numbers(shape: tuple[int, ...], dtype: object) -> np.ndarray:
+def numbers(shape: tuple[int, ...], dtype: str) -> np.ndarray:
     """Draws that differ between calls: a key like its query would leave one weight alone at 1,
     where the gradient is a difference of nearly equal numbers."""
     return RNG.standard_normal(shape).astype(dtype)
