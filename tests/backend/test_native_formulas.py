@@ -57,7 +57,9 @@ def compiled() -> dict[str, Formula]:
 
 
 COMPILED = compiled()
-CASES = [form for name in COMPILED for form in (name, name + "_")]
+# Left out: at an infinite g the factor of gelu_tanh_grad_x may round to 0 or to 1e-8, so NaN or
+# infinity are both right; its values are compared with torch's in tests/ops.
+CASES = [form for name in COMPILED if name != "gelu_tanh_grad_x" for form in (name, name + "_")]
 
 # Functions whose results IEEE 754 (or their definition) fixes: kernel and twin have the same bits.
 EXACT = frozenset(
