@@ -59,7 +59,7 @@ def formula_programs(dtype: np.dtype) -> Iterator[Program]:
     head = expanded("elementwise.cuh")
     structs, kernels = [], []
     for name, formula in FORMULAS.items():
-        if isinstance(formula, Update) or name.startswith("bitwise") == (dtype.kind == "f"):
+        if isinstance(formula, Update) or (dtype in FLOATING and name.startswith("bitwise")):
             continue
         try:
             variant = Variant(formula, (dtype,) * len(formula.arrays), (), None)
