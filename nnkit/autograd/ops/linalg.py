@@ -109,8 +109,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         if x.ndim == 2 == y.ndim and x.dtype is y.dtype and x.shape[1] == y.shape[0]:
             return _mm(input, other)
     except AttributeError:
-        pass  # refused below
-    x, y = check_operands("matmul", ("input", input), ("other", other))
+        check_operands("matmul", ("input", input), ("other", other))
+        raise
+    check_operands("matmul", ("input", input), ("other", other))
     a, b = x.shape, y.shape
     if not a or not b:
         raise RuntimeError(
