@@ -34,7 +34,7 @@ def cache() -> Path:
     return folder
 
 
-def library(text: str, names: tuple[str, ...]) -> ctypes.CDLL:
+def build(text: str, names: tuple[str, ...]) -> ctypes.CDLL:
     """A shared library with one function ``run_<i>`` for each kernel of a source."""
     runs = "".join(
         f'extern "C" void run_{i}(const unsigned* shape, void** values) '
@@ -62,7 +62,7 @@ class Emulator:
     processors = 2
     capability = "80"
     parameter_bytes = 4096
-    library = np
+    cupy = np
 
     def __init__(self) -> None:
         self.launched: set[str] = set()
@@ -95,7 +95,7 @@ class Emulator:
     def prepare(self, kernels: list[source.Kernel]) -> None:
         """Compile kernels of one source together, which is faster than one by one."""
         names = tuple(k.name for k in kernels)
-        compiled = library(kernels[0].text, names)
+        compiled = build(kernels[0].text, names)
         for i, kernel in enumerate(kernels):
             self._loaded[kernel.text, kernel.name] = getattr(compiled, f"run_{i}")
 

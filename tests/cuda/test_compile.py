@@ -18,7 +18,7 @@ from tests.cuda.instances import KERNELS, defined, names
 
 def has_nvrtc() -> bool:
     try:
-        nvrtc.library()
+        nvrtc.load()
     except RuntimeError:
         return False
     return True
@@ -82,12 +82,12 @@ def test_what_does_not_compile_says_why() -> None:
 
 def test_without_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nvrtc, "_candidates", lambda: ["no-such-library"])
-    nvrtc.library.cache_clear()
+    nvrtc.load.cache_clear()
     try:
         with pytest.raises(RuntimeError, match="pip install nvidia-cuda-nvrtc"):
-            nvrtc.library()
+            nvrtc.load()
     finally:
-        nvrtc.library.cache_clear()
+        nvrtc.load.cache_clear()
 
 
 def test_unknown_dtypes_are_refused() -> None:

@@ -23,20 +23,20 @@ __all__ = [
 _IDENTITY = Formula("copy", lambda x: x)
 
 
-def library() -> Any:
+def cupy() -> Any:
     """CuPy, or NumPy while kernels are emulated on the CPU."""
     from nnkit.backend.cuda.source import current_machine
 
-    return current_machine().library
+    return current_machine().cupy
 
 
 def empty(shape: tuple, dtype: np.dtype) -> Any:
-    return library().ndarray(shape, dtype)
+    return cupy().ndarray(shape, dtype)
 
 
 def zeros(shape: tuple, dtype: np.dtype) -> Any:
     # Of all our dtypes, zero has no bit set.
-    out = library().ndarray(shape, dtype)
+    out = cupy().ndarray(shape, dtype)
     _bits(out).fill(0)
     return out
 
@@ -46,7 +46,7 @@ def _bits(x: Any) -> Any:
 
 
 def full(shape: tuple, value: Any, dtype: np.dtype) -> Any:
-    return fill_(library().ndarray(shape, dtype), value)
+    return fill_(cupy().ndarray(shape, dtype), value)
 
 
 def empty_like(x: Any) -> Any:
@@ -66,9 +66,9 @@ def ones_like(x: Any) -> Any:
 
 def empty_strided(shape: tuple, strides: tuple, dtype: np.dtype) -> Any:
     last = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else -1
-    memory = library().ndarray((last + 1,), dtype)
+    memory = cupy().ndarray((last + 1,), dtype)
     steps = tuple(s * dtype.itemsize for s in strides)
-    return library().lib.stride_tricks.as_strided(memory, shape, steps)
+    return cupy().lib.stride_tricks.as_strided(memory, shape, steps)
 
 
 # Sequences are made on the CPU, by the same arithmetic, and copied: they are short, or made once.
@@ -92,7 +92,7 @@ def eye(n: int, m: int, dtype: np.dtype) -> Any:
 
 def array(data: Any, dtype: np.dtype | None) -> Any:
     """A copy on the GPU of an array of either kind, or of Python data."""
-    xp = library()
+    xp = cupy()
     if isinstance(data, xp.ndarray):
         return copy(data) if dtype is None else cast(data, dtype)
     values = np.ascontiguousarray(data, dtype).reshape(np.shape(data))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cuda import failures
-from nnkit.backend.cuda.creation import array, library
+from nnkit.backend.cuda.creation import array, cupy
 from nnkit.backend.cuda.differences import BF16, address, contiguous
 
 __all__ = [
@@ -29,7 +29,7 @@ def from_buffer(data: Any, dtype: np.dtype, count: int, offset: int) -> Any:
 
 
 def from_dlpack(data: Any) -> Any:
-    return library().from_dlpack(data)
+    return cupy().from_dlpack(data)
 
 
 def to_numpy(x: Any) -> np.ndarray:

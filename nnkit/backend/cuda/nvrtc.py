@@ -39,7 +39,7 @@ def _candidates() -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def library() -> ctypes.CDLL:
+def load() -> ctypes.CDLL:
     """The loaded library.
 
     Raises:
@@ -60,13 +60,13 @@ def library() -> ctypes.CDLL:
 
 def _check(status: int, what: str) -> None:
     if status:
-        reason = library().nvrtcGetErrorString(status).decode()
+        reason = load().nvrtcGetErrorString(status).decode()
         raise RuntimeError(f"NVRTC could not {what}: {reason}")
 
 
 def version() -> tuple[int, int]:
     major, minor = c_int(), c_int()
-    _check(library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)), "say its version")
+    _check(load().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)), "say its version")
     return major.value, minor.value
 
 
@@ -75,9 +75,9 @@ def target_for(capability: str) -> str:
     """The target for a compute capability such as "90": its machine code, or, if the GPU is newer
     than this NVRTC, the newest intermediate code, which the driver translates."""
     count = c_int()
-    _check(library().nvrtcGetNumSupportedArchs(ctypes.byref(count)), "list its targets")
+    _check(load().nvrtcGetNumSupportedArchs(ctypes.byref(count)), "list its targets")
     known = (c_int * count.value)()
-    _check(library().nvrtcGetSupportedArchs(known), "list its targets")
+    _check(load().nvrtcGetSupportedArchs(known), "list its targets")
     if int(capability) in list(known):
         return f"sm_{capability}"
     older = [k for k in known if k < int(capability)]
@@ -97,7 +97,7 @@ def compile_kernels(
     Raises:
         RuntimeError: one does not compile; the message ends with the compiler's own.
     """
-    nvrtc = library()
+    nvrtc = load()
     program = c_void_p()
     status = nvrtc.nvrtcCreateProgram(
         ctypes.byref(program), text.encode(), file.encode(), 0, None, None

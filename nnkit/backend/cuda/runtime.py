@@ -45,7 +45,7 @@ def problem() -> str | None:
     try:
         from nnkit.backend.cuda import nvrtc
 
-        nvrtc.library()
+        nvrtc.load()
     except RuntimeError as error:
         return str(error)
     return None

@@ -111,7 +111,7 @@ class GPU:
 
         from nnkit.backend.cuda import nvrtc
 
-        self.library = cupy
+        self.cupy = cupy
         device = cupy.cuda.Device(index)
         self.index = index
         self.capability = device.compute_capability  # "90"
@@ -123,7 +123,7 @@ class GPU:
 
     def host_memory(self, size: int) -> Any:
         """Host memory (with its address as ``ptr``) that kernels reach at the same address."""
-        return self.library.cuda.alloc_pinned_memory(size)
+        return self.cupy.cuda.alloc_pinned_memory(size)
 
     @property
     def gemm(self) -> Callable[..., None]:
@@ -136,7 +136,7 @@ class GPU:
         from cupy.cuda.function import CPointer
 
         path, mangled = compiled(kernel, self.capability)
-        function = self.library.RawModule(path=str(path)).get_function(mangled)
+        function = self.cupy.RawModule(path=str(path)).get_function(mangled)
 
         def launch(grid: tuple, block: tuple, arguments: tuple, shared: int) -> None:
             values = tuple(
