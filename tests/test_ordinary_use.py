@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from types import ModuleType
 from typing import Any
 
@@ -131,7 +132,6 @@ def test_shared_memory(lib: ModuleType) -> None:
 
 
 def test_shared_memory_is_seen_by_child_processes() -> None:
-    os = pytest.importorskip("os")
     if not hasattr(os, "fork"):
         pytest.skip("this system cannot fork")
     x = nnkit.zeros(2).share_memory_()
