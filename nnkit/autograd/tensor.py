@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.grad_mode import INFERENCE_MODES, MODE
 from nnkit.autograd.node import OutputEdge, RemovableHandle, leaf_hooks
 from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import COMPLEX, FLOATING, OF_ARRAY, dtype
@@ -333,7 +333,6 @@ class Tensor:
 
 
 _new = object.__new__
-inference_threads = 0  # how many `inference_mode` blocks are open, in all threads
 
 
 def fill(self: Tensor, data: Any, place: Any) -> None:
@@ -365,6 +364,6 @@ def wrap(data: Any, place: Any = cpu) -> Tensor:
     self._view = None
     self._viewed = 0
     self._hooks = None
-    if inference_threads and MODE.inference:
+    if INFERENCE_MODES and MODE.inference:
         self._inference = True
     return self

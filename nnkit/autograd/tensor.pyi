@@ -1833,8 +1833,6 @@ class Tensor(builtins.object):
     def zero_(self) -> Tensor:
         """Overwrite every element with 0; returns the tensor."""
 
-inference_threads: builtins.int
-
 def fill(self: Tensor, data: _Any, place: _Any) -> None:
     """Set the slots of a new leaf."""
 def wrap(data: _Any, place: _Any = ...) -> Tensor:

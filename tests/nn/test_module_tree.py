@@ -185,6 +185,38 @@ def test_unknown_attribute(lib: ModuleType) -> None:
         _ = lib.nn.Module().x
 
 
+def test_a_class_has_nothing_of_what_its_instances_registered(lib: ModuleType) -> None:
+    net = type("Net", (lib.nn.Module,), {})
+    first, second, third = net(), net(), net()
+    first.x = lib.nn.Parameter(lib.ones(1))
+    second.x = lib.nn.Identity()
+    assert first.x is first.x and second.x is second.x
+    assert not hasattr(net, "x") and not hasattr(third, "x")
+    assert "x" in dir(first) and "x" not in dir(third)
+    with raises(lib, AttributeError, "'Net' object has no attribute 'x'"):
+        _ = third.x
+    third.x = 3
+    assert third.x == 3
+    del first.x
+    assert not hasattr(first, "x")
+    first.x = 4
+    assert first.x == 4
+
+
+def test_what_a_class_gets_later_comes_first(lib: ModuleType) -> None:
+    base = type("Base", (lib.nn.Module,), {})
+    net = type("Net", (base,), {"y": property(lambda self: self.x)})
+    module = net()
+    module.x = lib.nn.Parameter(lib.ones(1))
+    assert module.y is module.x
+    module.__class__ = type("Changed", (net,), {"x": property(lambda self: "changed")})
+    assert module.x == "changed"
+    net.x = property(lambda self: "of the class")
+    other = net()
+    other._parameters["x"] = lib.nn.Parameter(lib.ones(1))
+    assert other.x == "of the class"
+
+
 def test_dir(lib: ModuleType) -> None:
     listed = dir(lib.nn.Sequential(layer(lib)))
     assert "0" not in listed and "forward" in listed

@@ -1,7 +1,7 @@
 """What a module holds: parameters, buffers and submodules, how they get in and how one finds them.
 
-Assigning an attribute sorts it into one of three dictionaries; reading an attribute that is in the
-instance's own ``__dict__`` costs nothing extra, any other is looked up in the three.
+Assigning an attribute sorts it into one of three dictionaries; reading one that is in none of
+Python's own places looks in the three, and shortens the way there for the next time.
 """
 
 from __future__ import annotations
@@ -14,6 +14,33 @@ from nnkit.nn.modules import module_hooks
 from nnkit.nn.parameter import Buffer, Parameter
 
 _REGISTRIES = {"_parameters": "parameter", "_buffers": "buffer", "_modules": "module"}
+
+
+class _Registered:
+    """Reads what instances of a class registered under a name.
+
+    The class gets one for each name that was once read: CPython calls `__getattr__` only after a
+    look-up has failed with an exception, which takes five times as long as this way.
+    """
+
+    __slots__ = ("name", "registry")
+
+    def __init__(self, registry: str, name: str) -> None:
+        self.registry = registry
+        self.name = name
+
+    def __get__(self, module: Any, owner: type) -> Any:
+        try:
+            return module.__dict__[self.registry][self.name]
+        except (AttributeError, KeyError):  # of the class itself, or of a module without it
+            message = f"type object {owner.__name__!r} has no attribute {self.name!r}"
+            raise AttributeError(message) from None
+
+    @classmethod
+    def shorten(cls, owner: type, registry: str, name: str) -> None:
+        """The short way to a name, if the class has nothing of its own there."""
+        if not any(name in c.__dict__ for c in owner.__mro__):
+            setattr(owner, name, cls(registry, name))
 
 
 class ModuleTree:
@@ -140,12 +167,10 @@ class ModuleTree:
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
         if "_parameters" in own:  # else __init__ has not run yet
-            parameters = own["_parameters"]
-            if name in parameters:
-                return parameters[name]
-            for registry in (own["_modules"], own["_buffers"]):
-                if name in registry:
-                    return registry[name]
+            for registry in _REGISTRIES:
+                if name in own[registry]:
+                    _Registered.shorten(type(self), registry, name)
+                    return own[registry][name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -192,7 +217,9 @@ class ModuleTree:
         self._non_persistent_buffers_set.discard(name)
 
     def __dir__(self) -> list[str]:
-        names = {*dir(type(self)), *self.__dict__}
+        classes = type(self).__mro__
+        ways = {n for c in classes for n, v in vars(c).items() if isinstance(v, _Registered)}
+        names = {*dir(type(self)), *self.__dict__} - ways
         names.update(self._parameters, self._buffers, self._modules)
         # The children of a Sequential are numbers, which no attribute access can spell.
         return sorted(name for name in names if not name[:1].isdigit())
