@@ -69,8 +69,6 @@ inline T frac(T x) { return x - std::trunc(x); }
 
 template <typename T>
 inline T reciprocal(T x) { return T(1) / x; }
-template <typename T>
-inline T div_trunc(T x, T y) { return std::trunc(x / y); }
 // With the sign of x
 template <typename T>
 inline T fmod(T x, T y) { return std::fmod(x, y); }
@@ -93,9 +91,6 @@ inline T div_floor(T x, T y) {
     const T quotient = (x - rest) / y - (below ? T(1) : T(0));
     return quotient == T(0) ? std::copysign(T(0), x / y) : std::rint(quotient);
 }
-
-template <typename T>
-inline T nextafter(T x, T y) { return std::nextafter(x, y); }
 
 // ---- roots
 
