@@ -267,7 +267,7 @@ class Optimizer(OptimizerState):
             apply_differentiable(self.formula, params, states, numbers, flags)
             return
         _param, _grad, *names = self.formula.arrays
-        lists = [[t._data for t in states[n]] if n in states else () for n in names]
+        lists = [[t._data for t in states[n]] if n in states else [] for n in names]
         data = [p._data for p in params]
         grads = [p._grad._data for p in params]  # type: ignore[union-attr]
         update = getattr(params[0]._device.backend, self.formula.name)
