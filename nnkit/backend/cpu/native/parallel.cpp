@@ -1,4 +1,4 @@
-// The thread pool: workers take pieces by an atomic counter; without work they soon go to sleep.
+// The thread pool: each worker takes its share of the pieces; without work it soon goes to sleep.
 #include "parallel.h"
 
 #include <pthread.h>
@@ -34,26 +34,54 @@ inline void pause_processor() {
 #endif
 }
 
-struct Section {
-    PieceFunction run;
-    void* context;
-    Index count, grain, pieces;
-    std::atomic<Index> next{0};
-    std::atomic<bool> failed{false};
-    std::exception_ptr error;
+// Work in equal shares, one for each thread: in every section a thread takes the same part of the
+// elements first, which its own cache may still hold, and helps out elsewhere when it is done.
+class Section {
+public:
+    Section(Index count, Index grain, PieceFunction run, void* context, int threads)
+        : pieces((count + grain - 1) / grain), run_(run), context_(context), count_(count),
+          grain_(grain) {
+        threads_ = static_cast<int>(std::min<Index>({threads, pieces, most_shares}));
+        for (int i = 0; i < threads_; ++i) {
+            shares_[i].next.store(pieces * i / threads_, std::memory_order_relaxed);
+            shares_[i].end = pieces * (i + 1) / threads_;
+        }
+    }
 
     void work() {
+        for (int i = 0; i < threads_; ++i) work_on(shares_[(index_of_thread + i) % threads_]);
+    }
+
+    int threads() const { return threads_; }
+
+    const Index pieces;
+    std::exception_ptr error;
+
+private:
+    static constexpr Index most_shares = 64;
+    struct alignas(64) Share {
+        std::atomic<Index> next;
+        Index end;
+    };
+
+    void work_on(Share& share) {
         for (;;) {
-            Index piece = next.fetch_add(1, std::memory_order_relaxed);
-            if (piece >= pieces) return;
+            Index piece = share.next.fetch_add(1, std::memory_order_relaxed);
+            if (piece >= share.end || failed_.load(std::memory_order_relaxed)) return;
             try {
-                run(context, piece * grain, std::min(count, (piece + 1) * grain));
+                run_(context_, piece * grain_, std::min(count_, (piece + 1) * grain_));
             } catch (...) {
-                if (!failed.exchange(true)) error = std::current_exception();
-                next.store(pieces, std::memory_order_relaxed);
+                if (!failed_.exchange(true)) error = std::current_exception();
             }
         }
     }
+
+    const PieceFunction run_;
+    void* const context_;
+    const Index count_, grain_;
+    int threads_;
+    std::atomic<bool> failed_{false};
+    Share shares_[most_shares];
 };
 
 // Waits for `ready()` without sleeping, for some tens of microseconds: kernels follow each other
@@ -75,13 +103,13 @@ public:
     // Only one section runs at a time; a second Python thread works alone meanwhile.
     std::mutex busy;
 
-    void run(Section& section, int threads) {
-        grow(threads - 1);
+    void run(Section& section) {
+        grow(section.threads() - 1);
         bool anybody_sleeps;
         {
             std::lock_guard<std::mutex> lock(mutex_);
             section_ = &section;
-            wanted_ = static_cast<int>(std::min<Index>(threads - 1, section.pieces - 1));
+            wanted_ = section.threads() - 1;
             anybody_sleeps = sleeping_ > 0;
             generation_.fetch_add(1, std::memory_order_release);
         }
@@ -204,11 +232,10 @@ void set_thread_count(int count) { threads.store(std::max(1, count)); }
 int thread_index() { return index_of_thread; }
 
 void run_pieces(Index count, Index grain, PieceFunction run, void* context) {
-    Section section{run, context, count, grain, (count + grain - 1) / grain, {}, {}, {}};
-    int workers = static_cast<int>(std::min<Index>(thread_count(), section.pieces));
+    Section section(count, grain, run, context, inside_section ? 1 : thread_count());
     // The GIL goes only where this thread holds it: a worker that starts a section has none.
     PyThreadState* state = inside_section ? nullptr : PyEval_SaveThread();
-    bool alone = inside_section || workers == 1 || !pool->busy.try_lock();
+    bool alone = section.threads() == 1 || !pool->busy.try_lock();
     {
         SingleThreadedBlas single(!inside_section);
         if (alone) {
@@ -216,7 +243,7 @@ void run_pieces(Index count, Index grain, PieceFunction run, void* context) {
             section.work();
             inside_section = outer;
         } else {
-            pool->run(section, workers);
+            pool->run(section);
             pool->busy.unlock();
         }
     }

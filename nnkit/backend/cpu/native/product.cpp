@@ -19,7 +19,10 @@ constexpr Index rows_of_piece = 192;  // of a: so many rows of that depth stay i
 constexpr Index work_of_piece = Index{1} << 20;  // multiplications; some 20 us
 constexpr Index packed_of_piece = Index{1} << 16;
 constexpr Index most_pieces = 32;      // about so many, whatever the size
+constexpr Index least_rows = 4 * strip_rows;
 constexpr Index rows_read_in_place = 4 * tile_rows;
+
+template <class T> constexpr Index wide = 4 * tile_columns<T>;
 
 // Small squares that are transposed in registers: what packing rows into columns is made of.
 constexpr int square_bytes = 16;
@@ -68,16 +71,21 @@ inline void transpose_square(const double* from, Index from_row, double* to, Ind
     std::memcpy(to + to_row, &second, sizeof second);
 }
 
+// Packs whole strips (or panels) of lines that lie side by side, several at a time: k reads that
+// are far apart have a longer run of neighbours each.
+template <class T, Index lines>
+void pack_side_by_side(Index k, Index strips, const T* from, Index step, T* to) {
+    for (Index p = 0; p < k; ++p) {
+        for (Index s = 0; s < strips; ++s) {
+            std::memcpy(to + (s * k + p) * lines, from + p * step + s * lines, lines * sizeof(T));
+        }
+    }
+}
+
 // Packs `count` lines of k elements so that element p of all lines lies in to[p * to_row ...].
 template <class T>
 void pack(Index k, Index count, const T* from, Index line, Index step, T* to, Index to_row) {
     constexpr Index side = SquareRowOf<T>::side;
-    if (line == 1 && count == strip_rows) {
-        for (Index p = 0; p < k; ++p) {
-            std::memcpy(to + p * to_row, from + p * step, strip_rows * sizeof(T));
-        }
-        return;
-    }
     Index done = 0, whole = step == 1 ? k / side * side : 0;
     for (; whole > 0 && done + side <= count; done += side) {
         for (Index p = 0; p < whole; p += side) {
@@ -118,7 +126,13 @@ template <class T> bool is_awkward(Index m, Index n, Matrix<T> a) {
 template <class T> void pack_strips(Index m, Index k, Matrix<T> a, T* to) {
     Index grain = std::max<Index>(1, packed_of_piece / (strip_rows * k + 1));
     parallel_for((m + strip_rows - 1) / strip_rows, grain, [=](Index begin, Index end) {
-        for (Index i = begin * strip_rows; i < std::min(m, end * strip_rows); i += strip_rows) {
+        Index i = begin * strip_rows;
+        if (a.row == 1) {
+            Index whole = std::min(end, m / strip_rows) - begin;
+            pack_side_by_side<T, strip_rows>(k, whole, a.data + i, a.column, to + i * k);
+            i += whole * strip_rows;
+        }
+        for (; i < std::min(m, end * strip_rows); i += strip_rows) {
             Index rows = std::min<Index>(strip_rows, m - i);
             pack(k, rows, a.data + i * a.row, a.row, a.column, to + i * k, rows);
         }
@@ -130,7 +144,13 @@ template <class T> void pack_panels(Index n, Index k, Matrix<T> b, T* to) {
     Index w = tile_columns<T>;
     Index grain = std::max<Index>(1, packed_of_piece / (w * k + 1));
     parallel_for((n + w - 1) / w, grain, [=](Index begin, Index end) {
-        for (Index j = begin * w; j < std::min(n, end * w); j += w) {
+        Index j = begin * w;
+        if (b.column == 1) {
+            Index whole = std::min(end, n / w) - begin;
+            pack_side_by_side<T, tile_columns<T>>(k, whole, b.data + j, b.row, to + j * k);
+            j += whole * w;
+        }
+        for (; j < std::min(n, end * w); j += w) {
             pack_panel(k, std::min(w, n - j), b.from(0, j), to + j * k);
         }
     });
@@ -245,8 +265,14 @@ void multiply(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index
     Index blocks = (m + rows_of_piece - 1) / rows_of_piece;
     Index rows = ((m + blocks - 1) / blocks + strip_rows - 1) / strip_rows * strip_rows;
     Index work = std::max(work_of_piece, m * n * k / most_pieces);
-    Index columns = std::max<Index>(1, std::min(n, work / std::max<Index>(1, rows * k)));
-    columns = padded<T>(columns);
+    Index columns = work / std::max<Index>(1, rows * k);
+    if (k > depth && columns < wide<T>) {
+        // A piece goes over its rows of a once for each panel: of all k they leave the cache.
+        columns = wide<T>;
+        Index fewer = work / (columns * k) / strip_rows * strip_rows;
+        if (blocks > 1) rows = std::clamp(fewer, std::min(rows, least_rows), rows);
+    }
+    columns = padded<T>(std::clamp<Index>(columns, 1, n));
     Index across = (n + columns - 1) / columns, down = (m + rows - 1) / rows;
     Product<T> product{m, k, a, b, out, row, bias, write == Write::add};
     bool packs_a = is_awkward(m, n, a), packs_b = down > 1;
