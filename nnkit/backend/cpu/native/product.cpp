@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "memory.h"
 #include "parallel.h"
@@ -14,11 +15,11 @@ namespace nnkit {
 namespace {
 
 constexpr int strip_rows = 2 * tile_rows;  // of a that are packed together
-constexpr Index depth = 256;          // of the sums that stay in registers
+constexpr Index depth = 384;          // of the sums that stay in registers
 constexpr Index rows_of_piece = 192;  // of a: so many rows of that depth stay in the second cache
 constexpr Index work_of_piece = Index{1} << 20;  // multiplications; some 20 us
 constexpr Index packed_of_piece = Index{1} << 16;
-constexpr Index most_pieces = 32;      // about so many, whatever the size
+constexpr Index most_pieces = 16;      // about so many, whatever the size
 constexpr Index least_rows = 4 * strip_rows;
 constexpr Index rows_read_in_place = 4 * tile_rows;
 
@@ -160,6 +161,26 @@ template <class T> Index padded(Index n) {
     return (n + tile_columns<T> - 1) / tile_columns<T> * tile_columns<T>;
 }
 
+// The rows and columns that make a piece.
+template <class T> std::pair<Index, Index> piece_of(Index m, Index n, Index k) {
+    auto in_blocks = [m](Index blocks) {  // equal ones, of whole strips
+        return ((m + blocks - 1) / blocks + strip_rows - 1) / strip_rows * strip_rows;
+    };
+    Index blocks = (m + rows_of_piece - 1) / rows_of_piece;
+    Index rows = in_blocks(blocks);
+    Index pieces = std::clamp<Index>(m * n * k / work_of_piece, 1, most_pieces);
+    Index columns = n * blocks / pieces;
+    // A piece takes its rows of a, 'depth' columns at a time, into the cache for all its panels.
+    if (k > depth && columns < wide<T>) {
+        columns = std::min(n, wide<T>);
+        Index down = pieces * columns / n;
+        if (blocks > 1 && down > blocks) {
+            rows = in_blocks(std::min(down, std::max(blocks, m / least_rows)));
+        }
+    }
+    return {rows, padded<T>(std::clamp<Index>(columns, 1, n))};
+}
+
 // out = a b + bias or out += a b + bias; the parts that one thread computes in one go.
 template <class T> struct Product {
     Index m, k;
@@ -262,17 +283,7 @@ template <class T>
 void multiply(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index row,
               const T* bias, Write write) {
     if (m == 0 || n == 0) return;
-    Index blocks = (m + rows_of_piece - 1) / rows_of_piece;
-    Index rows = ((m + blocks - 1) / blocks + strip_rows - 1) / strip_rows * strip_rows;
-    Index work = std::max(work_of_piece, m * n * k / most_pieces);
-    Index columns = work / std::max<Index>(1, rows * k);
-    if (k > depth && columns < wide<T>) {
-        // A piece goes over its rows of a once for each panel: of all k they leave the cache.
-        columns = wide<T>;
-        Index fewer = work / (columns * k) / strip_rows * strip_rows;
-        if (blocks > 1) rows = std::clamp(fewer, std::min(rows, least_rows), rows);
-    }
-    columns = padded<T>(std::clamp<Index>(columns, 1, n));
+    auto [rows, columns] = piece_of<T>(m, n, k);
     Index across = (n + columns - 1) / columns, down = (m + rows - 1) / rows;
     Product<T> product{m, k, a, b, out, row, bias, write == Write::add};
     bool packs_a = is_awkward(m, n, a), packs_b = down > 1;
