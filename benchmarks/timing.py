@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 FRAMEWORKS = ("nnkit", "torch")
+REST = 0.15  # seconds; after a product OpenBLAS's threads hold their cores for up to 0.1 s
 QUIET = 0.1  # the share of the machine that other processes may have in a round
 
 
@@ -39,8 +40,8 @@ def alternate(
 ) -> Turns:
     """Let everybody run for some ``seconds`` in each round.
 
-    A turn begins with a few steps that are not counted: the threads of the contestant before may
-    hold a core for some milliseconds more, and the caches hold its data.
+    A turn begins with a rest, in which the threads of the contestant before go to sleep, and a few
+    steps that are not counted, since the caches hold its data.
 
     Args:
         patience: seconds in which rounds are repeated that other processes disturbed. Those rounds
@@ -62,6 +63,7 @@ def alternate(
         turns = []
         others.share()
         for name, step in contestants.items():
+            time.sleep(REST)
             _seconds(step, (counts[name] + 9) // 10, clock)
             turns.append(_seconds(step, counts[name], clock) / counts[name])
         share = others.share()
