@@ -54,10 +54,11 @@ def existing() -> dict[str, Formula]:
     return found
 
 
-# Bits of integers, and what takes its steps in the numbers of its own dtype.
+# Bits of integers; what takes its steps in the numbers of its own dtype; what gives a real array
+# back as it is.
 NOT_COMPILED = frozenset(
     "bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift"
-    " div_trunc nextafter".split()
+    " div_trunc nextafter conj".split()
 )
 COMPILED = {name: f for name, f in existing().items() if name not in NOT_COMPILED}
 CASES = [form for name in COMPILED for form in (name, name + "_")]

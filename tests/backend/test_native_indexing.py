@@ -173,8 +173,9 @@ def test_masks(shape, dtype, chance):
 def test_embedding_grad(dtype, padding, by_frequency):
     for count, width, shape in [(5, 3, (4,)), (50, 33, (7, 9)), (2000, 64, (4, 512)), (9, 1, (0,))]:
         index, g = positions(shape, count), make((*shape, width), dtype)
-        arguments = g, index, count, padding, by_frequency
-        check("embedding_grad", *arguments, tolerance=tolerance_of(dtype))
+        for place in (index, np.asfortranarray(index)):
+            arguments = g, place, count, padding, by_frequency
+            check("embedding_grad", *arguments, tolerance=tolerance_of(dtype))
 
 
 def test_positions_outside_are_the_twins_to_refuse():

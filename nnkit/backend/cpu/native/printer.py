@@ -42,6 +42,8 @@ def _formula(formula: Formula) -> str | None:
         printed = Statements(trace, formula.scalars)
     except (Unsupported, RuntimeError):  # RuntimeError: a derivative that there is not
         return None
+    if trace.outputs[0].function == "conj":
+        return None  # NumPy gives a real array back as it is
     if len(trace.outputs) != 1 or max(map(len, (formula.arrays, formula.scalars))) > MOST_OPERANDS:
         return None
     loop = f"loop_{formula.name}"

@@ -338,6 +338,9 @@ PyObject* embedding_grad(Arguments arguments) {
     Array g = arguments.array(0), index = arguments.array(1);
     npy_intp sizes[] = {arguments.integer(2), 0};
     if (!is_operand(g) || !is_index(index) || g.ndim() < 1) return decline();
+    Owned in_order(PyArray_FROM_OF(arguments[1], NPY_ARRAY_C_CONTIGUOUS));
+    if (!in_order) return nullptr;
+    index = in_order.array();
     bool by_frequency = arguments.truth(4);
     if (g.type() != Type::float32 && g.type() != Type::float64) return decline();
     if (by_frequency && index.type() != Type::int64) return decline();
