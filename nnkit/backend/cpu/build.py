@@ -17,5 +17,4 @@ def kernels() -> str:
     """Which kernels run."""
     if native.MODULE is None:
         return f"NumPy {np.__version__} alone; compiled kernels: {native.STATUS}"
-    product = native.MODULE.blas_name() or "NumPy's matmul"
-    return f"compiled for {native.STATUS}, {native.MODULE.threads()} threads, products by {product}"
+    return f"compiled for {native.STATUS}, {native.MODULE.threads()} threads"

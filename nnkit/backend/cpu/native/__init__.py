@@ -80,7 +80,6 @@ def _load() -> tuple[Any, str]:
         except Exception as error:
             reason = _complain(f"the extension for {target} is broken ({error}): reinstall nnkit")
             break
-        module.find_blas(numpy_extension.__file__)
         module.set_cache_limit(_cache_limit())
         return module, target
     return None, reason

@@ -8,7 +8,6 @@
 #include <new>
 #include <string>
 
-#include "blas.h"
 #include "formula.h"
 #include "memory.h"
 #include "parallel.h"
@@ -185,14 +184,6 @@ PyObject* names(PyObject*, PyObject*) {
     return list;
 }
 
-PyObject* python_find_blas(PyObject*, PyObject* path) {
-    const char* text = PyUnicode_AsUTF8(path);
-    if (text == nullptr) return nullptr;
-    return PyBool_FromLong(find_blas(text));
-}
-
-PyObject* python_blas_name(PyObject*, PyObject*) { return PyUnicode_FromString(blas_name()); }
-
 PyObject* python_set_threads(PyObject*, PyObject* count) {
     long value = PyLong_AsLong(count);
     if (value == -1 && PyErr_Occurred()) return nullptr;
@@ -221,8 +212,6 @@ PyMethodDef methods[] = {
     {"bind_formula", bind_formula, METH_VARARGS, "The kernel of a printed formula, or its twin."},
     {"bind_update", bind_update, METH_VARARGS, "The kernel of a printed update, or its twin."},
     {"names", names, METH_NOARGS, "The primitives that have a kernel."},
-    {"find_blas", python_find_blas, METH_O, "Look for the BLAS that NumPy's extension uses."},
-    {"blas_name", python_blas_name, METH_NOARGS, "The interface found by find_blas."},
     {"set_threads", python_set_threads, METH_O, "Set the number of threads of a section."},
     {"threads", python_threads, METH_NOARGS, "The number of threads of a section."},
     {"empty_cache", python_empty_cache, METH_NOARGS, "Give unused memory back to the system."},

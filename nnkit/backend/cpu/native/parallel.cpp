@@ -18,8 +18,6 @@
 #include <thread>
 #include <vector>
 
-#include "blas.h"
-
 namespace nnkit {
 namespace {
 
@@ -236,16 +234,13 @@ void run_pieces(Index count, Index grain, PieceFunction run, void* context) {
     // The GIL goes only where this thread holds it: a worker that starts a section has none.
     PyThreadState* state = inside_section ? nullptr : PyEval_SaveThread();
     bool alone = section.threads() == 1 || !pool->busy.try_lock();
-    {
-        SingleThreadedBlas single(!inside_section);
-        if (alone) {
-            bool outer = std::exchange(inside_section, true);
-            section.work();
-            inside_section = outer;
-        } else {
-            pool->run(section);
-            pool->busy.unlock();
-        }
+    if (alone) {
+        bool outer = std::exchange(inside_section, true);
+        section.work();
+        inside_section = outer;
+    } else {
+        pool->run(section);
+        pool->busy.unlock();
     }
     if (state != nullptr) take_gil_back(state);
     if (section.error) std::rethrow_exception(section.error);
