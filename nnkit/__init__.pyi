@@ -1391,7 +1391,9 @@ def lt(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
 def lt_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `lt`; returns the tensor."""
 def manual_seed(seed: _Any) -> _Generator:
-    """Start the default generator again from ``int(seed)``, and return it."""
+    """Start the default generators of the CPU, which is returned, and of all GPUs again from
+    ``int(seed)``.
+    """
 def masked_fill(input: Tensor, mask: Tensor, value: _Any) -> Tensor:
     """A copy with ``value`` where ``mask`` is true; input and mask broadcast."""
 def masked_fill_(input: Tensor, mask: Tensor, value: _Any) -> Tensor:
@@ -2063,7 +2065,9 @@ def searchsorted(
 ) -> Tensor:
     """Where to insert ``input`` into sorted sequences so that they stay sorted."""
 def seed() -> builtins.int:
-    """Start the default generator again from a seed of the operating system's, and return it."""
+    """Start the default generators again from a seed of the operating system's, and return
+    it.
+    """
 def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """The slice at ``index`` of dimension ``dim``, which is dropped; a view."""
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:

@@ -13,16 +13,18 @@ from nnkit.autograd.generator import (
     seed,
     set_rng_state,
 )
+from nnkit.backend.device import device
+from nnkit.backend.random import restore_gpus, states_of_gpus
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
-    """Run a block whose random numbers do not move the default generator on.
+    """Run a block whose random numbers do not move the default generators on.
 
     Args:
-        devices: other devices whose generators to keep; there is the CPU's alone.
+        devices: the GPUs whose generators to keep as well; all unless given.
         enabled: whether to do anything at all.
 
     Example:
@@ -36,8 +38,10 @@ def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
     if not enabled:
         yield
         return
-    state = get_rng_state()
+    only = None if devices is None else {device(place).index for place in devices}
+    state, of_gpus = get_rng_state(), states_of_gpus()
     try:
         yield
     finally:
         set_rng_state(state)
+        restore_gpus(of_gpus, only)

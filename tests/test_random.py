@@ -288,9 +288,9 @@ def test_bad_seeds(seed: Any, error: type[Exception]) -> None:
 
 
 def test_bad_generators_and_states() -> None:
-    with pytest.raises(RuntimeError, match="device must be 'cpu', got 'cuda'"):
-        Generator("cuda")
-    with pytest.raises(ValueError, match="engine must be 'mt19937' or 'philox', got 'pcg'"):
+    with pytest.raises(RuntimeError, match="device must be 'cpu' or 'cuda', got 'mps'"):
+        Generator("mps")
+    with pytest.raises(ValueError, match="engine must be 'mt19937' or 'philox' on cpu, got 'pcg'"):
         Generator(engine="pcg")
     g = Generator()
     state = g.get_state()

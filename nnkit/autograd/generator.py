@@ -7,21 +7,22 @@ from typing import Any
 from nnkit.autograd.public import PUBLIC, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend import random as source
-from nnkit.backend.device import cpu
+from nnkit.backend.device import cpu, located
 from nnkit.backend.device import device as Device
+from nnkit.backend.philox import WORDS, Philox
 
 
 class Generator:
     """A stream of random numbers with a seed and a state, as ``torch.Generator``.
 
     Args:
-        device: where the numbers are drawn; only the CPU's generators can be made here.
+        device: where the numbers are drawn, ``"cpu"`` or a GPU.
         engine: ``"mt19937"``, whose numbers are those of PyTorch on the CPU, or ``"philox"``, whose
-            numbers are those of PyTorch on CUDA.
+            numbers are those of PyTorch on CUDA; the device's own unless given.
 
     Raises:
-        RuntimeError: the device is no CPU.
-        ValueError: there is no such engine.
+        RuntimeError: there is no such device.
+        ValueError: the device has no such engine (a GPU has Philox alone).
 
     Example:
         >>> import nnkit
@@ -32,14 +33,15 @@ class Generator:
 
     __slots__ = ("_source",)
 
-    def __init__(self, device: Any = "cpu", engine: str = "mt19937") -> None:
-        place = Device("cpu" if device is None else device)
-        self._source = source.Generator(place.type, engine)
+    def __init__(self, device: Any = "cpu", engine: str | None = None) -> None:
+        place = located(cpu if device is None else device)
+        _ = place.backend  # raises where there is no such device
+        self._source = source.Generator(str(place), engine)
 
     @property
     def device(self) -> Device:
         """Where the numbers are drawn."""
-        return cpu
+        return Device(self._source.device)
 
     @property
     def engine(self) -> str:
@@ -65,7 +67,8 @@ class Generator:
         return self._source.initial_seed()
 
     def get_state(self) -> Tensor:
-        """The state, a uint8 tensor of the 5056 bytes that PyTorch's CPU generators have.
+        """The state, a uint8 tensor of PyTorch's bytes: 5056 on the CPU; for Philox 16, the seed
+        and the offset.
 
         Example:
             >>> import nnkit
@@ -92,11 +95,62 @@ class Generator:
         self._source.set_state(new_state._data)
         return self
 
+    def _philox(self, refusal: Exception) -> Philox:
+        if self._source.philox is None:
+            raise refusal
+        return self._source.philox
+
+    def get_offset(self) -> int:
+        """How many words each thread of a GPU has drawn since the last start.
+
+        Raises:
+            RuntimeError: the engine is not Philox.
+        """
+        return self._philox(RuntimeError("get_offset(): mt19937 does not use an offset")).offset
+
+    def set_offset(self, offset: int) -> Generator:
+        """Go on after ``offset`` words of each thread, and return the generator.
+
+        Raises:
+            RuntimeError: the engine is not Philox, or the offset is no multiple of 4.
+        """
+        philox = self._philox(RuntimeError("set_offset(): mt19937 does not use an offset"))
+        if offset < 0 or offset % WORDS:
+            raise RuntimeError(f"set_offset(): offset must be a multiple of {WORDS}, got {offset}")
+        philox.offset = offset
+        return self
+
     def clone_state(self) -> Generator:
         """A new generator that goes on exactly as this one would."""
-        twin = Generator(engine=self.engine)
-        twin._source = self._source.clone_state()
+        return self._of(self._source.clone_state())
+
+    def graphsafe_get_state(self) -> Generator:
+        """A generator that shares its state with this one: what one draws moves the other on.
+
+        Raises:
+            NotImplementedError: the engine is not Philox.
+        """
+        shared = self._philox(NotImplementedError("graphsafe_get_state(): needs engine 'philox'"))
+        twin = self.clone_state()
+        twin._source.philox = shared
         return twin
+
+    def graphsafe_set_state(self, state: Generator) -> Generator:
+        """Share the state of another generator from now on, and return this one.
+
+        Raises:
+            NotImplementedError: the engine of one of the two is not Philox.
+        """
+        refusal = NotImplementedError("graphsafe_set_state(): needs engine 'philox'")
+        self._philox(refusal)
+        self._source.philox = state._philox(refusal)
+        return self
+
+    @classmethod
+    def _of(cls, found: source.Generator) -> Generator:
+        generator = cls.__new__(cls)
+        generator._source = found
+        return generator
 
     def __copy__(self) -> Generator:
         return self.clone_state()
@@ -114,8 +168,7 @@ class Generator:
         return f"<nnkit.Generator on {self.device}, {self.engine}, seed {self.initial_seed()}>"
 
 
-default_generator = Generator()
-default_generator._source = source.default_generator
+default_generator = Generator._of(source.default_generator)
 PUBLIC["Generator"] = Generator
 PUBLIC["default_generator"] = default_generator  # type: ignore[assignment]
 
@@ -138,7 +191,8 @@ def source_of(name: str, generator: Any, place: Device) -> Any:
 
 @public(method=False)
 def manual_seed(seed: Any) -> Generator:
-    """Start the default generator again from ``int(seed)``, and return it.
+    """Start the default generators of the CPU, which is returned, and of all GPUs again from
+    ``int(seed)``.
 
     Raises:
         ValueError: the seed lies outside [-2**63, 2**64).
@@ -149,13 +203,16 @@ def manual_seed(seed: Any) -> Generator:
         >>> nnkit.rand(2)
         tensor([0.4963, 0.7682])
     """
+    source.manual_seed_gpus(int(seed))
     return default_generator.manual_seed(int(seed))
 
 
 @public(method=False)
 def seed() -> int:
-    """Start the default generator again from a seed of the operating system's, and return it."""
-    return default_generator.seed()
+    """Start the default generators again from a seed of the operating system's, and return it."""
+    found = default_generator.seed()
+    source.manual_seed_gpus(found)
+    return found
 
 
 @public(method=False)

@@ -89,9 +89,13 @@ class Philox:
         """Seed and offset, 16 bytes, as ``torch.cuda.get_rng_state()``."""
         return np.array([self.seed, self.offset], "<u8").view(np.uint8)
 
-    @classmethod
-    def from_state(cls, state: np.ndarray) -> Philox:
-        if state.size != 16:
+    def set_state(self, state: np.ndarray) -> None:
+        """Go on from such 16 bytes, or from the seed's 8 alone.
+
+        Raises:
+            RuntimeError: the state has another size.
+        """
+        if state.size not in (8, 16):
             raise RuntimeError(f"set_state: expected a philox state of 16 bytes, got {state.size}")
-        seed, offset = np.frombuffer(state.tobytes(), "<u8")
-        return cls(int(seed), int(offset))
+        words = np.frombuffer(state.tobytes(), "<u8").tolist()
+        self.seed, self.offset = (*words, 0)[:2]

@@ -2,13 +2,15 @@
 
 ``mt19937`` is the default engine and gives the words of PyTorch's CPU generator; its state is the
 very 5056 bytes of ``torch.get_rng_state()``, so states travel both ways. ``philox`` is the counter
-based engine of the GPUs (see ``nnkit.backend.philox``), here on the CPU.
+based engine of the GPUs (see ``nnkit.backend.philox``); the CPU has it too. A GPU's generator is a
+seed and an offset on the host, so that none of this needs a GPU.
 """
 
 from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ import numpy as np
 from nnkit.backend.philox import Philox
 
 DEFAULT_SEED = 67280421310721
+ENGINES = {"cpu": ("mt19937", "philox"), "cuda": ("philox",)}  # the device's own comes first
 
 # The layout of torch's CPU state: engine, cached normals in double, cached normal in float.
 _STATE = np.dtype(
@@ -48,22 +51,27 @@ class Generator:
     """A stream of random words with a seed and a state, as ``torch.Generator``, over arrays.
 
     Args:
-        device: only ``"cpu"``; a GPU's generator lives in that backend.
-        engine: ``"mt19937"`` (torch's CPU stream) or ``"philox"`` (torch's CUDA stream).
+        device: the name of where the numbers are drawn, such as ``"cpu"`` or ``"cuda:0"``.
+        engine: ``"mt19937"`` (torch's CPU stream) or ``"philox"`` (torch's CUDA stream); the
+            device's own unless given.
 
     Raises:
-        RuntimeError: another device.
-        ValueError: another engine.
+        RuntimeError: there are no random numbers on this device.
+        ValueError: the device has no such engine.
     """
 
-    __slots__ = ("_bits", "_fresh", "_seed", "next_double_normal_sample",
+    __slots__ = ("_bits", "_fresh", "_seed", "device", "next_double_normal_sample",
                  "next_float_normal_sample", "philox")  # fmt: skip
 
-    def __init__(self, device: Any = "cpu", engine: str = "mt19937") -> None:
-        if str(device).partition(":")[0] != "cpu":
-            raise RuntimeError(f"Generator: device must be 'cpu', got {device!r}")
-        if engine not in ("mt19937", "philox"):
-            raise ValueError(f"Generator: engine must be 'mt19937' or 'philox', got {engine!r}")
+    def __init__(self, device: str = "cpu", engine: str | None = None) -> None:
+        kind = device.partition(":")[0]
+        if kind not in ENGINES:
+            raise RuntimeError(f"Generator: device must be 'cpu' or 'cuda', got {device!r}")
+        engine = ENGINES[kind][0] if engine is None else engine
+        if engine not in ENGINES[kind]:
+            names = " or ".join(map(repr, ENGINES[kind]))
+            raise ValueError(f"Generator: engine must be {names} on {kind}, got {engine!r}")
+        self.device = device
         self.philox = Philox(DEFAULT_SEED) if engine == "philox" else None
         self._reset(DEFAULT_SEED)
 
@@ -76,11 +84,7 @@ class Generator:
         self.next_double_normal_sample: float | None = None
         self.next_float_normal_sample: float | None = None
         if self.philox is not None:
-            self.philox = Philox(seed)
-
-    @property
-    def device(self) -> str:
-        return "cpu"
+            self.philox.seed, self.philox.offset = seed, 0
 
     @property
     def engine(self) -> str:
@@ -167,7 +171,7 @@ class Generator:
             got = getattr(state, "dtype", type(state).__name__)
             raise TypeError(f"set_state: RNG state must be a uint8 (Byte) array, got {got}")
         if self.philox is not None:
-            self.philox = Philox.from_state(state)
+            self.philox.set_state(state)
             self._seed = self.philox.seed
             return self
         if state.size != _STATE.itemsize:
@@ -197,7 +201,7 @@ class Generator:
 
     def clone_state(self) -> Generator:
         """A new generator that goes on exactly as this one would."""
-        return Generator(engine=self.engine).set_state(self.get_state())
+        return _rebuild(self.device, self.engine, self.get_state())
 
     def __copy__(self) -> Generator:
         return self.clone_state()
@@ -206,12 +210,48 @@ class Generator:
         return self.clone_state()
 
     def __reduce__(self):
-        return (_rebuild, (self.engine, self.get_state()))
+        return (_rebuild, (self.device, self.engine, self.get_state()))
 
 
-def _rebuild(engine: str, state: np.ndarray) -> Generator:
-    return Generator(engine=engine).set_state(state)
+def _rebuild(device: str, engine: str, state: np.ndarray) -> Generator:
+    return Generator(device, engine).set_state(state)
 
 
 default_generator = Generator()
 default_generator.seed()
+
+_of_gpus: dict[int, Generator] = {}
+_seed_of_gpus = DEFAULT_SEED
+
+
+def generator_of_gpu(index: int) -> Generator:
+    """The default generator of a GPU, which is made when it is first asked for."""
+    if index not in _of_gpus:
+        _of_gpus[index] = Generator(f"cuda:{index}").manual_seed(_seed_of_gpus)
+    return _of_gpus[index]
+
+
+def manual_seed_gpus(seed: int) -> None:
+    """Start the default generators of all GPUs again, also of those that were not used yet."""
+    global _seed_of_gpus
+    _seed_of_gpus = checked_seed(seed)
+    for generator in _of_gpus.values():
+        generator.manual_seed(seed)
+
+
+def states_of_gpus() -> tuple[int, dict[int, np.ndarray]]:
+    """The seed of GPUs that were not used yet, and the states of all others, for `restore_gpus`."""
+    return _seed_of_gpus, {i: generator.get_state() for i, generator in _of_gpus.items()}
+
+
+def restore_gpus(states: tuple[int, dict[int, np.ndarray]], only: Container[int] | None) -> None:
+    """Let the default generators of these GPUs, of all for None, go on from `states_of_gpus`."""
+    global _seed_of_gpus
+    seed, found = states
+    for index, generator in _of_gpus.items():
+        if only is None or index in only:
+            generator.manual_seed(seed)
+            if index in found:
+                generator.set_state(found[index])
+    if only is None:
+        _seed_of_gpus = seed

@@ -29,10 +29,14 @@ from nnkit.cuda.memory import memory_reserved as memory_reserved
 from nnkit.cuda.memory import memory_summary as memory_summary
 from nnkit.cuda.memory import reset_peak_memory_stats as reset_peak_memory_stats
 from nnkit.cuda.random import get_rng_state as get_rng_state
+from nnkit.cuda.random import get_rng_state_all as get_rng_state_all
 from nnkit.cuda.random import initial_seed as initial_seed
 from nnkit.cuda.random import manual_seed as manual_seed
 from nnkit.cuda.random import manual_seed_all as manual_seed_all
+from nnkit.cuda.random import seed as seed
+from nnkit.cuda.random import seed_all as seed_all
 from nnkit.cuda.random import set_rng_state as set_rng_state
+from nnkit.cuda.random import set_rng_state_all as set_rng_state_all
 from nnkit.cuda.streams import Event as Event
 from nnkit.cuda.streams import Stream as Stream
 from nnkit.cuda.streams import current_stream as current_stream

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Any
 
+from nnkit.autograd.generator import Generator
 from nnkit.cuda.device import runtime
 from nnkit.cuda.streams import Stream, current_stream
 
@@ -14,7 +15,7 @@ class CUDAGraph:
 
     Inputs are changed by writing into the tensors that were read while recording; results are in
     the tensors that were made. Their memory belongs to the graph. Nothing within may wait for the
-    GPU (`item`, printing, copies to the CPU). Random numbers are those of the recording each time.
+    GPU (`item`, printing, copies to the CPU). Each replay draws new random numbers.
 
     Raises:
         AssertionError: there is no GPU.
@@ -23,7 +24,21 @@ class CUDAGraph:
     """
 
     def __init__(self) -> None:
-        self._graph = runtime().Graph()
+        self.reset()
+
+    def register_generator_state(self, generator: Generator) -> None:
+        """Let replays move a generator on; those that are drawn from while recording need no call.
+
+        Raises:
+            RuntimeError: it is no GPU's generator.
+        """
+        philox = generator._source.philox
+        if philox is None or generator.device.type != "cuda":
+            raise RuntimeError(
+                "register_generator_state(): expected a 'cuda' device type for generator, "
+                f"but found '{generator.device.type}'"
+            )
+        self._graph.draws.place_of(philox)
 
     def replay(self) -> None:
         """Launch what was recorded, on the current stream.
@@ -35,7 +50,10 @@ class CUDAGraph:
 
     def reset(self) -> None:
         """Forget what was recorded."""
-        self._graph = runtime().Graph()
+        runtime()
+        from nnkit.backend.cuda.graph import Graph
+
+        self._graph = Graph()
 
     def pool(self) -> Any:
         """The graph's memory, to share with another one by ``graph(..., pool=...)``."""

@@ -101,6 +101,7 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         **dict.fromkeys(("uniform", "normal", "dropout"), (FLOATING,)),
         "bernoulli": ((*FLOATING, np.dtype(np.bool_)),),
         "bernoulli_from": (FLOATING[:2],),
+        "write_place": (),
     },
     "recurrent": dict.fromkeys(
         ("lstm_cell", "lstm_cell_grad", "gru_cell", "gru_cell_grad"), (FLOATING[:2],)

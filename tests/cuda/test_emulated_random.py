@@ -20,7 +20,7 @@ COUNTS = (1, 1000, 132 * 2048 + 5)  # the last one takes a second round
 
 
 def generator() -> Any:
-    return Generator(engine="philox").manual_seed(SEED)
+    return Generator("cuda:0").manual_seed(SEED)
 
 
 @pytest.mark.parametrize("count", COUNTS)

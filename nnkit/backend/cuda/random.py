@@ -17,11 +17,11 @@ from nnkit.backend.cpu import random_philox
 from nnkit.backend.cuda import failures
 from nnkit.backend.cuda.creation import array, copy_, empty, empty_like
 from nnkit.backend.cuda.differences import array_module, contiguous, same_dtype
-from nnkit.backend.cuda.dropout import drawn, stream_of_gpu
 from nnkit.backend.cuda.exchange import to_numpy
 from nnkit.backend.cuda.launch import THREADS, blocks_for, inverse
+from nnkit.backend.cuda.philox import drawn, drawn_by_host, stream_of
 from nnkit.backend.cuda.source import current_machine, kernel
-from nnkit.backend.philox import WORDS, Philox
+from nnkit.backend.philox import WORDS
 from nnkit.backend.random import Generator
 
 __all__ = [
@@ -33,10 +33,6 @@ __all__ = [
 BOOL, F4, F8 = np.dtype(np.bool_), np.dtype(np.float32), np.dtype(np.float64)
 
 
-def _stream(generator: Any) -> Philox:
-    return getattr(generator, "philox", None) or stream_of_gpu()
-
-
 def _fill(name: str, x: Any, generator: Any, *parameters: float) -> Any:
     """Fill ``x`` in the order of its memory; one whose memory has gaps, by way of a copy."""
     dense = empty_like(x)
@@ -44,7 +40,7 @@ def _fill(name: str, x: Any, generator: Any, *parameters: float) -> Any:
         dense = x
     if x.size:
         words = 2 if x.dtype == F8 else 1  # of an element
-        stream = drawn(_stream(generator), x.size, WORDS // words)
+        stream = drawn(stream_of(generator), x.size, WORDS // words)
         blocks = blocks_for(-(-x.size * words // WORDS), THREADS, current_machine().processors)
         numbers = map(np.float64, parameters)
         run = kernel("random", name, x.dtype)
@@ -85,7 +81,7 @@ def bernoulli_from_(x: Any, p: Any, generator: Any) -> Any:
     out = empty(x.shape, BOOL)
     if x.size:
         of_block = WORDS // 2 if wide.dtype == F8 else WORDS
-        stream = drawn(_stream(generator), x.size, of_block)
+        stream = drawn(stream_of(generator), x.size, of_block)
         report = (failures.pointer(), np.int32(failures.PROBABILITY))
         blocks = blocks_for(-(-x.size // of_block), THREADS, current_machine().processors)
         given = (out, wide, np.int64(x.size), stream, *report)
@@ -106,10 +102,10 @@ def dropout_mask(x: Any, p: float, generator: Any) -> Any:
 # From the CPU
 
 
-def _generator(generator: Any) -> Generator:
+def _generator(generator: Any, name: str) -> Generator:
     """The stream as a generator of the CPU's."""
     found = Generator(engine="philox")
-    found.philox = _stream(generator)
+    found.philox = drawn_by_host(generator, name)
     return found
 
 
@@ -118,7 +114,7 @@ def _filled(draw: Callable) -> Callable:
 
     def run(x: Any, *arguments: Any) -> Any:
         numbers = np.empty(x.shape, x.dtype)
-        draw(numbers, *arguments[:-1], _generator(arguments[-1]))
+        draw(numbers, *arguments[:-1], _generator(arguments[-1], draw.__name__))
         return copy_(x, array(numbers, None))
 
     run.__name__ = run.__qualname__ = draw.__name__
@@ -130,7 +126,7 @@ def _made(draw: Callable) -> Callable:
 
     def run(*arguments: Any) -> Any:
         given = [to_numpy(a) if hasattr(a, "strides") else a for a in arguments[:-1]]
-        return array(draw(*given, _generator(arguments[-1])), None)
+        return array(draw(*given, _generator(arguments[-1], draw.__name__)), None)
 
     run.__name__ = run.__qualname__ = draw.__name__
     return run

@@ -1,4 +1,4 @@
-"""The GPUs themselves, through CuPy: which there are, their streams, memory and graphs.
+"""The GPUs themselves, through CuPy: which there are, and their memory.
 
 `nnkit.cuda` is torch.cuda's surface over this file. Nothing here is imported before somebody asks
 for a GPU, and `problem()` never raises.
@@ -6,8 +6,7 @@ for a GPU, and `problem()` never raises.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache, lru_cache, wraps
 from typing import Any
 
@@ -18,8 +17,7 @@ from nnkit.backend.cuda import failures
 from nnkit.backend.cuda.differences import BF16
 from nnkit.backend.cuda.printer import print_formula
 from nnkit.backend.errors import OutOfMemoryError
-from nnkit.backend.philox import Philox
-from nnkit.backend.random import DEFAULT_SEED
+from nnkit.backend.random import Generator, generator_of_gpu
 
 INSTALL = "pip install 'nnkit[cuda12]' (or 'nnkit[cuda13]', as your driver has it)"
 
@@ -209,61 +207,9 @@ def properties(index: int) -> dict[str, Any]:
     return require().cuda.runtime.getDeviceProperties(index)
 
 
-# Random numbers: one Philox stream for each GPU, as torch has
-
-_generators: dict[int, Philox] = {}
-
-
-def generator(index: int | None = None) -> Philox:
-    """The default stream of a GPU."""
-    index = current_device() if index is None else index
-    if index not in _generators:
-        _generators[index] = Philox(_initial_seed)
-    return _generators[index]
-
-
-_initial_seed = DEFAULT_SEED
-
-
-def manual_seed_all(seed: int) -> None:
-    """Start the streams of all GPUs afresh, also of those that were not used yet."""
-    global _initial_seed
-    _initial_seed = seed % 2**64
-    _generators.clear()
-
-
-def manual_seed(seed: int) -> None:
-    """Start the stream of the current GPU afresh."""
-    _generators[current_device()] = Philox(seed % 2**64)
-
-
-# Graphs
-
-
-class Graph:
-    """Kernels that were recorded once and are launched together; they keep their own memory."""
-
-    def __init__(self, pool: Any = None) -> None:
-        self.cupy = require()
-        self.pool = pool or self.cupy.cuda.MemoryPool()
-        self.graph: Any = None
-
-    @contextmanager
-    def captured(self, stream: Any) -> Iterator[None]:
-        """Record what is launched within; its arrays come from the graph's pool."""
-        runtime = self.cupy.cuda.runtime
-        with stream, self.cupy.cuda.using_allocator(self.pool.malloc):
-            # Relaxed: an allocation of the pool's must not end the recording.
-            stream.begin_capture(runtime.streamCaptureModeRelaxed)
-            try:
-                yield
-            finally:
-                self.graph = stream.end_capture()
-
-    def replay(self) -> None:
-        if self.graph is None:
-            raise RuntimeError("CUDAGraph.replay(): nothing was captured")
-        self.graph.launch(self.cupy.cuda.get_current_stream())
+def generator(index: int | None = None) -> Generator:
+    """The default generator of a GPU, the current one unless given."""
+    return generator_of_gpu(current_device() if index is None else index)
 
 
 # Page-locked memory

@@ -9,7 +9,22 @@ struct Stream {
     uint64 seed;
     uint64 first;  // blocks that each thread has drawn before
     int64 threads;
+    const uint64* place;  // in a captured graph: the seed, and what comes before `first`
 };
+
+__device__ inline Stream resolved(Stream stream) {
+    if (stream.place) {
+        stream.seed = stream.place[0];
+        stream.first += stream.place[1];
+    }
+    return stream;
+}
+
+// Before a graph is replayed.
+__global__ void write_place(uint64* place, uint64 seed, uint64 first) {
+    place[0] = seed;
+    place[1] = first;
+}
 
 // In (0, 1], from one word and from two.
 __device__ inline float unit_of(uint32 word) {
@@ -23,7 +38,8 @@ __device__ inline double unit_of(uint32 low, uint32 high) {
 
 // Calls ``body(element, number)`` with uniform numbers: float, or double where C is.
 template <class C, class Body>
-__device__ void each_uniform(const Stream& stream, int64 count, Body body) {
+__device__ void each_uniform(const Stream& given, int64 count, Body body) {
+    const Stream stream = resolved(given);
     constexpr int of_block = sizeof(C) == 8 ? 2 : 4;
     const int64 rounds = (count + stream.threads * of_block - 1) / (stream.threads * of_block);
     for (int64 b = thread_of_grid(); b < rounds * stream.threads; b += threads_of_grid()) {
@@ -51,6 +67,7 @@ __global__ void uniform(T* x, int64 count, Stream stream, double low, double hig
 // By Box and Muller's method: sine and cosine of one pair follow each other.
 template <class T>
 __global__ void normal(T* x, int64 count, Stream stream, double mean, double deviation) {
+    stream = resolved(stream);
     using C = compute_t<T>;
     constexpr int of_block = sizeof(C) == 8 ? 2 : 4;
     const int64 rounds = (count + stream.threads * of_block - 1) / (stream.threads * of_block);

@@ -1,0 +1,114 @@
+"""What a captured graph does on the host's side, and the random numbers of its replays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nnkit.backend.cuda import dropout, philox, random
+from nnkit.backend.cuda.graph import Graph
+from nnkit.backend.random import Generator, generator_of_gpu, manual_seed_gpus
+from tests.cuda.emulation import COMPILER
+from tests.cuda.tape import CUDARuntimeError, capturing
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
+F4 = np.dtype(np.float32)
+
+
+def generator(seed: int = 11) -> Any:
+    return Generator("cuda:0").manual_seed(seed)
+
+
+def three_draws(source: Any, out: np.ndarray) -> None:
+    random.uniform_(out[0], 0.0, 1.0, source)
+    random.normal_(out[1], 0.0, 1.0, source)
+    random.uniform_(out[2], 0.0, 1.0, source)
+
+
+def test_replays_draw_what_the_steps_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    captured, eager = np.zeros((3, 300), F4), np.zeros((3, 300), F4)
+    mine, twin = generator(), generator()
+    with capturing(monkeypatch) as stream:
+        random.uniform_(captured[0], 0.0, 1.0, mine)  # what was drawn before counts too
+        random.uniform_(eager[0], 0.0, 1.0, twin)
+        graph = Graph()
+        with graph.captured(stream):
+            three_draws(mine, captured)
+        assert mine.philox.offset == twin.philox.offset  # recording draws nothing
+        seen = []
+        for _ in range(3):
+            graph.replay()
+            three_draws(twin, eager)
+            np.testing.assert_array_equal(captured, eager)
+            assert mine.philox.offset == twin.philox.offset
+            seen.append(captured.copy())
+        assert not (seen[0] == seen[1]).any() and not (seen[1] == seen[2]).any()
+        # Between replays the stream goes on, and may be started again.
+        mine.manual_seed(5)
+        graph.replay()
+        three_draws(twin.manual_seed(5), eager)
+        np.testing.assert_array_equal(captured, eager)
+
+
+def test_two_streams_and_the_default_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(philox, "stream_of_gpu", lambda: generator_of_gpu(0).philox)
+    monkeypatch.setattr(dropout, "stream_of_gpu", lambda: generator_of_gpu(0).philox)
+    manual_seed_gpus(3)
+    x, other = np.ones((20, 30), F4), generator()
+    noise = np.zeros(40, F4)
+    with capturing(monkeypatch) as stream:
+        graph = Graph()
+        with graph.captured(stream):
+            out, kept = dropout.dropout(x, 0.25, False)
+            random.uniform_(noise, 0.0, 1.0, other)
+        manual_seed_gpus(3)  # the graph follows the very generator
+        masks = []
+        for _ in range(2):
+            graph.replay()
+            masks.append(kept.copy())
+            np.testing.assert_array_equal(out, kept)
+        manual_seed_gpus(3)
+        for mask in masks:
+            np.testing.assert_array_equal(dropout.dropout(x, 0.25, False)[1], mask)
+        assert (masks[0] != masks[1]).any()
+    assert other.philox.offset == 8
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda x, g: random.poisson(x, g),
+        lambda x, g: random.randperm(4, np.dtype(np.int64), g),
+        lambda x, g: random.multinomial(x, 2, False, g),
+    ],
+)
+def test_what_the_cpu_draws_is_refused(draw: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    with capturing(monkeypatch) as stream:
+        graph = Graph()
+        with pytest.raises(RuntimeError, match="cannot be captured"), graph.captured(stream):
+            draw(np.ones(4, F4), generator())
+        draw(np.ones(4, F4), generator())
+
+
+def test_an_error_while_recording_is_raised_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    with capturing(monkeypatch) as stream:
+        graph = Graph()
+        stream.is_broken = True
+        with pytest.raises(KeyError), graph.captured(stream):
+            random.uniform_(np.empty(5, F4), 0.0, 1.0, generator())
+            raise KeyError
+        assert stream.tape is None and philox.current_recording() is None
+        with pytest.raises(RuntimeError, match="nothing was captured"):
+            graph.replay()
+        # Without an error of the program's, CUDA's own is raised.
+        with pytest.raises(CUDARuntimeError, match="Invalidated"), graph.captured(stream):
+            pass
+        stream.is_broken = False
+        with graph.captured(stream):
+            pass
+        graph.replay()
+        with pytest.raises(RuntimeError, match="captured already"), graph.captured(stream):
+            pass
