@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+
+import training
+
 import nnkit
 
 
@@ -76,6 +80,9 @@ def errors() -> None:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description="A walk through the graph.")
+    training.device_argument(parser)
+    nnkit.set_default_device(parser.parse_args().device)
     for part in (leaves_and_nodes, quadratic_form, hooks, errors):
         title = (part.__doc__ or "").strip().split("\n")[0]
         print(f"\n== {title}")

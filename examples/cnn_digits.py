@@ -30,7 +30,7 @@ def main() -> None:
     options = training.arguments("Train a CNN on digits.", epochs=8).parse_args()
     nnkit.manual_seed(options.seed)
     train, test = digits.load(flat=False)
-    model = Net()
+    model = Net().to(options.device)
     training.fit(model, optim.AdamW(model.parameters(), lr=2e-3), train, test, options)
     print(f"test accuracy {training.accuracy(model, test):.4f}")
 

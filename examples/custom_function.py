@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+
+import training
+
 import nnkit
 from nnkit.autograd import Function, gradcheck, gradgradcheck
 
@@ -37,6 +41,9 @@ class ClipGradient(Function):
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description="An operation of one's own.")
+    training.device_argument(parser)
+    nnkit.set_default_device(parser.parse_args().device)
     x = nnkit.tensor([1.0, 2.0, 3.0], dtype=nnkit.float64, requires_grad=True)
     Cube.apply(x).sum().backward()
     print("x", x)

@@ -20,7 +20,7 @@ def main() -> None:
         nn.Linear(128, 64),
         nn.ReLU(),
         nn.Linear(64, 10),
-    )
+    ).to(options.device)
     training.fit(model, optim.Adam(model.parameters()), train, test, options)
     print(f"test accuracy {training.accuracy(model, test):.4f}")
 

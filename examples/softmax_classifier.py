@@ -25,12 +25,12 @@ class Net(nn.Module):
         return self.linear(input)
 
 
-def one_step() -> None:
+def one_step(device: nnkit.device) -> None:
     """Three samples with four features each, targets 1, 0, 1, one step of SGD."""
-    net = Net()
+    net = Net().to(device)
     optimizer = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    features = nnkit.randn(3, 4)
-    target = nnkit.tensor([1, 0, 1])
+    features = nnkit.randn(3, 4).to(device)
+    target = nnkit.tensor([1, 0, 1], device=device)
     print("features\n", features)
     print("target\n", target)
     print("weight\n", net.linear.weight)
@@ -61,10 +61,10 @@ def main() -> None:
         parser.error("--plot draws the learning curve of --data digits")
     nnkit.manual_seed(options.seed)
     if options.data == "samples":
-        one_step()
+        one_step(options.device)
         return
     train, test = digits.load()
-    net = Net(64, 10)
+    net = Net(64, 10).to(options.device)
     optimizer = optim.SGD(net.parameters(), lr=0.5, momentum=0.9)
     training.fit(net, optimizer, train, test, options)
     print(f"test accuracy {training.accuracy(net, test):.4f}")

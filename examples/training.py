@@ -16,11 +16,17 @@ from nnkit.utils.data import DataLoader, TensorDataset
 def arguments(description: str, epochs: int) -> argparse.ArgumentParser:
     """The options every example has."""
     parser = argparse.ArgumentParser(description=description)
+    device_argument(parser)
     parser.add_argument("--epochs", type=int, default=epochs, help="passes over the training set")
     parser.add_argument("--seed", type=int, default=0, help="seed of all random numbers")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.add_argument("--plot", metavar="FILE", help="write the learning curve as a picture")
     return parser
+
+
+def device_argument(parser: argparse.ArgumentParser) -> None:
+    """Where to compute; random numbers are drawn on the CPU first, so they are the same."""
+    parser.add_argument("--device", type=nnkit.device, default="cpu", help="cpu, cuda, cuda:1 ...")
 
 
 @dataclass
@@ -34,10 +40,11 @@ class History:
 def accuracy(model: nn.Module, data: TensorDataset, batch_size: int = 256) -> float:
     """The share of samples whose largest logit is at the right class."""
     model.eval()
+    device = next(model.parameters()).device
     right = 0
     with nnkit.no_grad():
         for x, y in DataLoader(data, batch_size=batch_size):
-            right += int((model(x).argmax(1) == y).sum())
+            right += int((model(x.to(device)).argmax(1) == y.to(device)).sum())
     model.train()
     return right / len(data)
 
@@ -58,6 +65,7 @@ def fit(
         total, seen, right = 0.0, 0, 0
         with tqdm(loader, desc=f"epoch {epoch + 1}", disable=options.quiet, leave=False) as bar:
             for x, y in bar:
+                x, y = x.to(options.device), y.to(options.device)
                 logits = model(x)
                 loss = criterion(logits, y)
                 optimizer.zero_grad()

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import nnkit
+from tests.cuda import on_gpu
+
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 SHARED = {"digits.py", "training.py"}  # what the programs import
@@ -44,9 +47,25 @@ def accuracy(arguments: str, folder: Path) -> float:
     return float(found[1])
 
 
+@pytest.mark.cuda
+@pytest.mark.skipif(not nnkit.cuda.is_available(), reason="needs an NVIDIA GPU")
+@pytest.mark.parametrize("arguments", on_gpu.EXAMPLES)
+def test_on_a_gpu(arguments: str) -> None:
+    on_gpu.check_example(arguments)
+
+
+@pytest.mark.skipif(nnkit.cuda.is_available(), reason="there is a GPU")
+@pytest.mark.parametrize("arguments", on_gpu.EXAMPLES)
+def test_without_a_gpu(arguments: str, tmp_path: Path) -> None:
+    done = run(f"{arguments} --device cuda", tmp_path)
+    assert done.returncode == 1
+    assert re.search(r"RuntimeError: cuda: (CUDA needs CuPy|found no NVIDIA driver)", done.stderr)
+
+
 def test_every_example_is_listed() -> None:
     programs = {p.name for p in EXAMPLES.glob("*.py")} - SHARED
     assert programs == {a.split()[0] for a, _ in TRAININGS} | OTHERS.keys()
+    assert programs == {a.split()[0] for a in on_gpu.EXAMPLES}
 
 
 @pytest.mark.parametrize(("arguments", "least"), TRAININGS)

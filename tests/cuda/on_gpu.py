@@ -6,7 +6,12 @@ Each takes nothing or a row and raises AssertionError, or whatever the CUDA side
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +21,7 @@ from tests.harness import cases, checks
 from tests.harness.call import Call, Result
 from tests.harness.row import OpRow
 
+ROOT = Path(__file__).parent.parent.parent
 MOST = 4  # samples of a row in each of its forms
 
 
@@ -190,6 +196,29 @@ def check_same_bits() -> None:
     for _ in range(5):
         again = nnkit.zeros(7, 9).cuda().index_add(0, index, values)
         assert nnkit.equal(first, again)
+
+
+EXAMPLES: dict[str, str] = {  # with options -> what is printed
+    "softmax_classifier.py": r"loss after one step\n tensor\(.*device='cuda:0'",
+    "softmax_classifier.py --data digits --epochs 3 --quiet": r"test accuracy 0\.9",
+    "mlp_digits.py --epochs 4 --quiet": r"test accuracy 0\.[89]",
+    "cnn_digits.py --epochs 2 --quiet": r"test accuracy 0\.[89]",
+    "autograd_tour.py": "saved and then written",
+    "custom_function.py": "gradgradcheck True",
+}
+
+
+def check_example(arguments: str) -> None:
+    """An example runs with ``--device cuda`` and learns."""
+    program, *options = arguments.split()
+    command = [sys.executable, str(ROOT / "examples" / program), *options, "--device", "cuda"]
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    environment = os.environ | {"PYTHONPATH": path}
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert re.search(EXAMPLES[arguments], done.stdout, re.DOTALL), done.stdout[-2000:]
 
 
 SINGLE = (
