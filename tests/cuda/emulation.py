@@ -62,6 +62,7 @@ class Emulator:
     processors = 2
     capability = "80"
     parameter_bytes = 4096
+    cudnn: Any = None
     cupy = np
 
     def __init__(self) -> None:

@@ -198,6 +198,64 @@ def check_same_bits() -> None:
         assert nnkit.equal(first, again)
 
 
+def check_random_graph() -> None:
+    """Each replay of a captured step draws what the step would have drawn."""
+    x = nnkit.ones(1000, device="cuda")
+
+    def step() -> tuple[Any, Any]:
+        return nnkit.nn.functional.dropout(x, 0.5), nnkit.rand(1000, device="cuda")
+
+    step()
+    graph = nnkit.cuda.CUDAGraph()
+    with nnkit.cuda.graph(graph):
+        captured = step()
+    nnkit.manual_seed(3)
+    seen = []
+    for _ in range(3):
+        graph.replay()
+        seen.append(tuple(t.cpu() for t in captured))
+    nnkit.manual_seed(3)
+    for drawn in seen:
+        for got, wanted in zip(drawn, step(), strict=True):
+            assert nnkit.equal(got, wanted.cpu())
+    assert not nnkit.equal(seen[0][1], seen[1][1])
+
+
+def check_generator() -> None:
+    """A generator's numbers do not depend on the default one, and are the CPU's Philox numbers."""
+    g = nnkit.Generator("cuda").manual_seed(5)
+    assert g.device == nnkit.device("cuda", nnkit.cuda.current_device())
+    state = g.get_state()
+    x = nnkit.randn(700, device="cuda", generator=g)
+    assert g.get_offset() == 4
+    assert nnkit.equal(nnkit.randn(700, device="cuda", generator=g.set_state(state)), x)
+    twin = nnkit.Generator(engine="philox").manual_seed(5)
+    _close(x, nnkit.randn(700, generator=twin), "a generator's numbers", 1e-5)
+
+
+def check_cudnn() -> None:
+    """Convolution and attention with cuDNN (where it is installed) and without it."""
+    F = nnkit.nn.functional
+    nnkit.manual_seed(0)
+    image, weight = nnkit.randn(2, 8, 12, 10), nnkit.randn(6, 4, 3, 3)
+    tokens = nnkit.randn(2, 3, 24, 64).half().float()  # as they are after rounding
+
+    def both(*given: Any) -> list[Any]:
+        image, weight, tokens = (t.detach().requires_grad_() for t in given)
+        conv = F.conv2d(image, weight, stride=2, padding=1, groups=2)
+        attention = F.scaled_dot_product_attention(tokens, tokens, tokens, is_causal=True)
+        (conv.sin().sum() + attention.float().sin().sum()).backward()
+        return [conv, attention.float(), image.grad, weight.grad, tokens.grad.float()]
+
+    wanted = both(image, weight, tokens)
+    for enabled in (True, False):
+        with nnkit.backends.cudnn.flags(enabled=enabled, allow_tf32=False):
+            got = both(image.cuda(), weight.cuda(), tokens.cuda().half())
+        for one, expected in zip(got, wanted, strict=True):
+            half = one is got[1] or one is got[4]
+            _close(one, expected, f"cuDNN {enabled}", 2e-2 if half else 2e-4)
+
+
 EXAMPLES: dict[str, str] = {  # with options -> what is printed
     "softmax_classifier.py": r"loss after one step\n tensor\(.*device='cuda:0'",
     "softmax_classifier.py --data digits --epochs 3 --quiet": r"test accuracy 0\.9",
@@ -222,5 +280,6 @@ def check_example(arguments: str) -> None:
 
 
 SINGLE = (
-    check_wrong_index, check_graph, check_memory, check_streams_and_copies, check_same_bits,
+    check_wrong_index, check_graph, check_random_graph, check_generator, check_memory,
+    check_streams_and_copies, check_same_bits, check_cudnn,
 )  # fmt: skip

@@ -1,7 +1,8 @@
 """Scaled dot-product attention in one kernel; kernels/attention.cu.
 
 What the kernel does not hold (float64, more than 128 columns, a mask of another dtype, GPUs with
-little shared memory) is left to the body of backend/reference/attention.py.
+little shared memory) is left to the body of backend/reference/attention.py. Where cuDNN is
+installed, it does what it can.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cuda import cudnn
 from nnkit.backend.cuda.creation import zeros
 from nnkit.backend.cuda.differences import array_module, contiguous, empty, same_dtype
 from nnkit.backend.cuda.launch import blocks_for
@@ -118,6 +120,9 @@ def _launch(name: str, q: Any, width: int, tiles: int, of: Attention, arguments:
 
 
 def attention(q, k, v, mask, is_causal, scale):
+    found = cudnn.attention(q, k, v, is_causal, scale) if mask is None else None
+    if found is not None:
+        return found
     if not _is_fused(q, k, v, mask, False):
         from nnkit.backend.cuda import BACKEND as B
 
@@ -137,6 +142,9 @@ def attention(q, k, v, mask, is_causal, scale):
 
 
 def attention_grad(g, q, k, v, mask, log_total, is_causal, scale, needs):
+    found = cudnn.attention_grad(g, q, k, v, is_causal, scale) if mask is None else None
+    if found is not None:
+        return (*found, None)
     if not _is_fused(q, k, v, mask, True):
         from nnkit.backend.cuda import BACKEND as B
 

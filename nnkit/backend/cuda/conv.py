@@ -2,7 +2,8 @@
 
 The windows of the input become the columns of a matrix (channel, tap; sample, output), so that a
 product by cuBLAS does the work, for as many samples at a time as the columns may take memory.
-Convolutions with one input channel in each group have kernels of their own.
+Convolutions with one input channel in each group have kernels of their own. Where cuDNN is
+installed, it does the rest.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cuda import cudnn
 from nnkit.backend.cuda.creation import zeros
 from nnkit.backend.cuda.differences import contiguous, empty
 from nnkit.backend.cuda.geometry import Geometry, Ints, geometry, output_size
@@ -66,6 +68,12 @@ def _is_depthwise(shape: Ints, groups: int) -> bool:
     return shape[1] == 1 and groups > 1
 
 
+def _with_bias(out: Any, bias: Any, outputs: int, count: int) -> Any:
+    if bias is not None:
+        _launch("add_bias", out.size, out, out, bias, out.size, outputs, count)
+    return out
+
+
 def conv(
     x: Any, weight: Any, bias: Any,
     stride: Ints, padding: Ints, dilation: Ints, groups: int,
@@ -88,9 +96,9 @@ def conv(
     matrix = weight.reshape(groups, outputs // groups, of_group * taps)
     if _is_pointwise(window, stride, padding):
         out = matmul(matrix, x.reshape(batch, groups, of_group, count)).reshape(out.shape)
-        if bias is not None:
-            _launch("add_bias", out.size, x, out, bias, out.size, outputs, count)
-        return out
+        return _with_bias(out, bias, outputs, count)
+    if cudnn.conv(x, weight, out, stride, padding, dilation):
+        return _with_bias(out, bias, outputs, count)
     for part in _samples(batch, channels * taps * count * x.itemsize):
         some = part.stop - part.start
         columns = empty((groups, of_group * taps, some * count), x.dtype, x)
@@ -108,11 +116,13 @@ def conv_grad_weight(
     outputs, of_group, *window = shape
     taps, count = math.prod(window), math.prod(g.shape[2:])
     windows = geometry(tuple(spatial), tuple(window), g.shape[2:], stride, padding, dilation)
+    out = empty(shape, x.dtype, x)
     if _is_depthwise(shape, groups):
-        out = empty(shape, x.dtype, x)
         given = (g, x, out, windows, batch, outputs, outputs // groups)
         # One block, not one thread, for each item.
         _launch("depthwise_grad_weight", out.size * THREADS, x, *given)
+        return out
+    if cudnn.conv_grad_weight(x, g, out, stride, padding, dilation):
         return out
     total: Any = None
     for part in _samples(batch, (channels * taps + outputs) * count * x.itemsize):
@@ -152,6 +162,8 @@ def conv_grad_input(
     if _is_pointwise(tuple(window), stride, padding):
         product = matmul(matrix, g.reshape(batch, groups, outputs // groups, count))
         return product.reshape(shape)
+    if cudnn.conv_grad_input(g, weight, out, stride, padding, dilation):
+        return out
     for part in _samples(batch, (channels * taps + outputs) * count * g.itemsize):
         some = part.stop - part.start
         rows = _swapped(g[part], None, empty((outputs, some, count), g.dtype, g))

@@ -13,7 +13,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +124,29 @@ class GPU:
     def host_memory(self, size: int) -> Any:
         """Host memory (with its address as ``ptr``) that kernels reach at the same address."""
         return self.cupy.cuda.alloc_pinned_memory(size)
+
+    @cached_property
+    def cudnn(self) -> Any:
+        """cuDNN on this GPU, None where it is not installed."""
+        from nnkit.backend.cuda.cudnn import connect
+
+        return connect(self)
+
+    @property
+    def stream(self) -> int:
+        """The stream that this thread launches on."""
+        return self.cupy.cuda.get_current_stream().ptr
+
+    def seconds(self, run: Callable[[], None]) -> float:
+        """How long the GPU takes for what ``run`` launches, after once to warm up."""
+        cuda = self.cupy.cuda
+        start, stop = cuda.Event(), cuda.Event()
+        run()
+        start.record()
+        run()
+        stop.record()
+        stop.synchronize()
+        return cuda.get_elapsed_time(start, stop) * 1e-3
 
     @property
     def gemm(self) -> Callable[..., None]:
