@@ -20,7 +20,16 @@ from nnkit.autograd.public import PUBLIC, attach, with_out
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, refresh, write, wrote
 from nnkit.backend.algebra import register_formula
-from nnkit.backend.dtype import FLOATING, OF_ARRAY, float32, float64, python_number, to_float
+from nnkit.backend.dtype import (
+    BOOL,
+    FLOATING,
+    OF_ARRAY,
+    float32,
+    float64,
+    int64,
+    python_number,
+    to_float,
+)
 from nnkit.backend.formula import Formula, fn
 
 __all__ = ["fn", "pointwise"]
@@ -69,8 +78,8 @@ def pointwise(
         about: the first line of the public docstring, with the formula.
         example: the arguments and the result of a call that the docstring shows.
         scalars: which parameters are Python numbers.
-        kind: of the result's dtype: ``same`` as the promoted inputs, ``float`` (integers become
-            the default floating dtype), ``bool``.
+        kind: of the result's dtype: ``same`` as the promoted inputs, ``number`` (bools become
+            int64), ``float`` (integers become the default floating dtype), ``bool``.
         node: the node's class name, by default ``<Name>Backward0``.
         function: whether to make a function of one or two tensors, with promotion.
         public: whether `nnkit` and Tensor offer it; false where it is a part of another function.
@@ -229,6 +238,8 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
             check_dtype(name, d, refuses)
             if kind == "float" and d.category < FLOATING:
                 x = input._device.backend.cast(x, to_float(d).array)
+            elif kind == "number" and d.category == BOOL:
+                x = input._device.backend.cast(x, int64.array)
         device = input._device
         if scalars:
             scalars = tuple([python_number(value) for value in scalars])

@@ -83,7 +83,7 @@ sign = pointwise(
 square = pointwise(
     "square", lambda x: x * x, "The square of each element.",
     example=("nnkit.tensor([3, -4])", "tensor([ 9, 16])"),
-    node="PowBackward0",
+    kind="number", node="PowBackward0",
     x=lambda g, x: g * 2 * fn.conj(x),
 )  # fmt: skip
 sqrt = pointwise(

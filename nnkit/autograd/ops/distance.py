@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nnkit.autograd.dims import check_tensor, normalize_dim
+from nnkit.autograd.dims import broadcast_shape, check_tensor, normalize_dim
 from nnkit.autograd.grad_mode import no_grad
 from nnkit.autograd.ops.rearranging import triu_indices
 from nnkit.autograd.ops.vector_norm import vector_norm
@@ -63,9 +63,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         )
     ndim = max(x.ndim, y.ndim)
     axis = normalize_dim(dim, ndim, "cosine_similarity") - ndim
+    shape = broadcast_shape("cosine_similarity", [x.shape, y.shape])
     units = []
     for each in (x, y):
-        whole = each.reshape((1,) * (ndim - each.ndim) + tuple(each.shape))
+        whole = each.expand(shape)
         length = vector_norm("cosine_similarity", whole, 2, axis if ndim else None, True).clone()
         with no_grad():  # as in torch the bound has no part in the derivative
             length.clamp_min_(eps)

@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, check_tensors, normalize_dim, sizes_of
-from nnkit.autograd.op import rule
+from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import METHODS, public
@@ -300,6 +300,8 @@ def diff(
     if n < 0:
         raise RuntimeError(f"diff(): order must be non-negative but got {n}")
     axis = normalize_dim(dim, input.ndim, "diff")
+    if n == 0:
+        return OPS["copy"](input)
     parts = [t for t in (prepend, input, append) if t is not None]
     out = cat(parts, axis) if len(parts) > 1 else input
     subtract = METHODS["logical_xor" if input.dtype.name == "bool" else "sub"]

@@ -27,7 +27,7 @@ def rows(B: Any, x: Any) -> Any:
 
 
 def _grad_scaled(B: Any, g: Any, alpha: float) -> Any:
-    return g if alpha == 1 else B.mul(g, alpha)
+    return g if alpha == 1 else B.mul(g, alpha.conjugate())
 
 
 _mm = rule("mm", x=lambda B, g, y: B.mm(g, B.mH(y)), y=lambda B, g, x: B.mm(B.mH(x), g))
@@ -325,5 +325,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
         check_ndim("addr", parameter, value._data.shape, 1)
     input, vec1, vec2 = promote("addr", input, vec1, vec2)
     _check_added("addr", input._data.shape, vec1._data.shape + vec2._data.shape)
+    if input.dtype.category == BOOL:
+        return addr(input.byte(), vec1.byte(), vec2.byte(), beta=beta, alpha=alpha).bool()
     column, row = unsqueeze(vec1, 1), unsqueeze(vec2, 0)
     return _addmm(input, column, row, *_scales(input, beta, alpha))

@@ -59,9 +59,11 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         tensor([1., 0.])
     """
     _mask_of("masked_fill", input, mask)
+    if input.dtype.category < COMPLEX and (
+        isinstance(value, complex) or (isinstance(value, Tensor) and value.is_complex())
+    ):
+        raise RuntimeError(f"masked_fill(): value {value} cannot be converted to {input.dtype}")
     if not isinstance(value, Tensor):
-        if isinstance(value, complex) and input.dtype.category < COMPLEX:
-            raise RuntimeError(f"masked_fill(): value {value} cannot be converted to {input.dtype}")
         return _masked_fill(input, mask, value)
     if value.ndim:
         raise RuntimeError(

@@ -8,7 +8,7 @@ from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote, promoted_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING, complex128, float64, python_number
+from nnkit.backend.dtype import FLOATING, INTEGER, complex128, float64, python_number
 
 _pow = pointwise(
     "pow", lambda x, y: fn.pow(x, y), public=False, refuses=("bool",), node="PowBackward1",
@@ -28,7 +28,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
     """``input`` to the power ``exponent``; either may be a number.
 
     Raises:
-        RuntimeError: an integer tensor to a negative integer power.
+        RuntimeError: an integer tensor to the power of a negative integer number.
 
     Example:
         >>> import nnkit
@@ -39,6 +39,8 @@ def pow(input: Any, exponent: Any) -> Tensor:
     simple = isinstance(exponent, (int, float)) and isinstance(input, Tensor) and exponent
     if simple and not isinstance(exponent, bool) and input.dtype.category >= FLOATING:
         return _pow_scalar(input, exponent)
+    if simple and exponent < 0 and isinstance(exponent, int) and input.dtype.category == INTEGER:
+        raise RuntimeError("pow(): Integers to negative integer powers are not allowed.")
     if isinstance(exponent, Tensor) and not isinstance(input, Tensor):
         input, exponent = promote("pow", input, exponent)  # the gradient needs log(input)
     return _pow(input, exponent)

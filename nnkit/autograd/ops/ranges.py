@@ -35,7 +35,8 @@ def arange(
         tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
     check_layout("arange", layout)
-    names = ("start", "end", "step") if len(bounds) > 1 or "start" in keyword else ("end",)
+    several = len(bounds) > 1 or "start" in keyword or (bounds and "end" in keyword)
+    names = ("start", "end", "step") if several else ("end",)
     if len(bounds) + len(keyword) > 3 or not {*keyword} <= {"start", "end", "step"}:
         raise TypeError(f"arange(): expected (end) or (start, end, step), got {bounds} {keyword}")
     names = [n for n in (*names, "step") if n not in keyword]
@@ -50,10 +51,10 @@ def arange(
         raise NotImplementedError(f"arange(): not implemented for '{d.name}' tensors")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"arange(): unsupported range: {start} -> {end}")
-    if d.category == INTEGER:
-        start, end, step = int(start), int(end), int(step)
     if step == 0:
         raise RuntimeError("arange(): step must be nonzero, got 0")
+    if d is int64 and int(step) == 0:
+        raise ValueError(f"arange(): step must be nonzero in int64, got {step}")
     if (end - start) * step < 0:
         raise RuntimeError(
             "arange(): upper bound and lower bound inconsistent with step sign: "
@@ -65,6 +66,9 @@ def arange(
 
 
 def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> tuple:
+    for bound in (start, end):
+        if isinstance(bound, Tensor) and bound.ndim:
+            raise RuntimeError(f"{name}(): expected 0-dim tensors, got shape {list(bound.shape)}")
     start, end = number(name, "start", start), number(name, "end", end)
     if not isinstance(steps, numbers.Integral):
         raise TypeError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}")

@@ -119,9 +119,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         return _flip(input, (a, b))
     if turns == 0:
         return OPS["copy"](input)
-    if turns == 1:
-        return shapes.transpose(_flip(input, (b,)), a, b)
-    return _flip(shapes.transpose(input, a, b), (b,))
+    return shapes.transpose(_flip(input, (b if turns == 1 else a,)), a, b)
 
 
 @public
@@ -131,6 +129,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     check_tensor("roll", input)
     counts = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
     axes = dims if isinstance(dims, (tuple, list)) else () if dims is None else (dims,)
+    if not counts:
+        raise RuntimeError("roll(): argument 'shifts' must not be empty")
     if len(counts) != len(axes) and (axes or len(counts) != 1):
         raise RuntimeError(
             f"roll(): shifts and dims must align, got {len(counts)} shifts and {len(axes)} dims"
@@ -139,7 +139,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         flat = _roll(shapes.reshape(input, -1), tuple(counts), (0,))
         return shapes.reshape(flat, input._data.shape)
     if not input.ndim:
-        return OPS["copy"](input)
+        raise IndexError(f"roll(): dim {axes[0]} was given for a tensor without dimensions")
     return _roll(input, tuple(counts), tuple(normalize_dim(d, input.ndim, "roll") for d in axes))
 
 

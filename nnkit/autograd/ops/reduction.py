@@ -21,7 +21,7 @@ from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING, to_float
+from nnkit.backend.dtype import FLOATING, int64, to_float
 
 
 def terms(shape: tuple, axis: Any) -> int:
@@ -185,7 +185,10 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """
     shape = sizes_of("sum_to_size", size)
     expanded_shape("sum_to_size", shape, input._data.shape)
-    return _sum_to(input, shape)
+    if shape and shape == tuple(input._data.shape):
+        return input
+    summed = input if input.dtype.category >= FLOATING else converted(input, int64)
+    return _sum_to(summed, shape)
 
 
 @public(out=True)

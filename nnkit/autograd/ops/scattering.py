@@ -9,7 +9,7 @@ from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.dtype import BOOL, COMPLEX, python_number
+from nnkit.backend.dtype import BOOL, COMPLEX, int64, python_number
 
 _gather = rule(
     "gather",
@@ -94,10 +94,12 @@ def index_argument(name: str, input: Tensor, dim: int, index: Any) -> tuple[int,
 
 def _element_index(name: str, input: Tensor, dim: int, index: Any, source: Any = None) -> tuple:
     """Check an index that holds one position for each element."""
+    if isinstance(index, Tensor) and not index._data.size:  # of any dtype
+        index = OPS["cast"](index, int64.array)
     axis, index = index_argument(name, input, dim, index)
-    shape, wanted = input._data.shape or (1,), index._data.shape or (1,)
     if not index._data.size:
         return axis, index
+    shape, wanted = input._data.shape or (1,), index._data.shape or (1,)
     if len(wanted) != len(shape):
         raise RuntimeError(
             f"{name}(): index tensor must have the same number of dimensions as input tensor, "
@@ -155,7 +157,8 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """
     axis, index = _element_index("gather", input, dim, index)
     if index.ndim != input.ndim:
-        return shapes.reshape(gather(shapes.reshape(input, 1), 0, index), index._data.shape)
+        out = gather(shapes.reshape(input, -1), 0, shapes.reshape(index, -1))
+        return shapes.reshape(out, index._data.shape)
     return _gather(input, index, axis)
 
 
@@ -287,6 +290,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         sizes[axis] = 1
     common = list(broadcast_shape("take_along_dim", one))
     shape, wanted = ([*common[:axis], n, *common[axis + 1 :]] for n in along)
+    if along[0]:  # modulo the size, as torch does here and nowhere else
+        indices = OPS["remainder"](indices, along[0])
     return gather(shapes.expand(input, shape), axis, shapes.expand(indices, wanted))
 
 

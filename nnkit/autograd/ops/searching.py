@@ -11,7 +11,7 @@ from nnkit.autograd.op import OPS
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, int32
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, int32, int64
 
 
 @public
@@ -172,7 +172,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     if min(sizes, default=0) < 0:
         raise ValueError(f"unravel_index(): shape must not be negative, got {list(sizes)}")
     B = indices._device.backend
-    rest = B.wrap_index(indices._data, math.prod(sizes))
+    rest = B.wrap_index(B.cast(indices._data, int64.array), math.prod(sizes))
     coordinates = []
     for size in reversed(sizes):
         coordinates.append(wrap(B.remainder(rest, size), indices._device))
@@ -195,21 +195,22 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         raise NotImplementedError(f"histc(): not implemented for '{input.dtype.name}' tensors")
     if bins <= 0:
         raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
-    low, high = _range_of("histc", input, min, max)
+    low, high = _range_of("histc", input, None if min == max else (min, max), 1)
     return wrap(input._device.backend.histc(input._data, bins, low, high), input._device)
 
 
-def _range_of(name: str, input: Tensor, low: float, high: float) -> tuple[float, float]:
-    """The bounds of the bins: as given, or those of the data where both are equal."""
+def _range_of(name: str, input: Tensor, given: Any, margin: float) -> tuple[float, float]:
+    """The bounds of the bins, by default those of the data; ``margin`` apart from a single one."""
     B = input._device.backend
-    if low == high and input._data.size:
+    low, high = given or (0.0, 1.0)
+    if given is None and input._data.size:
         low = float(B.amin(input._data, None, False))
         high = float(B.amax(input._data, None, False))
     if not abs(low) + abs(high) < float("inf"):
         raise RuntimeError(f"{name}(): range of [{low}, {high}] is not finite")
     if low > high:
         raise RuntimeError(f"{name}(): max must be larger than min, got {high} and {low}")
-    return (low - 1, high + 1) if low == high else (low, high)
+    return (low - margin, high + margin) if low == high else (low, high)
 
 
 @public(method=False)
@@ -246,7 +247,7 @@ def histogram(
     else:
         if bins <= 0:
             raise RuntimeError(f"histogram(): bins must be > 0, but got {bins}")
-        low, high = _range_of("histogram", input, *(range or (0, 0)))
+        low, high = _range_of("histogram", input, range, 0.5)
         edges = B.linspace(low, high, bins + 1, dtype)
     flat = B.reshape(input._data, (input._data.size,))
     weights = None if weight is None else B.reshape(weight._data, flat.shape)
@@ -282,4 +283,5 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     check_tensor("count_nonzero", input)
     B = input._device.backend
     axes = normalize_dims(dim, input.ndim, "count_nonzero")
-    return wrap(B.sum(B.ne(input._data, 0), axes, False), input._device)
+    found = B.ne(input._data, 0)
+    return wrap(B.sum(found, axes if input.ndim else None, False), input._device)

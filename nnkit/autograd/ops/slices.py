@@ -19,7 +19,9 @@ _index_select_adjoint = rule(
 )
 _index_add = rule(
     "index_add", x=lambda B, g: g,
-    source=lambda B, g, index, axis, alpha: B.mul(B.index_select(g, index, axis), alpha),
+    source=lambda B, g, index, axis, alpha: B.mul(
+        B.index_select(g, index, axis), alpha.conjugate()
+    ),
 )  # fmt: skip
 _index_copy = rule(
     "index_copy", x=lambda B, g, index, axis: B.index_fill(g, index, axis, 0),
@@ -99,7 +101,7 @@ def index_reduce(
     """`scatter_reduce` of whole slices; ``reduce`` is "prod", "mean", "amax" or "amin"."""
     check_reduce("index_reduce", input, reduce, REDUCTIONS[1:])
     axis, index = _slices("index_reduce", input, dim, index, source, RuntimeError)
-    column = shapes.reshape(index, (-1,) + (1,) * (max(input.ndim, 1) - axis - 1))
+    column = shapes.reshape(index, (-1,) + (1,) * (source.ndim - axis - 1) if source.ndim else ())
     rows = shapes.expand(column, source._data.shape)
     return OPS["scatter_reduce"](input, rows, source, axis, reduce, include_self)
 

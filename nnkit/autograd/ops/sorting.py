@@ -256,7 +256,7 @@ def _quantile(
         first, second = _pick(ordered, low), _pick(ordered, wrap(B.ceil(position._data), place))
         out = OPS["add"](first, OPS["mul"](OPS["sub"](second, first), weight))
     # The last dimension counts the levels: it goes to the front, or away for a number.
-    if keepdim:
+    if keepdim and ndim:
         shape = out._data.shape
         reduced = (
             (1,) * ndim + shape[-1:]

@@ -6,6 +6,7 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim
 from nnkit.autograd.ops.conversion import converted
+from nnkit.autograd.ops.creation import complex_
 from nnkit.autograd.ops.linalg import matmul
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
@@ -32,7 +33,8 @@ def cov(
         (variables, variables), or a 0-dim tensor for one variable.
 
     Raises:
-        RuntimeError: ``input`` has more than two dimensions, or weights of a wrong dtype or length.
+        RuntimeError: ``input`` has more than two dimensions, or weights of a wrong dtype or length,
+            or negative ones.
 
     Example:
         >>> import nnkit
@@ -62,12 +64,13 @@ def cov(
                 f"cov(): expected {name} to have the same numel as there are observations in the "
                 f"input but got {given.numel()} != {count}"
             )
+        if (given < 0).any():
+            raise RuntimeError(f"cov(): {name} cannot be negative")
         weights = given if weights is None else weights * given
     if weights is None:
         total, deviation = count, x - x.mean(1, True)
         weighted = deviation
     else:
-        weights = converted(weights, x.dtype.to_real())
         total = weights.sum()
         deviation = x - (x * weights).sum(1, True) / total
         weighted = deviation * weights
@@ -96,7 +99,10 @@ def corrcoef(input: Tensor) -> Tensor:
     if not c.ndim:
         return c / c
     size = c.diagonal().real.sqrt() if c.is_complex() else c.diagonal().sqrt()
-    return (c / size.unsqueeze(1) / size.unsqueeze(0)).clamp(-1, 1)
+    c = c / size.unsqueeze(1) / size.unsqueeze(0)
+    if c.is_complex():
+        return complex_(c.real.clamp(-1, 1), c.imag.clamp(-1, 1))
+    return c.clamp(-1, 1)
 
 
 def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int]:

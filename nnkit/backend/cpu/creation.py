@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.dtype import HALF
-
 __all__ = [
     "arange", "array", "cast", "contiguous", "copy", "copy_", "empty", "empty_like",
     "empty_strided", "eye", "fill", "fill_", "full", "linspace", "logspace", "make_complex",
     "ones_like", "overwrite", "zeros", "zeros_like",
 ]  # fmt: skip
 
-F4 = np.dtype(np.float32)
+F4, F8 = np.dtype(np.float32), np.dtype(np.float64)
+WIDER = {F4: F8, F8: np.dtype(np.longdouble)}
 
 
 def empty(shape: tuple, dtype: np.dtype) -> np.ndarray:
@@ -55,13 +54,14 @@ def empty_strided(shape: tuple, strides: tuple, dtype: np.dtype) -> np.ndarray:
 
 def arange(start: Any, stop: Any, step: Any, dtype: np.dtype) -> np.ndarray:
     """``start + i * step`` in double precision, or in int64, rounded once."""
+    if dtype == np.int64:
+        start, step = int(start), int(step)
+        count = -((int(stop) - start) // -step)
+    else:  # of the narrower integers too torch counts in double precision
+        count = math.ceil((stop - start) / step)
     if dtype.kind in "iu":
         start, step = int(start), int(step)
-        count = max(-((int(stop) - start) // -step), 0)
-        steps = np.arange(count)
-    else:
-        count = max(math.ceil((stop - start) / step), 0)
-        steps = np.arange(count, dtype=np.float64)
+    steps = np.arange(max(count, 0), dtype=np.int64 if dtype.kind in "iu" else F8)
     if step != 1:
         steps *= step
     if start != 0:
@@ -71,37 +71,31 @@ def arange(start: Any, stop: Any, step: Any, dtype: np.dtype) -> np.ndarray:
 
 def _ramp(start: Any, stop: Any, steps: int, dtype: np.dtype) -> np.ndarray:
     """``steps`` equally spaced values of ``dtype``, counted from the nearer end."""
-    out = np.arange(steps, dtype=dtype)
     if steps == 1:
-        out.fill(start)
-        return out
-    half = steps // 2
+        return np.full(1, start, dtype)
     start, stop = dtype.type(start), dtype.type(stop)
     step = (stop - start) / dtype.type(steps - 1)
-    right = out[half:]
-    np.subtract(dtype.type(steps - 1), right, out=right)
-    out *= step
-    np.subtract(stop, right, out=right)
-    out[:half] += start
-    return out
+    wide = WIDER.get(dtype, dtype)  # torch multiplies and adds with one rounding
+    out = np.arange(steps).astype(wide)
+    right = out[steps // 2 :]
+    np.subtract(wide.type(steps - 1), right, out=right)
+    out *= wide.type(step)
+    np.subtract(wide.type(stop), right, out=right)
+    out[: steps // 2] += wide.type(start)
+    return out.astype(dtype, copy=False)
 
 
 def linspace(start: Any, stop: Any, steps: int, dtype: np.dtype) -> np.ndarray:
-    if dtype in HALF:
-        return _ramp(start, stop, steps, F4).astype(dtype)
-    if dtype.kind in "fc":
-        return _ramp(start, stop, steps, dtype)
-    # torch spaces integers in float32 and cuts off the fraction.
-    return _ramp(int(start), int(stop), steps, F4).astype(dtype)
+    if dtype.kind in "iu":  # spaced in double precision, the fraction cut off
+        return _ramp(int(start), int(stop), steps, F8).astype(dtype)
+    return _ramp(start, stop, steps, dtype)
 
 
 def logspace(start: Any, stop: Any, steps: int, base: float, dtype: np.dtype) -> np.ndarray:
     if dtype.kind in "iu":
         start, stop = int(start), int(stop)
-    exponents = _ramp(
-        start, stop, steps, np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
-    )
-    return np.power(float(base), exponents).astype(dtype)
+    wide = np.dtype(np.complex128) if dtype.kind == "c" else F8
+    return np.power(float(base), _ramp(start, stop, steps, wide)).astype(dtype)
 
 
 def eye(n: int, m: int, dtype: np.dtype) -> np.ndarray:

@@ -57,9 +57,11 @@ def heaviside(x: Any, y: Any, out: Any = None) -> Any:
 
 
 def power(x: Any, y: Any, out: Any = None) -> Any:
-    """x ** y; an integer to a negative integer power raises, as in torch."""
+    """x ** y; of integers a negative power is its whole part, 0 but for 1 and -1."""
     if _is_integer(x) and _is_integer(y) and np.any(np.less(y, 0)):
-        raise RuntimeError("pow(): Integers to negative integer powers are not allowed.")
+        one = np.where(np.equal(x, -1), 1 - 2 * np.bitwise_and(y, 1), np.equal(x, 1))
+        result = np.where(np.less(y, 0), one, np.power(x, np.maximum(y, 0)))
+        return np.positive(result, out=out, dtype=np.result_type(x, y), casting="unsafe")
     if y.__class__ is float and y == -0.5:
         return rsqrt(x, out=out)  # NaN at -inf, as the square root that NumPy takes for 0.5
     return x**y if out is None else np.power(x, y, out=out)

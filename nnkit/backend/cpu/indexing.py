@@ -272,7 +272,7 @@ def index_add_(x: Array, index: Array, source: Array, axis: int, alpha: Any) -> 
         index_add_(x.reshape(1), index, source.reshape(1), 0, alpha)
         return x
     if alpha != 1:
-        source = source * np.asarray(alpha, source.dtype)
+        source = source * np.asarray(alpha).astype(source.dtype)
     check_bounds(index, x.shape[axis], axis)
     add_slices(x, index, source, axis)
     return x

@@ -155,15 +155,9 @@ def searchsorted(boundaries: Array, values: Array, right: bool) -> Array:
     boundaries, values = _comparable(boundaries), _comparable(values)
     if boundaries.ndim == 1:
         return np.asarray(np.searchsorted(boundaries, values, side))
-    rows = zip(
-        boundaries.reshape(-1, boundaries.shape[-1]),
-        values.reshape(-1, values.shape[-1]),
-        strict=True,
-    )
     out = np.empty(values.shape, np.int64)
-    flat = out.reshape(-1, values.shape[-1])
-    for i, (row, wanted) in enumerate(rows):
-        flat[i] = np.searchsorted(row, wanted, side)
+    for row in np.ndindex(values.shape[:-1]):
+        out[row] = np.searchsorted(boundaries[row], values[row], side)
     return out
 
 
@@ -178,7 +172,8 @@ def histc(x: Array, bins: int, low: float, high: float) -> Array:
     """How many elements fall into each of ``bins`` equal parts of [low, high], in x's dtype."""
     x = x.reshape(-1)
     inside = x[(x >= low) & (x <= high)]
-    part = (inside - low) * (bins / (high - low))
+    low, high = x.dtype.type(low), x.dtype.type(high)
+    part = (inside - low) * x.dtype.type(bins) / (high - low)
     position = np.minimum(part.astype(np.int64), bins - 1)
     return np.bincount(position, minlength=bins).astype(x.dtype)
 

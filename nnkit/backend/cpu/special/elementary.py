@@ -13,6 +13,8 @@ reciprocal = np.reciprocal
 
 def sign(x, out=None):
     """-1, 0 or 1; 0 at NaN, as in torch."""
+    if x.dtype.kind == "b":
+        return np.logical_or(x, x, out=out)  # NumPy subtracts no bools
     return np.subtract(np.greater(x, 0), np.less(x, 0), out=out, dtype=x.dtype)
 
 
