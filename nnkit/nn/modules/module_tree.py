@@ -11,36 +11,10 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.nn.modules import module_hooks
+from nnkit.nn.modules.registered import Registered
 from nnkit.nn.parameter import Buffer, Parameter
 
 _REGISTRIES = {"_parameters": "parameter", "_buffers": "buffer", "_modules": "module"}
-
-
-class _Registered:
-    """Reads what instances of a class registered under a name.
-
-    The class gets one for each name that was once read: CPython calls `__getattr__` only after a
-    look-up has failed with an exception, which takes five times as long as this way.
-    """
-
-    __slots__ = ("name", "registry")
-
-    def __init__(self, registry: str, name: str) -> None:
-        self.registry = registry
-        self.name = name
-
-    def __get__(self, module: Any, owner: type) -> Any:
-        try:
-            return module.__dict__[self.registry][self.name]
-        except (AttributeError, KeyError):  # of the class itself, or of a module without it
-            message = f"type object {owner.__name__!r} has no attribute {self.name!r}"
-            raise AttributeError(message) from None
-
-    @classmethod
-    def shorten(cls, owner: type, registry: str, name: str) -> None:
-        """The short way to a name, if the class has nothing of its own there."""
-        if not any(name in c.__dict__ for c in owner.__mro__):
-            setattr(owner, name, cls(registry, name))
 
 
 class ModuleTree:
@@ -169,7 +143,7 @@ class ModuleTree:
         if "_parameters" in own:  # else __init__ has not run yet
             for registry in _REGISTRIES:
                 if name in own[registry]:
-                    _Registered.shorten(type(self), registry, name)
+                    Registered.shorten(type(self), registry, name)
                     return own[registry][name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -218,7 +192,7 @@ class ModuleTree:
 
     def __dir__(self) -> list[str]:
         classes = type(self).__mro__
-        ways = {n for c in classes for n, v in vars(c).items() if isinstance(v, _Registered)}
+        ways = {n for c in classes for n, v in vars(c).items() if isinstance(v, Registered)}
         names = {*dir(type(self)), *self.__dict__} - ways
         names.update(self._parameters, self._buffers, self._modules)
         # The children of a Sequential are numbers, which no attribute access can spell.
