@@ -15,7 +15,7 @@ from typing import Any
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import OPS, Op
 from nnkit.autograd.op_code import PASS
-from nnkit.autograd.promotion import check_dtype, mismatch, operands_of, wrong_type
+from nnkit.autograd.promotion import check_dtype, mismatch, operands_of, together, wrong_type
 from nnkit.autograd.public import PUBLIC, attach, with_out
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, refresh, write, wrote
@@ -279,6 +279,8 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
         if fast:
             device = input._device
         else:
+            if isinstance(input, Tensor) and getattr(other, "_device", None) is not input._device:
+                input, other = together(name, input, other)
             x, y, device = operands_of(name, input, other, kind, refuses)
         try:
             out = wrap(getattr(device.backend, name)(x, y), device)

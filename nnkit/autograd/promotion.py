@@ -7,6 +7,7 @@ import numbers
 from typing import Any
 
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.device import cpu
 from nnkit.backend.dtype import (
     FLOATING,
     INTEGER,
@@ -62,8 +63,6 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
     if kind == "float":
         d = to_float(d)
     device = tensors[0]._device
-    if len(tensors) == 2 and other._device is not device:
-        device = _common_device(name, input, other)
     B = device.backend
     converted = []
     for value in (input, other):
@@ -89,11 +88,27 @@ def _fits(name: str, value: Any, d: Any) -> Any:
     return value
 
 
-def _common_device(name: str, input: Tensor, other: Tensor) -> Any:
-    raise RuntimeError(
-        f"{name}(): expected all tensors to be on the same device, "
-        f"but found {input._device} and {other._device}"
-    )
+def together(name: str, *values: Any) -> tuple:
+    """The operands on one device: 0-dim tensors of the CPU go where the others are, as in torch.
+
+    Raises:
+        RuntimeError: others are on different devices.
+    """
+    devices = {v._device: None for v in values if isinstance(v, Tensor)}
+    if len(devices) < 2:
+        return values
+    found = {v._device: None for v in values if isinstance(v, Tensor) and not _moves(v)}
+    if len(found) > 1:
+        raise RuntimeError(
+            f"{name}(): expected all tensors to be on the same device, "
+            f"but found {' and '.join(map(str, found))}"
+        )
+    place = next(iter(found))
+    return tuple(v.to(place) if isinstance(v, Tensor) and _moves(v) else v for v in values)
+
+
+def _moves(value: Tensor) -> bool:
+    return value._device is cpu and not value._data.ndim
 
 
 def mismatch(name: str, *operands: Any) -> RuntimeError:
@@ -136,6 +151,7 @@ def promote(
     from nnkit.autograd.op import OPS
     from nnkit.autograd.tensor import wrap
 
+    values = together(name, *values)
     d = promoted_dtype(name, *values, parameters=parameters)
     if floating:
         d = to_float(d)

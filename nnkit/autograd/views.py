@@ -158,6 +158,11 @@ def write(x: Tensor, operation: str, compute: Callable, *arguments: Any, **optio
     before._requires_grad = x._requires_grad
     before._edge = x._edge
     result = compute(before, *arguments, **options)
+    if result._device is not x._device:
+        raise RuntimeError(
+            f"{operation}(): expected all tensors to be on the same device, "
+            f"but found {x._device} and {result._device}"
+        )
     target, source = x._data, result._data
     B = x._device.backend
     if source.dtype != target.dtype:

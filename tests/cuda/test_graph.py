@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import nnkit
 from nnkit.backend.cuda import dropout, philox, random
 from nnkit.backend.cuda.graph import Graph
-from nnkit.backend.random import Generator, generator_of_gpu, manual_seed_gpus
+from nnkit.backend.random import Generator, manual_seed_gpus
 from tests.cuda.emulation import COMPILER
-from tests.cuda.tape import CUDARuntimeError, capturing
+from tests.cuda.stand_in import CUDARuntimeError, FakeStream, stand_in
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
 F4 = np.dtype(np.float32)
@@ -28,10 +29,11 @@ def three_draws(source: Any, out: np.ndarray) -> None:
     random.uniform_(out[2], 0.0, 1.0, source)
 
 
-def test_replays_draw_what_the_steps_would(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replays_draw_what_the_steps_would() -> None:
     captured, eager = np.zeros((3, 300), F4), np.zeros((3, 300), F4)
     mine, twin = generator(), generator()
-    with capturing(monkeypatch) as stream:
+    with stand_in() as cupy:
+        stream = FakeStream(cupy)
         random.uniform_(captured[0], 0.0, 1.0, mine)  # what was drawn before counts too
         random.uniform_(eager[0], 0.0, 1.0, twin)
         graph = Graph()
@@ -53,13 +55,11 @@ def test_replays_draw_what_the_steps_would(monkeypatch: pytest.MonkeyPatch) -> N
         np.testing.assert_array_equal(captured, eager)
 
 
-def test_two_streams_and_the_default_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(philox, "stream_of_gpu", lambda: generator_of_gpu(0).philox)
-    monkeypatch.setattr(dropout, "stream_of_gpu", lambda: generator_of_gpu(0).philox)
-    manual_seed_gpus(3)
+def test_two_streams_and_the_default_one() -> None:
     x, other = np.ones((20, 30), F4), generator()
     noise = np.zeros(40, F4)
-    with capturing(monkeypatch) as stream:
+    with stand_in() as cupy:
+        stream = FakeStream(cupy)
         graph = Graph()
         with graph.captured(stream):
             out, kept = dropout.dropout(x, 0.25, False)
@@ -85,16 +85,18 @@ def test_two_streams_and_the_default_one(monkeypatch: pytest.MonkeyPatch) -> Non
         lambda x, g: random.multinomial(x, 2, False, g),
     ],
 )
-def test_what_the_cpu_draws_is_refused(draw: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-    with capturing(monkeypatch) as stream:
+def test_what_the_cpu_draws_is_refused(draw: Callable) -> None:
+    with stand_in() as cupy:
+        stream = FakeStream(cupy)
         graph = Graph()
         with pytest.raises(RuntimeError, match="cannot be captured"), graph.captured(stream):
             draw(np.ones(4, F4), generator())
         draw(np.ones(4, F4), generator())
 
 
-def test_an_error_while_recording_is_raised_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    with capturing(monkeypatch) as stream:
+def test_an_error_while_recording_is_raised_as_it_is() -> None:
+    with stand_in() as cupy:
+        stream = FakeStream(cupy)
         graph = Graph()
         stream.is_broken = True
         with pytest.raises(KeyError), graph.captured(stream):
@@ -112,3 +114,24 @@ def test_an_error_while_recording_is_raised_as_it_is(monkeypatch: pytest.MonkeyP
         graph.replay()
         with pytest.raises(RuntimeError, match="captured already"), graph.captured(stream):
             pass
+
+
+def test_the_surface() -> None:
+    """A step captured by `nnkit.cuda.graph`, with a generator of its own."""
+    with stand_in():
+        g = nnkit.Generator("cuda").manual_seed(2)
+        graph = nnkit.cuda.CUDAGraph()
+        graph.register_generator_state(g)
+        with nnkit.cuda.graph(graph):
+            assert nnkit.cuda.is_current_stream_capturing()
+            x = nnkit.rand(5, device="cuda", generator=g) * 2
+        assert not nnkit.cuda.is_current_stream_capturing()
+        twin = g.clone_state()
+        for _ in range(2):
+            graph.replay()
+            assert nnkit.equal(x, nnkit.rand(5, device="cuda", generator=twin) * 2)
+        with pytest.raises(CUDARuntimeError), nnkit.cuda.graph(nnkit.cuda.CUDAGraph()):
+            nnkit.cuda.synchronize()  # nothing may wait for the GPU
+        graph.reset()
+        with pytest.raises(RuntimeError, match="nothing was captured"):
+            graph.replay()

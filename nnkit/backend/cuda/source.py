@@ -56,7 +56,9 @@ def expression(name: str, *arguments: Any) -> str:
 def _argument(value: Any) -> str:
     if isinstance(value, np.dtype):
         if value not in TYPES:
-            raise RuntimeError(f"no CUDA kernel computes with dtype {value}: cast the tensor first")
+            raise NotImplementedError(
+                f"no CUDA kernel computes with dtype {value}: cast the tensor first"
+            )
         return TYPES[value]
     return str(value).lower() if isinstance(value, bool) else str(value)
 

@@ -1,0 +1,99 @@
+"""The script for a machine with a GPU, rehearsed on the stand-in."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nnkit
+from benchmarks import gpu
+from tests.cuda import on_gpu
+from tests.cuda.emulation import COMPILER
+from tests.cuda.stand_in import stand_in
+from tools import gpu_run
+
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no g++")
+ON_STAND_IN = [check for check in on_gpu.SINGLE if check not in on_gpu.NEED_CUPY]
+TRAINED = ("Linear", "BatchNorm2d", "LSTM")  # the others are compared by test_emulated_modules.py
+
+
+@needs_compiler
+@pytest.mark.parametrize("check", ON_STAND_IN, ids=lambda check: check.__name__)
+def test_programs(check) -> None:
+    with stand_in():
+        check()
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "case", [m for m in on_gpu.modules() if m[0] in TRAINED], ids=lambda m: m[0]
+)
+def test_modules_train(case) -> None:
+    with stand_in():
+        on_gpu.check_training(case[1], case[2])
+
+
+@needs_compiler
+@pytest.mark.parametrize("optimizer", on_gpu.OPTIMIZERS)
+def test_optimizers(optimizer: str) -> None:
+    with stand_in():
+        on_gpu.check_training(lambda: nnkit.nn.Linear(70, 70), (4, 70), optimizer)
+
+
+def test_a_failure_is_reported_with_its_place() -> None:
+    def fails() -> None:
+        raise KeyError("where")
+
+    checks = [("good", lambda: None), ("bad", fails)]
+    report, passed = gpu_run.tested(checks, 60.0)
+    assert not passed and report.startswith("1 passed, 1 failed, 0 left out")
+    assert "- `bad`: KeyError at test_gpu_run.py:" in report
+    report, passed = gpu_run.tested(checks, -1.0)
+    assert passed and report.startswith("0 passed, 0 failed, 2 left out")
+
+
+@needs_compiler
+def test_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "SIDE", 32)
+    monkeypatch.setattr(gpu, "ELEMENTS", 1 << 10)
+    with stand_in():
+        rows = gpu.table("softmax", 60.0, budget=0.01).splitlines()[2:]
+        left = gpu.table("MLP", -1.0)
+    labels = {row.split(" | ")[1]: row for row in rows}
+    assert {"nnkit", "nnkit, CUDA graph"} <= labels.keys()
+    assert all("%" in labels[name] for name in ("nnkit", "nnkit, CUDA graph"))
+    assert left.count("left out: no time") == len(left.splitlines()) - 2
+
+
+def fake_tool(folder: Path, body: str) -> str:
+    path = folder / "compute-sanitizer"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_the_sanitizer(tmp_path: Path) -> None:
+    tool = fake_tool(
+        tmp_path, 'echo "$@"; echo "5 passed, 0 failed"; echo "========= $2: 0 errors"'
+    )
+    report, clean = gpu_run.sanitized(tool, 20.0)
+    assert clean and "memcheck, exit status 0: 5 passed, 0 failed; ========= memcheck" in report
+    assert "racecheck, exit status 0" in report
+    body = 'echo "========= Invalid __global__ write"; echo "========= 1 error"; exit 9'
+    report, clean = gpu_run.sanitized(fake_tool(tmp_path, body), 20.0)
+    assert not clean and "- ========= Invalid __global__ write" in report
+    report, clean = gpu_run.sanitized(fake_tool(tmp_path, "exec sleep 5"), 0.2)
+    assert clean and "memcheck, stopped for time" in report
+    assert gpu_run.sanitized(None, 1.0)[0].startswith("compute-sanitizer was not found")
+
+
+@pytest.mark.skipif(nnkit.cuda.is_available(), reason="there is a GPU")
+def test_without_a_gpu_it_says_what_is_missing() -> None:
+    command = [sys.executable, str(gpu_run.ROOT / "tools" / "gpu_run.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert any(word in done.stdout for word in ("NVIDIA", "CuPy", "cupy"))
