@@ -61,7 +61,8 @@ class Adam(Optimizer):
         differentiable: record the update itself.
 
     Raises:
-        ValueError: a number is out of range, or ``params`` is empty.
+        ValueError: a number is out of range, only one of ``betas`` is a tensor, ``lr`` is one
+            together with ``foreach``, or ``params`` is empty.
 
     Source: Kingma and Ba 2014, "Adam: a method for stochastic optimization"; amsgrad: Reddi et
     al. 2018; ``torch.optim.Adam``.
@@ -97,8 +98,12 @@ class Adam(Optimizer):
     ) -> None:
         check_learning_rate(lr)
         check_range("epsilon value", eps, eps >= 0)
+        if isinstance(lr, Tensor) and foreach and not capturable:
+            raise ValueError("lr as a Tensor is not supported for capturable=False, foreach=True")
         if len(betas) != 2:
             raise IndexError(f"Adam: betas must be two numbers, got {betas}")
+        if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
+            raise ValueError(f"betas must be either both floats or both Tensors, got {betas}")
         for i, beta in enumerate(betas):
             check_range(f"beta parameter at index {i}", beta, 0 <= beta < 1)
         check_range("weight_decay value", weight_decay, weight_decay >= 0)

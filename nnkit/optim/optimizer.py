@@ -267,10 +267,16 @@ class Optimizer(OptimizerState):
             apply_differentiable(self.formula, params, states, numbers, flags)
             return
         _param, _grad, *names = self.formula.arrays
+        B = params[0]._device.backend
         lists = [[t._data for t in states[n]] if n in states else [] for n in names]
         data = [p._data for p in params]
         grads = [p._grad._data for p in params]  # type: ignore[union-attr]
-        update = getattr(params[0]._device.backend, self.formula.name)
+        if "c" in {x.dtype.kind for x in data}:  # the parts are updated by themselves
+            data, grads, *lists = (
+                [B.view_as_real(x) if x.dtype.kind == "c" else x for x in arrays]
+                for arrays in (data, grads, *lists)
+            )
+        update = getattr(B, self.formula.name)
         update(data, grads, *lists, *numbers, *flags)
         for p in params:
             version = p._writes

@@ -63,6 +63,15 @@ def test_adam_refuses(
         getattr(lib.optim, kind)([leaf(lib, 1.0)], **options)
 
 
+@pytest.mark.parametrize("kind", ["Adam", "AdamW"])
+def test_adam_refuses_some_tensors(lib: ModuleType, kind: str) -> None:
+    make = getattr(lib.optim, kind)
+    with raises(lib, ValueError, "foreach=True"):
+        make([leaf(lib, 1.0)], lr=lib.tensor(0.1), foreach=True)
+    with raises(lib, ValueError, "both floats or both Tensors"):
+        make([leaf(lib, 1.0)], betas=(0.9, lib.tensor(0.99)))
+
+
 @each_kind
 def test_parameters_that_are_none(lib: ModuleType, kind: str) -> None:
     make = getattr(lib.optim, kind)

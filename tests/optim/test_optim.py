@@ -132,6 +132,19 @@ def test_a_checkpoint_of_torch_goes_on_alike(torch: ModuleType, case: str) -> No
         assert mine["state"][number].keys() == entries.keys()
 
 
+@pytest.mark.parametrize("amsgrad", [False, True])
+def test_complex_parts_are_updated_by_themselves(lib: ModuleType, amsgrad: bool) -> None:
+    whole = lib.tensor([1 + 2j, -3j], requires_grad=True)
+    parts = lib.tensor([[1.0, 2.0], [0.0, -3.0]], requires_grad=True)
+    for p in (whole, parts):
+        optimizer = lib.optim.Adam([p], lr=0.1, weight_decay=0.5, amsgrad=amsgrad)
+        for scale in (1.0, -0.5, 2.0):
+            p.grad = p.detach() * scale
+            optimizer.step()
+        assert optimizer.state[p]["exp_avg"].dtype == p.dtype
+    assert lib.view_as_real(whole.detach()).tolist() == parts.tolist()
+
+
 def write() -> None:
     """Write the expectations from torch: ``python -m tests.optim.test_optim``."""
     import torch
