@@ -59,7 +59,8 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
         else:
             raise wrong_type(name, parameter, value)
     d = result_dtype(parts)
-    check_dtype(name, d, refuses)
+    for each in (part[0] for part in parts) if name == "sub" else (d,):  # as torch
+        check_dtype(name, each, refuses)
     if kind == "float":
         d = to_float(d)
     device = tensors[0]._device

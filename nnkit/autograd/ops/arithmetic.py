@@ -8,7 +8,8 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS
 from nnkit.autograd.pointwise import fn, pointwise
-from nnkit.autograd.promotion import promote
+from nnkit.autograd.ops.conversion import converted
+from nnkit.autograd.promotion import promote, promoted_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import write
@@ -199,7 +200,9 @@ def _scaled(name: str, other: Any, alpha: Any, input: Tensor) -> Any:
         isinstance(t, Tensor) and t.dtype.category != BOOL for t in (input, other)
     ):
         raise RuntimeError(f"{name}(): Boolean alpha only supported for Boolean results.")
-    return mul(other, alpha) if isinstance(other, Tensor) else other * alpha
+    if not isinstance(other, Tensor):
+        return other * alpha
+    return mul(converted(other, promoted_dtype(name, input, other)), alpha)
 
 
 def _in_place_of(name: str, op: Callable) -> Callable:

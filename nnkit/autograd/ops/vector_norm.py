@@ -91,6 +91,8 @@ def norm(
         return nuclear_norm(in_dtype("norm", input, dtype), dim, keepdim)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"norm(): order {p!r} not supported, expected a number, 'fro' or 'nuc'")
+    if p == "fro" and isinstance(dim, (tuple, list)) and len(dim) > 2:
+        raise RuntimeError(f"norm(): the order 'fro' takes at most 2 dims, got {dim}")
     return vector_norm("norm", input, 2 if isinstance(p, str) else p, dim, keepdim, dtype)
 
 

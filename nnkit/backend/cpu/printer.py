@@ -42,14 +42,15 @@ COMPARISONS = frozenset(
 
 
 def narrow(kernel: Callable, arguments: tuple) -> Any:
-    """Run ``kernel`` in float32 on float16 or bfloat16 operands and round its result once."""
-    half = next(a.dtype for a in arguments if isinstance(a, np.ndarray) and a.dtype in HALF)
+    """Run ``kernel`` in float32 on float16 or bfloat16 operands and round its result once, unless
+    another operand is wider."""
+    floats = {a.dtype for a in arguments if isinstance(a, np.ndarray) and a.dtype.kind not in "iub"}
     wide = [
         a.astype(np.float32) if isinstance(a, np.ndarray) and a.dtype in HALF else a
         for a in arguments
     ]
     result = kernel(*wide)
-    return result if result.dtype.kind == "b" else result.astype(half)
+    return result if result.dtype.kind == "b" or len(floats) > 1 else result.astype(floats.pop())
 
 
 def _namespace() -> dict[str, Any]:

@@ -116,7 +116,7 @@ def binary_cross_entropy(
 
     Raises:
         ValueError: the shapes differ, or an unknown ``reduction``.
-        RuntimeError: an input outside [0, 1], or dtypes that differ.
+        RuntimeError: an input or a target outside [0, 1], or dtypes that differ.
 
     Example:
         >>> import nnkit
@@ -136,8 +136,9 @@ def binary_cross_entropy(
     ops.check_floating(name, input)
     if target.dtype is not input.dtype:
         raise RuntimeError(f"{name}: expected target of {input.dtype}, found {target.dtype}")
-    if not bool(((input >= 0) & (input <= 1)).all()):
-        raise RuntimeError(f"{name}: all elements of input should be between 0 and 1")
+    for parameter, given in (("input", input), ("target", target)):
+        if not bool(((given >= 0) & (given <= 1)).all()):
+            raise RuntimeError(f"{name}: all elements of {parameter} should be between 0 and 1")
     if weight is None:
         return ops.binary_cross_entropy(input, target, reduction)
     losses = ops.binary_cross_entropy(input, target, "none")
