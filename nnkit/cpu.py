@@ -10,12 +10,24 @@ __all__ = ["device_count", "empty_cache", "is_available", "synchronize"]
 
 
 def is_available() -> bool:
-    """Whether tensors can live on the CPU: always."""
+    """Whether tensors can live on the CPU: always.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cpu.is_available()
+        True
+    """
     return True
 
 
 def device_count() -> int:
-    """How many CPU devices there are: one, however many cores it has."""
+    """How many CPU devices there are: one, however many cores it has.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cpu.device_count()
+        1
+    """
     return 1
 
 

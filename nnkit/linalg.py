@@ -100,6 +100,12 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 
     Returns:
         A named tuple (eigenvalues, eigenvectors), the vectors in columns.
+
+    Example:
+        >>> import nnkit
+        >>> values, vectors = nnkit.linalg.eigh(nnkit.tensor([[2.0, 0.0], [0.0, 1.0]]))
+        >>> values
+        tensor([1., 2.])
     """
     check_square("linalg.eigh", A)
     if UPLO not in ("L", "U"):
@@ -108,19 +114,38 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    """The eigenvalues of symmetric or Hermitian matrices, ascending."""
+    """The eigenvalues of symmetric or Hermitian matrices, ascending.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.eigvalsh(nnkit.tensor([[2.0, 0.0], [0.0, 1.0]]))
+        tensor([1., 2.])
+    """
     return eigh(A, UPLO).eigenvalues
 
 
 def eig(A: Tensor) -> Any:
     """Eigenvalues and eigenvectors of square matrices, always complex: (eigenvalues,
-    eigenvectors)."""
+    eigenvectors).
+
+    Example:
+        >>> import nnkit
+        >>> values, vectors = nnkit.linalg.eig(nnkit.tensor([[0.0, -1.0], [1.0, 0.0]]))
+        >>> values.real, values.imag.abs()
+        (tensor([0., 0.]), tensor([1., 1.]))
+    """
     check_square("linalg.eig", A)
     return return_types.linalg_eig(*rules.eig(A))
 
 
 def eigvals(A: Tensor) -> Tensor:
-    """The eigenvalues of square matrices, complex."""
+    """The eigenvalues of square matrices, complex.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.eigvals(nnkit.tensor([[2.0, 0.0], [0.0, 1.0]]))
+        tensor([2.+0.j, 1.+0.j])
+    """
     return eig(A).eigenvalues
 
 
@@ -187,7 +212,13 @@ def pinv(
 def matrix_rank(
     A: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
 ) -> Tensor:
-    """How many singular values exceed ``max(atol, rtol * largest)``."""
+    """How many singular values exceed ``max(atol, rtol * largest)``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.matrix_rank(nnkit.tensor([[1.0, 2.0], [2.0, 4.0]]))
+        tensor(1)
+    """
     check_matrices("linalg.matrix_rank", A)
     s = svdvals(A.detach())
     if rtol is None:
@@ -208,6 +239,12 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         A named tuple (solution, residuals, rank, singular_values). With ``driver`` "gels", "gelsd"
         or "gelss" the residuals are the squared errors, where m > n and the rank is full, and with
         the latter two the singular values are those of A; otherwise they are empty.
+
+    Example:
+        >>> import nnkit
+        >>> a, b = nnkit.tensor([[1.0], [1.0]]), nnkit.tensor([[1.0], [3.0]])
+        >>> nnkit.linalg.lstsq(a, b).solution
+        tensor([[2.0000]])
     """
     m, n = check_matrices("linalg.lstsq", A)[-2:]
     check_operands("linalg.lstsq", ("A", A), ("B", B))
@@ -239,6 +276,11 @@ def matrix_norm(
 
     Raises:
         RuntimeError: the order is another one, or ``dim`` does not name two dimensions.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.matrix_norm(nnkit.tensor([[3.0, 0.0], [0.0, 4.0]]))
+        tensor(5.)
     """
     axes = normalize_dims(dim, A.ndim, "linalg.matrix_norm") or ()
     if len(axes) != 2:
@@ -261,7 +303,13 @@ def matrix_norm(
 def norm(
     A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """`vector_norm` of all elements without ``ord``, or along one dimension; else `matrix_norm`."""
+    """`vector_norm` of all elements without ``ord``, or along one dimension; else `matrix_norm`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.norm(nnkit.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
     single = isinstance(dim, int) or (dim is not None and len(dim) == 1)
     if ord is None or single or (dim is None and A.ndim == 1 and not isinstance(ord, str)):
         return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
@@ -274,7 +322,13 @@ def norm(
 
 
 def cond(A: Tensor, p: Any = None) -> Tensor:
-    """The condition number: the norm ``p`` (2 unless given) of A times that of its inverse."""
+    """The condition number: the norm ``p`` (2 unless given) of A times that of its inverse.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.cond(nnkit.tensor([[4.0, 0.0], [0.0, 2.0]]))
+        tensor(2.)
+    """
     if p is None or p in (2, -2):
         s = svdvals(A)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
@@ -282,7 +336,13 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The cross product along ``dim``; see `nnkit.cross`."""
+    """The cross product along ``dim``; see `nnkit.cross`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.cross(nnkit.tensor([1.0, 0.0, 0.0]), nnkit.tensor([0.0, 1.0, 0.0]))
+        tensor([0., 0., 1.])
+    """
     return _cross(input, other, dim)
 
 
@@ -292,7 +352,13 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The diagonals of matrices, a view; see `nnkit.diagonal`."""
+    """The diagonals of matrices, a view; see `nnkit.diagonal`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.diagonal(nnkit.tensor([[1, 2], [3, 4]]))
+        tensor([1, 4])
+    """
     return A.diagonal(offset, dim1, dim2)
 
 

@@ -94,7 +94,14 @@ class set_detect_anomaly:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly detection is on."""
+    """Whether anomaly detection is on.
+
+    Example:
+        >>> import nnkit
+        >>> with nnkit.autograd.detect_anomaly():
+        ...     nnkit.autograd.is_anomaly_enabled()
+        True
+    """
     return isinstance(node.sequence, _Recorder)
 
 

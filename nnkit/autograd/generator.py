@@ -217,17 +217,42 @@ def seed() -> int:
 
 @public(method=False)
 def initial_seed() -> int:
-    """The seed from which the default generator started."""
+    """The seed from which the default generator started.
+
+    Example:
+        >>> import nnkit
+        >>> _ = nnkit.manual_seed(7)
+        >>> nnkit.initial_seed()
+        7
+    """
     return default_generator.initial_seed()
 
 
 @public(method=False)
 def get_rng_state() -> Tensor:
-    """The default generator's state, as `Generator.get_state` gives it."""
+    """The default generator's state, as `Generator.get_state` gives it.
+
+    Example:
+        >>> import nnkit
+        >>> state = nnkit.get_rng_state()
+        >>> x = nnkit.rand(2)
+        >>> nnkit.set_rng_state(state)
+        >>> nnkit.equal(x, nnkit.rand(2))
+        True
+    """
     return default_generator.get_state()
 
 
 @public(method=False)
 def set_rng_state(new_state: Tensor) -> None:
-    """Let the default generator go on from ``new_state``, as `Generator.set_state` does."""
+    """Let the default generator go on from ``new_state``, as `Generator.set_state` does.
+
+    Example:
+        >>> import nnkit
+        >>> state = nnkit.get_rng_state()
+        >>> x = nnkit.rand(2)
+        >>> nnkit.set_rng_state(state)
+        >>> nnkit.equal(x, nnkit.rand(2))
+        True
+    """
     default_generator.set_state(new_state)

@@ -29,7 +29,14 @@ def is_grad_enabled() -> bool:
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether `inference_mode` is on in this thread."""
+    """Whether `inference_mode` is on in this thread.
+
+    Example:
+        >>> import nnkit
+        >>> with nnkit.inference_mode():
+        ...     nnkit.is_inference_mode_enabled()
+        True
+    """
     return MODE.inference
 
 

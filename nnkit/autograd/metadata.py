@@ -112,7 +112,13 @@ def get_device(input: Tensor) -> int:
 
 @public
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether both have the same shape."""
+    """Whether both have the same shape.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_same_size(nnkit.ones(2, 3), nnkit.ones(3, 2))
+        False
+    """
     return input._data.shape == other._data.shape
 
 
@@ -129,6 +135,11 @@ def is_nonzero(input: Tensor) -> bool:
 
     Raises:
         RuntimeError: it has no or several elements.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_nonzero(nnkit.tensor([0.0]))
+        False
     """
     if input._data.size != 1:
         what = "no values" if not input._data.size else "more than one value"
@@ -138,25 +149,49 @@ def is_nonzero(input: Tensor) -> bool:
 
 @public
 def is_signed(input: Tensor) -> bool:
-    """Whether its dtype has negative numbers."""
+    """Whether its dtype has negative numbers.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_signed(nnkit.tensor([True]))
+        False
+    """
     return input.dtype.is_signed
 
 
 @public(method=False)
 def is_floating_point(input: Tensor) -> bool:
-    """Whether its dtype is a floating one."""
+    """Whether its dtype is a floating one.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_floating_point(nnkit.tensor([1]))
+        False
+    """
     return input.dtype.is_floating_point
 
 
 @public(method=False)
 def is_complex(input: Tensor) -> bool:
-    """Whether its dtype is complex."""
+    """Whether its dtype is complex.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_complex(nnkit.tensor([1j]))
+        True
+    """
     return input.dtype.is_complex
 
 
 @public(method=False)
 def is_tensor(obj: Any) -> bool:
-    """Whether ``obj`` is a Tensor."""
+    """Whether ``obj`` is a Tensor.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_tensor([1.0, 2.0])
+        False
+    """
     return isinstance(obj, Tensor)
 
 
@@ -295,7 +330,13 @@ def can_cast(from_: dtype_type, to: dtype_type) -> bool:
 
 @public(method=False)
 def result_type(tensor1: Any, tensor2: Any) -> dtype_type:
-    """The dtype of an operation between two tensors or numbers."""
+    """The dtype of an operation between two tensors or numbers.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.result_type(nnkit.tensor([1]), 2.5)
+        nnkit.float32
+    """
     from nnkit.autograd.promotion import promoted_dtype
 
     return promoted_dtype("result_type", tensor1, tensor2)

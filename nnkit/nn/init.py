@@ -155,13 +155,25 @@ def trunc_normal_(
 
 @_in_place
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with ``val``."""
+    """Fill with ``val``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.init.constant_(nnkit.empty(2), 0.3)
+        tensor([0.3000, 0.3000])
+    """
     return tensor.fill_(val)
 
 
 @_in_place
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with 1."""
+    """Fill with 1.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.init.ones_(nnkit.empty(2))
+        tensor([1., 1.])
+    """
     return tensor.fill_(1.0)
 
 
@@ -177,6 +189,12 @@ def eye_(tensor: Tensor) -> Tensor:
 
     Raises:
         ValueError: ``tensor`` is no matrix.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.init.eye_(nnkit.empty(2, 3))
+        tensor([[1., 0., 0.],
+                [0., 1., 0.]])
     """
     _check_matrix("eye_", tensor)
     return tensor.copy_(_eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
@@ -201,6 +219,11 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     Raises:
         ValueError: the number of dimensions is another, or ``groups`` does not divide the output
             channels.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.init.dirac_(nnkit.empty(1, 1, 3))
+        tensor([[[0., 1., 0.]]])
     """
     if tensor.ndim not in (3, 4, 5):
         raise ValueError(

@@ -45,7 +45,18 @@ def register_optimizer_step_pre_hook(hook: Callable) -> RemovableHandle:
 
 
 def register_optimizer_step_post_hook(hook: Callable) -> RemovableHandle:
-    """Call ``hook(optimizer, args, kwargs)`` after the step of every optimizer."""
+    """Call ``hook(optimizer, args, kwargs)`` after the step of every optimizer.
+
+    Example:
+        >>> import nnkit
+        >>> handle = nnkit.optim.optimizer.register_optimizer_step_post_hook(
+        ...     lambda optimizer, args, kwargs: print("stepped")
+        ... )
+        >>> x = nnkit.ones(1, requires_grad=True)
+        >>> nnkit.optim.SGD([x]).step()
+        stepped
+        >>> handle.remove()
+    """
     return RemovableHandle.add(_step_post_hooks, hook)
 
 

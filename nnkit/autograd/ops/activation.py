@@ -145,6 +145,11 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     Raises:
         RuntimeError: the number of weights is neither 1 nor the number of channels, ``weight`` has
             more than one dimension, or the dtypes differ.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.prelu(nnkit.tensor([-2.0, 3.0]), nnkit.tensor([0.25]))
+        tensor([-0.5000,  3.0000])
     """
     check_tensor("prelu", input)
     check_tensor("prelu", weight, "weight")
@@ -185,6 +190,11 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     Raises:
         NotImplementedError: ``input`` is not floating point.
         RuntimeError: ``alpha`` is 0.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.celu(nnkit.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
     """
     check_floating("celu", input)
     if alpha == 0:
@@ -200,6 +210,11 @@ def selu(input: Tensor) -> Tensor:
 
     Raises:
         NotImplementedError: ``input`` is not floating point.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.selu(nnkit.tensor([-1.0, 1.0]))
+        tensor([-1.1113,  1.0507])
     """
     check_floating("selu", input)
     return elu(input, 1.6732632423543772, 1.0507009873554805, 1.0)
@@ -217,6 +232,11 @@ def rrelu(
     Raises:
         NotImplementedError: ``input`` is not floating point.
         RuntimeError: ``lower`` is above ``upper``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.rrelu(nnkit.tensor([-1.0, 2.0]), 0.25, 0.25)
+        tensor([-0.2500,  2.0000])
     """
     check_floating("rrelu", input)
     if lower > upper:
@@ -235,6 +255,11 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 
     Raises:
         NotImplementedError: ``input`` is bool or complex.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.threshold(nnkit.tensor([0.5, 2.0]), 1.0, -9.0)
+        tensor([-9.,  2.])
     """
     check_tensor("threshold", input)
     if input.dtype.category == INTEGER:
@@ -250,6 +275,11 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
     Raises:
         NotImplementedError: ``input`` is not floating point.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.hardshrink(nnkit.tensor([-1.0, 0.2]))
+        tensor([-1.,  0.])
     """
     check_floating("hardshrink", input)
     return _hardshrink(input, float(lambd))

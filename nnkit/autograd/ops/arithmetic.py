@@ -180,7 +180,13 @@ _conj = pointwise("conj", lambda x: fn.conj(x), function=False, x=lambda g: fn.c
 
 @public(aliases=("conj_physical",))
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor is returned as it is."""
+    """The complex conjugate; a real tensor is returned as it is.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.conj(nnkit.tensor([1 + 2j]))
+        tensor([1.-2.j])
+    """
     return _conj(input) if input.is_complex() else input
 
 
@@ -280,7 +286,13 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
 
 @public
 def positive(input: Tensor) -> Tensor:
-    """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``."""
+    """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.positive(nnkit.tensor([-1.0, 2.0]))
+        tensor([-1.,  2.])
+    """
     check_tensor("positive", input)
     if input.dtype.category == BOOL:
         raise RuntimeError("positive(): the + operator is not supported on bool tensors")
@@ -321,6 +333,11 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 
     Raises:
         RuntimeError: the dtypes differ.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.lerp(nnkit.tensor([0.0, 10.0]), nnkit.tensor([1.0, 20.0]), 0.5)
+        tensor([ 0.5000, 15.0000])
     """
     tensors = [t for t in (input, end, weight) if isinstance(t, Tensor)]
     for t in tensors[1:]:
@@ -333,13 +350,27 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 
 @public(out=True, in_place=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """``input + value * tensor1 * tensor2``."""
+    """``input + value * tensor1 * tensor2``.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1.0, 2.0])
+        >>> nnkit.addcmul(x, x, x, value=10)
+        tensor([11., 42.])
+    """
     return _addcmul(*promote("addcmul", input, tensor1, tensor2, parameters=THREE), value)
 
 
 @public(out=True, in_place=True)
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """``input + value * tensor1 / tensor2``; floating point only."""
+    """``input + value * tensor1 / tensor2``; floating point only.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1.0, 2.0])
+        >>> nnkit.addcdiv(x, nnkit.tensor([1.0, 1.0]), nnkit.tensor([2.0, 4.0]), value=2)
+        tensor([2.0000, 2.5000])
+    """
     if all(t.dtype.category < FLOATING for t in (input, tensor1, tensor2)):
         raise RuntimeError(
             "addcdiv(): integer division with addcdiv is not supported, expected floating tensors"
@@ -359,5 +390,11 @@ OPS["sgn"] = sgn
 
 @public(out=True, in_place=True)
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """``input * 2**other``."""
+    """``input * 2**other``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.ldexp(nnkit.tensor([1.0, 3.0]), nnkit.tensor([2, -1]))
+        tensor([4.0000, 1.5000])
+    """
     return mul(input, pow(2.0, other))

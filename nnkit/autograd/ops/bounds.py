@@ -77,13 +77,25 @@ _nan_to_num = pointwise(
 
 @public(out=True, in_place=True)
 def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """``input`` where it is at least ``min``, else ``min``."""
+    """``input`` where it is at least ``min``, else ``min``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.clamp_min(nnkit.tensor([1, 5]), 3)
+        tensor([3, 5])
+    """
     return _clamp_min(input, min)
 
 
 @public(out=True, in_place=True)
 def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """``input`` where it is at most ``max``, else ``max``."""
+    """``input`` where it is at most ``max``, else ``max``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.clamp_max(nnkit.tensor([1, 5]), 3)
+        tensor([1, 3])
+    """
     return _clamp_max(input, max)
 
 
@@ -119,7 +131,13 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 def nan_to_num(
     input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
-    """``input`` with NaN and infinities replaced, by default by 0 and the dtype's extremes."""
+    """``input`` with NaN and infinities replaced, by default by 0 and the dtype's extremes.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nan_to_num(nnkit.tensor([float("nan"), float("inf")]), posinf=9.0)
+        tensor([0., 9.])
+    """
     if input.dtype.category < FLOATING:
         return input.clone()
     from nnkit.autograd.limits import finfo

@@ -211,7 +211,13 @@ Tensor.where = where_method  # the method's first operand is the value, not the 
 
 @public
 def isreal(input: Tensor) -> Tensor:
-    """Which elements have no imaginary part: all of a real tensor."""
+    """Which elements have no imaginary part: all of a real tensor.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.isreal(nnkit.tensor([1 + 0j, 1j]))
+        tensor([ True, False])
+    """
     check_tensor("isreal", input)
     if not input.is_complex():
         return input.new_ones(input.shape, dtype=bool_)
@@ -222,7 +228,13 @@ def isreal(input: Tensor) -> Tensor:
 def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
-    """``|input - other| <= atol + rtol * |other|``, element by element."""
+    """``|input - other| <= atol + rtol * |other|``, element by element.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.isclose(nnkit.tensor([1.0, 1.0]), nnkit.tensor([1.0 + 1e-7, 1.1]))
+        tensor([ True, False])
+    """
     if input.dtype is not other.dtype:
         raise RuntimeError(f"isclose(): expected equal dtypes, got {input.dtype} and {other.dtype}")
     if rtol < 0 or atol < 0:
@@ -241,11 +253,23 @@ def isclose(
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """Whether all elements are close, as `isclose` says."""
+    """Whether all elements are close, as `isclose` says.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.allclose(nnkit.tensor([1.0]), nnkit.tensor([1.0 + 1e-7]))
+        True
+    """
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
 @public
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether both have the same shape and the same elements."""
+    """Whether both have the same shape and the same elements.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.equal(nnkit.tensor([1, 2]), nnkit.tensor([1, 3]))
+        False
+    """
     return input.shape == other.shape and bool(eq(input, other).all())

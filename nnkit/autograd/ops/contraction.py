@@ -300,5 +300,11 @@ def _product(chain: list, split: dict, i: int, j: int) -> Tensor:
 
 @public(method=False)
 def chain_matmul(*matrices: Tensor) -> Tensor:
-    """`nnkit.linalg.multi_dot` of one or more matrices."""
+    """`nnkit.linalg.multi_dot` of one or more matrices.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.chain_matmul(nnkit.ones(1, 2), nnkit.ones(2, 3), nnkit.ones(3, 1))
+        tensor([[6.]])
+    """
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)

@@ -271,7 +271,13 @@ def fill_(input: Tensor, value: Any) -> Tensor:
 
 @public(method=False)
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A copy of ``input`` in which every element is ``value``."""
+    """A copy of ``input`` in which every element is ``value``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.fill(nnkit.zeros(2), 7)
+        tensor([7., 7.])
+    """
     return fill_(clone(input), value)
 
 
@@ -283,5 +289,11 @@ def zero_(input: Tensor) -> Tensor:
 
 @public(aliases=("resolve_neg",))
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugation and negation are never put off here."""
+    """The tensor itself: conjugation and negation are never put off here.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.resolve_conj(nnkit.tensor([1j]).conj())
+        tensor([0.-1.j])
+    """
     return input

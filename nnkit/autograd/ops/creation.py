@@ -93,7 +93,13 @@ def empty(
     requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None,
     **keyword: Any,
 ) -> Tensor:  # fmt: skip
-    """A tensor whose memory holds whatever was there; the arguments are those of `zeros`."""
+    """A tensor whose memory holds whatever was there; the arguments are those of `zeros`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.empty(2, 3).shape
+        nnkit.Size([2, 3])
+    """
     size_keyword = _size("empty", keyword)
     return _filled("empty", size, size_keyword, None, out, dtype, layout, device, requires_grad)
 
@@ -154,7 +160,13 @@ def zeros_like(
     input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Zeros with the shape, dtype and device of ``input``."""
+    """Zeros with the shape, dtype and device of ``input``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros_like(nnkit.tensor([5, 6]))
+        tensor([0, 0])
+    """
     return _like("zeros_like", input, 0, dtype, layout, device, requires_grad, memory_format)
 
 
@@ -163,7 +175,13 @@ def ones_like(
     input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Ones with the shape, dtype and device of ``input``."""
+    """Ones with the shape, dtype and device of ``input``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.ones_like(nnkit.tensor([5, 6]))
+        tensor([1, 1])
+    """
     return _like("ones_like", input, 1, dtype, layout, device, requires_grad, memory_format)
 
 
@@ -172,7 +190,13 @@ def empty_like(
     input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Uninitialised memory with the shape, dtype and device of ``input``."""
+    """Uninitialised memory with the shape, dtype and device of ``input``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.empty_like(nnkit.ones(2, 3)).shape
+        nnkit.Size([2, 3])
+    """
     return _like("empty_like", input, None, dtype, layout, device, requires_grad, memory_format)
 
 
@@ -181,7 +205,13 @@ def full_like(
     input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
-    """``fill_value`` with the shape, dtype and device of ``input``."""
+    """``fill_value`` with the shape, dtype and device of ``input``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.full_like(nnkit.zeros(2), 7)
+        tensor([7., 7.])
+    """
     value = number("full_like", "fill_value", fill_value)
     return _like("full_like", input, value, dtype, layout, device, requires_grad, memory_format)
 
@@ -229,6 +259,11 @@ def empty_strided(
 
     Raises:
         RuntimeError: sizes and strides differ in number, or one of them is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
     """
     shape = shape_of("empty_strided", (size,))
     strides = shape_of("empty_strided", (stride,))
@@ -248,7 +283,13 @@ def scalar_tensor(
     s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A 0-dim tensor of the default floating dtype, unless ``dtype`` is given."""
+    """A 0-dim tensor of the default floating dtype, unless ``dtype`` is given.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.scalar_tensor(3)
+        tensor(3.)
+    """
     d = dtype_of("scalar_tensor", dtype)
     return full((), s, dtype=d, layout=layout, device=device, requires_grad=requires_grad)
 
@@ -313,6 +354,11 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: the dtypes differ or have no complex counterpart.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.polar(nnkit.tensor([2.0]), nnkit.tensor([0.0]))
+        tensor([2.+0.j])
     """
     check_tensor("polar", abs, "abs")
     check_tensor("polar", angle, "angle")

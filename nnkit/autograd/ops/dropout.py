@@ -69,6 +69,11 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
     Raises:
         RuntimeError: as `dropout`, or ``input`` has fewer than 2 dimensions.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.feature_dropout(nnkit.ones(1, 2), p=0.5, train=False)
+        tensor([[1., 1.]])
     """
     return _apply("feature_dropout", _dropout, input, p, train, True)
 
@@ -82,6 +87,11 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
     Raises:
         RuntimeError: as `dropout`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.alpha_dropout(nnkit.ones(2), p=0.5, train=False)
+        tensor([1., 1.])
     """
     return _apply("alpha_dropout", _alpha_dropout, input, p, train, False)
 
@@ -92,6 +102,11 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
     Raises:
         RuntimeError: as `feature_dropout`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.feature_alpha_dropout(nnkit.ones(1, 2), p=0.5, train=False)
+        tensor([[1., 1.]])
     """
     return _apply("feature_alpha_dropout", _alpha_dropout, input, p, train, True)
 
@@ -113,6 +128,11 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
     Raises:
         RuntimeError: ``p`` lies outside [0, 1], or the dtype is no floating-point one.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.native_dropout(nnkit.ones(2), 0.5, False)
+        (tensor([1., 1.]), tensor([True, True]))
     """
     check_tensor("native_dropout", input)
     B, place = input._device.backend, input._device

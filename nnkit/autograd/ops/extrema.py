@@ -108,14 +108,27 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
 @public(out=True)
 @numpy_words
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """The smallest element of all or along dimensions; see `amax`."""
+    """The smallest element of all or along dimensions; see `amax`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.amin(nnkit.tensor([[3, 1], [2, 5]]), dim=1)
+        tensor([1, 2])
+    """
     return _amax("amin", input, dim, keepdim)
 
 
 @public(out=True)
 @numpy_words
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """`amin` and `amax` as a named tuple (min, max)."""
+    """`amin` and `amax` as a named tuple (min, max).
+
+    Example:
+        >>> import nnkit
+        >>> low, high = nnkit.aminmax(nnkit.tensor([3, 1, 2]))
+        >>> low, high
+        (tensor(1), tensor(3))
+    """
     shape = _ordered("aminmax", input)
     axis = None if dim is None else one_axis("aminmax", dim, len(shape))
     _check_some("aminmax", shape, axis)
@@ -163,7 +176,15 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 @public(out=True)
 @numpy_words
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The smallest element, in the three forms of `max`. A NaN is the smallest of all."""
+    """The smallest element, in the three forms of `max`. A NaN is the smallest of all.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.min(nnkit.tensor([3, 1, 2]))
+        tensor(1)
+        >>> nnkit.min(nnkit.tensor([3, 1]), nnkit.tensor([2, 2]))
+        tensor([2, 1])
+    """
     dim = dim if other is None else other
     return _max("min", return_types.min, bounds.minimum, input, dim, keepdim)
 
@@ -203,7 +224,13 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 @public(out=True)
 @numpy_words
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the first smallest element; see `argmax`."""
+    """The index of the first smallest element; see `argmax`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.argmin(nnkit.tensor([3, 1, 2]))
+        tensor(1)
+    """
     return _arg("argmin", input, dim, keepdim)
 
 
@@ -232,5 +259,11 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 @public(out=True)
 @numpy_words
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether any element is true (not zero), in all or along dimensions."""
+    """Whether any element is true (not zero), in all or along dimensions.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.any(nnkit.tensor([[0, 1], [0, 0]]), dim=1)
+        tensor([ True, False])
+    """
     return _truth("any", input, dim, keepdim)

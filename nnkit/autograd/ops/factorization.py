@@ -67,6 +67,11 @@ def det(input: Tensor) -> Tensor:
 
     Args:
         input: (*, n, n), float32, float64 or complex.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.det(nnkit.tensor([[2.0, 0.0], [0.0, 3.0]]))
+        tensor(6.)
     """
     check_square("det", input)
     return rules.det(input)
@@ -78,6 +83,12 @@ def slogdet(input: Tensor) -> Any:
 
     Returns:
         A named tuple (sign, logabsdet).
+
+    Example:
+        >>> import nnkit
+        >>> sign, logabsdet = nnkit.slogdet(nnkit.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        >>> sign, logabsdet
+        (tensor(-1.), tensor(0.))
     """
     check_square("slogdet", input)
     return return_types.slogdet(*rules.slogdet(input))
@@ -85,7 +96,13 @@ def slogdet(input: Tensor) -> Any:
 
 @public
 def logdet(input: Tensor) -> Tensor:
-    """The logarithms of determinants: NaN for negative ones, -inf for 0."""
+    """The logarithms of determinants: NaN for negative ones, -inf for 0.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.logdet(nnkit.eye(3))
+        tensor(0.)
+    """
     check_square("logdet", input)
     sign, size = rules.slogdet(input)
     return sign.log() + size if input.is_complex() else where(sign < 0, math.nan, size)
@@ -101,6 +118,12 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 
     Raises:
         RuntimeError: a matrix is not positive definite, or not square.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cholesky(nnkit.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        tensor([[2., 0.],
+                [1., 2.]])
     """
     check_square("cholesky", input)
     # The derivative is that of the symmetric matrix that the triangle stands for.
@@ -117,6 +140,12 @@ def qr(input: Tensor, some: bool = True) -> Any:
 
     Returns:
         A named tuple (Q, R).
+
+    Example:
+        >>> import nnkit
+        >>> q, r = nnkit.qr(nnkit.tensor([[3.0, 1.0], [4.0, 2.0]]))
+        >>> nnkit.allclose(q @ r, nnkit.tensor([[3.0, 1.0], [4.0, 2.0]]))
+        True
     """
     check_matrices("qr", input)
     return return_types.qr(*rules.qr(input, "reduced" if some else "complete"))
@@ -133,6 +162,12 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 
     Returns:
         A named tuple (U, S, V), with S in falling order.
+
+    Example:
+        >>> import nnkit
+        >>> u, s, v = nnkit.svd(nnkit.tensor([[3.0, 0.0], [0.0, 2.0]]))
+        >>> s
+        tensor([3., 2.])
     """
     m, n = check_matrices("svd", input)[-2:]
     u, s, vh = rules.svd(input, not some)
@@ -148,6 +183,12 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 
     Args:
         input: (*, m, n).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.pinverse(nnkit.tensor([[2.0, 0.0], [0.0, 0.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.0000]])
     """
     check_matrices("pinverse", input)
     return pseudo_inverse(input, rcond)

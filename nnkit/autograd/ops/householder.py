@@ -30,6 +30,12 @@ def geqrf(input: Tensor) -> Any:
 
     Returns:
         A named tuple (a, tau), what `orgqr` and `ormqr` take; it has no derivative.
+
+    Example:
+        >>> import nnkit
+        >>> reflectors, scales = nnkit.geqrf(nnkit.eye(2))
+        >>> reflectors.shape, scales.shape
+        (nnkit.Size([2, 2]), nnkit.Size([2]))
     """
     check_matrices("geqrf", input)
     return return_types.geqrf(*_geqrf(input))
@@ -65,6 +71,12 @@ def orgqr(input: Tensor, tau: Tensor) -> Tensor:
 
     Returns:
         (*, m, n).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.orgqr(*nnkit.geqrf(nnkit.tensor([[3.0], [4.0]]))).abs()
+        tensor([[0.6000],
+                [0.8000]])
     """
     rows, columns = check_matrices("orgqr", input)[-2:]
     start = eye(rows, columns, dtype=input.dtype, device=input.device)
@@ -81,6 +93,12 @@ def ormqr(
         input: (*, m, k), the vectors of the reflections below the diagonal.
         tau: (*, k), their scales.
         other: (*, m, n) with ``left``, else (*, n, m).
+
+    Example:
+        >>> import nnkit
+        >>> reflectors, scales = nnkit.geqrf(nnkit.tensor([[3.0], [4.0]]))
+        >>> nnkit.ormqr(reflectors, scales, nnkit.eye(2)).shape
+        nnkit.Size([2, 2])
     """
     rows = check_matrices("ormqr", input)[-2]
     q = _reflected("ormqr", eye(rows, dtype=input.dtype, device=input.device), input, tau)

@@ -270,7 +270,13 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 @public
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The slice at ``index`` of dimension ``dim``, which is dropped; a view."""
+    """The slice at ``index`` of dimension ``dim``, which is dropped; a view.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.select(nnkit.tensor([[1, 2], [3, 4]]), 1, 0)
+        tensor([1, 3])
+    """
     check_tensor("select", input)
     if not input.ndim:
         raise IndexError("select(): a 0-dim tensor has no dimension to select from")
@@ -315,13 +321,26 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 @public(out=True)
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """A copy of `narrow`."""
+    """A copy of `narrow`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.narrow_copy(nnkit.arange(5), 0, 1, 2)
+        tensor([1, 2])
+    """
     return OPS["copy"](narrow(input, dim, start, length))
 
 
 @public
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy of ``input`` with ``src`` at ``index`` of dimension ``dim``."""
+    """A copy of ``input`` with ``src`` at ``index`` of dimension ``dim``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.select_scatter(nnkit.zeros(2, 2), nnkit.ones(2), dim=0, index=1)
+        tensor([[0., 0.],
+                [1., 1.]])
+    """
     expected = select(input.detach(), dim, index)._data.shape
     axis = normalize_dim(dim, input.ndim, "select_scatter")
     return _scattered("select_scatter", input, src, (ALL,) * axis + (index,), expected)
@@ -332,7 +351,13 @@ def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0,
     start: int | None = None, end: int | None = None, step: int = 1,
 ) -> Tensor:  # fmt: skip
-    """A copy of ``input`` with ``src`` in ``start:end:step`` of dimension ``dim``."""
+    """A copy of ``input`` with ``src`` in ``start:end:step`` of dimension ``dim``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.slice_scatter(nnkit.zeros(4), nnkit.ones(2), dim=0, start=1, end=3)
+        tensor([0., 1., 1., 0.])
+    """
     check_tensor("slice_scatter", input)
     axis = normalize_dim(dim, input.ndim, "slice_scatter")
     index = (ALL,) * axis + (slice(start, end, step),)

@@ -284,7 +284,14 @@ def frombuffer(
 
 @public(method=False)
 def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor on the memory of another library's array, by the DLPack protocol."""
+    """A tensor on the memory of another library's array, by the DLPack protocol.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1.0, 2.0])
+        >>> nnkit.from_dlpack(x)
+        tensor([1., 2.])
+    """
     return wrap(cpu.backend.from_dlpack(ext_tensor), cpu)
 
 

@@ -117,7 +117,13 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 
 @public(method=False, out=True)
 def hstack(tensors: Any) -> Tensor:
-    """`cat` along dimension 1 (0 for 1-dim tensors), after `atleast_1d`."""
+    """`cat` along dimension 1 (0 for 1-dim tensors), after `atleast_1d`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.hstack((nnkit.tensor([1, 2]), nnkit.tensor([3])))
+        tensor([1, 2, 3])
+    """
     tensors = atleast_1d(check_tensors("hstack", tensors))
     return cat(tensors, 0 if tensors and tensors[0].ndim == 1 else 1)
 
@@ -130,13 +136,27 @@ def vstack(tensors: Any) -> Tensor:
 
 @public(method=False, out=True)
 def dstack(tensors: Any) -> Tensor:
-    """`cat` along dimension 2, after `atleast_3d`."""
+    """`cat` along dimension 2, after `atleast_3d`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.dstack((nnkit.tensor([1, 2]), nnkit.tensor([3, 4])))
+        tensor([[[1, 3],
+                 [2, 4]]])
+    """
     return cat(atleast_3d(check_tensors("dstack", tensors)), 2)
 
 
 @public(method=False, out=True)
 def column_stack(tensors: Any) -> Tensor:
-    """Join along dimension 1; tensors of fewer than two dimensions become columns."""
+    """Join along dimension 1; tensors of fewer than two dimensions become columns.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.column_stack((nnkit.tensor([1, 2]), nnkit.tensor([3, 4])))
+        tensor([[1, 3],
+                [2, 4]])
+    """
     tensors = check_tensors("column_stack", tensors)
     return cat([t if t.ndim > 1 else shapes.reshape(t, -1, 1) for t in tensors], 1)
 
@@ -157,19 +177,37 @@ def _at_least(ndim: int, name: str, tensors: tuple) -> Any:
 
 @public(method=False)
 def atleast_1d(*tensors: Any) -> Any:
-    """The tensor, or each of several, with at least one dimension."""
+    """The tensor, or each of several, with at least one dimension.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.atleast_1d(nnkit.tensor(3))
+        tensor([3])
+    """
     return _at_least(1, "atleast_1d", tensors)
 
 
 @public(method=False)
 def atleast_2d(*tensors: Any) -> Any:
-    """The tensor, or each of several, with at least two dimensions: a vector becomes a row."""
+    """The tensor, or each of several, with at least two dimensions: a vector becomes a row.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.atleast_2d(nnkit.tensor([1, 2]))
+        tensor([[1, 2]])
+    """
     return _at_least(2, "atleast_2d", tensors)
 
 
 @public(method=False)
 def atleast_3d(*tensors: Any) -> Any:
-    """The tensor, or each of several, with at least three dimensions, new ones last."""
+    """The tensor, or each of several, with at least three dimensions, new ones last.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.atleast_3d(nnkit.tensor([1, 2])).shape
+        nnkit.Size([1, 2, 1])
+    """
     return _at_least(3, "atleast_3d", tensors)
 
 
@@ -232,7 +270,13 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
 
 @public
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most ``chunks`` equal pieces (the last may be smaller), as views."""
+    """At most ``chunks`` equal pieces (the last may be smaller), as views.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.chunk(nnkit.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     check_tensor("chunk", input)
     if chunks <= 0:
         raise RuntimeError(f"chunk(): expects `chunks` to be greater than 0, got: {chunks}")

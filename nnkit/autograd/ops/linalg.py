@@ -164,6 +164,11 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: an operand has not 3 dimensions, the shapes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.bmm(nnkit.ones(2, 1, 3), nnkit.ones(2, 3, 1)).shape
+        nnkit.Size([2, 1, 1])
     """
     x, y = check_operands("bmm", ("input", input), ("mat2", mat2))
     _check_batches("bmm", x.shape, y.shape)
@@ -182,7 +187,13 @@ def _check_batches(name: str, x: tuple, y: tuple) -> None:
 
 @public(out=True)
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """The product of a matrix and a vector."""
+    """The product of a matrix and a vector.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.mv(nnkit.tensor([[1.0, 2.0], [3.0, 4.0]]), nnkit.tensor([1.0, 1.0]))
+        tensor([3., 7.])
+    """
     x, y = check_operands("mv", ("input", input), ("vec", vec))
     check_ndim("mv", "input", x.shape, 2)
     check_ndim("mv", "vec", y.shape, 1)
@@ -218,7 +229,13 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
 
 @public(out=True)
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """`dot` with the complex conjugate of ``input``."""
+    """`dot` with the complex conjugate of ``input``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.vdot(nnkit.tensor([1j, 1.0]), nnkit.tensor([1j, 2.0]))
+        tensor(3.+0.j)
+    """
     _vectors("vdot", input, other)
     return _vdot(input, other)
 
@@ -284,7 +301,14 @@ def addmm(
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
 ) -> Tensor:
-    """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
+    """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.ones(1, 1, 2)
+        >>> nnkit.baddbmm(nnkit.ones(1, 1, 1), x, x.mT, beta=10)
+        tensor([[[12.]]])
+    """
     c, x, y = check_operands("baddbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
     _check_batches("baddbmm", x.shape, y.shape)
     _check_added("baddbmm", c.shape, (*x.shape[:2], y.shape[2]))
@@ -295,7 +319,14 @@ def baddbmm(
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
 ) -> Tensor:
-    """``beta * input + alpha * sum(batch1 @ batch2)``, summed over the batch."""
+    """``beta * input + alpha * sum(batch1 @ batch2)``, summed over the batch.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.ones(2, 1, 2)
+        >>> nnkit.addbmm(nnkit.zeros(1, 1), x, x.mT)
+        tensor([[4.]])
+    """
     c, x, y = check_operands("addbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
     _check_batches("addbmm", x.shape, y.shape)
     _check_added("addbmm", c.shape, (x.shape[1], y.shape[2]))
@@ -307,7 +338,13 @@ def addbmm(
 
 @public(out=True, in_place=True)
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """``beta * input + alpha * (mat @ vec)``."""
+    """``beta * input + alpha * (mat @ vec)``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.addmv(nnkit.ones(2), nnkit.eye(2), nnkit.tensor([3.0, 4.0]))
+        tensor([4., 5.])
+    """
     c, x, y = check_operands("addmv", ("input", input), ("mat", mat), ("vec", vec))
     check_ndim("addmv", "mat", x.shape, 2)
     check_ndim("addmv", "vec", y.shape, 1)
@@ -319,7 +356,14 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
 
 @public(out=True, in_place=True)
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """``beta * input + alpha * outer(vec1, vec2)``."""
+    """``beta * input + alpha * outer(vec1, vec2)``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.addr(nnkit.zeros(2, 2), nnkit.tensor([1.0, 2.0]), nnkit.tensor([3.0, 4.0]))
+        tensor([[3., 4.],
+                [6., 8.]])
+    """
     for parameter, value in (("vec1", vec1), ("vec2", vec2)):
         check_tensor("addr", value, parameter)
         check_ndim("addr", parameter, value._data.shape, 1)

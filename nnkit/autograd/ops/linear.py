@@ -26,7 +26,13 @@ _linear = rule(
 
 @public(out=True)
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Sums of products along the last dimensions; with a 0-dim operand, the product."""
+    """Sums of products along the last dimensions; with a 0-dim operand, the product.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.inner(nnkit.tensor([1, 2]), nnkit.tensor([3, 4]))
+        tensor(11)
+    """
     x, y = check_operands("inner", ("input", input), ("other", other))
     if not x.ndim or not y.ndim:
         return input * other
@@ -53,6 +59,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import nnkit
+        >>> x, weight = nnkit.tensor([[1.0, 2.0]]), nnkit.tensor([[3.0, 4.0], [0.0, 1.0]])
+        >>> nnkit.nn.functional.linear(x, weight, nnkit.tensor([10.0, 20.0]))
+        tensor([[21., 22.]])
     """
     try:
         x, w = input._data, weight._data
@@ -105,6 +117,11 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.bilinear(nnkit.ones(1, 2), nnkit.ones(1, 3), nnkit.ones(4, 2, 3)).shape
+        nnkit.Size([1, 4])
     """
     x, y, w = check_operands("bilinear", ("input1", input1), ("input2", input2), ("weight", weight))
     check_ndim("bilinear", "weight", w.shape, 3)

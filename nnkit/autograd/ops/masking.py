@@ -76,7 +76,14 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 @public(out=True)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where ``mask`` is true, in order, as a 1-dim copy; both broadcast."""
+    """The elements where ``mask`` is true, in order, as a 1-dim copy; both broadcast.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1, -2, 3])
+        >>> nnkit.masked_select(x, x > 0)
+        tensor([1, 3])
+    """
     shape = _mask_of("masked_select", input, mask)
     if shape != input._data.shape:
         input = shapes.expand(input, shape)
@@ -89,6 +96,12 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: ``source`` has fewer elements than the mask has true ones.
+
+    Example:
+        >>> import nnkit
+        >>> x, mask = nnkit.zeros(3), nnkit.tensor([True, False, True])
+        >>> nnkit.masked_scatter(x, mask, nnkit.tensor([1.0, 2.0, 3.0]))
+        tensor([1., 0., 2.])
     """
     shape = _mask_of("masked_scatter", input, mask)
     same_dtype("masked_scatter", input, source, "source")
@@ -119,5 +132,12 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 @public
 def argwhere(input: Tensor) -> Tensor:
-    """`nonzero`: the indices of all elements that are not zero, a row for each."""
+    """`nonzero`: the indices of all elements that are not zero, a row for each.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.argwhere(nnkit.tensor([[0, 1], [2, 0]]))
+        tensor([[0, 1],
+                [1, 0]])
+    """
     return nonzero(input)

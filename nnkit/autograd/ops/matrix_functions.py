@@ -98,6 +98,13 @@ def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     Args:
         input: (*, n, k).
         L: (*, n, n), triangular, as `cholesky` gives it.
+
+    Example:
+        >>> import nnkit
+        >>> factor = nnkit.tensor([[2.0, 0.0], [0.0, 1.0]])
+        >>> nnkit.cholesky_solve(nnkit.tensor([[4.0], [1.0]]), factor)
+        tensor([[1.],
+                [1.]])
     """
     check_square("cholesky_solve", L)
     check_operands("cholesky_solve", ("input", input), ("L", L))
@@ -108,6 +115,13 @@ def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 
 @public(out=True)
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of ``L @ L.mH`` (of ``L.mH @ L`` with ``upper``) from the triangular L."""
+    """The inverse of ``L @ L.mH`` (of ``L.mH @ L`` with ``upper``) from the triangular L.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cholesky_inverse(nnkit.tensor([[2.0, 0.0], [0.0, 1.0]]))
+        tensor([[0.2500, 0.0000],
+                [0.0000, 1.0000]])
+    """
     n = check_square("cholesky_inverse", input)[-1]
     return cholesky_solve(eye(n, dtype=input.dtype, device=input.device), input, upper)

@@ -48,7 +48,13 @@ def pow(input: Any, exponent: Any) -> Tensor:
 
 @public(out=True, in_place=True)
 def float_power(input: Any, exponent: Any) -> Tensor:
-    """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
+    """``input ** exponent`` computed in float64 (complex128 for complex operands).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.float_power(nnkit.tensor([1, 2]), 3)
+        tensor([1., 8.], dtype=nnkit.float64)
+    """
     d = promoted_dtype("float_power", input, exponent)
     wide = complex128 if d.is_complex else float64
     widened = [v.to(wide) if isinstance(v, Tensor) else v for v in (input, exponent)]

@@ -172,7 +172,13 @@ def rand_like(
     input: Tensor, *, generator: Any = None, dtype: Any = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Numbers of the uniform distribution on [0, 1) in a tensor like ``input``."""
+    """Numbers of the uniform distribution on [0, 1) in a tensor like ``input``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.rand_like(nnkit.zeros(2, 3)).shape
+        nnkit.Size([2, 3])
+    """
     x = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
     return uniform_(x, generator=generator).requires_grad_(requires_grad)
 
@@ -182,7 +188,13 @@ def randn_like(
     input: Tensor, *, generator: Any = None, dtype: Any = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Numbers of the normal distribution with mean 0 and variance 1 in a tensor like ``input``."""
+    """Numbers of the normal distribution with mean 0 and variance 1 in a tensor like ``input``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.randn_like(nnkit.zeros(2, 3)).shape
+        nnkit.Size([2, 3])
+    """
     x = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
     return normal_(x, generator=generator).requires_grad_(requires_grad)
 
@@ -193,7 +205,13 @@ def randint_like(
     dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Integers of [low, high) in a tensor like ``input``: ``randint_like(input, low=0, high)``."""
+    """Integers of [low, high) in a tensor like ``input``: ``randint_like(input, low=0, high)``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.randint_like(nnkit.zeros(2), 7, 8)
+        tensor([7., 7.])
+    """
     given = list(bounds)
     if high is None and given:
         high = given.pop()

@@ -373,7 +373,14 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 @public(method=False)
 def block_diag(*tensors: Any) -> Tensor:
-    """A matrix with the given ones (vectors are rows) along its diagonal, zero elsewhere."""
+    """A matrix with the given ones (vectors are rows) along its diagonal, zero elsewhere.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.block_diag(nnkit.tensor([[1, 2]]), nnkit.tensor([[3]]))
+        tensor([[1, 2, 0],
+                [0, 0, 3]])
+    """
     given = check_tensors("block_diag", tensors)
     matrices = [joining.atleast_2d(t) for t in given]
     for position, tensor in enumerate(given):

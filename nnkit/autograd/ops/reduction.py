@@ -194,7 +194,13 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 @public(out=True)
 @numpy_words
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """`sum` in which a NaN counts as 0."""
+    """`sum` in which a NaN counts as 0.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nansum(nnkit.tensor([1.0, float("nan"), 3.0]))
+        tensor(4.)
+    """
     x = in_dtype("nansum", input, dtype)
     if x.is_complex():
         raise RuntimeError("nansum(): complex inputs are not supported")
@@ -230,7 +236,13 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 @public(out=True)
 @numpy_words
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean of the elements that are not NaN."""
+    """The mean of the elements that are not NaN.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nanmean(nnkit.tensor([1.0, float("nan"), 3.0]))
+        tensor(2.)
+    """
     check_tensor("nanmean", input)
     if input.dtype.category < FLOATING:
         raise RuntimeError(
@@ -319,7 +331,13 @@ def std(
     input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
     correction: float | None = None,
 ) -> Tensor:  # fmt: skip
-    """The standard deviation, the square root of `var`. Its gradient is 0 where it is 0."""
+    """The standard deviation, the square root of `var`. Its gradient is 0 where it is 0.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.std(nnkit.tensor([1.0, 2.0, 3.0]))
+        tensor(1.)
+    """
     axis, correction = _spread("std", input, dim, unbiased, correction)
     return _std(input, axis, correction, keepdim)
 
@@ -330,7 +348,13 @@ def var_mean(
     input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`var` and `mean` in one pass."""
+    """`var` and `mean` in one pass.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.var_mean(nnkit.tensor([1.0, 2.0, 3.0]))
+        (tensor(1.), tensor(2.))
+    """
     axis, correction = _spread("var_mean", input, dim, unbiased, correction)
     return _var_mean(input, axis, correction, keepdim)
 
@@ -341,7 +365,13 @@ def std_mean(
     input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`std` and `mean`."""
+    """`std` and `mean`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.std_mean(nnkit.tensor([1.0, 2.0, 3.0]))
+        (tensor(1.), tensor(2.))
+    """
     axis, correction = _spread("std_mean", input, dim, unbiased, correction)
     return _std(input, axis, correction, keepdim), _mean(input, axis, keepdim)
 

@@ -114,6 +114,11 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
 
     Raises:
         NotImplementedError: the dtype is not floating point.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.logcumsumexp(nnkit.tensor([0.0, 0.0]), dim=0)
+        tensor([0.0000, 0.6931])
     """
     check_tensor("logcumsumexp", input)
     if input.dtype.category != FLOATING:
@@ -150,5 +155,12 @@ def cummax(input: Tensor, dim: int) -> Any:
 @public(out=True)
 @numpy_words
 def cummin(input: Tensor, dim: int) -> Any:
-    """The minima of all elements up to each one along ``dim``; see `cummax`."""
+    """The minima of all elements up to each one along ``dim``; see `cummax`.
+
+    Example:
+        >>> import nnkit
+        >>> values, indices = nnkit.cummin(nnkit.tensor([3, 1, 2]), dim=0)
+        >>> values, indices
+        (tensor([3, 1, 1]), tensor([0, 1, 1]))
+    """
     return _record("cummin", return_types.cummin, input, dim)

@@ -219,7 +219,13 @@ def _scatter_with(input: Tensor, axis: int, index: Tensor, src: Any, reduce: str
 
 @public(in_place=True, out=True)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy with ``out[index[i][j]][j] += src[i][j]`` for ``dim=0``; repeated indices add up."""
+    """A copy with ``out[index[i][j]][j] += src[i][j]`` for ``dim=0``; repeated indices add up.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.scatter_add(nnkit.zeros(2), 0, nnkit.tensor([0, 0, 1]), nnkit.ones(3))
+        tensor([2., 1.])
+    """
     check_tensor("scatter_add", src, "src")
     axis, index = _element_index("scatter_add", input, dim, index, src)
     same_dtype("scatter_add", input, src, "src")
@@ -273,7 +279,15 @@ def scatter_reduce(
 @public(out=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather` whose input and indices are broadcast except along ``dim``; without ``dim`` both
-    are flattened. Goes with `argsort` and `argmax`."""
+    are flattened. Goes with `argsort` and `argmax`.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[30, 10], [20, 40]])
+        >>> nnkit.take_along_dim(x, x.argsort(1), 1)
+        tensor([[10, 30],
+                [20, 40]])
+    """
     check_tensor("take_along_dim", input)
     check_tensor("take_along_dim", indices, "indices")
     if dim is None:
@@ -314,6 +328,11 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
     Raises:
         IndexError: a position is out of range.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.take(nnkit.tensor([[10, 20], [30, 40]]), nnkit.tensor([3, 0]))
+        tensor([40, 10])
     """
     flat = _flat_index("take", input, index)
     return shapes.reshape(_gather(shapes.reshape(input, -1), flat, 0), index._data.shape)
@@ -321,7 +340,14 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 @public(in_place=True)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with ``source`` written (or added) at positions ``index`` of the flattened input."""
+    """A copy with ``source`` written (or added) at positions ``index`` of the flattened input.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.put(nnkit.zeros(2, 2), nnkit.tensor([3, 0]), nnkit.tensor([5.0, 6.0]))
+        tensor([[6., 0.],
+                [0., 5.]])
+    """
     flat = _flat_index("put", input, index)
     same_dtype("put", input, source, "source")
     if source._data.size != index._data.size:

@@ -39,7 +39,13 @@ def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:  # fmt: skip
-    """The elements (slices along ``dim``) that differ from the one before them."""
+    """The elements (slices along ``dim``) that differ from the one before them.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.unique_consecutive(nnkit.tensor([1, 1, 2, 1]))
+        tensor([1, 2, 1])
+    """
     return _distinct("unique_consecutive", input, dim, return_inverse, return_counts)
 
 
@@ -119,6 +125,11 @@ def bucketize(
 
     Args:
         right: whether a bucket includes its left boundary instead of its right one.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.bucketize(nnkit.tensor([0.5, 2.0, 9.0]), nnkit.tensor([1.0, 2.0, 3.0]))
+        tensor([0, 1, 3])
     """
     check_tensor("bucketize", boundaries, "boundaries")
     if boundaries.ndim != 1:
@@ -279,7 +290,13 @@ def isin(
 
 @public
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """How many elements are not zero, in all or along ``dim`` (an int or a tuple)."""
+    """How many elements are not zero, in all or along ``dim`` (an int or a tuple).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.count_nonzero(nnkit.tensor([[0, 1], [2, 3]]), dim=1)
+        tensor([1, 2])
+    """
     check_tensor("count_nonzero", input)
     B = input._device.backend
     axes = normalize_dims(dim, input.ndim, "count_nonzero")

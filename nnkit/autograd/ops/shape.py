@@ -258,7 +258,14 @@ def _matrix_transpose(self: Tensor) -> Tensor:
 
 @public
 def adjoint(input: Tensor) -> Tensor:
-    """The conjugate transpose of a matrix or a batch of matrices."""
+    """The conjugate transpose of a matrix or a batch of matrices.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.adjoint(nnkit.tensor([[1, 2j], [3, 4]]))
+        tensor([[1.-0.j, 3.-0.j],
+                [0.-2.j, 4.-0.j]])
+    """
     check_tensor("adjoint", input)
     turned = _matrix_transpose(input)
     return OPS["conj"](turned) if input.is_complex() else turned
@@ -331,7 +338,14 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 
 @public
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """``input.expand(size)``: the input repeated to a larger shape without copying."""
+    """``input.expand(size)``: the input repeated to a larger shape without copying.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.broadcast_to(nnkit.tensor([1, 2]), (2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+    """
     check_tensor("broadcast_to", input)
     return expand(input, size)
 
@@ -350,7 +364,14 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 @public(method=False)
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """Expand all tensors to their common shape."""
+    """Expand all tensors to their common shape.
+
+    Example:
+        >>> import nnkit
+        >>> x, y = nnkit.broadcast_tensors(nnkit.ones(3, 1), nnkit.ones(2))
+        >>> x.shape, y.shape
+        (nnkit.Size([3, 2]), nnkit.Size([3, 2]))
+    """
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     for tensor in tensors:

@@ -44,6 +44,11 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
     Raises:
         IndexError: an index is negative or too large, or ``index`` is no vector.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.index_select(nnkit.tensor([10, 20, 30]), 0, nnkit.tensor([2, 0]))
+        tensor([30, 10])
     """
     axis, index = _vector_index("index_select", input, dim, index)
     return _index_select(input, index, axis)
@@ -88,7 +93,13 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 @public(in_place=True, out=True)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """A copy with the slices of ``dim`` that ``index`` names replaced by those of ``source``."""
+    """A copy with the slices of ``dim`` that ``index`` names replaced by those of ``source``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.index_copy(nnkit.zeros(3), 0, nnkit.tensor([2, 0]), nnkit.tensor([5.0, 6.0]))
+        tensor([6., 0., 5.])
+    """
     axis, index = _slices("index_copy", input, dim, index, source, IndexError)
     return _index_copy(input, index, source, axis)
 
@@ -98,7 +109,14 @@ def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
     include_self: bool = True,
 ) -> Tensor:  # fmt: skip
-    """`scatter_reduce` of whole slices; ``reduce`` is "prod", "mean", "amax" or "amin"."""
+    """`scatter_reduce` of whole slices; ``reduce`` is "prod", "mean", "amax" or "amin".
+
+    Example:
+        >>> import nnkit
+        >>> x, source = nnkit.ones(2), nnkit.tensor([3.0, 4.0])
+        >>> nnkit.index_reduce(x, 0, nnkit.tensor([0, 0]), source, "prod")
+        tensor([12.,  1.])
+    """
     check_reduce("index_reduce", input, reduce, REDUCTIONS[1:])
     axis, index = _slices("index_reduce", input, dim, index, source, RuntimeError)
     column = shapes.reshape(index, (-1,) + (1,) * (source.ndim - axis - 1) if source.ndim else ())
@@ -109,7 +127,13 @@ def index_reduce(
 @public(in_place=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with the slices of ``dim`` that ``index`` names set to ``value``, a number or a
-    0-dim tensor."""
+    0-dim tensor.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.index_fill(nnkit.zeros(3), 0, nnkit.tensor([0, 2]), 7)
+        tensor([7., 0., 7.])
+    """
     axis, index = _vector_index("index_fill", input, dim, index)
     if not isinstance(value, Tensor):
         return _index_fill(input, index, axis, value)

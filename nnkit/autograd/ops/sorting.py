@@ -91,7 +91,13 @@ def sort(
 
 @public(out=True)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The indices that `sort` returns."""
+    """The indices that `sort` returns.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.argsort(nnkit.tensor([3, 1, 2]))
+        tensor([1, 2, 0])
+    """
     _comparable("argsort", input, True, RuntimeError)
     axis = normalize_dim(dim, input.ndim, "argsort")
     B = input._device.backend
@@ -100,7 +106,14 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 @public(out=True)
 def msort(input: Tensor) -> Tensor:
-    """The elements sorted along the first dimension."""
+    """The elements sorted along the first dimension.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.msort(nnkit.tensor([[3, 1], [2, 4]]))
+        tensor([[2, 1],
+                [3, 4]])
+    """
     check_tensor("msort", input)
     return sort(input, 0).values
 
@@ -137,7 +150,14 @@ def _reduce(name: str, input: Tensor, dim: int, keepdim: bool, *before: Any) -> 
 
 @public(out=True)
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The ``k``-th smallest element along ``dim`` (from 1) and its index, a named tuple."""
+    """The ``k``-th smallest element along ``dim`` (from 1) and its index, a named tuple.
+
+    Example:
+        >>> import nnkit
+        >>> value, index = nnkit.kthvalue(nnkit.tensor([30, 10, 20]), 2)
+        >>> value, index
+        (tensor(20), tensor(2))
+    """
     _comparable("kthvalue", input, False, NotImplementedError)
     axis = normalize_dim(dim, input.ndim, "kthvalue")
     size = (input._data.shape or (1,))[axis]
@@ -169,7 +189,13 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
 @public(out=True)
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """`median` of what is not NaN."""
+    """`median` of what is not NaN.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nanmedian(nnkit.tensor([1.0, float("nan"), 3.0, 2.0]))
+        tensor(2.)
+    """
     _comparable("nanmedian", input, False, NotImplementedError)
     if dim is None:
         return _nanmedian_all(input, True)
@@ -179,7 +205,14 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 @public(out=True)
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along ``dim`` (the smallest of several) and the last index where
-    it stands, a named tuple ``(values, indices)``."""
+    it stands, a named tuple ``(values, indices)``.
+
+    Example:
+        >>> import nnkit
+        >>> value, index = nnkit.mode(nnkit.tensor([1, 2, 2, 3]))
+        >>> value, index
+        (tensor(2), tensor(2))
+    """
     _comparable("mode", input, True, NotImplementedError)
     return _reduce("mode", input, dim, keepdim)
 
@@ -212,7 +245,13 @@ def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",
 ) -> Tensor:  # fmt: skip
-    """`quantile` of what is not NaN."""
+    """`quantile` of what is not NaN.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nanquantile(nnkit.tensor([1.0, float("nan"), 3.0]), 0.5)
+        tensor(2.)
+    """
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
 
 

@@ -152,6 +152,12 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1)
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1
 ) -> Tensor:
-    """The integrals up to each sample but the first; see `trapezoid`."""
+    """The integrals up to each sample but the first; see `trapezoid`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cumulative_trapezoid(nnkit.tensor([1.0, 2.0, 3.0]))
+        tensor([1.5000, 4.0000])
+    """
     areas, axis = _areas("cumulative_trapezoid", y, x, dx, dim)
     return areas.cumsum(axis)

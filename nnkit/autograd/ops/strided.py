@@ -121,6 +121,13 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
     Raises:
         RuntimeError: a stride is negative, or the view would leave the storage.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.as_strided(nnkit.arange(6), (3, 2), (1, 2))
+        tensor([[0, 2],
+                [1, 3],
+                [2, 4]])
     """
     check_tensor("as_strided", input)
     shape = sizes_of("as_strided", (size,))
@@ -159,14 +166,26 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 @public(method=False)
 def real(input: Tensor) -> Tensor:
-    """The real part, as a view; a real tensor itself."""
+    """The real part, as a view; a real tensor itself.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.real(nnkit.tensor([1 + 2j, 3j]))
+        tensor([1., 0.])
+    """
     check_tensor("real", input)
     return _real(input) if input.is_complex() else input
 
 
 @public(method=False)
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part of a complex tensor, as a view."""
+    """The imaginary part of a complex tensor, as a view.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.imag(nnkit.tensor([1 + 2j, 3j]))
+        tensor([2., 3.])
+    """
     check_tensor("imag", input)
     if not input.is_complex():
         raise RuntimeError(f"imag(): expected a complex tensor, got {input.dtype}")
@@ -179,7 +198,14 @@ for _name, _part in (("real", real), ("imag", imag)):
 
 @public(method=False)
 def view_as_real(input: Tensor) -> Tensor:
-    """A complex tensor as a real one whose last dimension holds real and imaginary part."""
+    """A complex tensor as a real one whose last dimension holds real and imaginary part.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.view_as_real(nnkit.tensor([1 + 2j, 3j]))
+        tensor([[1., 2.],
+                [0., 3.]])
+    """
     check_tensor("view_as_real", input)
     if not input.is_complex():
         raise RuntimeError(f"view_as_real(): expected a complex tensor, got {input.dtype}")
@@ -188,7 +214,13 @@ def view_as_real(input: Tensor) -> Tensor:
 
 @public(method=False)
 def view_as_complex(input: Tensor) -> Tensor:
-    """A real tensor whose last dimension holds pairs as a complex one; a view."""
+    """A real tensor whose last dimension holds pairs as a complex one; a view.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.view_as_complex(nnkit.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([1.+2.j, 3.+4.j])
+    """
     check_tensor("view_as_complex", input)
     data = input._data
     if input.dtype.name not in ("float32", "float64"):
@@ -205,7 +237,13 @@ def view_as_complex(input: Tensor) -> Tensor:
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
 ) -> Tensor:
-    """A copy of ``input`` with ``src`` where `as_strided` would look."""
+    """A copy of ``input`` with ``src`` where `as_strided` would look.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.as_strided_scatter(nnkit.zeros(4), nnkit.ones(2), (2,), (2,))
+        tensor([1., 0., 1., 0.])
+    """
     check_tensor("as_strided_scatter", input)
     check_tensor("as_strided_scatter", src, "src")
     out = OPS["contiguous"](OPS["copy"](input))

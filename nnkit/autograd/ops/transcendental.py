@@ -187,6 +187,11 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     Args:
         eps: hold ``input`` between ``eps`` and ``1 - eps`` first; without it, values outside
             [0, 1] give NaN.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.logit(nnkit.tensor([0.5, 0.9]))
+        tensor([0.0000, 2.1972])
     """
     if input.dtype.category < 2:
         input = input.float()
@@ -219,13 +224,25 @@ def polygamma_method(self: Tensor, n: int) -> Tensor:
 
 @public(out=True, in_place=True)
 def xlogy(input: Any, other: Any) -> Tensor:
-    """``input * log(other)``, 0 where ``input`` is 0; either may be a number."""
+    """``input * log(other)``, 0 where ``input`` is 0; either may be a number.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.xlogy(nnkit.tensor([0.0, 2.0]), nnkit.tensor([0.0, 1.0]))
+        tensor([0., 0.])
+    """
     return _xlogy(*promote("xlogy", input, other, floating=True))
 
 
 @public(out=True, in_place=True)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension ``p``."""
+    """The logarithm of the multivariate gamma function of dimension ``p``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.mvlgamma(nnkit.tensor([2.0]), 1)
+        tensor([0.])
+    """
     if p < 1:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, got {p}")
     total: Any = p * (p - 1) / 4 * math.log(math.pi)

@@ -51,6 +51,11 @@ def alpha_dropout(
 
     Raises:
         ValueError: ``p`` lies outside [0, 1].
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.functional.alpha_dropout(nnkit.ones(2), training=False)
+        tensor([1., 1.])
     """
     _check(p)
     return (ops.alpha_dropout_ if inplace else ops.alpha_dropout)(input, p, training)
@@ -64,6 +69,12 @@ def feature_alpha_dropout(
     Raises:
         ValueError: ``p`` lies outside [0, 1].
         RuntimeError: ``input`` has fewer than 2 dimensions.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.nn.functional.feature_alpha_dropout(nnkit.ones(1, 4, 3), training=True)
+        >>> bool((x == x[:, :, :1]).all())
+        True
     """
     _check(p)
     function = ops.feature_alpha_dropout_ if inplace else ops.feature_alpha_dropout
@@ -91,6 +102,12 @@ def dropout1d(
     Raises:
         ValueError: ``p`` lies outside [0, 1].
         RuntimeError: ``input`` has neither 2 nor 3 dimensions.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.nn.functional.dropout1d(nnkit.ones(1, 4, 3))
+        >>> bool((x == x[:, :, :1]).all())
+        True
     """
     _check(p)
     if input.ndim not in (2, 3):
@@ -119,6 +136,12 @@ def dropout2d(
 
     Raises:
         ValueError: ``p`` lies outside [0, 1].
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.nn.functional.dropout2d(nnkit.ones(1, 4, 3, 3))
+        >>> bool((x == x[:, :, :1, :1]).all())
+        True
     """
     _check(p)
     if input.ndim not in (3, 4):
@@ -139,6 +162,12 @@ def dropout3d(
 
     Raises:
         ValueError: ``p`` lies outside [0, 1].
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.nn.functional.dropout3d(nnkit.ones(1, 4, 3, 3, 3))
+        >>> bool((x == x[:, :, :1, :1, :1]).all())
+        True
     """
     _check(p)
     if input.ndim not in (4, 5):

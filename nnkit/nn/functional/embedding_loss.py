@@ -173,6 +173,13 @@ def triplet_margin_with_distance_loss(
     Raises:
         ValueError: an unknown ``reduction``, or a ``margin`` of 0 or less.
         RuntimeError: the numbers of dimensions differ.
+
+    Example:
+        >>> import nnkit
+        >>> F = nnkit.nn.functional
+        >>> x, near, far = nnkit.zeros(1, 2), nnkit.zeros(1, 2), nnkit.full((1, 2), 3.0)
+        >>> F.triplet_margin_with_distance_loss(x, near, far, distance_function=F.pairwise_distance)
+        tensor(0.)
     """
     check_reduction("triplet_margin_loss", reduction)
     if margin <= 0:

@@ -167,13 +167,25 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """`BatchNorm1d` of images: input and output are (N, C, H, W)."""
+    """`BatchNorm1d` of images: input and output are (N, C, H, W).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.BatchNorm2d(3)(nnkit.randn(2, 3, 4, 4)).shape
+        nnkit.Size([2, 3, 4, 4])
+    """
 
     _dimensions = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """`BatchNorm1d` of volumes: input and output are (N, C, D, H, W)."""
+    """`BatchNorm1d` of volumes: input and output are (N, C, D, H, W).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.BatchNorm3d(3)(nnkit.randn(2, 3, 4, 4, 4)).shape
+        nnkit.Size([2, 3, 4, 4, 4])
+    """
 
     _dimensions = (5,)
 
@@ -247,13 +259,25 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """`InstanceNorm1d` of images: input and output are (N, C, H, W) or (C, H, W)."""
+    """`InstanceNorm1d` of images: input and output are (N, C, H, W) or (C, H, W).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.InstanceNorm2d(3)(nnkit.randn(2, 3, 4, 4)).shape
+        nnkit.Size([2, 3, 4, 4])
+    """
 
     _dimensions = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """`InstanceNorm1d` of volumes: input and output are (N, C, D, H, W) or (C, D, H, W)."""
+    """`InstanceNorm1d` of volumes: input and output are (N, C, D, H, W) or (C, D, H, W).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.InstanceNorm3d(3)(nnkit.randn(2, 3, 4, 4, 4)).shape
+        nnkit.Size([2, 3, 4, 4, 4])
+    """
 
     _dimensions = (4, 5)
 

@@ -53,35 +53,69 @@ class Dropout(_Dropout):
 
 
 class Dropout1d(_Dropout):
-    """`Dropout` of whole channels of inputs (N, C, L) or (C, L)."""
+    """`Dropout` of whole channels of inputs (N, C, L) or (C, L).
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.nn.Dropout1d(0.5)(nnkit.ones(1, 4, 3))
+        >>> bool((x == x[:, :, :1]).all())
+        True
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_Dropout):
-    """`Dropout` of whole channels of inputs (N, C, H, W)."""
+    """`Dropout` of whole channels of inputs (N, C, H, W).
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.nn.Dropout2d(0.5)(nnkit.ones(1, 4, 3, 3))
+        >>> bool((x == x[:, :, :1, :1]).all())
+        True
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_Dropout):
-    """`Dropout` of whole channels of inputs (N, C, D, H, W) or (C, D, H, W)."""
+    """`Dropout` of whole channels of inputs (N, C, D, H, W) or (C, D, H, W).
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.nn.Dropout3d(0.5)(nnkit.ones(1, 4, 3, 3, 3))
+        >>> bool((x == x[:, :, :1, :1, :1]).all())
+        True
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_Dropout):
-    """Dropout that keeps mean 0 and variance 1, for networks with SELU. Never in place."""
+    """Dropout that keeps mean 0 and variance 1, for networks with SELU. Never in place.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.AlphaDropout(0.2).eval()(nnkit.ones(2))
+        tensor([1., 1.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)
 
 
 class FeatureAlphaDropout(_Dropout):
-    """`AlphaDropout` of whole channels: dimension 1 of inputs (N, C, ...). Never in place."""
+    """`AlphaDropout` of whole channels: dimension 1 of inputs (N, C, ...). Never in place.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.nn.FeatureAlphaDropout(0.5)(nnkit.ones(1, 4, 3))
+        >>> bool((x == x[:, :, :1]).all())
+        True
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.feature_alpha_dropout(input, self.p, self.training)

@@ -269,7 +269,13 @@ class _EndlessSampler(Sampler[None]):
 
 
 def get_worker_info() -> None:
-    """What a worker process knows of itself: None, as in the main process."""
+    """What a worker process knows of itself: None, as in the main process.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.utils.data.get_worker_info() is None
+        True
+    """
     return None
 
 

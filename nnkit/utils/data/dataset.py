@@ -52,7 +52,17 @@ class Dataset(Generic[Sample]):
 
 
 class IterableDataset(Dataset[Sample], Iterable[Sample]):
-    """A stream of samples: a subclass defines ``__iter__``. Two streams are joined by ``+``."""
+    """A stream of samples: a subclass defines ``__iter__``. Two streams are joined by ``+``.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.utils.data import DataLoader, IterableDataset
+        >>> class Count(IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(4))
+        >>> list(DataLoader(Count(), batch_size=2))
+        [tensor([0, 1]), tensor([2, 3])]
+    """
 
     def __add__(self, other: Dataset[Any]) -> ChainDataset:  # pyright: ignore
         return ChainDataset([self, other])
@@ -204,6 +214,15 @@ class ChainDataset(IterableDataset[Any]):
 
     Raises:
         AssertionError: (on iteration or ``len``) one of them is no IterableDataset.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.utils.data import ChainDataset, IterableDataset
+        >>> class Count(IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(2))
+        >>> list(ChainDataset([Count(), Count()]))
+        [0, 1, 0, 1]
     """
 
     def __init__(self, datasets: Iterable[Any]) -> None:

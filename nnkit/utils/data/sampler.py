@@ -29,7 +29,17 @@ _CHUNK = 32
 
 
 class Sampler(Generic[Index]):
-    """Base of all samplers: a subclass defines ``__iter__``, and ``__len__`` where it can."""
+    """Base of all samplers: a subclass defines ``__iter__``, and ``__len__`` where it can.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.utils.data import DataLoader, Sampler
+        >>> class Backwards(Sampler):
+        ...     def __iter__(self):
+        ...         return iter((2, 1, 0))
+        >>> list(DataLoader([10, 20, 30], sampler=Backwards()))
+        [tensor([30]), tensor([20]), tensor([10])]
+    """
 
     def __iter__(self) -> Iterator[Index]:
         raise NotImplementedError(f"{type(self).__name__} does not define __iter__")
