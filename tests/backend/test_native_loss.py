@@ -10,6 +10,7 @@ import pytest
 from nnkit.backend.cpu import BACKEND as B
 from tests.backend.native_cases import (
     FLOATS,
+    FOREIGN,
     LAYOUTS,
     compare,
     needs_native,
@@ -19,7 +20,6 @@ from tests.backend.native_cases import (
 )  # fmt: skip
 
 pytestmark = needs_native
-FOREIGN = ("misaligned", "swapped")  # left to the twins, or copied
 SHAPES = ((3,), (1, 1), (3, 2), (64, 10), (70, 1000), (2, 3000), (5, 4, 7), (3, 20, 9, 11))
 REDUCTIONS = ("none", "mean", "sum")
 

@@ -10,6 +10,7 @@ import pytest
 from nnkit.backend.cpu import BACKEND as B
 from tests.backend.native_cases import (
     FLOATS,
+    FOREIGN,
     LAYOUTS,
     compare,
     needs_native,
@@ -19,7 +20,6 @@ from tests.backend.native_cases import (
 )  # fmt: skip
 
 pytestmark = needs_native
-FOREIGN = ("misaligned", "swapped")  # left to the twins, or copied
 # With the number of normalized axes, or of groups.
 ROWS = (((5,), 1), ((3, 17), 1), ((1, 1), 1), ((40, 128), 1), ((2, 5000), 1), ((3, 4, 5, 6), 2),
         ((300, 65), 1))  # fmt: skip

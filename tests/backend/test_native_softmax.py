@@ -10,6 +10,7 @@ import pytest
 from nnkit.backend.cpu import BACKEND as B
 from tests.backend.native_cases import (
     FLOATS,
+    FOREIGN,
     LAYOUTS,
     SHAPES,
     compare,
@@ -20,7 +21,6 @@ from tests.backend.native_cases import (
 )  # fmt: skip
 
 pytestmark = needs_native
-FOREIGN = ("misaligned", "swapped")  # left to the twins, or copied
 # Rows and columns, short and long, of one tile and of several; shape and axis.
 MORE = (((64, 10), 1), ((64, 1000), 1), ((3, 5000), 1), ((64, 1000), 0), ((5, 33, 3), 1),
         ((2, 70, 300), 1), ((2, 4100, 20), 1), ((40, 33), 0))  # fmt: skip
