@@ -96,10 +96,11 @@ struct Reading {
     }
 };
 
-PyObject* sum(Arguments arguments) {
+// name(x; axis, keepdims)
+template <class Operation, Integers integers> PyObject* along_axes(Arguments arguments) {
     Reading reading;
     if (!reading.read(arguments, 1, 2)) return decline();
-    return of_any_type<Sum, Integers::as_int64>(reading.x, reading.plan, Nothing{});
+    return of_any_type<Operation, integers>(reading.x, reading.plan, Nothing{});
 }
 
 PyObject* mean(Arguments arguments) {
@@ -110,24 +111,6 @@ PyObject* mean(Arguments arguments) {
         for (Index i = 0; i < count; ++i) values[i] /= terms;
     };
     return of_any_type<Sum, Integers::none>(reading.x, reading.plan, divide);
-}
-
-PyObject* prod(Arguments arguments) {
-    Reading reading;
-    if (!reading.read(arguments, 1, 2)) return decline();
-    return of_any_type<Product, Integers::none>(reading.x, reading.plan, Nothing{});
-}
-
-PyObject* amax(Arguments arguments) {
-    Reading reading;
-    if (!reading.read(arguments, 1, 2)) return decline();
-    return of_any_type<Maximum, Integers::as_they_are>(reading.x, reading.plan, Nothing{});
-}
-
-PyObject* amin(Arguments arguments) {
-    Reading reading;
-    if (!reading.read(arguments, 1, 2)) return decline();
-    return of_any_type<Minimum, Integers::as_they_are>(reading.x, reading.plan, Nothing{});
 }
 
 // norm(x; p, axis, keepdims)
@@ -185,8 +168,15 @@ PyObject* sum_to(Arguments arguments) {
     return view;
 }
 
-Registration sum_("sum", sum), mean_("mean", mean), prod_("prod", prod), amax_("amax", amax),
-    amin_("amin", amin), norm_("norm", norm), sum_to_("sum_to", sum_to);
+const Registration registrations[] = {
+    {"sum", along_axes<Sum, Integers::as_int64>},
+    {"mean", mean},
+    {"prod", along_axes<Product, Integers::none>},
+    {"amax", along_axes<Maximum, Integers::as_they_are>},
+    {"amin", along_axes<Minimum, Integers::as_they_are>},
+    {"norm", norm},
+    {"sum_to", sum_to},
+};
 
 }  // namespace
 }  // namespace nnkit
