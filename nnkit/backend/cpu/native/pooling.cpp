@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "memory.h"
+#include "owned.h"
 #include "parallel.h"
 
 namespace nnkit {
@@ -122,11 +123,6 @@ PyObject* pool_of_type(const Windows& windows, Array x) {
     return x.type() == Type::float32 ? pool<float>(windows, x) : pool<double>(windows, x);
 }
 
-bool is_handled(Array x) {
-    return x && (x.type() == Type::float32 || x.type() == Type::float64) && x.is_plain() &&
-           x.ndim() >= 3 && x.ndim() <= 2 + pool_axes && x.size() > 0;
-}
-
 PyObject* max_pool(Arguments arguments) {
     if (arguments.count() != 6) return decline();
     Array x = arguments.array(0);
@@ -158,33 +154,43 @@ bool are_pooled(Array values, Array indices, int ndim) {
            ndim == values.ndim() && indices.ndim() == ndim;
 }
 
+// Calls `work(plane)` for each plane, of so many elements. It returns false where an index lies
+// outside, and then there is no result.
+template <class Work>
+PyObject* plane_by_plane(Owned result, Index planes, Index elements, Work work) {
+    std::atomic<bool> wrong{false};
+    const Index grain = std::max<Index>(1, elements_of_piece / elements);
+    parallel_for(planes, grain, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) {
+            if (!work(i)) wrong.store(true, std::memory_order_relaxed);
+        }
+    });
+    return wrong ? decline() : result.release();
+}
+
+bool is_within(std::int64_t index, Index plane) {
+    return static_cast<std::uint64_t>(index) < static_cast<std::uint64_t>(plane);
+}
+
 template <class T> PyObject* spread(Array g, Array indices, const Index* shape) {
-    PyObject* result = empty<T>(g.ndim(), shape);
-    if (result == nullptr) return nullptr;
+    Owned result(empty<T>(g.ndim(), shape));
+    if (!result) return nullptr;
     Index plane = 1;
     for (int i = 2; i < g.ndim(); ++i) plane *= shape[i];
     const Index planes = shape[0] * shape[1], outputs = g.size() / planes;
     const T* from = g.data<T>();
     const std::int64_t* where = indices.data<std::int64_t>();
-    T* to = Array(result).data<T>();
-    std::atomic<bool> wrong{false};
-    const Index grain = std::max<Index>(1, elements_of_piece / (plane + outputs));
-    parallel_for(planes, grain, [&](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i) {
-            T* out = to + i * plane;
-            std::fill_n(out, plane, T{});
-            for (Index k = i * outputs; k < (i + 1) * outputs; ++k) {
-                if (static_cast<std::uint64_t>(where[k]) < static_cast<std::uint64_t>(plane)) {
-                    out[where[k]] += from[k];
-                } else {
-                    wrong.store(true, std::memory_order_relaxed);
-                }
-            }
+    T* to = result.array().data<T>();
+    return plane_by_plane(std::move(result), planes, plane + outputs, [=](Index i) {
+        T* out = to + i * plane;
+        std::fill_n(out, plane, T{});
+        bool right = true;
+        for (Index k = i * outputs; k < (i + 1) * outputs; ++k) {
+            if (is_within(where[k], plane)) out[where[k]] += from[k];
+            else right = false;
         }
+        return right;
     });
-    if (!wrong) return result;
-    Py_DECREF(result);
-    return decline();
 }
 
 PyObject* max_pool_grad(Arguments arguments) {
@@ -201,27 +207,22 @@ PyObject* max_pool_grad(Arguments arguments) {
 }
 
 template <class T> PyObject* gather(Array x, Array indices) {
-    PyObject* result = empty<T>(x.ndim(), indices.shape());
-    if (result == nullptr) return nullptr;
+    Owned result(empty<T>(x.ndim(), indices.shape()));
+    if (!result) return nullptr;
     const Index planes = x.shape(0) * x.shape(1);
     const Index plane = x.size() / planes, outputs = indices.size() / planes;
     const T* from = x.data<T>();
     const std::int64_t* where = indices.data<std::int64_t>();
-    T* to = Array(result).data<T>();
-    std::atomic<bool> wrong{false};
-    const Index grain = std::max<Index>(1, elements_of_piece / (outputs + 1));
-    parallel_for(planes, grain, [&](Index begin, Index end) {
-        for (Index k = begin * outputs; k < end * outputs; ++k) {
-            if (static_cast<std::uint64_t>(where[k]) < static_cast<std::uint64_t>(plane)) {
-                to[k] = from[k / outputs * plane + where[k]];
-            } else {
-                wrong.store(true, std::memory_order_relaxed);
-            }
+    T* to = result.array().data<T>();
+    return plane_by_plane(std::move(result), planes, outputs + 1, [=](Index i) {
+        const T* in = from + i * plane;
+        bool right = true;
+        for (Index k = i * outputs; k < (i + 1) * outputs; ++k) {
+            if (is_within(where[k], plane)) to[k] = in[where[k]];
+            else right = false;
         }
+        return right;
     });
-    if (!wrong) return result;
-    Py_DECREF(result);
-    return decline();
 }
 
 PyObject* max_pool_gather(Arguments arguments) {

@@ -1,7 +1,6 @@
 // The windows of pools: which elements each output sees along each of three axes.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "array.h"
@@ -44,6 +43,9 @@ bool read_adaptive(int axes, const Index* spatial, const Index* size, Windows* w
 
 // The first two lengths of `shape`, then the outputs of the windows.
 void pooled_shape(const Windows& windows, int ndim, const npy_intp* shape, npy_intp* result);
+
+// Whether kernels take x: planes of float or double in plain order.
+bool is_handled(Array x);
 
 // Elements that a piece of work should at least see.
 constexpr Index elements_of_piece = 1 << 17;

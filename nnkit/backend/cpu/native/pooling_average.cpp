@@ -119,11 +119,6 @@ template <class T> struct Averages {
     }
 };
 
-bool is_handled(Array x) {
-    return x && (x.type() == Type::float32 || x.type() == Type::float64) && x.is_plain() &&
-           x.ndim() >= 3 && x.ndim() <= 2 + pool_axes && x.size() > 0;
-}
-
 template <class T> PyObject* pooled(const Averages<T>& averages, Array x) {
     npy_intp shape[2 + pool_axes];
     pooled_shape(averages.windows, x.ndim(), x.shape(), shape);

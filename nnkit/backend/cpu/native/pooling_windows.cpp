@@ -1,9 +1,12 @@
 // Reads the arguments of pools into tables of windows.
-#include <algorithm>
-
 #include "pooling.h"
 
 namespace nnkit {
+
+bool is_handled(Array x) {
+    return x && (x.type() == Type::float32 || x.type() == Type::float64) && x.is_plain() &&
+           x.ndim() >= 3 && x.ndim() <= 2 + pool_axes && x.size() > 0;
+}
 
 bool read_windows(int ndim, const Index* shape, PyObject* kernel, PyObject* stride,
                   PyObject* padding, PyObject* dilation, bool ceil, Windows* windows) {
