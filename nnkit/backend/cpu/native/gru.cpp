@@ -119,18 +119,17 @@ template <class T> PyObject* backward(Arguments arguments) {
 }
 
 PyObject* gru_layer(Arguments arguments) {
-    if (arguments.count() != 8 || !arguments.array(0)) return decline();
-    Type type = arguments.array(0).type();
-    if (type == Type::float32) return forward<float>(arguments);
-    return type == Type::float64 ? forward<double>(arguments) : decline();
+    if (arguments.count() != 8) return decline();
+    return by_type_of(arguments.array(0), [&](auto like) {
+        return forward<decltype(like)>(arguments);
+    });
 }
 
 PyObject* gru_layer_grad(Arguments arguments) {
-    if (arguments.count() != 14 || !arguments.array(2)) return decline();
-    if (!is_tuple_of(arguments[13], 6)) return decline();
-    Type type = arguments.array(2).type();
-    if (type == Type::float32) return backward<float>(arguments);
-    return type == Type::float64 ? backward<double>(arguments) : decline();
+    if (arguments.count() != 14 || !is_tuple_of(arguments[13], 6)) return decline();
+    return by_type_of(arguments.array(2), [&](auto like) {
+        return backward<decltype(like)>(arguments);
+    });
 }
 
 const Registration registrations[] = {

@@ -136,18 +136,18 @@ template <class T> PyObject* backward(Arguments arguments) {
 }
 
 PyObject* lstm_layer(Arguments arguments) {
-    if (arguments.count() != 10 || !arguments.array(0) || !arguments.is_none(7)) return decline();
-    Type type = arguments.array(0).type();
-    if (type == Type::float32) return forward<float>(arguments);
-    return type == Type::float64 ? forward<double>(arguments) : decline();
+    if (arguments.count() != 10 || !arguments.is_none(7)) return decline();
+    return by_type_of(arguments.array(0), [&](auto like) {
+        return forward<decltype(like)>(arguments);
+    });
 }
 
 PyObject* lstm_layer_grad(Arguments arguments) {
-    if (arguments.count() != 17 || !arguments.array(3) || !arguments.is_none(10)) return decline();
+    if (arguments.count() != 17 || !arguments.is_none(10)) return decline();
     if (!is_tuple_of(arguments[16], 8)) return decline();
-    Type type = arguments.array(3).type();
-    if (type == Type::float32) return backward<float>(arguments);
-    return type == Type::float64 ? backward<double>(arguments) : decline();
+    return by_type_of(arguments.array(3), [&](auto like) {
+        return backward<decltype(like)>(arguments);
+    });
 }
 
 const Registration registrations[] = {

@@ -82,6 +82,13 @@ template <class T> struct Layer {
 // An array of T with that shape in plain order (a copy if need be); none if it does not fit.
 template <class T> Owned plain_array(PyObject* object, std::initializer_list<Index> shape);
 
+// Calls `run` with a number of the type of x; declines what is neither float nor double.
+template <class Run> PyObject* by_type_of(Array x, Run run) {
+    if (!x) return decline();
+    if (x.type() == Type::float32) return run(float());
+    return x.type() == Type::float64 ? run(double()) : decline();
+}
+
 // The last arguments of the gradients: which inputs want one.
 inline bool is_tuple_of(PyObject* object, Py_ssize_t count) {
     return PyTuple_Check(object) && PyTuple_GET_SIZE(object) == count;

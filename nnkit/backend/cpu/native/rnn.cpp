@@ -98,21 +98,21 @@ template <class T> PyObject* backward(Arguments arguments, Activation activation
 }
 
 PyObject* rnn_layer(Arguments arguments) {
-    if (arguments.count() != 9 || !arguments.array(0)) return decline();
+    if (arguments.count() != 9) return decline();
     Activation activation = activation_of(arguments[6]);
     if (activation == Activation::other) return decline();
-    Type type = arguments.array(0).type();
-    if (type == Type::float32) return forward<float>(arguments, activation);
-    return type == Type::float64 ? forward<double>(arguments, activation) : decline();
+    return by_type_of(arguments.array(0), [&](auto like) {
+        return forward<decltype(like)>(arguments, activation);
+    });
 }
 
 PyObject* rnn_layer_grad(Arguments arguments) {
-    if (arguments.count() != 13 || !arguments.array(2)) return decline();
+    if (arguments.count() != 13 || !is_tuple_of(arguments[12], 6)) return decline();
     Activation activation = activation_of(arguments[9]);
-    if (activation == Activation::other || !is_tuple_of(arguments[12], 6)) return decline();
-    Type type = arguments.array(2).type();
-    if (type == Type::float32) return backward<float>(arguments, activation);
-    return type == Type::float64 ? backward<double>(arguments, activation) : decline();
+    if (activation == Activation::other) return decline();
+    return by_type_of(arguments.array(2), [&](auto like) {
+        return backward<decltype(like)>(arguments, activation);
+    });
 }
 
 const Registration registrations[] = {
