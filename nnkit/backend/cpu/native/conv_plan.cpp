@@ -83,15 +83,15 @@ std::vector<Pass> Geometry::backward() const {
 }
 
 bool read_geometry(int ndim, const Index* input, const Index* weight, const Index* output,
-                   PyObject* const* statics, Geometry* geometry) {
+                   Arguments arguments, Index first, Geometry* geometry) {
     const int axes = ndim - 2;
     if (axes < 1 || axes > axis_count) return false;
     Geometry& g = *geometry;
     Index stride[axis_count], padding[axis_count], dilation[axis_count];
-    if (read_integers(statics[0], stride, axis_count) != axes) return false;
-    if (read_integers(statics[1], padding, axis_count) != axes) return false;
-    if (read_integers(statics[2], dilation, axis_count) != axes) return false;
-    g.groups = PyLong_AsSsize_t(statics[3]);
+    if (read_integers(arguments[first], stride, axis_count) != axes) return false;
+    if (read_integers(arguments[first + 1], padding, axis_count) != axes) return false;
+    if (read_integers(arguments[first + 2], dilation, axis_count) != axes) return false;
+    g.groups = arguments.integer(first + 3);
     if (g.groups < 1 || weight[0] % g.groups != 0) return false;
     g.batch = input[0];
     g.channels = weight[1];

@@ -56,10 +56,10 @@ struct Geometry {
     std::vector<Pass> backward() const;
 };
 
-// Reads (input shape, weight shape, output shape or null) and the four static arguments; false if
-// they do not fit each other.
+// Reads (input shape, weight shape, output shape or null) and stride, padding, dilation and groups,
+// the arguments from number `first` on; false if they do not fit each other.
 bool read_geometry(int ndim, const Index* input, const Index* weight, const Index* output,
-                   PyObject* const* statics, Geometry* geometry);
+                   Arguments arguments, Index first, Geometry* geometry);
 
 // The part of the input that a run of rows (positions along the outer axis) reads: it is used where
 // it lies, or copied with zeros around it.
