@@ -1,65 +1,14 @@
-// What every matrix product of a convolution is made of: a tile of sums that stays in registers,
-// and the transposition of small matrices.
+// What every matrix product of a convolution is made of: a tile of sums that stays in registers.
 #pragma once
 
-#include <cstring>
-
-#if defined(__FMA__)
-#include <immintrin.h>
-#elif defined(__ARM_FEATURE_FMA) && defined(__aarch64__)
-#include <arm_neon.h>
-#endif
-
 #include "array.h"
+#include "register.h"
+#include "transpose.h"
 
 namespace nnkit {
 
-#if defined(__AVX512F__)
-constexpr int register_bytes = 64;
-#elif defined(__AVX__)
-constexpr int register_bytes = 32;
-#else
-constexpr int register_bytes = 16;
-#endif
-
-template <class T, int bytes> struct WideOf;
-template <int bytes> struct WideOf<float, bytes> {
-    typedef float type __attribute__((vector_size(bytes)));
-};
-template <int bytes> struct WideOf<double, bytes> {
-    typedef double type __attribute__((vector_size(bytes)));
-};
-// A vector of the width of this machine's registers. Each lane is a sum of its own, so that the
-// order in which a sum is added up does not depend on the width.
-template <class T> using Register = typename WideOf<T, register_bytes>::type;
-template <class T> constexpr int register_lanes = register_bytes / static_cast<int>(sizeof(T));
-
-template <class V> inline V multiply_add(V a, V b, V c) {
-#if defined(__AVX512F__)
-    if constexpr (sizeof(a[0]) == 4) return _mm512_fmadd_ps(a, b, c);
-    else return _mm512_fmadd_pd(a, b, c);
-#elif defined(__FMA__)
-    if constexpr (sizeof(a[0]) == 4) return _mm256_fmadd_ps(a, b, c);
-    else return _mm256_fmadd_pd(a, b, c);
-#elif defined(__ARM_FEATURE_FMA) && defined(__aarch64__)
-    if constexpr (sizeof(a[0]) == 4) return vfmaq_f32(c, a, b);
-    else return vfmaq_f64(c, a, b);
-#else
-    return a * b + c;
-#endif
-}
-
-template <class V, class T> inline V load_as(const T* from) {
-    V result;
-    std::memcpy(&result, from, sizeof result);
-    return result;
-}
-
-template <class V, class T> inline void store_as(T* to, const V& value) {
-    std::memcpy(to, &value, sizeof value);
-}
-
-// 6 x 2 registers of sums, two of the panel and one broadcast fit into the 16 of AVX2.
+// 6 x 2 registers of sums, two of the panel and one broadcast fit into the 16 of AVX2. Each lane is a
+// sum of its own, so that the order of additions does not depend on the width of a register.
 constexpr int tile_rows = 6, tile_columns = 2;
 // How many columns a panel has: a matrix [k][panel], laid out for the tile.
 template <class T> constexpr Index panel = tile_columns * register_lanes<T>;
@@ -146,47 +95,6 @@ void multiply_panel(Index rows, const T* from, Index step, Index count, const T*
         case 4: return multiply_tile<T, 4>(from, step, count, columns, sums);
         case 5: return multiply_tile<T, 5>(from, step, count, columns, sums);
         default: return;
-    }
-}
-
-// Transposes 4 x 4 elements: rows `from_step` apart to rows `to_step` apart.
-template <class T>
-inline void transpose_block(const T* from, Index from_step, T* to, Index to_step) {
-    using V = typename WideOf<T, 4 * sizeof(T)>::type;
-    const V a = load_as<V>(from), b = load_as<V>(from + from_step);
-    const V c = load_as<V>(from + 2 * from_step), d = load_as<V>(from + 3 * from_step);
-    const V ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-    const V ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-    const V cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-    const V cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-    store_as(to, V(__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5)));
-    store_as(to + to_step, V(__builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7)));
-    store_as(to + 2 * to_step, V(__builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5)));
-    store_as(to + 3 * to_step, V(__builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7)));
-}
-
-// to[j][i] = from[i][j] for i < rows and j < columns. Whichever rows lie further apart are taken
-// four at a time: planes of images may share sets of the cache.
-template <class T>
-void transpose(Index rows, Index columns, const T* from, Index from_step, T* to, Index to_step) {
-    const Index whole_rows = rows / 4 * 4, whole_columns = columns / 4 * 4;
-    if (from_step >= to_step) {
-        for (Index i = 0; i < whole_rows; i += 4) {
-            for (Index j = 0; j < whole_columns; j += 4) {
-                transpose_block(from + i * from_step + j, from_step, to + j * to_step + i, to_step);
-            }
-        }
-    } else {
-        for (Index j = 0; j < whole_columns; j += 4) {
-            for (Index i = 0; i < whole_rows; i += 4) {
-                transpose_block(from + i * from_step + j, from_step, to + j * to_step + i, to_step);
-            }
-        }
-    }
-    for (Index i = 0; i < rows; ++i) {
-        for (Index j = i < whole_rows ? whole_columns : 0; j < columns; ++j) {
-            to[j * to_step + i] = from[i * from_step + j];
-        }
     }
 }
 

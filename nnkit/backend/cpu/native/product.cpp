@@ -10,6 +10,8 @@
 #include "memory.h"
 #include "parallel.h"
 #include "tile.h"
+#include "transpose.h"
+#include "vector.h"
 
 namespace nnkit {
 namespace {
@@ -22,55 +24,6 @@ constexpr Index packed_of_piece = Index{1} << 16;
 constexpr Index most_pieces = 16;      // about so many, whatever the size
 constexpr Index least_rows = 4 * strip_rows;
 constexpr Index rows_read_in_place = 4 * tile_rows;
-
-template <class T> constexpr Index wide = 4 * tile_columns<T>;
-
-// Small squares that are transposed in registers: what packing rows into columns is made of.
-constexpr int square_bytes = 16;
-template <class T> struct SquareRowOf;
-template <> struct SquareRowOf<float> {
-    typedef float type __attribute__((vector_size(square_bytes)));
-    static constexpr int side = 4;
-};
-template <> struct SquareRowOf<double> {
-    typedef double type __attribute__((vector_size(square_bytes)));
-    static constexpr int side = 2;
-};
-
-// The elements of x and y, numbered one after the other, with these numbers.
-template <class Number, int... numbers, class Row> inline Row pick(Row x, Row y) {
-#if defined(__clang__)
-    return __builtin_shufflevector(x, y, numbers...);
-#else
-    typedef Number Numbers __attribute__((vector_size(square_bytes)));
-    return __builtin_shuffle(x, y, Numbers{numbers...});
-#endif
-}
-
-inline void transpose_square(const float* from, Index from_row, float* to, Index to_row) {
-    using Row = SquareRowOf<float>::type;
-    Row r[4];
-    for (int i = 0; i < 4; ++i) std::memcpy(&r[i], from + i * from_row, sizeof r[i]);
-    Row low01 = pick<std::int32_t, 0, 4, 1, 5>(r[0], r[1]);
-    Row high01 = pick<std::int32_t, 2, 6, 3, 7>(r[0], r[1]);
-    Row low23 = pick<std::int32_t, 0, 4, 1, 5>(r[2], r[3]);
-    Row high23 = pick<std::int32_t, 2, 6, 3, 7>(r[2], r[3]);
-    r[0] = pick<std::int32_t, 0, 1, 4, 5>(low01, low23);
-    r[1] = pick<std::int32_t, 2, 3, 6, 7>(low01, low23);
-    r[2] = pick<std::int32_t, 0, 1, 4, 5>(high01, high23);
-    r[3] = pick<std::int32_t, 2, 3, 6, 7>(high01, high23);
-    for (int i = 0; i < 4; ++i) std::memcpy(to + i * to_row, &r[i], sizeof r[i]);
-}
-
-inline void transpose_square(const double* from, Index from_row, double* to, Index to_row) {
-    using Row = SquareRowOf<double>::type;
-    Row r[2];
-    for (int i = 0; i < 2; ++i) std::memcpy(&r[i], from + i * from_row, sizeof r[i]);
-    Row first = pick<std::int64_t, 0, 2>(r[0], r[1]);
-    Row second = pick<std::int64_t, 1, 3>(r[0], r[1]);
-    std::memcpy(to, &first, sizeof first);
-    std::memcpy(to + to_row, &second, sizeof second);
-}
 
 // Packs whole strips (or panels) of lines that lie side by side, several at a time: k reads that
 // are far apart have a longer run of neighbours each.
@@ -86,19 +39,9 @@ void pack_side_by_side(Index k, Index strips, const T* from, Index step, T* to) 
 // Packs `count` lines of k elements so that element p of all lines lies in to[p * to_row ...].
 template <class T>
 void pack(Index k, Index count, const T* from, Index line, Index step, T* to, Index to_row) {
-    constexpr Index side = SquareRowOf<T>::side;
-    Index done = 0, whole = step == 1 ? k / side * side : 0;
-    for (; whole > 0 && done + side <= count; done += side) {
-        for (Index p = 0; p < whole; p += side) {
-            transpose_square(from + done * line + p, line, to + p * to_row + done, to_row);
-        }
-        for (Index i = done; i < done + side; ++i) {
-            for (Index p = whole; p < k; ++p) to[p * to_row + i] = from[i * line + p];
-        }
-    }
-    for (; done < count; ++done) {
-        const T* source = from + done * line;
-        for (Index p = 0; p < k; ++p) to[p * to_row + done] = source[p * step];
+    if (step == 1) return transpose(count, k, from, line, to, to_row);
+    for (Index i = 0; i < count; ++i) {
+        for (Index p = 0; p < k; ++p) to[p * to_row + i] = from[i * line + p * step];
     }
 }
 
@@ -304,38 +247,21 @@ void multiply(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index
     });
 }
 
-// The sum of 64 bytes of lanes, halves added to halves.
-inline float sum_of_lanes(const float* parts) {
-    using Row = SquareRowOf<float>::type;
-    Row r[4];
-    std::memcpy(r, parts, sizeof r);
-    Row sum = (r[0] + r[2]) + (r[1] + r[3]);
-    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
-}
-
-inline double sum_of_lanes(const double* parts) {
-    using Row = SquareRowOf<double>::type;
-    Row r[4];
-    std::memcpy(r, parts, sizeof r);
-    Row sum = (r[0] + r[2]) + (r[1] + r[3]);
-    return sum[0] + sum[1];
-}
-
 // out[r] = x . (row r of w) for `rows` rows; each sum has the same order whatever `rows` is.
 template <class T, int rows>
 inline void dot_rows(Index count, const T* x, const T* w, Index w_row, T* out) {
-    constexpr int lanes_of = width<T>;
-    constexpr int chains = 64 / register_bytes;  // as many lanes on every instruction set
-    constexpr int step = chains * lanes_of;
-    Register<T> sums[rows][chains] = {};
+    using V = Register<T>;
+    Vector<T> sums[rows] = {};
     Index i = 0;
-    for (; i + step <= count; i += step) {
+    for (; i + lanes<T> <= count; i += lanes<T>) {
 #pragma GCC unroll 8
-        for (int c = 0; c < chains; ++c) {
-            Register<T> value = load(x + i + c * lanes_of);
+        for (int c = 0; c < registers; ++c) {
+            const Index at = i + c * register_lanes<T>;
+            const V value = load_as<V>(x + at);
 #pragma GCC unroll 4
             for (int r = 0; r < rows; ++r) {
-                sums[r][c] = fused(value, load(w + r * w_row + i + c * lanes_of), sums[r][c]);
+                V& sum = sums[r].part[c];
+                sum = multiply_add(value, load_as<V>(w + r * w_row + at), sum);
             }
         }
         // Rows are too short for the processor to see in time where it goes on.
@@ -344,9 +270,7 @@ inline void dot_rows(Index count, const T* x, const T* w, Index w_row, T* out) {
     }
 #pragma GCC unroll 4
     for (int r = 0; r < rows; ++r) {
-        alignas(alignment) T parts[step];
-        std::memcpy(parts, sums[r], sizeof parts);
-        T total = sum_of_lanes(parts);
+        T total = sum_lanes(sums[r]);
         for (Index rest = i; rest < count; ++rest) total += x[rest] * w[r * w_row + rest];
         out[r] = total;
     }

@@ -3,37 +3,14 @@
 // it would keep one wider type than that in memory.
 #pragma once
 
-#include <cstring>
-
 #include "array.h"
+#include "register.h"
 
 namespace nnkit {
 
-#if defined(__AVX512F__)
-constexpr int register_bytes = 64;
-#elif defined(__AVX__)
-constexpr int register_bytes = 32;
-#else
-constexpr int register_bytes = 16;
-#endif
 constexpr int vector_bytes = 64;
 constexpr int registers = vector_bytes / register_bytes;
 template <class T> constexpr int lanes = vector_bytes / static_cast<int>(sizeof(T));
-
-template <class T> struct RegisterOf;
-template <> struct RegisterOf<float> {
-    typedef float type __attribute__((vector_size(register_bytes)));
-};
-template <> struct RegisterOf<double> {
-    typedef double type __attribute__((vector_size(register_bytes)));
-};
-template <> struct RegisterOf<std::int32_t> {
-    typedef std::int32_t type __attribute__((vector_size(register_bytes)));
-};
-template <> struct RegisterOf<std::int64_t> {
-    typedef std::int64_t type __attribute__((vector_size(register_bytes)));
-};
-template <class T> using Register = typename RegisterOf<T>::type;
 
 template <class T> struct Vector {
     Register<T> part[registers];
@@ -112,26 +89,22 @@ template <class T> inline T minimum(T a, T b) { return (a < b) | (a != a) ? a : 
 
 // The sum of the lanes of a register, or of a part of one, pair by pair: the second half is added
 // to the first until one lane is left.
-template <class T, int bytes> struct Lanes {
-    typedef T type __attribute__((vector_size(bytes)));
-
-    static T sum(type value) {
-        if constexpr (bytes == 2 * sizeof(T)) {
-            return value[0] + value[1];
-        } else {
-            typename Lanes<T, bytes / 2>::type half[2];
-            std::memcpy(half, &value, sizeof value);
-            return Lanes<T, bytes / 2>::sum(half[0] + half[1]);
-        }
+template <class T, int bytes> inline T sum_of_lanes(typename RegisterOf<T, bytes>::type value) {
+    if constexpr (bytes == 2 * sizeof(T)) {
+        return value[0] + value[1];
+    } else {
+        typename RegisterOf<T, bytes / 2>::type half[2];
+        std::memcpy(half, &value, sizeof value);
+        return sum_of_lanes<T, bytes / 2>(half[0] + half[1]);
     }
-};
+}
 
 // The sum of the lanes, pair by pair.
 template <class T> inline T sum_lanes(Vector<T> value) {
     for (int width = registers / 2; width > 0; width /= 2) {
         for (int i = 0; i < width; ++i) value.part[i] += value.part[i + width];
     }
-    return Lanes<T, register_bytes>::sum(value.part[0]);
+    return sum_of_lanes<T, register_bytes>(value.part[0]);
 }
 
 }  // namespace nnkit
