@@ -18,7 +18,8 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).resolve().parent
-NATIVE = Path("nnkit/backend/cpu/native")
+BACKEND = Path("nnkit/backend")
+NATIVE = BACKEND / "cpu/native"
 FLAGS = [
     "-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-pthread", "-Wall", "-Wno-psabi",
     # No contraction to fused operations: an element-wise result has the same bits everywhere.
@@ -52,6 +53,7 @@ def extensions() -> list[Extension]:
     except ImportError:
         announce("NumPy's headers are missing")
         return []
+    headers = [str(p.relative_to(ROOT)) for f in (BACKEND, NATIVE) for p in (ROOT / f).glob("*.h")]
     sources = [str(p.relative_to(ROOT)) for p in sorted((ROOT / NATIVE).glob("*.cpp"))]
     return [
         Extension(
@@ -62,7 +64,7 @@ def extensions() -> list[Extension]:
             # -iquote, not -I: the system's <math.h> must stay reachable beside our "math.h".
             extra_compile_args=[*FLAGS, *TARGETS[target], "-iquote", str(NATIVE), *MORE_FLAGS],
             extra_link_args=["-pthread", *STRIP, *MORE_FLAGS],
-            depends=["setup.py", *(str(p.relative_to(ROOT)) for p in (ROOT / NATIVE).glob("*.h"))],
+            depends=["setup.py", *headers],
             language="c++",
             optional=True,
         )

@@ -2,6 +2,8 @@
 // ``out[i] = math::tanh(x[i])``. They agree with NumPy on NaN, infinities and signed zeros.
 #pragma once
 
+#include <math.h>  // ::pow and others, for functions.h
+
 #include "math_exponential.h"
 #include "math_format.h"
 #include "math_special.h"
@@ -27,38 +29,6 @@ inline T abs(T x) { return std::fabs(x); }
 template <typename T>
 inline T copysign(T x, T y) { return std::copysign(x, y); }
 
-// 0 at NaN, as in torch
-template <typename T>
-inline T sign(T x) { return (x > T(0) ? T(1) : T(0)) - (x < T(0) ? T(1) : T(0)); }
-template <typename T>
-inline T sgn(T x) { return sign(x); }
-
-// 0 below 0 and at NaN, 1 above, y at 0
-template <typename T>
-inline T heaviside(T x, T y) {
-    const T step = x > T(0) ? T(1) : T(0);
-    return x == T(0) ? y : step;
-}
-
-// The larger and the smaller, NaN if either is. Written with two choices, of which GCC vectorises
-// one inside the other; a choice by two conditions it makes into branches then.
-template <typename T>
-inline T maximum(T x, T y) {
-    const T larger = x > y ? x : y;
-    return x == x ? larger : x;
-}
-template <typename T>
-inline T minimum(T x, T y) {
-    const T smaller = x < y ? x : y;
-    return x == x ? smaller : x;
-}
-
-// The same, but a NaN loses to a number.
-template <typename T>
-inline T fmax(T x, T y) { return (x > y) | (y != y) ? x : y; }
-template <typename T>
-inline T fmin(T x, T y) { return (x < y) | (y != y) ? x : y; }
-
 // ---- rounding and division
 
 template <typename T>
@@ -70,12 +40,7 @@ inline T trunc(T x) { return std::trunc(x); }
 // Half to even
 template <typename T>
 inline T round(T x) { return std::rint(x); }
-// With the sign of x
-template <typename T>
-inline T frac(T x) { return x - std::trunc(x); }
 
-template <typename T>
-inline T reciprocal(T x) { return T(1) / x; }
 // With the sign of x
 template <typename T>
 inline T fmod(T x, T y) { return std::fmod(x, y); }
@@ -104,25 +69,7 @@ inline T div_floor(T x, T y) {
 template <typename T>
 inline T sqrt(T x) { return std::sqrt(x); }
 template <typename T>
-inline T rsqrt(T x) { return T(1) / std::sqrt(x); }
-template <typename T>
 inline T hypot(T x, T y) { return std::hypot(x, y); }
-
-// ---- sums of exponentials
-
-// log(e^x + e^y) = max + log(1 + e^-|x - y|); equal infinities have no difference.
-template <typename T>
-inline T logaddexp(T x, T y) {
-    const T value = maximum(x, y) + log1p(exp(-std::fabs(x - y)));
-    return x == y ? x + T(log_2) : value;
-}
-
-// The same to base 2
-template <typename T>
-inline T logaddexp2(T x, T y) {
-    const T value = maximum(x, y) + log1p(exp2(-std::fabs(x - y))) * T(1 / log_2);
-    return x == y ? x + T(1) : value;
-}
 
 // ---- what is nothing to do for real numbers
 
@@ -134,3 +81,5 @@ template <typename T>
 inline T zeros_like(T) { return T(0); }
 
 }  // namespace nnkit::math
+
+#include "../../functions.h"

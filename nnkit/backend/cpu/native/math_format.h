@@ -1,4 +1,5 @@
-// What the elementary functions are made of: the formats of float and double, and polynomials.
+// What the elementary functions are made of: the formats of float and double, and polynomials
+// (polynomial.h).
 //
 // All functions of math*.h are free of branches and of fused multiply-adds where they are meant
 // to be vectorised, so a plain loop over them gives the same bits on every instruction set.
@@ -8,6 +9,9 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+
+#define NNKIT_INLINE inline
+#include "../../polynomial.h"
 
 namespace nnkit::math {
 
@@ -63,21 +67,6 @@ inline T from_bits(typename Format<T>::Bits bits) {
 template <typename T>
 inline T where(bool condition, T yes, T no) {
     return condition ? yes : no;
-}
-
-// Horner's scheme for the even and the odd powers apart, which halves the chain of operations
-// that wait for each other; the highest power comes first.
-template <typename T, typename... Coefficients>
-inline T polynomial(T x, T first, T second, Coefficients... others) {
-    const T square = x * x;
-    T before = first, last = second;
-    const auto append = [&](T coefficient) {
-        const T next = before * square + coefficient;
-        before = last;
-        last = next;
-    };
-    (append(T(others)), ...);
-    return before * x + last;
 }
 
 }  // namespace nnkit::math

@@ -2,6 +2,9 @@
 // double and, where they make sense, integers and bool.
 #pragma once
 
+#define NNKIT_INLINE __device__ inline
+#include "../../polynomial.h"
+
 namespace nnkit {
 namespace math {
 
@@ -89,8 +92,6 @@ template <class T> __device__ T round(T x) {
 template <class T> __device__ T abs(T x) {
     if constexpr (is_floating<T>) return abs_of(x); else return x < T(0) ? T(-x) : x;
 }
-// With the sign of x
-template <class T> __device__ T frac(T x) { return T(x - trunc(x)); }
 
 // ---- predicates
 
@@ -105,29 +106,7 @@ template <class T> __device__ bool signbit(T x) {
     if constexpr (is_floating<T>) return copysign(T(1), x) < T(0); else return x < T(0);
 }
 
-// ---- sign and size
-
-// 0 at NaN, as in torch
-template <class T> __device__ T sign(T x) { return T((x > T(0)) - (x < T(0))); }
-template <class T> __device__ T sgn(T x) { return sign(x); }
-
-// 0 below 0 and at NaN, 1 above, y at 0
-template <class T> __device__ T heaviside(T x, T y) {
-    return x == T(0) ? y : (x > T(0) ? T(1) : T(0));
-}
-
-// The larger and the smaller, NaN if either is.
-template <class T> __device__ T maximum(T x, T y) { return (x > y) | (x != x) ? x : y; }
-template <class T> __device__ T minimum(T x, T y) { return (x < y) | (x != x) ? x : y; }
-
-// The same, but a NaN loses to a number.
-template <class T> __device__ T fmax(T x, T y) { return (x > y) | (y != y) ? x : y; }
-template <class T> __device__ T fmin(T x, T y) { return (x < y) | (y != y) ? x : y; }
-
 // ---- division. An integer divided by zero gives 0, as NumPy's does.
-
-template <class T> __device__ T reciprocal(T x) { return T(1) / x; }
-template <class T> __device__ T rsqrt(T x) { return T(1) / sqrt(x); }
 
 // The lowest number divided by -1 overflows; the remainder of that division is 0 all the same.
 template <class T> __device__ T quotient(T x, T y) {
@@ -195,71 +174,8 @@ template <class T> __device__ T sigmoid(T x) {
     const T e = exp(-abs_of(x));
     return (x < T(0) ? e : T(1)) / (T(1) + e);
 }
-template <class T> __device__ T logaddexp(T x, T y) {
-    if (x == y) return x + T(log_2);  // infinities too
-    const T distance = abs_of(x - y);
-    return maximum(x, y) + log1p(exp(-distance));
-}
-template <class T> __device__ T logaddexp2(T x, T y) {
-    if (x == y) return x + T(1);
-    const T distance = abs_of(x - y);
-    return maximum(x, y) + log1p(exp2(-distance)) * T(1 / log_2);
-}
-
-// The derivative of lgamma: the recurrence digamma(x + 1) = digamma(x) + 1 / x up to 10 and
-// the asymptotic series from there; on the left the reflection formula. Infinite at 0, NaN at the negative integers.
-__device__ inline double digamma(double x) {
-    if (x == 0.0) return ::copysign(Limits<double>::infinity(), -x);
-    if (x < 0.0) {
-        const double f = x - ::rint(x);
-        if (f == 0.0 || isinf(x)) return Limits<double>::nan();
-        return digamma(1.0 - x) - pi / ::tan(pi * f);
-    }
-    double below = 0.0;
-    for (; x < 10.0; x += 1.0) below += 1.0 / x;
-    const double square = 1.0 / (x * x);
-    const double series = square * (1.0 / 12 - square * (1.0 / 120 - square * (1.0 / 252
-        - square * (1.0 / 240 - square * (1.0 / 132 - square * (691.0 / 32760
-        - square * (1.0 / 12)))))));
-    return ::log(x) - 0.5 / x - series - below;
-}
-__device__ inline float digamma(float x) { return float(digamma(double(x))); }
-
-// The sum of (q + k)^-s over k >= 0 for q > 0, s > 1, after Euler and Maclaurin.
-__device__ inline double hurwitz_zeta(double s, double q) {
-    if (q == Limits<double>::infinity()) return 0.0;
-    constexpr double bernoulli_by_factorial[] = {
-        1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
-        -691.0 / 1307674368000, 1.0 / 74724249600, -3617.0 / 10670622842880000};
-    double value = 0.0;
-    for (int k = 0; k < 12; ++k) value += ::pow(q + k, -s);
-    const double end = q + 12.0, last = ::pow(end, -s);
-    value += last * end / (s - 1.0) + 0.5 * last;
-    double factor = last * s / end;
-    for (int k = 1; k <= 8; ++k) {
-        value += factor * bernoulli_by_factorial[k - 1];
-        factor *= (s + 2 * k - 1) * (s + 2 * k) / (end * end);
-    }
-    return value;
-}
-
-// The n-th derivative of digamma, (-1)^(n + 1) n! zeta(n + 1, x). On the left the terms with
-// x + k < 0 are those of another such sum, seen upwards from 1 - f, f the fraction of x.
-__device__ inline double polygamma_at(double x, double n) {
-    if (n == 0.0) return digamma(x);
-    const double s = n + 1.0, sign = ::fmod(n, 2.0) == 0.0 ? -1.0 : 1.0;
-    const double factor = n < 171.0 ? ::tgamma(s) : Limits<double>::infinity();
-    if (x <= 0.0) {
-        const double f = x - ::floor(x);
-        if (f == 0.0) return sign * Limits<double>::infinity();
-        const double mirrored = hurwitz_zeta(s, 1.0 - f) - hurwitz_zeta(s, 1.0 - x);
-        return sign * factor * (hurwitz_zeta(s, f) + sign * mirrored);
-    }
-    return sign * factor * hurwitz_zeta(s, x);
-}
-__device__ inline float polygamma_at(float x, double n) {
-    return float(polygamma_at(double(x), n));
-}
 
 }  // namespace math
 }  // namespace nnkit
+
+#include "../../functions.h"
