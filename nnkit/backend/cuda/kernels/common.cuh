@@ -147,21 +147,39 @@ struct Minimum {
     }
 };
 
-// The order of the operations depends on nothing but the size of the block: the same sum has the
-// same bits in every run.
-template <class Operation, class T>
-__device__ T reduce_warp(T value, Operation combine) {
-    for (int distance = warp_size / 2; distance > 0; distance /= 2) {
-        value = combine(value, __shfl_xor_sync(whole_warp, value, distance));
+// ``__shfl_xor_sync`` of any value of whole words, structures too.
+template <class Value>
+__device__ Value exchange(const Value& value, int distance) {
+    static_assert(sizeof(Value) % 4 == 0, "whole words");
+    constexpr int count = sizeof(Value) / 4;
+    uint32 words[count];
+    memcpy(words, &value, sizeof value);
+    #pragma unroll
+    for (int i = 0; i < count; ++i) words[i] = __shfl_xor_sync(whole_warp, words[i], distance);
+    Value result;
+    memcpy(&result, words, sizeof result);
+    return result;
+}
+
+// ``combine`` is called with the value of the lower thread first, so the order is fixed even where
+// the operation does not commute; it depends on nothing but the size of the block, so the same sum
+// has the same bits in every run.
+template <class Value, class Combine>
+__device__ Value reduce_warp(Value value, Combine combine) {
+    const int lane = threadIdx.x % warp_size;
+    #pragma unroll
+    for (int distance = 1; distance < warp_size; distance *= 2) {
+        const Value other = exchange(value, distance);
+        value = lane & distance ? combine(other, value) : combine(value, other);
     }
     return value;
 }
 
 // For one-dimensional blocks of whole warps, at most 1024 threads. ``identity`` fills the warps
 // that are not there.
-template <class Operation, class T>
-__device__ T reduce_block(T value, Operation combine, T identity) {
-    __shared__ T of_warp[warp_size];
+template <class Value, class Combine>
+__device__ Value reduce_block(Value value, Combine combine, Value identity) {
+    __shared__ Value of_warp[warp_size];
     const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
     const int warps = blockDim.x / warp_size;
     value = reduce_warp(value, combine);
