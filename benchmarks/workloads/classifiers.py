@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from benchmarks.workloads.training import Step, training_step
@@ -11,6 +12,14 @@ def _data(fw: Any, device: str, batch: int, features: int, classes: int) -> tupl
     fw.manual_seed(0)
     x = fw.randn(batch, features)
     return x.to(device), fw.randint(0, classes, (batch,)).to(device)
+
+
+def _mlp(fw: Any, device: str, *widths: int) -> Any:
+    """Linear layers from each width to the next, with ReLU between them."""
+    layers: list[Any] = []
+    for features, units in pairwise(widths):
+        layers += [fw.nn.Linear(features, units), fw.nn.ReLU()]
+    return fw.nn.Sequential(*layers[:-1]).to(device)
 
 
 def softmax_small(fw: Any, device: str = "cpu") -> Step:
@@ -30,28 +39,21 @@ def softmax_digits(fw: Any, device: str = "cpu") -> Step:
 def mlp_adam(fw: Any, device: str = "cpu") -> Step:
     """MLP 784-256-128-10, batch 64, Adam."""
     x, y = _data(fw, device, 64, 784, 10)
-    nn = fw.nn
-    model = nn.Sequential(
-        nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10)
-    ).to(device)
+    model = _mlp(fw, device, 784, 256, 128, 10)
     return training_step(fw, model, fw.optim.Adam(model.parameters()), x, y)
 
 
 def mlp_wide(fw: Any, device: str = "cpu") -> Step:
     """MLP 1024-1024-1024-10, batch 256, SGD."""
     x, y = _data(fw, device, 256, 1024, 10)
-    nn = fw.nn
-    model = nn.Sequential(
-        nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10)
-    ).to(device)
+    model = _mlp(fw, device, 1024, 1024, 1024, 10)
     return training_step(fw, model, fw.optim.SGD(model.parameters(), lr=0.01), x, y)
 
 
 def mlp_inference(fw: Any, device: str = "cpu") -> Step:
     """MLP 784-256-10, one example at a time, without a graph."""
     x, _ = _data(fw, device, 1, 784, 10)
-    nn = fw.nn
-    model = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 10)).to(device).eval()
+    model = _mlp(fw, device, 784, 256, 10).eval()
 
     def step() -> Any:
         with fw.inference_mode():
