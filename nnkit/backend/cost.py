@@ -11,6 +11,7 @@ from math import prod
 from typing import Any
 
 from nnkit.backend.algebra import CATALOGUE
+from nnkit.backend.memory import owner
 
 
 def is_array(value: Any) -> bool:
@@ -59,8 +60,8 @@ def bytes_moved(name: str, arguments: tuple, result: Any) -> int:
     named = _named(name, arguments)
     primitive = CATALOGUE[name]
     read = list(arrays_in(arguments))
-    owners = {id(_owner(x)) for x in read}
-    made = sum(_extent(out) for out in arrays_in(result) if id(_owner(out)) not in owners)
+    owners = {id(owner(x)) for x in read}
+    made = sum(_extent(out) for out in arrays_in(result) if id(owner(out)) not in owners)
     written = [x for parameter in primitive.writes for x in arrays_in(named[parameter])]
     if not made and not written:
         return 0
@@ -76,11 +77,6 @@ def bytes_moved(name: str, arguments: tuple, result: Any) -> int:
 
 def _named(name: str, arguments: tuple) -> dict[str, Any]:
     return dict(zip(CATALOGUE[name].parameters, arguments))
-
-
-def _owner(array: Any) -> Any:
-    """The array whose memory this one looks at."""
-    return array.base if is_array(array.base) else array
 
 
 def _extent(array: Any) -> int:

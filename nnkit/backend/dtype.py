@@ -141,7 +141,13 @@ _TABLE = {(a, b): _promote(a, b) for a in DTYPES.values() for b in DTYPES.values
 
 
 def promote_types(a: dtype, b: dtype) -> dtype:
-    """The smallest dtype that both convert to, as ``torch.promote_types``."""
+    """The smallest dtype that both convert to, as ``torch.promote_types``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.promote_types(nnkit.int64, nnkit.float16)
+        nnkit.float16
+    """
     try:
         return _TABLE[a, b]
     except KeyError:

@@ -2,8 +2,8 @@
 
 A formula is a Python function of symbols such as ``lambda x: x / (1 + fn.exp(-x))``. It never runs
 on arrays: it is called once with `Expression` objects, which record what is done to them. A
-printer turns the recorded graph into NumPy code (later C++ and CUDA), and `interpret` evaluates it
-with any other algebra, for instance Tensor operations when a derivative is differentiated again.
+printer turns the recorded graph into NumPy, C++ or CUDA code, and `interpret` evaluates it with any
+other algebra, for instance Tensor operations when a derivative is differentiated again.
 
 A sub-expression that is written twice is recorded once, so no printer computes it twice.
 """

@@ -117,3 +117,10 @@ def split_index(index: Any, shape: tuple[int, ...]) -> tuple[tuple, tuple | None
                 f"indices, got {getattr(item, 'dtype', type(item).__name__)}"
             )
     return (*basic, Ellipsis), tuple(advanced) if is_advanced else None
+
+
+def shape_mismatch(got: tuple[int, ...], expected: tuple[int, ...]) -> RuntimeError:
+    return RuntimeError(
+        f"shape mismatch: value tensor of shape {list(got)} cannot be broadcast to indexing result "
+        f"of shape {list(expected)}"
+    )

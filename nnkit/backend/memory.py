@@ -30,6 +30,13 @@ def is_view(array: Any) -> bool:
     return hasattr(array.base, "base")
 
 
+def owner(array: Any) -> Any:
+    """The array that the memory of ``array`` was made for: what torch calls its storage."""
+    while is_view(array):
+        array = array.base
+    return array
+
+
 strided = layout("strided")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")

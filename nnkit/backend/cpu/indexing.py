@@ -20,7 +20,7 @@ from nnkit.backend.cpu.accumulation import (
     wrap_index,
 )
 from nnkit.backend.dtype import HALF
-from nnkit.backend.index import ALL, split_index
+from nnkit.backend.index import ALL, shape_mismatch, split_index
 
 Array = np.ndarray
 
@@ -115,11 +115,7 @@ def index_put_(x: Array, value: Any, index: Any, accumulate: bool) -> Array:
     except IndexError as error:
         raise _index_error(error) from None
     except ValueError:
-        got, expected = list(np.shape(value)), list(getitem(x, index).shape)
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {got} cannot be broadcast to indexing result "
-            f"of shape {expected}"
-        ) from None
+        raise shape_mismatch(np.shape(value), getitem(x, index).shape) from None
     return x
 
 

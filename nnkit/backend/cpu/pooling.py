@@ -26,7 +26,9 @@ BLOCK = 1 << 18  # elements of the input at a time: the temporaries then stay in
 Tap = tuple[tuple | Array, Array]
 
 
-def _count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool) -> int:
+def window_count(
+    size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool
+) -> int:
     """How many windows lie along an axis; with ``ceil`` one may run over the end of it."""
     span = size + 2 * padding - dilation * (kernel - 1) - 1
     count = -(-span // stride) + 1 if ceil else span // stride + 1
@@ -67,7 +69,7 @@ def _regular(
     window inside the input: reading an element twice does not change which is the largest."""
     tables = []
     for size, k, s, p, d in zip(spatial, kernel, stride, padding, dilation):
-        start = np.arange(_count(size, k, s, p, d, ceil))[:, None] * s - p
+        start = np.arange(window_count(size, k, s, p, d, ceil))[:, None] * s - p
         first, last = np.maximum(0, -(start // d)), (size - 1 - start) // d
         tables.append(start + d * np.clip(np.arange(k), first, last))
     return _plan(spatial, tables)
@@ -240,7 +242,7 @@ def _divisors(
     size: int, kernel: int, stride: int, padding: int, ceil: bool, include_pad: bool
 ) -> Array:
     """How many elements along its axis each window of an average pool counts."""
-    start = np.arange(_count(size, kernel, stride, padding, 1, ceil)) * stride - padding
+    start = np.arange(window_count(size, kernel, stride, padding, 1, ceil)) * stride - padding
     if include_pad:
         return np.minimum(start + kernel, size + padding) - start
     return np.minimum(start + kernel, size) - np.maximum(start, 0)
@@ -295,7 +297,7 @@ def avg_pool(
     axes = len(kernel)
     for axis in range(-1, -1 - axes, -1):
         size, k, s, p = x.shape[axis], kernel[axis], stride[axis], padding[axis]
-        count = _count(size, k, s, p, 1, ceil_mode)
+        count = window_count(size, k, s, p, 1, ceil_mode)
         total = _zeros_like(out, axis, count)
         for windows, places in _overlaps(size, count, k, s, p):
             view = total[(..., windows, *_after(axis))]

@@ -22,7 +22,7 @@ Array = np.ndarray
 _add, _multiply, _matmul, _tanh = np.add, np.multiply, np.matmul, np.tanh
 
 
-def _steps(batch_sizes: tuple[int, ...], backwards: bool) -> Iterator[tuple[slice, int]]:
+def steps(batch_sizes: tuple[int, ...], backwards: bool) -> Iterator[tuple[slice, int]]:
     """The packed rows of each step and how many they are, in the order of computation."""
     ends = np.cumsum(batch_sizes).tolist()
     pairs = [(slice(end - n, end), n) for end, n in zip(ends, batch_sizes)]
@@ -40,7 +40,7 @@ def _before(values: Array, first: Array, batch_sizes: tuple[int, ...], reverse: 
             result[n:], result[:n] = values[:-n], first
         return result
     state = first.copy()
-    for rows, n in _steps(batch_sizes, reverse):
+    for rows, n in steps(batch_sizes, reverse):
         result[rows] = state[:n]
         state[:n] = values[rows]
     return result
@@ -79,7 +79,7 @@ def _parameter_gradients(g, g_hidden, x, before, weight_ih, bias, needs):
 def rnn_layer(x, h0, weight_ih, weight_hh, bias_ih, bias_hh, nonlinearity, batch_sizes, reverse):
     output = _project(x, weight_ih, bias_ih, bias_hh)
     h, w, scratch = h0.copy(), weight_hh.T, np.empty_like(h0)
-    for rows, n in _steps(batch_sizes, reverse):
+    for rows, n in steps(batch_sizes, reverse):
         a = output[rows]
         a += _matmul(h[:n], w, scratch[:n])
         if nonlinearity == "tanh":
@@ -97,7 +97,7 @@ def rnn_layer_grad(
 ):  # fmt: skip
     g = _tanh_slope(output) if nonlinearity == "tanh" else (output > 0).astype(output.dtype)
     g_h = g_h_n.copy()
-    for rows, n in _steps(batch_sizes, not reverse):
+    for rows, n in steps(batch_sizes, not reverse):
         state, a = g_h[:n], g[rows]
         state += g_output[rows]
         a *= state
@@ -122,7 +122,7 @@ def lstm_layer(
     output = np.empty((len(x), h.shape[1]), x.dtype)
     cells = np.empty((len(x), size), x.dtype)
     hidden, scratch = np.empty_like(c0), np.empty((len(h0), 4 * size), x.dtype)
-    for rows, n in _steps(batch_sizes, reverse):
+    for rows, n in steps(batch_sizes, reverse):
         a, new, tanh_c, h_now = gates[rows], cells[rows], hidden[:n], output[rows]
         a += _matmul(h[:n], w, scratch[:n])
         a *= scale
@@ -163,7 +163,7 @@ def lstm_layer_grad(
     g_h, g_c = g_h_n.copy(), g_c_n.copy()
     projected = np.empty_like(output) if weight_hr is not None else output
     scratch = np.empty_like(c0)
-    for rows, n in _steps(batch_sizes, not reverse):
+    for rows, n in steps(batch_sizes, not reverse):
         g_state, g_cell, a = g_h[:n], g_c[:n], g_gates[rows]
         g_state += g_output[rows]
         g_hidden = g_state
@@ -192,7 +192,7 @@ def gru_layer(x, h0, weight_ih, weight_hh, bias_ih, bias_hh, batch_sizes, revers
     output = np.empty((len(x), size), x.dtype)
     candidates = np.empty_like(output)
     hidden = np.empty((len(h0), 3 * size), x.dtype)
-    for rows, n in _steps(batch_sizes, reverse):
+    for rows, n in steps(batch_sizes, reverse):
         a, b, candidate, h_now, state = (
             gates[rows], hidden[:n], candidates[rows], output[rows], h[:n],
         )  # fmt: skip
@@ -234,7 +234,7 @@ def gru_layer_grad(
     g_hidden[:, 0] *= _sigmoid_slope(r)
     flat = g_hidden.reshape(gates.shape)
     g_h = g_h_n.copy()
-    for rows, count in _steps(batch_sizes, not reverse):
+    for rows, count in steps(batch_sizes, not reverse):
         state, a = g_h[:count], g_hidden[rows]
         state += g_output[rows]
         a *= state[:, None]

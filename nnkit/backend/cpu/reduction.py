@@ -265,20 +265,29 @@ def recurrence(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
 
 def sum_to(x: np.ndarray, shape: tuple) -> np.ndarray:
     """Sum ``x`` down to a shape that broadcasts to its own."""
-    lead = x.ndim - len(shape)
-    axis = tuple(range(lead)) + tuple(
-        i + lead for i, n in enumerate(shape) if n == 1 and x.shape[i + lead] != 1
-    )
+    axis = summed_axes(x.shape, shape)
     return sum(x, axis, True).reshape(shape) if axis else x.reshape(shape)
+
+
+def summed_axes(shape: tuple, target: tuple) -> tuple[int, ...]:
+    """The axes along which ``shape`` is longer than ``target``, which broadcasts to it."""
+    lead = len(shape) - len(target)
+    ones = (i + lead for i, n in enumerate(target) if n == 1 and shape[i + lead] != 1)
+    return (*range(lead), *ones)
 
 
 def expand_reduced(x: np.ndarray, shape: tuple, axis: Any, keepdims: bool) -> np.ndarray:
     """Repeat what a reduction along ``axis`` of an array of ``shape`` gave over that array."""
     if not keepdims and x.ndim:
-        lost = {axis % len(shape)} if axis.__class__ is int else {a % len(shape) for a in axis}
-        x = x.reshape([1 if a in lost else n for a, n in enumerate(shape)])
+        x = x.reshape(kept_shape(shape, axis))
     if math.prod(shape) > SMALL:
         return np.broadcast_to(x, shape)
     out = np.empty(shape, x.dtype)
     np.copyto(out, x)
     return out
+
+
+def kept_shape(shape: tuple, axis: int | tuple[int, ...]) -> list[int]:
+    """The shape that a reduction along ``axis`` gives where it keeps the reduced axes."""
+    reduced = {axis % len(shape)} if isinstance(axis, int) else {a % len(shape) for a in axis}
+    return [1 if a in reduced else n for a, n in enumerate(shape)]

@@ -13,6 +13,7 @@ import numpy as np
 from nnkit.backend.cpu.accumulation import add_at
 from nnkit.backend.cpu.exchange import data_pointer
 from nnkit.backend.dtype import HALF
+from nnkit.backend.memory import owner
 
 Array = np.ndarray
 
@@ -155,21 +156,14 @@ def diagonal_adjoint(
     return out
 
 
-def _owner(x: Array) -> Array:
-    """The array that the memory of ``x`` was made for: what torch calls its storage."""
-    while isinstance(x.base, np.ndarray):
-        x = x.base
-    return x
-
-
 def storage_offset(x: Array) -> int:
     """How many elements ``x`` starts after the beginning of its storage."""
-    return (data_pointer(x) - data_pointer(_owner(x))) // x.itemsize
+    return (data_pointer(x) - data_pointer(owner(x))) // x.itemsize
 
 
-def storage_size(x: Array) -> int:
+def storage_size(x: Any) -> int:
     """How many elements of the dtype of ``x`` its storage holds."""
-    return _owner(x).nbytes // x.itemsize
+    return owner(x).nbytes // x.itemsize
 
 
 def _extent(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> int:
@@ -187,17 +181,21 @@ def as_strided(
     ``source`` is the geometry of ``x`` itself, which only the derivative needs.
     RuntimeError where the result would leave the storage.
     """
+    check_geometry(x, shape, strides, offset)
+    return _geometry(x, shape, strides, offset)
+
+
+def check_geometry(x: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> None:
     if _extent(shape, strides, offset) > storage_size(x):
         raise RuntimeError(
             f"as_strided(): size {list(shape)}, stride {list(strides)} and offset {offset} reach "
             f"beyond the storage of {storage_size(x)} elements"
         )
-    return _geometry(x, shape, strides, offset)
 
 
 def _geometry(x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
     # By way of bytes, since bfloat16 has no buffer protocol.
-    storage = _owner(x).ravel("K").view(np.uint8)
+    storage = owner(x).ravel("K").view(np.uint8)
     size = x.itemsize
     return np.ndarray(shape, x.dtype, storage, offset * size, tuple(s * size for s in strides))
 
@@ -244,14 +242,18 @@ def unfold_adjoint(y: Array, shape: tuple[int, ...], axis: int, size: int, step:
 
 def pad(x: Array, widths: tuple[tuple[int, int], ...], value: Any) -> Array:
     """Surround with ``value``; a negative width crops."""
-    shape = tuple(n + before + after for n, (before, after) in zip(x.shape, widths, strict=True))
-    inner = tuple(slice(max(b, 0), n - max(a, 0)) for n, (b, a) in zip(shape, widths, strict=True))
-    kept = tuple(
-        slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(x.shape, widths, strict=True)
-    )
+    shape, inner, kept = padded_geometry(x.shape, widths)
     out = np.full(shape, value, x.dtype)
     out[inner] = x[kept]
     return out
+
+
+def padded_geometry(size: tuple[int, ...], widths: tuple[tuple[int, int], ...]) -> tuple:
+    """The shape of a padded array, where the old elements lie in it, and which ones they are."""
+    shape = tuple(n + before + after for n, (before, after) in zip(size, widths, strict=True))
+    inner = tuple(slice(max(b, 0), n - max(a, 0)) for n, (b, a) in zip(shape, widths, strict=True))
+    kept = tuple(slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(size, widths, strict=True))
+    return shape, inner, kept
 
 
 def real(x: Any) -> Array:

@@ -118,17 +118,4 @@ def _on_host(kernel: Callable) -> Callable:
 
 eig = _on_host(host.eig)
 geqrf = _on_host(host.geqrf)
-
-
-def solve_triangular(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
-    """Solve by substitution, a row at a time for the whole batch."""
-    xp = array_module(x)
-    shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-    out = xp.broadcast_to(y, shape + y.shape[-2:]).copy()
-    n = x.shape[-1]
-    for i in reversed(range(n)) if upper else range(n):
-        known = slice(i + 1, n) if upper else slice(0, i)
-        out[..., i, :] -= xp.matmul(x[..., i, None, known], out[..., known, :])[..., 0, :]
-        if not unitriangular:
-            out[..., i, :] /= x[..., i, i, None]
-    return out
+solve_triangular = host.solve_triangular  # its functions and methods are CuPy's too

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 
-Ints = tuple[int, ...]
+from nnkit.backend.cpu.conv import Ints, output_size
+
+__all__ = ["Geometry", "Ints", "geometry", "output_size"]
 
 
 class Geometry(ctypes.Structure):
@@ -24,9 +26,3 @@ def geometry(
     return Geometry(
         *((ctypes.c_int * 3)(*(f,) * lead, *v) for v, f in zip(values, fills, strict=True))
     )
-
-
-def output_size(spatial: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
-    """How many windows fit along each axis."""
-    rows = zip(spatial, kernel, stride, padding, dilation, strict=True)
-    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in rows)

@@ -24,7 +24,7 @@ from nnkit.backend.cuda.differences import (
     same_dtype,
     widened,
 )
-from nnkit.backend.index import ALL, split_index
+from nnkit.backend.index import ALL, shape_mismatch, split_index
 
 __all__ = [
     "gather", "gather_adjoint", "getitem", "getitem_adjoint", "index_add", "index_add_",
@@ -79,11 +79,7 @@ def index_put_(x: Any, value: Any, index: Any, accumulate: bool) -> Any:
         else:
             _assign(view, _checked(advanced, view.shape), value)
     except ValueError:
-        got, expected = list(np.shape(value)), list(getitem(x, index).shape)
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {got} cannot be broadcast to indexing result "
-            f"of shape {expected}"
-        ) from None
+        raise shape_mismatch(np.shape(value), getitem(x, index).shape) from None
     return x
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu.pooling import window_count
 from nnkit.backend.cuda import failures, reduction
 from nnkit.backend.cuda.creation import zeros
 from nnkit.backend.cuda.differences import contiguous, empty, same_dtype
@@ -33,19 +34,11 @@ def _launch(name: str, work: int, dtype: np.dtype | None, *arguments: Any) -> No
         kernel("pooling", name, *template)((blocks,), (THREADS,), values)
 
 
-def _count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool) -> int:
-    """How many windows lie along an axis; with ``ceil`` one may run over the end of it."""
-    span = size + 2 * padding - dilation * (kernel - 1) - 1
-    count = -(-span // stride) + 1 if ceil else span // stride + 1
-    # A window may run over the end, but not start in the padding behind it.
-    return count - 1 if ceil and (count - 1) * stride >= size + padding else count
-
-
 def _regular(
     spatial: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool
 ) -> tuple[Ints, Geometry]:
     rows = zip(spatial, kernel, stride, padding, dilation, strict=True)
-    size = tuple(_count(*row, ceil) for row in rows)
+    size = tuple(window_count(*row, ceil) for row in rows)
     return size, geometry(spatial, kernel, size, stride, padding, dilation)
 
 

@@ -7,11 +7,11 @@ first rows. Plain RNN layers, and LSTM with projections, are the bodies of refer
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu.recurrent import steps
 from nnkit.backend.cuda.creation import copy, copy_
 from nnkit.backend.cuda.differences import contiguous, empty, widened
 from nnkit.backend.cuda.launch import THREADS, blocks_for
@@ -29,18 +29,11 @@ def _backend() -> Any:
     return BACKEND
 
 
-def _steps(batch_sizes: tuple[int, ...], backwards: bool) -> Iterator[tuple[slice, int]]:
-    """The packed rows of each step and how many they are, in the order of computation."""
-    ends = np.cumsum(batch_sizes).tolist()
-    pairs = [(slice(end - n, end), n) for end, n in zip(ends, batch_sizes, strict=True)]
-    return reversed(pairs) if backwards else iter(pairs)
-
-
 def _before(values: Any, first: Any, batch_sizes: tuple[int, ...], reverse: bool) -> Any:
     """What each row of ``values`` was one step earlier; ``first`` before the first step."""
     result = empty(values.shape, values.dtype, values)
     state = copy(first)
-    for rows, n in _steps(batch_sizes, reverse):
+    for rows, n in steps(batch_sizes, reverse):
         copy_(result[rows], state[:n])
         copy_(state[:n], values[rows])
     return result
@@ -82,7 +75,7 @@ def lstm_layer(
     h, c = contiguous(copy(h0)), contiguous(copy(c0))
     output, cells = (empty((len(x), size), x.dtype, x) for _ in range(2))
     hidden = empty((len(h0), 4 * size), x.dtype, x)
-    for rows, n in _steps(batch_sizes, reverse):
+    for rows, n in steps(batch_sizes, reverse):
         product(h[:n], weight_hh.T, out=hidden[:n])
         _launch("lstm_cell", n, size, x, (gates[rows], hidden, c, cells[rows], h, output[rows]))
     return output, h, c, gates, cells
@@ -103,7 +96,7 @@ def lstm_layer_grad(
     cells_before = _before(cells, c0, batch_sizes, reverse)
     g_gates = empty(gates.shape, gates.dtype, gates)
     g_h, g_c = contiguous(copy(g_h_n)), contiguous(copy(g_c_n))
-    for rows, n in _steps(batch_sizes, not reverse):
+    for rows, n in steps(batch_sizes, not reverse):
         of_step = (gates[rows], cells[rows], cells_before[rows], g_h, g_output[rows], g_c)
         _launch("lstm_cell_grad", n, size, x, (*of_step, g_gates[rows]))
         product(g_gates[rows], weight_hh, out=g_h[:n])
@@ -121,7 +114,7 @@ def gru_layer(x, h0, weight_ih, weight_hh, bias_ih, bias_hh, batch_sizes, revers
     h = contiguous(copy(h0))
     output, candidates = (empty((len(x), size), x.dtype, x) for _ in range(2))
     hidden = empty((len(h0), 3 * size), x.dtype, x)
-    for rows, n in _steps(batch_sizes, reverse):
+    for rows, n in steps(batch_sizes, reverse):
         product(h[:n], weight_hh.T, out=hidden[:n])
         if bias_hh is not None:
             B.add_(hidden[:n], bias_hh)
@@ -140,7 +133,7 @@ def gru_layer_grad(
     before = _before(output, h0, batch_sizes, reverse)
     g_gates, g_hidden = (empty(gates.shape, gates.dtype, gates) for _ in range(2))
     g_h = contiguous(copy(g_h_n))
-    for rows, n in _steps(batch_sizes, not reverse):
+    for rows, n in steps(batch_sizes, not reverse):
         of_step = (gates[rows], candidates[rows], before[rows], g_output[rows], g_h)
         _launch("gru_cell_grad", n, size, x, (*of_step, g_gates[rows], g_hidden[rows]))
         product(g_hidden[rows], weight_hh, 1.0, 1.0, g_h[:n])

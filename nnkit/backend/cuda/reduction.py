@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu.reduction import kept_shape, summed_axes
 from nnkit.backend.cuda.differences import contiguous, empty
 from nnkit.backend.cuda.launch import THREADS, WARP, around_axis, blocks_for, threads_for
 from nnkit.backend.cuda.source import TYPES, current_machine, kernel
@@ -233,18 +234,14 @@ def norm(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
 
 def sum_to(x: Any, shape: tuple) -> Any:
     """Sum ``x`` down to a shape that broadcasts to its own."""
-    lead = x.ndim - len(shape)
-    axis = tuple(range(lead)) + tuple(
-        i + lead for i, n in enumerate(shape) if n == 1 and x.shape[i + lead] != 1
-    )
+    axis = summed_axes(x.shape, shape)
     return sum(x, axis, True).reshape(shape) if axis else x.reshape(shape)
 
 
 def expand_reduced(x: Any, shape: tuple, axis: Any, keepdims: bool) -> Any:
     """Repeat what a reduction along ``axis`` of an array of ``shape`` gave over that array."""
     if not keepdims and x.ndim:
-        lost = {axis % len(shape)} if isinstance(axis, int) else {a % len(shape) for a in axis}
-        x = x.reshape([1 if a in lost else n for a, n in enumerate(shape)])
+        x = x.reshape(kept_shape(shape, axis))
     return np.broadcast_to(x, shape)
 
 

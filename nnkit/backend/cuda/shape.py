@@ -14,6 +14,7 @@ from nnkit.backend.cpu.shape import (
     real,
     split,
     squeeze,
+    storage_size,
     swapaxes,
     unbind,
     unsqueeze,
@@ -22,6 +23,7 @@ from nnkit.backend.cpu.shape import (
 from nnkit.backend.cuda.accumulation import add_at
 from nnkit.backend.cuda.creation import array, copy_, full, zeros
 from nnkit.backend.cuda.differences import address, array_module, contiguous, on_bits
+from nnkit.backend.memory import owner
 
 __all__ = [
     "as_strided", "as_strided_adjoint", "concat", "diagonal", "diagonal_adjoint", "expand", "flip",
@@ -135,27 +137,16 @@ def diagonal_adjoint(y: Any, shape: tuple, offset: int, axis1: int, axis2: int) 
     return out
 
 
-def _owner(x: Any) -> Any:
-    """The array that the memory of ``x`` was made for: what torch calls its storage."""
-    while isinstance(x.base, x.__class__):
-        x = x.base
-    return x
-
-
 def storage_offset(x: Any) -> int:
-    return (address(x) - address(_owner(x))) // x.itemsize
-
-
-def storage_size(x: Any) -> int:
-    return _owner(x).nbytes // x.itemsize
+    return (address(x) - address(owner(x))) // x.itemsize
 
 
 def _geometry(x: Any, shape: tuple, strides: tuple, offset: int) -> Any:
     """Any geometry, in elements, over the memory of ``x``, which begins at its owner's start."""
-    owner = _owner(x)
+    storage = owner(x)
     # A dense array in any order, seen as the line of elements that its memory is.
-    order = sorted(range(owner.ndim), key=lambda d: -owner.strides[d])
-    line = owner.transpose(order).reshape(-1).view(x.dtype)
+    order = sorted(range(storage.ndim), key=lambda d: -storage.strides[d])
+    line = storage.transpose(order).reshape(-1).view(x.dtype)
     size = x.itemsize
     steps = tuple(s * size for s in strides)
     return array_module(x).lib.stride_tricks.as_strided(line[offset:], shape, steps)
@@ -163,11 +154,7 @@ def _geometry(x: Any, shape: tuple, strides: tuple, offset: int) -> Any:
 
 def as_strided(x: Any, shape: tuple, strides: tuple, offset: int, source: tuple) -> Any:
     """Any geometry over the storage of ``x``; RuntimeError where it would leave the storage."""
-    if host._extent(shape, strides, offset) > storage_size(x):
-        raise RuntimeError(
-            f"as_strided(): size {list(shape)}, stride {list(strides)} and offset {offset} reach "
-            f"beyond the storage of {storage_size(x)} elements"
-        )
+    host.check_geometry(x, shape, strides, offset)
     return _geometry(x, shape, strides, offset)
 
 
@@ -206,11 +193,7 @@ def unfold_adjoint(y: Any, shape: tuple, axis: int, size: int, step: int) -> Any
 
 def pad(x: Any, widths: tuple, value: Any) -> Any:
     """Surround with ``value``; a negative width crops."""
-    shape = tuple(n + before + after for n, (before, after) in zip(x.shape, widths, strict=True))
-    inner = tuple(slice(max(b, 0), n - max(a, 0)) for n, (b, a) in zip(shape, widths, strict=True))
-    kept = tuple(
-        slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(x.shape, widths, strict=True)
-    )
+    shape, inner, kept = host.padded_geometry(x.shape, widths)
     out = full(shape, value, x.dtype)
     copy_(out[inner], x[kept])
     return out
