@@ -81,7 +81,14 @@ class detect_anomaly:
 
 
 class set_detect_anomaly:
-    """Turn anomaly detection on or off, at once or for a ``with`` block."""
+    """Turn anomaly detection on or off, at once or for a ``with`` block.
+
+    Example:
+        >>> import nnkit
+        >>> with nnkit.autograd.set_detect_anomaly(True):
+        ...     nnkit.autograd.is_anomaly_enabled()
+        True
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._previous = _switch(mode, check_nan)
@@ -106,5 +113,11 @@ def is_anomaly_enabled() -> bool:
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether NaN gradients raise."""
+    """Whether NaN gradients raise.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.autograd.is_anomaly_check_nan_enabled()
+        False
+    """
     return backward_pass.check_nan

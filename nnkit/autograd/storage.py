@@ -96,7 +96,13 @@ def untyped_storage(input: Tensor) -> Storage:
 
 @public(method=False)
 def is_storage(obj: Any) -> bool:
-    """Whether ``obj`` is a `Storage`."""
+    """Whether ``obj`` is a `Storage`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_storage(nnkit.ones(2).untyped_storage())
+        True
+    """
     return isinstance(obj, Storage)
 
 

@@ -127,6 +127,12 @@ def set_default_device(place: Any) -> None:
 
     Raises:
         RuntimeError: there is no such device.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.set_default_device("cpu")
+        >>> nnkit.get_default_device()
+        device(type='cpu')
     """
     global _default
     _default = cpu if place is None else device(place)

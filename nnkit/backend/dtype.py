@@ -109,7 +109,15 @@ def default_dtype() -> dtype:
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Make ``d`` the default floating dtype (float16, bfloat16, float32 or float64)."""
+    """Make ``d`` the default floating dtype (float16, bfloat16, float32 or float64).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.set_default_dtype(nnkit.float64)
+        >>> nnkit.tensor([1.0]).dtype
+        nnkit.float64
+        >>> nnkit.set_default_dtype(nnkit.float32)
+    """
     global _default
     if not isinstance(d, dtype):
         raise TypeError(f"invalid dtype object: got {d!r}, expected an nnkit.dtype")

@@ -40,6 +40,13 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
     Raises:
         RuntimeError: it is none of these.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.set_deterministic_debug_mode("warn")
+        >>> nnkit.get_deterministic_debug_mode()
+        1
+        >>> nnkit.set_deterministic_debug_mode("default")
     """
     global _mode
     if debug_mode in _MODES:
@@ -54,17 +61,35 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2, as `set_deterministic_debug_mode` set it."""
+    """0, 1 or 2, as `set_deterministic_debug_mode` set it.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.get_deterministic_debug_mode()
+        0
+    """
     return _MODES.index(_mode)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether `use_deterministic_algorithms` was asked for them."""
+    """Whether `use_deterministic_algorithms` was asked for them.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.are_deterministic_algorithms_enabled()
+        False
+    """
     return _mode != "default"
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether it was asked with ``warn_only=True``."""
+    """Whether it was asked with ``warn_only=True``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_deterministic_algorithms_warn_only_enabled()
+        False
+    """
     return _mode == "warn"
 
 
@@ -72,6 +97,13 @@ def set_float32_matmul_precision(precision: str) -> None:
     """Allow float32 products less precision: "highest", "high" or "medium"; none takes less here.
 
     Another word warns and changes nothing, as in torch.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.set_float32_matmul_precision("high")
+        >>> nnkit.get_float32_matmul_precision()
+        'high'
+        >>> nnkit.set_float32_matmul_precision("highest")
     """
     global _precision
     if precision not in _PRECISIONS:
@@ -86,5 +118,11 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` allowed."""
+    """What `set_float32_matmul_precision` allowed.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.get_float32_matmul_precision()
+        'highest'
+    """
     return _precision

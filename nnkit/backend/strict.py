@@ -23,7 +23,13 @@ def set_strict(mode: bool = True) -> None:
 
 
 def is_strict() -> bool:
-    """Whether `set_strict` is on."""
+    """Whether `set_strict` is on.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_strict()
+        False
+    """
     return _strict
 
 

@@ -48,12 +48,20 @@ def get_num_threads() -> int:
 def set_num_threads(num: int) -> None:
     """Let an operation use ``num`` threads: a kernel of nnkit's own, or a product of matrices.
 
-    Results do not depend on it. For products it reaches OpenBLAS, which NumPy's own packages
-    carry; another BLAS keeps its setting, which it takes from the environment
-    (``MKL_NUM_THREADS``, ``VECLIB_MAXIMUM_THREADS``).
+    Results do not depend on it. For products that NumPy computes (of what has no compiled kernel)
+    it reaches OpenBLAS, which NumPy's own packages carry; another BLAS keeps its setting, which it
+    takes from the environment (``MKL_NUM_THREADS``, ``VECLIB_MAXIMUM_THREADS``).
 
     Raises:
         RuntimeError: ``num`` is no int, or not positive.
+
+    Example:
+        >>> import nnkit
+        >>> threads = nnkit.get_num_threads()
+        >>> nnkit.set_num_threads(1)
+        >>> nnkit.get_num_threads()
+        1
+        >>> nnkit.set_num_threads(threads)
     """
     if not isinstance(num, int) or isinstance(num, bool):
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")

@@ -40,7 +40,18 @@ def required_numbers(group: dict, *names: str) -> tuple[float, ...]:
 
 
 def register_optimizer_step_pre_hook(hook: Callable) -> RemovableHandle:
-    """Call ``hook(optimizer, args, kwargs)`` before the step of every optimizer."""
+    """Call ``hook(optimizer, args, kwargs)`` before the step of every optimizer.
+
+    Example:
+        >>> import nnkit
+        >>> handle = nnkit.optim.optimizer.register_optimizer_step_pre_hook(
+        ...     lambda optimizer, args, kwargs: print("steps")
+        ... )
+        >>> x = nnkit.ones(1, requires_grad=True)
+        >>> nnkit.optim.SGD([x]).step()
+        steps
+        >>> handle.remove()
+    """
     return RemovableHandle.add(_step_pre_hooks, hook)
 
 

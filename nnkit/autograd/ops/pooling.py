@@ -118,7 +118,13 @@ def max_pool1d_with_indices(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
     ceil_mode: bool = False, return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`max_pool1d` and the indices, whatever ``return_indices`` says."""
+    """`max_pool1d` and the indices, whatever ``return_indices`` says.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.max_pool1d_with_indices(nnkit.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+        (tensor([[3., 2.]]), tensor([[1, 2]]))
+    """
     return _pool("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 

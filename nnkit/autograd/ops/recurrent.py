@@ -298,6 +298,13 @@ def lstm_cell(
 
     Raises:
         RuntimeError: sizes or dtypes do not fit each other.
+
+    Example:
+        >>> import nnkit
+        >>> x, h, w = nnkit.ones(1, 2), nnkit.zeros(1, 3), nnkit.zeros(12, 3)
+        >>> h, c = nnkit.lstm_cell(x, (h, h), w[:, :2], w)
+        >>> h, c
+        (tensor([[0., 0., 0.]]), tensor([[0., 0., 0.]]))
     """
     return _cell("lstm", input, hx, w_ih, w_hh, b_ih, b_hh)
 

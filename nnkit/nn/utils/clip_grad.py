@@ -86,7 +86,16 @@ def clip_grads_with_norm_(
     total_norm: Tensor,
     foreach: bool | None = None,
 ) -> None:
-    """Scale all gradients in place by ``min(1, max_norm / (total_norm + 1e-6))``."""
+    """Scale all gradients in place by ``min(1, max_norm / (total_norm + 1e-6))``.
+
+    Example:
+        >>> import nnkit
+        >>> w = nnkit.zeros(2, requires_grad=True)
+        >>> w.grad = nnkit.tensor([3.0, 4.0])
+        >>> nnkit.nn.utils.clip_grads_with_norm_([w], 1.0, nnkit.tensor(5.0))
+        >>> w.grad
+        tensor([0.6000, 0.8000])
+    """
     scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for grad in _grads(_listed(parameters)):
         grad.mul_(scale.to(grad.device))

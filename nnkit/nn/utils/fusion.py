@@ -51,6 +51,14 @@ def fuse_linear_bn_eval(linear: Layer, bn: Module) -> Layer:
     Raises:
         AssertionError: one of the two is in training mode, ``bn`` has no running statistics, or
             it has neither one feature nor as many as ``linear`` gives.
+
+    Example:
+        >>> import nnkit
+        >>> linear, norm = nnkit.nn.Linear(2, 3).eval(), nnkit.nn.BatchNorm1d(3).eval()
+        >>> fused = nnkit.nn.utils.fuse_linear_bn_eval(linear, norm)
+        >>> x = nnkit.randn(4, 2)
+        >>> nnkit.allclose(fused(x), norm(linear(x)), atol=1e-6)
+        True
     """
     _check("fuse_linear_bn_eval", linear, bn)
     if bn.num_features not in (1, linear.weight.shape[0]):
