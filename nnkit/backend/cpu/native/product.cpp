@@ -26,6 +26,8 @@ constexpr Index least_rows = 4 * strip_rows;
 constexpr Index rows_read_in_place = 4 * tile_rows;
 template <class T> constexpr Index wide = 4 * tile_columns<T>;  // least columns of a long product
 
+template <class T> constexpr Index wide = 4 * tile_columns<T>;
+
 // Packs whole strips (or panels) of lines that lie side by side, several at a time: k reads that
 // are far apart have a longer run of neighbours each.
 template <class T, Index lines>
