@@ -8,8 +8,12 @@ namespace nnkit {
 // A parameter or another array of a call, in the type that is computed in: halves are widened.
 class Input {
 public:
-    // False if the array is not of this size or type (or there is no memory: an error is set).
+    // False if the array is not of this size or type, or lies oddly (an error may be set).
     bool read(Array a, Type type, Index size) {
+        return a && a.is_behaved() && read_foreign(a, type, size);
+    }
+    // The same, but odd addresses and orders of bytes are copied.
+    bool read_foreign(Array a, Type type, Index size) {
         if (!a || a.type() != type || a.size() != size) return false;
         array_ = in_order(a);
         if (!array_) return false;

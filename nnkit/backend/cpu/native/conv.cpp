@@ -61,10 +61,12 @@ PyObject* convolve(Direction direction, const Geometry& g, Arguments arguments, 
                    const npy_intp* shape) {
     Array x = arguments.array(0), weight = arguments.array(1);
     Input input, kernel, constant;
-    if (!input.read(x, x.type(), x.size())) return decline();
-    if (!kernel.read(weight, x.type(), weight.size())) return decline();
-    if (has_bias && !constant.read_optional(arguments, 2, x.type(), shape[1])) return decline();
-    if (constant.array() && constant.array().ndim() != 1) return decline();
+    if (!input.read_foreign(x, x.type(), x.size())) return decline();
+    if (!kernel.read_foreign(weight, x.type(), weight.size())) return decline();
+    if (has_bias && !arguments.is_none(2)) {
+        Array bias = arguments.array(2);
+        if (!constant.read_foreign(bias, x.type(), shape[1]) || bias.ndim() != 1) return decline();
+    }
     return by_computed_type(x.type(), [&](auto like) {
         using T = decltype(like);
         return narrowed(convolve<T>(direction, g, input, kernel, constant, shape), x.type());
@@ -124,8 +126,8 @@ PyObject* conv_grad_weight(Arguments arguments) {
         return decline();
     }
     Input above, input;
-    if (!above.read(gradient, x.type(), gradient.size())) return decline();
-    if (!input.read(x, x.type(), x.size())) return decline();
+    if (!above.read_foreign(gradient, x.type(), gradient.size())) return decline();
+    if (!input.read_foreign(x, x.type(), x.size())) return decline();
     return by_computed_type(x.type(), [&](auto like) {
         return narrowed(gradient_of_weight<decltype(like)>(g, above, input, shape), x.type());
     });
