@@ -30,9 +30,9 @@ from nnkit.autograd.tensor import Size, Tensor
 SUBJECTS = (
     "arithmetic", "power", "bounds", "comparison", "transcendental", "activation", "creation",
     "conversion", "interchange", "mapping", "ranges", "shape", "strided", "joining", "rearranging",
-    "indexing", "scattering", "slices", "masking", "reduction", "running", "extrema", "vector_norm",
-    "sorting", "searching", "linalg", "contraction", "linear", "factorization", "householder",
-    "matrix_functions", "statistics", "distance",
+    "triangles", "indexing", "scattering", "slices", "masking", "reduction", "running", "extrema",
+    "vector_norm", "sorting", "searching", "linalg", "contraction", "linear", "factorization",
+    "householder", "matrix_functions", "statistics", "distance",
     "softmax", "loss", "norm", "padding", "conv", "pooling", "folding", "embedding", "random",
     "dropout", "attention", "recurrent", "pinning",
 )  # fmt: skip

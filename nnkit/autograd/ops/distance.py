@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nnkit.autograd.dims import broadcast_shape, check_tensor, normalize_dim
 from nnkit.autograd.grad_mode import no_grad
-from nnkit.autograd.ops.rearranging import triu_indices
+from nnkit.autograd.ops.triangles import triu_indices
 from nnkit.autograd.ops.vector_norm import vector_norm
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public

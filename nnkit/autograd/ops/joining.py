@@ -201,13 +201,7 @@ def atleast_2d(*tensors: Any) -> Any:
 
 @public(method=False)
 def atleast_3d(*tensors: Any) -> Any:
-    """The tensor, or each of several, with at least three dimensions, new ones last.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.atleast_3d(nnkit.tensor([1, 2])).shape
-        nnkit.Size([1, 2, 1])
-    """
+    """The tensor, or each of several, with at least three dimensions, new ones last."""
     return _at_least(3, "atleast_3d", tensors)
 
 

@@ -1,20 +1,17 @@
-"""Repetitions, reversals, triangles, diagonals and grids: copies with the elements rearranged."""
+"""Repetitions, reversals and grids: copies with the elements rearranged."""
 
 from __future__ import annotations
 
 import itertools
-import operator
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, check_tensors, normalize_dim, normalize_dims, sizes_of
 from nnkit.autograd.op import OPS, rule
-from nnkit.autograd.ops import joining, strided
+from nnkit.autograd.ops import joining
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.device import cpu
-from nnkit.backend.device import device as device_type
-from nnkit.backend.dtype import bool_, int64
+from nnkit.backend.dtype import int64
 
 
 def _tile_adjoint(B: Any, g: Any, x_shape: tuple, repeats: tuple) -> Any:
@@ -28,8 +25,6 @@ def _tile_adjoint(B: Any, g: Any, x_shape: tuple, repeats: tuple) -> Any:
 _flip = rule("flip", x=lambda B, g, axes: B.flip(g, axes))
 _roll = rule("roll", x=lambda B, g, shifts, axes: B.roll(g, tuple(-n for n in shifts), axes))
 _tile = rule("tile", node="RepeatBackward0", x=_tile_adjoint)
-_tril = rule("tril", x=lambda B, g, offset: B.tril(g, offset))
-_triu = rule("triu", x=lambda B, g, offset: B.triu(g, offset))
 _pad = rule(
     "pad", node="ConstantPadNdBackward0",
     x=lambda B, g, widths: B.pad(g, tuple((-a, -b) for a, b in widths), 0),
@@ -63,7 +58,14 @@ def repeat(input: Tensor, *times: Any, repeats: Any = None) -> Tensor:
 
 @public
 def tile(input: Tensor, *times: Any, dims: Any = None) -> Tensor:
-    """`repeat` whose missing leading counts are 1."""
+    """`repeat` whose missing leading counts are 1.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tile(nnkit.tensor([1, 2]), (2, 2))
+        tensor([[1, 2, 1, 2],
+                [1, 2, 1, 2]])
+    """
     check_tensor("tile", input)
     counts = sizes_of("tile", times, dims, "dims")
     return repeat(input, (1,) * (input.ndim - len(counts)) + counts)
@@ -71,7 +73,14 @@ def tile(input: Tensor, *times: Any, dims: Any = None) -> Tensor:
 
 @public
 def flip(input: Tensor, *named: Any, dims: Any = None) -> Tensor:
-    """A copy with the order along ``dims`` reversed."""
+    """A copy with the order along ``dims`` reversed.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.flip(nnkit.tensor([[1, 2], [3, 4]]), dims=(0,))
+        tensor([[3, 4],
+                [1, 2]])
+    """
     check_tensor("flip", input)
     given = sizes_of("flip", named, dims, "dims")
     return _flip(input, normalize_dims(given, input.ndim, "flip") if input.ndim else ())
@@ -79,7 +88,14 @@ def flip(input: Tensor, *named: Any, dims: Any = None) -> Tensor:
 
 @public
 def fliplr(input: Tensor) -> Tensor:
-    """`flip` along dimension 1."""
+    """`flip` along dimension 1.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.fliplr(nnkit.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 1],
+                [4, 3]])
+    """
     check_tensor("fliplr", input)
     if input.ndim < 2:
         raise RuntimeError(f"fliplr(): input must be >= 2-d, got {input.ndim} dimensions")
@@ -88,7 +104,14 @@ def fliplr(input: Tensor) -> Tensor:
 
 @public
 def flipud(input: Tensor) -> Tensor:
-    """`flip` along dimension 0."""
+    """`flip` along dimension 0.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.flipud(nnkit.tensor([[1, 2], [3, 4]]))
+        tensor([[3, 4],
+                [1, 2]])
+    """
     check_tensor("flipud", input)
     if input.ndim < 1:
         raise RuntimeError(f"flipud(): input must be >= 1-d, got {input.ndim} dimensions")
@@ -125,7 +148,13 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 @public
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Shift the elements along ``dims``; what leaves at one end enters at the other. Without
-    dims the elements are shifted as one sequence."""
+    dims the elements are shifted as one sequence.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.roll(nnkit.arange(4), 1)
+        tensor([3, 0, 1, 2])
+    """
     check_tensor("roll", input)
     counts = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
     axes = dims if isinstance(dims, (tuple, list)) else () if dims is None else (dims,)
@@ -186,115 +215,6 @@ def repeat_interleave(
     return OPS["index_select"](source, wrap(index, input._device), axis)
 
 
-@public(in_place=True, out=True)
-def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The lower triangle of matrices, zero elsewhere; ``diagonal`` is the last one kept."""
-    return _tril(_matrices("tril", input), diagonal)
-
-
-@public(in_place=True, out=True)
-def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The upper triangle of matrices, zero elsewhere; ``diagonal`` is the first one kept."""
-    return _triu(_matrices("triu", input), diagonal)
-
-
-def _matrices(name: str, input: Tensor) -> Tensor:
-    check_tensor(name, input)
-    if input.ndim < 2:
-        raise RuntimeError(
-            f"{name}(): input tensor must have at least 2 dimensions, got {input.ndim}"
-        )
-    return input
-
-
-def _triangle_indices(
-    name: str, row: int, col: int, offset: int, dtype: Any, device: Any
-) -> Tensor:
-    if row < 0 or col < 0:
-        raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
-    place = cpu if device is None else device_type(device)
-    return wrap(getattr(place.backend, name)(row, col, offset, (dtype or int64).array), place)
-
-
-@public(method=False)
-def tril_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
-    layout: Any = None,
-) -> Tensor:  # fmt: skip
-    """The row and column indices of the lower triangle of a matrix, a (2, n) tensor."""
-    return _triangle_indices("tril_indices", row, col, offset, dtype, device)
-
-
-@public(method=False)
-def triu_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
-    layout: Any = None,
-) -> Tensor:  # fmt: skip
-    """The row and column indices of the upper triangle of a matrix, a (2, n) tensor."""
-    return _triangle_indices("triu_indices", row, col, offset, dtype, device)
-
-
-@public(out=True)
-def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """A vector as the diagonal of a square matrix; of a matrix a copy of its diagonal.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.diag(nnkit.tensor([1, 2]))
-        tensor([[1, 0],
-                [0, 2]])
-    """
-    check_tensor("diag", input)
-    if input.ndim == 1:
-        return diag_embed(input, diagonal)
-    if input.ndim != 2:
-        raise RuntimeError(f"diag(): supports 1-D or 2-D tensors, got {input.ndim}-D")
-    return OPS["copy"](strided.diagonal(input, diagonal))
-
-
-@public
-def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The last dimension becomes the diagonal of two new dimensions ``dim1`` and ``dim2``."""
-    check_tensor("diag_embed", input)
-    ndim = input.ndim + 1
-    axis1, axis2 = (normalize_dim(d, ndim, "diag_embed") for d in (dim1, dim2))
-    if axis1 == axis2:
-        raise RuntimeError(f"diag_embed(): dimensions cannot be identical, got {dim1} and {dim2}")
-    *rest, length = input._data.shape
-    size = length + operator.index(offset).__abs__()
-    for axis in sorted((axis1, axis2)):
-        rest.insert(axis, size)
-    return OPS["diagonal_adjoint"](input, tuple(rest), offset, axis1, axis2)
-
-
-@public
-def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """All elements as the diagonal of a square matrix."""
-    check_tensor("diagflat", input)
-    return diag_embed(shapes.reshape(input, -1), offset)
-
-
-@public
-def diagonal_scatter(
-    input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
-) -> Tensor:
-    """A copy of ``input`` with ``src`` on its diagonal."""
-    check_tensor("diagonal_scatter", input)
-    check_tensor("diagonal_scatter", src, "src")
-    shape = input._data.shape
-    axis1, axis2 = (normalize_dim(d, len(shape), "diagonal_scatter") for d in (dim1, dim2))
-    expected = strided.diagonal(input.detach(), offset, dim1, dim2)._data.shape
-    if src._data.shape != expected:
-        raise RuntimeError(
-            f"diagonal_scatter(): expected src to have size {list(expected)}, got "
-            f"{list(src._data.shape)}"
-        )
-    B = input._device.backend
-    mask = B.diagonal_adjoint(B.full(expected, True, bool_.array), shape, offset, axis1, axis2)
-    placed = OPS["diagonal_adjoint"](src, shape, offset, axis1, axis2)
-    return OPS["where"](wrap(mask, input._device), placed, input)
-
-
 # Grids and products
 
 
@@ -342,7 +262,16 @@ def _unpacked(name: str, tensors: tuple) -> tuple[Tensor, ...]:
 
 @public(method=False)
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """All combinations of one element from each 1-dim tensor, one row each."""
+    """All combinations of one element from each 1-dim tensor, one row each.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cartesian_prod(nnkit.tensor([1, 2]), nnkit.tensor([3, 4]))
+        tensor([[1, 3],
+                [1, 4],
+                [2, 3],
+                [2, 4]])
+    """
     given = _unpacked("cartesian_prod", tensors)
     for tensor in given:
         if tensor.ndim != 1:
@@ -356,7 +285,15 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 
 @public(method=False)
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All combinations of ``r`` elements of a 1-dim tensor, in order, one row each."""
+    """All combinations of ``r`` elements of a 1-dim tensor, in order, one row each.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.combinations(nnkit.tensor([1, 2, 3]))
+        tensor([[1, 2],
+                [1, 3],
+                [2, 3]])
+    """
     check_tensor("combinations", input)
     if input.ndim != 1:
         raise RuntimeError(f"combinations(): expected a 1-D tensor, got {input.ndim} dimensions")
