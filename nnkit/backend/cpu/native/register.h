@@ -38,7 +38,7 @@ template <class V, class T> inline void store_as(T* to, const V& value) {
 
 // a b + c in registers, rounded once where the instruction set can.
 template <class V> inline V multiply_add(V a, V b, V c) {
-    constexpr bool single = std::is_same_v<V, Register<float>>;
+    [[maybe_unused]] constexpr bool single = std::is_same_v<V, Register<float>>;
 #if defined(__AVX512F__)
     if constexpr (single) return (V)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
     else return (V)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
