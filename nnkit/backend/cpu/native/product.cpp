@@ -24,7 +24,6 @@ constexpr Index packed_of_piece = Index{1} << 16;
 constexpr Index most_pieces = 16;      // about so many, whatever the size
 constexpr Index least_rows = 4 * strip_rows;
 constexpr Index rows_read_in_place = 4 * tile_rows;
-template <class T> constexpr Index wide = 4 * tile_columns<T>;  // least columns of a long product
 
 template <class T> constexpr Index wide = 4 * tile_columns<T>;
 
