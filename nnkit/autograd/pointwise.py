@@ -62,6 +62,7 @@ def pointwise(
     example: tuple[str, str] | None = None,
     scalars: tuple[str, ...] = (),
     kind: str = "same",
+    numbers: str = "both",
     node: str | None = None,
     function: bool = True,
     public: bool = True,
@@ -80,6 +81,8 @@ def pointwise(
         scalars: which parameters are Python numbers.
         kind: of the result's dtype: ``same`` as the promoted inputs, ``number`` (bools become
             int64), ``float`` (integers become the default floating dtype), ``bool``.
+        numbers: which of two operands may be Python numbers: ``both`` (not at once), ``other``
+            or ``none``.
         node: the node's class name, by default ``<Name>Backward0``.
         function: whether to make a function of one or two tensors, with promotion.
         public: whether `nnkit` and Tensor offer it; false where it is a part of another function.
@@ -106,15 +109,14 @@ def pointwise(
     if not function:
         return apply
     count = len(formula.arrays)
-    makers = {1: _unary, 2: _binary}
-    promoting = makers[count](op, kind, refuses)
+    promoting = _unary(op, kind, refuses) if count == 1 else _binary(op, kind, refuses, numbers)
     promoting.__name__ = promoting.__qualname__ = name
     promoting.__module__ = body.__module__
     promoting.apply = apply
     promoting.in_place = write_in_place = _in_place(op, promoting, kind)
     if not public:
         return promoting
-    promoting.__doc__ = _docstring(name, about, count, kind, refuses, aliases, example)
+    promoting.__doc__ = _docstring(name, about, count, kind, numbers, refuses, aliases, example)
     offered = with_out(promoting, name)
     for each in (name, *aliases):
         PUBLIC[each] = offered
@@ -130,25 +132,31 @@ def _docstring(
     about: str,
     count: int,
     kind: str,
+    numbers: str,
     refuses: tuple[str, ...],
     aliases: tuple[str, ...],
     example: tuple[str, str] | None,
 ) -> str:
     """What every function of this kind has to say of itself."""
     both = count == 2
+    kinds = "tensor" if numbers == "none" else "tensor or number"
+    wrong = {"both": "neither is a tensor", "none": "one of them is no tensor"}.get(
+        numbers if both else "", "``input`` is no tensor"
+    )
     dtype = "bool" if kind == "bool" else "that both promote to" if both else "of ``input``"
     lines = [
         about, "",
         "Element by element, as torch's function of that name."
         + (f" Also called {', '.join(aliases)}." if aliases else ""), "",
         "Args:",
-        "    input: a tensor of any shape" + (", or a number." if both else "."),
-        *(["    other: a tensor or number that broadcasts with it."] if both else []), "",
+        f"    input: a tensor of any shape{', or a number' * (both and numbers == 'both')}.",
+        *([f"    other: a {kinds} that broadcasts with it."] if both else []),
+        "",
         "Returns:",
         f"    A tensor of {'the broadcast' if both else 'the same'} shape and the dtype {dtype}.",
         *(["    Integers are computed in the default floating dtype."] if kind == "float" else []),
         "", "Raises:",
-        f"    TypeError: {'neither is a tensor' if both else '``input`` is no tensor'}.",
+        f"    TypeError: {wrong}.",
     ]  # fmt: skip
     if both:
         lines.append("    RuntimeError: the shapes do not broadcast, or the devices differ.")
@@ -256,8 +264,10 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
     return unary
 
 
-def _binary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
+def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
     name = op.name
+    refused = {"both": (), "other": ("input",), "none": ("input", "other")}[numbers]
+    weak = () if "other" in refused else (float, int)
     rule_x, rule_y = op.rules
     differentiable = rule_x is not None or rule_y is not None
     f4, f8 = _unchecked(refuses)
@@ -268,7 +278,7 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
             x = input._data
             d = x.dtype
             if d is f4 or d is f8:
-                if other.__class__ is float or other.__class__ is int:
+                if other.__class__ in weak:
                     y = other
                     fast = True
                 else:
@@ -279,6 +289,9 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
         if fast:
             device = input._device
         else:
+            for parameter, value in zip(("input", "other"), (input, other)):
+                if parameter in refused and not isinstance(value, Tensor):
+                    raise wrong_type(name, parameter, value)
             if isinstance(input, Tensor) and getattr(other, "_device", None) is not input._device:
                 input, other = together(name, input, other)
             x, y, device = operands_of(name, input, other, kind, refuses)

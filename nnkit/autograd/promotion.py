@@ -6,7 +6,7 @@ import itertools
 import numbers
 from typing import Any
 
-from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import (
     FLOATING,
@@ -37,6 +37,10 @@ _CHECKED = frozenset(
 )
 
 
+# The arithmetic that takes two numbers as well, and gives a 0-dim tensor.
+_OF_NUMBERS = frozenset(("add", "sub", "mul", "div", "div_floor", "div_trunc", "floor_divide"))
+
+
 def check_dtype(name: str, d: Any, refuses: tuple[str, ...]) -> None:
     """RuntimeError, or its NotImplementedError, where the op is not defined for the category."""
     if ("bool", "integer", "floating", "complex")[d.category] in refuses:
@@ -46,10 +50,12 @@ def check_dtype(name: str, d: Any, refuses: tuple[str, ...]) -> None:
 
 def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str, ...]) -> tuple:
     """The promoted operands of a binary op: arrays, or Python numbers for the weak ones."""
+    input, other = python_number(input), python_number(other)
+    if name in _OF_NUMBERS and isinstance(input, numbers.Number) and not isinstance(other, Tensor):
+        input = wrap(cpu.backend.full((), input, of_number(input).array), cpu)
     tensors = [t for t in (input, other) if isinstance(t, Tensor)]
     if not tensors:
         raise wrong_type(name, "input", input)
-    input, other = python_number(input), python_number(other)
     parts = []
     for parameter, value in (("input", input), ("other", other)):
         if isinstance(value, Tensor):
@@ -150,13 +156,14 @@ def promote(
 ) -> tuple[Tensor, ...]:
     """The operands as Tensors of their common dtype (0-dim ones for numbers), with history."""
     from nnkit.autograd.op import OPS
-    from nnkit.autograd.tensor import wrap
 
     values = together(name, *values)
     d = promoted_dtype(name, *values, parameters=parameters)
     if floating:
         d = to_float(d)
-    place = next(v._device for v in values if isinstance(v, Tensor))
+    place = next((v._device for v in values if isinstance(v, Tensor)), None)
+    if place is None:
+        raise wrong_type(name, parameters[0], values[0])
     result = []
     for value in values:
         if not isinstance(value, Tensor):

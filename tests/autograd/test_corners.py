@@ -59,6 +59,18 @@ VALUES = [
     ),
     # Strides.
     ("tensor(torch.rot90(torch.zeros(2, 3, 4), 3).stride())", "int64", [4, 12, 1]),
+    # Two numbers.
+    ("add(2, 3, alpha=2)", "int64", 8),
+    ("sub(2.5, 1)", "float32", 1.5),
+    ("div(7, 2, rounding_mode='floor')", "int64", 3),
+    ("true_divide(3, 2)", "float32", 1.5),
+    # Half types next to wider ones: alpha scales in the common dtype.
+    (
+        "add(torch.zeros(1), torch.tensor([0.3333], dtype=torch.bfloat16), alpha=3)",
+        "float32",
+        [1.001953125],
+    ),
+    ("topk(torch.tensor(3.0), 0).values", "float32", 3),
 ]
 
 ERRORS = [
@@ -68,6 +80,18 @@ ERRORS = [
     (IndexError, "without dimensions", "roll(torch.tensor(1.0), 0, 0)"),
     (RuntimeError, "negative", "tensor([3, 2]) ** -1"),
     (RuntimeError, "negative", "cov(torch.ones(3), fweights=torch.tensor([1, -1, 1]))"),
+    (TypeError, "other", "atan2(torch.ones(2), 2)"),
+    (TypeError, "input", "maximum(2, torch.ones(2))"),
+    (TypeError, "input", "eq(2, torch.ones(2))"),
+    (TypeError, "input", "fmod(2, torch.ones(2))"),
+    (TypeError, "other", "isclose(torch.ones(2), 2)"),
+    (TypeError, "other", "ldexp(torch.ones(2), 2)"),
+    (TypeError, "input", "pow(2, 3)"),
+    (TypeError, "input", "xlogy(2, 3)"),
+    (RuntimeError, "bool", "sub(torch.ones(2), True)"),
+    (RuntimeError, "bool", "sub(torch.ones(2), torch.tensor([True]))"),
+    (RuntimeError, "at most 2 dims", "norm(torch.ones(1, 1, 1), dim=(0, 1, 2))"),
+    (RuntimeError, "target", "nn.functional.binary_cross_entropy(torch.ones(1), -torch.ones(1))"),
     (RuntimeError, "int64", "ones(2).long().masked_fill(torch.tensor(True), torch.tensor(1j))"),
 ]
 
@@ -83,6 +107,14 @@ def test_values(lib: ModuleType, call: str, dtype: str, expected: object) -> Non
 def test_errors(lib: ModuleType, error: type[Exception], noun: str, call: str) -> None:
     with raises(lib, error, noun):
         eval(f"torch.{call}", {"torch": lib})
+
+
+def test_gradients_in_the_wider_dtype(lib: ModuleType) -> None:
+    """What a half-precision operand contributes to a float32 gradient is not rounded."""
+    x = lib.tensor([0.1, 0.2], dtype=lib.bfloat16)
+    y = lib.tensor([0.3, 0.7], requires_grad=True)
+    (x / y).sum().backward()
+    assert y.grad.tolist() == pytest.approx([-float(x[0]) / 0.09, -float(x[1]) / 0.49], rel=1e-6)
 
 
 def test_complex_scales(lib: ModuleType) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS
-from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.ops.conversion import converted
+from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote, promoted_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
@@ -61,6 +61,7 @@ fmod = pointwise(
     "The remainder of ``input / other`` with the sign of ``input`` (C's ``fmod``).",
     example=("nnkit.tensor([7, -7]), 3", "tensor([ 1, -1])"),
     refuses=("bool", "complex"), x=lambda g: g, y=lambda g, x, y: -g * fn.trunc(x / y),
+    numbers="other",
 )  # fmt: skip
 neg = pointwise(
     "neg",
@@ -133,12 +134,14 @@ copysign = pointwise(
     example=("nnkit.tensor([1.0, -2.0]), -1.0", "tensor([-1., -2.])"),
     kind="float", refuses=("complex",),
     x=lambda g, x, out: fn.where(fn.eq(x, 0), 0, g * out / x), y=lambda g: fn.zeros_like(g),
+    numbers="other",
 )  # fmt: skip
 hypot = pointwise(
     "hypot", lambda x, y: fn.hypot(x, y), "``sqrt(input**2 + other**2)`` without overflow.",
     example=("nnkit.tensor([3.0, 5.0]), nnkit.tensor([4.0, 12.0])", "tensor([ 5., 13.])"),
     refuses=("complex", "integer", "bool"),
     x=lambda g, x, out: g * (x / out), y=lambda g, y, out: g * (y / out),
+    numbers="none",
 )  # fmt: skip
 heaviside = pointwise(
     "heaviside", lambda x, y: fn.heaviside(x, y),
@@ -149,6 +152,7 @@ heaviside = pointwise(
     ),
     refuses=("complex",), x=lambda g, x: _no_derivative("heaviside"),
     y=lambda g, x: _no_derivative("heaviside"),
+    numbers="none",
 )  # fmt: skip
 nextafter = pointwise(
     "nextafter", lambda x, y: fn.nextafter(x, y),
@@ -156,6 +160,7 @@ nextafter = pointwise(
     example=("nnkit.tensor([1.0]), nnkit.tensor([2.0])", "tensor([1.0000])"),
     refuses=("complex", "integer", "bool"),
     x=lambda g, x, y: fn.where(fn.eq(x, y), 0, g), y=lambda g: fn.zeros_like(g),
+    numbers="none",
 )  # fmt: skip
 _lerp = pointwise(
     "lerp",
@@ -397,4 +402,6 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
         >>> nnkit.ldexp(nnkit.tensor([1.0, 3.0]), nnkit.tensor([2, -1]))
         tensor([4.0000, 1.5000])
     """
+    check_tensor("ldexp", input)
+    check_tensor("ldexp", other, "other")
     return mul(input, pow(2.0, other))

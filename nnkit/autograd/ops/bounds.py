@@ -18,6 +18,7 @@ maximum = pointwise(
     in_place=False, refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
     y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
+    numbers="none",
 )  # fmt: skip
 minimum = pointwise(
     "minimum", lambda x, y: fn.minimum(x, y),
@@ -26,6 +27,7 @@ minimum = pointwise(
     in_place=False, refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
     y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
+    numbers="none",
 )  # fmt: skip
 fmax = pointwise(
     "fmax", lambda x, y: fn.fmax(x, y), "The larger of two elements, ignoring a single NaN.",
@@ -33,6 +35,7 @@ fmax = pointwise(
     in_place=False, refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), g, 0),
     y=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), 0, g),
+    numbers="none",
 )  # fmt: skip
 fmin = pointwise(
     "fmin", lambda x, y: fn.fmin(x, y), "The smaller of two elements, ignoring a single NaN.",
@@ -40,6 +43,7 @@ fmin = pointwise(
     in_place=False, refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), g, 0),
     y=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), 0, g),
+    numbers="none",
 )  # fmt: skip
 _clamp_min = pointwise(
     "clamp_min", lambda x, y: fn.maximum(x, y), public=False, refuses=("complex",),

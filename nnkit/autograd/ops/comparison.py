@@ -18,6 +18,7 @@ eq = pointwise(
     "``input == other``.",
     example=("nnkit.tensor([1, 2, 3]), 2", "tensor([False,  True, False])"),
     kind="bool",
+    numbers="other",
 )
 ne = pointwise(
     "ne",
@@ -26,30 +27,35 @@ ne = pointwise(
     example=("nnkit.tensor([1, 2, 3]), 2", "tensor([ True, False,  True])"),
     kind="bool",
     aliases=("not_equal",),
+    numbers="other",
 )
 lt = pointwise(
     "lt", lambda x, y: x < y, "``input < other``.",
     example=("nnkit.tensor([1, 2, 3]), 2", "tensor([ True, False, False])"),
     kind="bool", aliases=("less",),
     refuses=("complex",),
+    numbers="other",
 )  # fmt: skip
 le = pointwise(
     "le", lambda x, y: x <= y, "``input <= other``.",
     example=("nnkit.tensor([1, 2, 3]), 2", "tensor([ True,  True, False])"),
     kind="bool", aliases=("less_equal",),
     refuses=("complex",),
+    numbers="other",
 )  # fmt: skip
 gt = pointwise(
     "gt", lambda x, y: x > y, "``input > other``.",
     example=("nnkit.tensor([1, 2, 3]), 2", "tensor([False, False,  True])"),
     kind="bool", aliases=("greater",),
     refuses=("complex",),
+    numbers="other",
 )  # fmt: skip
 ge = pointwise(
     "ge", lambda x, y: x >= y, "``input >= other``.",
     example=("nnkit.tensor([1, 2, 3]), 2", "tensor([False,  True,  True])"),
     kind="bool", aliases=("greater_equal",),
     refuses=("complex",),
+    numbers="other",
 )  # fmt: skip
 logical_and = pointwise(
     "logical_and",
@@ -57,6 +63,7 @@ logical_and = pointwise(
     "Both are not zero.",
     example=("nnkit.tensor([0, 1, 2]), nnkit.tensor([0, 0, 5])", "tensor([False, False,  True])"),
     kind="bool",
+    numbers="none",
 )
 logical_or = pointwise(
     "logical_or",
@@ -64,6 +71,7 @@ logical_or = pointwise(
     "At least one is not zero.",
     example=("nnkit.tensor([0, 1, 2]), nnkit.tensor([0, 0, 5])", "tensor([False,  True,  True])"),
     kind="bool",
+    numbers="none",
 )
 logical_xor = pointwise(
     "logical_xor",
@@ -71,6 +79,7 @@ logical_xor = pointwise(
     "Exactly one is not zero.",
     example=("nnkit.tensor([0, 1, 2]), nnkit.tensor([0, 0, 5])", "tensor([False,  True, False])"),
     kind="bool",
+    numbers="none",
 )
 logical_not = pointwise(
     "logical_not",
@@ -235,6 +244,8 @@ def isclose(
         >>> nnkit.isclose(nnkit.tensor([1.0, 1.0]), nnkit.tensor([1.0 + 1e-7, 1.1]))
         tensor([ True, False])
     """
+    check_tensor("isclose", input)
+    check_tensor("isclose", other, "other")
     if input.dtype is not other.dtype:
         raise RuntimeError(f"isclose(): expected equal dtypes, got {input.dtype} and {other.dtype}")
     if rtol < 0 or atol < 0:

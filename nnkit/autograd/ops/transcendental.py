@@ -68,6 +68,7 @@ atan2 = pointwise(
     kind="float", aliases=("arctan2",), refuses=("complex",),
     x=lambda g, x, y: g * y * _inverse(x * x + y * y),
     y=lambda g, x, y: g * -x * _inverse(x * x + y * y),
+    numbers="none",
 )  # fmt: skip
 sinh = pointwise("sinh", lambda x: fn.sinh(x), "The hyperbolic sine, ``(exp(x) - exp(-x)) / 2``.",
                  example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 1.1752])"), kind="float",
@@ -132,6 +133,7 @@ logaddexp = pointwise(
     ),
     in_place=False, refuses=("integer", "bool", "complex"),
     x=lambda g, x, y: g / (1 + fn.exp(y - x)), y=lambda g, x, y: g / (1 + fn.exp(x - y)),
+    numbers="none",
 )  # fmt: skip
 logaddexp2 = pointwise(
     "logaddexp2", lambda x, y: fn.logaddexp2(x, y), "``log2(2**input + 2**other)``.",
@@ -141,6 +143,7 @@ logaddexp2 = pointwise(
     ),
     in_place=False, refuses=("integer", "bool", "complex"),
     x=lambda g, x, y: g / (1 + fn.exp2(y - x)), y=lambda g, x, y: g / (1 + fn.exp2(x - y)),
+    numbers="none",
 )  # fmt: skip
 sinc = pointwise(
     "sinc", lambda x: fn.where(fn.eq(x, 0), 1, fn.sin(x * math.pi) / (x * math.pi)),
