@@ -391,17 +391,3 @@ def sgn(input: Tensor) -> Tensor:
 
 
 OPS["sgn"] = sgn
-
-
-@public(out=True, in_place=True)
-def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """``input * 2**other``.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.ldexp(nnkit.tensor([1.0, 3.0]), nnkit.tensor([2, -1]))
-        tensor([4.0000, 1.5000])
-    """
-    check_tensor("ldexp", input)
-    check_tensor("ldexp", other, "other")
-    return mul(input, pow(2.0, other))

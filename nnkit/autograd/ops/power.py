@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.ops.arithmetic import mul
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote, promoted_dtype
 from nnkit.autograd.public import public
@@ -59,3 +61,17 @@ def float_power(input: Any, exponent: Any) -> Tensor:
     wide = complex128 if d.is_complex else float64
     widened = [v.to(wide) if isinstance(v, Tensor) else v for v in (input, exponent)]
     return pow(*widened)
+
+
+@public(out=True, in_place=True)
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """``input * 2**other``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.ldexp(nnkit.tensor([1.0, 3.0]), nnkit.tensor([2, -1]))
+        tensor([4.0000, 1.5000])
+    """
+    check_tensor("ldexp", input)
+    check_tensor("ldexp", other, "other")
+    return mul(input, pow(2.0, other))
