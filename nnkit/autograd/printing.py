@@ -220,7 +220,7 @@ def describe(self: Tensor, contents: str | None = None) -> str:
     elif self.requires_grad:
         notes.append("requires_grad=True")
     result = prefix + text
-    line = len(result) - result.rfind("\n") - 1
+    line = len(result) - result.rfind("\n") + 1  # torch counts two more
     for note in notes:
         if line + len(note) + 2 > OPTIONS.linewidth:
             result += ",\n" + " " * len(prefix) + note

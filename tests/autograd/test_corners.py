@@ -92,6 +92,8 @@ ERRORS = [
     (RuntimeError, "bool", "sub(torch.ones(2), torch.tensor([True]))"),
     (RuntimeError, "at most 2 dims", "norm(torch.ones(1, 1, 1), dim=(0, 1, 2))"),
     (RuntimeError, "target", "nn.functional.binary_cross_entropy(torch.ones(1), -torch.ones(1))"),
+    (ValueError, "at least 3", "nn.functional.adaptive_avg_pool2d(torch.ones(2, 2), (2, 2))"),
+    (RuntimeError, "unbatched", "nn.functional.adaptive_avg_pool2d(torch.ones(2, 2), 2)"),
     (RuntimeError, "int64", "ones(2).long().masked_fill(torch.tensor(True), torch.tensor(1j))"),
 ]
 
@@ -115,6 +117,16 @@ def test_gradients_in_the_wider_dtype(lib: ModuleType) -> None:
     y = lib.tensor([0.3, 0.7], requires_grad=True)
     (x / y).sum().backward()
     assert y.grad.tolist() == pytest.approx([-float(x[0]) / 0.09, -float(x[1]) / 0.49], rel=1e-6)
+
+
+def test_notes_wrap_two_characters_early(lib: ModuleType) -> None:
+    """torch counts two more characters than the last line has."""
+    lib.set_printoptions(linewidth=40)
+    try:
+        text = repr(lib.tensor([4.2396e-07], dtype=lib.float64))
+        assert text == f"tensor([4.2396e-07],\n       dtype={lib.__name__}.float64)"
+    finally:
+        lib.set_printoptions(profile="default")
 
 
 def test_complex_scales(lib: ModuleType) -> None:

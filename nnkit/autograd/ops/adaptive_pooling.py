@@ -28,6 +28,9 @@ _adaptive_max_pool = rule(
 def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tensor, Ints]:
     """The input with its batch axis, and the output size with its Nones filled in."""
     check_tensor(name, input)
+    several = axes > 1 and isinstance(output_size, (tuple, list))
+    if several and input.ndim <= len(output_size):
+        raise ValueError(f"{name}(): expected at least {axes + 1} dims, got {list(input.shape)}")
     x = batched(name, input, axes)
     if x.dtype.category != FLOATING:
         raise NotImplementedError(f"{name}(): not implemented for {x.dtype.name} tensors")
@@ -36,7 +39,7 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
             f"{name}(): the pooled dimensions must not be empty, got input of shape "
             f"{list(input.shape)}"
         )
-    if axes > 1 and isinstance(output_size, (tuple, list)) and len(output_size) == axes:
+    if several and len(output_size) == axes:
         output_size = [n if m is None else m for n, m in zip(x.shape[2:], output_size)]
     size = ints(name, "output_size", output_size, axes)
     return x, at_least(name, "output_size", size, 0)
