@@ -129,6 +129,12 @@ def test_notes_wrap_two_characters_early(lib: ModuleType) -> None:
         lib.set_printoptions(profile="default")
 
 
+def test_a_slice_filled_twice_counts_once(lib: ModuleType) -> None:
+    value = lib.tensor(2.0, requires_grad=True)
+    lib.ones(3, 2).index_fill(0, lib.tensor([1, 1, 2]), value).sum().backward()
+    assert value.grad.item() == 4
+
+
 def test_complex_scales(lib: ModuleType) -> None:
     """A product's gradient takes the conjugates of beta and alpha."""
     c, x, y = (lib.ones(1, 1, dtype=lib.complex64, requires_grad=True) for _ in range(3))

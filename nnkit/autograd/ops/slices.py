@@ -9,6 +9,7 @@ from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.scattering import REDUCTIONS, check_reduce, index_argument, same_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.dtype import bool_
 
 _index_select = rule(
     "index_select",
@@ -141,10 +142,6 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         raise RuntimeError(
             f"index_fill(): value must be a number or a 0-dim tensor, got {value.ndim} dimensions"
         )
-    shape = list(input._data.shape)
-    if shape:
-        shape[axis] = index._data.size
     B = input._device.backend
-    where = wrap(B.wrap_index(index._data, (input._data.shape or (1,))[axis]), input._device)
-    source = shapes.expand(OPS["cast"](value, input._data.dtype), shape)
-    return _index_copy(input, where, source, axis)
+    filled = B.index_fill(B.zeros(input._data.shape, bool_.array), index._data, axis, True)
+    return OPS["where"](wrap(filled, input._device), OPS["cast"](value, input._data.dtype), input)
