@@ -77,14 +77,12 @@ def tests() -> Iterator[tuple[str, Callable[[], None]]]:
     from functools import partial
 
     from tests.cuda import on_gpu
-    from tests.harness.table import ROWS, SUBJECT
 
     yield from kernel_tests()
     for arguments in on_gpu.EXAMPLES:
         yield f"example {arguments}", partial(on_gpu.check_example, arguments)
-    for row in ROWS.values():
-        if SUBJECT[row.name] not in ("random", "dropout"):
-            yield f"row {row.name}", partial(on_gpu.check_row, row)
+    for row in on_gpu.rows():
+        yield f"row {row.name}", partial(on_gpu.check_row, row)
 
 
 Checks = Iterable[tuple[str, Callable[[], None]]]

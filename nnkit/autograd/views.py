@@ -17,13 +17,19 @@ from typing import Any
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import Node
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.device import cpu
 from nnkit.backend.dtype import OF_ARRAY, bool_
 
 
 def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: bool) -> None:
     """Make ``out`` a view of ``source`` where it really shares its memory."""
     owner = out._data.base
-    if owner is None or not (owner is source._data or owner is source._data.base):
+    if owner is None and source._device is not cpu:
+        from nnkit.backend.cuda.differences import looks_into
+
+        if not looks_into(out._data, source._data):
+            return
+    elif owner is None or not (owner is source._data or owner is source._data.base):
         return
     out._writes = source._writes
     out._viewed = source._writes[0]

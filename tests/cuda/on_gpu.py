@@ -20,6 +20,7 @@ import nnkit
 from tests.harness import cases, checks
 from tests.harness.call import Call, Result
 from tests.harness.row import OpRow
+from tests.harness.table import ROWS, SUBJECT
 
 ROOT = Path(__file__).parent.parent.parent
 MOST = 4  # samples of a row in each of its forms
@@ -33,6 +34,17 @@ def on_cuda(call: Call) -> Result:
     result = call.result(may_raise=True)
     nnkit.cuda.synchronize()
     return result
+
+
+PLACES = ("get_device", "Tensor.is_shared")  # what they say depends on the device
+
+
+def rows() -> list[OpRow]:
+    """The rows of the op table whose results are the same on both devices."""
+    return [
+        row for name, row in ROWS.items()
+        if SUBJECT[name] not in ("random", "dropout") and name not in PLACES
+    ]  # fmt: skip
 
 
 def check_row(row: OpRow) -> None:

@@ -10,7 +10,6 @@ import pytest
 import nnkit
 from tests.cuda import on_gpu
 from tests.harness.row import OpRow
-from tests.harness.table import ROWS, SUBJECT
 
 pytestmark = [
     pytest.mark.cuda,
@@ -19,11 +18,7 @@ pytestmark = [
 MODULES = list(on_gpu.modules())
 
 
-@pytest.mark.parametrize(
-    "row",
-    [row for row in ROWS.values() if SUBJECT[row.name] not in ("random", "dropout")],
-    ids=lambda row: row.name,
-)
+@pytest.mark.parametrize("row", on_gpu.rows(), ids=lambda row: row.name)
 def test_row(row: OpRow) -> None:
     on_gpu.check_row(row)
 

@@ -181,15 +181,16 @@ def as_strided(
     ``source`` is the geometry of ``x`` itself, which only the derivative needs.
     RuntimeError where the result would leave the storage.
     """
-    check_geometry(x, shape, strides, offset)
+    check_geometry(storage_size(x), shape, strides, offset)
     return _geometry(x, shape, strides, offset)
 
 
-def check_geometry(x: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> None:
-    if _extent(shape, strides, offset) > storage_size(x):
+def check_geometry(room: int, shape: tuple, strides: tuple, offset: int) -> None:
+    """RuntimeError where a geometry does not fit in a storage of ``room`` elements."""
+    if _extent(shape, strides, offset) > room:
         raise RuntimeError(
             f"as_strided(): size {list(shape)}, stride {list(strides)} and offset {offset} reach "
-            f"beyond the storage of {storage_size(x)} elements"
+            f"beyond the storage of {room} elements"
         )
 
 

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from nnkit.backend.dtype import HALF
+from nnkit.backend.memory import owner
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -58,6 +59,28 @@ def address(x: Any) -> int:
     CuPy's arrays have it at ``data.ptr``; NumPy's (in the emulation) at ``ctypes.data``.
     """
     return x.ctypes.data if isinstance(x, np.ndarray) else x.data.ptr
+
+
+ROUNDED = 512  # bytes to which CuPy's pool rounds a block up
+
+
+def storage(x: Any) -> tuple[int, int]:
+    """Address and bytes of the memory that ``x`` looks into.
+
+    CuPy's arrays with strides of their own have no `base`; the block they lie in is known, up to
+    the pool's rounding.
+    """
+    whole = owner(x)
+    if isinstance(x, np.ndarray):
+        return address(whole), whole.nbytes
+    block = whole.data.mem
+    fills = address(whole) == block.ptr and 0 <= block.size - whole.nbytes < ROUNDED
+    return block.ptr, whole.nbytes if fills else block.size
+
+
+def looks_into(view: Any, x: Any) -> bool:
+    """Whether a ``view`` without `base` lies in the memory of ``x``, for the reason above."""
+    return not isinstance(x, np.ndarray) and view.data.mem is x.data.mem
 
 
 def on_bits(kernel: Callable) -> Callable:

@@ -14,7 +14,6 @@ from nnkit.backend.cpu.shape import (
     real,
     split,
     squeeze,
-    storage_size,
     swapaxes,
     unbind,
     unsqueeze,
@@ -22,8 +21,7 @@ from nnkit.backend.cpu.shape import (
 )
 from nnkit.backend.cuda.accumulation import add_at
 from nnkit.backend.cuda.creation import array, copy_, full, zeros
-from nnkit.backend.cuda.differences import address, array_module, contiguous, on_bits
-from nnkit.backend.memory import owner
+from nnkit.backend.cuda.differences import address, array_module, contiguous, on_bits, storage
 
 __all__ = [
     "as_strided", "as_strided_adjoint", "concat", "diagonal", "diagonal_adjoint", "expand", "flip",
@@ -138,23 +136,25 @@ def diagonal_adjoint(y: Any, shape: tuple, offset: int, axis1: int, axis2: int) 
 
 
 def storage_offset(x: Any) -> int:
-    return (address(x) - address(owner(x))) // x.itemsize
+    return (address(x) - storage(x)[0]) // x.itemsize
+
+
+def storage_size(x: Any) -> int:
+    return storage(x)[1] // x.itemsize
 
 
 def _geometry(x: Any, shape: tuple, strides: tuple, offset: int) -> Any:
-    """Any geometry, in elements, over the memory of ``x``, which begins at its owner's start."""
-    storage = owner(x)
-    # A dense array in any order, seen as the line of elements that its memory is.
-    order = sorted(range(storage.ndim), key=lambda d: -storage.strides[d])
-    line = storage.transpose(order).reshape(-1).view(x.dtype)
+    """Any geometry, in elements, over the memory of ``x``, which begins at its storage's start."""
+    if isinstance(x, np.ndarray):
+        return host._geometry(x, shape, strides, offset)
     size = x.itemsize
-    steps = tuple(s * size for s in strides)
-    return array_module(x).lib.stride_tricks.as_strided(line[offset:], shape, steps)
+    pointer = x.data + (storage(x)[0] + offset * size - address(x))
+    return x.__class__(shape, x.dtype, pointer, tuple(s * size for s in strides))
 
 
 def as_strided(x: Any, shape: tuple, strides: tuple, offset: int, source: tuple) -> Any:
     """Any geometry over the storage of ``x``; RuntimeError where it would leave the storage."""
-    host.check_geometry(x, shape, strides, offset)
+    host.check_geometry(storage_size(x), shape, strides, offset)
     return _geometry(x, shape, strides, offset)
 
 
@@ -173,9 +173,9 @@ def unfold(x: Any, axis: int, size: int, step: int) -> Any:
         return x.reshape(1)[:size]
     count = (x.shape[axis] - size) // step + 1
     shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
-    strides = x.strides
+    strides = tuple(s // x.itemsize for s in x.strides)
     strides = (*strides[:axis], strides[axis] * step, *strides[axis + 1 :], strides[axis])
-    return array_module(x).lib.stride_tricks.as_strided(x, shape, strides)
+    return _geometry(x, shape, strides, storage_offset(x))
 
 
 def unfold_adjoint(y: Any, shape: tuple, axis: int, size: int, step: int) -> Any:
