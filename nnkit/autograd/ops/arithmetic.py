@@ -291,13 +291,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
 
 @public
 def positive(input: Tensor) -> Tensor:
-    """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.positive(nnkit.tensor([-1.0, 2.0]))
-        tensor([-1.,  2.])
-    """
+    """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``."""
     check_tensor("positive", input)
     if input.dtype.category == BOOL:
         raise RuntimeError("positive(): the + operator is not supported on bool tensors")
