@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -93,3 +95,20 @@ def test_without_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_dtypes_are_refused() -> None:
     with pytest.raises(NotImplementedError, match="complex64: cast the tensor"):
         kernel("softmax", "softmax_slices", np.dtype(np.complex64), False)
+
+
+# Kernels whose blocks may have 1024 threads, of which each then has no more than 64 registers.
+WIDE = {
+    "ctc": {"ctc_loss", "ctc_loss_grad"},
+    "loss": {"cross_entropy", "reduce_losses", "weight_totals"},
+    "norm": {"norm_rows", "norm_rows_grad"},
+    "softmax": {"softmax_rows", "softmax_rows_grad"},
+}
+
+
+@pytest.mark.parametrize("subject", WIDE)
+def test_wide_blocks_can_be_launched(subject: str) -> None:
+    """Without the bound the compiler may take more registers than such a block has."""
+    text = (FOLDER / f"{subject}.cu").read_text()
+    found = re.findall(r"__launch_bounds__\([^)]*1024[^)]*\)\s+(\w+)\(", text)
+    assert set(found) == WIDE[subject]

@@ -28,7 +28,7 @@ __device__ T log_add(T x, T y) {
 
 // log_alpha[t, n, s]: all paths that are in state s after step t.
 template <class T>
-__global__ void ctc_loss(
+__global__ void __launch_bounds__(1024, 1) ctc_loss(
     const T* log_probs, const int64* targets, const int64* input_lengths,
     const int64* target_lengths, T* losses, T* log_alpha, Labelling of) {
     const T none = -Limits<T>::infinity();
@@ -62,7 +62,7 @@ __global__ void ctc_loss(
 }
 
 template <class T>
-__global__ void ctc_loss_grad(
+__global__ void __launch_bounds__(1024, 1) ctc_loss_grad(
     const T* y, const T* log_probs, const int64* targets, const int64* input_lengths,
     const int64* target_lengths, const T* losses, const T* log_alpha, T* out, Labelling of) {
     const T none = -Limits<T>::infinity();

@@ -30,7 +30,8 @@ __device__ compute_t<T> weight_of(const T* weight, int64 label) {
 
 // Each label's loss and weight, and the softmax of its scores.
 template <class T, int kind>
-__global__ void cross_entropy(
+__global__ void __launch_bounds__(kind == by_block ? 1024 : 256, kind == by_block ? 1 : 3)
+cross_entropy(
     const T* x, const int64* target, const T* weight, T* p, compute_t<T>* losses,
     compute_t<T>* weights, Failure* failure, int code, Labels labels, double smoothing) {
     using C = compute_t<T>;
@@ -91,7 +92,7 @@ __global__ void nll_loss(
 
 // By one block: the sum of the losses, over that of their weights for the mean.
 template <class T, bool mean>
-__global__ void reduce_losses(
+__global__ void __launch_bounds__(1024, 1) reduce_losses(
     const compute_t<T>* losses, const compute_t<T>* weights, T* out, int64 count) {
     using C = compute_t<T>;
     const RowTeam<by_block> team;
@@ -112,7 +113,7 @@ __global__ void round_losses(const compute_t<T>* losses, T* out, int64 count) {
 
 // By one block: the weights of all labels, and of all classes.
 template <class T>
-__global__ void weight_totals(
+__global__ void __launch_bounds__(1024, 1) weight_totals(
     const int64* target, const T* weight, compute_t<T>* totals, Labels labels) {
     using C = compute_t<T>;
     const RowTeam<by_block> team;

@@ -53,7 +53,8 @@ __device__ KeptRow<T, kept, Load> keep_row(int rank, int size, int64 length, Loa
 
 // Without ``centre`` the mean is 0 (RMS norm).
 template <class T, int kind, int kept, bool centre>
-__global__ void norm_rows(
+__global__ void __launch_bounds__(kind == by_block ? 1024 : 256, kind == by_block ? 1 : 3)
+norm_rows(
     const T* x, const T* weight, const T* bias, T* out, compute_t<T>* means,
     compute_t<T>* variances, Parameters parameters, int64 rows, int64 length, double eps) {
     using C = compute_t<T>;
@@ -88,7 +89,8 @@ __global__ void norm_rows(
 }
 
 template <class T, int kind, int kept, bool centre>
-__global__ void norm_rows_grad(
+__global__ void __launch_bounds__(kind == by_block ? 1024 : 256, kind == by_block ? 1 : 3)
+norm_rows_grad(
     const T* g, const T* x, const T* weight, T* out, const compute_t<T>* means,
     const compute_t<T>* variances, Parameters parameters, int64 rows, int64 length, double eps) {
     using C = compute_t<T>;

@@ -59,7 +59,8 @@ struct Row {
 };
 
 template <class T, bool logarithm, bool by_warp, int kept>
-__global__ void softmax_rows(const T* x, T* out, int64 rows, int length) {
+__global__ void __launch_bounds__(by_warp ? 256 : 1024, by_warp ? 3 : 1) softmax_rows(
+    const T* x, T* out, int64 rows, int length) {
     using C = compute_t<T>;
     const Team<by_warp> team;
     for (int64 r = team.row; r < rows; r += team.rows_at_once) {
@@ -82,7 +83,8 @@ __global__ void softmax_rows(const T* x, T* out, int64 rows, int length) {
 
 // softmax: g y - y sum(g y); log-softmax: g - exp(y) sum(g).
 template <class T, bool logarithm, bool by_warp, int kept>
-__global__ void softmax_rows_grad(const T* g, const T* y, T* out, int64 rows, int length) {
+__global__ void __launch_bounds__(by_warp ? 256 : 1024, by_warp ? 3 : 1) softmax_rows_grad(
+    const T* g, const T* y, T* out, int64 rows, int length) {
     using C = compute_t<T>;
     const Team<by_warp> team;
     for (int64 r = team.row; r < rows; r += team.rows_at_once) {
