@@ -60,7 +60,7 @@ template <class T> struct CrossEntropy {
     T smoothing, class_weights;
     T* all_losses;
 
-    void rows(const T* x, T* p, Index first, Index count) const {
+    [[gnu::noinline]] void rows(const T* x, T* p, Index first, Index count) const {
         Index classes = labels.classes;
         Buffer<T, elements_of_group> shift(count), total(count), smooth(count);
         T* losses = all_losses + first;
@@ -80,7 +80,7 @@ template <class T> struct CrossEntropy {
         finish(shift.data(), total.data(), smooth.data(), first, count);
     }
 
-    void columns(const T* x, T* p, Index first, Index count) const {
+    [[gnu::noinline]] void columns(const T* x, T* p, Index first, Index count) const {
         Index classes = labels.classes;
         T shift[widest_tile], total[widest_tile], smooth[widest_tile];
         T* losses = all_losses + first;
@@ -161,7 +161,7 @@ template <class S> struct CrossEntropyGrad {
         return {each, share, each + share * class_weights};
     }
 
-    void rows(const T* p, T* out, Index first, Index count) const {
+    [[gnu::noinline]] void rows(const T* p, T* out, Index first, Index count) const {
         Index classes = labels.classes;
         for (Index r = 0; r < count; ++r, p += classes, out += classes) {
             Parts part = parts(first + r);
@@ -175,7 +175,7 @@ template <class S> struct CrossEntropyGrad {
         }
     }
 
-    void columns(const T* p, T* out, Index first, Index count) const {
+    [[gnu::noinline]] void columns(const T* p, T* out, Index first, Index count) const {
         T each[widest_tile], share[widest_tile], scale[widest_tile];
         for (Index j = 0; j < count; ++j) {
             Parts part = parts(first + j);

@@ -2,10 +2,23 @@
 #include "scattering.h"
 
 namespace nnkit {
+namespace {
+
+// The positions as int64; none, with the error set, if there is no memory for a copy.
+Array widened(Array index, Lines* lines) {
+    if (index.type() == Type::int64) return index;
+    lines->wide.reset(PyArray_FromArray(reinterpret_cast<PyArrayObject*>(index.object()),
+                                        PyArray_DescrFromType(NPY_INT64), NPY_ARRAY_CARRAY_RO));
+    return lines->wide.array();
+}
+
+}  // namespace
 
 bool lines_of_elements(Array target, Array index, Array source, Index axis, Lines* lines) {
     int ndim = target.ndim();
     if (axis < 0 || axis >= ndim || index.ndim() != ndim || ndim > most_axes) return false;
+    index = widened(index, lines);
+    if (!index) return false;
     bool repeats = source.ndim() == 0;
     if (!repeats && source.ndim() != ndim) return false;
     int kept = 0;
@@ -35,9 +48,9 @@ bool lines_of_elements(Array target, Array index, Array source, Index axis, Line
 
 bool lines_of_slices(Array target, const Slices& slices, Array source, Lines* lines) {
     int ndim = target.ndim();
-    Array index = slices.index;
+    Array index = widened(slices.index, lines);
     bool repeats = source.ndim() == 0;
-    if (!index.is_plain() || (!repeats && !source.is_plain())) return false;
+    if (!index || !index.is_plain() || (!repeats && !source.is_plain())) return false;
     if (!repeats && source.ndim() != ndim - slices.axes + index.ndim()) return false;
     int kept = 0;
     Index inner = item_bytes(source);

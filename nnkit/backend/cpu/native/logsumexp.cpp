@@ -9,12 +9,12 @@ namespace nnkit {
 namespace {
 
 struct Largest : Plainly {
+    using Parts = Largest;
     template <class Value> static Value combine(Value a, Value b) { return maximum(a, b); }
 };
 
-struct SumOfExponentials {
+struct SumOfExponentials : Sum {
     static constexpr bool has_centre = true;
-    template <class Value> static Value combine(Value a, Value b) { return a + b; }
     template <class T> static T map(T x, T centre) { return math::exp(x - centre); }
     template <class T> static Vector<T> map(const Vector<T>& x, const Vector<T>& centre) {
         T part[lanes<T>];

@@ -7,10 +7,6 @@
 namespace nnkit {
 namespace {
 
-struct Sum : Plainly {
-    template <class Value> static Value combine(Value a, Value b) { return a + b; }
-};
-
 struct SquaredDistances : Sum {
     template <class Value> static Value map(Value x, Value mean) {
         Value distance = x - mean;

@@ -8,11 +8,17 @@
 
 namespace nnkit {
 
-// An operation has `combine(a, b)` and `map(x, centre)` for numbers and for vectors of them, and
-// `has_centre`. This is a base of those that take terms as they are.
+// An operation has `combine(a, b)` and `map(x, centre)` for numbers and for vectors of them,
+// `has_centre`, and as `Parts` the operation that combines its results: it takes terms as they are.
+// This is a base of such ones.
 struct Plainly {
     template <class Value> static Value map(Value x, Value) { return x; }
     static constexpr bool has_centre = false;
+};
+
+struct Sum : Plainly {
+    using Parts = Sum;
+    template <class Value> static Value combine(Value a, Value b) { return a + b; }
 };
 
 // Combines values pair by pair as they come, like the digits of a binary counter.
@@ -126,15 +132,10 @@ void combine_rows(const T* const* rows, Index count, Index width, const T* centr
     }
 }
 
-// What combines partial results: the operation without its map.
-template <class Operation> struct Combination : Operation {
-    template <class Value> static Value map(Value x, Value) { return x; }
-    static constexpr bool has_centre = false;
-};
-
 template <class T, class Operation> constexpr Reducer<T> reducer_of() {
-    return {reduce_run<T, Operation>, combine_rows<T, Operation>,
-            reduce_run<T, Combination<Operation>>, combine_rows<T, Combination<Operation>>};
+    using Parts = typename Operation::Parts;
+    return {reduce_run<T, Operation>, combine_rows<T, Operation>, reduce_run<T, Parts>,
+            combine_rows<T, Parts>};
 }
 
 }  // namespace nnkit

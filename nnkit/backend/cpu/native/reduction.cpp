@@ -8,19 +8,18 @@
 namespace nnkit {
 namespace {
 
-struct Sum : Plainly {
-    template <class Value> static Value combine(Value a, Value b) { return a + b; }
-};
-
 struct Product : Plainly {
+    using Parts = Product;
     template <class Value> static Value combine(Value a, Value b) { return a * b; }
 };
 
 struct Maximum : Plainly {
+    using Parts = Maximum;
     template <class Value> static Value combine(Value a, Value b) { return maximum(a, b); }
 };
 
 struct Minimum : Plainly {
+    using Parts = Minimum;
     template <class Value> static Value combine(Value a, Value b) { return minimum(a, b); }
 };
 

@@ -30,7 +30,7 @@ struct Minimum {
     }
 };
 
-template <class T, class Position, class Step>
+template <class T, class Step>
 void run_all(const Lines& lines, Bounds* bounds, Step step) {
     Index count = lines.walk.size();
     if (count * lines.length == 0) return;
@@ -41,24 +41,19 @@ void run_all(const Lines& lines, Bounds* bounds, Step step) {
         grain = std::max(grain, std::min<Index>(512, std::max<Index>(16, quarter)));
     }
     parallel_for(count, grain, [&](Index begin, Index end) {
-        run_lines<T, Position>(lines, bounds, begin, end, step);
+        run_lines<T>(lines, bounds, begin, end, step);
     });
 }
 
 // `step` for all elements of one of the types that are computed with; false for another one.
 template <class Step>
-bool run_typed(Array target, Array index, const Lines& lines, Bounds* bounds, Step step) {
-    bool known = true;
-    with_position(index, [&](auto position) {
-        using Position = decltype(position);
-        switch (target.type()) {
-            case Type::float32: run_all<float, Position>(lines, bounds, step); break;
-            case Type::float64: run_all<double, Position>(lines, bounds, step); break;
-            case Type::int64: run_all<std::int64_t, Position>(lines, bounds, step); break;
-            default: known = false;
-        }
-    });
-    return known;
+bool run_typed(Array target, const Lines& lines, Bounds* bounds, Step step) {
+    switch (target.type()) {
+        case Type::float32: run_all<float>(lines, bounds, step); return true;
+        case Type::float64: run_all<double>(lines, bounds, step); return true;
+        case Type::int64: run_all<std::int64_t>(lines, bounds, step); return true;
+        default: return false;
+    }
 }
 
 bool is_summable(Array x) {
@@ -66,11 +61,9 @@ bool is_summable(Array x) {
     return type == Type::float32 || type == Type::float64 || type == Type::int64;
 }
 
-void run_assignment(Array target, Array index, const Lines& lines, Bounds* bounds) {
+void run_assignment(Array target, const Lines& lines, Bounds* bounds) {
     with_item(item_bytes(target), [&](auto item) {
-        with_position(index, [&](auto position) {
-            run_all<decltype(item), decltype(position)>(lines, bounds, Assign{});
-        });
+        run_all<decltype(item)>(lines, bounds, Assign{});
     });
 }
 
@@ -106,8 +99,8 @@ template <bool adds, bool in_place> PyObject* scatter(Arguments arguments) {
     if (!lines_of_elements(target.array(), index, source, axis, &lines)) return decline();
     if (in_place && !all_in_bounds(index, &bounds)) return decline();
     if (bounds.size == 0 && index.size() > 0) return decline();
-    if (adds) run_typed(target.array(), index, lines, &bounds, Add{});
-    else run_assignment(target.array(), index, lines, &bounds);
+    if (adds) run_typed(target.array(), lines, &bounds, Add{});
+    else run_assignment(target.array(), lines, &bounds);
     return finish(target, bounds);
 }
 
@@ -125,7 +118,7 @@ PyObject* gather_adjoint(Arguments arguments) {
     Bounds bounds{sizes[axis]};
     if (!target || !lines_of_elements(target.array(), index, y, axis, &lines)) return decline();
     if (bounds.size == 0 && index.size() > 0) return decline();
-    run_typed(target.array(), index, lines, &bounds, Add{});
+    run_typed(target.array(), lines, &bounds, Add{});
     return finish(target, bounds);
 }
 
@@ -142,7 +135,7 @@ PyObject* add_slices_to_zeros(Array y, int ndim, const Index* sizes, const Array
     if (!find_slices(target.array(), index, &offsets, &slices, &bounds)) return decline();
     if (!lines_of_slices(target.array(), slices, y, &lines)) return decline();
     if (bounds.size == 0 && slices.index.size() > 0) return decline();
-    run_typed(target.array(), slices.index, lines, &bounds, Add{});
+    run_typed(target.array(), lines, &bounds, Add{});
     return finish(target, bounds);
 }
 
@@ -184,23 +177,19 @@ template <bool adds, bool in_place> PyObject* index_write(Arguments arguments) {
     if (in_place && !all_in_bounds(index, &bounds)) return decline();
     if (bounds.size == 0 && index.size() > 0) return decline();
     if (!adds) {
-        run_assignment(target.array(), index, lines, &bounds);
+        run_assignment(target.array(), lines, &bounds);
     } else if (PyLong_Check(arguments[4]) && PyLong_AsLong(arguments[4]) == 1) {
-        run_typed(target.array(), index, lines, &bounds, Add{});
+        run_typed(target.array(), lines, &bounds, Add{});
     } else {
         double alpha = arguments.number(4);
         if (alpha == -1 && PyErr_Occurred()) return nullptr;
-        with_position(index, [&](auto position) {
-            using P = decltype(position);
-            if (x.type() == Type::float32) {
-                AddScaled<float> step{static_cast<float>(alpha)};
-                run_all<float, P>(lines, &bounds, step);
-            } else if (x.type() == Type::float64) {
-                run_all<double, P>(lines, &bounds, AddScaled<double>{alpha});
-            } else {
-                bounds.broken = true;
-            }
-        });
+        if (x.type() == Type::float32) {
+            run_all<float>(lines, &bounds, AddScaled<float>{static_cast<float>(alpha)});
+        } else if (x.type() == Type::float64) {
+            run_all<double>(lines, &bounds, AddScaled<double>{alpha});
+        } else {
+            return decline();
+        }
     }
     return finish(target, bounds);
 }
@@ -260,8 +249,8 @@ PyObject* write_at_index(Array x, PyObject* value, PyObject* expression, bool ad
     if (!lines_of_slices(target.array(), slices, source, &lines)) return decline();
     if (in_place && !all_in_bounds(slices.index, &bounds)) return decline();
     if (bounds.size == 0 && slices.index.size() > 0) return decline();
-    if (adds) run_typed(target.array(), slices.index, lines, &bounds, Add{});
-    else run_assignment(target.array(), slices.index, lines, &bounds);
+    if (adds) run_typed(target.array(), lines, &bounds, Add{});
+    else run_assignment(target.array(), lines, &bounds);
     return finish(target, bounds);
 }
 
@@ -308,11 +297,11 @@ template <bool in_place> PyObject* scatter_reduce(Arguments arguments) {
     Array out = target.array();
     if (!lines_of_elements(out, index, source, axis, &lines)) return decline();
     if (!all_in_bounds(index, &bounds)) return decline();
-    if (!arguments.truth(5)) run_typed(out, index, lines, &bounds, AssignIdentity{reduce});
-    if (std::strcmp(reduce, "sum") == 0) run_typed(out, index, lines, &bounds, Add{});
-    else if (std::strcmp(reduce, "prod") == 0) run_typed(out, index, lines, &bounds, Multiply{});
-    else if (std::strcmp(reduce, "amax") == 0) run_typed(out, index, lines, &bounds, Maximum{});
-    else run_typed(out, index, lines, &bounds, Minimum{});
+    if (!arguments.truth(5)) run_typed(out, lines, &bounds, AssignIdentity{reduce});
+    if (std::strcmp(reduce, "sum") == 0) run_typed(out, lines, &bounds, Add{});
+    else if (std::strcmp(reduce, "prod") == 0) run_typed(out, lines, &bounds, Multiply{});
+    else if (std::strcmp(reduce, "amax") == 0) run_typed(out, lines, &bounds, Maximum{});
+    else run_typed(out, lines, &bounds, Minimum{});
     return finish(target, bounds);
 }
 
@@ -330,7 +319,7 @@ void add_shares(Array target, const Lines& lines, Bounds* bounds) {
         Index k = read_at<std::int64_t>(positions + i * lines.position_step);
         counts[bounds->checked(k)] += 1;
     }
-    run_all<T, std::int64_t>(lines, bounds, AddShare<T>{counts.data()});
+    run_all<T>(lines, bounds, AddShare<T>{counts.data()});
 }
 
 // embedding_grad(g, index; count, padding_idx, scale_grad_by_freq)
@@ -343,7 +332,6 @@ PyObject* embedding_grad(Arguments arguments) {
     index = in_order.array();
     bool by_frequency = arguments.truth(4);
     if (g.type() != Type::float32 && g.type() != Type::float64) return decline();
-    if (by_frequency && index.type() != Type::int64) return decline();
     sizes[1] = g.shape(-1);
     Py_INCREF(g.descriptor());
     Owned target(zeros(2, sizes, g.descriptor()));
@@ -353,7 +341,7 @@ PyObject* embedding_grad(Arguments arguments) {
     Lines lines;
     if (!lines_of_slices(target.array(), slices, g, &lines)) return decline();
     if (bounds.size == 0 && index.size() > 0) return decline();
-    if (!by_frequency) run_typed(target.array(), index, lines, &bounds, Add{});
+    if (!by_frequency) run_typed(target.array(), lines, &bounds, Add{});
     else if (g.type() == Type::float32) add_shares<float>(target.array(), lines, &bounds);
     else add_shares<double>(target.array(), lines, &bounds);
     if (!arguments.is_none(3) && sizes[0] > 0) {

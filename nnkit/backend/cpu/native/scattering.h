@@ -7,7 +7,8 @@ namespace nnkit {
 
 // An array is seen as lines along an axis (or along the offsets that stand for several). Elements
 // of different lines never meet, so lines may be cut among threads; within one, position after
-// position is done in order. Result and sum are the same for any number of threads.
+// position is done in order. Result and sum are the same for any number of threads. The positions
+// are int64: those of another type are copied, so that there is one loop for each step.
 struct Lines {
     enum { target, positions, source, count };
     Walk walk;  // over the lines
@@ -15,6 +16,7 @@ struct Lines {
     Index length = 0;      // of a line: so many positions
     Index position_step = 0, source_step = 0;  // bytes along a line
     Index stride = 0;      // bytes in the target that a position counts
+    Owned wide;            // the positions where a copy of them had to be made
 
     // Whether lines lie apart in the target, so that one after the other goes through its memory.
     bool go_one_by_one() const {
@@ -33,7 +35,7 @@ bool lines_of_slices(Array target, const Slices& slices, Array source, Lines* li
 bool all_in_bounds(Array index, Bounds* bounds);
 
 // Runs `step(element, value, position)` for lines [begin, end).
-template <class T, class Position, class Step>
+template <class T, class Step>
 void run_lines(const Lines& lines, Bounds* bounds, Index begin, Index end, Step step) {
     Index target_step = step_of(lines.walk, lines.operands[Lines::target]);
     Index position_step = step_of(lines.walk, lines.operands[Lines::positions]);
@@ -43,7 +45,7 @@ void run_lines(const Lines& lines, Bounds* bounds, Index begin, Index end, Step 
     constexpr Index item = sizeof(T);
     bool one_by_one = lines.go_one_by_one();
     bool is_straight = one_by_one && lines.stride == item && along_source == item &&
-                       along_positions == static_cast<Index>(sizeof(Position));
+                       along_positions == static_cast<Index>(sizeof(std::int64_t));
     auto size = static_cast<std::size_t>(bounds->size);
     auto run = [&, size, n](char* const* p, Index, Index width) {
         char *target = p[Lines::target], *positions = p[Lines::positions];
@@ -51,7 +53,7 @@ void run_lines(const Lines& lines, Bounds* bounds, Index begin, Index end, Step 
         if (is_straight) {
             for (Index j = 0; j < width; ++j) {
                 auto* line = reinterpret_cast<T*>(target + j * target_step);
-                auto* where = reinterpret_cast<const Position*>(positions + j * position_step);
+                auto* where = reinterpret_cast<const std::int64_t*>(positions + j * position_step);
                 auto* values = reinterpret_cast<const T*>(source + j * source_step);
                 for (Index i = 0; i < n; ++i) {
                     Index k = where[i];
@@ -65,13 +67,13 @@ void run_lines(const Lines& lines, Bounds* bounds, Index begin, Index end, Step 
                 const char* where = positions + j * position_step;
                 const char* values = source + j * source_step;
                 for (Index i = 0; i < n; ++i) {
-                    Index k = bounds->checked(read_at<Position>(where + i * along_positions));
+                    Index k = bounds->checked(read_at<std::int64_t>(where + i * along_positions));
                     step(at<T>(line + k * lines.stride), read_at<T>(values + i * along_source), k);
                 }
             }
         } else if (position_step == 0 && target_step == item && source_step == item) {
             for (Index i = 0; i < n; ++i) {
-                Index k = bounds->checked(read_at<Position>(positions + i * along_positions));
+                Index k = bounds->checked(read_at<std::int64_t>(positions + i * along_positions));
                 T* row = &at<T>(target + k * lines.stride);
                 const T* values = &at<T>(source + i * along_source);
                 for (Index j = 0; j < width; ++j) step(row[j], values[j], k);
@@ -81,7 +83,7 @@ void run_lines(const Lines& lines, Bounds* bounds, Index begin, Index end, Step 
                 const char* where = positions + i * along_positions;
                 const char* values = source + i * along_source;
                 for (Index j = 0; j < width; ++j) {
-                    Index k = bounds->checked(read_at<Position>(where + j * position_step));
+                    Index k = bounds->checked(read_at<std::int64_t>(where + j * position_step));
                     step(at<T>(target + j * target_step + k * lines.stride),
                          read_at<T>(values + j * source_step), k);
                 }

@@ -32,7 +32,7 @@ template <class T> struct Block {
 };
 
 struct Softmax {
-    template <class T> static void rows(const Block<T>& block) {
+    template <class T> [[gnu::noinline]] static void rows(const Block<T>& block) {
         Index count = block.count;
         Buffer<T, elements_of_group> shift(block.slices);
         exp_of_rows(block.a, block.out, block.slices, count, shift.data());
@@ -42,7 +42,7 @@ struct Softmax {
             for (Index i = 0; i < count; ++i) out[i] /= total;
         }
     }
-    template <class T> static void columns(const Block<T>& block) {
+    template <class T> [[gnu::noinline]] static void columns(const Block<T>& block) {
         T largest[widest_tile], total[widest_tile];
         const T* x = block.a;
         T* out = block.out;
@@ -58,7 +58,7 @@ struct Softmax {
 };
 
 struct LogSoftmax {
-    template <class T> static void rows(const Block<T>& block) {
+    template <class T> [[gnu::noinline]] static void rows(const Block<T>& block) {
         Index count = block.count;
         Buffer<T, elements_of_group> shift(block.slices), normalizer(block.slices);
         exp_of_rows(block.a, block.buffer, block.slices, count, shift.data());
@@ -73,7 +73,7 @@ struct LogSoftmax {
             for (Index i = 0; i < count; ++i) out[i] = (x[i] - largest) - total;
         }
     }
-    template <class T> static void columns(const Block<T>& block) {
+    template <class T> [[gnu::noinline]] static void columns(const Block<T>& block) {
         T largest[widest_tile], total[widest_tile];
         const T* x = block.a;
         T *out = block.out, *buffer = block.buffer;
@@ -92,7 +92,7 @@ struct LogSoftmax {
 };
 
 struct SoftmaxGrad {
-    template <class T> static void rows(const Block<T>& block) {
+    template <class T> [[gnu::noinline]] static void rows(const Block<T>& block) {
         for (Index r = 0; r < block.slices; ++r) {
             const T *g = block.a + r * block.count, *y = block.b + r * block.count;
             T* out = block.out + r * block.count;
@@ -100,7 +100,7 @@ struct SoftmaxGrad {
             for (Index i = 0; i < block.count; ++i) out[i] = (g[i] - total) * y[i];
         }
     }
-    template <class T> static void columns(const Block<T>& block) {
+    template <class T> [[gnu::noinline]] static void columns(const Block<T>& block) {
         T total[widest_tile];
         const T *g = block.a, *y = block.b;
         sum_columns(block.count, block.step, block.slices, total,
@@ -110,7 +110,7 @@ struct SoftmaxGrad {
 };
 
 struct LogSoftmaxGrad {
-    template <class T> static void rows(const Block<T>& block) {
+    template <class T> [[gnu::noinline]] static void rows(const Block<T>& block) {
         Index count = block.count;
         const T* all = block.b;
         T* buffer = block.buffer;
@@ -122,7 +122,7 @@ struct LogSoftmaxGrad {
             for (Index i = 0; i < count; ++i) out[i] = g[i] - p[i] * total;
         }
     }
-    template <class T> static void columns(const Block<T>& block) {
+    template <class T> [[gnu::noinline]] static void columns(const Block<T>& block) {
         T total[widest_tile];
         const T *g = block.a, *y = block.b;
         T *out = block.out, *buffer = block.buffer;

@@ -1,6 +1,7 @@
 // Vectors of a fixed width, whatever the instruction set: so sums are added in the same order
 // everywhere. A vector is made of as many registers as it takes; GCC keeps each in a register, while
-// it would keep one wider type than that in memory.
+// it would keep one wider type than that in memory. The loops over registers are unrolled by
+// pragmas, since GCC does so only at -O3, and else keeps the vector in memory.
 #pragma once
 
 #include "array.h"
@@ -18,6 +19,7 @@ template <class T> struct Vector {
 
 template <class T> inline Vector<T> load(const T* from) {
     Vector<T> result;
+#pragma GCC unroll 4
     for (int i = 0; i < registers; ++i) {
         std::memcpy(&result.part[i], from + i * (lanes<T> / registers), register_bytes);
     }
@@ -25,6 +27,7 @@ template <class T> inline Vector<T> load(const T* from) {
 }
 
 template <class T> inline void store(T* to, const Vector<T>& value) {
+#pragma GCC unroll 4
     for (int i = 0; i < registers; ++i) {
         std::memcpy(to + i * (lanes<T> / registers), &value.part[i], register_bytes);
     }
@@ -34,6 +37,7 @@ template <class T> inline void store(T* to, const Vector<T>& value) {
 template <class T, class Function>
 inline Vector<T> by_register(const Vector<T>& a, Function function) {
     Vector<T> result;
+#pragma GCC unroll 4
     for (int i = 0; i < registers; ++i) result.part[i] = function(a.part[i]);
     return result;
 }
@@ -41,6 +45,7 @@ inline Vector<T> by_register(const Vector<T>& a, Function function) {
 template <class T, class Function>
 inline Vector<T> by_register(const Vector<T>& a, const Vector<T>& b, Function function) {
     Vector<T> result;
+#pragma GCC unroll 4
     for (int i = 0; i < registers; ++i) result.part[i] = function(a.part[i], b.part[i]);
     return result;
 }
@@ -72,6 +77,7 @@ template <class T> inline Vector<T>& operator*=(Vector<T>& a, const Vector<T>& b
 
 template <class T> inline Vector<T> broadcast(T value) {
     Vector<T> result;
+#pragma GCC unroll 4
     for (int i = 0; i < registers; ++i) result.part[i] = value - Register<T>{};
     return result;
 }
