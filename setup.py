@@ -14,6 +14,7 @@ import subprocess
 import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatch
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -28,7 +29,7 @@ FLAGS = [
     "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
 ]  # fmt: skip
 EXT_SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
-# GCC's -O3 compiles for longer and makes no kernel faster than these do; Clang's is quick.
+# GCC's -O3 compiles for longer and makes hardly a kernel faster than these do.
 OPTIMIZED = {
     "gcc": [
         "-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-fpeel-loops", "-funswitch-loops",
@@ -36,6 +37,11 @@ OPTIMIZED = {
     ],
     "clang": ["-O3"],
 }  # fmt: skip
+# Files whose kernels were measured to be slower without it.
+THOROUGH = [
+    "formula", "logsumexp", "masking", "moments", "pooling", "printed_*", "reduction",
+    "scattering", "sorting",
+]  # fmt: skip
 MORE_FLAGS = os.environ.get("NNKIT_FLAGS", "").split()
 STRIP = ["-Wl,-s"] if sys.platform == "linux" and not MORE_FLAGS else []
 TARGETS = {
@@ -171,12 +177,14 @@ class BuildNative(build_ext):
             return target
         if not os.path.exists(target) or os.path.getmtime(target) < newest:
             try:
+                wants_more = any(fnmatch(Path(source).stem, name) for name in THOROUGH)
+                thorough = ["-O3"] if wants_more and not MORE_FLAGS else []
                 self.compiler.compile(
                     [source],
                     output_dir=folder,
                     macros=ext.define_macros,
                     include_dirs=ext.include_dirs,
-                    extra_postargs=ext.extra_compile_args,
+                    extra_postargs=[*ext.extra_compile_args, *thorough],
                 )
             except Exception as error:
                 self.failures[ext.name] = error

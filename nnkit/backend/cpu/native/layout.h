@@ -91,6 +91,11 @@ inline void copy_row(const char* from, Index step, To* to, Index length) {
 
 template <class From, class To>
 inline void spread_row(const From* from, char* to, Index step, Index length) {
+    if (step == static_cast<Index>(sizeof(To))) {
+        To* target = reinterpret_cast<To*>(to);
+        for (Index i = 0; i < length; ++i) target[i] = convert<To>(from[i]);
+        return;
+    }
     for (Index i = 0; i < length; ++i) {
         *reinterpret_cast<To*>(to + i * step) = convert<To>(from[i]);
     }

@@ -47,7 +47,9 @@ private:
 
 // The lanes to one value: in halves, whatever the width of a register.
 template <class T, class Operation> T reduce_lanes(Vector<T> value) {
+#pragma GCC unroll 4
     for (int half = registers / 2; half > 0; half /= 2) {
+#pragma GCC unroll 4
         for (int i = 0; i < half; ++i) {
             value.part[i] = Operation::combine(value.part[i], value.part[i + half]);
         }
@@ -55,7 +57,9 @@ template <class T, class Operation> T reduce_lanes(Vector<T> value) {
     constexpr int left = lanes<T> / registers;
     T part[left];
     std::memcpy(part, &value.part[0], sizeof part);
+#pragma GCC unroll 4
     for (int half = left / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
         for (int i = 0; i < half; ++i) part[i] = Operation::combine(part[i], part[i + half]);
     }
     return part[0];
