@@ -39,8 +39,8 @@ OPTIMIZED = {
 }  # fmt: skip
 # Files whose kernels were measured to be slower without it.
 THOROUGH = [
-    "formula", "logsumexp", "masking", "moments", "pooling", "printed_*", "reduction",
-    "scattering", "sorting",
+    "array", "formula", "layout", "logsumexp", "masking", "memory", "module", "moments", "pooling",
+    "printed_*", "reduction", "scattering", "sorting", "update",
 ]  # fmt: skip
 MORE_FLAGS = os.environ.get("NNKIT_FLAGS", "").split()
 STRIP = ["-Wl,-s"] if sys.platform == "linux" and not MORE_FLAGS else []

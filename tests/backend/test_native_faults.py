@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.machinery
+import importlib.util
+import multiprocessing
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -73,6 +77,61 @@ def test_corrupted(copy: Path, kind: str, part: float) -> None:
     output, warnings = run(SHOW, copy)
     assert "is broken" in output and "reinstall nnkit" in output
     assert "RuntimeWarning: nnkit computes with NumPy alone" in warnings
+
+
+@needs_native
+def test_another_version(copy: Path) -> None:
+    """An extension of this Python that is not the one these sources need."""
+    other = importlib.util.find_spec("numpy._core._multiarray_tests")
+    assert EXTENSION is not None and other is not None and other.origin is not None
+    shutil.copy(other.origin, copy / "nnkit/backend/cpu/native" / EXTENSION.name)
+    output, warnings = run(SHOW, copy)
+    assert "is broken" in output and "reinstall nnkit" in output
+    assert "RuntimeWarning: nnkit computes with NumPy alone" in warnings
+
+
+@needs_native
+def test_an_extension_for_another_python(copy: Path) -> None:
+    assert EXTENSION is not None
+    other = EXTENSION.name.replace("cpython-3", "cpython-9")
+    shutil.copy(EXTENSION, copy / "nnkit/backend/cpu/native" / other)
+    assert "not compiled: reinstall" in run(SHOW, copy)[0]
+
+
+@needs_native
+def test_a_cpu_without_the_instructions() -> None:
+    """The extension for them is never loaded: the baseline's or NumPy's kernels serve."""
+    program = """
+from numpy._core import _multiarray_umath
+features = _multiarray_umath.__cpu_features__
+features.update({name: False for name in features})
+"""
+    output, _ = run(program + SHOW)
+    assert "baseline" in output or "not compiled" in output
+    output, warnings = run(program + SHOW, NNKIT_NATIVE="avx2")
+    assert "NNKIT_NATIVE is 'avx2', but this CPU has baseline" in output
+    assert "RuntimeWarning" in warnings
+
+
+@pytest.mark.skipif(not (ROOT / "setup.py").exists(), reason="needs the sources")
+def test_a_rebuild_that_fails(copy: Path) -> None:
+    """It says so, and leaves no extension that is older than its sources."""
+    pytest.importorskip("setuptools")
+    for name in ("setup.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    (suffix,) = importlib.machinery.EXTENSION_SUFFIXES[:1]
+    old = copy / f"nnkit/backend/cpu/native/_baseline{suffix}"
+    old.write_bytes(b"")
+    os.utime(old, (1, 1))
+    build = [sys.executable, "setup.py", "build_ext", "--inplace"]
+    environment = {**os.environ, "CC": "false", "CXX": "false", "NNKIT_TARGETS": "baseline"}
+    done = subprocess.run(
+        build, capture_output=True, text=True, cwd=copy, env=environment, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "nnkit: no compiled kernels, NumPy's serve instead" in done.stderr
+    assert not old.exists()
+    assert "not compiled: reinstall" in run(SHOW, copy)[0]
 
 
 @needs_native
@@ -183,8 +242,10 @@ def test_fork_in_the_middle_of_sections() -> None:
     run(FORK)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork of POSIX")
-def test_multiprocessing_with_fork() -> None:
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_multiprocessing(method: str, tmp_path: Path) -> None:
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"there is no {method} here")
     program = """
 import multiprocessing, nnkit
 
@@ -194,10 +255,39 @@ def work(k):
 
 if __name__ == "__main__":
     here = [work(k) for k in range(4)]
-    with multiprocessing.get_context("fork").Pool(3) as pool:
+    with multiprocessing.get_context(METHOD).Pool(3) as pool:
         assert pool.map(work, range(4)) == here
+    print("done")
 """
-    run(program)
+    path = tmp_path / "program.py"  # a spawned process imports it
+    path.write_text(program.replace("METHOD", repr(method)))
+    start = f"import sys; sys.argv = [{str(path)!r}]; import runpy; "
+    output, _ = run(start + f"runpy.run_path({str(path)!r}, run_name='__main__')")
+    assert output == "done"
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of POSIX")
+def test_an_interrupt_during_kernels() -> None:
+    """Ctrl-C ends the call in Python that is running, and the pool goes on."""
+    program = """
+import signal, nnkit
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+x = nnkit.arange(1_000_000.0).reshape(1000, 1000)
+try:
+    while True:
+        x.sort(); x @ x; x.exp()
+except KeyboardInterrupt:
+    print((x + x)[0, 3].item())
+"""
+    assert run(program)[0] == "6.0"
+
+
+@needs_native
+@pytest.mark.parametrize("text", ["", "abc", "-3", "0", "999999999999", "2147483648", "1.5", "4,2"])
+def test_odd_values_of_omp_num_threads(text: str) -> None:
+    program = SUM + "print(nnkit.get_num_threads())"
+    assert 1 <= int(run(program, OMP_NUM_THREADS=text)[0]) <= max(4, os.cpu_count() or 1)
 
 
 def test_several_python_threads() -> None:
