@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nnkit.backend.cpu import native
+from nnkit.backend.processors import default_threads
 
 _PREFIXES = ("scipy_openblas_", "openblas_")
 _SUFFIXES = ("64_", "")
@@ -42,7 +42,7 @@ def get_num_threads() -> int:
     if native.MODULE is not None:
         return native.MODULE.threads()
     functions = _functions()
-    return functions[1]() if functions else os.cpu_count() or 1
+    return functions[1]() if functions else default_threads()
 
 
 def set_num_threads(num: int) -> None:

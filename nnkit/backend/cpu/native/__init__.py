@@ -24,6 +24,7 @@ from numpy._core import _multiarray_umath as numpy_extension  # pyright: ignore
 from nnkit.backend.algebra import CATALOGUE
 from nnkit.backend.c_source import fingerprint
 from nnkit.backend.formula import Formula, Trace
+from nnkit.backend.processors import default_threads
 
 # The best one first, with the names that NumPy has for what a CPU needs for it.
 TARGETS = {"avx512": ("AVX512_SKX",), "avx2": ("AVX2", "FMA3"), "baseline": ()}
@@ -81,6 +82,7 @@ def _load() -> tuple[Any, str]:
             reason = _complain(f"the extension for {target} is broken ({error}): reinstall nnkit")
             break
         module.set_cache_limit(_cache_limit())
+        module.set_threads(default_threads())
         return module, target
     return None, reason
 

@@ -9,14 +9,10 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <mutex>
 #include <new>
-#include <string>
 #include <thread>
-#include <vector>
 
 namespace nnkit {
 namespace {
@@ -177,32 +173,7 @@ private:
 // Never destroyed: workers may still sleep in it when the process ends.
 Pool* pool = new Pool;
 
-int limit_from_cgroup() {
-    std::ifstream file("/sys/fs/cgroup/cpu.max");
-    std::string quota;
-    double period = 0;
-    if (!(file >> quota >> period) || quota == "max" || period <= 0) return 1 << 20;
-    double share = std::strtod(quota.c_str(), nullptr) / period;
-    return std::clamp(static_cast<int>(share + 0.5), 1, 1 << 20);
-}
-
-int limit_from_machine() {
-#ifdef __linux__
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-#endif
-    return std::max(1u, std::thread::hardware_concurrency());
-}
-
-int default_threads() {
-    if (const char* text = std::getenv("OMP_NUM_THREADS")) {
-        int asked = std::atoi(text);
-        if (asked > 0) return asked;
-    }
-    return std::min(limit_from_machine(), limit_from_cgroup());
-}
-
-std::atomic<int> threads{default_threads()};
+std::atomic<int> threads{1};
 
 // A forked child has one thread, and locks in whatever state they were: it gets a new pool.
 void start_again_after_fork() {

@@ -1,7 +1,7 @@
 // Vectors of a fixed width, whatever the instruction set: so sums are added in the same order
 // everywhere. A vector is made of as many registers as it takes; GCC keeps each in a register, while
 // it would keep one wider type than that in memory. The loops over registers are unrolled by
-// pragmas, since GCC does so only at -O3, and else keeps the vector in memory.
+// pragmas, since GCC may else keep the vector in memory.
 #pragma once
 
 #include "array.h"
