@@ -153,7 +153,8 @@ class BuildNative(build_ext):
             return
         for extension in self.extensions:
             flags = extension.extra_compile_args
-            extension.extra_compile_args = [*OPTIMIZED[family], *flags]
+            level = ["-O2"] if self.is_last_resort(extension) else OPTIMIZED[family]
+            extension.extra_compile_args = [*level, *flags]
         self.failures: dict[str, Exception] = {}
         # All files of all instruction sets at once, so that no core idles but at the very end.
         with ThreadPoolExecutor(processors()) as pool:
@@ -168,6 +169,10 @@ class BuildNative(build_ext):
             extension.depends = [*extension.depends, *extension.extra_objects]
         super().build_extensions()
 
+    def is_last_resort(self, ext: Extension) -> bool:
+        """The baseline beside others serves x86 processors from before 2013: it compiles fast."""
+        return len(self.extensions) > 1 and ext.name.endswith("_baseline")
+
     def compile_one(self, ext: Extension, source: str) -> str:
         # Each instruction set has objects of its own.
         folder = str(Path(self.build_temp) / ext.name.rpartition(".")[2])
@@ -178,7 +183,8 @@ class BuildNative(build_ext):
         if not os.path.exists(target) or os.path.getmtime(target) < newest:
             try:
                 wants_more = any(fnmatch(Path(source).stem, name) for name in THOROUGH)
-                thorough = ["-O3"] if wants_more and not MORE_FLAGS else []
+                wants_more = wants_more and not MORE_FLAGS and not self.is_last_resort(ext)
+                thorough = ["-O3"] if wants_more else []
                 self.compiler.compile(
                     [source],
                     output_dir=folder,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "array.h"
+#include "multiply_add.h"
 #include "register.h"
 #include "transpose.h"
 

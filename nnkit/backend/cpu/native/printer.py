@@ -8,7 +8,7 @@ from itertools import product
 from nnkit.backend.c_source import Statements, Unsupported, fingerprint
 from nnkit.backend.formula import Formula, Update
 
-FORMULAS_OF_FILE = 24
+FORMULAS_OF_FILE = 40
 MOST_OPERANDS = 8  # formula.h: most_operands, arrays and scalars
 MOST_ARRAYS, MOST_SCALARS = 10, 16  # update.h: most_arrays_of_update, most_scalars_of_update
 

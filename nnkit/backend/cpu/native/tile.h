@@ -2,6 +2,7 @@
 #pragma once
 
 #include "product.h"
+#include "multiply_add.h"
 #include "register.h"
 
 namespace nnkit {
