@@ -59,8 +59,8 @@ class Tensor:
 
 
 class Graph:
-    def __init__(self, library: FakeCudnn, options: dict[str, Any]) -> None:
-        self.library, self.options = library, options
+    def __init__(self, cudnn: FakeCudnn, options: dict[str, Any]) -> None:
+        self.cudnn, self.options = cudnn, options
         self.done: list[str] = []
         self.unwanted: list[str] = []
         self.policy: Any = None
@@ -128,8 +128,8 @@ class Graph:
         def step(*arguments: Any) -> None:
             assert name == STEPS[len(self.done)]
             self.done.append(name)
-            if name == self.library.fails_at:
-                raise self.library.error
+            if name == self.cudnn.fails_at:
+                raise self.cudnn.error
             if name == "build_plans":
                 self.policy = arguments[0]
 
@@ -141,10 +141,10 @@ class Graph:
         return self
 
     def get_workspace_size(self) -> int:
-        return self.library.workspace
+        return self.cudnn.workspace
 
     def get_execution_plan_count(self) -> int:
-        return len(self.library.times)
+        return len(self.cudnn.times)
 
     def get_workspace_size_plan_at_index(self, index: int) -> int:
         return 16 * index
@@ -154,18 +154,18 @@ class Graph:
         self._run(places, handle)
 
     def _run(self, places: dict[Tensor, int], handle: int) -> None:
-        assert self.done == list(STEPS) and handle == self.library.handle
+        assert self.done == list(STEPS) and handle == self.cudnn.handle
         assert places.keys() == {*self.inputs, *self.outputs}
-        self.library.executed += 1
+        self.cudnn.executed += 1
         given = (t.at(places[t]) for t in self.inputs)
         results = self.compute(*(x.astype(np.float32) for x in given))
         for tensor, result in zip(self.outputs, results, strict=True):
             tensor.at(places[tensor])[...] = result
 
     def execute_plan_at_index(self, places: Any, workspace: int, index: int, handle: int) -> None:
-        if self.library.times[index] is None:
+        if self.cudnn.times[index] is None:
             raise RuntimeError("this plan could not be built")
-        self.library.indices.append(index)
+        self.cudnn.indices.append(index)
         ctypes.memset(workspace, 255, self.get_workspace_size_plan_at_index(index))
         self._run(places, handle)
 
