@@ -222,11 +222,15 @@ def unfold(x: Array, axis: int, size: int, step: int) -> Array:
     """Windows of ``size`` along ``axis``, ``step`` apart, as a view with one more axis."""
     if not x.ndim:
         return x.reshape(1)[:size]
+    return _geometry(x, *_windows(x, axis, size, step), storage_offset(x))
+
+
+def _windows(x: Any, axis: int, size: int, step: int) -> tuple[tuple, tuple]:
+    """The shape and the strides, in elements, of the view that `unfold` gives."""
     count = (x.shape[axis] - size) // step + 1
     shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
     strides = tuple(s // x.itemsize for s in x.strides)
-    strides = (*strides[:axis], strides[axis] * step, *strides[axis + 1 :], strides[axis])
-    return _geometry(x, shape, strides, storage_offset(x))
+    return shape, (*strides[:axis], strides[axis] * step, *strides[axis + 1 :], strides[axis])
 
 
 def unfold_adjoint(y: Array, shape: tuple[int, ...], axis: int, size: int, step: int) -> Array:

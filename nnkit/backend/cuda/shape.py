@@ -171,11 +171,7 @@ def unfold(x: Any, axis: int, size: int, step: int) -> Any:
     """Windows of ``size`` along ``axis``, ``step`` apart, as a view with one more axis."""
     if not x.ndim:
         return x.reshape(1)[:size]
-    count = (x.shape[axis] - size) // step + 1
-    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
-    strides = tuple(s // x.itemsize for s in x.strides)
-    strides = (*strides[:axis], strides[axis] * step, *strides[axis + 1 :], strides[axis])
-    return _geometry(x, shape, strides, storage_offset(x))
+    return _geometry(x, *host._windows(x, axis, size, step), storage_offset(x))
 
 
 def unfold_adjoint(y: Any, shape: tuple, axis: int, size: int, step: int) -> Any:
