@@ -21,8 +21,8 @@ shift
 # A copy of the sources, so that the extension lies beside its Python modules.
 copy=$root/build/sanitize-$kind
 mkdir -p "$copy"
-rm -rf "$copy/nnkit" "$copy/tests"
-tar -c --exclude='*.so' --exclude=__pycache__ nnkit tests setup.py setup.cfg pyproject.toml \
+rm -rf "$copy/nnkit" "$copy/tests" "$copy/benchmarks"
+tar -c --exclude='*.so' --exclude=__pycache__ nnkit tests benchmarks setup.py setup.cfg pyproject.toml \
     README.md LICENSE | tar -x -C "$copy"
 
 cd "$copy"

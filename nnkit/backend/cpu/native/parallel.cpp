@@ -99,31 +99,37 @@ public:
 
     void run(Section& section) {
         grow(section.threads() - 1);
-        bool anybody_sleeps;
-        {
+        section_ = &section;
+        State opened = opened_after(state_.load(std::memory_order_relaxed), section.threads() - 1);
+        state_.store(opened);  // nobody else changes it between two sections
+        if (sleeping_.load() > 0) {
             std::lock_guard<std::mutex> lock(mutex_);
-            section_ = &section;
-            wanted_ = section.threads() - 1;
-            anybody_sleeps = sleeping_ > 0;
-            generation_.fetch_add(1, std::memory_order_release);
+            wake_.notify_all();
         }
-        if (anybody_sleeps) wake_.notify_all();
         inside_section = true;
         section.work();
         inside_section = false;
-        {
-            // Nobody else may join, and those who did must be gone before the section is.
-            std::lock_guard<std::mutex> lock(mutex_);
-            section_ = nullptr;
-            wanted_ = 0;
-        }
-        auto all_left = [this] { return active_.load(std::memory_order_acquire) == 0; };
+        // Nobody else may join, and those who did must be gone before the section is.
+        state_.fetch_and(~wanted_mask);
+        auto all_left = [this] { return (state_.load() & active_mask) == 0; };
         if (spin_until(all_left)) return;
         std::unique_lock<std::mutex> lock(mutex_);
+        waits_.store(true);
         done_.wait(lock, all_left);
+        waits_.store(false);
     }
 
 private:
+    // The number of the section, of workers that may still join it and of those at work on it, in
+    // one word: it is what threads send each other, and every further one would take as long.
+    using State = std::uint64_t;
+    static constexpr State active = 1, wanted = State{1} << 16, generation = State{1} << 32;
+    static constexpr State active_mask = wanted - active, wanted_mask = generation - wanted;
+
+    static State opened_after(State last, int workers) {
+        return (last & ~(generation - 1)) + generation + static_cast<State>(workers) * wanted;
+    }
+
     void grow(int workers) {
         while (workers_ < workers) {
             int index = workers_ + 1;
@@ -140,34 +146,46 @@ private:
     void serve(int index) {
         index_of_thread = index;
         inside_section = true;
-        std::uint64_t seen = 0;
-        auto is_new = [&] { return generation_.load(std::memory_order_acquire) != seen; };
+        State seen = 0;
+        auto is_new = [&] { return state_.load() / generation != seen; };
         for (;;) {
-            bool awake = spin_until(is_new);
-            std::unique_lock<std::mutex> lock(mutex_);
-            if (!awake) {
-                ++sleeping_;
+            if (!spin_until(is_new)) {
+                std::unique_lock<std::mutex> lock(mutex_);
+                sleeping_.fetch_add(1);
                 wake_.wait(lock, is_new);
-                --sleeping_;
+                sleeping_.fetch_sub(1);
             }
-            seen = generation_.load(std::memory_order_relaxed);
-            if (wanted_ == 0) continue;
-            --wanted_;
-            active_.fetch_add(1, std::memory_order_relaxed);
-            Section* section = section_;
-            lock.unlock();
-            section->work();
-            lock.lock();
-            if (active_.fetch_sub(1, std::memory_order_release) == 1) done_.notify_one();
+            if (join(&seen)) {
+                section_->work();
+                leave();
+            }
         }
     }
 
+    // Whether this worker is wanted in the section that is open now.
+    bool join(State* seen) {
+        State state = state_.load();
+        do {
+            *seen = state / generation;
+            if ((state & wanted_mask) == 0) return false;
+        } while (!state_.compare_exchange_weak(state, state - wanted + active));
+        return true;
+    }
+
+    void leave() {
+        State before = state_.fetch_sub(active);
+        if ((before & active_mask) != active || !waits_.load()) return;
+        std::lock_guard<std::mutex> lock(mutex_);
+        done_.notify_one();
+    }
+
+    std::atomic<State> state_{0};
+    std::atomic<int> sleeping_{0};
+    std::atomic<bool> waits_{false};
+    Section* section_ = nullptr;
+    int workers_ = 0;
     std::mutex mutex_;
     std::condition_variable wake_, done_;
-    std::atomic<std::uint64_t> generation_{0};
-    std::atomic<int> active_{0};
-    Section* section_ = nullptr;
-    int wanted_ = 0, sleeping_ = 0, workers_ = 0;
 };
 
 // Never destroyed: workers may still sleep in it when the process ends.

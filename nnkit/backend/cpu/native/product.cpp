@@ -287,10 +287,10 @@ template <class T> T dot_product(Index count, const T* x, const T* y) {
 template <class T>
 void multiply_vector(Index n, Index k, Matrix<T> w, const T* x, T* out, const T* bias) {
     // Memory bounds it: so it takes longer than its multiplications.
-    Index pieces = std::max<Index>(1, n * k / (work_of_piece / 12));
+    Index pieces = std::max<Index>(1, n * k / (work_of_piece / 24));
     parallel_for(n, (n + pieces - 1) / pieces, [&](Index begin, Index end) {
         Index j = begin;
-        for (; j + 4 <= end; j += 4) dot_rows<T, 4>(k, x, w.data + j * w.row, w.row, out + j);
+        for (; j + 2 <= end; j += 2) dot_rows<T, 2>(k, x, w.data + j * w.row, w.row, out + j);
         for (; j < end; ++j) dot_rows<T, 1>(k, x, w.data + j * w.row, w.row, out + j);
         if (bias == nullptr) return;
         for (j = begin; j < end; ++j) out[j] += bias[j];

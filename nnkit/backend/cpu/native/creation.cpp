@@ -1,0 +1,74 @@
+// New arrays: uninitialised, or filled with one value.
+#include "moving.h"
+#include "owned.h"
+
+namespace nnkit {
+namespace {
+
+// A new array of the shape and the dtype at two places among the arguments; null also if declined.
+PyObject* make(Arguments arguments, int shape_at, int dtype_at) {
+    Index shape[most_axes];
+    int ndim = read_integers(arguments[shape_at], shape, most_axes);
+    if (ndim < 0 || !PyArray_DescrCheck(arguments[dtype_at])) return decline();
+    auto* descriptor = reinterpret_cast<PyArray_Descr*>(arguments[dtype_at]);
+    if (PyDataType_REFCHK(descriptor)) return decline();
+    Py_INCREF(descriptor);
+    return empty(ndim, shape, descriptor);
+}
+
+PyObject* make_like(Arguments arguments) {
+    Array x = arguments.array(0);
+    return x && x.is_plain() && is_movable(x) ? empty_like(x) : decline();
+}
+
+constexpr Index bytes_of_piece = 1 << 18;
+
+PyObject* with_zeros(PyObject* result) {
+    if (result == nullptr) return nullptr;
+    Array out(result);
+    char* to = out.bytes();
+    parallel_for(out.size() * item_bytes(out), bytes_of_piece, [=](Index begin, Index end) {
+        std::memset(to + begin, 0, static_cast<std::size_t>(end - begin));
+    });
+    return result;
+}
+
+// NumPy converts the value, once; the other elements are copies of the first.
+PyObject* with_value(PyObject* result, PyObject* value) {
+    Owned owned(result);
+    if (!owned) return nullptr;
+    Array out(result);
+    if (out.size() == 0) return owned.release();
+    Py_INCREF(out.descriptor());
+    PyObject* first = PyArray_NewFromDescr(&PyArray_Type, out.descriptor(), 0, nullptr, nullptr,
+                                           out.bytes(), NPY_ARRAY_CARRAY, nullptr);
+    Owned scope(first);
+    if (first == nullptr) return nullptr;
+    if (PyArray_FillWithScalar(reinterpret_cast<PyArrayObject*>(first), value) < 0) return nullptr;
+    Index bytes = item_bytes(out);
+    Move move;
+    move.operands[Move::to].data = out.bytes() + bytes;
+    move.operands[Move::from].data = out.bytes();
+    move.add_axis(out.size() - 1, bytes, 0);
+    if (!run_move(move, bytes)) return decline();
+    return owned.release();
+}
+
+PyObject* empty_of(Arguments arguments) { return make(arguments, 0, 1); }
+PyObject* zeros(Arguments arguments) { return with_zeros(make(arguments, 0, 1)); }
+PyObject* full(Arguments arguments) { return with_value(make(arguments, 0, 2), arguments[1]); }
+PyObject* zeros_like(Arguments arguments) { return with_zeros(make_like(arguments)); }
+
+PyObject* ones_like(Arguments arguments) {
+    PyObject* one = PyLong_FromLong(1);
+    Owned scope(one);
+    return with_value(make_like(arguments), one);
+}
+
+const Registration registrations[] = {
+    {"empty", empty_of},        {"zeros", zeros},           {"full", full},
+    {"empty_like", make_like},  {"zeros_like", zeros_like}, {"ones_like", ones_like},
+};
+
+}  // namespace
+}  // namespace nnkit

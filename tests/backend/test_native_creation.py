@@ -1,0 +1,99 @@
+"""The compiled kernels that make new arrays, against their twins in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from nnkit.backend.cpu import BACKEND as B
+from nnkit.backend.cpu import native
+from tests.backend.native_cases import FOREIGN, LAYOUTS, SHAPES, compare, needs_native, numbers
+
+pytestmark = needs_native
+
+DTYPES = [
+    np.dtype(d)
+    for d in (
+        "bool", "uint8", "int16", "int64", "float16", ml_dtypes.bfloat16, "float32", "float64",
+        "complex64", "complex128",
+    )
+]  # fmt: skip
+LARGE = (3, 701, 409)
+
+
+def zeros_cases(dtype: np.dtype) -> Iterator[tuple]:
+    for shape in (*SHAPES, LARGE):
+        yield shape, dtype
+
+
+def full_cases(dtype: np.dtype) -> Iterator[tuple]:
+    for shape in (*SHAPES, LARGE):
+        for value in (0, 1, 3, True) + (() if dtype.kind in "iu" else (0.1, np.inf, np.nan)):
+            yield shape, value, dtype
+
+
+def like_cases(dtype: np.dtype) -> Iterator[tuple]:
+    for shape in (*SHAPES, LARGE):
+        for layout in LAYOUTS.values():
+            yield (layout(numbers(shape, dtype)),)
+
+
+CASES = {
+    "zeros": zeros_cases, "full": full_cases, "zeros_like": like_cases, "ones_like": like_cases,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", CASES)
+def test_equals_twin(name: str, dtype: np.dtype) -> None:
+    for arguments in CASES[name](dtype):
+        compare(getattr(B, name), *arguments)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_empty(dtype: np.dtype) -> None:
+    for shape in (*SHAPES, LARGE):
+        made = B.empty(shape, dtype)
+        assert (made.shape, made.dtype) == (shape, dtype)
+        assert made.flags.c_contiguous and made.flags.writeable
+        for name, layout in LAYOUTS.items():
+            x = layout(numbers(shape, dtype))
+            like, twin = B.empty_like(x), B.empty_like.twin(x)
+            assert (like.shape, like.dtype) == (twin.shape, twin.dtype), name
+            assert like.strides == twin.strides or name in FOREIGN or x.size < 2, name
+
+
+def test_new_arrays_are_aligned_and_reused() -> None:
+    assert native.MODULE is not None
+    for make in (
+        lambda: B.empty((64, 64), np.dtype("f4")),
+        lambda: B.zeros((2000,), np.dtype(int)),
+    ):
+        native.MODULE.empty_cache()
+        first = make()
+        address = first.ctypes.data
+        assert address % 64 == 0
+        del first
+        assert make().ctypes.data == address
+
+
+def test_zeros_over_what_was_there() -> None:
+    for _ in range(3):
+        assert (B.full((1 << 20,), 7, np.dtype("f4")) == 7).all()
+        assert not B.zeros((1 << 20,), np.dtype("f4")).any()
+
+
+def test_values_that_do_not_fit() -> None:
+    for value, error in (("a", ValueError), (300, OverflowError)):
+        with pytest.raises(error):
+            B.full.twin((3,), value, np.dtype("uint8"))
+        with pytest.raises(error):
+            B.full((3,), value, np.dtype("uint8"))
+    for name in ("empty", "zeros"):
+        with pytest.raises(ValueError, match="negative"):
+            getattr(B, name)((-1,), np.dtype("f4"))
+        with pytest.raises((MemoryError, ValueError)):
+            getattr(B, name)((1 << 40, 1 << 40), np.dtype("f4"))
