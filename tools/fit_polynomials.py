@@ -92,6 +92,12 @@ def main() -> None:
         root(lambda r: (mpmath.cos(r) - 1 + r**2 / 2) / r**4), 0, quarter, 2, single,
         weight=lambda z: z**2)  # fmt: skip
 
+    tiny = mpf("1e-12")
+    fit("(atan(t) - t) / t^3 in t^2", root(lambda t: (mpmath.atan(t) - t) / t**3), tiny, 1, 9,
+        single, weight=lambda z: z)  # fmt: skip
+    fit("(asin(x) - x) / x^3 in x^2", root(lambda x: (mpmath.asin(x) - x) / x**3), tiny,
+        mpf("0.25") * mpf("1.001"), 5, single, weight=lambda z: z)  # fmt: skip
+
     erf = root(lambda x: mpmath.erf(x) / x)
     fit("erf(x) / x in x^2", erf, 0, mpf("0.9") ** 2, 5, single)
     fit("erf(x) / x in x^2", erf, 0, 1, 11, double)

@@ -271,16 +271,21 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
     rule_x, rule_y = op.rules
     differentiable = rule_x is not None or rule_y is not None
     f4, f8 = _unchecked(refuses)
+    i8 = None if kind == "float" or "integer" in refuses else int64.array
 
     def binary(input: Any, other: Any) -> Tensor:
-        fast = False
+        fast = number = False
         try:
             x = input._data
             d = x.dtype
-            if d is f4 or d is f8:
+            if d is f4 or d is f8 or d is i8:
                 if other.__class__ in weak:
+                    number = True
+                    fast = d is not i8
                     y = other
-                    fast = True
+                    if other.__class__ is int and not fast and -(1 << 63) <= other < 1 << 63:
+                        fast = True
+                        y = input._device.backend.full((), other, d)
                 else:
                     y = other._data
                     fast = y.dtype is d and input._device is other._device
@@ -311,7 +316,7 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
         if input._base is not None and input._writes[0] != input._viewed:
             refresh(input)
         to_x = (input._edge or input) if input._requires_grad and rule_x is not None else None
-        if y is other:
+        if number:
             if to_x is not None and MODE.enabled:
                 out._edge = op.record((input, other), (), (to_x, None), (out,), device)
                 out._requires_grad = True

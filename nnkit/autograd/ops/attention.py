@@ -19,6 +19,7 @@ _attention = rule(
         B.attention_grad(g_out, q, k, v, mask, log_total, is_causal, scale, needs)
     ),
 )  # fmt: skip
+F4 = float32.array
 NAME = "scaled_dot_product_attention"
 
 
@@ -32,6 +33,10 @@ def additive(mask: Tensor, dtype) -> Tensor:
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool) -> None:
+    if mask is None and query.__class__ is key.__class__ is value.__class__ is Tensor:
+        q, k, v = query._data, key._data, value._data
+        if q.shape == k.shape == v.shape and q.ndim >= 2 and q.dtype is k.dtype is v.dtype is F4:
+            return
     tensors = {"query": query, "key": key, "value": value}
     for parameter, tensor in tensors.items():
         check_tensor(NAME, tensor, parameter)

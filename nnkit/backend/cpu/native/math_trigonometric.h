@@ -1,7 +1,7 @@
-// Circular functions, float ones by an own argument reduction that is right for every float.
+// Circular functions, with an argument reduction that is right for every float, and inverses.
 #pragma once
 
-#include "math_format.h"
+#include "math_exponential.h"
 
 namespace nnkit::math {
 
@@ -75,20 +75,83 @@ inline float tan(float x) {
 }
 inline double tan(double x) { return std::tan(x); }
 
+// The inverse functions of floats, in double precision since their sums would cancel.
+
+// atan of 0 <= t <= 1
+inline double atan_of_share(double t) {
+    const double z = t * t;
+    return t + t * z * polynomial(z, 0.001488691939, -0.009144629761, 0.02630500111,
+                                  -0.04896051403, 0.0703191425, -0.08931826777, 0.1108826163,
+                                  -0.1428400379, 0.1999994932, -0.3333333308);
+}
+
+inline float atan(float x) {
+    const double size = std::fabs(x);
+    const bool above = size > 1.0;
+    const double angle = atan_of_share((above ? 1.0 : size) / (above ? size : 1.0));
+    return std::copysign(float(above ? 0.5 * pi - angle : angle), x);
+}
+
+// The angle of the point (x, y): that of the smaller size over the larger, mirrored.
+inline float atan2(float y, float x) {
+    const double width = std::fabs(x), height = std::fabs(y);
+    const bool steep = height > width;
+    const double large = steep ? height : width, small = steep ? width : height;
+    const bool equal = small == large;  // two infinities among them; two zeros have the share 0
+    const double share = (equal ? double(large > 0.0) : small) / (equal ? 1.0 : large);
+    const double first = atan_of_share(share), turned = steep ? 0.5 * pi - first : first;
+    return std::copysign(float(bits_of(x) >> 31 ? pi - turned : turned), y);
+}
+
+// asin of |x| <= 1/2, from there on pi / 2 - 2 asin(sqrt((1 - |x|) / 2)).
+struct ArcSine {
+    double near;  // the asin of |x| or of the root
+    bool far;
+
+    explicit ArcSine(float x) {
+        const double size = std::fabs(x);
+        far = size > 0.5;
+        const double z = far ? 0.5 * (1.0 - size) : size * size;
+        const double root = far ? std::sqrt(z) : size;
+        near = root + root * z * polynomial(z, 0.03371555207, 0.01713542645, 0.03110332782,
+                                            0.04459919537, 0.07500095088, 0.1666666634);
+    }
+};
+
+inline float asin(float x) {
+    const ArcSine arc(x);
+    return std::copysign(float(arc.far ? 0.5 * pi - 2.0 * arc.near : arc.near), x);
+}
+
+inline float acos(float x) {
+    const ArcSine arc(x);
+    const double angle = arc.far ? 2.0 * arc.near : 0.5 * pi - arc.near;
+    return float(x < 0.0f ? pi - angle : angle);
+}
+
+inline float asinh(float x) {
+    const double size = std::fabs(x), square = size * size;
+    const double more = square / (1.0 + std::sqrt(1.0 + square));
+    const double value = log1p(size + (size < Format<double>::infinity ? more : size));
+    return std::copysign(float(value), x);
+}
+inline float acosh(float x) {
+    const double above = double(x) - 1.0;
+    const double value = log1p(above + std::sqrt(above * (double(x) + 1.0)));
+    return float(above < 0.0 ? Format<double>::nan : value);
+}
+inline float atanh(float x) {
+    const double size = std::fabs(x);
+    return std::copysign(float(0.5 * log1p(2.0 * size / (1.0 - size))), x);
+}
+
 // These are rare in loops over arrays; the C library's serve.
-template <typename T>
-inline T asin(T x) { return std::asin(x); }
-template <typename T>
-inline T acos(T x) { return std::acos(x); }
-template <typename T>
-inline T atan(T x) { return std::atan(x); }
-template <typename T>
-inline T atan2(T y, T x) { return std::atan2(y, x); }
-template <typename T>
-inline T asinh(T x) { return std::asinh(x); }
-template <typename T>
-inline T acosh(T x) { return std::acosh(x); }
-template <typename T>
-inline T atanh(T x) { return std::atanh(x); }
+inline double asin(double x) { return std::asin(x); }
+inline double acos(double x) { return std::acos(x); }
+inline double atan(double x) { return std::atan(x); }
+inline double atan2(double y, double x) { return std::atan2(y, x); }
+inline double asinh(double x) { return std::asinh(x); }
+inline double acosh(double x) { return std::acosh(x); }
+inline double atanh(double x) { return std::atanh(x); }
 
 }  // namespace nnkit::math
