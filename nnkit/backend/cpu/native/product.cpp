@@ -16,6 +16,7 @@
 namespace nnkit {
 namespace {
 
+constexpr int fewest_rows = 4;  // that keep the multipliers busy
 constexpr int strip_rows = 2 * tile_rows;  // of a that are packed together
 constexpr Index depth = 384;          // of the sums that stay in registers
 constexpr Index rows_of_piece = 192;  // of a: so many rows of that depth stay in the second cache
@@ -162,6 +163,14 @@ template <class T> struct Product {
     }
 
 private:
+    // Two tiles of middling height are faster than a whole one and one of too few rows, whose sums
+    // wait for each other. A tile lies in one strip.
+    Index rows_of_tile(Index i, Index rest) const {
+        bool splits = rest > tile_rows && rest < tile_rows + fewest_rows;
+        if (splits && (strips_of_a == nullptr || i % strip_rows == 0)) return (rest + 1) / 2;
+        return std::min<Index>(tile_rows, rest);
+    }
+
     Matrix<T> packed(Index i, Index start) const {
         Index first = i / strip_rows * strip_rows;
         Index lines = std::min<Index>(strip_rows, m - first);
@@ -175,8 +184,8 @@ private:
         const Tile<T>* table = tiles<T>();
         const T* added = bias != nullptr && start + count == k ? bias + j : nullptr;
         bool again = add || start > 0;
-        for (Index end = i + rows_of_all; i < end; i += tile_rows) {
-            Index rows = std::min<Index>(tile_rows, end - i);
+        for (Index end = i + rows_of_all, rows; i < end; i += rows) {
+            rows = rows_of_tile(i, end - i);
             Matrix<T> left = a.from(i, start);
             if (strips_of_a != nullptr) left = packed(i, start);
             T* to = out + i * row + j;
