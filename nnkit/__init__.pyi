@@ -832,6 +832,19 @@ def empty_like(
     memory_format: _Any = None,
 ) -> Tensor:
     """Uninitialised memory with the shape, dtype and device of ``input``."""
+def empty_permuted(
+    size: _Any,
+    physical_layout: _Any,
+    *,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """`empty` with its dimensions in memory in the order ``physical_layout``, the slowest
+    first.
+    """
 def empty_strided(
     size: _Any,
     stride: _Any,

@@ -11,16 +11,17 @@ from typing import Any
 
 from nnkit.autograd import Tensor, return_types
 from nnkit.autograd.dims import normalize_dim, normalize_dims
-from nnkit.autograd.limits import finfo
 from nnkit.autograd.ops import decomposition as rules
 from nnkit.autograd.ops import factorization
 from nnkit.autograd.ops import vector_norm as norms
 from nnkit.autograd.ops.contraction import cross as _cross
 from nnkit.autograd.ops.contraction import matrix_power, multi_dot
-from nnkit.autograd.ops.factorization import check_matrices, check_square, pseudo_inverse
+from nnkit.autograd.ops.factorization import check_matrices, check_square
 from nnkit.autograd.ops.householder import orgqr as householder_product
+from nnkit.autograd.ops.least_squares import lstsq, matrix_rank, pinv
 from nnkit.autograd.ops.linalg import check_operands, matmul
 from nnkit.autograd.ops.matrix_functions import matrix_exp, powers
+from nnkit.autograd.ops.memory_format import column_major
 from nnkit.backend.errors import LinAlgError
 
 __all__ = [
@@ -55,7 +56,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """
     check_square("linalg.cholesky", A)
     lower = rules.cholesky(A)
-    return lower.mH if upper else lower
+    return column_major(lower.mH) if upper else lower
 
 
 def qr(A: Tensor, mode: str = "reduced") -> Any:
@@ -192,68 +193,7 @@ def solve_triangular(
     check_operands("linalg.solve_triangular", ("A", A), ("B", B))
     if left:
         return rules.solve_triangular(A, B, upper, unitriangular)
-    return rules.solve_triangular(A.mT, B.mT, not upper, unitriangular).mT
-
-
-def pinv(
-    A: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
-) -> Tensor:
-    """The Moore-Penrose inverse; singular values up to ``max(atol, rtol * largest)`` count as 0.
-
-    Args:
-        rtol: ``max(m, n) * eps`` unless given (or 0 if ``atol`` is).
-    """
-    check_matrices("linalg.pinv", A)
-    if rtol is None:
-        rtol = 0.0 if atol else max(A.shape[-2:]) * finfo(A.dtype).eps
-    return pseudo_inverse(A, rtol or 0.0, atol or 0.0)
-
-
-def matrix_rank(
-    A: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
-) -> Tensor:
-    """How many singular values exceed ``max(atol, rtol * largest)``.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.linalg.matrix_rank(nnkit.tensor([[1.0, 2.0], [2.0, 4.0]]))
-        tensor(1)
-    """
-    check_matrices("linalg.matrix_rank", A)
-    s = svdvals(A.detach())
-    if rtol is None:
-        rtol = 0.0 if atol else max(A.shape[-2:]) * finfo(A.dtype).eps
-    return (s > (s.amax(-1, True) * rtol).clamp(min=atol or 0.0)).sum(-1)
-
-
-def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The X of smallest norm that minimizes ``|A @ X - B|``.
-
-    Args:
-        A: (*, m, n).
-        B: (*, m, k).
-        rcond: singular values up to ``rcond`` times the largest count as 0; by default
-            ``max(m, n) * eps``.
-
-    Returns:
-        A named tuple (solution, residuals, rank, singular_values). With ``driver`` "gels", "gelsd"
-        or "gelss" the residuals are the squared errors, where m > n and the rank is full, and with
-        the latter two the singular values are those of A; otherwise they are empty.
-
-    Example:
-        >>> import nnkit
-        >>> a, b = nnkit.tensor([[1.0], [1.0]]), nnkit.tensor([[1.0], [3.0]])
-        >>> nnkit.linalg.lstsq(a, b).solution
-        tensor([[2.0000]])
-    """
-    m, n = check_matrices("linalg.lstsq", A)[-2:]
-    check_operands("linalg.lstsq", ("A", A), ("B", B))
-    solution = matmul(pinv(A, rtol=rcond), B)
-    rank = matrix_rank(A, rtol=rcond)
-    full = driver in ("gels", "gelsd", "gelss") and m > n and bool((rank == n).all())
-    residuals = (matmul(A, solution) - B).abs().square().sum(-2) if full else A.new_empty(0)
-    singular = svdvals(A.detach()) if driver in ("gelsd", "gelss") else A.new_empty(0)
-    return return_types.linalg_lstsq(solution, residuals, rank, singular)
+    return column_major(rules.solve_triangular(A.mT, B.mT, not upper, unitriangular).mT)
 
 
 def vector_norm(
@@ -293,11 +233,16 @@ def matrix_norm(
     x = x.movedim(axes, (-2, -1))
     if ord in ("nuc", 2, -2):
         s = svdvals(x)
-        value = s.sum(-1) if ord == "nuc" else s.amax(-1) if ord == 2 else s.amin(-1)
+        value = s.sum(-1) if ord == "nuc" else _largest(s) if ord == 2 else s.amin(-1)
     else:
         sums = x.abs().sum(-2 if abs(ord) == 1 else -1)
-        value = sums.amax(-1) if ord > 0 else sums.amin(-1)
+        value = _largest(sums) if ord > 0 else sums.amin(-1)
     return value.unsqueeze(min(axes)).unsqueeze(max(axes)) if keepdim else value
+
+
+def _largest(x: Tensor) -> Tensor:
+    """The largest along the last dimension; 0 of none."""
+    return x.amax(-1) if x.shape[-1] else x.sum(-1)
 
 
 def norm(
@@ -329,6 +274,8 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
         >>> nnkit.linalg.cond(nnkit.tensor([[4.0, 0.0], [0.0, 2.0]]))
         tensor(2.)
     """
+    if not A.numel():
+        return A.new_zeros(A.shape[:-2]).abs()
     if p is None or p in (2, -2):
         s = svdvals(A)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
@@ -364,6 +311,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 def vander(x: Tensor, N: int | None = None) -> Tensor:
     """The matrix of powers ``x[i] ** j`` for j below N, which is the length of x unless given."""
+    x = x.unsqueeze(0) if not x.ndim else x
     count = x.shape[-1] if N is None else N
     if count <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, got {count}")

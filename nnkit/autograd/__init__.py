@@ -32,7 +32,7 @@ SUBJECTS = (
     "conversion", "interchange", "mapping", "ranges", "shape", "strided", "joining", "rearranging",
     "triangles", "indexing", "scattering", "slices", "masking", "reduction", "running", "extrema",
     "vector_norm", "sorting", "searching", "linalg", "contraction", "linear", "factorization",
-    "householder", "matrix_functions", "statistics", "distance",
+    "householder", "matrix_functions", "least_squares", "statistics", "distance",
     "softmax", "loss", "norm", "padding", "conv", "pooling", "folding", "embedding", "random",
     "dropout", "attention", "recurrent", "pinning",
 )  # fmt: skip

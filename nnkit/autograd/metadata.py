@@ -8,7 +8,7 @@ from typing import Any
 from nnkit.autograd.public import PUBLIC, attach, public
 from nnkit.autograd.tensor import Size, Tensor, fill
 from nnkit.backend.dtype import dtype as dtype_type
-from nnkit.backend.memory import channels_last, channels_last_3d, strided
+from nnkit.backend.memory import AXES, is_ordered, strided
 
 
 @public(namespace=False)
@@ -78,12 +78,10 @@ def stride(input: Tensor, dim: int | None = None) -> Any:
 def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
     """Whether the elements lie in memory row by row (or in the given format)."""
     data = input._data
-    if memory_format in (channels_last, channels_last_3d):
-        dims = 4 if memory_format is channels_last else 5
-        if data.ndim != dims:
-            return False
-        return data.transpose(0, *range(2, dims), 1).flags.c_contiguous
-    return data.flags.c_contiguous
+    axes = AXES.get(memory_format)
+    if axes is None:
+        return data.flags.c_contiguous
+    return data.ndim == len(axes) and is_ordered(data, axes)
 
 
 @public(namespace=False)

@@ -658,6 +658,8 @@ class Tensor(builtins.object):
         """In-place version of `digamma`; returns the tensor."""
     def dim(self) -> builtins.int:
         """The number of dimensions."""
+    def dim_order(self) -> builtins.tuple[builtins.int, ...]:
+        """The dimensions from the slowest to the fastest in memory."""
     def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
         """The p-norm of ``input - other``."""
     def div(self, other: _Any, *, rounding_mode: builtins.str | None = None) -> Tensor:

@@ -32,6 +32,7 @@ SIGNATURES = {
         cast(x; dtype)
         copy(x)
         contiguous(x)
+        ordered(x; axes)
         copy_(x!, source)
         fill_(x!; value)
         fill(x; value)
@@ -104,6 +105,8 @@ SIGNATURES = {
         eig(x) -> values, vectors
         solve_triangular(x, y; upper, unitriangular)
         geqrf(x) -> a, tau
+        cholesky_solve(x, y; upper)
+        pinv(x, atol, rtol; hermitian)
     """,
     "shape": """
         reshape(x; shape)

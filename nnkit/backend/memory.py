@@ -42,3 +42,25 @@ contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
+
+# The dimensions from the slowest to the fastest, where a format is for one number of them.
+AXES = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
+
+
+def axes_of(format: Any, ndim: int) -> tuple[int, ...] | None:
+    """The order of the dimensions in memory that ``format`` asks for; None for rows.
+
+    Raises:
+        RuntimeError: the format is for another number of dimensions.
+    """
+    axes = AXES.get(format)
+    if axes is not None and len(axes) != ndim:
+        raise RuntimeError(
+            f"required rank {len(axes)} tensor to use {format.name} format, got {ndim} dimensions"
+        )
+    return axes
+
+
+def is_ordered(array: Any, axes: tuple[int, ...]) -> bool:
+    """Whether the elements lie in memory in this order of the dimensions, without gaps."""
+    return array.transpose(axes).flags.c_contiguous

@@ -3,6 +3,8 @@ singular ones, and factors that are only determined up to signs."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -33,13 +35,17 @@ def test_solutions_from_a_cholesky_factor(square, upper):
     right = nnkit.ones(4, 2, dtype=nnkit.float64, requires_grad=True)
 
     def solve(x, b):
-        return nnkit.cholesky_solve(b, x + 3 * nnkit.eye(4, dtype=x.dtype), upper)
+        return nnkit.cholesky_solve(b, triangle(x), upper)
 
     def invert(x):
-        return nnkit.cholesky_inverse(x + 3 * nnkit.eye(4, dtype=x.dtype), upper)
+        return nnkit.cholesky_inverse(triangle(x), upper)
+
+    def triangle(x):
+        return (x.triu() if upper else x.tril()) + 3 * nnkit.eye(4, dtype=x.dtype)
 
     assert nnkit.autograd.gradcheck(solve, (square, right))
     assert nnkit.autograd.gradcheck(invert, square)
+    assert nnkit.autograd.gradgradcheck(solve, (square, right))
 
 
 def test_vander_has_a_gradient(square):
@@ -150,3 +156,72 @@ def test_lstsq_solves_the_normal_equations():
     expected, *_ = np.linalg.lstsq(a.numpy(), b.numpy())
     np.testing.assert_allclose(found.solution.numpy(), expected, atol=1e-12)
     assert found.rank.item() == 3
+
+
+EMPTY = [
+    ("matrix_rank(torch.zeros(0, 3))", 0),
+    ("matrix_rank(torch.zeros(2, 0, 0))", [0, 0]),
+    ("matrix_norm(torch.zeros(0, 0), 2)", 0),
+    ("matrix_norm(torch.zeros(3, 0), 1)", 0),
+    ("matrix_norm(torch.zeros(0, 3), math.inf)", 0),
+    ("cond(torch.zeros(2, 0, 0))", [0, 0]),
+    ("cond(torch.zeros(0, 0), 1)", 0),
+    ("pinv(torch.zeros(0, 3)).shape", (3, 0)),
+    ("lstsq(torch.zeros(0, 2), torch.zeros(0, 2)).solution", [[0, 0], [0, 0]]),
+    ("vander(torch.tensor(3), N=3)", [[1, 3, 9]]),
+    # Tolerances, and matrices of which one triangle is read.
+    ("matrix_rank(torch.diag(torch.tensor([4.0, 2.0, 1.0])), 1.5)", 2),
+    ("matrix_rank(torch.diag(torch.tensor([4.0, 2.0, 1.0])), rtol=0.4)", 2),
+    ("matrix_rank(torch.eye(2).expand(2, 2, 2), atol=torch.tensor([0.5, 1.0]))", [2, 0]),
+    ("matrix_rank(torch.tensor([[0.0, 9.0], [1.0, 0.0]]), hermitian=True)", 2),
+    ("pinv(torch.tensor([[2.0, 0.0], [0.0, 1.0]]), 0.6)", [[0.5, 0], [0, 0]]),
+    ("pinv(torch.tensor([[-2.0, 9.0], [0.0, 1.0]]), hermitian=True)", [[-0.5, 0], [0, 1]]),
+    ("lstsq(torch.eye(2), torch.eye(2), driver='gels').rank", []),
+]
+
+
+@pytest.mark.parametrize(("call", "expected"), EMPTY, ids=[e[0] for e in EMPTY])
+def test_corners(lib, call, expected):
+    found = eval(f"torch.linalg.{call}", {"torch": lib, "math": math})
+    assert (found if isinstance(found, tuple) else found.tolist()) == expected
+
+
+COMPLEX = [
+    "cholesky(x @ x.mH + 3 * torch.eye(3))",
+    "qr(x).Q",
+    "slogdet(x).sign",
+    "det(x).log()",
+    "pinv(x)",
+    "eigh(x + x.mH).eigenvectors.abs()",
+]
+
+
+@pytest.mark.parametrize("call", COMPLEX)
+def test_complex_gradients(lib, call):
+    """For every direction of change: as torch's, they count what is not Hermitian too."""
+    lib.manual_seed(3)
+    x = lib.randn(3, 3, dtype=lib.complex128, requires_grad=True)
+    assert lib.autograd.gradcheck(lambda x: eval(f"torch.linalg.{call}", {"torch": lib, "x": x}), x)
+
+
+def test_pinv_of_deficient_rank_has_the_derivative_at_that_rank(lib):
+    lib.manual_seed(0)
+    left = lib.randn(5, 2, dtype=lib.float64, requires_grad=True)
+    right = lib.randn(2, 4, dtype=lib.float64, requires_grad=True)
+    assert lib.autograd.gradcheck(lambda x, y: lib.linalg.pinv(x @ y), (left, right))
+    assert lib.autograd.gradgradcheck(lambda x, y: lib.linalg.pinv(x @ y), (left, right))
+
+
+def test_gradients_of_eigenvalues_are_symmetric(lib):
+    x = lib.tensor([[2.0, 1.0], [1.0, 5.0]], requires_grad=True)
+    values = lib.linalg.eigvalsh(x)
+    (g,) = lib.autograd.grad(values, x, lib.tensor([1.0, 2.0]), create_graph=True)
+    (h,) = lib.autograd.grad(g, x, lib.tensor([[0.0, 1.0], [0.0, 0.0]]))
+    assert h[0, 1] == pytest.approx(h[1, 0].item())
+
+
+def test_gradients_of_eigenvalues_are_real(lib):
+    x = lib.tensor([[2.0, 1.0], [0.0, 5.0]], requires_grad=True)
+    lib.linalg.eigvals(x).real.sum().backward()
+    assert x.grad.dtype == lib.float32
+    assert x.grad.tolist() == [[1, 0], [0, 1]]

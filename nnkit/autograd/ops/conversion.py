@@ -11,6 +11,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.limits import fitting
 from nnkit.autograd.node import Node
 from nnkit.autograd.op import rule
+from nnkit.autograd.ops.memory_format import in_format
 from nnkit.autograd.public import attach, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, write, wrote
@@ -18,12 +19,12 @@ from nnkit.backend.device import device as Device
 from nnkit.backend.device import located
 from nnkit.backend.dtype import ALIASES, DTYPES, FLOATING, python_number
 from nnkit.backend.dtype import dtype as dtype_type
+from nnkit.backend.memory import contiguous_format
 
 _cut = rule("cast")  # to integers and bools, which have no gradient
 # The engine casts a gradient back to the dtype of the input.
 _cast = rule("cast", node="ToCopyBackward0", broadcasts=True, x=lambda B, g: g)
 _copy = rule("copy", node="CloneBackward0", x=lambda B, g: g)
-_contiguous = rule("contiguous", node="CloneBackward0", x=lambda B, g: g)
 # Whatever was written over has no influence any more.
 _fill = rule("fill", x=lambda B, g: B.zeros_like(g))
 _overwrite = rule(
@@ -37,8 +38,8 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy in memory of its own, through which gradients flow.
 
     Args:
-        memory_format: ``nnkit.contiguous_format`` orders the copy by rows; otherwise the order of
-            the strides is kept.
+        memory_format: the order of the copy in memory (``nnkit.contiguous_format`` for rows,
+            ``nnkit.channels_last``); without one the order of the strides is kept.
 
     Example:
         >>> import nnkit
@@ -49,18 +50,21 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
         tensor([1., 1.])
     """
     check_tensor("clone", input)
-    return _copy(_contiguous(input) if _wants_rows(memory_format) else input)
-
-
-def _wants_rows(memory_format: Any) -> bool:
-    return memory_format is not None and str(memory_format).endswith("contiguous_format")
+    other = in_format(input, memory_format)
+    return _copy(input) if other is input else other
 
 
 @public(namespace=False)
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its memory is in row order, else a copy that is."""
-    B = input._device.backend
-    return input if B.contiguous(input._data) is input._data else _contiguous(input)
+    """The tensor itself if its memory is in row order, else a copy that is.
+
+    Args:
+        memory_format: another order, such as ``nnkit.channels_last``.
+
+    Raises:
+        RuntimeError: the order is for another number of dimensions.
+    """
+    return in_format(input, memory_format or contiguous_format)
 
 
 def converted(input: Tensor, d: dtype_type, copy: bool = False) -> Tensor:
@@ -109,7 +113,7 @@ def to(input: Tensor, *target: Any, **options: Any) -> Tensor:
     blocks = not options.get("non_blocking", flags[0] if flags else False)
     moved = input if place is None else _moved(input, located(place), not blocks)
     result = converted(moved, d, copy and moved is input)
-    return contiguous(result) if _wants_rows(options.get("memory_format")) else result
+    return in_format(result, options.get("memory_format"))
 
 
 class ToDevice(Node):
@@ -183,7 +187,7 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
 
 def _conversion(name: str, d: dtype_type) -> None:
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
-        return converted(self, d)
+        return in_format(converted(self, d), memory_format)
 
     convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = f"The tensor in dtype {d}."
@@ -204,7 +208,7 @@ for _name, _full in {
 @public(namespace=False)
 def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor in main memory."""
-    return _moved(input, Device("cpu"))
+    return in_format(_moved(input, Device("cpu")), memory_format)
 
 
 @public(namespace=False)

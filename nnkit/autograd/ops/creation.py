@@ -16,10 +16,12 @@ from nnkit.autograd.factory import (
 from nnkit.autograd.limits import finfo, fitting, iinfo
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.interchange import legacy_tensor, tensor
+from nnkit.autograd.ops.memory_format import empty_in_order
 from nnkit.autograd.ops.ranges import arange, linspace, logspace
 from nnkit.autograd.public import attach, public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import float32, float64, of_number
+from nnkit.backend.memory import axes_of, preserve_format
 
 __all__ = ["arange", "finfo", "iinfo", "legacy_tensor", "linspace", "logspace", "tensor"]
 
@@ -95,12 +97,20 @@ def empty(
 ) -> Tensor:  # fmt: skip
     """A tensor whose memory holds whatever was there; the arguments are those of `zeros`.
 
+    Args:
+        memory_format: its order in memory, such as ``nnkit.channels_last``; of rows unless given.
+
     Example:
         >>> import nnkit
         >>> nnkit.empty(2, 3).shape
         nnkit.Size([2, 3])
     """
     size_keyword = _size("empty", keyword)
+    if memory_format is not None:
+        shape, place = shape_of("empty", size, size_keyword), place_of(device)
+        d = dtype_of("empty", dtype, None if out is None else out.dtype)
+        data = empty_in_order(place.backend, shape, d.array, axes_of(memory_format, len(shape)))
+        return finished("empty", data, place, requires_grad, out)
     return _filled("empty", size, size_keyword, None, out, dtype, layout, device, requires_grad)
 
 
@@ -146,10 +156,16 @@ def _like(
     d = dtype_of(name, dtype, input.dtype)
     place = place_of(device, input._device)
     B = place.backend
-    if d is input.dtype and place is input._device and memory_format is None:
-        data = B.empty_like(input._data)  # in the order of the input's strides
+    x = input._data
+    if memory_format is not None and memory_format is not preserve_format:
+        data = empty_in_order(B, x.shape, d.array, axes_of(memory_format, x.ndim))
+    elif d is input.dtype and place is input._device:
+        data = B.empty_like(x)  # in the order of the input's strides
+    elif x.flags.c_contiguous or 0 in x.strides:
+        data = B.empty(x.shape, d.array)
     else:
-        data = B.empty(input._data.shape, d.array)
+        order = tuple(sorted(range(x.ndim), key=lambda axis: -x.strides[axis]))
+        data = empty_in_order(B, x.shape, d.array, order)
     if value is not None:
         B.fill_(data, fitting(name, value, d))
     return finished(name, data, place, requires_grad)

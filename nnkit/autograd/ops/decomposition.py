@@ -24,11 +24,6 @@ def _scaled_columns(B: Any, x: Any, scale: Any) -> Any:
     return B.mul(x, B.unsqueeze(scale, -2))
 
 
-def _lower_half(B: Any, x: Any) -> Any:
-    """The lower triangle with half the diagonal."""
-    return B.mul(B.add(B.tril(x, 0), B.tril(x, -1)), 0.5)
-
-
 def _grad_adjugate(B: Any, g: Any, x: Any, out: Any) -> Any:
     inverse = B.inverse(x)
     weight = B.sum(B.mul(g, B.conj(inverse)), (-2, -1), True)
@@ -37,10 +32,10 @@ def _grad_adjugate(B: Any, g: Any, x: Any, out: Any) -> Any:
 
 
 def _grad_cholesky(B: Any, g: Any, out: Any) -> Any:
-    inner = _lower_half(B, B.matmul(B.mH(out), g))
+    inner = B.matmul(B.mH(out), g)
+    symmetric = B.mul(B.add(B.tril(inner, 0), B.mH(B.tril(inner, -1))), 0.5)
     inverse = B.inverse(out)
-    half = B.matmul(B.mH(inverse), B.matmul(inner, inverse))
-    return B.mul(B.add(half, B.mH(half)), 0.5)
+    return B.matmul(B.mH(inverse), B.matmul(symmetric, inverse))
 
 
 def _grad_qr(B: Any, g_q: Any, g_r: Any, q: Any, r: Any, mode: str) -> Any:
@@ -60,7 +55,8 @@ def _grad_qr(B: Any, g_q: Any, g_r: Any, q: Any, r: Any, mode: str) -> Any:
         return B.concat([square, beyond], len(q.shape) - 1)
     m = B.sub(B.matmul(r, B.mH(g_r)), B.matmul(B.mH(g_q), q))
     below = B.tril(m, -1)
-    diagonal = B.sub(B.tril(m, 0), below)
+    diagonal = B.sub(B.tril(m, 0), below)  # of which only the real part counts
+    diagonal = B.mul(B.add(diagonal, B.mH(diagonal)), 0.5)
     symmetric = B.add(B.add(below, B.mH(below)), diagonal)
     return B.matmul(B.add(g_q, B.matmul(q, symmetric)), B.mH(B.inverse(r)))
 
@@ -119,8 +115,40 @@ def _grad_solve_triangular(
     return (B.triu(product, beyond) if upper else B.tril(product, -beyond)), g_y
 
 
+def _grad_slogdet(B: Any, g_sign: Any, g_logabsdet: Any, x: Any, sign: Any) -> Any:
+    g = g_logabsdet
+    if sign.dtype != g.dtype:  # complex: the sign turns with the imaginary part of the logarithm
+        g = B.make_complex(g, B.neg(B.imag(B.mul(B.conj(g_sign), sign))))
+    return B.mul(B.unsqueeze(B.unsqueeze(g, -1), -1), B.mH(B.inverse(x)))
+
+
+def _grad_cholesky_solve(
+    B: Any, g: Any, y: Any, out: Any, upper: bool, needs: tuple
+) -> tuple[Any, Any]:
+    """As if all of ``y`` took part in its product with itself, as in torch."""
+    g_x = B.cholesky_solve(g, y, upper)
+    if not needs[1]:
+        return g_x, None
+    half = B.matmul(g_x, B.mH(out))
+    both = B.neg(B.add(half, B.mH(half)))
+    return g_x, B.matmul(y, both) if upper else B.matmul(both, y)
+
+
+def _grad_pinv(B: Any, g: Any, x: Any, out: Any) -> Any:
+    """Golub and Pereyra, "The differentiation of pseudo-inverses", 1973; where the rank changes
+    there is no derivative, and this is the one at constant rank."""
+    turned, transposed = B.mH(g), B.mH(out)
+    left, right = B.matmul(turned, out), B.matmul(out, turned)
+    inside = B.neg(B.matmul(transposed, B.matmul(g, transposed)))
+    rows = B.matmul(B.sub(left, B.matmul(x, B.matmul(out, left))), transposed)
+    columns = B.matmul(transposed, B.sub(right, B.matmul(B.matmul(right, out), x)))
+    return B.add(inside, B.add(rows, columns))
+
+
 def _grad_eigh(B: Any, g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> Any:
-    inner = B.mul(_outer_difference(B, values), B.matmul(B.mH(vectors), g_vectors))
+    turned = B.matmul(B.mH(vectors), g_vectors)
+    skew = B.mul(B.sub(turned, B.mH(turned)), 0.5)  # what keeps the matrix symmetric
+    inner = B.mul(_outer_difference(B, values), skew)
     inner = B.add(inner, _diagonal_matrix(B, g_values))
     return B.matmul(vectors, B.matmul(inner, B.mH(vectors)))
 
@@ -139,20 +167,19 @@ det = rule(
     x=lambda B, g, x: B.mul(B.unsqueeze(B.unsqueeze(g, -1), -1), B.mH(B.adjugate(x))),
 )  # fmt: skip
 adjugate = rule("adjugate", x=_grad_adjugate)
-slogdet = rule(
-    "slogdet", node="LinalgSlogdetBackward0", nondifferentiable=("sign",),
-    x=lambda B, g_logabsdet, x: B.mul(
-        B.unsqueeze(B.unsqueeze(g_logabsdet, -1), -1), B.mH(B.inverse(x))
-    ),
-)  # fmt: skip
+slogdet = rule("slogdet", node="LinalgSlogdetBackward0", x=_grad_slogdet)
 cholesky = rule("cholesky", node="LinalgCholeskyExBackward0", x=_grad_cholesky)
 qr = rule("qr", node="LinalgQrBackward0", x=_grad_qr)
 svd = rule("svd", node="LinalgSvdBackward0", x=_grad_svd)
 eigh = rule("eigh", node="LinalgEighBackward0", x=_grad_eigh)
-eig = rule("eig", node="LinalgEigBackward0", x=_grad_eig)
+eig = rule("eig", node="LinalgEigBackward0", broadcasts=True, x=_grad_eig)
 solve_triangular = rule(
     "solve_triangular",
     node="LinalgSolveTriangularBackward0",
     broadcasts=True,
     joint=_grad_solve_triangular,
 )
+cholesky_solve = rule(
+    "cholesky_solve", node="CholeskySolveBackward0", broadcasts=True, joint=_grad_cholesky_solve
+)
+pinv = rule("pinv", node="LinalgPinvBackward0", x=_grad_pinv)

@@ -9,7 +9,7 @@ from nnkit.autograd import return_types
 from nnkit.autograd.dims import check_tensor, normalize_dims
 from nnkit.autograd.ops import decomposition as rules
 from nnkit.autograd.ops.comparison import where
-from nnkit.autograd.ops.linalg import matmul
+from nnkit.autograd.ops.memory_format import column_major
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING
@@ -127,7 +127,9 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """
     check_square("cholesky", input)
     # The derivative is that of the symmetric matrix that the triangle stands for.
-    return rules.cholesky(input.mH).mH if upper else rules.cholesky(input)
+    if upper:
+        return column_major(rules.cholesky(input.mH).mH)
+    return rules.cholesky(input)
 
 
 @public
@@ -175,31 +177,6 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
         batch = s._data.shape[:-1]
         return return_types.svd(input.new_zeros(*batch, m, m), s, input.new_zeros(*batch, n, n))
     return return_types.svd(u, s, vh.mH)
-
-
-@public
-def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """The Moore-Penrose inverse, from the singular values above ``rcond`` times the largest.
-
-    Args:
-        input: (*, m, n).
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.pinverse(nnkit.tensor([[2.0, 0.0], [0.0, 0.0]]))
-        tensor([[0.5000, 0.0000],
-                [0.0000, 0.0000]])
-    """
-    check_matrices("pinverse", input)
-    return pseudo_inverse(input, rcond)
-
-
-def pseudo_inverse(input: Tensor, rtol: float, atol: float = 0.0) -> Tensor:
-    """The Moore-Penrose inverse, from the singular values above ``max(atol, rtol * largest)``."""
-    u, s, vh = rules.svd(input, False)
-    large = s > (s.detach().amax(-1, True) * rtol).clamp(min=atol) if s._data.size else s > atol
-    scale = where(large, where(large, s, 1.0).reciprocal(), 0.0)
-    return matmul(vh.mH * scale.unsqueeze(-2), u.mH)
 
 
 def nuclear_norm(input: Tensor, dim: Any, keepdim: bool) -> Tensor:

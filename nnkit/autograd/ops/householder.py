@@ -10,6 +10,7 @@ from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.factorization import check_matrices
 from nnkit.autograd.ops.joining import cat
 from nnkit.autograd.ops.linalg import matmul
+from nnkit.autograd.ops.memory_format import column_major
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 
@@ -80,7 +81,7 @@ def orgqr(input: Tensor, tau: Tensor) -> Tensor:
     """
     rows, columns = check_matrices("orgqr", input)[-2:]
     start = eye(rows, columns, dtype=input.dtype, device=input.device)
-    return _reflected("orgqr", start, input, tau).expand(input._data.shape)
+    return column_major(_reflected("orgqr", start, input, tau).expand(input._data.shape))
 
 
 @public(out=True)
@@ -104,4 +105,4 @@ def ormqr(
     q = _reflected("ormqr", eye(rows, dtype=input.dtype, device=input.device), input, tau)
     if transpose:
         q = q.mH
-    return matmul(q, other) if left else matmul(other, q)
+    return column_major(matmul(q, other) if left else matmul(other, q))

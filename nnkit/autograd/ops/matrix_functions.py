@@ -10,6 +10,7 @@ from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.factorization import check_square
 from nnkit.autograd.ops.joining import cat
 from nnkit.autograd.ops.linalg import check_operands, matmul
+from nnkit.autograd.ops.memory_format import column_major
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 
@@ -108,9 +109,7 @@ def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """
     check_square("cholesky_solve", L)
     check_operands("cholesky_solve", ("input", input), ("L", L))
-    lower = L.mH if upper else L
-    half = rules.solve_triangular(lower, input, False, False)
-    return rules.solve_triangular(lower.mH, half, True, False)
+    return column_major(rules.cholesky_solve(input, L, bool(upper)))
 
 
 @public(out=True)

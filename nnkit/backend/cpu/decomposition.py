@@ -30,14 +30,20 @@ def _checked(kernel: Callable) -> Callable:
     return run
 
 
+def _by_columns(x: np.ndarray) -> np.ndarray:
+    """The same matrices with each column's elements next to each other, as LAPACK and torch leave
+    them; NumPy turns them round."""
+    return np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
 @_checked
 def inverse(x: np.ndarray) -> np.ndarray:
-    return linalg.inv(x)
+    return _by_columns(linalg.inv(x))
 
 
 @_checked
 def solve(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return linalg.solve(x, y)
+    return _by_columns(linalg.solve(x, y))
 
 
 def det(x: np.ndarray) -> np.ndarray:
@@ -63,37 +69,37 @@ def adjugate(x: np.ndarray) -> np.ndarray:
 
 @_checked
 def cholesky(x: np.ndarray) -> np.ndarray:
-    return linalg.cholesky(x)
+    return _by_columns(linalg.cholesky(x))
 
 
 def qr(x: np.ndarray, mode: Any) -> tuple[np.ndarray, np.ndarray]:
     q, r = linalg.qr(x, mode)
-    return q, r
+    return _by_columns(q), _by_columns(r)
 
 
 @_checked
 def svd(x: np.ndarray, full_matrices: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     u, s, vh = linalg.svd(x, full_matrices)
-    return u, s, vh
+    return _by_columns(u), s, _by_columns(vh)
 
 
 @_checked
 def eigh(x: np.ndarray, uplo: Any) -> tuple[np.ndarray, np.ndarray]:
     values, vectors = linalg.eigh(x, uplo)
-    return values, vectors
+    return values, _by_columns(vectors)
 
 
 @_checked
 def eig(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     values, vectors = linalg.eig(x)
     kind = np.result_type(x.dtype, np.complex64)
-    return values.astype(kind), vectors.astype(kind)
+    return values.astype(kind), _by_columns(vectors.astype(kind))
 
 
 def solve_triangular(x: np.ndarray, y: np.ndarray, upper: bool, unitriangular: bool) -> np.ndarray:
     """Solve by substitution, a row at a time for the whole batch."""
     shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-    out = np.broadcast_to(y, shape + y.shape[-2:]).copy()
+    out = np.broadcast_to(y, shape + y.shape[-2:]).swapaxes(-1, -2).copy().swapaxes(-1, -2)
     n = x.shape[-1]
     for i in reversed(range(n)) if upper else range(n):
         known = slice(i + 1, n) if upper else slice(0, i)
@@ -106,4 +112,4 @@ def solve_triangular(x: np.ndarray, y: np.ndarray, upper: bool, unitriangular: b
 def geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """R with the Householder vectors below its diagonal, and their scales, as in LAPACK."""
     reflectors, scales = linalg.qr(x, "raw")
-    return np.ascontiguousarray(reflectors.swapaxes(-1, -2)), scales
+    return _by_columns(reflectors.swapaxes(-1, -2)), scales

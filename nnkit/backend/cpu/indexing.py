@@ -337,5 +337,5 @@ def masked_scatter(x: Array, mask: Array, source: Array) -> Array:
 
 
 def nonzero(x: Array) -> Array:
-    """The indices of the elements that are not zero, one row each."""
-    return np.argwhere(x)
+    """The indices of the elements that are not zero, one row each; a column lies together."""
+    return np.stack(np.nonzero(x)).T if x.ndim else np.argwhere(x)

@@ -43,7 +43,8 @@ class ModuleApply(ModuleTree):
         """Move and cast all parameters and buffers in place.
 
         Called as ``to(device, dtype, non_blocking)``, ``to(dtype, non_blocking)`` or
-        ``to(tensor, non_blocking)``. A dtype changes floating and complex tensors only.
+        ``to(tensor, non_blocking)``. A dtype changes floating and complex tensors only, a
+        ``memory_format`` those of 4 and 5 dimensions.
 
         Raises:
             TypeError: the dtype is neither floating nor complex, or the arguments make no sense.
@@ -54,6 +55,7 @@ class ModuleApply(ModuleTree):
             >>> nnkit.nn.Linear(2, 1).to(nnkit.float64).weight.dtype
             nnkit.float64
         """
+        memory_format = kwargs.pop("memory_format", None)
         device, dtype, non_blocking = _destination(list(args), kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
@@ -68,7 +70,10 @@ class ModuleApply(ModuleTree):
         def convert(tensor: Tensor) -> Tensor:
             number = tensor.is_floating_point() or tensor.is_complex()
             kind = dtype if number and dtype is not None else tensor.dtype
-            return tensor.to(device or tensor.device, kind, non_blocking)
+            moved = tensor.to(device or tensor.device, kind, non_blocking)
+            if memory_format is None or tensor.ndim not in (4, 5):
+                return moved
+            return moved.to(memory_format=memory_format)
 
         return self._apply(convert)
 

@@ -215,7 +215,7 @@ void find_flags(const T* x, std::uint8_t* flags, Index begin, Index end) {
     for (Index i = begin; i < end; ++i) flags[i] = x[i] != 0;
 }
 
-// nonzero(x): a row of coordinates for every element that is not zero.
+// nonzero(x): a row of coordinates for every element that is not zero; each column lies together.
 PyObject* nonzero(Arguments arguments) {
     Array x = arguments.array(0);
     if (!x || !x.is_plain() || x.ndim() < 1 || x.ndim() > most_axes || x.size() == 0) {
@@ -239,18 +239,21 @@ PyObject* nonzero(Arguments arguments) {
     }
     std::vector<Index> before = count_pieces(flags, size);
     int ndim = x.ndim();
-    PyObject* result = empty<std::int64_t>({before.back(), ndim});
-    if (result == nullptr) return nullptr;
-    auto* out = Array(result).data<std::int64_t>();
+    Index count = before.back();
+    PyObject* columns = empty<std::int64_t>({ndim, count});
+    if (columns == nullptr) return nullptr;
+    auto* out = Array(columns).data<std::int64_t>();
     for_pieces(size, [&](Index begin, Index end) {
         Index rank = before[static_cast<std::size_t>(begin / mask_piece)];
         Coordinates at(ndim, x.shape(), begin);
         for_true(flags, begin, end, rank, [&](Index i, Index k) {
             at.go_to(i);
-            for (int axis = 0; axis < ndim; ++axis) out[k * ndim + axis] = at.values[axis];
+            for (int axis = 0; axis < ndim; ++axis) out[axis * count + k] = at.values[axis];
         });
     });
-    return result;
+    PyObject* rows = PyArray_Transpose(reinterpret_cast<PyArrayObject*>(columns), nullptr);
+    Py_DECREF(columns);
+    return rows;
 }
 
 Registration registrations[] = {

@@ -1,0 +1,77 @@
+"""The order of a tensor's dimensions in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.factory import dtype_of, finished, place_of, shape_of
+from nnkit.autograd.op import rule
+from nnkit.autograd.public import public
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.memory import axes_of, is_ordered, preserve_format
+
+_contiguous = rule("contiguous", node="CloneBackward0", x=lambda B, g: g)
+_ordered = rule("ordered", node="CloneBackward0", x=lambda B, g: g)
+
+
+def in_format(input: Tensor, memory_format: Any) -> Tensor:
+    """``input``, or a copy of it if its memory has another order."""
+    if memory_format is None or memory_format is preserve_format:
+        return input
+    axes = axes_of(memory_format, input.ndim)
+    if axes is None:
+        B = input._device.backend
+        return input if B.contiguous(input._data) is input._data else _contiguous(input)
+    return input if is_ordered(input._data, axes) else _ordered(input, axes)
+
+
+def column_major(input: Tensor) -> Tensor:
+    """The same matrices with the elements of each column next to each other in memory."""
+    axes = (*range(input.ndim - 2), input.ndim - 1, input.ndim - 2)
+    return input if is_ordered(input._data, axes) else _ordered(input, axes)
+
+
+def empty_in_order(B: Any, shape: tuple, dtype: Any, axes: tuple | None) -> Any:
+    """Memory whose dimension ``axes[0]`` is the slowest, and so on; None for rows."""
+    if axes is None:
+        return B.empty(shape, dtype)
+    back = tuple(axes.index(axis) for axis in range(len(axes)))
+    return B.permute(B.empty(tuple(shape[axis] for axis in axes), dtype), back)
+
+
+@public(method=False)
+def empty_permuted(
+    size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """`empty` with its dimensions in memory in the order ``physical_layout``, the slowest first.
+
+    Raises:
+        RuntimeError: ``physical_layout`` is no order of the dimensions.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.empty_permuted((2, 3, 5), (0, 2, 1)).stride()
+        (15, 1, 3)
+    """
+    shape, axes = shape_of("empty_permuted", (size,)), tuple(physical_layout)
+    if sorted(axes) != list(range(len(shape))):
+        raise RuntimeError(
+            f"empty_permuted(): physical_layout must order {len(shape)} dimensions, got {axes}"
+        )
+    place, d = place_of(device), dtype_of("empty_permuted", dtype)
+    data = empty_in_order(place.backend, shape, d.array, axes)
+    return finished("empty_permuted", data, place, requires_grad)
+
+
+@public(namespace=False)
+def dim_order(input: Tensor) -> tuple[int, ...]:
+    """The dimensions from the slowest to the fastest in memory.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.ones(2, 3).T.dim_order()
+        (1, 0)
+    """
+    strides = input.stride()
+    return tuple(sorted(range(input.ndim), key=lambda dim: -strides[dim]))

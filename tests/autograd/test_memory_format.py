@@ -1,0 +1,88 @@
+"""The order of results in memory; nnkit's strides and torch's are what is written here."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+from tests.frameworks import raises
+
+LAST, LAST_3D = "torch.channels_last", "torch.channels_last_3d"
+X = "torch.zeros(2, 3, 4, 5)"
+Y = f"{X}.to(memory_format={LAST})"
+NHWC = (60, 1, 15, 3)
+
+STRIDES = [
+    # Conversions.
+    (Y, NHWC),
+    (f"{X}.contiguous(memory_format={LAST})", NHWC),
+    (f"{X}.clone(memory_format={LAST})", NHWC),
+    (f"{X}.double(memory_format={LAST})", NHWC),
+    (f"{X}.to(torch.int64, memory_format={LAST})", NHWC),
+    (f"{Y}.clone()", NHWC),
+    (f"{Y}.double()", NHWC),
+    (f"{Y}.contiguous()", (60, 20, 5, 1)),
+    (f"torch.zeros(1, 2, 3, 4, 5).to(memory_format={LAST_3D})", (120, 1, 40, 10, 2)),
+    (f"torch.nn.Conv2d(3, 4, 2).to(memory_format={LAST}).weight", (12, 1, 6, 3)),
+    (f"torch.nn.Conv2d(3, 4, 2).to(memory_format={LAST}).bias", (1,)),
+    # New tensors.
+    (f"torch.empty(2, 3, 4, 5, memory_format={LAST})", NHWC),
+    (f"torch.zeros_like({X}, memory_format={LAST})", NHWC),
+    (f"torch.rand_like({Y})", NHWC),
+    (f"torch.ones_like({Y}, dtype=torch.int64)", NHWC),
+    (f"torch.ones_like({Y}, memory_format=torch.contiguous_format)", (60, 20, 5, 1)),
+    ("torch.empty_permuted((2, 3, 4, 5), (0, 2, 3, 1))", NHWC),
+    (f"{Y}.new_zeros(2, 3, 4, 5)", (60, 20, 5, 1)),
+    # Ops that keep it.
+    (f"{Y} + 1", NHWC),
+    (f"{Y} * torch.ones(3, 1, 1)", NHWC),
+    (f"{Y}.relu()", NHWC),
+    (f"torch.cat([{Y}, {Y}], 1)", (120, 1, 30, 6)),
+    # Those that do not.
+    (f"{Y}.reshape(6, 20)", (20, 1)),
+    (f"{Y}.softmax(1)", (60, 20, 5, 1)),
+    # Matrices lie by columns where LAPACK made them, and so do indices.
+    ("torch.linalg.inv(torch.eye(3))", (1, 3)),
+    ("torch.linalg.solve(torch.eye(3), torch.ones(3, 2))", (1, 3)),
+    ("torch.linalg.cholesky(torch.eye(3))", (1, 3)),
+    ("torch.linalg.cholesky(torch.eye(3), upper=True)", (1, 3)),
+    ("torch.linalg.qr(torch.ones(4, 2)).Q", (1, 4)),
+    ("torch.linalg.qr(torch.ones(4, 2)).R", (1, 2)),
+    ("torch.linalg.svd(torch.eye(3)).U", (1, 3)),
+    ("torch.linalg.eigh(torch.eye(3)).eigenvectors", (1, 3)),
+    ("torch.linalg.solve_triangular(torch.eye(3), torch.ones(3, 2), upper=True)", (1, 3)),
+    ("torch.geqrf(torch.ones(4, 2)).a", (1, 4)),
+    ("torch.cholesky_inverse(torch.eye(3))", (1, 3)),
+    ("torch.ones(2, 3).nonzero()", (1, 6)),
+    ("torch.ones(2, 3).nonzero(as_tuple=True)[1]", (1,)),
+]
+
+ERRORS = [
+    (RuntimeError, "rank 4", f"torch.zeros(2, 3).to(memory_format={LAST})"),
+    (RuntimeError, "rank 5", f"{X}.contiguous(memory_format={LAST_3D})"),
+    (RuntimeError, "rank 4", f"torch.empty(2, 3, memory_format={LAST})"),
+    (RuntimeError, "physical_layout", "torch.empty_permuted((2, 3), (0, 0))"),
+]
+
+
+@pytest.mark.parametrize(("call", "strides"), STRIDES, ids=[s[0] for s in STRIDES])
+def test_strides(lib: ModuleType, call: str, strides: tuple[int, ...]) -> None:
+    assert eval(call, {"torch": lib}).stride() == strides
+
+
+@pytest.mark.parametrize(("error", "noun", "call"), ERRORS, ids=[e[2] for e in ERRORS])
+def test_errors(lib: ModuleType, error: type[Exception], noun: str, call: str) -> None:
+    with raises(lib, error, noun):
+        eval(call, {"torch": lib})
+
+
+def test_a_format_changes_no_value_and_lets_gradients_through(lib: ModuleType) -> None:
+    x = lib.arange(120.0).reshape(2, 3, 4, 5).requires_grad_()
+    y = x.to(memory_format=lib.channels_last)
+    assert y.is_contiguous(memory_format=lib.channels_last) and not y.is_contiguous()
+    assert y.to(memory_format=lib.channels_last) is y
+    assert y.dim_order() == (0, 2, 3, 1) and x.dim_order() == (0, 1, 2, 3)
+    assert y.tolist() == x.tolist()
+    (y * y).sum().backward()
+    assert x.grad.tolist() == (2 * x).tolist()
