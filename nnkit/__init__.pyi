@@ -569,9 +569,9 @@ def concatenate(
     out: _Any = None,
 ) -> Tensor:
     """Join tensors along an existing dimension."""
-def conj(input: Tensor) -> Tensor:
+def conj(input: Tensor, *, out: _Any = None) -> Tensor:
     """The complex conjugate; a real tensor is returned as it is."""
-def conj_physical(input: Tensor) -> Tensor:
+def conj_physical(input: Tensor, *, out: _Any = None) -> Tensor:
     """The complex conjugate; a real tensor is returned as it is."""
 def constant_pad_nd(input: Tensor, pad: _Any, value: _Any = 0) -> Tensor:
     """``input`` with ``value`` around it; see `nnkit.nn.functional.pad`."""

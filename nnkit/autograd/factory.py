@@ -7,7 +7,7 @@ import numbers
 from typing import Any
 
 from nnkit.autograd.dims import sizes_of
-from nnkit.autograd.public import write_out
+from nnkit.autograd.out import write_out
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import device as Device
 from nnkit.backend.device import get_default_device, located

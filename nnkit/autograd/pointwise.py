@@ -15,8 +15,9 @@ from typing import Any
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import OPS, Op
 from nnkit.autograd.op_code import PASS
+from nnkit.autograd.out import with_out
 from nnkit.autograd.promotion import check_dtype, mismatch, operands_of, together, wrong_type
-from nnkit.autograd.public import PUBLIC, attach, with_out
+from nnkit.autograd.public import PUBLIC, attach
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, refresh, write, wrote
 from nnkit.backend.algebra import register_formula

@@ -10,6 +10,7 @@ from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING
+from nnkit.backend.memory import CHANNELS_LAST, is_ordered
 
 Ints = tuple[int, ...]
 
@@ -72,10 +73,20 @@ def batched(name: str, input: Tensor, axes: int) -> Tensor:
 
 
 def like_input(result: Tensor, input: Tensor) -> Tensor:
-    """``result`` without its batch axis where ``input`` had none."""
-    if result._data.ndim == input._data.ndim:
+    """``result`` without its batch axis where ``input`` had none, with channels last in memory
+    where the input has them."""
+    x = input._data
+    if result._data.ndim != x.ndim:
+        return OPS["squeeze"](result, (0,))
+    return result if x.flags.c_contiguous else in_format_of(input, result)
+
+
+def in_format_of(input: Tensor, result: Tensor) -> Tensor:
+    """``result`` with channels last in memory where ``input`` has them."""
+    axes = CHANNELS_LAST.get(input._data.ndim)
+    if axes is None or not is_ordered(input._data, axes) or is_ordered(result._data, axes):
         return result
-    return OPS["squeeze"](result, (0,))
+    return OPS["ordered"](result, axes)
 
 
 def pooled_input(name: str, input: Any, axes: int, integers: bool = False) -> Tensor:

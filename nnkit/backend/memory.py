@@ -45,6 +45,7 @@ channels_last_3d = memory_format("channels_last_3d")
 
 # The dimensions from the slowest to the fastest, where a format is for one number of them.
 AXES = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
+CHANNELS_LAST = {len(axes): axes for axes in AXES.values()}  # by the number of dimensions
 
 
 def axes_of(format: Any, ndim: int) -> tuple[int, ...] | None:

@@ -183,7 +183,7 @@ _addcdiv = pointwise(
 _conj = pointwise("conj", lambda x: fn.conj(x), function=False, x=lambda g: fn.conj(g))
 
 
-@public(aliases=("conj_physical",))
+@public(aliases=("conj_physical",), out=True)
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor is returned as it is.
 

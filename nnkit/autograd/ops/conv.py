@@ -7,7 +7,7 @@ from typing import Any
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops.conv_plan import operands, plan, plan_transposed
 from nnkit.autograd.public import public
-from nnkit.autograd.spatial import Ints, hashable, like_input
+from nnkit.autograd.spatial import Ints, hashable, in_format_of, like_input
 from nnkit.autograd.tensor import Tensor
 
 
@@ -75,7 +75,8 @@ def _convolve(
     statics, before = plan(name, *shapes, *given)
     if before is not None:
         x = OPS["pad"](x, before, 0)
-    return like_input(_conv(x, weight, bias, *statics), input)
+    out = like_input(_conv(x, weight, bias, *statics), input)
+    return out if weight._data.flags.c_contiguous else in_format_of(weight, out)
 
 
 def _convolve_transposed(

@@ -90,6 +90,14 @@ def _one_dtype(name: str, tensors: Any) -> Any:
     return tensors if all(t._data.dtype is first for t in tensors) else promote(name, *tensors)
 
 
+def _some(name: str, tensors: Any) -> Any:
+    """A sequence of at least one tensor."""
+    tensors = check_tensors(name, tensors)
+    if not tensors:
+        raise RuntimeError(f"{name}(): expected a non-empty list of Tensors")
+    return tensors
+
+
 @public(method=False, out=True)
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Join tensors of one shape along a new dimension.
@@ -102,9 +110,7 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
         >>> nnkit.stack([nnkit.zeros(2), nnkit.ones(2)]).shape
         nnkit.Size([2, 2])
     """
-    tensors = check_tensors("stack", tensors)
-    if not tensors:
-        raise RuntimeError("stack(): expected a non-empty list of Tensors")
+    tensors = _some("stack", tensors)
     shape = tensors[0]._data.shape
     for position, tensor in enumerate(tensors):
         if tensor._data.shape != shape:
@@ -124,14 +130,14 @@ def hstack(tensors: Any) -> Tensor:
         >>> nnkit.hstack((nnkit.tensor([1, 2]), nnkit.tensor([3])))
         tensor([1, 2, 3])
     """
-    tensors = atleast_1d(check_tensors("hstack", tensors))
-    return cat(tensors, 0 if tensors and tensors[0].ndim == 1 else 1)
+    tensors = atleast_1d(_some("hstack", tensors))
+    return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
 @public(method=False, out=True, aliases=("row_stack",))
 def vstack(tensors: Any) -> Tensor:
     """`cat` along dimension 0, after `atleast_2d`."""
-    return cat(atleast_2d(check_tensors("vstack", tensors)), 0)
+    return cat(atleast_2d(_some("vstack", tensors)), 0)
 
 
 @public(method=False, out=True)
@@ -144,7 +150,7 @@ def dstack(tensors: Any) -> Tensor:
         tensor([[[1, 3],
                  [2, 4]]])
     """
-    return cat(atleast_3d(check_tensors("dstack", tensors)), 2)
+    return cat(atleast_3d(_some("dstack", tensors)), 2)
 
 
 @public(method=False, out=True)
@@ -157,7 +163,7 @@ def column_stack(tensors: Any) -> Tensor:
         tensor([[1, 3],
                 [2, 4]])
     """
-    tensors = check_tensors("column_stack", tensors)
+    tensors = _some("column_stack", tensors)
     return cat([t if t.ndim > 1 else shapes.reshape(t, -1, 1) for t in tensors], 1)
 
 

@@ -9,6 +9,7 @@ from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import public
+from nnkit.autograd.spatial import like_input
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, wrote
 from nnkit.backend.dtype import FLOATING, float64
@@ -307,13 +308,13 @@ def batch_norm(
         B, place = input._device.backend, input._device
         scale = B.rsqrt(B.add(var._data, eps))
         frozen = wrap(B.copy(mean._data), place), wrap(scale, place)
-        return _batch_norm_eval(input, weight, bias, *frozen)
+        return like_input(_batch_norm_eval(input, weight, bias, *frozen), input)
     out, batch_mean, batch_variance = _batch_norm(input, weight, bias, eps)
     if running_mean is not None and running_var is not None and input._data.size:
         count = input._data.size // channels[0]
         mean, variance = batch_mean._data, batch_variance._data
         _update(running_mean, running_var, mean, variance, momentum, count)
-    return out
+    return like_input(out, input)
 
 
 @public(method=False)

@@ -10,7 +10,8 @@ from nnkit.autograd.factory import check_layout, dtype_of, finished, place_of, s
 from nnkit.autograd.generator import source_of
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.random_inplace import bernoulli_, need, normal_, number
-from nnkit.autograd.public import public, write_out
+from nnkit.autograd.out import write_out
+from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import COMPLEX, FLOATING
 

@@ -16,6 +16,7 @@ from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import METHODS, attach, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, wrote
+from nnkit.backend.memory import axes_of
 
 _diagonal = rule(
     "diagonal", view=True,
@@ -302,7 +303,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     if input.requires_grad:
         raise RuntimeError("resize_(): cannot resize variables that require grad")
     B, data = input._device.backend, input._data
-    count = math.prod(shape)
+    count, axes = math.prod(shape), axes_of(memory_format, len(shape))
     _, _, offset = source = geometry(input)
     if offset + count > B.storage_size(data):
         larger = B.empty((count,), data.dtype)
@@ -311,6 +312,9 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         input._data = B.reshape(larger, shape)
     else:
         input._data = B.as_strided(data, shape, strides_of(shape), offset, source)
+    if axes is not None:
+        turned = B.reshape(input._data, tuple(shape[axis] for axis in axes))
+        input._data = B.permute(turned, tuple(axes.index(axis) for axis in range(len(axes))))
     wrote(input, "resize_")
     return input
 

@@ -7,7 +7,7 @@ from typing import Any
 from nnkit.autograd import Tensor
 from nnkit.autograd.ops.distance import cosine_similarity, pairwise_distance, pdist
 from nnkit.autograd.ops.vector_norm import vector_norm
-from nnkit.autograd.public import write_out
+from nnkit.autograd.out import write_out
 
 __all__ = ["cosine_similarity", "normalize", "pairwise_distance", "pdist"]
 

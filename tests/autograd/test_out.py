@@ -1,0 +1,72 @@
+"""What ``out=`` accepts and refuses, beside what every row of the op table checks."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+from tests.frameworks import raises
+
+ERRORS = [
+    # The dtype of the result is cast where its category fits, or must be met exactly.
+    ("result type", "mul(x, y, out=torch.zeros(3, dtype=torch.int64))"),
+    ("dtype", "abs(x, out=torch.zeros(3, dtype=torch.float64))"),
+    ("dtype", "sort(x, out=(torch.zeros(3), torch.zeros(3)))"),
+    ("dtype", "gather(x, 0, index, out=torch.zeros(3, dtype=torch.float64))"),
+    ("dtype", "max(x, 0, out=(torch.zeros(()), torch.zeros(())))"),
+    ("dtype", "ones(3, dtype=torch.float64, out=torch.zeros(3))"),
+    # Memory: of out alone, of out and an input.
+    ("single memory location", "exp(x, out=torch.zeros(1).expand(3))"),
+    ("single memory location", "cat([x, y], out=torch.zeros(1).expand(6))"),
+    ("same memory", "exp(big[:-1], out=big[1:])"),
+    ("same memory", "add(x, big[:-1], out=big[1:])"),
+    ("same memory", "gather(x, 0, index, out=x)"),
+    ("same memory", "take(x, index, out=x)"),
+    ("same memory", "masked_select(x, x > 0, out=x)"),
+    # Gradients.
+    ("automatic differentiation", "exp(x, out=torch.zeros(3, requires_grad=True))"),
+    ("automatic differentiation", "exp(torch.zeros(3, requires_grad=True), out=x)"),
+    # Sequences of nothing.
+    ("non-empty", "hstack([])"),
+    ("non-empty", "vstack([])"),
+    ("non-empty", "dstack([])"),
+    ("non-empty", "column_stack([])"),
+]
+
+
+def run(lib: ModuleType, call: str):
+    values = {
+        "x": lib.arange(3.0),
+        "y": lib.ones(3),
+        "index": lib.tensor([2, 1, 0]),
+        "big": lib.arange(4.0),
+    }
+    return eval(f"torch.{call}", {"torch": lib, **values})
+
+
+@pytest.mark.parametrize(("noun", "call"), ERRORS, ids=[e[1] for e in ERRORS])
+def test_errors(lib: ModuleType, noun: str, call: str) -> None:
+    with raises(lib, RuntimeError, noun):
+        run(lib, call)
+
+
+VALUES = [
+    ("exp(x, out=torch.zeros(3, dtype=torch.float64)).dtype == torch.float64", True),
+    ("add(x, y, out=x).tolist()", [1, 2, 3]),
+    ("add(big[:2], 1, out=big[2:]).tolist()", [1, 2]),
+    ("exp(x.detach() * 0, out=torch.zeros(3, 2)[:, 0]).tolist()", [1, 1, 1]),
+    ("conj_physical(x, out=y).tolist()", [0, 1, 2]),
+]
+
+
+@pytest.mark.parametrize(("call", "expected"), VALUES, ids=[v[0] for v in VALUES])
+def test_values(lib: ModuleType, call: str, expected: object) -> None:
+    assert run(lib, call) == expected
+
+
+def test_a_resize_warns_unless_there_was_nothing(lib: ModuleType) -> None:
+    x = lib.ones(2)
+    with pytest.warns(UserWarning, match="resized"):
+        assert lib.exp(x, out=lib.zeros(3)).shape == (2,)
+    assert lib.exp(x, out=lib.empty(0)).shape == (2,)
