@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nnkit.optim import lr_scheduler as lr_scheduler
 from nnkit.optim.adam import Adam, AdamW
 from nnkit.optim.optimizer import (
     Optimizer,
@@ -15,6 +16,7 @@ __all__ = [
     "Adam",
     "AdamW",
     "Optimizer",
+    "lr_scheduler",
     "register_optimizer_step_post_hook",
     "register_optimizer_step_pre_hook",
 ]

@@ -77,6 +77,7 @@ def with_step_hooks(step: Callable) -> Callable:
     @functools.wraps(step)
     def hooked(*arguments: Any, **options: Any) -> Any:
         self = arguments[0]  # hooks see it among the arguments, as in torch
+        self._opt_called = True  # for the warnings of learning rate schedulers
         own = self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
         if not (own or _step_pre_hooks or _step_post_hooks):
             return step(*arguments, **options)
@@ -116,6 +117,7 @@ class Optimizer(OptimizerState):
 
     formula: Update
     state_names: tuple[str, ...] = ()
+    _opt_called = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
