@@ -32,6 +32,12 @@ _STATE = np.dtype(
 )  # fmt: skip
 
 
+def seed_numpy(base_seed: int, worker: int) -> None:
+    """Seed NumPy's global generator in a worker process, with the words that torch gives it."""
+    words = [worker, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    np.random.seed(np.random.SeedSequence(words).generate_state(4))
+
+
 def checked_seed(value: Any) -> int:
     """The 64-bit seed that ``value`` stands for; negative values count from the top, as in torch.
 

@@ -83,7 +83,9 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def step(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, metrics: Any, epoch: int | None = None
+    ) -> None:
         """Count an epoch that ended with ``metrics``, a number or a tensor of one element."""
         current = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch

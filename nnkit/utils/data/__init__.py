@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nnkit.utils.data.collate import default_collate, default_convert
-from nnkit.utils.data.dataloader import DataLoader, get_worker_info
+from nnkit.utils.data.dataloader import DataLoader
 from nnkit.utils.data.dataset import (
     ChainDataset,
     ConcatDataset,
@@ -22,6 +22,7 @@ from nnkit.utils.data.sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+from nnkit.utils.data.worker import get_worker_info
 
 __all__ = [
     "BatchSampler",

@@ -1,23 +1,18 @@
-"""`DataLoader`: batches of a dataset, in this process."""
+"""`DataLoader`: batches of a dataset, in this process or from workers."""
 
 from __future__ import annotations
 
 import itertools
-import operator
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from nnkit.autograd import Tensor
-from nnkit.autograd.ops.creation import empty
-from nnkit.autograd.ops.interchange import tensor
-from nnkit.backend.dtype import int64
-from nnkit.cuda import is_available
 from nnkit.utils.data.collate import default_collate, default_convert, pinned
-from nnkit.utils.data.dataset import IterableDataset, Subset, TensorDataset, samples_at
+from nnkit.utils.data.dataset import IterableDataset
+from nnkit.utils.data.fetch import base_seed, fetcher, pins_memory, warn_of_more
 from nnkit.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+from nnkit.utils.data.workers import WorkerIteration, checked_context
 
-__all__ = ["DataLoader", "get_worker_info"]
+__all__ = ["DataLoader"]
 
 Sample = TypeVar("Sample", covariant=True)
 
@@ -36,22 +31,25 @@ class DataLoader(Generic[Sample]):
         sampler: an iterable of indices, instead of ``shuffle``.
         batch_sampler: an iterable of lists of indices, instead of ``batch_size``, ``shuffle``,
             ``sampler`` and ``drop_last``.
-        num_workers: 0, since samples are loaded in this process.
+        num_workers: processes that load batches ahead; 0 loads them in this process.
         collate_fn: samples to a batch; ``default_collate`` when not given.
         pin_memory: whether the tensors of a batch lie in page-locked memory, from which
             ``to("cuda", non_blocking=True)`` copies while the GPU computes.
         drop_last: whether a shorter last batch is left out.
-        timeout: for workers; 0.
-        worker_init_fn: for workers; not called.
-        multiprocessing_context: for workers; None.
+        timeout: seconds to wait for a worker's batch; 0 waits on.
+        worker_init_fn: called in each worker with its number, before it loads anything.
+        multiprocessing_context: how workers are started ("fork", "spawn", ... or such a context);
+            the platform's default when not given. Where they are not forked, dataset and
+            functions are pickled.
         generator: where the order comes from; the default generator when not given.
-        prefetch_factor: for workers; None.
-        persistent_workers: for workers; False.
+        prefetch_factor: batches that are loaded ahead for each worker; 2 when not given.
+        persistent_workers: keep the workers for the next iteration.
         pin_memory_device: accepted; page-locked memory serves all GPUs.
-        in_order: for workers; without effect.
+        in_order: give the workers' batches in the sampler's order, not as they come.
 
     With the same seed the batches come in torch's order, and the generator goes on in torch's
-    state: one draw when an iteration starts, one for the seed of a permutation.
+    state: one draw when an iteration starts, one for the seed of a permutation. In a worker the
+    generators of nnkit, Python and NumPy have torch's seeds.
 
     Raises:
         ValueError: an argument out of range, or arguments that exclude each other.
@@ -93,17 +91,18 @@ class DataLoader(Generic[Sample]):
         pin_memory_device: str = "",
         in_order: bool = True,
     ) -> None:
-        if num_workers != 0:
-            raise ValueError(
-                f"DataLoader: num_workers must be 0, got {num_workers}: "
-                "loading in worker processes comes with a later release"
-            )
-        if timeout < 0:
-            raise ValueError(f"DataLoader: timeout must not be negative, got {timeout}")
-        _only_with_workers("prefetch_factor", prefetch_factor)
-        _only_with_workers("persistent_workers", persistent_workers or None)
-        self.dataset = dataset
+        for name, value in (("num_workers", num_workers), ("timeout", timeout)):
+            if value < 0:
+                raise ValueError(f"DataLoader: {name} must not be negative, got {value}")
         self.num_workers = num_workers
+        if num_workers == 0:
+            self._only_with_workers("prefetch_factor", prefetch_factor)
+            self._only_with_workers("persistent_workers", persistent_workers or None)
+        elif prefetch_factor is None:
+            prefetch_factor = 2
+        elif prefetch_factor < 1:
+            raise ValueError(f"DataLoader: prefetch_factor must be positive, got {prefetch_factor}")
+        self.dataset = dataset
         self.prefetch_factor = prefetch_factor
         self.pin_memory = pin_memory
         self.pin_memory_device = pin_memory_device
@@ -149,12 +148,21 @@ class DataLoader(Generic[Sample]):
     def __setattr__(self, name: str, value: Any) -> None:
         if self._initialized and name in _FIXED:
             raise ValueError(f"DataLoader: {name} cannot change after the loader was made")
-        if name == "multiprocessing_context":
-            _only_with_workers(name, value)
+        if name == "multiprocessing_context" and value is not None:
+            self._only_with_workers(name, value)
+            value = checked_context(value)
         super().__setattr__(name, value)
 
     def __iter__(self) -> Iterator[Any]:
-        return _Iteration(self)
+        if self.num_workers == 0:
+            return _Iteration(self)
+        if not self.persistent_workers:
+            return WorkerIteration(self)
+        if self._iterator is None:
+            self._iterator = WorkerIteration(self)
+        else:
+            self._iterator.restart()
+        return self._iterator
 
     def __len__(self) -> int:
         """The number of batches; for a stream by its own word, which may turn out wrong.
@@ -175,6 +183,11 @@ class DataLoader(Generic[Sample]):
         return batches
 
     _promised: int | None = None
+    _iterator: WorkerIteration | None = None
+
+    def _only_with_workers(self, name: str, value: Any) -> None:
+        if value is not None and self.num_workers == 0:
+            raise ValueError(f"DataLoader: {name} needs num_workers > 0, got {name}={value!r}")
 
     @property
     def _index_sampler(self) -> Any:
@@ -187,16 +200,11 @@ class _Iteration:
     def __init__(self, loader: DataLoader[Any]) -> None:
         if loader.timeout != 0:
             raise AssertionError(f"DataLoader: a timeout needs workers, got {loader.timeout}")
-        self._pins = loader.pin_memory and is_available()
-        if loader.pin_memory and not self._pins:
-            warnings.warn(
-                "DataLoader: pin_memory=True has no effect, since there is no GPU", stacklevel=3
-            )
-        # torch draws a seed for its workers even where there are none.
-        self._base_seed = int(empty((), dtype=int64).random_(generator=loader.generator).item())
+        self._pins = pins_memory(loader)
+        base_seed(loader)  # torch draws a seed for its workers even where there are none
         self._loader = loader
         self._indices = iter(loader._index_sampler)
-        self._fetch = _fetcher(loader)
+        self._fetch = fetcher(loader)
         self._done = 0
 
     def __iter__(self) -> _Iteration:
@@ -205,60 +213,11 @@ class _Iteration:
     def __next__(self) -> Any:
         batch = self._fetch(next(self._indices))
         self._done += 1
-        promised = self._loader._promised
-        if promised is not None and self._done > promised:
-            warnings.warn(
-                f"DataLoader: the dataset promised {promised} batches by its length, "
-                f"this is number {self._done}",
-                stacklevel=2,
-            )
+        warn_of_more(self._loader, self._done)
         return pinned(batch) if self._pins else batch
 
     def __len__(self) -> int:
         return len(self._loader._index_sampler)
-
-
-def _fetcher(loader: DataLoader[Any]) -> Callable[[Any], Any]:
-    """The function from what the sampler gives to what the user gets."""
-    dataset, collate = loader.dataset, loader.collate_fn
-    batched = loader.batch_sampler is not None
-    if isinstance(dataset, IterableDataset):
-        stream = iter(dataset)
-
-        def from_stream(indices: Any) -> Any:
-            if not batched:
-                return collate(next(stream))
-            samples = list(itertools.islice(stream, len(indices)))
-            if not samples or (loader.drop_last and len(samples) < len(indices)):
-                raise StopIteration
-            return collate(samples)
-
-        return from_stream
-    if not batched:
-        return lambda index: collate(dataset[index])
-    gather = _gather(dataset) if collate is default_collate else None
-    if gather is not None:
-        return gather
-    return lambda indices: collate(samples_at(dataset, indices))
-
-
-def _gather(dataset: Any) -> Callable[[Any], list[Tensor]] | None:
-    """What default_collate makes of rows of tensors, by one gather for each tensor.
-
-    64 rows of 784 numbers take 75 us instead of 800.
-    """
-    if type(dataset) is TensorDataset:
-
-        def rows(indices: Any) -> list[Tensor]:
-            index = tensor([operator.index(i) for i in indices], dtype=int64)
-            return [column[index] for column in dataset.tensors]
-
-        return rows
-    if type(dataset) is Subset:
-        inner = _gather(dataset.dataset)
-        if inner is not None:
-            return lambda indices: inner([dataset.indices[i] for i in indices])
-    return None
 
 
 class _EndlessSampler(Sampler[None]):
@@ -266,22 +225,6 @@ class _EndlessSampler(Sampler[None]):
 
     def __iter__(self) -> Iterator[None]:
         return itertools.repeat(None)
-
-
-def get_worker_info() -> None:
-    """What a worker process knows of itself: None, as in the main process.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.utils.data.get_worker_info() is None
-        True
-    """
-    return None
-
-
-def _only_with_workers(name: str, value: Any) -> None:
-    if value is not None:
-        raise ValueError(f"DataLoader: {name} needs num_workers > 0, got {name}={value!r}")
 
 
 def _unspecified(name: str, value: Any) -> None:
