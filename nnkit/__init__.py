@@ -20,6 +20,10 @@ from nnkit.autograd import (
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
 )
+from nnkit.autograd.anomaly import (
+    is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+    is_anomaly_enabled as is_anomaly_enabled,
+)
 from nnkit.autograd.printing import set_printoptions as set_printoptions
 from nnkit.autograd.public import PUBLIC
 from nnkit.backend.device import (

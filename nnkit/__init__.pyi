@@ -25,6 +25,8 @@ from nnkit import return_types as return_types
 from nnkit import serialization as serialization
 from nnkit import testing as testing
 from nnkit import utils as utils
+from nnkit.autograd.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from nnkit.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from nnkit.autograd.generator import Generator as Generator
 from nnkit.autograd.generator import Generator as _Generator
 from nnkit.autograd.grad_mode import enable_grad as enable_grad

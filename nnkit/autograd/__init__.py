@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd import functional as functional
+from nnkit.autograd import graph as graph
 from nnkit.autograd.anomaly import (
     detect_anomaly,
     is_anomaly_check_nan_enabled,

@@ -10,6 +10,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from nnkit.autograd.node import Node, OutputEdge
+from nnkit.autograd.saved import PackedValue
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.memory import is_view
 
@@ -30,7 +31,7 @@ def unpack_array(node: Node, value: Any) -> Any:
     """The array of a saved value; RuntimeError if it was written since."""
     saved, version = value
     if version is None:
-        return saved
+        return saved.tensor()._data if type(saved) is PackedValue else saved
     if saved._writes[0] != version:
         raise RuntimeError(_modified(node, saved, version))
     return saved._data
@@ -42,9 +43,19 @@ def unpack_tensor(node: Node, value: Any) -> Any:
     if version is None or isinstance(saved, Tensor):
         if version is not None and saved._writes[0] != version:
             raise RuntimeError(_modified(node, saved, version))
-        return saved
-    out = wrap(unpack_array(node, value), node.device)
-    out._writes = saved._writes
+        if type(saved) is not PackedValue:
+            return saved
+        out = wrap(saved.tensor()._data, node.device)
+        if saved.index is None:
+            if isinstance(saved.edge, Tensor):  # a leaf, whose gradient is wanted
+                out._edge = saved.edge.view_as(saved.edge)._edge
+            else:
+                out._edge = saved.edge
+            out._requires_grad = saved.edge is not None
+            return out
+    else:
+        out = wrap(unpack_array(node, value), node.device)
+        out._writes = saved._writes
     out._requires_grad = True
     if saved.first is not None:
         if node.outputs is None:

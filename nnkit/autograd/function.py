@@ -11,6 +11,7 @@ from nnkit.autograd.backward_pass import FREED, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.node import Node, OutputEdge, describe_edge
 from nnkit.autograd.op import SavedOutput
+from nnkit.autograd.saved import ACTIVE, pack_values
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, set_history, wrote
 
@@ -42,10 +43,10 @@ class FunctionNode(Node):
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for backward, where ``saved_tensors`` gives them back."""
-        for t in tensors:
+        for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(
-                    "save_for_backward can only save variables, but argument is of type "
+                    f"save_for_backward can only save variables, but argument {i} is of type "
                     f"{type(t).__name__}"
                 )
         self.to_save = tensors
@@ -264,6 +265,8 @@ def _save(node: FunctionNode, outputs: tuple) -> None:
     node.values = tuple(values)
     node.to_save = ()
     node.saves_arrays = bool(values)
+    if ACTIVE:
+        pack_values(node)
     node.dirty = node.non_differentiable = ()
 
 

@@ -154,7 +154,7 @@ def jacobian(
 
     Args:
         vectorize: accepted; rows are computed one by one in any case.
-        strategy: "reverse-mode"; "forward-mode" is refused.
+        strategy: "reverse-mode" or "forward-mode", which needs ``vectorize``; computed alike.
 
     Example:
         >>> import nnkit
@@ -162,8 +162,12 @@ def jacobian(
         tensor([[2., 0.],
                 [0., 4.]])
     """
-    if strategy != "reverse-mode":
-        raise NotImplementedError(f"jacobian(): strategy {strategy!r} is not available")
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise ValueError(
+            f"jacobian(): strategy must be 'reverse-mode' or 'forward-mode', got {strategy!r}"
+        )
+    if strategy == "forward-mode" and not vectorize:
+        raise NotImplementedError("jacobian(): strategy='forward-mode' needs vectorize=True")
     from nnkit.autograd.op import OPS
 
     with enable_grad():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import warnings
 from typing import Any
 
 
@@ -48,14 +49,20 @@ class _Context:
 
     def __call__(self, function: Any) -> Any:
         if isinstance(function, type):
-            raise TypeError(f"{type(self).__name__} decorates functions, got the class {function}")
+            warnings.warn(
+                f"{type(self).__name__} decorates functions: of the class {function.__name__} only "
+                "the making of instances is decorated",
+                FutureWarning,
+                stacklevel=2,
+            )
 
         @functools.wraps(function)
         def wrapped(*args, **kwargs):
             with self._clone():
                 return function(*args, **kwargs)
 
-        if not function.__code__.co_flags & 0x20:  # CO_GENERATOR
+        code = getattr(function, "__code__", None)
+        if code is None or not code.co_flags & 0x20:  # CO_GENERATOR
             return wrapped
 
         @functools.wraps(function)

@@ -34,6 +34,7 @@ from nnkit.autograd.op_code import (
     print_apply_code,
     print_node_code,
 )
+from nnkit.autograd.saved import ACTIVE, pack_values
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import link_view, refresh
 from nnkit.backend.algebra import CATALOGUE, Primitive
@@ -133,6 +134,7 @@ class Op:
         source = print_node_code(self)
         scope: dict[str, Any] = {"new": object.__new__, "next": next, "node": node_module}
         scope.update(Tensor=Tensor, SavedOutput=SavedOutput)
+        scope.update(hooked=ACTIVE, pack_values=pack_values)
         for i, r in enumerate([*self.rules, self.joint]):
             scope[f"rule{i}"] = r and r.function
         exec(compile(source, f"<node {self.node_name}>", "exec"), scope)

@@ -105,8 +105,10 @@ def print_node_code(op: Any) -> str:
         "    self.device = device",
         "    self.meta = self.outputs = self.hooks = None",
         "    self.order = next(node.sequence)",
-        "    return self",
     ]
+    if any(kind in (INPUT, OUTPUT) for kind, _ in op.values):
+        record.append("    if hooked: pack_values(self)")
+    record.append("    return self")
     names = list(op.values)
     body = []
     for i, (kind, _) in enumerate(names):

@@ -1,4 +1,4 @@
-"""What stands on top of the four floors: data loading, graph pictures, handles of hooks."""
+"""What stands on top of the four floors: data, checkpoints, pictures of graphs, handles."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from typing import Any
 
 def __getattr__(name: str) -> Any:
     # Imported when first used, as in `nnkit` itself.
-    if name in ("data", "graph", "hooks"):
+    if name in ("checkpoint", "data", "graph", "hooks"):
         return import_module(f"nnkit.utils.{name}")
     raise AttributeError(f"module 'nnkit.utils' has no attribute {name!r}")

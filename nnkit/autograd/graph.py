@@ -1,0 +1,220 @@
+"""What can be done to a graph from outside: hooks on what it saves, hooks on several gradients.
+
+The names are those of ``torch.autograd.graph``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from nnkit.autograd.node import Node, OutputEdge, describe_edge
+from nnkit.autograd.saved import ACTIVE, STACK
+from nnkit.autograd.tensor import Tensor
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
+
+class saved_tensors_hooks:
+    """While active, what operations save for backward is packed by one hook, unpacked by another.
+
+    Args:
+        pack_hook: gets each tensor that is saved (a result without its history); returns anything.
+        unpack_hook: gets what ``pack_hook`` returned when backward asks for it; returns a tensor
+            of the same values.
+
+    Raises:
+        RuntimeError: `disable_saved_tensors_hooks` is active.
+        TypeError: in backward, if ``unpack_hook`` returns no tensor.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1.0, 2.0], requires_grad=True)
+        >>> to_list, to_tensor = lambda t: t.tolist(), nnkit.tensor
+        >>> with nnkit.autograd.graph.saved_tensors_hooks(to_list, to_tensor):
+        ...     y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
+
+    def __init__(
+        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
+    ) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        if STACK.refusal is not None:
+            raise RuntimeError(STACK.refusal)
+        STACK.pairs.append((self.pack_hook, self.unpack_hook))
+        ACTIVE.add(self)
+
+    def __exit__(self, *exception: Any) -> None:
+        STACK.pairs.pop()
+        ACTIVE.discard(self)
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """While active, what operations save for backward waits in the CPU's memory.
+
+    Args:
+        pin_memory: keep it in page-locked memory, from which it is copied back faster.
+        device_type: the device whose memory is spared.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1.0, 2.0], requires_grad=True)
+        >>> with nnkit.autograd.graph.save_on_cpu():
+        ...     y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        def pack(tensor: Tensor) -> tuple[Any, Tensor]:
+            copy = tensor.cpu() if tensor.device.type != "cpu" else tensor.clone()
+            return tensor.device, copy.pin_memory() if pin_memory else copy
+
+        def unpack(packed: tuple[Any, Tensor]) -> Tensor:
+            device, copy = packed
+            return copy.to(device, non_blocking=pin_memory)
+
+        super().__init__(pack, unpack)
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """While active, `saved_tensors_hooks` raises a RuntimeError with this message.
+
+    Example:
+        >>> import nnkit
+        >>> with nnkit.autograd.graph.disable_saved_tensors_hooks("not here"):
+        ...     y = nnkit.ones(2, requires_grad=True) * 2
+    """
+    previous, STACK.refusal = STACK.refusal, error_message
+    try:
+        yield
+    finally:
+        STACK.refusal = previous
+
+
+class GradientEdge(NamedTuple):
+    """Where a tensor's gradient goes: a node, and which of its outputs the tensor is."""
+
+    node: Node
+    output_nr: int
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The edge along which the gradient of ``tensor`` travels.
+
+    Raises:
+        RuntimeError: the tensor wants no gradient.
+
+    Example:
+        >>> import nnkit
+        >>> y = nnkit.ones(2, requires_grad=True) * 2
+        >>> nnkit.autograd.graph.get_gradient_edge(y).node is y.grad_fn
+        True
+    """
+    if not tensor.requires_grad:
+        raise RuntimeError("get_gradient_edge: the tensor must require grad")
+    edge: Any = tensor._edge
+    if isinstance(edge, OutputEdge):
+        return GradientEdge(edge.node, edge.index)
+    return GradientEdge(*describe_edge(tensor)) if edge is None else GradientEdge(edge, 0)
+
+
+def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
+    """Count a write to a tensor (or several) that happened where nnkit could not see it.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.ones(2)
+        >>> nnkit.autograd.graph.increment_version(x)
+        >>> x._version
+        1
+    """
+    for t in [tensor] if isinstance(tensor, Tensor) else tensor:
+        t._writes[0] += 1
+        t._writes[1] = "increment_version"
+
+
+class _Handles:
+    """The handles of one hook on several tensors."""
+
+    def __init__(self, handles: Sequence[Any]) -> None:
+        self.handles = handles
+
+    def remove(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self) -> _Handles:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable, *, mode: str = "all"
+) -> _Handles:
+    """Call a function once in a backward, with the gradients of several tensors.
+
+    Args:
+        tensors: tensors that want a gradient.
+        fn: in mode "all" gets a list of the gradients when all have been computed (None for a
+            tensor that gets none only if all others have come); in mode "any" gets the first one.
+        mode: "all" or "any".
+
+    Returns:
+        A handle whose ``remove()`` ends it.
+
+    Raises:
+        ValueError: ``mode`` is unknown.
+
+    Example:
+        >>> import nnkit
+        >>> a, b = nnkit.ones(1, requires_grad=True), nnkit.ones(1, requires_grad=True)
+        >>> handle = nnkit.autograd.graph.register_multi_grad_hook((a, b), print)
+        >>> (a * b).backward()
+        [tensor([1.]), tensor([1.])]
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"register_multi_grad_hook: mode must be 'all' or 'any', got {mode!r}")
+    lock = threading.Lock()
+    grads: list[Any] = [None] * len(tensors)
+    come = 0
+
+    def arrived(index: int, grad: Tensor) -> None:
+        nonlocal grads, come
+        with lock:
+            grads[index] = grad
+            come += 1
+            first, last = come == 1, come == len(tensors)
+            shown = grads
+            if last:
+                grads, come = [None] * len(tensors), 0
+        if mode == "any" and first:
+            fn(grad)
+        elif mode == "all" and last:
+            fn(shown)
+
+    def hook(index: int) -> Callable:
+        return lambda grad: arrived(index, grad)
+
+    return _Handles([t.register_hook(hook(i)) for i, t in enumerate(tensors)])

@@ -1,0 +1,65 @@
+"""Values saved for backward that go through hooks of the user's."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.grad_mode import no_grad
+from nnkit.autograd.tensor import Tensor, wrap
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.pairs: list[tuple[Callable, Callable]] = []
+        self.refusal: str | None = None  # why there may be none
+
+
+STACK = _Stack()
+# The hooks that are on, in whatever thread: `record` looks here first, at hardly any cost.
+ACTIVE: set[Any] = set()
+
+
+class PackedValue:
+    """What a pack hook made of a saved tensor."""
+
+    __slots__ = ("device", "edge", "first", "index", "packed", "unpack")
+
+    def __init__(self, saved: Any, device: Any, hooks: tuple[Callable, Callable]) -> None:
+        pack, self.unpack = hooks
+        self.device = device
+        # The history of an input; that of an output is its own node.
+        self.edge = None
+        self.index = self.first = None
+        if isinstance(saved, Tensor):
+            self.edge = (saved._edge or saved) if saved._requires_grad else None
+        else:
+            self.index, self.first = saved.index, saved.first
+            saved = wrap(saved._data, device)
+        with no_grad():
+            self.packed = pack(saved)
+
+    def tensor(self) -> Tensor:
+        """What the unpack hook gives back, without history."""
+        with no_grad():
+            value = self.unpack(self.packed)
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                "saved_tensors_hooks: the unpack hook must return a Tensor, "
+                f"got {type(value).__name__}"
+            )
+        return value
+
+
+def pack_values(node: Any) -> None:
+    """Let this thread's innermost hooks pack what ``node`` has saved."""
+    if STACK.pairs:
+        hooks = STACK.pairs[-1]
+        node.values = tuple([_packed(value, node.device, hooks) for value in node.values])
+
+
+def _packed(value: Any, device: Any, hooks: tuple[Callable, Callable]) -> Any:
+    # A saved tensor stands beside the count of its writes; all else is a static.
+    is_saved = isinstance(value, tuple) and len(value) == 2 and hasattr(value[0], "_writes")
+    return (PackedValue(value[0], device, hooks), None) if is_saved else value

@@ -1,0 +1,256 @@
+"""Gradient checkpointing: keep nothing of a function's forward, run it again in backward.
+
+Source: Chen et al. 2016, "Training deep nets with sublinear memory cost";
+``torch.utils.checkpoint``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from nnkit.autograd import Function, Tensor, backward, enable_grad, is_grad_enabled, no_grad
+from nnkit.autograd.graph import saved_tensors_hooks
+from nnkit.random import fork_rng, get_rng_state, set_rng_state
+
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+
+
+class CheckpointError(RuntimeError):
+    """Running the function again saved other tensors than its first run."""
+
+
+class _EnoughError(Exception):
+    """Ends a second run as soon as everything that was saved is there again."""
+
+
+def noop_context_fn() -> tuple[AbstractContextManager, AbstractContextManager]:
+    """Two contexts that do nothing: the default of ``context_fn``.
+
+    Example:
+        >>> import nnkit
+        >>> len(nnkit.utils.checkpoint.noop_context_fn())
+        2
+    """
+    return nullcontext(), nullcontext()
+
+
+def checkpoint(
+    function: Callable,
+    *args: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Call ``function(*args, **kwargs)``; what it saves for backward is computed again there.
+
+    Args:
+        function: a function or Module; it runs twice, and must do the same both times.
+        args: its arguments.
+        use_reentrant: False replaces each saved tensor by a promise, which backward keeps by one
+            more run; True makes one node of the whole, whose backward is a backward of its own
+            (positional arguments only). It should be given; True otherwise, with a warning.
+        preserve_rng_state: draw the same random numbers in both runs.
+        context_fn: gives the contexts of the first and of the second run.
+        determinism_check: "default" compares shapes and dtypes of both runs, "none" does not.
+        debug: accepted; the error message says which tensor differs.
+        early_stop: end the second run when all that is needed is there.
+        kwargs: keyword arguments of ``function``.
+
+    Raises:
+        ValueError: keyword arguments or a ``context_fn`` with ``use_reentrant=True``.
+        CheckpointError: in backward, when the second run saves other tensors than the first.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.utils.checkpoint import checkpoint
+        >>> x = nnkit.tensor([0.0, 1.0], requires_grad=True)
+        >>> checkpoint(lambda x: x.exp().sum(), x, use_reentrant=False).backward()
+        >>> x.grad
+        tensor([1.0000, 2.7183])
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "checkpoint: use_reentrant should be given; use_reentrant=False is recommended",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    if use_reentrant:
+        if kwargs:
+            raise ValueError(
+                f"checkpoint: unexpected keyword arguments {', '.join(kwargs)}: with "
+                "use_reentrant=True the function takes positional ones only"
+            )
+        if context_fn is not noop_context_fn:
+            raise ValueError("checkpoint: context_fn needs use_reentrant=False")
+        if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            warnings.warn(
+                "checkpoint: no argument requires grad, so there will be no gradients",
+                UserWarning,
+                stacklevel=2,
+            )
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    forward_context, again_context = context_fn()
+    if not is_grad_enabled():
+        with forward_context:
+            return function(*args, **kwargs)
+    run = _Run(lambda: function(*args, **kwargs), preserve_rng_state, again_context)
+    run.checks = determinism_check != "none"
+    run.stops = early_stop
+    with saved_tensors_hooks(run.promise, run.keep), forward_context:
+        return function(*args, **kwargs)
+
+
+class _Run:
+    """The first run of a function: what it saved, by number, and how to have it again."""
+
+    def __init__(self, call: Callable[[], Any], preserves_rng: bool, context: Any) -> None:
+        self.call = call
+        self.context = context
+        self.rng = get_rng_state() if preserves_rng else None
+        self.promised: list[tuple] = []  # shape and dtype of each tensor that was saved
+        self.again: dict[int, Tensor] = {}
+        self.checks = self.stops = True
+
+    def promise(self, tensor: Tensor) -> int:
+        self.promised.append((tuple(tensor.shape), tensor.dtype))
+        return len(self.promised) - 1
+
+    def keep(self, number: int) -> Tensor:
+        if number not in self.again:
+            self._run_again()
+        return self.again.pop(number)
+
+    def _run_again(self) -> None:
+        found: list[Tensor] = []
+
+        def collect(tensor: Tensor) -> None:
+            found.append(tensor.detach())
+            if self.stops and len(found) == len(self.promised):
+                raise _EnoughError
+
+        with enable_grad(), fork_rng(enabled=self.rng is not None):
+            if self.rng is not None:
+                set_rng_state(self.rng)
+            try:
+                with saved_tensors_hooks(collect, _never), self.context:
+                    self.call()
+            except _EnoughError:
+                pass
+        if len(found) != len(self.promised):
+            raise CheckpointError(
+                f"checkpoint: the first run saved {len(self.promised)} tensors for backward, "
+                f"the second one {len(found)}: the function must do the same both times"
+            )
+        kinds = [(tuple(t.shape), t.dtype) for t in found]
+        if self.checks and kinds != self.promised:
+            i = next(i for i, kind in enumerate(kinds) if kind != self.promised[i])
+            raise CheckpointError(
+                f"checkpoint: saved tensor {i} was of shape and dtype {self.promised[i]} in the "
+                f"first run, {kinds[i]} in the second: the function must do the same both times"
+            )
+        self.again = dict(enumerate(found))
+
+
+def _never(packed: Any) -> Tensor:
+    raise AssertionError("the graph of a second run has no backward")
+
+
+class CheckpointFunction(Function):
+    """One node for a whole function, whose backward runs it again and then backward through it."""
+
+    @staticmethod
+    def forward(ctx: Any, function: Callable, preserves_rng: bool, *args: Any) -> Any:
+        ctx.function = function
+        ctx.rng = get_rng_state() if preserves_rng else None
+        ctx.tensors = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.others = [None if isinstance(a, Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.tensors))
+        with no_grad():
+            return function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> tuple:
+        args = list(ctx.others)
+        for i, tensor in zip(ctx.tensors, ctx.saved_tensors, strict=True):
+            args[i] = tensor.detach().requires_grad_(tensor.requires_grad)
+        with enable_grad(), fork_rng(enabled=ctx.rng is not None):
+            if ctx.rng is not None:
+                set_rng_state(ctx.rng)
+            outputs = ctx.function(*args)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        wanted = [
+            (out, g)
+            for out, g in zip(outputs, grads, strict=True)
+            if isinstance(out, Tensor) and out.requires_grad
+        ]
+        if not wanted:
+            raise RuntimeError(
+                "checkpoint: no output of the function requires grad, so there is no need of it"
+            )
+        backward([out for out, _ in wanted], [g for _, g in wanted])
+        return None, None, *(a.grad if isinstance(a, Tensor) else None for a in args)
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Call the functions one after the other, all segments but the last one checkpointed.
+
+    Args:
+        functions: a Sequential, or a sequence of functions of one argument.
+        segments: the number of pieces that the sequence is cut into.
+        input: the first one's argument.
+        use_reentrant: as in `checkpoint`.
+        kwargs: ``preserve_rng_state``.
+
+    Raises:
+        ValueError: another keyword argument.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.utils.checkpoint import checkpoint_sequential
+        >>> x = nnkit.zeros(1, requires_grad=True)
+        >>> steps = [nnkit.exp, nnkit.sin, nnkit.cos]
+        >>> checkpoint_sequential(steps, 2, x, use_reentrant=False).backward()
+        >>> x.grad
+        tensor([-0.4029])
+    """
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError(f"checkpoint_sequential: unexpected keyword arguments {', '.join(kwargs)}")
+    if use_reentrant is None:
+        warnings.warn(
+            "checkpoint_sequential: use_reentrant should be given; "
+            "use_reentrant=False is recommended",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    steps = list(functions)
+    size = len(steps) // segments
+
+    def piece(some: Sequence[Callable]) -> Callable:
+        def run(value: Any) -> Any:
+            for step in some:
+                value = step(value)
+            return value
+
+        return run
+
+    last = size * (segments - 1)
+    for start in range(0, last, size) if size else ():
+        input = checkpoint(
+            piece(steps[start : start + size]),
+            input,
+            use_reentrant=use_reentrant,
+            preserve_rng_state=preserve,
+        )
+    return piece(steps[last:])(input)

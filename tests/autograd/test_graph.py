@@ -1,0 +1,222 @@
+"""Hooks on what a graph saves and on several gradients; checkpoints, which are made of them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.frameworks import raises
+
+
+@pytest.fixture
+def graph(lib: ModuleType) -> Any:
+    return import_module(f"{lib.__name__}.autograd.graph")
+
+
+@pytest.fixture
+def checkpoints(lib: ModuleType) -> Any:
+    return import_module(f"{lib.__name__}.utils.checkpoint")
+
+
+def leaf(lib: ModuleType, *values: float) -> Any:
+    return lib.tensor(list(map(float, values)), requires_grad=True)
+
+
+def test_saved_tensors_are_packed_and_unpacked(lib: ModuleType, graph: Any) -> None:
+    log: list[str] = []
+    grads: list[bool] = []
+
+    def pack(t: Any) -> Any:
+        log.append("pack")
+        grads.append(t.requires_grad)
+        return t.tolist()
+
+    def unpack(packed: Any) -> Any:
+        log.append("unpack")
+        return lib.tensor(packed)
+
+    a, b = leaf(lib, 1, 2), leaf(lib, 3, 4)
+    with graph.saved_tensors_hooks(pack, unpack):
+        y = (a * b).sigmoid()
+    outside = (a * a).sum()
+    assert log == ["pack"] * 3 and grads == [True, True, False]
+    (y.sum() + outside).backward()
+    assert log == ["pack"] * 3 + ["unpack"] * 3
+    assert a.grad.tolist() == pytest.approx([2 + 3 * 0.04517666, 4 + 4 * 0.00033524], rel=1e-4)
+
+
+def test_packed_values_keep_their_history(lib: ModuleType, graph: Any) -> None:
+    x = leaf(lib, 0.5)
+    with graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+        y = (x * x).exp() * x
+    (first,) = lib.autograd.grad(y, x, create_graph=True)
+    (second,) = lib.autograd.grad(first, x)
+    # y = x exp(x^2); y' = (1 + 2 x^2) exp(x^2); y'' = (6 x + 4 x^3) exp(x^2)
+    assert first.item() == pytest.approx(1.5 * 1.2840254, rel=1e-6)
+    assert second.item() == pytest.approx(3.5 * 1.2840254, rel=1e-6)
+
+
+def test_hooks_pack_what_functions_save(lib: ModuleType, graph: Any) -> None:
+    class Square(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return ctx.saved_tensors[0] * 2 * g
+
+    x = leaf(lib, 3)
+    with graph.saved_tensors_hooks(lambda t: t.item(), lambda number: lib.tensor([number + 1])):
+        y = Square.apply(x)
+    y.backward()
+    assert x.grad.item() == 8
+
+
+def test_innermost_hooks_and_save_on_cpu(lib: ModuleType, graph: Any) -> None:
+    x = leaf(lib, 2)
+    with graph.saved_tensors_hooks(lambda t: t, lambda t: t * 0), graph.save_on_cpu():
+        y = x * x
+    y.backward()
+    assert x.grad.item() == 4
+
+
+def test_unpack_must_return_a_tensor(lib: ModuleType, graph: Any) -> None:
+    x = leaf(lib, 2)
+    with graph.saved_tensors_hooks(lambda t: t, lambda t: 1):
+        y = x * x
+    with raises(lib, TypeError, "unpack hook must return a Tensor"):
+        y.backward()
+
+
+def test_disabled_hooks(lib: ModuleType, graph: Any) -> None:
+    with (
+        graph.disable_saved_tensors_hooks("not here"),
+        pytest.raises(RuntimeError, match="not here"),
+        graph.saved_tensors_hooks(lambda t: t, lambda t: t),
+    ):
+        pass
+    with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        pass
+
+
+def test_hook_on_several_gradients(lib: ModuleType, graph: Any) -> None:
+    a, b = leaf(lib, 2), leaf(lib, 3)
+    seen: list[Any] = []
+    with graph.register_multi_grad_hook((a, b), lambda gs: seen.append([g.item() for g in gs])):
+        for _ in range(2):
+            (a * b).backward()
+    (a * b).backward()
+    assert seen == [[3, 2]] * 2
+    seen.clear()
+    graph.register_multi_grad_hook((a, b), lambda g: seen.append(g.item()), mode="any")
+    (a * b).backward()
+    assert len(seen) == 1
+    with raises(lib, ValueError, "mode must be"):
+        graph.register_multi_grad_hook((a, b), print, mode="x")
+
+
+def test_gradient_edge_and_version(lib: ModuleType, graph: Any) -> None:
+    y = leaf(lib, 1, 2) * 2
+    edge = graph.get_gradient_edge(y.unbind()[1])
+    assert type(edge.node).__name__ == "UnbindBackward0" and edge.output_nr == 1
+    assert type(graph.get_gradient_edge(leaf(lib, 1)).node).__name__ == "AccumulateGrad"
+    with raises(lib, RuntimeError, "must require grad"):
+        graph.get_gradient_edge(lib.ones(1))
+    graph.increment_version(y)
+    assert y._version == 1
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_checkpoint(lib: ModuleType, checkpoints: Any, reentrant: bool) -> None:
+    lib.manual_seed(0)
+    model = lib.nn.Sequential(lib.nn.Linear(2, 8), lib.nn.Dropout(0.5), lib.nn.Linear(8, 1))
+    x = lib.ones(3, 2, requires_grad=True)
+    state = lib.get_rng_state()
+    model(x).sum().backward()
+    parameters = [*model.parameters(), x]
+    expected = [p.grad.tolist() for p in parameters]
+    after = lib.rand(1).item()
+    for run in (
+        lambda: checkpoints.checkpoint(model, x, use_reentrant=reentrant),
+        lambda: checkpoints.checkpoint_sequential(model, 2, x, use_reentrant=reentrant),
+    ):
+        for p in parameters:
+            p.grad = None
+        lib.set_rng_state(state)
+        run().sum().backward()
+        assert [p.grad.tolist() for p in parameters] == expected
+        assert lib.rand(1).item() == after
+
+
+def test_checkpoints_run_twice_and_may_be_nested(lib: ModuleType, checkpoints: Any) -> None:
+    runs: list[int] = []
+
+    def inner(x: Any, k: int = 1) -> Any:
+        runs.append(k)
+        return (x * k).sin() * x
+
+    def outer(x: Any) -> Any:
+        return checkpoints.checkpoint(inner, x * 2, k=3, use_reentrant=False).exp()
+
+    x, y = leaf(lib, 0.3), leaf(lib, 0.3)
+    checkpoints.checkpoint(outer, x, use_reentrant=False).backward()
+    assert len(runs) in (2, 3)
+    inner(y * 2, k=3).exp().backward()
+    assert x.grad.item() == pytest.approx(y.grad.item())
+    with lib.no_grad():
+        assert not checkpoints.checkpoint(outer, x, use_reentrant=False).requires_grad
+
+
+def test_checkpoints_refuse(lib: ModuleType, checkpoints: Any) -> None:
+    x, runs = leaf(lib, 1, 2), [0]
+    with raises(lib, ValueError, "unexpected keyword arguments k"):
+        checkpoints.checkpoint(lambda x, k: x, x, k=1, use_reentrant=True)
+    with pytest.warns(UserWarning, match="use_reentrant"):
+        checkpoints.checkpoint(lambda x: x * 2, x)
+    with pytest.warns(UserWarning, match="grad"):
+        checkpoints.checkpoint(lambda x: x * 2, lib.ones(1), use_reentrant=True)
+    with raises(lib, ValueError, "unexpected keyword arguments k"):
+        checkpoints.checkpoint_sequential([lib.exp], 1, x, use_reentrant=False, k=1)
+
+    def changes(x: Any) -> Any:
+        runs[0] += 1
+        return (x * x).sin() if runs[0] == 1 else x.sin()
+
+    def shrinks(x: Any) -> Any:
+        runs[0] += 1
+        return x[: runs[0]].sin() * x[: runs[0]]
+
+    for function, match in ((changes, "saved 3 tensors"), (shrinks, "saved tensor 0")):
+        runs[0] = 0
+        y = checkpoints.checkpoint(function, x, use_reentrant=False)
+        with raises(lib, checkpoints.CheckpointError, match):
+            y.sum().backward()
+
+
+def test_grad_modes_decorate_the_making_of_instances(lib: ModuleType) -> None:
+    with pytest.warns(FutureWarning, match="class"):
+
+        @lib.no_grad()
+        class Made:
+            def __init__(self) -> None:
+                self.enabled = lib.is_grad_enabled()
+
+    assert not Made().enabled and lib.is_grad_enabled()
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit")
+def test_forward_mode_jacobians(lib: ModuleType) -> None:
+    jacobian = import_module(f"{lib.__name__}.autograd.functional").jacobian
+    x = lib.tensor([1.0, 2.0])
+    found = jacobian(lambda x: x**2, x, vectorize=True, strategy="forward-mode")
+    assert found.tolist() == [[2, 0], [0, 4]]
+    if lib.__name__ == "nnkit":
+        with pytest.raises(NotImplementedError, match="needs vectorize"):
+            jacobian(lambda x: x**2, x, strategy="forward-mode")
+        with pytest.raises(ValueError, match="strategy must be"):
+            jacobian(lambda x: x**2, x, strategy="x")
