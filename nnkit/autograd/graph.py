@@ -135,7 +135,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     edge: Any = tensor._edge
     if isinstance(edge, OutputEdge):
         return GradientEdge(edge.node, edge.index)
-    return GradientEdge(*describe_edge(tensor)) if edge is None else GradientEdge(edge, 0)
+    node: Any = describe_edge(tensor)[0] if edge is None else edge
+    return GradientEdge(node, 0)
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:

@@ -30,8 +30,9 @@ class PackedValue:
         pack, self.unpack = hooks
         self.device = device
         # The history of an input; that of an output is its own node.
-        self.edge = None
-        self.index = self.first = None
+        self.edge: Any = None
+        self.index: Any = None
+        self.first: Any = None
         if isinstance(saved, Tensor):
             self.edge = (saved._edge or saved) if saved._requires_grad else None
         else:
