@@ -98,9 +98,15 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         "unpool_owners": (),
     },
     "random": {
-        **dict.fromkeys(("uniform", "normal", "dropout"), (FLOATING,)),
+        **dict.fromkeys(
+            "uniform dropout exponential cauchy rrelu_noise check_weights".split(), (FLOATING,)
+        ),
+        "normal": (FLOATING, BOTH),
+        "integers": (NUMBERS, BOTH),
+        "geometric": ((*FLOATING, *INTEGERS),),
         "bernoulli": ((*FLOATING, np.dtype(np.bool_)),),
         "bernoulli_from": (FLOATING[:2],),
+        "draw_classes": (FLOATING[:2],),
         "write_place": (),
     },
     "recurrent": dict.fromkeys(

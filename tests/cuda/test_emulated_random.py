@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nnkit.backend.cpu import random as host
 from nnkit.backend.cpu import random_philox
 from nnkit.backend.cuda import dropout, failures, random
 from nnkit.backend.philox import Philox
@@ -72,14 +73,90 @@ def test_bernoulli_of_chances(dtype):
         failures.check()
 
 
-def test_from_the_host():
-    expected, got = np.empty(50, F4), np.empty(50, F4)
-    random_philox.exponential_(expected, 2.0, generator())
+I8, U1 = np.dtype(np.int64), np.dtype(np.uint8)
+DRAWS = {
+    "exponential_": (2.0,), "geometric_": (0.3,), "cauchy_": (1.0, 0.5), "log_normal_": (0.2, 0.7),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", (F4, F8, F2), ids=str)
+@pytest.mark.parametrize("name", DRAWS)
+def test_other_distributions(name, dtype):
+    expected, got = np.empty((3, 500), dtype).T, np.empty((3, 500), dtype).T
+    mine, twin = generator(), generator()
+    getattr(random_philox, name)(expected, *DRAWS[name], twin)
     with emulated():
-        random.exponential_(got, 2.0, generator())
-        order = random.randperm(9, np.dtype(np.int64), generator())
+        getattr(random, name)(got, *DRAWS[name], mine)
+    assert mine.philox.offset == twin.philox.offset
+    near = {F4: 2e-5, F8: 1e-12, F2: 2e-3}[dtype]
+    np.testing.assert_allclose(got.astype(F8), expected.astype(F8), rtol=near, atol=near)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"),
+    [
+        (I8, None, None), (I8, -(2**63), 2**63), (I8, -5, 7), (I8, 0, 2**40), (U1, None, None),
+        (np.dtype(np.bool_), None, None), (F4, None, None), (F8, None, None), (F2, -3, 900),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_integers(dtype, low, high):
+    expected, got = np.empty(1100, dtype), np.empty(1100, dtype)
+    mine, twin = generator(), generator()
+    random_philox.random_(expected, low, high, twin)
+    with emulated():
+        random.random_(got, low, high, mine)
+    assert mine.philox.offset == twin.philox.offset
     np.testing.assert_array_equal(got, expected)
-    np.testing.assert_array_equal(np.sort(order), np.arange(9))
+
+
+def test_geometric_of_integers():
+    expected, got = np.empty(200, U1), np.empty(200, U1)
+    random_philox.geometric_(expected, 0.4, generator())
+    with emulated():
+        random.geometric_(got, 0.4, generator())
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_permutations():
+    expected = random_philox.randperm(501, I8, generator())
+    np.testing.assert_array_equal(np.sort(expected), np.arange(501))
+    with emulated():
+        np.testing.assert_array_equal(random.randperm(501, I8, generator()), expected)
+
+
+def test_rrelu():
+    x = np.linspace(-1, 1, 300, dtype=F4)
+    expected = random_philox.rrelu_noise(x, 0.1, 0.3, generator())
+    assert (expected[x > 0] == 1).all()
+    assert ((expected[x <= 0] > 0.1) & (expected[x <= 0] < 0.3)).all()
+    with emulated():
+        got = random.rrelu_noise(x, 0.1, 0.3, generator())
+    np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", (F4, F8), ids=str)
+@pytest.mark.parametrize(("samples", "replacement"), [(1, False), (4, False), (50, True)])
+def test_multinomial(samples, replacement, dtype):
+    weights = np.random.default_rng(0).random((6, 9)).astype(dtype)
+    weights[:, ::4] = 0
+    expected = host.multinomial(weights, samples, replacement, generator())
+    assert (np.take_along_axis(weights, expected, 1) > 0).all()
+    with emulated():
+        got = random.multinomial(weights, samples, replacement, generator())
+    np.testing.assert_array_equal(got, expected)
+    weights[3] = 0
+    with emulated():
+        random.multinomial(weights, samples, replacement, generator())
+    with pytest.raises(RuntimeError, match="weights of row 3"):
+        failures.check()
+
+
+def test_from_the_host():
+    rates = np.linspace(0, 20, 50, dtype=F4)
+    expected = host.poisson(rates, generator())
+    with emulated():
+        np.testing.assert_array_equal(random.poisson(rates, generator()), expected)
 
 
 @pytest.mark.parametrize("layout", ("C", "turned", "gaps"))

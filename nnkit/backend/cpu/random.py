@@ -295,7 +295,7 @@ def multinomial(p, num_samples, replacement, generator):
             return np.expand_dims(np.argmax(race, axis=-1), -1)
         return np.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
     rows = _cumulative(np.atleast_2d(p))
-    u = uniform_double(generator, len(rows) * num_samples).reshape(len(rows), num_samples)
+    u = uniform_(np.empty((len(rows), num_samples)), 0.0, 1.0, generator)
     drawn = [np.searchsorted(row, v) for row, v in zip(rows, u, strict=True)]
     return np.array(drawn, dtype=np.int64).reshape((*p.shape[:-1], num_samples))
 

@@ -1,9 +1,9 @@
 """Random numbers of a Philox generator on the CPU, as PyTorch's CUDA kernels make them.
 
 One element takes one 32-bit word (float64 and wide integer ranges take two), scaled into (0, 1].
-What is not here (``randperm``, ``poisson``, draws with replacement) follows the CPU's method with
-Philox words. Dropout masks are PyTorch's up to the vectorisation of its fused kernel, which
-hands out elements in another order.
+What is not here (``poisson``, ``multinomial``) follows the CPU's method with Philox words. Dropout
+masks are PyTorch's up to the vectorisation of its fused kernel, which hands out elements in another
+order.
 """
 
 from __future__ import annotations
@@ -101,19 +101,24 @@ def dropout_mask(x, p, generator):
     return dense.transpose(np.argsort(order))
 
 
-def random_(x, low, high, generator):
-    kind = x.dtype.kind
-    if low is None:
-        low = 0
-        if kind == "b":
-            high = 2
-        elif kind in "iu":
-            high = int(np.iinfo(x.dtype).max) + 1
-        else:
-            high = 2 ** _DIGITS.get(x.dtype, 8) + 1
-        wide = x.dtype.itemsize == 8
+def integer_range(dtype: np.dtype, low: int | None, high: int | None) -> tuple[int, int, bool]:
+    """Where the integers of `random_` begin and end, and whether an element takes two words.
+
+    Without ``low``: all that ``dtype`` holds exactly, from 0 on.
+    """
+    if low is not None and high is not None:
+        return low, high, high - low >= 2**28
+    if dtype.kind == "b":
+        end = 2
+    elif dtype.kind in "iu":
+        end = int(np.iinfo(dtype).max) + 1
     else:
-        wide = high - low >= 2**28
+        end = 2 ** _DIGITS.get(dtype, 8) + 1
+    return 0, end, dtype.itemsize == 8
+
+
+def random_(x, low, high, generator):
+    low, high, wide = integer_range(x.dtype, low, high)
 
     def draw(count: int) -> np.ndarray:
         if wide:
@@ -161,3 +166,17 @@ def log_normal_(x, mean, std, generator):
         return np.exp(_normal(generator, count, x.dtype) * std + mean)
 
     return _fill(x, draw)
+
+
+def randperm(n, dtype, generator):
+    """The order of random keys, so that a GPU can make it too."""
+    keys = random_(np.empty(n, np.int64), -(2**63), 2**63, generator)
+    return np.argsort(keys, kind="stable").astype(dtype)
+
+
+def rrelu_noise(x, lower, upper, generator):
+    u = _uniform(generator, x.size, x.dtype)
+    lower, upper = u.dtype.type(x.dtype.type(lower)), u.dtype.type(x.dtype.type(upper))
+    slopes = u * (upper - lower) + lower
+    negative = np.ascontiguousarray(x).reshape(-1) <= 0
+    return np.where(negative, slopes, u.dtype.type(1)).astype(x.dtype).reshape(x.shape)

@@ -21,7 +21,8 @@ CODES: dict[int, tuple[type[Exception], str]] = {
                       "got {value} with {limit} classes"),
     6: (RuntimeError, "ZeroDivisionError: division by zero on integers"),
     7: (RuntimeError, "bernoulli expects every p to be in [0, 1]"),
-    8: (RuntimeError, "multinomial(): the probabilities contain inf, NaN or a negative number"),
+    8: (RuntimeError, "multinomial(): the weights of row {value} are all zero, or one of them is "
+                      "inf, NaN or negative"),
     9: (IndexError, "nll_loss(): Target {value} is out of bounds for {limit} classes"),
     10: (RuntimeError, "max_unpool(): found an invalid max index: {value} (output planes have "
                        "{limit} elements)"),

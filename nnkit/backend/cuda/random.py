@@ -1,25 +1,24 @@
 """Random numbers of the GPU's Philox stream; kernels/random.cu.
 
-Uniform, normal and Bernoulli numbers, from which most programs draw, are made on the GPU. All
-others are made by the CPU from the same stream and copied: the numbers are the same either way.
+They are those that the CPU makes of the same stream (backend/cpu/random_philox.py).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from nnkit.backend.cpu import random as host
-from nnkit.backend.cpu import random_philox
+from nnkit.backend.cpu.random_philox import integer_range
 from nnkit.backend.cuda import failures
 from nnkit.backend.cuda.creation import array, copy_, empty, empty_like
 from nnkit.backend.cuda.differences import array_module, contiguous, same_dtype
 from nnkit.backend.cuda.exchange import to_numpy
-from nnkit.backend.cuda.launch import THREADS, blocks_for, inverse
+from nnkit.backend.cuda.launch import THREADS, WARP, blocks_for, inverse
 from nnkit.backend.cuda.philox import drawn, drawn_by_host, stream_of
+from nnkit.backend.cuda.sorting import argsort
 from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.philox import WORDS
 from nnkit.backend.random import Generator
@@ -31,20 +30,27 @@ __all__ = [
 ]  # fmt: skip
 
 BOOL, F4, F8 = np.dtype(np.bool_), np.dtype(np.float32), np.dtype(np.float64)
+I8 = np.dtype(np.int64)
 
 
 def _fill(name: str, x: Any, generator: Any, *parameters: float) -> Any:
-    """Fill ``x`` in the order of its memory; one whose memory has gaps, by way of a copy."""
+    return _drawn(name, x, generator, (), x.dtype == F8, *map(np.float64, parameters))
+
+
+def _drawn(name: str, x: Any, generator: Any, options: tuple, wide: bool, *parameters: Any) -> Any:
+    """Fill ``x`` in the order of its memory; one whose memory has gaps, by way of a copy.
+
+    ``options`` follow the dtype in the kernel's template; ``wide``: an element takes two words.
+    """
     dense = empty_like(x)
     if dense.strides == x.strides:
         dense = x
     if x.size:
-        words = 2 if x.dtype == F8 else 1  # of an element
-        stream = drawn(stream_of(generator), x.size, WORDS // words)
-        blocks = blocks_for(-(-x.size * words // WORDS), THREADS, current_machine().processors)
-        numbers = map(np.float64, parameters)
-        run = kernel("random", name, x.dtype)
-        run((blocks,), (THREADS,), (dense, np.int64(x.size), stream, *numbers))
+        of_block = WORDS // 2 if wide else WORDS
+        stream = drawn(stream_of(generator), x.size, of_block)
+        blocks = blocks_for(-(-x.size // of_block), THREADS, current_machine().processors)
+        run = kernel("random", name, x.dtype, *options)
+        run((blocks,), (THREADS,), (dense, np.int64(x.size), stream, *parameters))
     return x if dense is x else copy_(x, dense)
 
 
@@ -66,7 +72,7 @@ def normal_(x: Any, mean: float, std: float, generator: Any) -> Any:
         dense = contiguous(x)
         normal_(_parts(dense.reshape(-1)), mean, std / math.sqrt(2), generator)
         return x if dense is x else copy_(x, dense)
-    return _fill("normal", x, generator, mean, std)
+    return _drawn("normal", x, generator, (False,), x.dtype == F8, *map(np.float64, (mean, std)))
 
 
 def bernoulli_(x: Any, p: float, generator: Any) -> Any:
@@ -99,45 +105,72 @@ def dropout_mask(x: Any, p: float, generator: Any) -> Any:
     return _fill("bernoulli", dense, generator, 1.0 - p).transpose(inverse(order))
 
 
-# From the CPU
+def random_(x: Any, low: int | None, high: int | None, generator: Any) -> Any:
+    low, high, wide = integer_range(x.dtype, low, high)
+    start, range_ = np.int64(low), np.uint64((high - low) % 2**64)
+    return _drawn("integers", x, generator, (wide,), wide, start, range_)
 
 
-def _generator(generator: Any, name: str) -> Generator:
-    """The stream as a generator of the CPU's."""
-    found = Generator(engine="philox")
-    found.philox = drawn_by_host(generator, name)
-    return found
+def exponential_(x: Any, lambd: float, generator: Any) -> Any:
+    return _fill("exponential", x, generator, -1.0 / lambd)
 
 
-def _filled(draw: Callable) -> Callable:
-    """An in-place kernel that fills an array of the host's and copies it."""
-
-    def run(x: Any, *arguments: Any) -> Any:
-        numbers = np.empty(x.shape, x.dtype)
-        draw(numbers, *arguments[:-1], _generator(arguments[-1], draw.__name__))
-        return copy_(x, array(numbers, None))
-
-    run.__name__ = run.__qualname__ = draw.__name__
-    return run
+def geometric_(x: Any, p: float, generator: Any) -> Any:
+    return _fill("geometric", x, generator, math.log1p(-p))
 
 
-def _made(draw: Callable) -> Callable:
-    """A kernel that makes an array from other arrays and numbers."""
-
-    def run(*arguments: Any) -> Any:
-        given = [to_numpy(a) if hasattr(a, "strides") else a for a in arguments[:-1]]
-        return array(draw(*given, _generator(arguments[-1], draw.__name__)), None)
-
-    run.__name__ = run.__qualname__ = draw.__name__
-    return run
+def cauchy_(x: Any, median: float, sigma: float, generator: Any) -> Any:
+    return _fill("cauchy", x, generator, median, sigma)
 
 
-random_ = _filled(random_philox.random_)
-exponential_ = _filled(random_philox.exponential_)
-geometric_ = _filled(random_philox.geometric_)
-cauchy_ = _filled(random_philox.cauchy_)
-log_normal_ = _filled(random_philox.log_normal_)
-randperm = _made(host.randperm)
-rrelu_noise = _made(host.rrelu_noise)
-multinomial = _made(host.multinomial)
-poisson = _made(host.poisson)
+def log_normal_(x: Any, mean: float, std: float, generator: Any) -> Any:
+    return _drawn("normal", x, generator, (True,), x.dtype == F8, *map(np.float64, (mean, std)))
+
+
+def rrelu_noise(x: Any, lower: float, upper: float, generator: Any) -> Any:
+    x = contiguous(x)
+    numbers = (np.float64(x.dtype.type(lower)), np.float64(x.dtype.type(upper)))
+    noise = empty(x.shape, x.dtype)
+    return _drawn("rrelu_noise", noise, generator, (), x.dtype == F8, x, *numbers)
+
+
+def randperm(n: int, dtype: np.dtype, generator: Any) -> Any:
+    """The order of random keys."""
+    keys = random_(empty((n,), I8), -(2**63), 2**63, generator)
+    return same_dtype(argsort(keys, 0, False), dtype)
+
+
+def multinomial(p: Any, num_samples: int, replacement: bool, generator: Any) -> Any:
+    """Rows of weights; one that is negative, infinite or NaN, and a row of zeros, are reported."""
+    from nnkit.backend.cuda import BACKEND as B
+
+    p = contiguous(p)
+    classes = p.shape[-1]
+    rows = p.size // classes if classes else 0
+    if rows:
+        report = (failures.pointer(), np.int32(failures.WEIGHTS))
+        blocks = blocks_for(rows, THREADS // WARP, current_machine().processors)
+        run = kernel("random", "check_weights", p.dtype)
+        run((blocks,), (THREADS,), (p, np.int64(rows), np.int64(classes), *report))
+    if not replacement:
+        # The largest p / e with e exponential, as on the CPU.
+        race = B.div(p, exponential_(empty(p.shape, p.dtype), 1.0, generator))
+        if num_samples == 1:
+            return B.argmax(race, -1, True)
+        return contiguous(argsort(race, -1, True)[..., :num_samples])
+    totals = B.cumsum(p if p.dtype == F8 else same_dtype(p, F4), -1)
+    numbers = uniform_(empty((rows, num_samples), F8), 0.0, 1.0, generator)
+    out = empty((*p.shape[:-1], num_samples), I8)
+    if out.size:
+        blocks = blocks_for(out.size, THREADS, current_machine().processors)
+        sizes = map(np.int64, (out.size, num_samples, classes))
+        run = kernel("random", "draw_classes", totals.dtype)
+        run((blocks,), (THREADS,), (totals, numbers, out, *sizes))
+    return out
+
+
+def poisson(x: Any, generator: Any) -> Any:
+    """By the CPU, from the same stream: how many words an element takes is not known before."""
+    twin = Generator(engine="philox")
+    twin.philox = drawn_by_host(generator, "poisson")
+    return array(host.poisson(to_numpy(x), twin), None)

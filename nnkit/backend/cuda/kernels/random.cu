@@ -1,7 +1,7 @@
 // Random numbers from Philox in the order of backend/philox.py, element by element as
 // backend/cpu/random_philox.py makes them: a block of four words serves the elements t,
 // t + threads, t + 2 threads, ... of thread t (of the stream, not of the grid).
-#include "common.cuh"
+#include "team.cuh"
 
 namespace nnkit {
 
@@ -36,11 +36,11 @@ __device__ inline double unit_of(uint32 low, uint32 high) {
     return double(bits) * 1.1102230246251565e-16 + 5.5511151231257827e-17;
 }
 
-// Calls ``body(element, number)`` with uniform numbers: float, or double where C is.
-template <class C, class Body>
-__device__ void each_uniform(const Stream& given, int64 count, Body body) {
+// Calls ``body(element, first, second)`` with the words of each element: two if ``is_wide``.
+template <bool is_wide, class Body>
+__device__ void each_drawn(const Stream& given, int64 count, Body body) {
     const Stream stream = resolved(given);
-    constexpr int of_block = sizeof(C) == 8 ? 2 : 4;
+    constexpr int of_block = is_wide ? 2 : 4;
     const int64 rounds = (count + stream.threads * of_block - 1) / (stream.threads * of_block);
     for (int64 b = thread_of_grid(); b < rounds * stream.threads; b += threads_of_grid()) {
         const int64 thread = b % stream.threads, round = b / stream.threads;
@@ -49,11 +49,25 @@ __device__ void each_uniform(const Stream& given, int64 count, Body body) {
         for (int k = 0; k < of_block; ++k) {
             const int64 element = (round * of_block + k) * stream.threads + thread;
             if (element >= count) break;
-            if constexpr (of_block == 4) body(element, unit_of(drawn.word[k]));
-            else body(element, unit_of(drawn.word[2 * k], drawn.word[2 * k + 1]));
+            if constexpr (is_wide) body(element, drawn.word[2 * k], drawn.word[2 * k + 1]);
+            else body(element, drawn.word[k], 0u);
         }
     }
 }
+
+// Calls ``body(element, number)`` with uniform numbers: float, or double where C is.
+template <class C, class Body>
+__device__ void each_uniform(const Stream& stream, int64 count, Body body) {
+    each_drawn<sizeof(C) == 8>(stream, count, [&](int64 i, uint32 first, uint32 second) {
+        if constexpr (sizeof(C) == 8) body(i, unit_of(first, second));
+        else body(i, unit_of(first));
+    });
+}
+
+// The type of the uniform numbers from which elements of T are made.
+template <class T> struct UnitOf { using type = float; };
+template <> struct UnitOf<double> { using type = double; };
+template <class T> using unit_t = typename UnitOf<T>::type;
 
 template <class T>
 __global__ void uniform(T* x, int64 count, Stream stream, double low, double high) {
@@ -64,8 +78,9 @@ __global__ void uniform(T* x, int64 count, Stream stream, double low, double hig
     });
 }
 
-// By Box and Muller's method: sine and cosine of one pair follow each other.
-template <class T>
+// By Box and Muller's method: sine and cosine of one pair follow each other. ``of_logarithm``: the
+// logarithm of what is made is normal.
+template <class T, bool of_logarithm>
 __global__ void normal(T* x, int64 count, Stream stream, double mean, double deviation) {
     stream = resolved(stream);
     using C = compute_t<T>;
@@ -88,7 +103,9 @@ __global__ void normal(T* x, int64 count, Stream stream, double mean, double dev
             const C pair[2] = {radius * math::sin(angle), radius * math::cos(angle)};
             for (int j = 0; j < 2; ++j) {
                 const int64 i = (round * of_block + k + j) * stream.threads + thread;
-                if (i < count) x[i] = T(C(pair[j] * C(deviation)) + C(mean));
+                if (i >= count) continue;
+                const C value = C(pair[j] * C(deviation)) + C(mean);
+                x[i] = T(of_logarithm ? math::exp(value) : value);
             }
         }
     }
@@ -102,6 +119,96 @@ __global__ void bernoulli(T* x, int64 count, Stream stream, double p) {
 template <>
 __global__ void bernoulli(double* x, int64 count, Stream stream, double p) {
     each_uniform<double>(stream, count, [&](int64 i, double u) { x[i] = double(u < p); });
+}
+
+// Integers in [low, low + range); a range of 0 stands for all 64 bits.
+template <class T, bool is_wide>
+__global__ void integers(T* x, int64 count, Stream stream, int64 low, uint64 range) {
+    each_drawn<is_wide>(stream, count, [&](int64 i, uint32 first, uint32 second) {
+        uint64 drawn = is_wide ? uint64(first) << 32 | second : first;
+        if (range) drawn %= range;
+        x[i] = T(compute_t<T>(int64(drawn + uint64(low))));
+    });
+}
+
+// The logarithm of a uniform number, below 0.
+template <class C>
+__device__ C log_of_unit(C u) {
+    const C half = sizeof(C) == 8 ? C(1.1102230246251565e-16) : C(5.9604644775390625e-08);
+    return u >= C(1) - half ? -half : math::log(u);
+}
+
+template <class T>
+__global__ void exponential(T* x, int64 count, Stream stream, double factor) {
+    using C = unit_t<T>;
+    each_uniform<C>(stream, count, [&](int64 i, C u) { x[i] = T(C(factor) * log_of_unit(u)); });
+}
+
+// The number of trials up to the first success; ``log_failure``: the logarithm of 1 - p.
+template <class T>
+__global__ void geometric(T* x, int64 count, Stream stream, double log_failure) {
+    using C = unit_t<T>;
+    each_uniform<C>(stream, count, [&](int64 i, C u) {
+        const C trials = math::ceil(math::log(u) / C(log_failure));
+        if constexpr (Limits<compute_t<T>>::is_small_integer) x[i] = T(int64(trials));
+        else x[i] = T(trials);
+    });
+}
+
+template <class T>
+__global__ void cauchy(T* x, int64 count, Stream stream, double median, double sigma) {
+    using C = unit_t<T>;
+    const C eps = sizeof(C) == 8 ? C(2.220446049250313e-16) : C(1.1920928955078125e-07);
+    each_uniform<C>(stream, count, [&](int64 i, C u) {
+        u = u < eps ? eps : u > C(1) - eps ? C(1) - eps : u;
+        x[i] = T(C(median) + C(sigma) * math::tan(C(math::pi) * (u - C(0.5))));
+    });
+}
+
+// A random slope for each negative element or zero, else 1.
+template <class T>
+__global__ void rrelu_noise(
+    T* noise, int64 count, Stream stream, const T* x, double lower, double upper) {
+    using C = unit_t<T>;
+    each_uniform<C>(stream, count, [&](int64 i, C u) {
+        noise[i] = T(C(x[i]) <= C(0) ? u * C(upper - lower) + C(lower) : C(1));
+    });
+}
+
+// Reports weights that are negative, infinite or NaN, and rows of zeros.
+template <class T>
+__global__ void check_weights(
+    const T* weights, int64 rows, int64 classes, Failure* failure, int code) {
+    using C = compute_t<T>;
+    const RowTeam<by_warp> team;
+    for (int64 r = team.row; r < rows; r += team.rows_at_once) {
+        C total = C(0);
+        for (int64 c = team.rank; c < classes; c += team.size) {
+            const C weight = C(weights[r * classes + c]);
+            if (!(weight >= C(0) && weight < Limits<C>::infinity())) report(failure, code, r, rows);
+            total += weight;
+        }
+        total = team.sum(total);
+        if (team.rank == 0 && total == C(0)) report(failure, code, r, rows);
+    }
+}
+
+// For each uniform number (rows, samples) its place among the running totals (rows, classes) of
+// weights: the first whose share of the whole reaches it.
+template <class C>
+__global__ void draw_classes(
+    const C* totals, const double* numbers, int64* out, int64 count, int64 samples,
+    int64 classes) {
+    for (int64 t = thread_of_grid(); t < count; t += threads_of_grid()) {
+        const C* row = totals + t / samples * classes;
+        int64 low = 0, high = classes - 1;  // the last share is the whole, whatever its rounding
+        while (low < high) {
+            const int64 middle = (low + high) / 2;
+            if (double(row[middle] / row[classes - 1]) < numbers[t]) low = middle + 1;
+            else high = middle;
+        }
+        out[t] = low;
+    }
 }
 
 // Where each element has its own chance.
