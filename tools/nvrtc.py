@@ -28,7 +28,7 @@ from nnkit.backend.cuda.printer import Variant
 from nnkit.backend.cuda.source import OPTIONS, expanded
 from nnkit.backend.cuda.update import every_variant
 from nnkit.backend.formula import Update
-from tests.cuda.instances import FLOATING, KERNELS, names
+from tests.cuda.instances import FLOATING, KERNELS, names, targets
 
 TARGETS = ("sm_75", "sm_80", "sm_90")
 PART = 64  # kernels compiled together
@@ -106,7 +106,7 @@ def programs(subjects: list[str]) -> Iterator[tuple[Program, tuple[str, ...]]]:
     for subject in KERNELS:
         if not subjects or subject in subjects:
             for program in kernel_programs(subject):
-                yield program, TARGETS
+                yield program, targets(subject, TARGETS)
     if not subjects or "formulas" in subjects:
         for dtype in (*FLOATING, np.dtype(np.int64), np.dtype(np.bool_)):
             for program in formula_programs(dtype):
@@ -135,8 +135,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     jobs = [
         (program, target)
-        for program, targets in programs(options.subjects)
-        for target in (options.target or targets)
+        for program, known in programs(options.subjects)
+        for target in (options.target or known)
     ]
     start = time.perf_counter()
     table: dict[tuple[str, str], list[Usage]] = {}

@@ -55,6 +55,9 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         ("attention", "attention_grad_q", "attention_grad_kv"),
         ((FLOATING[0], *FLOATING[2:]), (64, 128)),
     ),
+    "attention_tensor": dict.fromkeys(
+        ("attention", "attention_grad_q", "attention_grad_kv"), (FLOATING[2:], (64, 128))
+    ),
     "conv": dict.fromkeys(
         "im2col col2im swap_batch add_bias depthwise depthwise_grad_input"
         " depthwise_grad_weight".split(),
@@ -125,6 +128,13 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         "softmax_slices_grad": (FLOATING, BOTH),
     },
 }
+
+LEAST = {"attention_tensor": 80}  # the compute capability that a source needs, other than 7.5
+
+
+def targets(subject: str, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the targets (``sm_80``) that a source can be compiled for."""
+    return tuple(t for t in given if int(t.removeprefix("sm_")) >= LEAST.get(subject, 0))
 
 
 def names(subject: str) -> tuple[str, ...]:

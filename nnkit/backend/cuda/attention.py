@@ -1,6 +1,7 @@
-"""Scaled dot-product attention in one kernel; kernels/attention.cu.
+"""Scaled dot-product attention in one kernel; kernels/attention.cu and, for half precision on GPUs
+with tensor cores that take both half types, kernels/attention_tensor.cu.
 
-What the kernel does not hold (float64, more than 128 columns, a mask of another dtype, GPUs with
+What the kernels do not hold (float64, more than 128 columns, a mask of another dtype, GPUs with
 little shared memory) is left to the body of backend/reference/attention.py. Where cuDNN is
 installed, it does what it can.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +27,28 @@ __all__ = ["attention", "attention_grad"]
 
 F4 = np.dtype(np.float32)
 WIDTHS = (64, 128)  # columns that a kernel has room for
-THREADS = 256
-FORWARD, BACKWARD, KEYS = 64, 32, 32  # queries of a block, forward and backward; keys of a tile
+
+
+class Method(NamedTuple):
+    """A source of the three kernels, and how it divides the work."""
+
+    source: str
+    threads: int
+    queries: int  # of a block, forward
+    queries_backward: int
+    keys: int  # of a block, in the kernel that makes the gradients of keys and values
+
+    def shared(self, width: int, backward: bool) -> int:
+        """Bytes of the tiles of a block, as the kernels lay them out."""
+        if self is TENSOR:
+            return 2 * 192 * (width + 8)
+        if backward:
+            return 4 * (2 * (32 + 32) * (width + 1) + 2 * 32 * (32 + 1))
+        return 4 * ((64 + 32) * (width + 1) + 64 * (32 + 1))
+
+
+PLAIN = Method("attention", 256, 64, 32, 32)
+TENSOR = Method("attention_tensor", 128, 64, 64, 64)
 
 
 class Operand(ctypes.Structure):
@@ -61,12 +82,8 @@ def _width(columns: int) -> int | None:
     return next((w for w in WIDTHS if columns <= w), None)
 
 
-def _shared(width: int, backward: bool) -> int:
-    """Bytes of the tiles of a block, as kernels/attention.cu lays them out."""
-    row = width + 1
-    if backward:
-        return 4 * (2 * (BACKWARD + KEYS) * row + 2 * BACKWARD * (KEYS + 1))
-    return 4 * ((FORWARD + KEYS) * row + FORWARD * (KEYS + 1))
+def method_for(dtype: np.dtype) -> Method:
+    return TENSOR if dtype in HALF and int(current_machine().capability) >= 80 else PLAIN
 
 
 def _is_fused(q: Any, k: Any, v: Any, mask: Any, backward: bool) -> bool:
@@ -76,7 +93,8 @@ def _is_fused(q: Any, k: Any, v: Any, mask: Any, backward: bool) -> bool:
         and (q.dtype == F4 or q.dtype in HALF)
         and k.dtype == v.dtype == q.dtype
         and (mask is None or mask.dtype == q.dtype)
-        and _shared(width, backward) <= shared_limit(current_machine().capability)
+        and method_for(q.dtype).shared(width, backward)
+        <= shared_limit(current_machine().capability)
     )
 
 
@@ -112,11 +130,32 @@ def _batch(*arrays: Any) -> tuple[int, ...]:
     return np.broadcast_shapes(*(a.shape[:-2] for a in arrays if a is not None))
 
 
-def _launch(name: str, q: Any, width: int, tiles: int, of: Attention, arguments: tuple) -> None:
-    if tiles:
-        blocks = blocks_for(tiles, 1, current_machine().processors)
-        shared = _shared(width, name != "attention")
-        kernel("attention", name, q.dtype, width)((blocks,), (THREADS,), (*arguments, of), shared)
+class Call:
+    """Operands that a kernel can read, and what it is told about them."""
+
+    def __init__(self, q: Any, k: Any, v: Any, g: Any, mask: Any, is_causal: Any, scale: Any):
+        self.batch = batch = _batch(q, k, v, mask)
+        if g is not None:
+            g = array_module(g).broadcast_to(g, (*batch, *g.shape[-2:]))
+        arrays = [None if x is None else _readable(x) for x in (q, k, v, g)]
+        operands = (Operand() if x is None else _operand(x, batch) for x in arrays)
+        self.arrays = [x for x in arrays if x is not None]
+        self.count = math.prod(batch)
+        self.described = Attention(*operands, _mask(mask, batch), self.count, is_causal, scale)
+        self.method = method_for(q.dtype)
+        self.width = _width(max(q.shape[-1], v.shape[-1]))
+        self.dtype = q.dtype
+
+    def launch(self, name: str, rows: int, of_block: int, *arguments: Any) -> None:
+        """A kernel whose blocks work on ``of_block`` of the ``rows`` of each entry of the batch."""
+        tiles = self.count * -(-rows // of_block)
+        if tiles:
+            assert self.width is not None
+            blocks = blocks_for(tiles, 1, current_machine().processors)
+            shared = self.method.shared(self.width, name != "attention")
+            run = kernel(self.method.source, name, self.dtype, self.width)
+            given = (*self.arrays, *arguments, self.described)
+            run((blocks,), (self.method.threads,), given, shared)
 
 
 def attention(q, k, v, mask, is_causal, scale):
@@ -127,17 +166,11 @@ def attention(q, k, v, mask, is_causal, scale):
         from nnkit.backend.cuda import BACKEND as B
 
         return body.attention(B, q, k, v, mask, is_causal, scale)
-    batch = _batch(q, k, v, mask)
-    q, k, v = (_readable(x) for x in (q, k, v))
-    out = empty((*batch, q.shape[-2], v.shape[-1]), v.dtype, v)
-    log_total = empty((*batch, q.shape[-2]), F4, v)
-    width = _width(max(q.shape[-1], v.shape[-1]))
-    assert width is not None
-    operands = (_operand(x, batch) for x in (q, k, v))
-    count = math.prod(batch)
-    of = Attention(*operands, Operand(), _mask(mask, batch), count, is_causal, scale)
-    tiles = count * -(-q.shape[-2] // FORWARD)
-    _launch("attention", q, width, tiles, of, (q, k, v, mask, out, log_total))
+    call = Call(q, k, v, None, mask, is_causal, scale)
+    rows = q.shape[-2]
+    out = empty((*call.batch, rows, v.shape[-1]), v.dtype, v)
+    log_total = empty((*call.batch, rows), F4, v)
+    call.launch("attention", rows, call.method.queries, mask, out, log_total)
     return out, log_total
 
 
@@ -149,22 +182,14 @@ def attention_grad(g, q, k, v, mask, log_total, is_causal, scale, needs):
         from nnkit.backend.cuda import BACKEND as B
 
         return body.attention_grad(B, g, q, k, v, mask, log_total, is_causal, scale, needs)
-    batch = _batch(q, k, v, mask)
-    g = array_module(g).broadcast_to(g, (*batch, *g.shape[-2:]))
-    q, k, v, g = (_readable(x) for x in (q, k, v, g))
+    call = Call(q, k, v, g, mask, is_causal, scale)
+    method, queries, keys = call.method, q.shape[-2], k.shape[-2]
     log_total = contiguous(same_dtype(log_total, F4))
     delta = empty(log_total.shape, F4, q)
-    g_q, g_k, g_v = (empty((*batch, *x.shape[-2:]), x.dtype, x) for x in (q, k, v))
+    g_q, g_k, g_v = (empty((*call.batch, *x.shape[-2:]), x.dtype, x) for x in (q, k, v))
     # The kernel leaves out what no query may see.
-    g_mask = zeros((*batch, q.shape[-2], k.shape[-2]), q.dtype) if needs[3] else None
-    width = _width(max(q.shape[-1], v.shape[-1]))
-    assert width is not None
-    operands = (_operand(x, batch) for x in (q, k, v, g))
-    count = math.prod(batch)
-    of = Attention(*operands, _mask(mask, batch), count, is_causal, scale)
-    given = (q, k, v, g, mask, log_total, delta)
-    tiles = count * -(-q.shape[-2] // BACKWARD)
-    _launch("attention_grad_q", q, width, tiles, of, (*given, g_q, g_mask))
-    tiles = count * -(-k.shape[-2] // KEYS)
-    _launch("attention_grad_kv", q, width, tiles, of, (*given, g_k, g_v))
+    g_mask = zeros((*call.batch, queries, keys), q.dtype) if needs[3] else None
+    rows = (mask, log_total, delta)
+    call.launch("attention_grad_q", queries, method.queries_backward, *rows, g_q, g_mask)
+    call.launch("attention_grad_kv", keys, method.keys, *rows, g_k, g_v)
     return g_q, g_k, g_v, g_mask

@@ -4,31 +4,11 @@
 //
 // A block has 16 x 16 threads. Thread (ty, tx) has rows ty * R ... and columns tx, tx + 16, ... of
 // every product, so that neighbours read neighbouring words of shared memory.
-#include "team.cuh"
+#include "attention.cuh"
 
 namespace nnkit {
 
 constexpr int side = 16;  // threads along each side of a block
-
-// One of q, k, v, g: (batch, rows, columns), its columns side by side.
-struct Operand {
-    Walk batch;
-    int64 rows, columns, step;
-};
-
-// What is added to the scores: (batch, queries, keys), repeated where a stride is 0.
-struct Mask {
-    Walk batch;
-    int64 row_step, column_step;
-};
-
-struct Attention {
-    Operand q, k, v, g;
-    Mask mask;
-    int64 batch;
-    int64 is_causal;
-    double scale;
-};
 
 // ``tile`` (rows, width + 1) <- rows of x from ``first``, zeros beyond its end.
 template <int rows, int width, class T>
@@ -80,31 +60,6 @@ __device__ void add_product(float (&total)[R][J], P p, const float* y, int count
     }
 }
 
-// The score of a query and a key from their product; -infinity where the key may not be seen.
-template <class T>
-__device__ float score_of(
-    float product, const Attention& a, const T* mask, int64 batch, int64 query, int64 key) {
-    const bool is_hidden = query >= a.q.rows || key >= a.k.rows || (a.is_causal && key > query);
-    if (is_hidden) return Limits<float>::lowest();
-    const float score = product * float(a.scale);
-    if (!mask) return score;
-    const int64 at = a.mask.batch(batch) + query * a.mask.row_step + key * a.mask.column_step;
-    return score + float(mask[at]);
-}
-
-// The keys that queries up to ``last`` may see.
-__device__ inline int64 keys_seen(const Attention& a, int64 last) {
-    return a.is_causal && last < a.k.rows ? last : a.k.rows;
-}
-
-template <class Operation>
-__device__ float reduce_side(float value, Operation combine) {
-    for (int distance = side / 2; distance > 0; distance /= 2) {
-        value = combine(value, __shfl_xor_sync(whole_warp, value, distance));
-    }
-    return value;
-}
-
 // Writes (batch, rows, columns), contiguous.
 template <int R, int J, class T>
 __device__ void store_rows(
@@ -131,15 +86,13 @@ __global__ void __launch_bounds__(256, 2) attention(
     float* tile_k = tile_q + queries * (width + 1);  // of keys, then of values
     float* tile_p = tile_k + keys * (width + 1);
     const int ty = threadIdx.x / side, tx = threadIdx.x % side;
-    const int64 tiles = (a.q.rows + queries - 1) / queries;
-    for (int64 b = blockIdx.x; b < a.batch * tiles; b += gridDim.x) {
-        const int64 batch = b / tiles, first = b % tiles * queries;
+    each_tile(a.batch, a.q.rows, queries, [&](int64 batch, int64 first) {
+        const T* own_mask = mask_of(mask, a, batch);
         float total[R][J] = {}, largest[R], sum[R];
         for (int r = 0; r < R; ++r) {
             largest[r] = Limits<float>::lowest();
             sum[r] = 0.0f;
         }
-        __syncthreads();
         load_tile<queries, width>(tile_q, q, a.q, batch, first);
         const int64 seen = keys_seen(a, first + queries);
         for (int64 start = 0; start < seen; start += keys) {
@@ -152,12 +105,11 @@ __global__ void __launch_bounds__(256, 2) attention(
                 float top = largest[r];
                 for (int c = 0; c < C; ++c) {
                     s[r][c] = score_of(
-                        s[r][c], a, mask, batch, first + ty * R + r, start + tx + side * c);
+                        s[r][c], a, own_mask, first + ty * R + r, start + tx + side * c);
                     top = math::maximum(top, s[r][c]);
                 }
-                top = reduce_side(top, Maximum());
-                // A row that may look nowhere has no largest score to take out.
-                const float shift = math::isinf(top) && top < 0.0f ? 0.0f : top;
+                top = reduce_lanes<side>(top, Maximum());
+                const float shift = shift_of(top);
                 const float correction = math::exp(largest[r] - shift);
                 float part = 0.0f;
                 for (int c = 0; c < C; ++c) {
@@ -165,7 +117,7 @@ __global__ void __launch_bounds__(256, 2) attention(
                     part += s[r][c];
                     tile_p[(ty * R + r) * (keys + 1) + tx + side * c] = s[r][c];
                 }
-                sum[r] = sum[r] * correction + reduce_side(part, Sum());
+                sum[r] = sum[r] * correction + reduce_lanes<side>(part, Sum());
                 largest[r] = top;
                 for (int j = 0; j < J; ++j) total[r][j] *= correction;
             }
@@ -184,12 +136,7 @@ __global__ void __launch_bounds__(256, 2) attention(
             }
         }
         store_rows(out, total, batch, first, a.q.rows, a.v.columns, 1.0f);
-    }
-}
-
-// The softmax again, from the logarithm of its sum.
-__device__ inline float probability(float score, float log_total) {
-    return math::isinf(log_total) && log_total < 0.0f ? 0.0f : math::exp(score - log_total);
+    });
 }
 
 // The gradient of the queries; and for each of them ``delta``, the sum of p * (g . v) over the
@@ -205,15 +152,10 @@ __global__ void __launch_bounds__(256, 2) attention_grad_q(
     float* tile_v = tile_k + keys * (width + 1);
     float* tile_s = tile_v + keys * (width + 1);
     const int ty = threadIdx.x / side, tx = threadIdx.x % side;
-    const int64 tiles = (a.q.rows + queries - 1) / queries;
-    for (int64 b = blockIdx.x; b < a.batch * tiles; b += gridDim.x) {
-        const int64 batch = b / tiles, first = b % tiles * queries;
+    each_tile(a.batch, a.q.rows, queries, [&](int64 batch, int64 first) {
+        const T* own_mask = mask_of(mask, a, batch);
         float total[R][J] = {}, row_delta[R] = {}, row_sum[R] = {}, row_log[R];
-        for (int r = 0; r < R; ++r) {
-            const int64 row = first + ty * R + r;
-            row_log[r] = row < a.q.rows ? log_total[batch * a.q.rows + row] : 0.0f;
-        }
-        __syncthreads();
+        for (int r = 0; r < R; ++r) row_log[r] = of_row(log_total, a, batch, first + ty * R + r);
         load_tile<queries, width>(tile_q, q, a.q, batch, first);
         load_tile<queries, width>(tile_g, g, a.g, batch, first);
         const int64 seen = keys_seen(a, first + queries);
@@ -232,7 +174,7 @@ __global__ void __launch_bounds__(256, 2) attention_grad_q(
                     for (int c = 0; c < C; ++c) {
                         const int64 key = start + tx + side * c;
                         const float p = probability(
-                            score_of(s[r][c], a, mask, batch, row, key), row_log[r]);
+                            score_of(s[r][c], a, own_mask, row, key), row_log[r]);
                         if (pass == 0) {
                             row_delta[r] += p * g_p[r][c];
                             row_sum[r] += p;
@@ -256,14 +198,14 @@ __global__ void __launch_bounds__(256, 2) attention_grad_q(
                 const int64 row = first + ty * R + r;
                 // Over the sum of p, which is 1 but for rounding: what is left of the difference
                 // g . v - delta may be small.
-                row_sum[r] = reduce_side(row_sum[r], Sum());
-                row_delta[r] = reduce_side(row_delta[r], Sum());
+                row_sum[r] = reduce_lanes<side>(row_sum[r], Sum());
+                row_delta[r] = reduce_lanes<side>(row_delta[r], Sum());
                 row_delta[r] = row_sum[r] > 0.0f ? row_delta[r] / row_sum[r] : 0.0f;
                 if (tx == 0 && row < a.q.rows) delta[batch * a.q.rows + row] = row_delta[r];
             }
         }
         store_rows(g_q, total, batch, first, a.q.rows, a.q.columns, float(a.scale));
-    }
+    });
 }
 
 // The gradients of keys and values: a block works on 32 keys and goes through the queries.
@@ -279,11 +221,9 @@ __global__ void __launch_bounds__(256, 2) attention_grad_kv(
     float* tile_p = tile_v + keys * (width + 1);
     float* tile_s = tile_p + queries * (keys + 1);
     const int ty = threadIdx.x / side, tx = threadIdx.x % side;
-    const int64 tiles = (a.k.rows + keys - 1) / keys;
-    for (int64 b = blockIdx.x; b < a.batch * tiles; b += gridDim.x) {
-        const int64 batch = b / tiles, first = b % tiles * keys;
+    each_tile(a.batch, a.k.rows, keys, [&](int64 batch, int64 first) {
+        const T* own_mask = mask_of(mask, a, batch);
         float total_k[R][J] = {}, total_v[R][J] = {};
-        __syncthreads();
         load_tile<keys, width>(tile_k, k, a.k, batch, first);
         load_tile<keys, width>(tile_v, v, a.v, batch, first);
         for (int64 start = a.is_causal ? first : 0; start < a.q.rows; start += queries) {
@@ -296,13 +236,12 @@ __global__ void __launch_bounds__(256, 2) attention_grad_kv(
             multiply_rows<R, C, width>(g_p, tile_g, tile_v);
             for (int r = 0; r < R; ++r) {
                 const int64 row = start + ty * R + r;
-                const bool is_inside = row < a.q.rows;
-                const float row_log = is_inside ? log_total[batch * a.q.rows + row] : 0.0f;
-                const float row_delta = is_inside ? delta[batch * a.q.rows + row] : 0.0f;
+                const float row_log = of_row(log_total, a, batch, row);
+                const float row_delta = of_row(delta, a, batch, row);
                 for (int c = 0; c < C; ++c) {
                     const int64 key = first + tx + side * c;
                     const float p =
-                        probability(score_of(s[r][c], a, mask, batch, row, key), row_log);
+                        probability(score_of(s[r][c], a, own_mask, row, key), row_log);
                     const int at = (ty * R + r) * (keys + 1) + tx + side * c;
                     tile_p[at] = p;
                     tile_s[at] = p * (g_p[r][c] - row_delta);
@@ -318,7 +257,7 @@ __global__ void __launch_bounds__(256, 2) attention_grad_kv(
         }
         store_rows(g_k, total_k, batch, first, a.k.rows, a.k.columns, float(a.scale));
         store_rows(g_v, total_v, batch, first, a.k.rows, a.v.columns, 1.0f);
-    }
+    });
 }
 
 }  // namespace nnkit

@@ -69,6 +69,9 @@ struct bfloat16 {
     __device__ operator float() const { return float_of(uint32(bits) << 16); }
 };
 
+template <class T> struct IsBfloat16 { static constexpr bool value = false; };
+template <> struct IsBfloat16<bfloat16> { static constexpr bool value = true; };
+
 // The type in which the elements of an array of T are computed: float for half precision.
 template <class T> struct ComputeOf { using type = T; };
 template <> struct ComputeOf<float16> { using type = float; };
