@@ -41,8 +41,14 @@ def like_cases(dtype: np.dtype) -> Iterator[tuple]:
             yield (layout(numbers(shape, dtype)),)
 
 
+def fill_cases(dtype: np.dtype) -> Iterator[tuple]:
+    for (x,) in like_cases(dtype):
+        yield x.copy() if 0 in x.strides else x, 3
+
+
 CASES = {
-    "zeros": zeros_cases, "full": full_cases, "zeros_like": like_cases, "ones_like": like_cases,
+    "zeros": zeros_cases, "full": full_cases, "fill_": fill_cases,
+    "zeros_like": like_cases, "ones_like": like_cases,
 }  # fmt: skip
 
 

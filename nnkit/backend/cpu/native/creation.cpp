@@ -11,9 +11,9 @@ PyObject* make(Arguments arguments, int shape_at, int dtype_at) {
     int ndim = read_integers(arguments[shape_at], shape, most_axes);
     if (ndim < 0 || !PyArray_DescrCheck(arguments[dtype_at])) return decline();
     auto* descriptor = reinterpret_cast<PyArray_Descr*>(arguments[dtype_at]);
-    if (PyDataType_REFCHK(descriptor)) return decline();
     Py_INCREF(descriptor);
-    return empty(ndim, shape, descriptor);
+    Owned result(empty(ndim, shape, descriptor));
+    return result && is_movable(result.array()) ? result.release() : nullptr;
 }
 
 PyObject* make_like(Arguments arguments) {
@@ -33,25 +33,35 @@ PyObject* with_zeros(PyObject* result) {
     return result;
 }
 
-// NumPy converts the value, once; the other elements are copies of the first.
-PyObject* with_value(PyObject* result, PyObject* value) {
-    Owned owned(result);
-    if (!owned) return nullptr;
-    Array out(result);
-    if (out.size() == 0) return owned.release();
+// All elements of a plain array; false with an exception set. NumPy converts the value, once; the
+// other elements are copies of the first.
+bool fill_with(Array out, PyObject* value) {
+    if (out.size() == 0) return true;
     Py_INCREF(out.descriptor());
     PyObject* first = PyArray_NewFromDescr(&PyArray_Type, out.descriptor(), 0, nullptr, nullptr,
                                            out.bytes(), NPY_ARRAY_CARRAY, nullptr);
     Owned scope(first);
-    if (first == nullptr) return nullptr;
-    if (PyArray_FillWithScalar(reinterpret_cast<PyArrayObject*>(first), value) < 0) return nullptr;
+    if (first == nullptr) return false;
+    if (PyArray_FillWithScalar(reinterpret_cast<PyArrayObject*>(first), value) < 0) return false;
     Index bytes = item_bytes(out);
     Move move;
     move.operands[Move::to].data = out.bytes() + bytes;
     move.operands[Move::from].data = out.bytes();
     move.add_axis(out.size() - 1, bytes, 0);
-    if (!run_move(move, bytes)) return decline();
-    return owned.release();
+    run_move(move, bytes);
+    return true;
+}
+
+PyObject* with_value(PyObject* result, PyObject* value) {
+    Owned owned(result);
+    return owned && fill_with(owned.array(), value) ? owned.release() : nullptr;
+}
+
+// fill_(x; value)
+PyObject* fill_in_place(Arguments arguments) {
+    Array x = arguments.array(0);
+    if (!x || !x.is_plain() || !is_movable(x) || !x.is_writeable()) return decline();
+    return fill_with(x, arguments[1]) ? Py_NewRef(x.object()) : nullptr;
 }
 
 PyObject* empty_of(Arguments arguments) { return make(arguments, 0, 1); }
@@ -68,6 +78,7 @@ PyObject* ones_like(Arguments arguments) {
 const Registration registrations[] = {
     {"empty", empty_of},        {"zeros", zeros},           {"full", full},
     {"empty_like", make_like},  {"zeros_like", zeros_like}, {"ones_like", ones_like},
+    {"fill_", fill_in_place},
 };
 
 }  // namespace

@@ -2,6 +2,9 @@
 #include "memory.h"
 
 #include <pthread.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include <array>
 #include <cstdlib>
@@ -99,9 +102,21 @@ Cache& cache = *new Cache;
     pthread_atfork([] { cache.mutex().lock(); }, [] { cache.mutex().unlock(); },
                    [] { cache.mutex().unlock(); });
 
+constexpr std::size_t huge_page = std::size_t{1} << 21;
+
+// Large blocks ask for huge pages: a fault for each 2 MiB instead of one for each 4 KiB, and
+// addresses that the processor finds at once.
 void* aligned(std::size_t bytes) {
     if (bytes > static_cast<std::size_t>(PTRDIFF_MAX) - alignment) return nullptr;
     std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+#if defined(__linux__)
+    if (rounded >= 2 * huge_page) {
+        void* block = nullptr;
+        if (posix_memalign(&block, huge_page, rounded) != 0) return nullptr;
+        madvise(block, rounded / huge_page * huge_page, MADV_HUGEPAGE);  // or smaller pages serve
+        return block;
+    }
+#endif
     return std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
 }
 
