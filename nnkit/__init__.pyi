@@ -1325,8 +1325,8 @@ def log_softmax(
     out: _Any = None,
 ) -> Tensor:
     """``log(softmax(input, dim))``, computed without overflow or a logarithm of 0."""
-def logaddexp(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
-    """``log(exp(input) + exp(other))``."""
+def logaddexp(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:
+    """``log(exp(input) + exp(other))``, without overflow."""
 def logaddexp2(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``log2(2**input + 2**other)``."""
 def logcumsumexp(input: Tensor, dim: builtins.int, *, out: _Any = None) -> Tensor:
@@ -1867,6 +1867,19 @@ def randperm(
     pin_memory: builtins.bool = False,
 ) -> Tensor:
     """The integers of [0, n) in random order."""
+def range(
+    start: _Any,
+    end: _Any,
+    step: _Any = 1,
+    *,
+    out: _Any = None,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor:
+    """`arange` with ``end`` included, which torch has deprecated."""
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension; a view where possible."""
 def real(input: Tensor) -> Tensor:

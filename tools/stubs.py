@@ -197,7 +197,8 @@ def _evaluated(annotation: Any, function: Any) -> Any:
     if not isinstance(annotation, str):
         return annotation
     try:
-        return eval(annotation, vars(import_module(function.__module__)))
+        where = getattr(inspect.unwrap(function), "__globals__", None)
+        return eval(annotation, where or vars(import_module(function.__module__)))
     except (NameError, TypeError):
         return Any
 

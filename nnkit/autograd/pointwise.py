@@ -17,7 +17,7 @@ from nnkit.autograd.op import OPS, Op
 from nnkit.autograd.op_code import PASS
 from nnkit.autograd.out import with_out
 from nnkit.autograd.promotion import check_dtype, mismatch, operands_of, together, wrong_type
-from nnkit.autograd.public import PUBLIC, attach
+from nnkit.autograd.public import PUBLIC, attach, known_as
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, refresh, write, wrote
 from nnkit.backend.algebra import register_formula
@@ -119,6 +119,9 @@ def pointwise(
         return promoting
     promoting.__doc__ = _docstring(name, about, count, kind, numbers, refuses, aliases, example)
     offered = with_out(promoting, name)
+    known_as(offered, name)
+    known_as(promoting, f"Tensor.{name}")
+    known_as(write_in_place, f"Tensor.{name}_")
     for each in (name, *aliases):
         PUBLIC[each] = offered
         attach(each, promoting)

@@ -50,10 +50,18 @@ def public(
             attach(method if isinstance(method, str) else each, function)
         if in_place:
             writer = inplace(function, each + "_", in_place if callable(in_place) else None)
+            known_as(writer, f"Tensor.{each}_")
             attach(each + "_", writer)
             if namespace:
                 PUBLIC[each + "_"] = writer
+    if method and offered is not function:
+        known_as(function, f"Tensor.{method if isinstance(method, str) else own}")
     return offered
+
+
+def known_as(function: Callable, name: str) -> None:
+    """Tell pickle under which name `nnkit` has a function that its own module does not offer."""
+    function.__module__, function.__qualname__ = "nnkit", name
 
 
 def attach(name: str, function: Callable) -> None:

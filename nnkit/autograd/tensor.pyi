@@ -1041,8 +1041,8 @@ class Tensor(builtins.object):
         """Fill with ``exp(z)``, z normal with ``mean`` and ``std``, in place."""
     def log_softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
         """``log(softmax(input, dim))``, computed without overflow or a logarithm of 0."""
-    def logaddexp(self, other: _Any) -> Tensor:
-        """``log(exp(input) + exp(other))``."""
+    def logaddexp(self, other: Tensor) -> Tensor:
+        """``log(exp(input) + exp(other))``, without overflow."""
     def logaddexp2(self, other: _Any) -> Tensor:
         """``log2(2**input + 2**other)``."""
     def logcumsumexp(self, dim: builtins.int) -> Tensor:

@@ -104,6 +104,8 @@ class Adam(Optimizer):
             raise IndexError(f"Adam: betas must be two numbers, got {betas}")
         if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
             raise ValueError(f"betas must be either both floats or both Tensors, got {betas}")
+        if isinstance(betas[0], Tensor) and foreach and not capturable:
+            raise ValueError("Tensor betas are not supported for capturable=False, foreach=True")
         for i, beta in enumerate(betas):
             check_range(f"beta parameter at index {i}", beta, 0 <= beta < 1)
         check_range("weight_decay value", weight_decay, weight_decay >= 0)

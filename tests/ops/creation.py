@@ -138,7 +138,7 @@ ROWS = [
         errors=lambda make: [
             Raises(RuntimeError, "float64", make(2), make(2, dtype="float64")),
             Raises(RuntimeError, "int64", make(2, dtype="int64"), make(2, dtype="int64")),
-            Raises(TypeError, "other", make(2), 3),
+            Raises(TypeError, "imag", make(2), 3),
         ],
     ),
     OpRow(

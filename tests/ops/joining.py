@@ -147,23 +147,6 @@ ROWS = [
     ),
     OpRow("dsplit", lambda make: [Sample(make(1, 2, 6), 3)], method="dsplit"),
     OpRow(
-        "diff",
-        lambda make: [
-            Sample(make(5)),
-            Sample(make(2, 4), 2),
-            Sample(make(4, 2), 1, 0, make(1, 2), make(2, 2)),
-            Sample(make(2, 2), 5),
-            Sample(make(3), 0),
-        ],
-        dtypes=ALL,
-        out=True,
-        method="diff",
-        errors=lambda make: [
-            Raises(RuntimeError, "one-dimensional", make()),
-            Raises(RuntimeError, "-1", make(3), -1),
-        ],
-    ),
-    OpRow(
         "unbind",
         lambda make: [Sample(make(2, 3)), Sample(make(2, 3), 1), Sample(make(3), -1)],
         dtypes=ALL,

@@ -49,6 +49,23 @@ def complex_input(make: Maker) -> list[Raises]:
 
 ROWS = [
     OpRow(
+        "diff",
+        lambda make: [
+            Sample(make(5)),
+            Sample(make(2, 4), 2),
+            Sample(make(4, 2), 1, 0, make(1, 2), make(2, 2)),
+            Sample(make(2, 2), 5),
+            Sample(make(3), 0),
+        ],
+        dtypes=ALL,
+        out=True,
+        method="diff",
+        errors=lambda make: [
+            Raises(RuntimeError, "one-dimensional", make()),
+            Raises(RuntimeError, "-1", make(3), -1),
+        ],
+    ),
+    OpRow(
         "cumsum",
         with_dtype,
         dtypes=(*DOUBLE, *INTS, "bool", "complex128"),

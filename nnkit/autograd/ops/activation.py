@@ -11,7 +11,7 @@ from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.public import PUBLIC, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import inplace
-from nnkit.backend.dtype import FLOATING, INTEGER
+from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER
 
 relu = pointwise(
     "relu", lambda x: fn.maximum(x, 0), "``max(input, 0)``; the gradient at 0 is 0.",
@@ -59,7 +59,7 @@ gelu_tanh = pointwise(
 )  # fmt: skip
 silu = pointwise(
     "silu", lambda x: x / (1 + fn.exp(-x)), function=False,
-    x=lambda g, x: g * fn.sigmoid(x) * (1 + x * (1 - fn.sigmoid(x))),
+    x=lambda g, x: g * fn.conj(fn.sigmoid(x) * (1 + x * (1 - fn.sigmoid(x)))),
 )  # fmt: skip
 
 
@@ -91,7 +91,7 @@ softsign = pointwise(
 )  # fmt: skip
 tanhshrink = pointwise(
     "tanhshrink", lambda x: x - fn.tanh(x), function=False,
-    x=lambda g, x: g * fn.tanh(x) * fn.tanh(x),
+    x=lambda g, x: g * fn.conj(fn.tanh(x) * fn.tanh(x)),
 )  # fmt: skip
 hardtanh = pointwise(
     "hardtanh", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
@@ -100,7 +100,8 @@ hardtanh = pointwise(
 )  # fmt: skip
 hardsigmoid = pointwise(
     "hardsigmoid", lambda x: fn.minimum(fn.maximum(x + 3, 0), 6) / 6, function=False,
-    x=lambda g, x: fn.where(fn.logical_and(x > -3, x < 3), g / 6, 0),
+    # torch multiplies by float32's sixth, in double precision too.
+    x=lambda g, x: fn.where(fn.logical_and(x > -3, x < 3), g * 0.1666666716337204, 0),
 )  # fmt: skip
 hardswish = pointwise(
     "hardswish", lambda x: x * fn.minimum(fn.maximum(x + 3, 0), 6) / 6, function=False,
@@ -174,10 +175,11 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return _prelu(input, weight)
 
 
-def check_floating(name: str, input: Tensor) -> None:
+def check_floating(name: str, input: Tensor, or_complex: bool = False) -> None:
     """TypeError for what is no Tensor, NotImplementedError for another dtype than floating."""
     check_tensor(name, input)
-    if input.dtype.category != FLOATING:
+    category = input.dtype.category
+    if category != FLOATING and not (or_complex and category == COMPLEX):
         raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
 
 

@@ -258,6 +258,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 @public(method=False)
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``."""
+    check_tensor("rsub", input)
     return _sub(other, input if alpha == 1 else mul(input, alpha))
 
 

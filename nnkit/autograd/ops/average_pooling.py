@@ -41,6 +41,10 @@ def _pool(
     if divisor == 0:
         raise RuntimeError(f"{name}(): argument 'divisor_override' must not be zero")
     kernel, stride, padding, _ = geometry(name, x, kernel_size, stride, padding, 1, ceil_mode)
+    if axes == 3 and any(n < k for n, k in zip(x._data.shape[2:], kernel, strict=True)):
+        raise RuntimeError(  # of volumes torch asks this even with padding
+            f"{name}(): input {list(x._data.shape[2:])} is smaller than kernel_size {kernel}"
+        )
     statics = (kernel, stride, padding, bool(ceil_mode), bool(count_include_pad), divisor)
     return like_input(_avg_pool(x, *statics), input)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
@@ -88,6 +89,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
         >>> nnkit.clamp_min(nnkit.tensor([1, 5]), 3)
         tensor([3, 5])
     """
+    check_tensor("clamp_min", input)
     return _clamp_min(input, min)
 
 
@@ -100,6 +102,7 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
         >>> nnkit.clamp_max(nnkit.tensor([1, 5]), 3)
         tensor([1, 3])
     """
+    check_tensor("clamp_max", input)
     return _clamp_max(input, max)
 
 

@@ -12,7 +12,7 @@ from nnkit.autograd.limits import fitting
 from nnkit.autograd.node import Node
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.memory_format import in_format
-from nnkit.autograd.public import attach, public
+from nnkit.autograd.public import attach, known_as, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, write, wrote
 from nnkit.backend.device import device as Device
@@ -189,7 +189,8 @@ def _conversion(name: str, d: dtype_type) -> None:
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
         return in_format(converted(self, d), memory_format)
 
-    convert.__name__ = convert.__qualname__ = name
+    convert.__name__ = name
+    known_as(convert, f"Tensor.{name}")
     convert.__doc__ = f"The tensor in dtype {d}."
     attach(name, convert)
 

@@ -18,7 +18,7 @@ from nnkit.autograd.op import rule
 from nnkit.autograd.ops.interchange import legacy_tensor, tensor
 from nnkit.autograd.ops.memory_format import empty_in_order
 from nnkit.autograd.ops.ranges import arange, linspace, logspace
-from nnkit.autograd.public import attach, public
+from nnkit.autograd.public import attach, known_as, public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import float32, float64, of_number
 from nnkit.backend.memory import axes_of, preserve_format
@@ -244,7 +244,8 @@ def _new(name: str, value: Any) -> None:
         size_keyword = _size(name, keyword)
         return _filled(name, size, size_keyword, value, None, dtype, layout, device, requires_grad)
 
-    create.__name__ = create.__qualname__ = name
+    create.__name__ = name
+    known_as(create, f"Tensor.{name}")
     create.__doc__ = f"`{name[4:]}` with the dtype and device of this tensor, unless given."
     attach(name, create)
 
@@ -348,12 +349,13 @@ def complex_(real: Tensor, imag: Tensor) -> Tensor:
         >>> nnkit.complex(nnkit.tensor([1.0]), nnkit.tensor([2.0]))
         tensor([1.+2.j])
     """
-    return _pair("complex", real, imag)
+    return _pair("complex", "real", real, "imag", imag)
 
 
-def _pair(name: str, first: Tensor, second: Tensor) -> Tensor:
-    for parameter, value in (("input", first), ("other", second)):
-        check_tensor(name, value, parameter)
+def _pair(name: str, one: str, first: Tensor, other: str, second: Tensor) -> Tensor:
+    check_tensor(name, first, one)
+    check_tensor(name, second, other)
+    for value in (first, second):
         if value.dtype not in (float32, float64):
             raise RuntimeError(f"{name}(): expected float32 or float64 tensors, got {value.dtype}")
     if first.dtype is not second.dtype:
@@ -382,4 +384,4 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
         raise RuntimeError(
             f"polar(): expected both tensors to have one dtype, got {abs.dtype} and {angle.dtype}"
         )
-    return _pair("polar", abs * angle.cos(), abs * angle.sin())
+    return _pair("polar", "abs", abs * angle.cos(), "angle", abs * angle.sin())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nnkit.autograd.dims import broadcast_shape, check_tensor, normalize_dim
 from nnkit.autograd.grad_mode import no_grad
 from nnkit.autograd.ops.triangles import triu_indices
-from nnkit.autograd.ops.vector_norm import vector_norm
+from nnkit.autograd.ops.vector_norm import distances, vector_norm
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
@@ -99,4 +99,4 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if p < 0:
         raise RuntimeError(f"pdist(): only supports non-negative p values, got {p}")
     first, second = triu_indices(len(input), len(input), 1).unbind(0)
-    return vector_norm("pdist", input[first] - input[second], p, 1, False)
+    return distances("pdist", input[first] - input[second], p)

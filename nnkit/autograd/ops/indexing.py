@@ -17,7 +17,7 @@ from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import METHODS, attach, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, write, wrote
-from nnkit.backend.dtype import COMPLEX, bool_, int64, python_number, uint8
+from nnkit.backend.dtype import COMPLEX, INTEGER, bool_, int64, python_number, uint8
 from nnkit.backend.index import ALL, split_index
 
 
@@ -304,6 +304,8 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         raise RuntimeError("narrow(): cannot be applied to a 0-dim tensor")
     axis = normalize_dim(dim, input.ndim, "narrow")
     size = input._data.shape[axis]
+    if isinstance(start, Tensor) and (start.ndim or start.dtype.category != INTEGER):
+        raise RuntimeError(f"narrow(): start must be a 0-dim integral Tensor, got {start.dtype}")
     first = operator.index(start)
     if not -size <= first <= size:
         raise IndexError(

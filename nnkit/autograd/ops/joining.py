@@ -6,10 +6,10 @@ import operator
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, check_tensors, normalize_dim, sizes_of
-from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.op import rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.promotion import promote
-from nnkit.autograd.public import METHODS, public
+from nnkit.autograd.public import METHODS, known_as, public
 from nnkit.autograd.tensor import Tensor
 
 
@@ -17,15 +17,17 @@ def _sizes_along(xs_shape: tuple, axis: int) -> tuple[int, ...]:
     return tuple(shape[axis] for shape in xs_shape)
 
 
+def _joined(B: Any, g: Any, axis: int) -> Any:
+    return B.concat(g, axis)
+
+
 _concat = rule(
     "concat", node="CatBackward0",
     joint=lambda B, g, xs_shape, axis: B.split(g, _sizes_along(xs_shape, axis), axis),
 )  # fmt: skip
 _stack = rule("stack", joint=lambda B, g, axis: B.unbind(g, axis))
-_split_with_sizes = rule(
-    "split", node="SplitWithSizesBackward0", view=True, x=lambda B, g, axis: B.concat(g, axis)
-)
-_split = rule("split", view=True, x=lambda B, g, axis: B.concat(g, axis))
+_sizes_split = rule("split", node="SplitWithSizesBackward0", view=True, x=_joined)
+_split = rule("split", view=True, x=_joined)
 _unbind = rule("unbind", view=True, x=lambda B, g, axis: B.stack(g, axis))
 
 
@@ -92,8 +94,7 @@ def _one_dtype(name: str, tensors: Any) -> Any:
 
 def _some(name: str, tensors: Any) -> Any:
     """A sequence of at least one tensor."""
-    tensors = check_tensors(name, tensors)
-    if not tensors:
+    if not check_tensors(name, tensors):
         raise RuntimeError(f"{name}(): expected a non-empty list of Tensors")
     return tensors
 
@@ -130,8 +131,8 @@ def hstack(tensors: Any) -> Tensor:
         >>> nnkit.hstack((nnkit.tensor([1, 2]), nnkit.tensor([3])))
         tensor([1, 2, 3])
     """
-    tensors = atleast_1d(_some("hstack", tensors))
-    return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
+    tensors = _some("hstack", tensors)
+    return cat(atleast_1d(tensors), 0 if tensors[0].ndim <= 1 else 1)
 
 
 @public(method=False, out=True, aliases=("row_stack",))
@@ -163,8 +164,8 @@ def column_stack(tensors: Any) -> Tensor:
         tensor([[1, 3],
                 [2, 4]])
     """
-    tensors = _some("column_stack", tensors)
-    return cat([t if t.ndim > 1 else shapes.reshape(t, -1, 1) for t in tensors], 1)
+    given = _some("column_stack", tensors)
+    return cat([t if t.ndim > 1 else shapes.reshape(t, -1, 1) for t in given], 1)
 
 
 def _at_least(ndim: int, name: str, tensors: tuple) -> Any:
@@ -265,7 +266,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
             f"split_with_sizes(): split_sizes must not be negative and sum exactly to {total} "
             f"(the size of dimension {axis}), got {list(sizes)}"
         )
-    return _split_with_sizes(input, sizes, axis)
+    return _sizes_split(input, sizes, axis)
 
 
 @public
@@ -325,37 +326,6 @@ def tensor_split(
     return tuple(METHODS["__getitem__"](input, piece) for piece in pieces)
 
 
-@public(out=True)
-def diff(
-    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None,
-    append: Tensor | None = None,
-) -> Tensor:  # fmt: skip
-    """The differences of neighbours along ``dim``, taken ``n`` times, after joining ``prepend``
-    and ``append`` to the ends.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.diff(nnkit.tensor([1, 4, 9]))
-        tensor([3, 5])
-    """
-    check_tensor("diff", input)
-    if not input.ndim:
-        raise RuntimeError("diff(): expects input to be at least one-dimensional")
-    if n < 0:
-        raise RuntimeError(f"diff(): order must be non-negative but got {n}")
-    axis = normalize_dim(dim, input.ndim, "diff")
-    if n == 0:
-        return OPS["copy"](input)
-    parts = [t for t in (prepend, input, append) if t is not None]
-    out = cat(parts, axis) if len(parts) > 1 else input
-    subtract = METHODS["logical_xor" if input.dtype.name == "bool" else "sub"]
-    for _ in range(min(n, out._data.shape[axis])):
-        size = out._data.shape[axis]
-        later, earlier = (METHODS["narrow"](out, axis, start, size - 1) for start in (1, 0))
-        out = subtract(later, earlier)
-    return out
-
-
 def _stack_split(name: str, minimum: int, dim_of: Any) -> None:
     def split_along(
         input: Tensor, indices_or_sections: Any = None, *,
@@ -377,7 +347,8 @@ def _stack_split(name: str, minimum: int, dim_of: Any) -> None:
             )
         return tensor_split(input, given, dim)
 
-    split_along.__name__ = split_along.__qualname__ = name
+    split_along.__name__ = name
+    known_as(split_along, name)
     split_along.__doc__ = "`tensor_split` along the dimension that the stack of that name joins."
     public(split_along)
 

@@ -144,7 +144,8 @@ binary_cross_entropy_with_logits = elementwise_loss(
 )  # fmt: skip
 kl_div = elementwise_loss(
     "kl_div", lambda x, target: fn.where(fn.eq(target, 0), 0, target * fn.log(target)) - target * x,
-    x=lambda g, target: -g * target, target=lambda g, x, target: g * (fn.log(target) + 1 - x),
+    x=lambda g, target: -g * target,
+    target=lambda g, x, target: g * (fn.log(target) + target / target - x),  # NaN at 0, as torch's
 )  # fmt: skip
 kl_div_log_target = elementwise_loss(
     "kl_div_log_target", lambda x, target: fn.exp(target) * (target - x),

@@ -12,7 +12,7 @@ from nnkit.autograd.public import public
 from nnkit.autograd.spatial import like_input
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, wrote
-from nnkit.backend.dtype import FLOATING, float64
+from nnkit.backend.dtype import COMPLEX, FLOATING, complex128, float64
 
 STATISTICS = ("mean", "variance")
 
@@ -162,7 +162,7 @@ def rms_norm(
     Zhang and Sennrich, "Root mean square layer normalization", 2019.
 
     Args:
-        input: (..., *normalized_shape), floating point.
+        input: (..., *normalized_shape), floating point or complex.
         normalized_shape: the sizes of the last dimensions, over which the mean is taken.
         weight: of that shape.
         eps: by default the distance from 1 to the next number (of float32 for half precision).
@@ -177,9 +177,13 @@ def rms_norm(
         tensor([1., 1.])
     """
     shape = _normalized("rms_norm", input, normalized_shape)
-    (weight,) = _check("rms_norm", input, shape, weight=weight)
     if eps is None:
-        eps = 2.0**-52 if input.dtype is float64 else 2.0**-23
+        eps = 2.0**-52 if input.dtype in (float64, complex128) else 2.0**-23
+    if input.dtype.category == COMPLEX:
+        mean = (input * input).mean(tuple(range(-len(shape), 0)), True)
+        out = input * (mean + eps).rsqrt()
+        return out if weight is None else out * weight
+    (weight,) = _check("rms_norm", input, shape, weight=weight)
     return _rms_norm(input, weight, len(shape), eps)[0]
 
 
@@ -291,6 +295,8 @@ def batch_norm(
     """
     check_tensor("batch_norm", input)
     if input.ndim < 2:
+        if input.ndim and not input._data.size:
+            return input.clone()
         raise RuntimeError(f"batch_norm(): expected input (N, C, ...), got {list(input.shape)}")
     if (running_mean is None) != (running_var is None):
         raise ValueError(

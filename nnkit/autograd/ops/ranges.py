@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import warnings
 from typing import Any
 
 from nnkit.autograd.factory import check_layout, dtype_of, finished, number, place_of
@@ -63,6 +64,40 @@ def arange(
     place = place_of(device)
     data = place.backend.arange(start, end, step, d.array)
     return finished("arange", data, place, requires_grad, out)
+
+
+@public(name="range", method=False)
+def range_(
+    start: Any, end: Any, step: Any = 1, *, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """`arange` with ``end`` included, which torch has deprecated.
+
+    Raises:
+        RuntimeError: ``step`` is 0 or leads away from ``end``, or a bound is infinite or NaN.
+        TypeError: a bound is no number.
+    """
+    warnings.warn(
+        "range() is deprecated: use arange(), whose values end before end", UserWarning,
+        stacklevel=2,
+    )  # fmt: skip
+    check_layout("range", layout)
+    start, end, step = (
+        number("range", n, v) for n, v in (("start", start), ("end", end), ("step", step))
+    )
+    d = dtype_of("range", dtype, None if out is None else out.dtype)
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"range(): unsupported range: {start} -> {end}")
+    if step == 0:
+        raise RuntimeError("range(): step must be nonzero, got 0")
+    if (end - start) * step < 0:
+        raise RuntimeError(
+            "range(): upper bound and lower bound inconsistent with step sign: "
+            f"got start={start}, end={end}, step={step}"
+        )
+    place, count = place_of(device), int((end - start) / step) + 1
+    data = place.backend.arange(start, start + count * step, step, d.array)
+    return finished("range", data[:count], place, requires_grad, out)
 
 
 def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> tuple:

@@ -104,7 +104,7 @@ _logsumexp = rule(
     "logsumexp",
     x=lambda B, g, x, out, axis, keepdims: B.mul(
         B.expand_reduced(g, tuple(x.shape), axis, keepdims),
-        B.exp(B.sub(x, B.expand_reduced(out, tuple(x.shape), axis, keepdims))),
+        B.conj(B.exp(B.sub(x, B.expand_reduced(out, tuple(x.shape), axis, keepdims)))),
     ),
 )
 

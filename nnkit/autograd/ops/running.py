@@ -7,10 +7,12 @@ from typing import Any
 
 from nnkit.autograd import return_types
 from nnkit.autograd.dims import check_tensor, normalize_dim
-from nnkit.autograd.op import rule
+from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops.conversion import converted
+from nnkit.autograd.ops.joining import cat, stack
 from nnkit.autograd.ops.reduction import in_dtype, numpy_words, shifted
-from nnkit.autograd.public import public
+from nnkit.autograd.ops.transcendental import logaddexp
+from nnkit.autograd.public import METHODS, public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import COMPLEX, FLOATING, int64
 
@@ -44,7 +46,8 @@ def _grad_logcumsumexp(B: Any, g: Any, x: Any, out: Any, axis: int) -> Any:
         return g
     empty = B.eq(out, -math.inf)  # nothing but -inf so far: no weight, and no inf - inf either
     total = B.where(empty, 0.0, out)
-    step = B.exp(B.sub(shifted(B, total, axis, 1, 0.0), total))
+    earlier = shifted(B, total, axis, 1, 0.0)
+    step = B.exp(B.where(B.eq(earlier, total), 0.0, B.sub(earlier, total)))
     step = B.where(shifted(B, empty, axis, 1, True), 0.0, step)
     return B.mul(_decaying(B, step, g, axis), B.exp(B.sub(x, total)))
 
@@ -121,6 +124,12 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
         tensor([0.0000, 0.6931])
     """
     check_tensor("logcumsumexp", input)
+    if input.dtype.category == COMPLEX:
+        axis = normalize_dim(dim, input.ndim, "logcumsumexp")
+        totals = list(input.unbind(axis)) if input.ndim else [input]
+        for i in range(1, len(totals)):
+            totals[i] = logaddexp(totals[i - 1], totals[i])
+        return stack(totals, axis) if input.ndim and totals else input.clone()
     if input.dtype.category != FLOATING:
         raise NotImplementedError(
             f"logcumsumexp(): not implemented for '{input.dtype.name}' tensors"
@@ -164,3 +173,34 @@ def cummin(input: Tensor, dim: int) -> Any:
         (tensor([3, 1, 1]), tensor([0, 1, 1]))
     """
     return _record("cummin", return_types.cummin, input, dim)
+
+
+@public(out=True)
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """The differences of neighbours along ``dim``, taken ``n`` times, after joining ``prepend``
+    and ``append`` to the ends.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.diff(nnkit.tensor([1, 4, 9]))
+        tensor([3, 5])
+    """
+    check_tensor("diff", input)
+    if not input.ndim:
+        raise RuntimeError("diff(): expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"diff(): order must be non-negative but got {n}")
+    axis = normalize_dim(dim, input.ndim, "diff")
+    if n == 0:
+        return OPS["copy"](input)
+    parts = [t for t in (prepend, input, append) if t is not None]
+    out = cat(parts, axis) if len(parts) > 1 else input
+    subtract = METHODS["logical_xor" if input.dtype.name == "bool" else "sub"]
+    for _ in range(min(n, out._data.shape[axis])):
+        size = out._data.shape[axis]
+        later, earlier = (METHODS["narrow"](out, axis, start, size - 1) for start in (1, 0))
+        out = subtract(later, earlier)
+    return out

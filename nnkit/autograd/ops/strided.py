@@ -13,7 +13,7 @@ from nnkit.autograd.metadata import stride as stride_of
 from nnkit.autograd.metadata import strides_of
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
-from nnkit.autograd.public import METHODS, attach, public
+from nnkit.autograd.public import METHODS, attach, known_as, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, wrote
 from nnkit.backend.memory import axes_of
@@ -276,7 +276,8 @@ def _reshaping(name: str, function: Any) -> None:
         wrote(self, name)
         return self
 
-    write_in_place.__name__ = write_in_place.__qualname__ = name
+    write_in_place.__name__ = name
+    known_as(write_in_place, f"Tensor.{name}")
     write_in_place.__doc__ = f"In-place version of `{function.__name__}`; returns the tensor."
     attach(name, write_in_place)
 

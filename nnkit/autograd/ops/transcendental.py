@@ -6,10 +6,12 @@ import math
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import COMPLEX
 
 LN2, LN10 = math.log(2), math.log(10)
 
@@ -125,16 +127,48 @@ _xlogy = pointwise(
     x=lambda g, x, y: g * fn.where(fn.logical_and(fn.eq(x, 0), y <= 0), 0, fn.log(y)),
     y=lambda g, x, y: g * x / y,
 )  # fmt: skip
-logaddexp = pointwise(
-    "logaddexp", lambda x, y: fn.logaddexp(x, y), "``log(exp(input) + exp(other))``.",
-    example=(
-        "nnkit.tensor([0.0, 1000.0]), nnkit.tensor([0.0, 1000.0])",
-        "tensor([6.9315e-01, 1.0007e+03])",
-    ),
-    in_place=False, refuses=("integer", "bool", "complex"),
+_logaddexp = pointwise(
+    "logaddexp", lambda x, y: fn.logaddexp(x, y), public=False, in_place=False,
+    refuses=("integer", "bool", "complex"),
     x=lambda g, x, y: g / (1 + fn.exp(y - x)), y=lambda g, x, y: g / (1 + fn.exp(x - y)),
     numbers="none",
 )  # fmt: skip
+
+
+@public(out=True)
+def logaddexp(input: Tensor, other: Tensor) -> Tensor:
+    """``log(exp(input) + exp(other))``, without overflow.
+
+    Args:
+        input, other: floating point or complex; they broadcast.
+
+    Raises:
+        TypeError: one of them is no Tensor.
+        NotImplementedError: integers.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.logaddexp(nnkit.tensor([0.0, 1000.0]), nnkit.tensor([0.0, 1000.0]))
+        tensor([6.9315e-01, 1.0007e+03])
+    """
+    check_tensor("logaddexp", input)
+    check_tensor("logaddexp", other, "other")
+    if COMPLEX in (input.dtype.category, other.dtype.category):
+        return _complex_logaddexp(input, other)
+    return _logaddexp(input, other)
+
+
+def _complex_logaddexp(x: Tensor, y: Tensor) -> Tensor:
+    """The one of the larger real part is taken out, unless both are infinite."""
+    first = where(x.real < y.real, y, x)
+    second = where(x.real < y.real, x, y)
+    same = first.real.isinf().logical_and(first.real.eq(second.real))
+    ordinary = first + (1 + (where(same, 0, second) - where(same, 0, first)).exp()).log()
+    total = where(same, first, 0).exp() + where(same, second, 0).exp()
+    infinite = where(first.real < 0, first, total.log())
+    return where(same, infinite, ordinary)
+
+
 logaddexp2 = pointwise(
     "logaddexp2", lambda x, y: fn.logaddexp2(x, y), "``log2(2**input + 2**other)``.",
     example=(

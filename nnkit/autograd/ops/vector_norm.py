@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
-from nnkit.autograd.op import rule
+from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.reduction import axis_of, in_dtype, ratio
 from nnkit.autograd.public import public
@@ -174,4 +174,10 @@ def cdist(
         )
     if p < 0:
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
-    return vector_norm("cdist", x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1, False)
+    return distances("cdist", x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+
+
+def distances(name: str, differences: Tensor, p: float) -> Tensor:
+    """The p-norms along the last dimension; their numbers (p = 0) have gradients, of zeros."""
+    norms = vector_norm(name, differences, p, -1, False)
+    return norms + OPS["fill"](differences.sum(-1), 0) if p == 0 else norms

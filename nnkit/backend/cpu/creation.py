@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.dtype import HALF
+
 __all__ = [
     "arange", "array", "cast", "contiguous", "copy", "copy_", "empty", "empty_like",
     "empty_strided", "eye", "fill", "fill_", "full", "linspace", "logspace", "make_complex",
@@ -94,6 +96,9 @@ def linspace(start: Any, stop: Any, steps: int, dtype: np.dtype) -> np.ndarray:
 def logspace(start: Any, stop: Any, steps: int, base: float, dtype: np.dtype) -> np.ndarray:
     if dtype.kind in "iu":
         start, stop = int(start), int(stop)
+    if dtype in HALF and steps > 1:  # torch rounds the ends, and nothing else before the powers
+        exponents = _ramp(dtype.type(start), dtype.type(stop), steps, F4)
+        return np.power(F4.type(base), exponents).astype(dtype)
     wide = np.dtype(np.complex128) if dtype.kind == "c" else F8
     return np.power(float(base), _ramp(start, stop, steps, wide)).astype(dtype)
 

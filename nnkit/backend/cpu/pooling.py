@@ -185,7 +185,7 @@ def fractional_max_pool(x: Array, samples: Array, kernel: Ints, size: Ints) -> t
     for axis in range(len(size)):
         step = math.prod(x.shape[3 + axis :])
         start = _starts(samples[..., axis], x.shape[2 + axis], kernel[axis], size[axis]) * step
-        shape = (1,) * axis + (-1,) + (1,) * (len(size) - axis - 1)
+        shape = (1,) * axis + start.shape[-1:] + (1,) * (len(size) - axis - 1)
         corner = corner + start.reshape(*planes, *shape)
         steps.append(step)
     index, count = corner, math.prod(size)

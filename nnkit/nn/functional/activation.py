@@ -11,7 +11,8 @@ from nnkit.autograd.op import OPS
 from nnkit.autograd.ops import activation as ops
 from nnkit.autograd.ops.creation import empty_like, zeros_like
 from nnkit.autograd.ops.softmax import softmax
-from nnkit.backend.dtype import INTEGER, to_float
+from nnkit.autograd.views import write
+from nnkit.backend.dtype import COMPLEX, INTEGER, to_float
 from nnkit.backend.memory import contiguous_format
 from nnkit.nn.functional.hard_activation import floating, in_place
 
@@ -136,7 +137,8 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> nnkit.nn.functional.silu(nnkit.tensor([-1.0, 2.0]))
         tensor([-0.2689,  1.7616])
     """
-    return floating("silu", ops.silu, input, inplace)
+    ops.check_floating("silu", input, or_complex=True)
+    return write(input, "silu_", ops.silu) if inplace else ops.silu(input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -180,7 +182,8 @@ def softsign(input: Tensor) -> Tensor:
         >>> nnkit.nn.functional.softsign(nnkit.tensor([-1.0, 3.0]))
         tensor([-0.5000,  0.7500])
     """
-    return ops.softsign(_as_floating("softsign", input))
+    x = _as_floating("softsign", input)
+    return x / (x.abs() + 1) if x.dtype.category == COMPLEX else ops.softsign(x)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
@@ -202,7 +205,7 @@ def _as_floating(name: str, input: Tensor) -> Tensor:
     check_tensor(name, input)
     if input.dtype.category == INTEGER:
         return OPS["cast"](input, to_float(input.dtype).array)
-    ops.check_floating(name, input)
+    ops.check_floating(name, input, or_complex=True)
     return input
 
 

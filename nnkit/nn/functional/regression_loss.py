@@ -7,6 +7,7 @@ import math
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops import loss as ops
 from nnkit.autograd.ops.loss import paired
+from nnkit.backend.dtype import COMPLEX
 from nnkit.nn.functional.reductions import check_reduction, legacy, reduced
 
 __all__ = [
@@ -83,7 +84,12 @@ def l1_loss(
     if size_average is not None or reduce is not None:
         reduction = legacy(size_average, reduce)
     check_reduction("l1_loss", reduction)
-    x, y = paired("l1_loss", input, target)
+    try:
+        x, y = paired("l1_loss", input, target)
+    except NotImplementedError:
+        if COMPLEX not in (input.dtype.category, target.dtype.category) or weight is not None:
+            raise
+        return reduced((input - target).abs(), reduction)
     if weight is None:
         return ops.l1_loss(x, y, reduction)
     losses = _weighted(ops.l1_loss(x, y, "none"), input, weight)
@@ -190,10 +196,14 @@ def poisson_nll_loss(
     if size_average is not None or reduce is not None:
         reduction = legacy(size_average, reduce)
     check_reduction("poisson_nll_loss", reduction)
-    x, y = ops.broadcast_pair("poisson_nll_loss", input, target)
-    if log_input and not full:
-        return ops.poisson_nll_loss(x, y, reduction)
-    losses = ops.poisson_nll_loss(x, y, "none") if log_input else x - y * (x + eps).log()
+    if not (input.is_floating_point() or target.is_floating_point()):
+        x, y = input, target
+        losses = x.exp() - y * x if log_input else x - y * (x + eps).log()
+    else:
+        x, y = ops.broadcast_pair("poisson_nll_loss", input, target)
+        if log_input and not full:
+            return ops.poisson_nll_loss(x, y, reduction)
+        losses = ops.poisson_nll_loss(x, y, "none") if log_input else x - y * (x + eps).log()
     if full:
         stirling = y * y.log() - y + 0.5 * (2 * math.pi * y).log()
         losses = losses + stirling.masked_fill(y <= 1, 0)
