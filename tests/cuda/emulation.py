@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import math
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -22,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cuda import source
+from nnkit.backend.cuda.launch import shared_limit
 
 HEADER = Path(__file__).with_name("emulation.h")
 COMPILER = shutil.which("g++")
@@ -54,6 +57,14 @@ def build(text: str, names: tuple[str, ...]) -> ctypes.CDLL:
             raise RuntimeError(f"g++ could not compile {names}:\n{result.stderr[:4000]}")
         os.replace(temporary, path)
     return ctypes.CDLL(str(path))
+
+
+def most_threads(kernel: source.Kernel) -> int:
+    """Threads of a block for which the compiler leaves enough registers, whatever it takes: 1024
+    where launch bounds are given, else 256 (of which each may have all 255)."""
+    name = re.escape(kernel.name.removeprefix("nnkit::").partition("<")[0])
+    bounded = re.search(rf"__launch_bounds__\([^()]*\)\s+{name}\(", kernel.text)
+    return 1024 if bounded else 256
 
 
 class Emulator:
@@ -104,9 +115,12 @@ class Emulator:
         if (kernel.text, kernel.name) not in self._loaded:
             self.prepare([kernel])
         run = self._loaded[kernel.text, kernel.name]
+        most = most_threads(kernel)
 
         def launch(grid: tuple, block: tuple, arguments: tuple, shared: int) -> None:
-            assert shared <= 256 << 10
+            assert shared <= shared_limit(self.capability)
+            assert 0 < math.prod(block) <= most, f"{kernel.name}: {block} threads"
+            assert all(0 < n <= m for n, m in zip(grid, (2**31 - 1, 65535, 65535), strict=False))
             self.launched.add(kernel.name)
             shape = (ctypes.c_uint * 6)(*(grid + (1, 1))[:3], *(block + (1, 1))[:3])
             values = [_by_value(a) for a in arguments]

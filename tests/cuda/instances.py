@@ -85,8 +85,8 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         "norm_rows_grad": (FLOATING, (0, 1), (0, 8), BOTH),
         "norm_columns_grad_weight": (FLOATING,),
         "norm_channel_sums": (FLOATING,),
-        "norm_channels": (FLOATING,),
-        "norm_channels_grad": (FLOATING, BOTH),
+        "norm_channels": (FLOATING, TEAMS),
+        "norm_channels_grad": (FLOATING, TEAMS, BOTH),
         "update_running": (FLOATING, FLOATING),
     },
     "pooling": {
@@ -122,8 +122,8 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
     },
     "scan": {"scan_rows": (SCANNED,), "scan_slices": (SCANNED,)},
     "softmax": {
-        "softmax_rows": (FLOATING, BOTH, BOTH, (0, 8)),
-        "softmax_rows_grad": (FLOATING, BOTH, BOTH, (0, 8)),
+        "softmax_rows": (FLOATING, BOTH, (0, 1), (0, 8)),
+        "softmax_rows_grad": (FLOATING, BOTH, (0, 1), (0, 8)),
         "softmax_slices": (FLOATING, BOTH),
         "softmax_slices_grad": (FLOATING, BOTH),
     },

@@ -174,3 +174,33 @@ def test_training_step(optimizer: Any) -> None:
         F.cross_entropy(model(nnkit.randn(5, 6)), nnkit.tensor([0, 2, 1, 1, 0])).backward()
         step.step()
     assert {"linear", "tanh", optimizer.formula.name} <= set(mirror.compared)
+
+
+def test_keys_that_are_compared_by_their_bits() -> None:
+    """One zero and one NaN: a radix sort puts -0.0 before 0.0, and NaN with a sign first."""
+    from nnkit.backend.cuda import sorting
+
+    x = np.array([0.0, -0.0, np.copysign(np.nan, -1), np.nan, -1.0], np.float32)
+    with emulated():
+        keys = sorting._sortable(x)
+        np.testing.assert_array_equal(sorting.argsort(x, 0, False), [4, 0, 1, 2, 3])
+        np.testing.assert_array_equal(sorting.argsort(x, 0, True), [2, 3, 0, 1, 4])
+    np.testing.assert_array_equal(np.signbit(keys), [False] * 4 + [True])
+
+
+@pytest.mark.parametrize("dtype", (np.float32, ml_dtypes.bfloat16))
+def test_operands_that_are_broadcast_go_in_packs(dtype: Any) -> None:
+    x = np.arange(3 * 5 * 16).reshape(3, 5, 16).astype(dtype)
+    others = (x[0], x[:, :1], x[..., :1], x.transpose(1, 0, 2)[:3, :1], x[:1, 1:2, 8:9])
+    with emulated() as machine:
+        got = [BACKEND.add(x, other) for other in others]
+        part = BACKEND.neg(x[:, 1:, 8:])
+        crooked = BACKEND.neg(x[..., 3:11])
+    for result, other in zip(got, others, strict=True):
+        np.testing.assert_array_equal(result, cpu.backend.add(x, other))
+    np.testing.assert_array_equal(part, -x[:, 1:, 8:])
+    np.testing.assert_array_equal(crooked, -x[..., 3:11])
+    width = 16 // x.itemsize
+    wide = f"nnkit::uint32, {width}, nnkit::Each<"
+    assert any(wide in name for name in machine.launched)
+    assert any("nnkit::uint32, 1, " in name for name in machine.launched)

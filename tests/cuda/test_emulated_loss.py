@@ -84,3 +84,8 @@ def test_ctc(dtype):
         y = rng.standard_normal(4).astype(dtype)
         given = (y, *given[:4], losses, log_alpha, *given[4:])
         assert_same(loss.ctc_loss_grad, cpu.ctc_loss_grad, *given)
+
+
+def test_ctc_of_more_states_than_shared_memory_holds(monkeypatch):
+    monkeypatch.setattr("nnkit.backend.cuda.ctc.shared_limit", lambda capability: 0)
+    test_ctc(F4)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
 import pytest
 
 import nnkit
-from nnkit.backend.cuda import dropout, philox, random
+from nnkit.backend.cuda import dropout, philox, random, runtime
 from nnkit.backend.cuda.graph import Graph
 from nnkit.backend.random import Generator, manual_seed_gpus
 from tests.cuda.emulation import COMPILER
-from tests.cuda.stand_in import CUDARuntimeError, FakeStream, stand_in
+from tests.cuda.stand_in import CUDARuntimeError, FakeEvent, FakeStream, stand_in
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
 F4 = np.dtype(np.float32)
@@ -126,3 +127,27 @@ def test_the_surface() -> None:
         graph.reset()
         with pytest.raises(RuntimeError, match="nothing was captured"):
             graph.replay()
+
+
+def test_page_locked_memory_lives_until_it_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    with stand_in() as cupy:
+        monkeypatch.setattr(FakeEvent, "done", False)
+        x = np.zeros(3)
+        alive = weakref.ref(x)
+        runtime.keep_while_read(x)
+        del x
+        runtime.keep_while_read(np.zeros(1))
+        assert alive() is not None
+        monkeypatch.setattr(FakeEvent, "done", True)
+        runtime.keep_while_read(np.zeros(1))
+        assert alive() is None
+        graph, x = Graph(), np.zeros(3)
+        alive = weakref.ref(x)
+        with graph.captured(FakeStream(cupy)):
+            runtime.keep_while_read(x)
+        del x
+        runtime.keep_while_read(np.zeros(1))
+        assert alive() is not None  # replays read it
+        del graph
+        assert alive() is None
+        runtime._read.clear()

@@ -81,3 +81,20 @@ def test_around_an_axis() -> None:
 
 def test_element_strides_of_a_broadcast_operand() -> None:
     assert launch.element_strides((3, 1), (4, 4), 4, (2, 3, 5)) == (0, 1, 0)
+
+
+def test_packs_along_the_last_of_several_dimensions() -> None:
+    def packs(sizes: tuple, walks: list, bytes: int = 4, address: int = 256) -> tuple:
+        return launch.pack_width(sizes, walks, [(address, bytes)] * len(walks))
+
+    # A bias for each column, for each row, and a part of longer rows.
+    assert packs((6, 8), [(8, 1), (8, 1), (0, 1)]) == (4, (False, False, False))
+    assert packs((6, 8), [(8, 1), (8, 1), (1, 0)]) == (4, (False, False, True))
+    assert packs((6, 8), [(8, 1), (20, 1)], bytes=2) == (4, (False, False))
+    # Rows or addresses that are not aligned, or lie otherwise.
+    assert packs((6, 7), [(7, 1), (0, 1)]) == (1, (False, False))
+    assert packs((6, 8), [(8, 1), (9, 1)]) == (1, (False, False))
+    assert packs((6, 8), [(8, 1), (0, 1)], address=264)[0] == 2
+    assert packs((6, 8), [(8, 1), (1, 6)]) == (1, (False, False))
+    assert packs((6, 8), [(8, 1), (-8, 1)])[0] == 4
+    assert packs((4, 2, 8), [(16, 8, 1), (32, 16, 2)])[0] == 1

@@ -29,8 +29,13 @@ def steps(batch_sizes: tuple[int, ...], backwards: bool) -> Iterator[tuple[slice
     return reversed(pairs) if backwards else iter(pairs)
 
 
-def _before(values: Array, first: Array, batch_sizes: tuple[int, ...], reverse: bool) -> Array:
-    """What each row of ``values`` was one step earlier; ``first`` before the first step."""
+def one_step_before(
+    values: Array, first: Array, batch_sizes: tuple[int, ...], reverse: bool
+) -> Array:
+    """What each row of ``values`` was one step earlier; ``first`` before the first step.
+
+    CuPy's arrays serve as well.
+    """
     result = np.empty_like(values)
     n = batch_sizes[0]
     if n == batch_sizes[-1]:
@@ -102,7 +107,7 @@ def rnn_layer_grad(
         state += g_output[rows]
         a *= state
         _matmul(a, weight_hh, state)
-    before = _before(output, h0, batch_sizes, reverse)
+    before = one_step_before(output, h0, batch_sizes, reverse)
     needs = (needs[0], *needs[2:])
     g_x, *parameters = _parameter_gradients(g, g, x, before, weight_ih, bias_ih, needs)
     return (g_x, g_h, *parameters)
@@ -154,7 +159,7 @@ def lstm_layer_grad(
     # into the gradients of the gates.
     g_gates = np.empty((len(x), 4, c0.shape[1]), x.dtype)
     _multiply(_sigmoid_slope(i), g, g_gates[:, 0])
-    _multiply(_sigmoid_slope(f), _before(cells, c0, batch_sizes, reverse), g_gates[:, 1])
+    _multiply(_sigmoid_slope(f), one_step_before(cells, c0, batch_sizes, reverse), g_gates[:, 1])
     _multiply(_tanh_slope(g), i, g_gates[:, 2])
     _multiply(_sigmoid_slope(o), tanh_c, g_gates[:, 3])
     through_tanh = _tanh_slope(tanh_c)
@@ -175,7 +180,7 @@ def lstm_layer_grad(
         a[:, 3] *= g_hidden
         _matmul(flat[rows], weight_hh, g_state)
         g_cell *= f[rows]
-    before = _before(output, h0, batch_sizes, reverse)
+    before = one_step_before(output, h0, batch_sizes, reverse)
     needs_parameters = (needs[0], *needs[3:])
     g_x, *parameters = _parameter_gradients(
         flat, flat, x, before, weight_ih, bias_ih, needs_parameters
@@ -222,7 +227,7 @@ def gru_layer_grad(
     batch_sizes, reverse, needs,
 ):  # fmt: skip
     r, z, n = gates.reshape(len(x), 3, h0.shape[1]).swapaxes(0, 1)
-    before = _before(output, h0, batch_sizes, reverse)
+    before = one_step_before(output, h0, batch_sizes, reverse)
     # What g_h is to be multiplied by; the loop turns these factors into the gradients of what is
     # computed from h. Those of what is computed from x differ in their last third, by the factor r.
     g_hidden = np.empty((len(x), 3, h0.shape[1]), x.dtype)

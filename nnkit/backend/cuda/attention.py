@@ -17,7 +17,7 @@ import numpy as np
 from nnkit.backend.cuda import cudnn
 from nnkit.backend.cuda.creation import zeros
 from nnkit.backend.cuda.differences import array_module, contiguous, empty, same_dtype
-from nnkit.backend.cuda.launch import blocks_for
+from nnkit.backend.cuda.launch import blocks_for, shared_limit
 from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.cuda.strided import Walk, walk_of
 from nnkit.backend.dtype import HALF
@@ -67,15 +67,6 @@ class Attention(ctypes.Structure):
         ("q", Operand), ("k", Operand), ("v", Operand), ("g", Operand), ("mask", Mask),
         ("batch", ctypes.c_int64), ("is_causal", ctypes.c_int64), ("scale", ctypes.c_double),
     )  # fmt: skip
-
-
-def shared_limit(capability: str) -> int:
-    """Bytes of shared memory that a block may have, by compute capability."""
-    if capability in ("80", "87"):
-        return 163 << 10
-    if capability in ("86", "89", "120", "121"):
-        return 99 << 10
-    return 64 << 10 if int(capability) < 80 else 227 << 10
 
 
 def _width(columns: int) -> int | None:

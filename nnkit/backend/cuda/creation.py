@@ -101,7 +101,11 @@ def array(data: Any, dtype: np.dtype | None) -> Any:
     if xp is np:
         bits[...] = given
     elif out.size:
+        from nnkit.backend.cuda import runtime
+
         bits.set(given)  # from page-locked memory without waiting
+        if runtime.is_pinned(given):
+            runtime.keep_while_read(given)
     return out
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cuda.differences import contiguous, empty, same_dtype
-from nnkit.backend.cuda.launch import blocks_for, threads_for
+from nnkit.backend.cuda.launch import blocks_for, shared_limit, threads_for
 from nnkit.backend.cuda.source import current_machine, kernel
 
 
@@ -25,10 +25,13 @@ def _integers(*arrays: Any) -> list[Any]:
 
 def _run(name: str, log_probs: Any, arrays: tuple, of: Labelling, shared: int = 0) -> None:
     if of.batch and of.steps:
-        blocks = blocks_for(of.batch, 1, current_machine().processors)
         threads = threads_for(2 * of.labels + 1)
         run = kernel("ctc", name, log_probs.dtype)
-        run((blocks,), (threads,), (*arrays, of), shared)
+        run((_blocks(of),), (threads,), (*arrays, of), shared)
+
+
+def _blocks(of: Labelling) -> int:
+    return blocks_for(of.batch, 1, current_machine().processors)
 
 
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
@@ -50,6 +53,10 @@ def ctc_loss_grad(
     steps, batch, classes = log_probs.shape
     of = Labelling(steps, batch, classes, targets.shape[1], blank, zero_infinity)
     out = empty(log_probs.shape, log_probs.dtype, log_probs)
-    shared = 3 * (2 * of.labels + 1) * out.itemsize
-    _run("ctc_loss_grad", log_probs, (*floats[:2], *integers, *floats[2:], out), of, shared)
+    states, memory = 3 * (2 * of.labels + 1), None
+    shared = states * out.itemsize
+    if shared > shared_limit(current_machine().capability):
+        memory, shared = empty((_blocks(of) * states,), out.dtype, out), 0
+    given = (*floats[:2], *integers, *floats[2:], out, memory)
+    _run("ctc_loss_grad", log_probs, given, of, shared)
     return out

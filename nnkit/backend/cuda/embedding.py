@@ -36,7 +36,8 @@ def embedding(weight: Any, index: Any, padding_idx: Any, scale_grad_by_freq: boo
     if out.size:
         sizes = (np.int64(index.size), np.int64(len(weight)), np.int64(width))
         given = (weight, index, out, *sizes, *_report(failures.EMBEDDING))
-        kernel("embedding", "embedding_rows", weight.dtype)(_blocks(out.size), (THREADS,), given)
+        blocks = _blocks(index.size, THREADS // WARP)
+        kernel("embedding", "embedding_rows", weight.dtype)(blocks, (THREADS,), given)
     return out
 
 

@@ -6,7 +6,9 @@ error comes with the next call that waits for the GPU. Accumulation is determini
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,17 @@ __all__ = [
     "scatter_add", "scatter_add_", "scatter_fill", "scatter_reduce", "scatter_reduce_", "setitem_",
     "wrap_index",
 ]  # fmt: skip
+
+
+def on_copy(kernel: Callable) -> Callable:
+    """The out-of-place twin of an in-place kernel."""
+
+    @functools.wraps(kernel)
+    def fresh(x: Any, *arguments: Any) -> Any:
+        return kernel(copy(x), *arguments)
+
+    fresh.__name__ = fresh.__qualname__ = kernel.__name__.rstrip("_")
+    return fresh
 
 
 def _checked(advanced: tuple, shape: tuple) -> tuple:
@@ -92,8 +105,7 @@ def _assign(view: Any, places: Any, value: Any) -> None:
     view[places] = value
 
 
-def index_put(x: Any, value: Any, index: Any, accumulate: bool) -> Any:
-    return index_put_(copy(x), value, index, accumulate)
+index_put = on_copy(index_put_)
 
 
 def getitem_adjoint(y: Any, index: Any, shape: tuple) -> Any:
@@ -170,8 +182,7 @@ def scatter_(x: Any, index: Any, source: Any, axis: int) -> Any:
     return _written_flat(x, lambda flat: _assign(flat, places, values))
 
 
-def scatter(x: Any, index: Any, source: Any, axis: int) -> Any:
-    return scatter_(copy(x), index, source, axis)
+scatter = on_copy(scatter_)
 
 
 def scatter_fill(x: Any, index: Any, axis: int, value: Any) -> Any:
@@ -183,8 +194,7 @@ def scatter_add_(x: Any, index: Any, source: Any, axis: int) -> Any:
     return _written_flat(x, lambda flat: add_at(flat, places, values))
 
 
-def scatter_add(x: Any, index: Any, source: Any, axis: int) -> Any:
-    return scatter_add_(copy(x), index, source, axis)
+scatter_add = on_copy(scatter_add_)
 
 
 @widened
@@ -259,8 +269,7 @@ def index_add_(x: Any, index: Any, source: Any, axis: int, alpha: Any) -> Any:
     return x if dense is x else copy_(x, dense)
 
 
-def index_add(x: Any, index: Any, source: Any, axis: int, alpha: Any) -> Any:
-    return index_add_(copy(x), index, source, axis, alpha)
+index_add = on_copy(index_add_)
 
 
 def index_copy_(x: Any, index: Any, source: Any, axis: int) -> Any:
@@ -271,8 +280,7 @@ def index_copy_(x: Any, index: Any, source: Any, axis: int) -> Any:
     return x
 
 
-def index_copy(x: Any, index: Any, source: Any, axis: int) -> Any:
-    return index_copy_(copy(x), index, source, axis)
+index_copy = on_copy(index_copy_)
 
 
 def index_fill_(x: Any, index: Any, axis: int, value: Any) -> Any:
@@ -283,8 +291,7 @@ def index_fill_(x: Any, index: Any, axis: int, value: Any) -> Any:
     return x
 
 
-def index_fill(x: Any, index: Any, axis: int, value: Any) -> Any:
-    return index_fill_(copy(x), index, axis, value)
+index_fill = on_copy(index_fill_)
 
 
 def wrap_index(index: Any, size: int) -> Any:

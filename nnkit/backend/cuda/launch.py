@@ -35,6 +35,33 @@ def vector_width(count: int, operands: Sequence[tuple[int, int]]) -> int:
     return width
 
 
+def pack_width(
+    sizes: Sequence[int], walks: Sequence[Sequence[int]], operands: Sequence[tuple[int, int]]
+) -> tuple[int, tuple[bool, ...]]:
+    """How many elements along the last of several dimensions a thread takes at once, for operands
+    (address, itemsize) with these strides, the result first; and which operands stay the same
+    along that dimension. 1 where one has strides that do not allow more, or does not fit.
+    """
+    same = tuple(walk[-1] == 0 for walk in walks)
+    width = 1 if same[0] or any(walk[-1] not in (0, 1) for walk in walks) else sizes[-1]
+    moving = [(w, o) for w, o, s in zip(walks, operands, same) if not s]
+    width = math.gcd(width, *(step for walk, _ in moving for step in walk[:-1]))
+    # A power of two that divides it, and fits in one load.
+    width = min(width & -width, max(1, VECTOR_BYTES // max(size for _, size in operands)))
+    while width > 1 and any(place % (width * size) for _, (place, size) in moving):
+        width //= 2
+    return (width, same) if width > 1 else (1, (False,) * len(same))
+
+
+def shared_limit(capability: str) -> int:
+    """Bytes of shared memory that a block may have, by compute capability."""
+    if capability in ("80", "87"):
+        return 163 << 10
+    if capability in ("86", "89", "120", "121"):
+        return 99 << 10
+    return 64 << 10 if int(capability) < 80 else 227 << 10
+
+
 def fold(
     shape: Sequence[int], strides: Sequence[Sequence[int]]
 ) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:

@@ -15,10 +15,10 @@ import numpy as np
 
 from nnkit.backend.cuda.creation import zeros
 from nnkit.backend.cuda.differences import contiguous, empty, same_dtype
-from nnkit.backend.cuda.launch import THREADS, WARP, blocks_for
+from nnkit.backend.cuda.launch import THREADS, blocks_for
 from nnkit.backend.cuda.reduction import parts_for, sum, wide_var_mean
 from nnkit.backend.cuda.source import current_machine, kernel
-from nnkit.backend.cuda.team import BY_WARP, OF_THREAD, team_for
+from nnkit.backend.cuda.team import OF_THREAD, kept_for, team_for
 from nnkit.backend.dtype import HALF
 
 __all__ = ["standardize", "standardize_grad", "update_running_"]
@@ -54,7 +54,7 @@ def _like(x: Any, *arrays: Any) -> tuple:
 
 def _run_rows(name: str, centre: bool, x: Any, rows: int, length: int, arguments: tuple) -> None:
     kind, blocks, threads = team_for(rows, length, 1, current_machine().processors)
-    kept = OF_THREAD if length <= OF_THREAD * (WARP if kind == BY_WARP else threads) else 0
+    kept = kept_for(kind, length, threads)
     kernel("norm", name, x.dtype, kind, kept, centre)((blocks,), (threads,), arguments)
 
 
@@ -64,7 +64,7 @@ def standardize(x, weight, bias, axes, eps, centre):
     out = empty(x.shape, x.dtype, x)
     if axes == CHANNELS and x.ndim == 3:
         variance, mean = wide_var_mean(x, axes)
-        _each(("norm_channels",), x, (x, weight, bias, mean, variance, out), (eps,))
+        _run_channels("norm_channels", (), x, (x, weight, bias, mean, variance, out), (eps,))
         return out, mean, variance
     rows, length = _rows(x, axes)
     kept = (*x.shape[: axes[0]], *(1 for _ in axes))
@@ -77,13 +77,17 @@ def standardize(x, weight, bias, axes, eps, centre):
     return out, mean, variance
 
 
-def _each(name: tuple, x: Any, arrays: tuple, scalars: tuple) -> None:
-    """Launch one of the kernels that go through (N, C, inner) element by element."""
-    if x.size:
-        sizes = (np.int64(x.size), np.int64(x.shape[1]), np.int64(x.shape[2]))
-        blocks = blocks_for(x.size, THREADS, current_machine().processors)
-        run = kernel("norm", name[0], x.dtype, *name[1:])
-        run((blocks,), (THREADS,), (*arrays, *sizes, *map(np.float64, scalars)))
+def _run_channels(name: str, options: tuple, x: Any, arrays: tuple, scalars: tuple) -> None:
+    """Launch one of the kernels that go through the rows of (N, C, inner)."""
+    if not x.size:
+        return
+    batch, channels, inner = x.shape
+    # Rows of few elements lie side by side for single threads.
+    apart = 1 if inner >= OF_THREAD else 2
+    kind, *launch = team_for(batch * channels, inner, apart, current_machine().processors)
+    sizes = map(np.int64, (batch * channels, channels, inner))
+    run = kernel("norm", name, x.dtype, kind, *options)
+    run((launch[0],), (launch[1],), (*arrays, *sizes, *map(np.float64, scalars)))
 
 
 def standardize_grad(g, x, weight, mean, variance, axes, eps, centre):
@@ -94,7 +98,7 @@ def standardize_grad(g, x, weight, mean, variance, axes, eps, centre):
         batch, channels, inner = x.shape
         sums = _channel_sums(g, x, mean, variance, (batch, channels, inner), channels, 0, eps)
         given = (g, x, wide_weight, mean, variance, sums, out)
-        _each(("norm_channels_grad", centre), x, given, (batch * inner, eps))
+        _run_channels("norm_channels_grad", (centre,), x, given, (batch * inner, eps))
         return out, _weight_gradient(sums[1], weight)
     rows, length = _rows(x, axes)
     if out.size:

@@ -62,10 +62,11 @@ class Place:
 
 
 class Recording:
-    """What a graph draws, from each stream."""
+    """What a graph draws, from each stream, and the host's memory that it reads."""
 
     def __init__(self) -> None:
         self._places: dict[Philox, Place] = {}
+        self.kept: list[Any] = []
 
     def place_of(self, philox: Philox) -> Place:
         if philox not in self._places:

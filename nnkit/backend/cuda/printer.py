@@ -25,6 +25,7 @@ from nnkit.backend.cuda.launch import (
     element_strides,
     fold,
     inverse,
+    pack_width,
     vector_width,
 )
 from nnkit.backend.cuda.source import TYPES, Kernel, current_machine, expanded
@@ -119,15 +120,18 @@ class Variant:
 
     def linear(self, width: int, same: tuple[bool, ...]) -> Kernel:
         """The kernel for operands that lie in memory as the result does, or are one element."""
-        operands = [
-            f"nnkit::{'Same' if s else 'Each'}<{TYPES[d]}>" for s, d in zip(same, self.dtypes)
-        ]
+        operands = self._operands(same)
         return self._kernel("elementwise_linear", TYPES[self.result], str(width), *operands)
 
-    def strided(self, wide: bool) -> Kernel:
+    def strided(self, wide: bool, width: int, same: tuple[bool, ...]) -> Kernel:
+        """The one for any strides, by packs of ``width``, within which an operand may be the
+        same; ``wide``: counts need 64 bits."""
         index = "nnkit::int64" if wide else "nnkit::uint32"
-        operands = [TYPES[d] for d in self.dtypes]
-        return self._kernel("elementwise_strided", TYPES[self.result], index, *operands)
+        result, operands = TYPES[self.result], self._operands(same)
+        return self._kernel("elementwise_strided", result, index, str(width), *operands)
+
+    def _operands(self, same: tuple[bool, ...]) -> list[str]:
+        return [f"nnkit::{'Same' if s else 'Each'}<{TYPES[d]}>" for s, d in zip(same, self.dtypes)]
 
     def _kernel(self, *name: str) -> Kernel:
         found = self._kernels.get(name)
@@ -241,13 +245,16 @@ def launch_elementwise(variant: Variant, arrays: list, formula: Any, out: Any) -
             f"{variant.name}(): operands that lie differently in memory may have at most "
             f"{MOST_DIMENSIONS} dimensions on CUDA, got {out.ndim}: call contiguous() first"
         )
+    operands = [(address(a), a.itemsize) for a in (out, *arrays)]
+    width, same = pack_width(sizes, walks, operands)
+    packs = count // width
     walk = walk_type(len(arrays) + 1)(dimensions=len(sizes))
-    walk.sizes[: len(sizes)] = sizes
+    walk.sizes[: len(sizes)] = (*sizes[:-1], sizes[-1] // width)
     for k, steps in enumerate(walks):
-        walk.strides[k][: len(steps)] = steps
-    run = variant.strided(count >= 1 << 31)
-    blocks = blocks_for(count, THREADS, processors)
-    run((blocks,), (THREADS,), (formula, np.int64(count), walk, out, *arrays))
+        walk.strides[k][: len(steps)] = (*steps[:-1], steps[-1] * width)
+    run = variant.strided(packs >= 1 << 31, width, same[1:])
+    blocks = blocks_for(packs, THREADS, processors)
+    run((blocks,), (THREADS,), (formula, np.int64(packs), walk, out, *arrays))
 
 
 def empty_like_operands(shape: tuple, dtype: np.dtype, arrays: list) -> Any:

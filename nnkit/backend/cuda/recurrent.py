@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.cpu.recurrent import steps
-from nnkit.backend.cuda.creation import copy, copy_
+from nnkit.backend.cpu.recurrent import one_step_before, steps
+from nnkit.backend.cuda.creation import copy
 from nnkit.backend.cuda.differences import contiguous, empty, widened
 from nnkit.backend.cuda.launch import THREADS, blocks_for
 from nnkit.backend.cuda.linalg import linear, matmul, product
-from nnkit.backend.cuda.reduction import sum
 from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.reference import recurrent as body
 
@@ -29,16 +28,6 @@ def _backend() -> Any:
     return BACKEND
 
 
-def _before(values: Any, first: Any, batch_sizes: tuple[int, ...], reverse: bool) -> Any:
-    """What each row of ``values`` was one step earlier; ``first`` before the first step."""
-    result = empty(values.shape, values.dtype, values)
-    state = copy(first)
-    for rows, n in steps(batch_sizes, reverse):
-        copy_(result[rows], state[:n])
-        copy_(state[:n], values[rows])
-    return result
-
-
 def _launch(name: str, rows: int, size: int, like: Any, arrays: tuple) -> None:
     if rows * size:
         blocks = blocks_for(rows * size, THREADS, current_machine().processors)
@@ -46,17 +35,10 @@ def _launch(name: str, rows: int, size: int, like: Any, arrays: tuple) -> None:
         kernel("recurrent", name, like.dtype)((blocks,), (THREADS,), (*arrays, *sizes))
 
 
-def _parameter_gradients(g, g_hidden, x, before, weight_ih, bias, needs) -> tuple:
-    """Of x, then of weight_ih, weight_hh, bias_ih, bias_hh, where ``needs`` says so."""
-    needs_x, *needs_weights = needs
-    biased = bias is not None
-    return (
-        matmul(g, weight_ih) if needs_x else None,
-        matmul(g.T, x) if needs_weights[0] else None,
-        matmul(g_hidden.T, before) if needs_weights[1] else None,
-        sum(g, (0,), False) if biased and needs_weights[2] else None,
-        sum(g_hidden, (0,), False) if biased and needs_weights[3] else None,
-    )
+def _gradients(g, g_hidden, x, before, weight_ih, bias, needs_x) -> tuple:
+    """Of x, then of weight_ih, weight_hh, bias_ih, bias_hh."""
+    parameters = body.parameter_gradients(_backend(), g, g_hidden, x, before, bias)
+    return (matmul(g, weight_ih) if needs_x else None, *parameters)
 
 
 @widened
@@ -93,17 +75,15 @@ def lstm_layer_grad(
         )  # fmt: skip
     size = c0.shape[1]
     g_output, gates, cells = (contiguous(a) for a in (g_output, gates, cells))
-    cells_before = _before(cells, c0, batch_sizes, reverse)
+    cells_before = one_step_before(cells, c0, batch_sizes, reverse)
     g_gates = empty(gates.shape, gates.dtype, gates)
     g_h, g_c = contiguous(copy(g_h_n)), contiguous(copy(g_c_n))
     for rows, n in steps(batch_sizes, not reverse):
         of_step = (gates[rows], cells[rows], cells_before[rows], g_h, g_output[rows], g_c)
         _launch("lstm_cell_grad", n, size, x, (*of_step, g_gates[rows]))
         product(g_gates[rows], weight_hh, out=g_h[:n])
-    before = _before(output, h0, batch_sizes, reverse)
-    g_x, *parameters = _parameter_gradients(
-        g_gates, g_gates, x, before, weight_ih, bias_ih, (needs[0], *needs[3:])
-    )
+    before = one_step_before(output, h0, batch_sizes, reverse)
+    g_x, *parameters = _gradients(g_gates, g_gates, x, before, weight_ih, bias_ih, needs[0])
     return (g_x, g_h, g_c, *parameters, None)
 
 
@@ -130,14 +110,12 @@ def gru_layer_grad(
 ):  # fmt: skip
     size = h0.shape[1]
     g_output, gates, candidates = (contiguous(a) for a in (g_output, gates, candidates))
-    before = _before(output, h0, batch_sizes, reverse)
+    before = one_step_before(output, h0, batch_sizes, reverse)
     g_gates, g_hidden = (empty(gates.shape, gates.dtype, gates) for _ in range(2))
     g_h = contiguous(copy(g_h_n))
     for rows, n in steps(batch_sizes, not reverse):
         of_step = (gates[rows], candidates[rows], before[rows], g_output[rows], g_h)
         _launch("gru_cell_grad", n, size, x, (*of_step, g_gates[rows], g_hidden[rows]))
         product(g_hidden[rows], weight_hh, 1.0, 1.0, g_h[:n])
-    g_x, *parameters = _parameter_gradients(
-        g_gates, g_hidden, x, before, weight_ih, bias_ih, (needs[0], *needs[2:])
-    )
+    g_x, *parameters = _gradients(g_gates, g_hidden, x, before, weight_ih, bias_ih, needs[0])
     return (g_x, g_h, *parameters)

@@ -6,6 +6,8 @@ for a GPU, and `problem()` never raises.
 
 from __future__ import annotations
 
+import sys
+from collections import deque
 from collections.abc import Callable
 from functools import cache, lru_cache, wraps
 from typing import Any
@@ -15,6 +17,7 @@ import numpy as np
 from nnkit.backend.algebra import Backend
 from nnkit.backend.cuda import failures
 from nnkit.backend.cuda.differences import BF16
+from nnkit.backend.cuda.philox import current_recording
 from nnkit.backend.cuda.printer import print_formula
 from nnkit.backend.errors import OutOfMemoryError
 from nnkit.backend.random import Generator, generator_of_gpu
@@ -223,13 +226,30 @@ def pinned(x: Any) -> Any:
     bits = x.view(np.uint16) if x.dtype == BF16 else x
     copy = cupyx.empty_pinned(bits.shape, bits.dtype)
     copy[...] = bits
-    _pinned_memory.add(copy.ctypes.data)
     return copy.view(x.dtype)
 
 
-_pinned_memory: set[int] = set()
-
-
 def is_pinned(x: Any) -> bool:
-    """Whether `pinned` made the memory of a NumPy array."""
-    return x.ctypes.data in _pinned_memory
+    """Whether a NumPy array lies in memory that `pinned` made."""
+    cupy = sys.modules.get("cupy")  # which made it
+    while isinstance(x, np.ndarray):
+        x = x.base
+    owner = x.obj if isinstance(x, memoryview) else x
+    return cupy is not None and isinstance(owner, cupy.cuda.PinnedMemoryPointer)
+
+
+_read: deque[tuple[Any, Any]] = deque()  # page-locked arrays, and events after copies from them
+
+
+def keep_while_read(x: Any) -> None:
+    """Keep page-locked memory until what the current stream was given so far is done: a copy reads
+    it, and its pool would hand it out again as soon as the array is gone."""
+    recording = current_recording()
+    if recording is not None:
+        recording.kept.append(x)  # each replay reads it
+        return
+    while _read and _read[0][0].done:
+        _read.popleft()
+    event = require().cuda.Event(disable_timing=True)
+    event.record()
+    _read.append((event, x))

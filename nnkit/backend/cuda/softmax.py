@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cuda.differences import contiguous, empty
-from nnkit.backend.cuda.launch import THREADS, WARP, around_axis, blocks_for, threads_for
+from nnkit.backend.cuda.launch import THREADS, around_axis, blocks_for
 from nnkit.backend.cuda.source import current_machine, kernel
-
-KEPT = 8  # elements of a row that a thread keeps in registers
+from nnkit.backend.cuda.team import kept_for, team_for
 
 
 def softmax(x: Any, axis: int) -> Any:
@@ -41,13 +40,11 @@ def _run(logarithm: bool, axis: int, *arrays: Any) -> Any:
     if inner > 1:
         run = kernel("softmax", f"softmax_slices{suffix}", first.dtype, logarithm)
         slices = outer * inner
-        sizes = (np.int64(slices), np.int32(length), np.int64(inner))
+        sizes = (np.int64(slices), np.int64(length), np.int64(inner))
         run((blocks_for(slices, THREADS, processors),), (THREADS,), (*arrays, result, *sizes))
         return result
-    by_warp = length <= WARP * KEPT
-    threads = THREADS if by_warp else threads_for(-(-length // KEPT))
-    kept = KEPT if length <= KEPT * (WARP if by_warp else threads) else 0
-    run = kernel("softmax", f"softmax_rows{suffix}", first.dtype, logarithm, by_warp, kept)
-    blocks = blocks_for(outer, THREADS // WARP if by_warp else 1, processors)
-    run((blocks,), (threads,), (*arrays, result, np.int64(outer), np.int32(length)))
+    kind, blocks, threads = team_for(outer, length, 1, processors)
+    kept = kept_for(kind, length, threads)
+    run = kernel("softmax", f"softmax_rows{suffix}", first.dtype, logarithm, kind, kept)
+    run((blocks,), (threads,), (*arrays, result, np.int64(outer), np.int64(length)))
     return result

@@ -28,6 +28,17 @@ def _comparable(x: Any) -> Any:
     return same_dtype(x, F4) if x.dtype in HALF else x
 
 
+def _sortable(keys: Any) -> Any:
+    """Keys that a radix sort, which compares bits, orders as numbers: one zero, one NaN."""
+    if keys.dtype.kind == "b":
+        return same_dtype(keys, np.dtype(np.uint8))
+    if keys.dtype.kind != "f":
+        return keys
+    from nnkit.backend.cuda import BACKEND as B
+
+    return B.where(B.isnan(keys), math.nan, B.add(keys, 0))
+
+
 @on_bits
 def _pick(x: Any, order: Any, axis: int) -> Any:
     return array_module(x).take_along_axis(x, order, axis)
@@ -37,9 +48,7 @@ def argsort(x: Any, axis: int, descending: bool) -> Any:
     xp = array_module(x)
     if not x.ndim:
         return xp.zeros((), np.int64)
-    keys = _comparable(x)
-    if keys.dtype.kind == "b":
-        keys = same_dtype(keys, np.dtype(np.uint8))
+    keys = _sortable(_comparable(x))
     if not descending:
         return xp.argsort(keys, axis, kind="stable")
     # Ties keep their order if the reversed array is sorted and the result read backwards.

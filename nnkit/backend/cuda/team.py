@@ -15,3 +15,8 @@ def team_for(rows: int, length: int, inner: int, processors: int) -> tuple[int, 
     if length <= OF_THREAD * WARP:
         return BY_WARP, blocks_for(rows, THREADS // WARP, processors), THREADS
     return BY_BLOCK, blocks_for(rows, 1, processors), threads_for(-(-length // OF_THREAD))
+
+
+def kept_for(kind: int, length: int, threads: int) -> int:
+    """How many elements of a row a thread keeps in its registers; 0: the row is too long."""
+    return OF_THREAD if length <= OF_THREAD * (WARP if kind == BY_WARP else threads) else 0

@@ -65,7 +65,7 @@ def _project(B, x, weight, bias):
     return projected if bias is None else B.add(projected, bias)
 
 
-def _parameter_gradients(B, g_inner, g_hidden, x, before, bias):
+def parameter_gradients(B, g_inner, g_hidden, x, before, bias):
     """Of weight_ih, weight_hh, bias_ih and bias_hh, from the gradients of the two projections."""
     weights = B.matmul(B.mT(g_inner), x), B.matmul(B.mT(g_hidden), before)
     if bias is None:
@@ -105,7 +105,7 @@ def rnn_layer_grad(
     (g_h0,) = scan(B, step, (g_h_n,), batch_sizes, not reverse)
     g = _stack_steps(B, g_inner)
     before = _before(B, output, h0, batch_sizes, reverse)
-    return (B.matmul(g, weight_ih), g_h0, *_parameter_gradients(B, g, g, x, before, bias_ih))
+    return (B.matmul(g, weight_ih), g_h0, *parameter_gradients(B, g, g, x, before, bias_ih))
 
 
 def lstm_layer(
@@ -169,7 +169,7 @@ def lstm_layer_grad(
     g_weight_hr = None
     if weight_hr is not None:
         g_weight_hr = B.matmul(B.mT(_stack_steps(B, g_hidden)), _stack_steps(B, hidden))
-    parameters = _parameter_gradients(B, g, g, x, before, bias_ih)
+    parameters = parameter_gradients(B, g, g, x, before, bias_ih)
     return (B.matmul(g, weight_ih), g_h0, g_c0, *parameters, g_weight_hr)
 
 
@@ -217,4 +217,4 @@ def gru_layer_grad(
 
     (g_h0,) = scan(B, step, (g_h_n,), batch_sizes, not reverse)
     g, g_h = _stack_steps(B, g_inner), _stack_steps(B, g_hidden)
-    return (B.matmul(g, weight_ih), g_h0, *_parameter_gradients(B, g, g_h, x, before, bias_ih))
+    return (B.matmul(g, weight_ih), g_h0, *parameter_gradients(B, g, g_h, x, before, bias_ih))

@@ -64,11 +64,13 @@ __global__ void __launch_bounds__(1024, 1) ctc_loss(
 template <class T>
 __global__ void __launch_bounds__(1024, 1) ctc_loss_grad(
     const T* y, const T* log_probs, const int64* targets, const int64* input_lengths,
-    const int64* target_lengths, const T* losses, const T* log_alpha, T* out, Labelling of) {
+    const int64* target_lengths, const T* losses, const T* log_alpha, T* out, T* memory,
+    Labelling of) {
     const T none = -Limits<T>::infinity();
     const int64 states = of.states();
-    // log_beta[s]: all ends of paths that are in state s at step t, and at the step after.
-    T* log_beta = dynamic_shared<T>();
+    // log_beta[s]: all ends of paths that are in state s at step t, and at the step after. Where
+    // there are too many for shared memory, each block has its part of ``memory``.
+    T* log_beta = memory ? memory + blockIdx.x * 3 * states : dynamic_shared<T>();
     T* later = log_beta + states;
     T* through = later + states;  // the share of the paths that are in a state
     for (int64 n = blockIdx.x; n < of.batch; n += gridDim.x) {

@@ -9,12 +9,15 @@ template <int... i> struct Indices {};
 template <int count, int... i> struct MakeIndices : MakeIndices<count - 1, count - 1, i...> {};
 template <int... i> struct MakeIndices<0, i...> { using type = Indices<i...>; };
 
-// An operand of a linear kernel, passed by value: one element for each of the result's,
+// An operand, passed by value: one element for each of the result's along the fastest dimension,
 template <class A>
 struct Each {
     const A* data;
     template <int width> __device__ Pack<A, width> load(int64 pack) const {
         return reinterpret_cast<const Pack<A, width>*>(data)[pack];
+    }
+    template <int width> __device__ Pack<A, width> at(int64 offset) const {
+        return *reinterpret_cast<const Pack<A, width>*>(data + offset);
     }
     __device__ A one(int64 i) const { return data[i]; }
 };
@@ -22,10 +25,11 @@ struct Each {
 template <class A>
 struct Same {
     const A* data;
-    template <int width> __device__ Pack<A, width> load(int64) const {
+    template <int width> __device__ Pack<A, width> load(int64) const { return at<width>(0); }
+    template <int width> __device__ Pack<A, width> at(int64 offset) const {
         Pack<A, width> pack;
         #pragma unroll
-        for (int k = 0; k < width; ++k) pack[k] = *data;
+        for (int k = 0; k < width; ++k) pack[k] = data[offset];
         return pack;
     }
     __device__ A one(int64) const { return *data; }
@@ -70,7 +74,8 @@ __global__ void elementwise_linear(F formula, int64 count, R* out, Operands... o
     }
 }
 
-// How far each array moves in each dimension, the result first; the last dimension runs fastest.
+// How far each array moves in each dimension, the result first; the last dimension runs fastest,
+// and is counted in packs.
 template <int arrays>
 struct Walk {
     int dimensions, unused;
@@ -78,29 +83,35 @@ struct Walk {
     int64 strides[arrays][8];
 };
 
-template <class F, class R, class Index, int... i, class... A>
+template <class F, class R, class Index, int width, int... i, class... Operands>
 __device__ void elementwise_at(const F& formula, Index element,
-                               const Walk<sizeof...(A) + 1>& walk, Indices<i...>, R* out,
-                               const A*... in) {
-    int64 offsets[sizeof...(A) + 1] = {};
+                               const Walk<sizeof...(Operands) + 1>& walk, Indices<i...>, R* out,
+                               const Operands&... operands) {
+    int64 offsets[sizeof...(Operands) + 1] = {};
     for (int d = walk.dimensions - 1; d >= 0; --d) {
         const Index size = Index(walk.sizes[d]);
         const Index next = element / size, here = element - next * size;
         #pragma unroll
-        for (int a = 0; a < int(sizeof...(A)) + 1; ++a) offsets[a] += here * walk.strides[a][d];
+        for (int a = 0; a < int(sizeof...(Operands)) + 1; ++a) {
+            offsets[a] += here * walk.strides[a][d];
+        }
         element = next;
     }
-    out[offsets[0]] = stored<R>(formula(computed<typename F::T>(in[offsets[i + 1]])...));
+    Pack<R, width> result;
+    apply<F, R, width>(formula, result, operands.template at<width>(offsets[i + 1])...);
+    *reinterpret_cast<Pack<R, width>*>(out + offsets[0]) = result;
 }
 
-// Any strides, among them 0 for what is broadcast. Index is 32 bits wide where that is enough:
-// a division of 64 bits costs several times as much.
-template <class F, class R, class Index, class... A>
-__global__ void elementwise_strided(F formula, int64 count, Walk<sizeof...(A) + 1> walk, R* out,
-                                    const A*... in) {
-    for (int64 i = thread_of_grid(); i < count; i += threads_of_grid()) {
-        elementwise_at<F, R, Index>(formula, Index(i), walk,
-                                    typename MakeIndices<sizeof...(A)>::type(), out, in...);
+// Any strides, among them 0 for what is broadcast; ``width`` elements go at once where they lie side
+// by side in the result. Index is 32 bits wide where that is enough: a division of 64 bits costs
+// several times as much.
+template <class F, class R, class Index, int width, class... Operands>
+__global__ void elementwise_strided(F formula, int64 packs, Walk<sizeof...(Operands) + 1> walk,
+                                    R* out, Operands... operands) {
+    for (int64 i = thread_of_grid(); i < packs; i += threads_of_grid()) {
+        elementwise_at<F, R, Index, width>(
+            formula, Index(i), walk, typename MakeIndices<sizeof...(Operands)>::type(), out,
+            operands...);
     }
 }
 

@@ -8,11 +8,18 @@ template <class T>
 __global__ void embedding_rows(
     const T* weight, const int64* index, T* out, int64 count, int64 rows, int64 width,
     Failure* failure, int code) {
-    for (int64 t = thread_of_grid(); t < count * width; t += threads_of_grid()) {
-        const int64 row = index[t / width], column = t % width;
+    const RowTeam<by_warp> team;
+    for (int64 r = team.row; r < count; r += team.rows_at_once) {
+        const int64 row = index[r];
         const bool is_inside = row >= 0 && row < rows;
-        if (!is_inside && column == 0) report(failure, code, row, rows);
-        out[t] = is_inside ? weight[row * width + column] : T(compute_t<T>(0));
+        if (!is_inside && team.rank == 0) report(failure, code, row, rows);
+        T* to = out + r * width;
+        if (is_inside) {
+            const auto same = [](T value) { return value; };
+            map_row(to, width, team.rank, team.size, same, weight + row * width);
+        } else {
+            map_row(to, width, team.rank, team.size, [] { return T(compute_t<T>(0)); });
+        }
     }
 }
 

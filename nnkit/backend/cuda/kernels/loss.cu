@@ -30,7 +30,7 @@ __device__ compute_t<T> weight_of(const T* weight, int64 label) {
 
 // Each label's loss and weight, and the softmax of its scores.
 template <class T, int kind>
-__global__ void __launch_bounds__(kind == by_block ? 1024 : 256, kind == by_block ? 1 : 3)
+__global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>)
 cross_entropy(
     const T* x, const int64* target, const T* weight, T* p, compute_t<T>* losses,
     compute_t<T>* weights, Failure* failure, int code, Labels labels, double smoothing) {
@@ -141,27 +141,34 @@ __device__ compute_t<T> share_of(
     return reduction == none ? C(g[label]) : reduction == mean ? C(*g) / totals[0] : C(*g);
 }
 
+// Calls ``body(at, c, i)`` for the scores: of class c for label i.
+template <class Body>
+__device__ void each_score(const Labels& labels, Body body) {
+    const int64 inner = labels.inner, classes = labels.classes;
+    for (int64 at = thread_of_grid(); at < labels.count * classes; at += threads_of_grid()) {
+        const int64 row = at / inner;
+        body(at, row % classes, row / classes * inner + at % inner);
+    }
+}
+
 template <class T>
 __global__ void cross_entropy_grad(
     const T* g, const T* p, const int64* target, const T* weight, const compute_t<T>* totals,
     T* out, Labels labels, int reduction, double smoothing) {
     using C = compute_t<T>;
-    const int64 inner = labels.inner, classes = labels.classes;
-    const int64 count = labels.count * classes;
-    for (int64 at = thread_of_grid(); at < count; at += threads_of_grid()) {
-        const int64 c = at / inner % classes, i = at / inner / classes * inner + at % inner;
+    each_score(labels, [&](int64 at, int64 c, int64 i) {
         const int64 label = class_of(target, i, labels);
         if (label < 0) {
             out[at] = T(C(0));
-            continue;
+            return;
         }
         const C share = share_of(g, totals, i, reduction);
         const C each = share * weight_of(weight, label) * C(1.0 - smoothing);
-        const C smooth = share * C(smoothing / double(classes));
+        const C smooth = share * C(smoothing / double(labels.classes));
         C value = C(p[at]) * (each + smooth * totals[1]);
         if (smoothing != 0.0) value -= smooth * weight_of(weight, c);
         out[at] = T(c == label ? value - each : value);
-    }
+    });
 }
 
 template <class T>
@@ -169,14 +176,11 @@ __global__ void nll_loss_grad(
     const T* g, const int64* target, const T* weight, const compute_t<T>* totals, T* out,
     Labels labels, int reduction) {
     using C = compute_t<T>;
-    const int64 inner = labels.inner, classes = labels.classes;
-    const int64 count = labels.count * classes;
-    for (int64 at = thread_of_grid(); at < count; at += threads_of_grid()) {
-        const int64 c = at / inner % classes, i = at / inner / classes * inner + at % inner;
+    each_score(labels, [&](int64 at, int64 c, int64 i) {
         const int64 label = class_of(target, i, labels);
         out[at] = T(c == label ? -share_of(g, totals, i, reduction) * weight_of(weight, label)
                                : C(0));
-    }
+    });
 }
 
 }  // namespace nnkit

@@ -17,43 +17,9 @@ struct Parameters {
     }
 };
 
-// Up to ``kept`` elements of a row for each thread, in registers; 0: they are loaded each time.
-template <class T, int kept, class Load>
-struct KeptRow {
-    T values[kept ? kept : 1];
-    int rank, size;
-    int64 length;
-    Load load;
-
-    __device__ KeptRow(int rank, int size, int64 length, Load load)
-        : rank(rank), size(size), length(length), load(load) {
-        #pragma unroll
-        for (int k = 0; k < kept; ++k) {
-            const int64 i = rank + k * size;
-            values[k] = i < length ? load(i) : T();
-        }
-    }
-    template <class Body>
-    __device__ void each(Body body) const {
-        if constexpr (kept > 0) {
-            #pragma unroll
-            for (int k = 0; k < kept; ++k) {
-                const int64 i = rank + k * size;
-                if (i < length) body(i, values[k]);
-            }
-        } else {
-            for (int64 i = rank; i < length; i += size) body(i, load(i));
-        }
-    }
-};
-template <class T, int kept, class Load>
-__device__ KeptRow<T, kept, Load> keep_row(int rank, int size, int64 length, Load load) {
-    return KeptRow<T, kept, Load>(rank, size, length, load);
-}
-
 // Without ``centre`` the mean is 0 (RMS norm).
 template <class T, int kind, int kept, bool centre>
-__global__ void __launch_bounds__(kind == by_block ? 1024 : 256, kind == by_block ? 1 : 3)
+__global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>)
 norm_rows(
     const T* x, const T* weight, const T* bias, T* out, compute_t<T>* means,
     compute_t<T>* variances, Parameters parameters, int64 rows, int64 length, double eps) {
@@ -89,7 +55,7 @@ norm_rows(
 }
 
 template <class T, int kind, int kept, bool centre>
-__global__ void __launch_bounds__(kind == by_block ? 1024 : 256, kind == by_block ? 1 : 3)
+__global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>)
 norm_rows_grad(
     const T* g, const T* x, const T* weight, T* out, const compute_t<T>* means,
     const compute_t<T>* variances, Parameters parameters, int64 rows, int64 length, double eps) {
@@ -166,13 +132,19 @@ __global__ void norm_channel_sums(
     const int64 of_part = (count + parts - 1) / parts, start = blockIdx.y * of_part;
     const int64 stop = start + of_part < count ? start + of_part : count;
     for (int64 c = team.row; c < channels; c += team.rows_at_once) {
-        C total = C(0), along = C(0);
+        C total = C(0), along = C(0), mean = C(0), scale = C(0);
+        int64 known = -1;  // whose statistics these are
         for (int64 i = start + team.rank; i < stop; i += team.size) {
             const int64 n = i / inner, at = (n * channels + c) * inner + i % inner;
             const int64 s = n * statistics_of_sample + c / width;
+            if (s != known) {
+                mean = means[s];
+                scale = C(1) / math::sqrt(variances[s] + C(eps));
+                known = s;
+            }
             const C value = C(g[at]);
             total += value;
-            along += value * (C(x[at]) - means[s]) / math::sqrt(variances[s] + C(eps));
+            along += value * ((C(x[at]) - mean) * scale);
         }
         total = team.sum(total);
         along = team.sum(along);
@@ -183,35 +155,44 @@ __global__ void norm_channel_sums(
     }
 }
 
-// Of channels, element by element.
-template <class T>
-__global__ void norm_channels(
+// Of channels: a team of threads for each row of ``inner`` elements of one channel.
+template <class T, int kind>
+__global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>) norm_channels(
     const T* x, const T* weight, const T* bias, const compute_t<T>* means,
-    const compute_t<T>* variances, T* out, int64 count, int64 channels, int64 inner, double eps) {
+    const compute_t<T>* variances, T* out, int64 rows, int64 channels, int64 inner, double eps) {
     using C = compute_t<T>;
-    for (int64 at = thread_of_grid(); at < count; at += threads_of_grid()) {
-        const int64 c = at / inner % channels;
-        C value = (C(x[at]) - means[c]) / math::sqrt(variances[c] + C(eps));
-        if (weight) value *= C(weight[c]);
-        if (bias) value += C(bias[c]);
-        out[at] = T(value);
+    const RowTeam<kind> team;
+    for (int64 r = team.row; r < rows; r += team.rows_at_once) {
+        const int64 c = r % channels;
+        const C mean = means[c], scale = C(1) / math::sqrt(variances[c] + C(eps));
+        const C factor = weight ? C(weight[c]) : C(1), shift = bias ? C(bias[c]) : C(0);
+        const auto normalized = [=](T value) {
+            return T((C(value) - mean) * scale * factor + shift);
+        };
+        map_row(out + r * inner, inner, team.rank, team.size, normalized, x + r * inner);
     }
 }
 
 // ``sums`` (2, channels) are those of norm_channel_sums; ``terms`` elements have one mean.
-template <class T, bool centre>
-__global__ void norm_channels_grad(
+template <class T, int kind, bool centre>
+__global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>)
+norm_channels_grad(
     const T* g, const T* x, const T* weight, const compute_t<T>* means,
-    const compute_t<T>* variances, const compute_t<T>* sums, T* out, int64 count, int64 channels,
+    const compute_t<T>* variances, const compute_t<T>* sums, T* out, int64 rows, int64 channels,
     int64 inner, double terms, double eps) {
     using C = compute_t<T>;
-    for (int64 at = thread_of_grid(); at < count; at += threads_of_grid()) {
-        const int64 c = at / inner % channels;
-        const C scale = C(1) / math::sqrt(variances[c] + C(eps));
-        const C standard = (C(x[at]) - means[c]) * scale;
-        C value = C(g[at]) - standard * (sums[channels + c] / C(terms));
-        if (centre) value -= sums[c] / C(terms);
-        out[at] = T(value * scale * (weight ? C(weight[c]) : C(1)));
+    const RowTeam<kind> team;
+    for (int64 r = team.row; r < rows; r += team.rows_at_once) {
+        const int64 c = r % channels;
+        const C mean = means[c], scale = C(1) / math::sqrt(variances[c] + C(eps));
+        const C along = sums[channels + c] / C(terms);
+        const C across = centre ? sums[c] / C(terms) : C(0);
+        const C factor = scale * (weight ? C(weight[c]) : C(1));
+        const auto gradient = [=](T of_out, T value) {
+            return T((C(of_out) - (C(value) - mean) * scale * along - across) * factor);
+        };
+        const int64 start = r * inner;
+        map_row(out + start, inner, team.rank, team.size, gradient, g + start, x + start);
     }
 }
 

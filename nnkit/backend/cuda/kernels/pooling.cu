@@ -4,30 +4,43 @@
 
 namespace nnkit {
 
-// Whether a value takes the place of the largest so far: NaN wins over everything, the last one.
-template <class C>
-__device__ bool replaces(C value, C best) { return value > best || value != value; }
-
+// The largest element of a window and its place: the first of equal ones; of NaN, which wins over
+// everything, the last.
 template <class T>
-__global__ void max_pool(const T* x, T* out, int64* indices, Geometry geometry, int64 planes) {
+struct Largest {
     using C = compute_t<T>;
-    const int64 size = geometry.outputs(), plane = geometry.inputs();
-    for (int64 t = thread_of_grid(); t < planes * size; t += threads_of_grid()) {
-        const T* from = x + t / size * plane;
-        C best = Limits<C>::lowest();
-        int64 place = -1;
-        each_tap(geometry, Place(t % size, geometry.output), [&](int, int64 i) {
-            if (i < 0) return;
-            const C value = C(from[i]);
-            if (place < 0 || replaces(value, best)) {
-                best = value;
-                place = i;
-            }
-        });
-        out[t] = T(best);
-        indices[t] = place;
+    C best = Limits<C>::lowest();
+    int64 place = -1;
+
+    __device__ void meet(const T* from, int64 i) {
+        const C value = C(from[i]);
+        if (place >= 0 && !(value > best || value != value)) return;
+        best = value;
+        place = i;
+    }
+};
+
+// Calls ``body(i, at)`` for the elements of a box within a plane of these sizes.
+template <class Body>
+__device__ void each_of_box(const int* first, const int* last, const int* sizes, Body body) {
+    int at[3];
+    for (at[0] = first[0]; at[0] < last[0]; ++at[0]) {
+        for (at[1] = first[1]; at[1] < last[1]; ++at[1]) {
+            const int64 row = (int64(at[0]) * sizes[1] + at[1]) * sizes[2];
+            for (at[2] = first[2]; at[2] < last[2]; ++at[2]) body(row + at[2], at);
+        }
     }
 }
+
+// The elements of a window, as the kinds of pooling have it: for each output a body is called with
+// the numbers of those that are in the plane.
+struct RegularWindows {
+    Geometry geometry;
+    template <class Body>
+    __device__ void each(int64, const Place& output, Body body) const {
+        each_tap(geometry, output, [&](int, int64 i) { if (i >= 0) body(i); });
+    }
+};
 
 // Where window ``o`` of an adaptive pool begins and ends along an axis.
 __device__ inline int first_of(int64 o, int64 size, int64 count) { return int(o * size / count); }
@@ -35,82 +48,72 @@ __device__ inline int last_of(int64 o, int64 size, int64 count) {
     return int(((o + 1) * size + count - 1) / count);
 }
 
-// Calls ``body(i)`` for the elements of window ``output`` of an adaptive pool.
-template <class Body>
-__device__ void each_of_part(const Geometry& geometry, const Place& output, Body body) {
-    int first[3], last[3];
-    for (int d = 0; d < 3; ++d) {
-        first[d] = first_of(output.at[d], geometry.input[d], geometry.output[d]);
-        last[d] = last_of(output.at[d], geometry.input[d], geometry.output[d]);
-    }
-    for (int a = first[0]; a < last[0]; ++a) {
-        for (int b = first[1]; b < last[1]; ++b) {
-            const int64 row = (int64(a) * geometry.input[1] + b) * geometry.input[2];
-            for (int c = first[2]; c < last[2]; ++c) body(row + c);
+struct AdaptiveWindows {
+    Geometry geometry;
+    template <class Body>
+    __device__ void each(int64, const Place& output, Body body) const {
+        int first[3], last[3];
+        for (int d = 0; d < 3; ++d) {
+            first[d] = first_of(output.at[d], geometry.input[d], geometry.output[d]);
+            last[d] = last_of(output.at[d], geometry.input[d], geometry.output[d]);
         }
+        each_of_box(first, last, geometry.input, [&](int64 i, const int*) { body(i); });
+    }
+};
+
+// Windows at pseudo-random distances (Graham, 2014). samples (planes, axes) in [0, 1).
+template <class T>
+struct FractionalWindows {
+    using C = compute_t<T>;
+    Geometry geometry;
+    const T* samples;
+    int axes;
+    template <class Body>
+    __device__ void each(int64 plane, const Place& output, Body body) const {
+        const Geometry& w = geometry;
+        int first[3] = {0, 0, 0}, last[3] = {1, 1, 1};
+        for (int d = 3 - axes; d < 3; ++d) {
+            const C sample = C(samples[plane * axes + d - (3 - axes)]);
+            const int room = w.input[d] - w.kernel[d];
+            first[d] = room;
+            if (output.at[d] != w.output[d] - 1) {
+                const C alpha = C(room) / C(w.output[d] - 1);
+                first[d] = int((C(output.at[d]) + sample) * alpha) - int(sample * alpha);
+            }
+            last[d] = first[d] + w.kernel[d];
+        }
+        each_of_box(first, last, w.input, [&](int64 i, const int*) { body(i); });
+    }
+};
+
+template <class T, class Windows>
+__device__ void pool_largest(
+    const T* x, T* out, int64* indices, const Windows& windows, int64 planes) {
+    const int64 size = windows.geometry.outputs(), plane = windows.geometry.inputs();
+    for (int64 t = thread_of_grid(); t < planes * size; t += threads_of_grid()) {
+        const T* from = x + t / size * plane;
+        Largest<T> largest;
+        windows.each(t / size, Place(t % size, windows.geometry.output),
+                     [&](int64 i) { largest.meet(from, i); });
+        out[t] = T(largest.best);
+        indices[t] = largest.place;
     }
 }
 
 template <class T>
+__global__ void max_pool(const T* x, T* out, int64* indices, Geometry geometry, int64 planes) {
+    pool_largest(x, out, indices, RegularWindows{geometry}, planes);
+}
+template <class T>
 __global__ void adaptive_max_pool(
     const T* x, T* out, int64* indices, Geometry geometry, int64 planes) {
-    using C = compute_t<T>;
-    const int64 size = geometry.outputs(), plane = geometry.inputs();
-    for (int64 t = thread_of_grid(); t < planes * size; t += threads_of_grid()) {
-        const T* from = x + t / size * plane;
-        C best = Limits<C>::lowest();
-        int64 place = -1;
-        each_of_part(geometry, Place(t % size, geometry.output), [&](int64 i) {
-            const C value = C(from[i]);
-            if (place < 0 || replaces(value, best)) {
-                best = value;
-                place = i;
-            }
-        });
-        out[t] = T(best);
-        indices[t] = place;
-    }
+    pool_largest(x, out, indices, AdaptiveWindows{geometry}, planes);
 }
-
-// Windows at pseudo-random distances (Graham, 2014). samples (planes, axes) in [0, 1).
 template <class T>
 __global__ void fractional_max_pool(
     const T* x, const T* samples, T* out, int64* indices, Geometry geometry, int64 planes,
     int axes) {
-    using C = compute_t<T>;
-    const Geometry& w = geometry;
-    const int64 size = w.outputs(), plane = w.inputs();
-    for (int64 t = thread_of_grid(); t < planes * size; t += threads_of_grid()) {
-        const Place output(t % size, w.output);
-        int start[3] = {0, 0, 0};
-        for (int d = 3 - axes; d < 3; ++d) {
-            const C sample = C(samples[t / size * axes + d - (3 - axes)]);
-            const int room = w.input[d] - w.kernel[d];
-            if (output.at[d] == w.output[d] - 1) {
-                start[d] = room;
-            } else {
-                const C alpha = C(room) / C(w.output[d] - 1);
-                start[d] = int((C(output.at[d]) + sample) * alpha) - int(sample * alpha);
-            }
-        }
-        const T* from = x + t / size * plane;
-        C best = Limits<C>::lowest();
-        int64 place = -1;
-        for (int a = start[0]; a < start[0] + w.kernel[0]; ++a) {
-            for (int b = start[1]; b < start[1] + w.kernel[1]; ++b) {
-                for (int c = start[2]; c < start[2] + w.kernel[2]; ++c) {
-                    const int64 i = (int64(a) * w.input[1] + b) * w.input[2] + c;
-                    const C value = C(from[i]);
-                    if (place < 0 || replaces(value, best)) {
-                        best = value;
-                        place = i;
-                    }
-                }
-            }
-        }
-        out[t] = T(best);
-        indices[t] = place;
-    }
+    pool_largest(x, out, indices, FractionalWindows<T>{geometry, samples, axes}, planes);
 }
 
 constexpr int nobody = 2147483647;
@@ -193,20 +196,36 @@ __device__ inline int64 divisor_of(
     return count;
 }
 
+// ``divisor_of(output, count)``: what the sum of ``count`` elements is divided by.
+template <class T, class Windows, class Divisor>
+__device__ void pool_average(
+    const T* x, T* out, const Windows& windows, int64 planes, Divisor divisor_of) {
+    using C = compute_t<T>;
+    const int64 size = windows.geometry.outputs(), plane = windows.geometry.inputs();
+    for (int64 t = thread_of_grid(); t < planes * size; t += threads_of_grid()) {
+        const T* from = x + t / size * plane;
+        const Place output(t % size, windows.geometry.output);
+        C total = C(0);
+        int64 count = 0;
+        windows.each(t / size, output, [&](int64 i) {
+            total += C(from[i]);
+            ++count;
+        });
+        out[t] = T(total / C(divisor_of(output, count)));
+    }
+}
+
 template <class T>
 __global__ void avg_pool(
     const T* x, T* out, Geometry geometry, int64 planes, int includes_padding, int64 divisor) {
-    using C = compute_t<T>;
-    const int64 size = geometry.outputs(), plane = geometry.inputs();
-    for (int64 t = thread_of_grid(); t < planes * size; t += threads_of_grid()) {
-        const T* from = x + t / size * plane;
-        const Place output(t % size, geometry.output);
-        C total = C(0);
-        each_tap(geometry, output, [&](int, int64 i) {
-            if (i >= 0) total += C(from[i]);
-        });
-        out[t] = T(total / C(divisor_of(geometry, output, includes_padding, divisor)));
-    }
+    pool_average(x, out, RegularWindows{geometry}, planes, [&](const Place& output, int64) {
+        return divisor_of(geometry, output, includes_padding, divisor);
+    });
+}
+template <class T>
+__global__ void adaptive_avg_pool(const T* x, T* out, Geometry geometry, int64 planes) {
+    pool_average(x, out, AdaptiveWindows{geometry}, planes,
+                 [](const Place&, int64 count) { return count; });
 }
 
 template <class T>
@@ -222,22 +241,6 @@ __global__ void avg_pool_grad(
             total += C(from[o]) / C(divisor_of(geometry, output, includes_padding, divisor));
         });
         out[t] = T(total);
-    }
-}
-
-template <class T>
-__global__ void adaptive_avg_pool(const T* x, T* out, Geometry geometry, int64 planes) {
-    using C = compute_t<T>;
-    const int64 size = geometry.outputs(), plane = geometry.inputs();
-    for (int64 t = thread_of_grid(); t < planes * size; t += threads_of_grid()) {
-        const T* from = x + t / size * plane;
-        C total = C(0);
-        int64 count = 0;
-        each_of_part(geometry, Place(t % size, geometry.output), [&](int64 i) {
-            total += C(from[i]);
-            ++count;
-        });
-        out[t] = T(total / C(count));
     }
 }
 
@@ -260,19 +263,14 @@ __global__ void adaptive_avg_pool_grad(const T* g, T* out, Geometry geometry, in
             while (last[d] < m && first_of(last[d], n, m) <= i) ++last[d];
         }
         C total = C(0);
-        for (int a = first[0]; a < last[0]; ++a) {
-            for (int b = first[1]; b < last[1]; ++b) {
-                for (int c = first[2]; c < last[2]; ++c) {
-                    const int at[3] = {a, b, c};
-                    int64 count = 1;
-                    for (int d = 0; d < 3; ++d) {
-                        count *= last_of(at[d], w.input[d], w.output[d])
-                            - first_of(at[d], w.input[d], w.output[d]);
-                    }
-                    total += C(from[(int64(a) * w.output[1] + b) * w.output[2] + c]) / C(count);
-                }
+        each_of_box(first, last, w.output, [&](int64 o, const int* at) {
+            int64 count = 1;
+            for (int d = 0; d < 3; ++d) {
+                count *= last_of(at[d], w.input[d], w.output[d])
+                    - first_of(at[d], w.input[d], w.output[d]);
             }
-        }
+            total += C(from[o]) / C(count);
+        });
         out[t] = T(total);
     }
 }

@@ -8,9 +8,42 @@
 
 namespace nnkit {
 
+// Takes in the elements ``first``, ``first + step``, ... of a row, in this order. Several are loaded
+// before the first is taken in, so that a thread does not wait for each of them by itself.
+template <class Operation, int batch, class Place>
+__device__ void add_elements(
+    typename Operation::Accumulator& total, const typename Operation::Input* from, Place place,
+    int64 first, int64 stop, int64 step, double parameter) {
+    for (int64 i = first; i < stop; i += batch * step) {
+        typename Operation::Input values[batch];
+        #pragma unroll
+        for (int k = 0; k < batch; ++k) {
+            const int64 at = i + k * step;
+            if (at < stop) values[k] = from[place(at)];
+        }
+        #pragma unroll
+        for (int k = 0; k < batch; ++k) {
+            const int64 at = i + k * step;
+            if (at < stop) Operation::add(total, values[k], at, parameter);
+        }
+    }
+}
+template <class Operation>
+__device__ void add_row(
+    typename Operation::Accumulator& total, const typename Operation::Input* from,
+    const Walk& reduced, int64 first, int64 stop, int64 step, double parameter) {
+    if (reduced.dimensions == 1) {
+        const int64 stride = reduced.strides[0];
+        add_elements<Operation, 4>(
+            total, from, [=](int64 i) { return i * stride; }, first, stop, step, parameter);
+    } else {
+        add_elements<Operation, 2>(total, from, reduced, first, stop, step, parameter);
+    }
+}
+
 // A team of threads for each result: for elements that lie side by side.
 template <class Operation, int kind>
-__global__ void reduce_rows(
+__global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>) reduce_rows(
     const typename Operation::Input* x, void* first, void* second,
     typename Operation::Accumulator* parts, Walk kept, Walk reduced, int64 count, int64 length,
     int64 length_of_part, double parameter) {
@@ -20,9 +53,7 @@ __global__ void reduce_rows(
     for (int64 row = team.row; row < count; row += team.rows_at_once) {
         const typename Operation::Input* from = x + kept(row);
         auto total = Operation::identity();
-        for (int64 i = start + team.rank; i < stop; i += team.size) {
-            Operation::add(total, from[reduced(i)], i, parameter);
-        }
+        add_row<Operation>(total, from, reduced, start + team.rank, stop, team.size, parameter);
         total = team.reduce(total, Operation::combine, Operation::identity());
         if (team.rank == 0) {
             if (parts) parts[row * gridDim.y + blockIdx.y] = total;
@@ -48,9 +79,8 @@ __global__ void reduce_columns(
         auto total = Operation::identity();
         if (row < count) {
             const typename Operation::Input* from = x + kept(row);
-            for (int64 i = start + threadIdx.y; i < stop; i += blockDim.y) {
-                Operation::add(total, from[reduced(i)], i, parameter);
-            }
+            const int64 first = start + threadIdx.y;
+            add_row<Operation>(total, from, reduced, first, stop, blockDim.y, parameter);
         }
         for (int half = blockDim.y / 2; half > 0; half /= 2) {
             __syncthreads();
