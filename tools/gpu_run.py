@@ -149,7 +149,7 @@ def sanitized(program: str | None, seconds: float) -> tuple[str, bool]:
 def rehearsed(options: argparse.Namespace) -> int:
     """All of it with a GPU's stand-in (tests/cuda/stand_in.py): not what CuPy or a GPU does."""
     import nnkit
-    from benchmarks import gpu
+    from benchmarks import gpu, gpu_kernels
     from tests.cuda import on_gpu
     from tests.cuda.stand_in import stand_in
 
@@ -158,10 +158,12 @@ def rehearsed(options: argparse.Namespace) -> int:
         print("there is a GPU: run without --rehearse")
         return 0
     gpu.SIDE, gpu.ELEMENTS = 64, 1 << 12
+    gpu_kernels.ROWS, gpu_kernels.COLUMNS = 1 << 10, 32
     checks = [c for c in tests() if c[1] not in on_gpu.NEED_CUPY and "example" not in c[0]]
     with stand_in():
         report, passed = tested(checks, options.tests)
         print(report)
+        print(gpu_kernels.table(budget=0.01))
         print(gpu.table("softmax", options.benchmarks, budget=0.01))
     print(sanitized(sanitizer(), 0.0)[0])
     return 0 if passed else 1
@@ -194,7 +196,7 @@ def main() -> int:
         report, passed = tested(kernel_tests(), options.kernels)
         print(report)
         return 0 if passed else 1
-    from benchmarks import gpu
+    from benchmarks import gpu, gpu_kernels
 
     about = machine()
     print(about, flush=True)
@@ -202,13 +204,15 @@ def main() -> int:
     print(report, flush=True)
     watched, clean = sanitized(sanitizer(), options.sanitizer)
     print(watched, flush=True)
+    kernels = gpu_kernels.table()
+    print(kernels, flush=True)
     steps = gpu.table(seconds=options.benchmarks)
     name = re.sub(r"[^a-z0-9]+", "-", nnkit.cuda.get_device_name().lower()).strip("-")
     folder = Path(options.out) if options.out else ROOT / "benchmarks" / "results"
     folder.mkdir(parents=True, exist_ok=True)
     today = datetime.date.today().isoformat()
     page = f"# {today}, {nnkit.cuda.get_device_name()}\n\n{about}\n\n## Tests\n\n{report}\n"
-    page += f"## compute-sanitizer\n\n{watched}\n## Steps\n\n{steps}"
+    page += f"## compute-sanitizer\n\n{watched}\n## Kernels\n\n{kernels}\n## Steps\n\n{steps}"
     (folder / f"{today}-{name}.md").write_text(page)
     print(steps)
     return 0 if passed and clean else 1

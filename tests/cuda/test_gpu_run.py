@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import nnkit
-from benchmarks import gpu
+from benchmarks import gpu, gpu_kernels
 from tests.cuda import on_gpu
 from tests.cuda.emulation import COMPILER
 from tests.cuda.stand_in import stand_in
@@ -80,6 +80,17 @@ def test_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {"nnkit", "nnkit, CUDA graph"} <= labels.keys()
     assert all("%" in labels[name] for name in ("nnkit", "nnkit, CUDA graph"))
     assert left.count("left out: no time") == len(left.splitlines()) - 2
+
+
+@needs_compiler
+def test_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "SIDE", 32)
+    monkeypatch.setattr(gpu, "ELEMENTS", 1 << 10)
+    monkeypatch.setattr(gpu_kernels, "ROWS", 1 << 10)
+    monkeypatch.setattr(gpu_kernels, "COLUMNS", 32)
+    with stand_in():
+        rows = gpu_kernels.table(budget=0.0).splitlines()[4:]
+    assert len(rows) == 24 and all("%" in row for row in rows), rows
 
 
 def fake_tool(folder: Path, body: str) -> str:

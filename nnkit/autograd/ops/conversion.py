@@ -129,12 +129,12 @@ class ToDevice(Node):
         return [back if isinstance(g, Tensor) else back._data]
 
 
-def uploaded(data: Any) -> None:
-    """Wait until a copy from page-locked memory has read it: its owner may write it again."""
+def uploaded(data: Any, place: Device) -> None:
+    """Wait until a copy from page-locked memory to a GPU has read it: its owner may write again."""
     from nnkit.backend.cuda import runtime
 
     if runtime.is_pinned(data):
-        runtime.synchronize()
+        runtime.synchronize(place.index)
 
 
 def _moved(input: Tensor, place: Device, non_blocking: bool = False) -> Tensor:
@@ -143,7 +143,7 @@ def _moved(input: Tensor, place: Device, non_blocking: bool = False) -> Tensor:
         return input
     array = place.backend.array(home.backend.to_numpy(input._data), None)
     if home.type == "cpu" and not non_blocking:
-        uploaded(input._data)
+        uploaded(input._data, place)
     moved = wrap(array, place)
     if input.requires_grad and MODE.enabled:
         moved._edge = ToDevice((input._edge or input,), home, place)

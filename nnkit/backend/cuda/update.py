@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.cuda.differences import address
+from nnkit.backend.cuda.creation import copy_
+from nnkit.backend.cuda.differences import address, contiguous
 from nnkit.backend.cuda.printer import CudaStatements
 from nnkit.backend.cuda.source import TYPES, Kernel, current_machine, expanded
 from nnkit.backend.dtype import HALF
@@ -154,16 +155,16 @@ def _run_dense(variant: UpdateVariant, tensors: list[list], scalars: tuple) -> N
     dense, back = [], []
     for tensor in tensors:
         if not all(a.flags.c_contiguous for a in tensor[:width]):
-            copies = [a.copy("C") for a in tensor[:width]]
+            copies = [contiguous(a) for a in tensor[:width]]
             pairs = zip(tensor, copies, variant.writes)
-            back += [(a, copy) for a, copy, written in pairs if written]
+            back += [(a, copy) for a, copy, written in pairs if written and copy is not a]
             tensor = [*copies, *tensor[width:]]
         if tensor[0].size:
             dense.append(tensor)
     if dense:
         variant.run(dense, scalars)
     for array, copy in back:
-        array[...] = copy
+        copy_(array, copy)
 
 
 def every_variant(update: Update, dtype: np.dtype) -> Iterator[UpdateVariant]:
