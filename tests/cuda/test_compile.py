@@ -46,6 +46,15 @@ def test_sources_compile(subject: str) -> None:
     )
 
 
+@needs_nvrtc
+@pytest.mark.parametrize(("dtype", "width"), [(np.float32, 4), (np.float16, 8), (np.int64, 1)])
+def test_strided_kernels_compile(dtype: type, width: int) -> None:
+    variant = Variant(FORMULAS["add"], (np.dtype(dtype),) * 2, (), None)
+    for wide in (False, True):
+        one = variant.strided(wide, width, (False, width > 1))
+        nvrtc.compile_kernels(one.text, (one.name,), one.file, "sm_80", one.options)
+
+
 # Their printed code is not asked for: where they are used, a derivative does not exist.
 WITHOUT = {"floor_divide_grad_x", "floor_divide_grad_y", "heaviside_grad_x", "heaviside_grad_y"}
 
@@ -101,7 +110,8 @@ def test_unknown_dtypes_are_refused() -> None:
 WIDE = {
     "ctc": {"ctc_loss", "ctc_loss_grad"},
     "loss": {"cross_entropy", "reduce_losses", "weight_totals"},
-    "norm": {"norm_rows", "norm_rows_grad"},
+    "norm": {"norm_rows", "norm_rows_grad", "norm_channels", "norm_channels_grad"},
+    "reduction": {"reduce_rows"},
     "softmax": {"softmax_rows", "softmax_rows_grad"},
 }
 
@@ -110,5 +120,5 @@ WIDE = {
 def test_wide_blocks_can_be_launched(subject: str) -> None:
     """Without the bound the compiler may take more registers than such a block has."""
     text = (FOLDER / f"{subject}.cu").read_text()
-    found = re.findall(r"__launch_bounds__\([^)]*1024[^)]*\)\s+(\w+)\(", text)
+    found = re.findall(r"__launch_bounds__\([^)]*(?:1024|most_threads)[^)]*\)\s+(\w+)\(", text)
     assert set(found) == WIDE[subject]
