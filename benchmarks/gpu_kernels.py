@@ -15,6 +15,7 @@ from benchmarks import gpu
 from benchmarks.timing import has
 
 ROWS, COLUMNS = 1 << 16, 1024
+DTYPES = ("float32", "bfloat16")
 HEADINGS = ("kernel", "dtype", "nnkit", "of copy", "torch", "of copy")
 Case = tuple[str, Callable[[], Any], int]  # name, call, how often the operand's bytes are moved
 
@@ -74,7 +75,7 @@ def table(budget: float = 0.2) -> str:
     copy = gpu.ceilings(fastest, "float32")[1]
     lines = [f"A copy moves {copy / 1e9:.0f} GB/s.", ""]
     lines += [f"| {' | '.join(HEADINGS)} |", f"|{'---|' * len(HEADINGS)}"]
-    for dtype in ("float32", "bfloat16"):
+    for dtype in DTYPES:
         columns = []
         for fw in frameworks:
             columns.append(measured(fw, dtype, copy, budget))

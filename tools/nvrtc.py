@@ -136,7 +136,7 @@ def main(arguments: list[str] | None = None) -> int:
     jobs = [
         (program, target)
         for program, known in programs(options.subjects)
-        for target in (options.target or known)
+        for target in targets(program.label, tuple(options.target or known))
     ]
     start = time.perf_counter()
     table: dict[tuple[str, str], list[Usage]] = {}
