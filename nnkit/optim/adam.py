@@ -39,6 +39,12 @@ def adam(
     return new
 
 
+def check_betas(betas: Any) -> None:
+    """ValueError for a decay rate that is not in [0, 1)."""
+    for i, beta in enumerate(betas):
+        check_range(f"beta parameter at index {i}", beta, 0 <= beta < 1)
+
+
 class Adam(Optimizer):
     """Adam: adaptive moment estimation.
 
@@ -106,8 +112,7 @@ class Adam(Optimizer):
             raise ValueError(f"betas must be either both floats or both Tensors, got {betas}")
         if isinstance(betas[0], Tensor) and foreach and not capturable:
             raise ValueError("Tensor betas are not supported for capturable=False, foreach=True")
-        for i, beta in enumerate(betas):
-            check_range(f"beta parameter at index {i}", beta, 0 <= beta < 1)
+        check_betas(betas)
         check_range("weight_decay value", weight_decay, weight_decay >= 0)
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,

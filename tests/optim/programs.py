@@ -33,10 +33,37 @@ def _adam() -> Iterator[dict[str, Any]]:
     yield {"betas": (0.0, 0.0)}
 
 
+def _others() -> Iterator[tuple[str, dict[str, Any]]]:
+    """For each of the other optimizers: its defaults, and everything set."""
+    common = {"lr": 0.05, "weight_decay": 0.1, "maximize": True}
+    yield "RMSprop", {"centered": True}
+    yield "RMSprop", {**common, "alpha": 0.5, "momentum": 0.5, "eps": 1.0}
+    yield "RMSprop", {**common, "alpha": 0.5, "momentum": 0.5, "centered": True, "eps": 1.0}
+    yield "Adagrad", {}
+    yield "Adagrad", {**common, "lr_decay": 0.1, "initial_accumulator_value": 0.5, "eps": 0.1}
+    yield "Adadelta", {}
+    yield "Adadelta", {**common, "rho": 0.7, "eps": 0.01}
+    yield "Adamax", {}
+    yield "Adamax", {**common, "betas": (0.5, 0.9), "eps": 0.1}
+    yield "NAdam", {}
+    yield "NAdam", {**common, "betas": (0.5, 0.9), "momentum_decay": 0.1, "eps": 0.1}
+    yield "NAdam", {**common, "decoupled_weight_decay": True}
+    yield "RAdam", {"betas": (0.5, 0.9)}
+    yield "RAdam", {**common, "betas": (0.5, 0.6), "eps": 0.1}
+    yield "RAdam", {**common, "decoupled_weight_decay": True}
+    yield "Rprop", {}
+    yield "Rprop", {"lr": 0.1, "etas": (0.4, 1.3), "step_sizes": (0.08, 0.12), "maximize": True}
+    yield "ASGD", {}
+    yield "ASGD", {**common, "t0": 1, "lambd": 0.1, "alpha": 0.5}
+
+
+ALL = [
+    *((name, o) for name, f in (("SGD", _sgd), ("Adam", _adam), ("AdamW", _adam)) for o in f()),
+    *_others(),
+]
 CASES = {
     f"{name}({', '.join(f'{k}={v}' for k, v in options.items())})": (name, options)
-    for name, choices in (("SGD", _sgd), ("Adam", _adam), ("AdamW", _adam))
-    for options in choices()
+    for name, options in ALL
 }
 
 

@@ -153,3 +153,25 @@ def test_a_closure_that_fails_changes_nothing(lib: ModuleType, kind: str) -> Non
     with pytest.raises(FloatingPointError, match="no loss"):
         optimizer.step(closure)
     assert p.tolist() == before and repr(optimizer.state) == state
+
+
+OTHERS: list[tuple[str, dict[str, Any], str]] = [
+    ("RMSprop", {"alpha": -1.0}, "Invalid alpha value: -1.0"),
+    ("RMSprop", {"momentum": -1.0}, "Invalid momentum value: -1.0"),
+    ("RMSprop", {"eps": -1.0}, "Invalid epsilon value: -1.0"),
+    ("Adagrad", {"lr_decay": -1.0}, "Invalid lr_decay value: -1.0"),
+    ("Adagrad", {"initial_accumulator_value": -1.0}, "Invalid initial_accumulator_value value: -1"),
+    ("Adadelta", {"rho": 2.0}, "Invalid rho value: 2.0"),
+    ("Adamax", {"betas": (2.0, 0.0)}, "Invalid beta parameter at index 0: 2.0"),
+    ("NAdam", {"momentum_decay": -1.0}, "Invalid momentum_decay value: -1.0"),
+    ("RAdam", {"betas": (0.0, 1.0)}, "Invalid beta parameter at index 1: 1.0"),
+    ("Rprop", {"etas": (2.0, 1.0)}, "Invalid eta values: 2.0, 1.0"),
+    ("ASGD", {"weight_decay": -1.0}, "Invalid weight_decay value: -1.0"),
+    ("LBFGS", {"lr": -1.0}, "Invalid learning rate: -1.0"),
+]
+
+
+@pytest.mark.parametrize(("kind", "options", "message"), OTHERS)
+def test_others_refuse(lib: ModuleType, kind: str, options: dict, message: str) -> None:
+    with raises(lib, ValueError, message):
+        getattr(lib.optim, kind)([leaf(lib, 1.0)], **options)

@@ -121,6 +121,9 @@ def test_a_checkpoint_of_torch_goes_on_alike(torch: ModuleType, case: str) -> No
         for number, entries in checkpoint["state"].items()
     }
     optimizer.load_state_dict({"state": state, "param_groups": checkpoint["param_groups"]})
+    # Loading casts the state to the parameter's dtype, in torch too.
+    their_optimizer = getattr(torch.optim, name)([theirs], lr=1e9)
+    their_optimizer.load_state_dict(checkpoint)
     for grad in values[4:]:
         theirs.grad, ours.grad = torch.tensor(grad), nnkit.tensor(grad)
         their_optimizer.step()

@@ -1,0 +1,130 @@
+"""NAdam: Adam with Nesterov's momentum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd import Tensor
+from nnkit.optim.adam import check_betas
+from nnkit.optim.counted import count_steps, state_number
+from nnkit.optim.optimizer import Optimizer, check_learning_rate, check_range, required_numbers
+from nnkit.optim.update import fn, update
+
+
+@update(
+    scalars="lr beta1 beta2 eps weight_decay grad_rate mean_rate correction",
+    flags="maximize has_decay decoupled",
+)
+def nadam(
+    param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any, lr: Any, beta1: Any, beta2: Any, eps: Any,
+    weight_decay: Any, grad_rate: Any, mean_rate: Any, correction: Any,
+    maximize: bool, has_decay: bool, decoupled: bool,
+) -> dict:  # fmt: skip
+    """The new parameter and moments."""
+    if maximize:
+        grad = -grad
+    if has_decay and decoupled:
+        param = param * (1 - lr * weight_decay)
+    elif has_decay:
+        grad = grad + param * weight_decay
+    mean = exp_avg + (grad - exp_avg) * (1 - beta1)
+    square = exp_avg_sq * beta2 + grad * grad * (1 - beta2)
+    denominator = fn.sqrt(square / correction) + eps
+    return {
+        "exp_avg": mean,
+        "exp_avg_sq": square,
+        "param": param - grad / denominator * grad_rate - mean / denominator * mean_rate,
+    }
+
+
+class NAdam(Optimizer):
+    """NAdam.
+
+    With g the gradient (plus ``weight_decay`` times the parameter) at step t, m and v as in Adam,
+    mu(t) = beta1 * (1 - 0.96**(t * momentum_decay) / 2) and M(t) the product of mu(1) ... mu(t)::
+
+        m' = mu(t + 1) * m / (1 - M(t + 1)) + (1 - mu(t)) * g / (1 - M(t))
+        parameter -= lr * m' / (sqrt(v / (1 - beta2**t)) + eps)
+
+    Args:
+        params: iterable of tensors, of (name, tensor) pairs, or of dicts (parameter groups).
+        lr: the learning rate.
+        betas: the decay rates of the two moments.
+        eps: keeps the quotient finite.
+        weight_decay: L2 penalty, added to the gradient; with ``decoupled_weight_decay`` the
+            parameter shrinks by ``lr * weight_decay`` instead.
+        momentum_decay: as in the formula.
+        maximize: go up instead of down.
+        foreach, capturable: accepted; one call updates all parameters with as many steps.
+        differentiable: record the update itself.
+
+    Raises:
+        ValueError: a number is out of range, or ``params`` is empty.
+
+    Source: Dozat 2016, "Incorporating Nesterov momentum into Adam"; ``torch.optim.NAdam``.
+
+    Example:
+        >>> import nnkit
+        >>> w = nnkit.tensor([1.0], requires_grad=True)
+        >>> optimizer = nnkit.optim.NAdam([w], lr=0.1)
+        >>> (w * 3).sum().backward()
+        >>> optimizer.step()
+        >>> w
+        tensor([0.8944], requires_grad=True)
+    """
+
+    formula = nadam
+    state_names = ("exp_avg", "exp_avg_sq")
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_learning_rate(lr)
+        check_range("epsilon value", eps, eps >= 0)
+        check_betas(betas)
+        check_range("weight_decay value", weight_decay, weight_decay >= 0)
+        check_range("momentum_decay value", momentum_decay, momentum_decay >= 0)
+        defaults = {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize, "foreach": foreach, "capturable": capturable,
+            "differentiable": differentiable,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    def update_group(self, group: dict, params: list[Tensor]) -> None:
+        lr, eps, decay = required_numbers(group, "lr", "eps", "weight_decay")
+        beta1, beta2 = (float(b) for b in group["betas"])
+        flags = (group["maximize"], decay != 0, group["decoupled_weight_decay"])
+        for step, counted in count_steps(self, params).items():
+            mu, following = (
+                beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1)
+            )
+            for product, some in self._by_product(counted, mu).items():
+                grad_rate = lr * (1 - mu) / (1 - product)
+                mean_rate = lr * following / (1 - product * following)
+                numbers = (lr, beta1, beta2, eps, decay, grad_rate, mean_rate, 1 - beta2**step)
+                self.apply(group, some, self.gather(some, self.state_names), numbers, flags)
+
+    def _by_product(self, params: list[Tensor], mu: float) -> dict[float, list[Tensor]]:
+        """Multiply ``mu_product`` of each parameter by ``mu``; the parameters by their product."""
+        found: dict[float, list[Tensor]] = {}
+        for p in params:
+            state = self.state[p]
+            if "mu_product" not in state:
+                state["mu_product"] = state_number(p, 1.0)
+            state["mu_product"].mul_(mu)
+            found.setdefault(state["mu_product"].item(), []).append(p)
+        return found

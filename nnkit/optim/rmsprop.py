@@ -1,0 +1,113 @@
+"""RMSprop: steps divided by a running root mean square of the gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd import Tensor
+from nnkit.optim.optimizer import Optimizer, check_learning_rate, check_range, required_numbers
+from nnkit.optim.update import fn, update
+
+
+@update(
+    scalars="lr alpha eps weight_decay momentum",
+    flags="has_momentum centered maximize has_decay",
+    counters="step",
+)
+def rmsprop(
+    param: Any, grad: Any, square_avg: Any, momentum_buffer: Any, grad_avg: Any, step: Any,
+    lr: Any, alpha: Any, eps: Any, weight_decay: Any, momentum: Any,
+    has_momentum: bool, centered: bool, maximize: bool, has_decay: bool,
+) -> dict:  # fmt: skip
+    """The new parameter and averages."""
+    if maximize:
+        grad = -grad
+    if has_decay:
+        grad = grad + param * weight_decay
+    square = square_avg * alpha + grad * grad * (1 - alpha)
+    new = {"square_avg": square}
+    if centered:
+        mean = grad_avg + (grad - grad_avg) * (1 - alpha)
+        new["grad_avg"] = mean
+        square = square - mean * mean
+    direction = grad / (fn.sqrt(square) + eps)
+    if has_momentum:
+        direction = momentum_buffer * momentum + direction
+        new["momentum_buffer"] = direction
+    new["param"] = param - direction * lr
+    return new
+
+
+class RMSprop(Optimizer):
+    """RMSprop.
+
+    With g the gradient (plus ``weight_decay`` times the parameter)::
+
+        v = alpha * v + (1 - alpha) * g**2
+        parameter -= lr * g / (sqrt(v) + eps)           (centered: v less the squared mean of g)
+
+    Args:
+        params: iterable of tensors, of (name, tensor) pairs, or of dicts (parameter groups).
+        lr: the learning rate.
+        alpha: the decay rate of the average.
+        eps: keeps the quotient finite.
+        weight_decay: L2 penalty, added to the gradient.
+        momentum: share of the last step that is repeated.
+        centered: divide by the standard deviation instead.
+        maximize: go up instead of down.
+        foreach, capturable: accepted; one call always updates a whole group.
+        differentiable: record the update itself.
+
+    Raises:
+        ValueError: a number is out of range, or ``params`` is empty.
+
+    Source: Hinton's lecture 6e "Neural networks for machine learning"; centered: Graves 2013;
+    ``torch.optim.RMSprop``.
+
+    Example:
+        >>> import nnkit
+        >>> w = nnkit.tensor([1.0], requires_grad=True)
+        >>> optimizer = nnkit.optim.RMSprop([w], lr=0.01)
+        >>> (w * 3).sum().backward()
+        >>> optimizer.step()
+        >>> w
+        tensor([0.9000], requires_grad=True)
+    """
+
+    formula = rmsprop
+    state_names = ("square_avg", "momentum_buffer", "grad_avg")
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_learning_rate(lr)
+        check_range("epsilon value", eps, eps >= 0)
+        check_range("momentum value", momentum, momentum >= 0)
+        check_range("weight_decay value", weight_decay, weight_decay >= 0)
+        check_range("alpha value", alpha, alpha >= 0)
+        defaults = {
+            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
+            "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    def update_group(self, group: dict, params: list[Tensor]) -> None:
+        momentum, centered = group["momentum"] > 0, group["centered"]
+        used = (True, momentum, centered)
+        names = [n for n, wanted in zip(self.state_names, used, strict=True) if wanted]
+        states = self.gather(params, names, counter="step")
+        numbers = required_numbers(group, "lr", "alpha", "eps", "weight_decay", "momentum")
+        flags = (momentum, centered, group["maximize"], group["weight_decay"] != 0)
+        self.apply(group, params, states, numbers, flags)
