@@ -28,6 +28,7 @@ from nnkit.nn.modules.recurrent import *  # noqa: F403
 from nnkit.nn.modules.regression_loss import *  # noqa: F403
 from nnkit.nn.modules.softmax import *  # noqa: F403
 from nnkit.nn.modules.transformer import *  # noqa: F403
+from nnkit.nn.modules.upsampling import *  # noqa: F403
 
 __all__ = sorted(  # pyright: ignore[reportUnsupportedDunderAll]
     name

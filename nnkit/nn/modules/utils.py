@@ -13,3 +13,20 @@ def ntuple(value: Any, axes: int) -> tuple:
     ((3, 3), (1, 2))
     """
     return tuple(value) if isinstance(value, Iterable) else (value,) * axes
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take a prefix off the keys of a state dict, such as the ``module.`` of DataParallel.
+
+    >>> state = {"module.weight": 1}
+    >>> consume_prefix_in_state_dict_if_present(state, "module.")
+    >>> state
+    {'weight': 1}
+    """
+    for key in [key for key in state_dict if key.startswith(prefix)]:
+        state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", None)
+    for key in list(metadata or ()):
+        if metadata is not None and (key + "." == prefix or key.startswith(prefix)):
+            value = metadata.pop(key)
+            metadata["" if key + "." == prefix else key.removeprefix(prefix)] = value

@@ -1,0 +1,183 @@
+"""Images, signals and volumes of another size.
+
+Each spatial axis by itself: its samples are weighted sums of a few samples of the input.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from nnkit.autograd import Tensor
+from nnkit.autograd.ops.ranges import arange
+from nnkit.backend.dtype import float32, float64, int64
+from nnkit.nn.functional.pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+)
+
+__all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
+
+LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}
+MODES = ("nearest", "nearest-exact", "area", *LINEAR, "bicubic")
+SHARPNESS = -0.75  # of the cubic kernel, as in OpenCV
+
+
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """Resize the spatial axes of ``input``.
+
+    Args:
+        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W), floating point.
+        size: the new spatial size, a number or one for each axis.
+        scale_factor: instead of ``size``: by how much each axis grows.
+        mode: "nearest", "nearest-exact", "linear" (one axis), "bilinear" and "bicubic" (two),
+            "trilinear" (three) or "area" (means).
+        align_corners: whether the centres of the corner samples lie on each other, not their
+            outer edges; for the linear and cubic modes.
+        recompute_scale_factor: take the scale from the sizes, not from ``scale_factor``.
+        antialias: refused.
+
+    Raises:
+        ValueError: not exactly one of ``size`` and ``scale_factor``, or not one value for each
+            axis, or ``align_corners`` for another mode.
+        NotImplementedError: the mode does not fit the number of axes, or ``antialias``.
+
+    Source: ``torch.nn.functional.interpolate``.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[[0.0, 1.0]]])
+        >>> nnkit.nn.functional.interpolate(x, scale_factor=2, mode="linear")
+        tensor([[[0.0000, 0.2500, 0.7500, 1.0000]]])
+    """
+    axes = input.ndim - 2
+    if mode in ("nearest", "nearest-exact", "area"):
+        if align_corners is not None:
+            raise ValueError(
+                "interpolate: align_corners is for the modes linear, bilinear, bicubic and "
+                f"trilinear, got mode={mode!r}"
+            )
+    fits = axes == 2 if mode == "bicubic" else LINEAR.get(mode, axes) == axes
+    if mode not in MODES or not fits or not 1 <= axes <= 3:
+        raise NotImplementedError(
+            f"interpolate: mode {mode!r} is not for an input of {input.ndim} dimensions"
+        )
+    if antialias:
+        raise NotImplementedError("interpolate: antialias=True is not available")
+    old = tuple(input.shape[2:])
+    new, factors = _sizes(old, size, scale_factor)
+    if recompute_scale_factor:
+        if size is not None:
+            raise ValueError("interpolate: recompute_scale_factor is meaningless with size")
+        factors = (None,) * axes
+    if mode == "area":
+        pool = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[axes - 1]
+        return pool(input, new)
+    work = float64 if input.dtype is float64 else float32
+    out = input if not input.is_floating_point() else input.to(work)
+    for axis in reversed(range(axes)):
+        aligned = bool(align_corners)
+        position = _positions(old[axis], new[axis], factors[axis], mode, aligned, input, work)
+        out = _resample(out, axis + 2, position, mode)
+    return out.to(input.dtype)
+
+
+def _sizes(old: tuple, size: Any, factor: Any) -> tuple[tuple, tuple]:
+    """The new sizes, and the factors that were given (or None) for each axis."""
+    if (size is None) == (factor is None):
+        raise ValueError("interpolate: give either size or scale_factor")
+    name, value = ("size", size) if factor is None else ("scale_factor", factor)
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * len(old)
+    if len(values) != len(old):
+        raise ValueError(
+            f"interpolate: {name} must have one value for each of the {len(old)} spatial "
+            f"axes, got {value}"
+        )
+    if factor is None:
+        return tuple(int(v) for v in values), (None,) * len(old)
+    return tuple(math.floor(n * float(v)) for n, v in zip(old, values, strict=True)), values
+
+
+def _positions(
+    old: int, new: int, factor: Any, mode: str, aligned: bool, like: Tensor, work: Any
+) -> Tensor:
+    """Where in the input each sample of the output lies."""
+    index = arange(new, dtype=work, device=like.device)
+    if aligned:
+        return index * ((old - 1) / (new - 1) if new > 1 else 0.0)
+    scale = old / new if factor is None else 1.0 / float(factor)
+    if mode == "nearest":
+        return index * scale
+    if mode == "nearest-exact":
+        return (index + 0.5) * scale
+    centred = (index + 0.5) * scale - 0.5
+    return centred if mode == "bicubic" else centred.clamp(min=0.0)
+
+
+def _resample(x: Tensor, axis: int, position: Tensor, mode: str) -> Tensor:
+    last = x.shape[axis] - 1
+    first = position.floor().to(int64)
+    if mode.startswith("nearest"):
+        return x.index_select(axis, first.clamp(max=last))
+    shape = [-1 if d == axis else 1 for d in range(x.ndim)]
+    weigh = _cubic(position - first) if mode == "bicubic" else _linear(position - first)
+    total = None
+    for offset, weight in weigh:
+        samples = x.index_select(axis, (first + offset).clamp(0, last)) * weight.view(shape)
+        total = samples if total is None else total + samples
+    assert total is not None
+    return total
+
+
+def _linear(way: Tensor) -> Iterator[tuple[int, Tensor]]:
+    yield 0, 1 - way
+    yield 1, way
+
+
+def _cubic(way: Tensor) -> Iterator[tuple[int, Tensor]]:
+    """Keys' kernel of four samples."""
+    a = SHARPNESS
+    for offset, distance in ((-1, way + 1), (0, way), (1, 1 - way), (2, 2 - way)):
+        if offset in (0, 1):
+            yield offset, ((a + 2) * distance - (a + 3)) * distance * distance + 1
+        else:
+            yield offset, ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+
+
+def upsample(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """Deprecated name of `interpolate`."""
+    _deprecated("upsample")
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """Deprecated name of `interpolate` with ``mode="nearest"``."""
+    _deprecated("upsample_nearest")
+    return interpolate(input, size, scale_factor)
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """Deprecated name of `interpolate` with ``mode="bilinear"`` and ``align_corners=True``."""
+    _deprecated("upsample_bilinear")
+    return interpolate(input, size, scale_factor, "bilinear", True)
+
+
+def _deprecated(name: str) -> None:
+    warnings.warn(f"{name} is deprecated: use interpolate", UserWarning, stacklevel=3)
