@@ -347,10 +347,10 @@ def _report(module: ModuleTree, keys: _IncompatibleKeys | None, errors: list[str
     lines = []
     if keys is not None:
         missing, unexpected = keys
-        if unexpected:
-            lines.append(_key_list("Unexpected", unexpected, missing, "missing"))
         if missing:
             lines.append(_key_list("Missing", missing, unexpected, "unexpected"))
+        if unexpected:
+            lines.append(_key_list("Unexpected", unexpected, missing, "missing"))
     text = "\n\t".join(lines + errors)
     return f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{text}"
 

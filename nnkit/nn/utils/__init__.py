@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from nnkit.nn.utils import rnn as rnn
+from nnkit.nn.utils import (
+    parametrizations as parametrizations,
+)
+from nnkit.nn.utils import (
+    parametrize as parametrize,
+)
+from nnkit.nn.utils import (
+    rnn as rnn,
+)
 from nnkit.nn.utils.clip_grad import (
     clip_grad_norm_,
     clip_grad_value_,
@@ -16,6 +24,12 @@ from nnkit.nn.utils.fusion import (
     fuse_linear_bn_eval,
     fuse_linear_bn_weights,
 )
+from nnkit.nn.utils.weight_hooks import (
+    remove_spectral_norm,
+    remove_weight_norm,
+    spectral_norm,
+    weight_norm,
+)
 
 __all__ = [
     "clip_grad_norm_",
@@ -27,6 +41,12 @@ __all__ = [
     "fuse_linear_bn_weights",
     "get_total_norm",
     "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
+    "remove_spectral_norm",
+    "remove_weight_norm",
     "rnn",
+    "spectral_norm",
     "vector_to_parameters",
+    "weight_norm",
 ]

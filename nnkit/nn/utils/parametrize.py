@@ -1,0 +1,321 @@
+"""Parameters computed from others: a module's attribute becomes a function of new parameters.
+
+The names, and the keys of state dicts, are those of ``torch.nn.utils.parametrize``.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from nnkit.autograd import Tensor, no_grad
+from nnkit.nn.modules.container import ModuleDict, ModuleList
+from nnkit.nn.modules.module import Module
+from nnkit.nn.parameter import Parameter
+
+__all__ = [
+    "ParametrizationList",
+    "cached",
+    "is_parametrized",
+    "register_parametrization",
+    "remove_parametrizations",
+    "type_before_parametrizations",
+]
+
+_cache_depth = 0
+_cache: dict[tuple[int, str], Tensor] = {}
+
+
+@contextmanager
+def cached() -> Iterator[None]:
+    """Compute each parametrized tensor once while active, however often it is read.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.nn.utils import parametrize, parametrizations
+        >>> layer = parametrizations.weight_norm(nnkit.nn.Linear(2, 2))
+        >>> with parametrize.cached():
+        ...     layer.weight is layer.weight
+        True
+    """
+    global _cache_depth
+    _cache_depth += 1
+    try:
+        yield
+    finally:
+        _cache_depth -= 1
+        if not _cache_depth:
+            _cache.clear()
+
+
+class ParametrizationList(ModuleList):
+    """The parametrizations of one tensor, and what they start from: ``original``.
+
+    Where the first one's ``right_inverse`` gives several tensors, they are ``original0``,
+    ``original1`` ...
+    """
+
+    original: Tensor
+
+    def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
+        super().__init__(modules)
+        self.unsafe = unsafe
+        start: Any = original
+        with no_grad():
+            for module in reversed(list(self)):
+                if hasattr(module, "right_inverse"):
+                    start = module.right_inverse(start)
+        if not isinstance(start, (Tensor, tuple, list)):
+            raise ValueError(
+                "register_parametrization: right_inverse must return a Tensor or several, got "
+                f"{type(start).__name__}"
+            )
+        self.is_tensor = isinstance(start, Tensor)
+        self.ntensors = 1 if isinstance(start, Tensor) else len(start)
+        if isinstance(start, Tensor):
+            if not unsafe and (start.dtype != original.dtype or start.shape != original.shape):
+                raise ValueError(
+                    "register_parametrization: right_inverse must keep shape and dtype of a single "
+                    f"tensor, got {tuple(start.shape)} and {start.dtype} for "
+                    f"{tuple(original.shape)} and {original.dtype}"
+                )
+            self._register("original", start, original)
+        else:
+            for i, part in enumerate(start):
+                self._register(f"original{i}", part, original)
+        if not unsafe:
+            self._check(original)
+
+    def _register(self, name: str, value: Tensor, original: Tensor) -> None:
+        if isinstance(original, Parameter):
+            if isinstance(value, Parameter) and value is original:
+                self.register_parameter(name, original)
+            else:
+                self.register_parameter(name, Parameter(value.detach(), original.requires_grad))
+        else:
+            self.register_buffer(name, value)
+
+    def _check(self, original: Tensor) -> None:
+        with no_grad():
+            value = self()
+        if not isinstance(value, Tensor):
+            raise ValueError(
+                "register_parametrization: a parametrization must return a Tensor, got "
+                f"{type(value).__name__}"
+            )
+        if value.shape != original.shape or value.dtype != original.dtype:
+            raise ValueError(
+                "register_parametrization: a parametrization must keep shape and dtype (unless "
+                f"unsafe=True), got {tuple(value.shape)} and {value.dtype} for "
+                f"{tuple(original.shape)} and {original.dtype}"
+            )
+
+    def originals(self) -> list[Tensor]:
+        """The tensors that the parametrized one is computed from."""
+        if self.is_tensor:
+            return [self.original]
+        return [getattr(self, f"original{i}") for i in range(self.ntensors)]
+
+    def right_inverse(self, value: Tensor) -> None:
+        """Set the originals so that the parametrized tensor becomes ``value``.
+
+        Raises:
+            RuntimeError: a parametrization has no ``right_inverse``.
+        """
+        start: Any = value
+        with no_grad():
+            for module in reversed(list(self)):
+                if not hasattr(module, "right_inverse"):
+                    raise RuntimeError(
+                        f"parametrization {type(module).__name__} has no right_inverse, so the "
+                        "tensor cannot be assigned"
+                    )
+                start = module.right_inverse(start)
+            parts = [start] if self.is_tensor else list(start)
+            for original, part in zip(self.originals(), parts, strict=True):
+                original.data = part
+
+    def forward(self) -> Any:
+        first, *rest = list(self)
+        value = first(*self.originals())
+        for module in rest:
+            value = module(value)
+        return value
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Whether a module has parametrized tensors (or this one).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nn.utils.parametrize.is_parametrized(nnkit.nn.Linear(1, 1))
+        False
+    """
+    parametrizations = module._modules.get("parametrizations")
+    if not isinstance(parametrizations, ModuleDict):
+        return False
+    return len(parametrizations) > 0 if tensor_name is None else tensor_name in parametrizations
+
+
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
+    """Let ``module.<tensor_name>`` be ``parametrization(original)`` from now on.
+
+    Args:
+        module: its class becomes a subclass of its own, with a property of this name.
+        tensor_name: a parameter or a buffer; ``parametrizations.<tensor_name>.original`` keeps it.
+        parametrization: a Module from tensor to tensor; a method ``right_inverse`` gives the
+            first original, and lets the tensor be assigned.
+        unsafe: let it change shape or dtype.
+
+    Raises:
+        ValueError: there is no such tensor, or shape or dtype would change.
+
+    Example:
+        >>> import nnkit
+        >>> class Symmetric(nnkit.nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).mT
+        >>> layer = nnkit.nn.Linear(3, 3)
+        >>> parametrize = nnkit.nn.utils.parametrize
+        >>> _ = parametrize.register_parametrization(layer, "weight", Symmetric())
+        >>> nnkit.equal(layer.weight, layer.weight.mT)
+        True
+    """
+    parametrization.train(module.training)
+    if is_parametrized(module, tensor_name):
+        known: Any = module._modules["parametrizations"]
+        chain: ParametrizationList = known[tensor_name]
+        if not unsafe:
+            with no_grad():
+                before = getattr(module, tensor_name)
+                after = parametrization(before)
+            if after.shape != before.shape or after.dtype != before.dtype:
+                raise ValueError(
+                    "register_parametrization: a parametrization must keep shape and dtype (unless "
+                    f"unsafe=True), got {tuple(after.shape)} for {tuple(before.shape)}"
+                )
+        chain.unsafe |= unsafe
+        chain.append(parametrization)
+        return module
+    if tensor_name not in module._parameters and tensor_name not in module._buffers:
+        raise ValueError(
+            f"Module '{type(module).__name__}' does not have a parameter, a buffer, or a "
+            f"parametrized element with name '{tensor_name}'"
+        )
+    original = getattr(module, tensor_name)
+    chain = ParametrizationList([parametrization], original, unsafe)
+    delattr(module, tensor_name)
+    if not is_parametrized(module):
+        _give_class(module)
+        module.parametrizations = ModuleDict()
+    _give_property(module, tensor_name)
+    parametrizations: Any = module.parametrizations
+    parametrizations[tensor_name] = chain
+    return module
+
+
+def _give_class(module: Module) -> None:
+    """A class of the module's own, to hold its properties."""
+    base = type(module)
+
+    def getstate(self: Any) -> Any:
+        raise RuntimeError(
+            "parametrized modules can only be saved by their state_dict(): their classes are made "
+            "at run time"
+        )
+
+    def deepcopy(self: Any, memo: dict) -> Any:
+        new = self.__new__(type(self))
+        memo[id(self)] = new
+        new.__dict__ = copy.deepcopy(self.__dict__, memo)
+        return new
+
+    members = {"__getstate__": getstate, "__deepcopy__": deepcopy}
+    module.__class__ = type(f"Parametrized{base.__name__}", (base,), members)
+
+
+def _give_property(module: Module, tensor_name: str) -> None:
+    def get(self: Any) -> Tensor:
+        chain = self.parametrizations[tensor_name]
+        if not _cache_depth:
+            return chain()
+        key = (id(self), tensor_name)
+        if key not in _cache:
+            _cache[key] = chain()
+        return _cache[key]
+
+    def set(self: Any, value: Tensor) -> None:
+        self.parametrizations[tensor_name].right_inverse(value)
+
+    setattr(type(module), tensor_name, property(get, set))
+
+
+def remove_parametrizations(
+    module: Module, tensor_name: str, leave_parametrized: bool = True
+) -> Module:
+    """Make ``module.<tensor_name>`` a parameter or buffer of its own again.
+
+    Args:
+        module: the module.
+        tensor_name: what was parametrized.
+        leave_parametrized: keep its computed value; otherwise the original.
+
+    Raises:
+        ValueError: it is not parametrized, or has several originals that cannot be left.
+
+    Example:
+        >>> import nnkit
+        >>> utils = nnkit.nn.utils
+        >>> layer = utils.parametrizations.weight_norm(nnkit.nn.Linear(2, 2))
+        >>> list(utils.parametrize.remove_parametrizations(layer, "weight").state_dict())
+        ['bias', 'weight']
+    """
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(
+            f"Module {type(module).__name__} does not have a parametrization on {tensor_name}"
+        )
+    parametrizations: Any = module.parametrizations
+    chain: ParametrizationList = parametrizations[tensor_name]
+    if not leave_parametrized and not chain.is_tensor:
+        raise ValueError(
+            "remove_parametrizations: with leave_parametrized=False there must be a single "
+            f"original tensor, got {chain.ntensors}"
+        )
+    if leave_parametrized:
+        with no_grad():
+            value = getattr(module, tensor_name)
+    else:
+        value = chain.original
+    originals = chain.originals()
+    delattr(type(module), tensor_name)
+    del parametrizations[tensor_name]
+    if isinstance(originals[0], Parameter):
+        kept = originals[0]
+        if chain.is_tensor and kept.shape == value.shape:
+            kept.data = value.detach()
+        else:
+            kept = Parameter(value.detach(), any(o.requires_grad for o in originals))
+        module.register_parameter(tensor_name, kept)
+    else:
+        module.register_buffer(tensor_name, value)
+    if len(parametrizations) == 0:
+        del module.parametrizations
+        module.__class__ = type(module).__bases__[0]
+    return module
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class that a module had before a tensor of its was parametrized.
+
+    Example:
+        >>> import nnkit
+        >>> utils = nnkit.nn.utils
+        >>> layer = utils.parametrizations.weight_norm(nnkit.nn.Linear(2, 2))
+        >>> utils.parametrize.type_before_parametrizations(layer).__name__
+        'Linear'
+    """
+    return type(module).__bases__[0] if is_parametrized(module) else type(module)
