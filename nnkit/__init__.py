@@ -78,6 +78,7 @@ SUBMODULES = (
     "backends",
     "cpu",
     "cuda",
+    "distributions",
     "linalg",
     "nn",
     "optim",

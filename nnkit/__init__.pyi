@@ -17,6 +17,7 @@ from nnkit import autograd as autograd
 from nnkit import backends as backends
 from nnkit import cpu as cpu
 from nnkit import cuda as cuda
+from nnkit import distributions as distributions
 from nnkit import linalg as linalg
 from nnkit import nn as nn
 from nnkit import optim as optim

@@ -213,6 +213,7 @@ def test_a_long_mixture(torch: ModuleType) -> None:
         for n in (3, 40, 7, 700):
             parts += [f.rand(n), f.randn(n), f.randint(9, (n,)), f.randperm(n), f.randn(n, 2).t()]
             parts += [f.multinomial(f.rand(n), 2, replacement=True), f.poisson(f.rand(n) * 20)]
+            parts += [f.multinomial(f.rand(4, n), 1, replacement=True)]
             parts += [f.empty(n).cauchy_(), f.empty(n, 2)[:, 1].log_normal_(), f.randn(3)]
             parts += [
                 f.normal(f.rand(n), f.rand(n)),

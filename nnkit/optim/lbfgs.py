@@ -73,7 +73,9 @@ class LBFGS(Optimizer):
         self._params = self.param_groups[0]["params"]
 
     @no_grad()
-    def step(self, closure: Callable[[], Any]) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def step(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, closure: Callable[[], Any]
+    ) -> Any:
         """Minimise until a tolerance or a limit is reached; returns the first loss."""
         group = self.param_groups[0]
         evaluate = enable_grad()(closure)

@@ -190,4 +190,5 @@ def multinomial(
         )
     source = source_of("multinomial", generator, input._device)
     B = input._device.backend
-    return wrap(B.multinomial(input._data, count, bool(replacement), source), input._device)
+    returns = bool(replacement) and count > 1  # a single draw takes torch's numbers either way
+    return wrap(B.multinomial(input._data, count, returns, source), input._device)

@@ -1,0 +1,183 @@
+"""`Uniform`, `Exponential` and `Laplace`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd import Tensor
+from nnkit.autograd.ops.random import rand
+from nnkit.distributions.distribution import Distribution, parameters
+
+
+class Uniform(Distribution):
+    """Every number from ``low`` to ``high`` alike.
+
+    Raises:
+        ValueError: ``low`` is not below ``high``.
+
+    Source: ``torch.distributions.Uniform``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.Uniform(0.0, 4.0).mean
+        tensor(2.)
+    """
+
+    has_rsample = True
+    arg_names = ("low", "high")
+
+    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+        self.low, self.high = parameters(low, high)
+        super().__init__(self.low.shape, (), validate_args)
+        self._check_parameter("low", self.low, self.low < self.high, "below high")
+
+    @property
+    def mean(self) -> Tensor:
+        return (self.high + self.low) / 2
+
+    @property
+    def mode(self) -> Tensor:
+        return self.high * float("nan")
+
+    @property
+    def variance(self) -> Tensor:
+        return (self.high - self.low) ** 2 / 12
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        drawn = rand(shape, dtype=self.low.dtype, device=self.low.device)
+        return self.low + drawn * (self.high - self.low)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(
+            value, lambda x: (x >= self.low) & (x <= self.high), "between low and high"
+        )
+        inside = (self.low <= value) & (self.high > value)
+        return inside.to(self.low.dtype).log() - (self.high - self.low).log()
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return ((value - self.low) / (self.high - self.low)).clamp(0, 1)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return value * (self.high - self.low) + self.low
+
+    def entropy(self) -> Tensor:
+        return (self.high - self.low).log()
+
+
+class Exponential(Distribution):
+    """The density ``rate * exp(-rate * x)`` for x of at least 0.
+
+    Raises:
+        ValueError: ``rate`` is not positive.
+
+    Source: ``torch.distributions.Exponential``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.Exponential(4.0).mean
+        tensor(0.2500)
+    """
+
+    has_rsample = True
+    arg_names = ("rate",)
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = parameters(rate)
+        super().__init__(self.rate.shape, (), validate_args)
+        self._check_parameter("rate", self.rate, self.rate > 0, "positive")
+
+    @property
+    def mean(self) -> Tensor:
+        return self.rate.reciprocal()
+
+    @property
+    def mode(self) -> Tensor:
+        return self.rate.new_zeros(self.rate.shape)
+
+    @property
+    def stddev(self) -> Tensor:
+        return self.rate.reciprocal()
+
+    @property
+    def variance(self) -> Tensor:
+        return self.rate.pow(-2)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return self.rate.new_empty(shape).exponential_() / self.rate
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value, lambda x: x >= 0, "at least 0")
+        return self.rate.log() - self.rate * value
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return 1 - (-self.rate * value).exp()
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return -(-value).log1p() / self.rate
+
+    def entropy(self) -> Tensor:
+        return 1 - self.rate.log()
+
+
+class Laplace(Distribution):
+    """The density ``exp(-abs(x - loc) / scale) / (2 * scale)``.
+
+    Raises:
+        ValueError: ``scale`` is not positive.
+
+    Source: ``torch.distributions.Laplace``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.Laplace(0.0, 1.0).log_prob(nnkit.tensor(0.0))
+        tensor(-0.6931)
+    """
+
+    has_rsample = True
+    arg_names = ("loc", "scale")
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = parameters(loc, scale)
+        super().__init__(self.loc.shape, (), validate_args)
+        self._check_parameter("scale", self.scale, self.scale > 0, "positive")
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        return 2 * self.scale**2
+
+    @property
+    def stddev(self) -> Tensor:
+        return math.sqrt(2) * self.scale
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        empty = self.loc.new_empty(self._extended_shape(sample_shape))
+        one = empty.new_tensor(1.0)
+        eps = one.nextafter(one * 2).item() - 1.0
+        u = empty.uniform_(eps - 1, 1)
+        return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value, lambda x: x == x, "real")
+        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
+
+    def cdf(self, value: Tensor) -> Tensor:
+        distance = value - self.loc
+        return 0.5 - 0.5 * distance.sign() * (-distance.abs() / self.scale).expm1()
+
+    def icdf(self, value: Tensor) -> Tensor:
+        term = value - 0.5
+        return self.loc - self.scale * term.sign() * (-2 * term.abs()).log1p()
+
+    def entropy(self) -> Tensor:
+        return 1 + (2 * self.scale).log()

@@ -1,0 +1,246 @@
+"""Normal distributions: of numbers, of their logarithms, of vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd import Size, Tensor, no_grad
+from nnkit.autograd.ops.creation import ones, zeros
+from nnkit.autograd.ops.random import normal
+from nnkit.distributions.distribution import Distribution, parameters
+from nnkit.linalg import cholesky, solve_triangular
+
+HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+
+
+def standard_normal(shape: Any, like: Tensor) -> Tensor:
+    """Draws of mean 0 and deviation 1, by torch's way of drawing them."""
+    options = {"dtype": like.dtype, "device": like.device}
+    return normal(zeros(shape, **options), ones(shape, **options))
+
+
+class Normal(Distribution):
+    """The normal distribution of mean ``loc`` and standard deviation ``scale``.
+
+    Args:
+        loc, scale: numbers or tensors that broadcast; ``scale`` positive.
+        validate_args: check parameters and values.
+
+    Raises:
+        ValueError: ``scale`` is not positive.
+
+    Source: ``torch.distributions.Normal``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.Normal(0.0, 1.0).log_prob(nnkit.tensor(0.0))
+        tensor(-0.9189)
+    """
+
+    has_rsample = True
+    arg_names = ("loc", "scale")
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = parameters(loc, scale)
+        super().__init__(self.loc.shape, (), validate_args)
+        self._check_parameter("loc", self.loc, self.loc == self.loc, "real")
+        self._check_parameter("scale", self.scale, self.scale > 0, "positive")
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def stddev(self) -> Tensor:
+        return self.scale
+
+    @property
+    def variance(self) -> Tensor:
+        return self.scale**2
+
+    def expand(self, batch_shape: Any) -> Normal:
+        """The same distribution, side by side in the shape ``batch_shape``."""
+        return type(self)(self.loc.expand(batch_shape), self.scale.expand(batch_shape))
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        with no_grad():
+            return normal(self.loc.expand(shape), self.scale.expand(shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return self.loc + standard_normal(shape, self.loc) * self.scale
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value, lambda x: x == x, "real")
+        squared = (value - self.loc) ** 2 / (2 * self.scale**2)
+        return -squared - self.scale.log() - HALF_LOG_2PI
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
+
+    def entropy(self) -> Tensor:
+        return 0.5 + HALF_LOG_2PI + self.scale.log()
+
+
+class LogNormal(Distribution):
+    """What has a logarithm that is normal of mean ``loc`` and deviation ``scale``.
+
+    Source: ``torch.distributions.LogNormal``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.LogNormal(0.0, 1.0).mean
+        tensor(1.6487)
+    """
+
+    has_rsample = True
+    arg_names = ()
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.base_dist = Normal(loc, scale, validate_args)
+        super().__init__(self.base_dist.batch_shape, (), validate_args)
+
+    @property
+    def loc(self) -> Tensor:
+        """The mean of the logarithm."""
+        return self.base_dist.loc
+
+    @property
+    def scale(self) -> Tensor:
+        """The standard deviation of the logarithm."""
+        return self.base_dist.scale
+
+    @property
+    def mean(self) -> Tensor:
+        return (self.loc + self.scale**2 / 2).exp()
+
+    @property
+    def mode(self) -> Tensor:
+        return (self.loc - self.scale**2).exp()
+
+    @property
+    def variance(self) -> Tensor:
+        squared = self.scale**2
+        return squared.expm1() * (2 * self.loc + squared).exp()
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self.base_dist.rsample(sample_shape).exp()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value, lambda x: x > 0, "positive")
+        logarithm = value.log()
+        return self.base_dist.log_prob(logarithm) - logarithm
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.cdf(value.log())
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.icdf(value).exp()
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() + self.loc
+
+
+class MultivariateNormal(Distribution):
+    """The normal distribution of vectors.
+
+    Args:
+        loc: (*, n), the mean.
+        covariance_matrix, precision_matrix, scale_tril: (*, n, n), exactly one of them: the
+            covariance, its inverse, or its lower Cholesky factor.
+        validate_args: check parameters and values.
+
+    Raises:
+        ValueError: not exactly one of the matrices is given, or ``loc`` has no dimension.
+
+    Source: ``torch.distributions.MultivariateNormal``.
+
+    Example:
+        >>> import nnkit
+        >>> distribution = nnkit.distributions.MultivariateNormal(nnkit.zeros(2), nnkit.eye(2))
+        >>> distribution.log_prob(nnkit.zeros(2))
+        tensor(-1.8379)
+    """
+
+    has_rsample = True
+    arg_names = ("loc", "covariance_matrix", "precision_matrix", "scale_tril")
+
+    def __init__(
+        self,
+        loc: Tensor,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        given = [m for m in (covariance_matrix, precision_matrix, scale_tril) if m is not None]
+        if loc.ndim < 1 or len(given) != 1:
+            raise ValueError(
+                "MultivariateNormal: loc must have a dimension, and exactly one of "
+                "covariance_matrix, precision_matrix and scale_tril must be given"
+            )
+        if scale_tril is None:
+            covariance = given[0] if precision_matrix is None else given[0].inverse()
+            factor = cholesky(covariance)
+        else:
+            factor = scale_tril
+        n = loc.shape[-1]
+        batch = (zeros(factor.shape[:-2]) + zeros(loc.shape[:-1])).shape
+        self.loc = loc.expand(*batch, n)
+        self._factor = factor.expand(*batch, n, n)
+        for name, matrix in (
+            ("covariance_matrix", covariance_matrix), ("precision_matrix", precision_matrix),
+            ("scale_tril", scale_tril),
+        ):  # fmt: skip
+            if matrix is not None:
+                self.__dict__[name] = matrix.expand(*batch, n, n)
+        super().__init__(batch, (n,), validate_args)
+
+    def __getattr__(self, name: str) -> Tensor:
+        if name == "scale_tril":
+            return self._factor
+        if name == "covariance_matrix":
+            return self._factor @ self._factor.mT
+        if name == "precision_matrix":
+            return (self._factor @ self._factor.mT).inverse()
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        return (self._factor**2).sum(-1)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        noise = standard_normal(self._extended_shape(sample_shape), self.loc)
+        return self.loc + (self._factor @ noise.unsqueeze(-1)).squeeze(-1)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value, lambda x: x == x, "real")
+        difference = (value - self.loc).unsqueeze(-1)
+        shape = Size((*difference.shape[:-2], *self._factor.shape[-2:]))
+        scaled = solve_triangular(self._factor.expand(shape), difference, upper=False)
+        squared = (scaled**2).sum((-2, -1))
+        return -0.5 * squared - self._half_log_det() - self.loc.shape[-1] * HALF_LOG_2PI
+
+    def entropy(self) -> Tensor:
+        return self._half_log_det() + self.loc.shape[-1] * (0.5 + HALF_LOG_2PI)
+
+    def _half_log_det(self) -> Tensor:
+        return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)

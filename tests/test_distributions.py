@@ -1,0 +1,167 @@
+"""Distributions: torch's draws, densities, moments, divergences and refusals."""
+
+from __future__ import annotations
+
+import math
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import nnkit
+from tests.frameworks import raises
+
+
+def dist(lib: ModuleType) -> Any:
+    return import_module(f"{lib.__name__}.distributions")
+
+
+# Each makes a distribution d from the module f of tensors; the second gives a value.
+CASES: dict[str, tuple[Any, Any]] = {
+    "Normal": (lambda d, f: d.Normal(f.tensor([0.0, 1.0]), 2.0), lambda f: f.tensor([0.1, 0.2])),
+    "LogNormal": (lambda d, f: d.LogNormal(0.5, 0.7), lambda f: f.tensor(1.3)),
+    "covariance": (
+        lambda d, f: d.MultivariateNormal(f.zeros(3), f.eye(3) * 2 + 0.1), lambda f: f.ones(3),
+    ),
+    "precision": (
+        lambda d, f: d.MultivariateNormal(
+            f.zeros(2), precision_matrix=f.tensor([[2.0, 0.3], [0.3, 1.0]])
+        ),
+        lambda f: f.ones(2),
+    ),
+    "scale_tril": (
+        lambda d, f: d.MultivariateNormal(
+            f.zeros(2, 2), scale_tril=f.tensor([[1.0, 0.0], [0.5, 2.0]])
+        ),
+        lambda f: f.ones(2, 2),
+    ),
+    "Categorical": (
+        lambda d, f: d.Categorical(f.tensor([[1.0, 0.0], [2.0, 2.0]])), lambda f: f.tensor([0, 1]),
+    ),
+    "Categorical of logits": (
+        lambda d, f: d.Categorical(logits=f.tensor([0.1, 2.0, -1.0])), lambda f: f.tensor(2),
+    ),
+    "Bernoulli": (
+        lambda d, f: d.Bernoulli(f.tensor([0.0, 1.0, 0.5])), lambda f: f.tensor([0.0, 1.0, 1.0]),
+    ),
+    "Bernoulli of logits": (lambda d, f: d.Bernoulli(logits=0.2), lambda f: f.tensor(1.0)),
+    "Uniform": (lambda d, f: d.Uniform(0.0, f.tensor([2.0, 3.0])), lambda f: f.tensor([1.0, 2.0])),
+    "Exponential": (lambda d, f: d.Exponential(f.tensor([2.0, 0.5])), lambda f: f.ones(2)),
+    "Laplace": (lambda d, f: d.Laplace(0.0, 2.0), lambda f: f.tensor(-1.0)),
+    "Independent": (
+        lambda d, f: d.Independent(d.Normal(f.zeros(2, 3), f.ones(2, 3)), 1),
+        lambda f: f.ones(2, 3),
+    ),
+}  # fmt: skip
+
+
+def seen(lib: ModuleType, name: str) -> list[Any]:
+    make, value = CASES[name]
+    lib.manual_seed(3)
+    d = make(dist(lib), lib)
+    shown = repr(d).replace(f"{lib.__name__}.", "")
+    shapes = [shown, tuple(d.batch_shape), tuple(d.event_shape), d.has_rsample]
+    tensors = [d.sample(), d.sample((2,)), d.sample((3, 2)), d.log_prob(value(lib))]
+    tensors.append(d.log_prob(d.sample((4,))))
+    if d.has_rsample:
+        tensors.append(d.rsample((2,)))
+    for attribute in ("mean", "variance", "stddev", "mode", "entropy", "perplexity", "cdf", "icdf"):
+        try:
+            found = getattr(d, attribute)
+            point = lib.full_like(value(lib), 0.3, dtype=lib.float32)
+            if callable(found):
+                found = found(point) if "cdf" in attribute else found()
+            tensors.append(found)
+        except NotImplementedError:
+            shapes.append(f"no {attribute}")
+    return [shapes, [t.double().tolist() for t in tensors]]
+
+
+def flat(value: Any) -> list[Any]:
+    return [x for v in value for x in flat(v)] if isinstance(value, list) else [value]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_everything_is_torchs(name: str, torch: ModuleType) -> None:
+    (shapes, ours), (expected, theirs) = seen(nnkit, name), seen(torch, name)
+    assert shapes == expected
+    assert flat(ours) == pytest.approx(flat(theirs), rel=1e-5, abs=1e-6, nan_ok=True)
+
+
+DIVERGENCES: dict[str, Any] = {
+    "Normal": lambda d, f: (d.Normal(0.0, 1.0), d.Normal(1.0, 2.0)),
+    "LogNormal": lambda d, f: (d.LogNormal(0.0, 1.0), d.LogNormal(1.0, 2.0)),
+    "MultivariateNormal": lambda d, f: (
+        d.MultivariateNormal(f.zeros(2), f.eye(2)), d.MultivariateNormal(f.ones(2), 2 * f.eye(2)),
+    ),
+    "Categorical": lambda d, f: (
+        d.Categorical(f.tensor([0.0, 0.9, 0.1])), d.Categorical(f.tensor([0.5, 0.3, 0.2])),
+    ),
+    "Bernoulli": lambda d, f: (
+        d.Bernoulli(f.tensor([0.3, 0.0, 0.5])), d.Bernoulli(f.tensor([0.6, 0.5, 0.0])),
+    ),
+    "Uniform": lambda d, f: (d.Uniform(0.0, f.tensor([1.0, 3.0])), d.Uniform(-1.0, 2.0)),
+    "Exponential": lambda d, f: (d.Exponential(1.0), d.Exponential(2.0)),
+    "Laplace": lambda d, f: (d.Laplace(0.0, 1.0), d.Laplace(1.0, 2.0)),
+    "Independent": lambda d, f: (
+        d.Independent(d.Normal(f.zeros(2), 1.0), 1), d.Independent(d.Normal(f.ones(2), 1.0), 1),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DIVERGENCES)
+def test_divergences_are_torchs(name: str, torch: ModuleType) -> None:
+    found = [
+        dist(lib).kl_divergence(*DIVERGENCES[name](dist(lib), lib)).reshape(-1).tolist()
+        for lib in (nnkit, torch)
+    ]
+    assert found[0] == pytest.approx(found[1], rel=1e-5)
+
+
+def test_gradients_reach_the_parameters(lib: ModuleType) -> None:
+    d = dist(lib)
+    loc, scale = lib.zeros(2, requires_grad=True), lib.ones(2, requires_grad=True)
+    lib.manual_seed(0)
+    drawn = d.Normal(loc, scale).rsample()
+    drawn.sum().backward()
+    assert loc.grad.tolist() == [1, 1] and scale.grad.tolist() == drawn.tolist()
+    logits = lib.tensor([0.0, math.log(3.0)], requires_grad=True)
+    d.Categorical(logits=logits).log_prob(lib.tensor(1)).backward()
+    assert logits.grad.tolist() == pytest.approx([-0.25, 0.25])
+    assert not d.Categorical(logits=logits).sample((5,)).requires_grad
+    assert d.Normal(loc, 1.0).expand((3, 2)).batch_shape == (3, 2)
+
+
+ERRORS: dict[str, tuple[Any, str]] = {
+    "scale": (lambda d, f: d.Normal(0.0, -1.0), "scale .* must be positive"),
+    "probs": (lambda d, f: d.Categorical(f.tensor([-1.0, 2.0])), "probs .* a distribution"),
+    "both": (lambda d, f: d.Categorical(f.ones(2), f.ones(2)), "either probs or logits"),
+    "0-dim": (lambda d, f: d.Categorical(f.tensor(1.0)), "one-dimensional"),
+    "bernoulli": (lambda d, f: d.Bernoulli(2.0), "from 0 to 1"),
+    "number": (lambda d, f: d.Normal(0.0, 1.0).log_prob(3), "must be a Tensor, got int"),
+    "class": (lambda d, f: d.Categorical(f.ones(3)).log_prob(f.tensor(5)), "a class from 0 to 2"),
+    "outside": (lambda d, f: d.Uniform(0.0, 1.0).log_prob(f.tensor(3.0)), "between low and high"),
+    "order": (lambda d, f: d.Uniform(2.0, 1.0), "below high"),
+    "shape": (lambda d, f: d.Normal(f.zeros(2), 1.0).log_prob(f.ones(3)), "does not broadcast"),
+    "matrices": (lambda d, f: d.MultivariateNormal(f.zeros(2)), "exactly one"),
+    "dimensions": (lambda d, f: d.Independent(d.Normal(0.0, 1.0), 1), "at most the number"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_refuses(name: str, lib: ModuleType) -> None:
+    make, match = ERRORS[name]
+    with raises(lib, ValueError, match):
+        make(dist(lib), lib)
+
+
+def test_what_is_not_there(lib: ModuleType) -> None:
+    d = dist(lib)
+    with raises(lib, NotImplementedError, "no rsample"):
+        d.Categorical(lib.ones(2)).rsample()
+    with raises(lib, NotImplementedError, "no formula for Normal and Bernoulli"):
+        d.kl_divergence(d.Normal(0.0, 1.0), d.Bernoulli(0.3))
+    with raises(lib, AttributeError, "no attribute"):
+        getattr(d.Categorical(lib.ones(2)), "nothing")  # noqa: B009
+    assert d.Normal(0.0, -1.0, validate_args=False).log_prob(lib.tensor(0.0)).isnan()
