@@ -41,7 +41,8 @@ def with_out(function: Callable, name: str) -> Callable:
         several = isinstance(result, tuple)
         if several and (not isinstance(out, (tuple, list)) or len(out) != len(result)):
             raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors")
-        outs, results = (out, result) if several else ((out,), (result,))
+        outs: Any = out if several else (out,)
+        results = result if several else (result,)
         for o, r in zip(outs, results, strict=True):
             check_out(o, r, name, several)
             _check_apart(name, o, arguments)

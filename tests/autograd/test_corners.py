@@ -71,6 +71,9 @@ VALUES = [
         [1.001953125],
     ),
     ("topk(torch.tensor(3.0), 0).values", "float32", 3),
+    # The median is the element at its place in the stable order.
+    ("tensor([2, 1, 2, 1, 1, 2, 2, 9], dtype=torch.uint8).median(0).indices", "int64", 0),
+    ("tensor([1, 1, 0, 1, 9, 9], dtype=torch.bfloat16).median(0).indices", "int64", 1),
 ]
 
 ERRORS = [

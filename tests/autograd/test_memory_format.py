@@ -39,6 +39,11 @@ STRIDES = [
     (f"{Y} * torch.ones(3, 1, 1)", NHWC),
     (f"{Y}.relu()", NHWC),
     (f"torch.cat([{Y}, {Y}], 1)", (120, 1, 30, 6)),
+    (f"torch.nn.functional.conv2d({Y}, torch.ones(4, 3, 2, 2))", (48, 1, 16, 4)),
+    (f"torch.nn.Conv2d(3, 4, 2).to(memory_format={LAST})({X})", (48, 1, 16, 4)),
+    (f"torch.nn.functional.max_pool2d({Y}, 2)", (12, 1, 6, 3)),
+    (f"torch.nn.BatchNorm2d(3).eval()({Y})", NHWC),
+    (f"torch.empty(0).resize_(2, 3, 4, 5, memory_format={LAST})", NHWC),
     # Those that do not.
     (f"{Y}.reshape(6, 20)", (20, 1)),
     (f"{Y}.softmax(1)", (60, 20, 5, 1)),

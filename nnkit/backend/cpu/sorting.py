@@ -67,7 +67,7 @@ def topk(x: Array, k: int, axis: int, largest: bool, sorted: bool) -> tuple[Arra
 def kthvalue(x: Array, k: int, axis: int, keepdims: bool) -> tuple[Array, Array]:
     if not x.ndim:
         return x.copy(), np.zeros((), np.int64)
-    order = np.argpartition(_comparable(x), k - 1, axis).take([k - 1], axis)
+    order = argsort(x, axis, False).take([k - 1], axis)
     return _reduced(_pick(x, order, axis), order, axis, keepdims)
 
 
@@ -80,8 +80,7 @@ def median(x: Array, axis: int, keepdims: bool) -> tuple[Array, Array]:
     if not x.ndim:
         return x.copy(), np.zeros((), np.int64)
     keys = _comparable(x)
-    indices = np.argpartition(keys, (x.shape[axis] - 1) // 2, axis)
-    indices = indices.take([(x.shape[axis] - 1) // 2], axis)
+    indices = argsort(x, axis, False).take([(x.shape[axis] - 1) // 2], axis)
     if keys.dtype.kind == "f":
         missing = np.isnan(keys)
         first = np.expand_dims(missing.argmax(axis), axis)
