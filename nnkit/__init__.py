@@ -79,6 +79,7 @@ SUBMODULES = (
     "cpu",
     "cuda",
     "distributions",
+    "func",
     "linalg",
     "nn",
     "optim",
@@ -93,6 +94,8 @@ SUBMODULES = (
 def __getattr__(name: str) -> Any:
     if name in SUBMODULES:
         return import_module(f"nnkit.{name}")
+    if name == "vmap":
+        return import_module("nnkit.func").vmap
     if name in ("save", "load"):
         return getattr(import_module("nnkit.serialization"), name)
     raise AttributeError(f"module 'nnkit' has no attribute {name!r}")

@@ -18,6 +18,7 @@ from nnkit import backends as backends
 from nnkit import cpu as cpu
 from nnkit import cuda as cuda
 from nnkit import distributions as distributions
+from nnkit import func as func
 from nnkit import linalg as linalg
 from nnkit import nn as nn
 from nnkit import optim as optim
