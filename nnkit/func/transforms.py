@@ -158,7 +158,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> Any:
     return (shown, pull, tracked.out(aux)) if has_aux else (shown, pull)
 
 
-def jvp(func: Callable, primals: tuple, tangents: tuple) -> tuple[Any, Any]:
+def jvp(func: Callable, primals: Any, tangents: Any) -> tuple[Any, Any]:
     """The value of ``func`` and its derivative in the direction of ``tangents``.
 
     Raises:

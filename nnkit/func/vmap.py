@@ -25,7 +25,8 @@ def vmap(
     The examples are computed one after the other.
 
     Args:
-        func: a function of tensors without a batch dimension.
+        func: a function of tensors without a batch dimension; keyword arguments are the same for
+            all examples.
         in_dims: the batch dimension of each positional argument (None: the same for all
             examples), a number or a structure like the arguments.
         out_dims: where the batch dimension of the results goes.
@@ -45,8 +46,7 @@ def vmap(
     def batched(*args: Any, **kwargs: Any) -> Any:
         leaves, rebuild = flatten(args)
         dims = _spread(in_dims, args)
-        named, rebuild_named = flatten(kwargs)
-        pairs = [*zip(leaves, dims, strict=True), *((v, _named_dim(v)) for v in named)]
+        pairs = list(zip(leaves, dims, strict=True))
         sizes = {v.shape[d] for v, d in pairs if d is not None}
         if len(sizes) != 1:
             raise ValueError(
@@ -60,8 +60,7 @@ def vmap(
             if state is not None:
                 set_rng_state(state)
             chosen = [v if d is None else v.select(d, i) for v, d in pairs]
-            few = rebuild(chosen[: len(leaves)])
-            results.append(func(*few, **rebuild_named(chosen[len(leaves) :])))
+            results.append(func(*rebuild(chosen), **kwargs))
         parts = [flatten(result)[0] for result in results]
         _, put = flatten(results[0])
         dims_out = _spread(out_dims, results[0], wrap=False)
@@ -73,10 +72,6 @@ def vmap(
 
 def _stacked(values: Any, dim: int) -> Tensor:
     return stack([as_tensor(value) for value in values], dim)
-
-
-def _named_dim(value: Any) -> int | None:
-    return 0 if isinstance(value, Tensor) else None
 
 
 def _spread(dims: Any, tree: Any, wrap: bool = True) -> list[Any]:

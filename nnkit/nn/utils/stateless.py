@@ -45,7 +45,7 @@ def functional_call(
     several = isinstance(parameters_and_buffers, Sequence)
     for part in parameters_and_buffers if several else [parameters_and_buffers]:
         given.update(part)
-    own = dict(module.named_parameters(remove_duplicate=False))
+    own: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
     own.update(module.named_buffers(remove_duplicate=False))
     unknown, missing = sorted(given.keys() - own.keys()), sorted(own.keys() - given.keys())
     if strict and (unknown or missing):
@@ -99,7 +99,7 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     if not models or any(type(m) is not type(models[0]) for m in models):
         raise RuntimeError("stack_module_state: models must be modules of one class, and not none")
 
-    def stacked(states: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    def stacked(states: list[Any]) -> dict[str, Tensor]:
         return {
             name: stack([s[name].detach() for s in states]).requires_grad_(value.requires_grad)
             for name, value in states[0].items()
