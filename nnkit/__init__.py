@@ -75,6 +75,7 @@ compat.install(autograd)
 
 # Imported when first used: whoever needs only tensors does not pay for the layers.
 SUBMODULES = (
+    "amp",
     "backends",
     "cpu",
     "cuda",
@@ -89,18 +90,23 @@ SUBMODULES = (
     "testing",
     "utils",
 )
+FOUND_IN = {
+    "GradScaler": "amp", "autocast": "amp", "load": "serialization", "save": "serialization",
+    "vmap": "func",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name in SUBMODULES:
         return import_module(f"nnkit.{name}")
-    if name == "vmap":
-        return import_module("nnkit.func").vmap
-    if name in ("save", "load"):
-        return getattr(import_module("nnkit.serialization"), name)
+    if name in FOUND_IN:
+        return getattr(import_module(f"nnkit.{FOUND_IN[name]}"), name)
     raise AttributeError(f"module 'nnkit' has no attribute {name!r}")
 
 
 if TYPE_CHECKING:
+    GradScaler: Any
+    autocast: Any
     save: Any
     load: Any
+    vmap: Any

@@ -13,6 +13,7 @@ from nnkit import HalfTensor as HalfTensor
 from nnkit import IntTensor as IntTensor
 from nnkit import LongTensor as LongTensor
 from nnkit import ShortTensor as ShortTensor
+from nnkit import amp as amp
 from nnkit import autograd as autograd
 from nnkit import backends as backends
 from nnkit import cpu as cpu
@@ -72,6 +73,7 @@ from nnkit.serialization import save as save
 from typing import Any as _Any
 import builtins
 
+FOUND_IN: builtins.dict
 __version__: builtins.str
 def abs(input: _Any, *, out: _Any = None) -> Tensor:
     """The absolute value; of a complex number its modulus."""

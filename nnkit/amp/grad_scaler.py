@@ -1,0 +1,162 @@
+"""`GradScaler`: losses scaled up so that half-precision gradients do not vanish."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from nnkit.autograd import Tensor, no_grad
+from nnkit.cuda import is_available
+from nnkit.optim.optimizer import Optimizer
+
+
+class GradScaler:
+    """Scales a loss, unscales gradients, skips steps with inf or NaN, and adapts the scale.
+
+    Args:
+        device: "cuda" or "cpu"; without a GPU, "cuda" warns and switches itself off.
+        init_scale: the first scale.
+        growth_factor: the scale is multiplied by it after ``growth_interval`` good steps.
+        backoff_factor: and by this after a step with inf or NaN.
+        growth_interval: as above.
+        enabled: false makes every method do the plain thing.
+
+    Source: Micikevicius et al. 2017, "Mixed precision training"; ``torch.amp.GradScaler``.
+
+    Example:
+        >>> import nnkit
+        >>> w = nnkit.ones(1, requires_grad=True)
+        >>> optimizer, scaler = nnkit.optim.SGD([w], lr=0.5), nnkit.amp.GradScaler("cpu")
+        >>> scaler.scale(w.sum()).backward()
+        >>> scaler.step(optimizer)
+        >>> scaler.update()
+        >>> w
+        tensor([0.5000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        if enabled and device == "cuda" and not is_available():
+            warnings.warn("GradScaler: there is no GPU, so it is switched off", stacklevel=2)
+            enabled = False
+        self._device = device
+        self._enabled = enabled
+        if growth_factor <= 1.0:
+            raise AssertionError(f"GradScaler: growth_factor must be > 1, got {growth_factor}")
+        if backoff_factor >= 1.0:
+            raise AssertionError(f"GradScaler: backoff_factor must be < 1, got {backoff_factor}")
+        self._scale = init_scale
+        self._growth_factor = growth_factor
+        self._backoff_factor = backoff_factor
+        self._growth_interval = growth_interval
+        self._growth_tracker = 0
+        self._found_inf: dict[int, bool] = {}  # by optimizer: what unscaling its gradients found
+        self._stepped: set[int] = set()
+
+    def scale(self, outputs: Any) -> Any:
+        """``outputs`` (a tensor, or an iterable of them) times the scale."""
+        if not self._enabled:
+            return outputs
+        if isinstance(outputs, Tensor):
+            return outputs * self._scale
+        return type(outputs)(self.scale(value) for value in outputs)
+
+    @no_grad()
+    def unscale_(self, optimizer: Optimizer) -> None:
+        """Divide the gradients of an optimizer by the scale, for instance to clip them.
+
+        Raises:
+            RuntimeError: it was done since the last update, or the step was made.
+        """
+        if not self._enabled:
+            return
+        if id(optimizer) in self._found_inf:
+            raise RuntimeError(
+                "unscale_() has already been called on this optimizer since the last update()."
+            )
+        if id(optimizer) in self._stepped:
+            raise RuntimeError("unscale_() is being called after step().")
+        bad = False
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    p.grad.mul_(1.0 / self._scale)
+                    bad = bad or not bool(p.grad.isfinite().all())
+        self._found_inf[id(optimizer)] = bad
+
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        """``optimizer.step()`` on unscaled gradients; left out where one is inf or NaN.
+
+        Raises:
+            RuntimeError: a closure is given, or the step was made since the last update.
+        """
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        if "closure" in kwargs:
+            raise RuntimeError("GradScaler: step takes no closure where scaling is enabled")
+        if id(optimizer) in self._stepped:
+            raise RuntimeError("step() has already been called since the last update().")
+        if id(optimizer) not in self._found_inf:
+            self.unscale_(optimizer)
+        self._stepped.add(id(optimizer))
+        return None if self._found_inf[id(optimizer)] else optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale: Any = None) -> None:
+        """Adapt the scale to what the steps found, or set it."""
+        if not self._enabled:
+            return
+        if new_scale is not None:
+            self._scale = float(new_scale)
+        elif not self._found_inf:
+            raise AssertionError("No inf checks were recorded prior to update.")
+        elif any(self._found_inf.values()):
+            self._scale *= self._backoff_factor
+            self._growth_tracker = 0
+        else:
+            self._growth_tracker += 1
+            if self._growth_tracker == self._growth_interval:
+                self._scale *= self._growth_factor
+                self._growth_tracker = 0
+        self._found_inf.clear()
+        self._stepped.clear()
+
+    def get_scale(self) -> float:
+        """The scale; 1 where scaling is disabled."""
+        return self._scale if self._enabled else 1.0
+
+    def is_enabled(self) -> bool:
+        """Whether losses are scaled."""
+        return self._enabled
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint needs; empty where scaling is disabled."""
+        if not self._enabled:
+            return {}
+        return {
+            "scale": self._scale, "growth_factor": self._growth_factor,
+            "backoff_factor": self._backoff_factor, "growth_interval": self._growth_interval,
+            "_growth_tracker": self._growth_tracker,
+        }  # fmt: skip
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` gave.
+
+        Raises:
+            RuntimeError: it is empty: it came from a disabled scaler.
+        """
+        if not self._enabled:
+            return
+        if not state_dict:
+            raise RuntimeError("GradScaler: the state dict is empty, from a disabled instance")
+        self._scale = state_dict["scale"]
+        self._growth_factor = state_dict["growth_factor"]
+        self._backoff_factor = state_dict["backoff_factor"]
+        self._growth_interval = state_dict["growth_interval"]
+        self._growth_tracker = state_dict["_growth_tracker"]

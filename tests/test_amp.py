@@ -1,0 +1,109 @@
+"""The gradient scaler does torch's arithmetic; autocast says what it cannot do."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import nnkit
+from tests.frameworks import raises
+
+
+def scaler(lib: ModuleType, **options: Any) -> Any:
+    return import_module(f"{lib.__name__}.amp").GradScaler("cpu", **options)
+
+
+def test_scales_skips_and_adapts(lib: ModuleType) -> None:
+    w = lib.ones(2, requires_grad=True)
+    optimizer, s = lib.optim.SGD([w], lr=0.1), scaler(lib, growth_interval=2, init_scale=8.0)
+    seen = []
+    for step in range(5):
+        optimizer.zero_grad()
+        s.scale([w.sum() * 2])[0].backward()
+        assert w.grad.tolist() == [2 * s.get_scale()] * 2
+        if step == 1:
+            w.grad[0] = float("inf")
+        if step == 2:
+            s.unscale_(optimizer)
+            assert w.grad.tolist() == [2, 2]
+        s.step(optimizer)
+        s.update()
+        seen += [s.get_scale(), w[0].item()]
+    assert seen == pytest.approx([8, 0.8, 4, 0.8, 4, 0.6, 8, 0.4, 8, 0.2])
+    state = s.state_dict()
+    assert state["scale"] == 8 and state["_growth_tracker"] == 1
+    other = scaler(lib)
+    other.load_state_dict(state)
+    assert other.state_dict() == state
+    other.scale(lib.ones(1))
+    other.update(2.0)
+    assert other.get_scale() == 2
+
+
+def test_disabled(lib: ModuleType) -> None:
+    w = lib.ones(1, requires_grad=True)
+    optimizer, s = lib.optim.SGD([w], lr=0.1), scaler(lib, enabled=False)
+    s.scale(w.sum()).backward()
+    s.unscale_(optimizer)
+    s.step(optimizer)
+    s.update()
+    assert w.item() == pytest.approx(0.9)
+    assert s.get_scale() == 1 and s.state_dict() == {} and not s.is_enabled()
+    with lib.autocast("cpu", enabled=False):
+        assert lib.ones(1, 1).mm(lib.ones(1, 1)).dtype is lib.float32
+
+    @lib.autocast("cpu", enabled=False)
+    def run() -> int:
+        return 3
+
+    assert run() == 3
+
+
+def test_without_a_gpu(lib: ModuleType) -> None:
+    if lib.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.warns(UserWarning):
+        assert not lib.amp.GradScaler().is_enabled()
+    with pytest.warns(UserWarning), lib.autocast("cuda"):
+        assert lib.ones(1, 1).mm(lib.ones(1, 1)).dtype is lib.float32
+    if lib is nnkit:
+        amp = import_module("nnkit.cuda.amp")
+        assert not amp.GradScaler(enabled=False).is_enabled()
+        with amp.autocast(enabled=False):
+            pass
+
+
+def test_refuses(lib: ModuleType) -> None:
+    optimizer, s = lib.optim.SGD([lib.ones(1, requires_grad=True)]), scaler(lib)
+    optimizer.param_groups[0]["params"][0].grad = lib.ones(1)
+    with raises(lib, AssertionError, "growth_factor must be > 1"):
+        scaler(lib, growth_factor=0.5)
+    with raises(lib, AssertionError, "backoff_factor must be < 1"):
+        scaler(lib, backoff_factor=2.0)
+    s.scale(lib.ones(1))
+    s.unscale_(optimizer)
+    with raises(lib, RuntimeError, "already been called"):
+        s.unscale_(optimizer)
+    with raises(lib, RuntimeError, "no closure"):
+        s.step(optimizer, closure=None)
+    s.step(optimizer)
+    with raises(lib, RuntimeError, "already been called since"):
+        s.step(optimizer)
+    with raises(lib, RuntimeError, "state dict is empty"):
+        s.load_state_dict({})
+    if lib is nnkit:
+        with pytest.raises(NotImplementedError, match="casting operations"):
+            lib.autocast("cpu", dtype=lib.bfloat16)
+        with pytest.raises(AssertionError, match="No inf checks"):
+            scaler(lib).update()
+
+
+def test_capsules(lib: ModuleType) -> None:
+    dlpack, x = import_module(f"{lib.__name__}.utils.dlpack"), lib.ones(2, 3)
+    y = dlpack.from_dlpack(dlpack.to_dlpack(x))
+    y[0, 0] = 5
+    assert x[0, 0].item() == 5
+    assert dlpack.from_dlpack(x.numpy()).shape == (2, 3)
