@@ -9,10 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.programs import attention, gradients, images, language, learning, recurrent, workflow
+from tests.programs import (
+    attention,
+    gradients,
+    images,
+    language,
+    learning,
+    recipes,
+    recurrent,
+    workflow,
+)
 
 PROGRAMS: dict[str, Callable[[Any], list]] = {
     program.__name__: program
-    for subject in (learning, images, recurrent, language, attention, gradients, workflow)
+    for subject in (learning, images, recurrent, language, attention, gradients, workflow, recipes)
     for program in subject.PROGRAMS
 }
