@@ -5,9 +5,11 @@ from __future__ import annotations
 from nnkit.nn import functional as functional
 from nnkit.nn import init as init
 from nnkit.nn import modules as modules
+from nnkit.nn import parallel as parallel
 from nnkit.nn import parameter as parameter
 from nnkit.nn import utils as utils
 from nnkit.nn.modules import *  # noqa: F403
+from nnkit.nn.parallel import DataParallel as DataParallel
 from nnkit.nn.parameter import Buffer as Buffer
 from nnkit.nn.parameter import Parameter as Parameter
 from nnkit.nn.parameter import UninitializedBuffer as UninitializedBuffer

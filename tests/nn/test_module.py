@@ -242,3 +242,13 @@ def test_call_is_cheap() -> None:
     module = Stream()
     module.__dict__["_call_with_hooks"] = None
     assert module(3) == 3
+
+
+def test_data_parallel_on_one_device(lib: ModuleType) -> None:
+    layer, x = lib.nn.Linear(2, 1), lib.ones(3, 2)
+    wrapped = lib.nn.DataParallel(layer)
+    assert wrapped(x).tolist() == layer(x).tolist()
+    assert list(wrapped.state_dict()) == ["module.weight", "module.bias"]
+    if lib.__name__ == "nnkit":
+        with pytest.raises(NotImplementedError, match="one GPU at most"):
+            lib.nn.DataParallel(layer, device_ids=[0, 1])
