@@ -383,3 +383,16 @@ def test_handle_outlives_its_module(lib: ModuleType) -> None:
     del module
     gc.collect()
     handle.remove()
+
+
+def test_full_hooks_are_skipped_where_the_output_is_a_dict(lib: ModuleType) -> None:
+    class Named(lib.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return {"y": x * 2}
+
+    module, x = Named(), lib.ones(1, requires_grad=True)
+    module.register_full_backward_hook(lambda *_: pytest.fail("it ran"))
+    with pytest.warns(UserWarning, match="Tensor"):
+        out = module(x)
+    out["y"].backward()
+    assert x.grad.item() == 2

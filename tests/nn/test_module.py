@@ -252,3 +252,11 @@ def test_data_parallel_on_one_device(lib: ModuleType) -> None:
     if lib.__name__ == "nnkit":
         with pytest.raises(NotImplementedError, match="one GPU at most"):
             lib.nn.DataParallel(layer, device_ids=[0, 1])
+
+
+def test_memory_formats_are_accepted(lib: ModuleType) -> None:
+    conv, x = lib.nn.Conv2d(2, 2, 2), lib.ones(1, 2, 3, 3)
+    before = conv(x).tolist()
+    assert conv.to(memory_format=lib.channels_last)(x).tolist() == [
+        [[pytest.approx(row) for row in plane] for plane in image] for image in before
+    ]

@@ -98,12 +98,9 @@ class BackwardHook:
 
     def _on_grad_inputs(
         self, grad_inputs: Sequence[Tensor | None], _: Any
-    ) -> tuple[Tensor | None, ...]:
-        if self.grad_outputs is None:
-            raise RuntimeError(
-                f"full backward hook of {type(self.module).__name__}: the gradient of the inputs "
-                "was computed without, or a second time after, that of the outputs"
-            )
+    ) -> tuple[Tensor | None, ...] | None:
+        if self.grad_outputs is None:  # the gradient came another way, as in a double backward
+            return None
         assert self.input_tensors_index is not None
         inputs = _spread(self.input_tensors_index, grad_inputs, self.n_inputs)
         for hook in self.user_hooks:
