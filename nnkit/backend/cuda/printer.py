@@ -223,11 +223,13 @@ def run_variant(variant: Variant, arrays: list, numbers: tuple, out: Any) -> Any
 def launch_elementwise(variant: Variant, arrays: list, formula: Any, out: Any) -> None:
     processors = current_machine().processors
     shape, count = out.shape, out.size
+    sizes: tuple[int, ...]
+    walks: list[tuple[int, ...]]
     if out.flags.c_contiguous and all(
         a.shape == shape and a.flags.c_contiguous or a.size == 1 for a in arrays
     ):
-        sizes: tuple = (count,)
-        walks = [(1,)] + [(int(a.shape == shape and count > 1),) for a in arrays]
+        sizes = (count,)
+        walks = [(1,), *((int(a.shape == shape and count > 1),) for a in arrays)]
     else:
         strides = [element_strides(a.shape, a.strides, a.itemsize, shape) for a in (out, *arrays)]
         sizes, walks = fold(shape, strides)
@@ -249,7 +251,8 @@ def launch_elementwise(variant: Variant, arrays: list, formula: Any, out: Any) -
     width, same = pack_width(sizes, walks, operands)
     packs = count // width
     walk = walk_type(len(arrays) + 1)(dimensions=len(sizes))
-    walk.sizes[: len(sizes)] = (*sizes[:-1], sizes[-1] // width)
+    walk.sizes[: len(sizes)] = sizes
+    walk.sizes[len(sizes) - 1] //= width
     for k, steps in enumerate(walks):
         walk.strides[k][: len(steps)] = (*steps[:-1], steps[-1] * width)
     run = variant.strided(packs >= 1 << 31, width, same[1:])
