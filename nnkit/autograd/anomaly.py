@@ -7,11 +7,13 @@ in the nodes and nothing is paid while it is off.
 from __future__ import annotations
 
 import itertools
-import traceback
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd import backward_pass, node
+
+if TYPE_CHECKING:
+    import traceback
 
 
 def _own(filename: str) -> bool:
@@ -27,6 +29,8 @@ class _Recorder:
         self.made_at: dict[int, traceback.StackSummary] = {}
 
     def __next__(self) -> int:
+        import traceback  # which few programs need
+
         order = next(self.counter)
         stack = traceback.extract_stack(limit=24)
         self.made_at[order] = traceback.StackSummary.from_list(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,8 @@ _SUFFIXES = ("64_", "")
 @functools.cache
 def _functions() -> tuple[Any, Any] | None:
     """OpenBLAS's setter and getter; None where NumPy has another BLAS."""
+    from pathlib import Path
+
     package = Path(np.__file__).parent
     for folder in (package.parent / "numpy.libs", package / ".dylibs"):
         for path in sorted(folder.glob("*openblas*")):

@@ -16,14 +16,14 @@ def many_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
 
 
-def system(root: Path, cgroup: str, limits: dict[str, str]) -> Path:
+def system(root: Path, cgroup: str, limits: dict[str, str]) -> str:
     """A tree with the cgroup of a process and the files of its limits."""
     texts = {"proc/self/cgroup": cgroup}
     for name, text in (texts | {f"sys/fs/cgroup/{n}": t for n, t in limits.items()}).items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return root
+    return str(root)
 
 
 @pytest.mark.parametrize(("text", "threads"), [("3", 3), ("4,2", 4), (" 5 ", 5)])
@@ -37,11 +37,11 @@ def test_what_is_no_number_of_threads(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
 ) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", text)
-    assert default_threads(tmp_path) == (1 if text.startswith("1") else 8)
+    assert default_threads(str(tmp_path)) == (1 if text.startswith("1") else 8)
 
 
 def test_no_cgroups(tmp_path: Path) -> None:
-    assert default_threads(tmp_path) == 8
+    assert default_threads(str(tmp_path)) == 8
 
 
 @pytest.mark.parametrize(

@@ -217,7 +217,7 @@ def logsumexp(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
         return _widened(logsumexp, x, axis, keepdims)
     if not x.size:
         return np.log(sum(x, axis, keepdims))
-    largest = asarray(_maximum(x, axis, None, None, True)).real
+    largest = asarray(np.real(_maximum(x, axis, None, None, True)))
     finite = np.isfinite(largest)
     if not finite.all():
         largest = np.where(finite, largest, 0).astype(x.dtype)
