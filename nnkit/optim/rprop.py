@@ -19,8 +19,9 @@ def rprop(
     if maximize:
         grad = -grad
     same = grad * prev
-    factor = fn.where(same > 0, grow, fn.where(same < 0, shrink, 1.0))
-    size = fn.minimum(fn.maximum(step_size * factor, smallest), largest)
+    size = fn.where(same < 0, step_size * shrink, step_size)
+    size = fn.where(same > 0, step_size * grow, size)
+    size = fn.minimum(fn.maximum(size, smallest), largest)
     grad = fn.where(same < 0, 0.0, grad)
     return {"prev": grad, "step_size": size, "param": param - fn.sign(grad) * size}
 

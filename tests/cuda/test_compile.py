@@ -15,7 +15,7 @@ from nnkit.backend.cuda import nvrtc
 from nnkit.backend.cuda.printer import Variant
 from nnkit.backend.cuda.source import FOLDER, cache_folder, compiled, expanded, kernel
 from nnkit.backend.formula import Update
-from tests.cuda.instances import KERNELS, defined, names
+from tests.cuda.instances import KERNELS, defined, names, targets
 
 
 def has_nvrtc() -> bool:
@@ -38,11 +38,13 @@ def test_every_kernel_is_listed(subject: str) -> None:
 @needs_nvrtc
 @pytest.mark.parametrize("subject", SOURCES)
 def test_sources_compile(subject: str) -> None:
-    """One instance of each kernel, for one target; CI compiles all for three."""
+    """One instance of each kernel, for the oldest target; CI compiles all of them for sm_80."""
+    if not targets(subject, ("sm_75",)):
+        pytest.skip(f"{subject}.cu needs instructions that sm_75 has not")
     first = {name.partition("<")[0]: name for name in reversed(names(subject))}
     options = ("-std=c++17", "--ptxas-options=-v")
     nvrtc.compile_kernels(
-        expanded(f"{subject}.cu"), tuple(first.values()), subject, "sm_80", options
+        expanded(f"{subject}.cu"), tuple(first.values()), subject, "sm_75", options
     )
 
 
