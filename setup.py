@@ -4,7 +4,8 @@ What the package is called, needs and contains stands in setup.cfg. The kernels 
 for each instruction set, into extension modules of which one is loaded; without a working compiler
 the package is installed all the same and computes with NumPy.
 
-``NNKIT_TARGETS="avx2"`` compiles for those instruction sets alone; ``NNKIT_TARGETS=""`` for none.
+AVX-512 is left out where the machine that builds has none. ``NNKIT_TARGETS="baseline avx2 avx512"``
+compiles for those instruction sets, as a wheel for other machines should; ``""`` for none.
 ``NNKIT_FLAGS`` are further flags of the compiler and the linker (see `tools/sanitize.sh`).
 """
 
@@ -61,7 +62,13 @@ def targets() -> list[str]:
         return asked.split()
     if sys.platform == "win32":
         return []  # the sources need GCC's or Clang's vector types
-    return list(TARGETS) if platform.machine() in ("x86_64", "AMD64") else ["baseline"]
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return ["baseline"]
+    from numpy._core import _multiarray_umath
+
+    # Compiling it takes a minute that a machine without it would never see again.
+    has_avx512 = getattr(_multiarray_umath, "__cpu_features__", {}).get("AVX512_SKX")
+    return [target for target in TARGETS if target != "avx512" or has_avx512]
 
 
 def native_sources() -> list[Path]:
