@@ -47,7 +47,7 @@ def with_out(function: Callable, name: str) -> Callable:
             check_out(o, r, name, several)
             _check_apart(name, o, arguments)
         for o, r in zip(outs, results, strict=True):
-            write_out(o, r, name)
+            _write(o, r, name)
         if not several:
             return out
         return type(result)(out) if type(result) is tuple else type(result)(*out)
@@ -108,9 +108,14 @@ def _check_apart(name: str, out: Tensor, arguments: tuple) -> None:
 
 
 def write_out(out: Any, result: Tensor, name: str) -> Tensor:
-    """Write ``result`` into ``out``; where its shape differs it is resized, with a warning if it
-    had elements, as in torch."""
+    """Write ``result`` into ``out``, which `check_out` lets through."""
     check_out(out, result, name)
+    return _write(out, result, name)
+
+
+def _write(out: Tensor, result: Tensor, name: str) -> Tensor:
+    """Where the shape of ``out`` differs it is resized, with a warning if it had elements, as in
+    torch."""
     B = out._device.backend
     if out._data.shape == result._data.shape:
         B.copy_(out._data, result._data)
