@@ -107,6 +107,11 @@ def test_modules_as_functions(lib: ModuleType) -> None:
     assert params["weight"].shape == (4, 3, 2) and params["weight"].requires_grad
 
 
+def test_a_constant_has_zero_gradients(lib: ModuleType) -> None:
+    x = lib.tensor([float("inf"), float("nan")])
+    assert of(lib).grad(lambda x: lib.tensor(1.0))(x).tolist() == [0, 0]
+
+
 def test_same_random_numbers(lib: ModuleType) -> None:
     draw = of(lib).vmap(lambda x: x + lib.rand(1), randomness="same")(lib.zeros(3, 1))
     assert draw[0].item() == draw[2].item()

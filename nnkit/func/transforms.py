@@ -6,15 +6,22 @@ that require grad, can itself be differentiated.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor, enable_grad, functional
 from nnkit.autograd import grad as gradients
+from nnkit.autograd.ops.creation import zeros_like
 from nnkit.autograd.ops.joining import stack
 from nnkit.func.tree import flatten
 
-_depth = 0  # how many transforms are being computed around this one
+
+class _Nesting(threading.local):
+    depth = 0  # how many transforms this thread is computing around the next one
+
+
+_NESTING = _Nesting()
 
 
 class _Tracked:
@@ -35,7 +42,7 @@ class _Tracked:
                 raise ValueError(
                     f"{name}: the arguments of argnums must be tensors, got {type(value).__name__}"
                 )
-        self.create_graph = _depth > 0 or any(v.requires_grad for v in values)
+        self.create_graph = _NESTING.depth > 0 or any(v.requires_grad for v in values)
         with enable_grad():
             self.leaves = [
                 v.view_as(v) if v.requires_grad else v.detach().requires_grad_() for v in values
@@ -46,15 +53,13 @@ class _Tracked:
         self.args = tuple(replaced)
 
     def __enter__(self) -> _Tracked:
-        global _depth
-        _depth += 1
+        _NESTING.depth += 1
         self._mode = enable_grad()
         self._mode.__enter__()
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        global _depth
-        _depth -= 1
+        _NESTING.depth -= 1
         self._mode.__exit__(*exception)
 
     def structured(self, leaves: list[Any]) -> Any:
@@ -107,7 +112,7 @@ def grad_and_value(func: Callable, argnums: Any = 0, has_aux: bool = False) -> C
 
 def _gradients(value: Tensor, tracked: _Tracked, weight: Tensor | None = None) -> list[Tensor]:
     if not value.requires_grad:
-        return [leaf.detach() * 0 for leaf in tracked.leaves]
+        return [zeros_like(leaf) for leaf in tracked.leaves]
     found = gradients(
         value, tracked.leaves, weight, retain_graph=True, create_graph=tracked.create_graph,
         allow_unused=True, materialize_grads=True,
