@@ -39,6 +39,14 @@ def adam(
     return new
 
 
+def check_moments(lr: Any, betas: Any, eps: float, weight_decay: float) -> None:
+    """ValueError for a number out of range, of those that Adam and its kin have in common."""
+    check_learning_rate(lr)
+    check_range("epsilon value", eps, eps >= 0)
+    check_betas(betas)
+    check_range("weight_decay value", weight_decay, weight_decay >= 0)
+
+
 def check_betas(betas: Any) -> None:
     """ValueError for a decay rate that is not in [0, 1)."""
     for i, beta in enumerate(betas):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.optim.adam import check_betas
-from nnkit.optim.optimizer import Optimizer, check_learning_rate, check_range, required_numbers
+from nnkit.optim.adam import check_moments
+from nnkit.optim.optimizer import Optimizer, required_numbers
 from nnkit.optim.update import fn, update
 
 
@@ -80,10 +80,7 @@ class Adamax(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_learning_rate(lr)
-        check_range("epsilon value", eps, eps >= 0)
-        check_betas(betas)
-        check_range("weight_decay value", weight_decay, weight_decay >= 0)
+        check_moments(lr, betas, eps, weight_decay)
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,

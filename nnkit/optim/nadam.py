@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.optim.adam import check_betas
+from nnkit.optim.adam import check_moments
 from nnkit.optim.counted import count_steps, state_number
-from nnkit.optim.optimizer import Optimizer, check_learning_rate, check_range, required_numbers
+from nnkit.optim.optimizer import Optimizer, check_range, required_numbers
 from nnkit.optim.update import fn, update
 
 
@@ -91,10 +91,7 @@ class NAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_learning_rate(lr)
-        check_range("epsilon value", eps, eps >= 0)
-        check_betas(betas)
-        check_range("weight_decay value", weight_decay, weight_decay >= 0)
+        check_moments(lr, betas, eps, weight_decay)
         check_range("momentum_decay value", momentum_decay, momentum_decay >= 0)
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
