@@ -85,6 +85,11 @@ def test_values(lib: ModuleType, call: str, expected: object) -> None:
 ERRORS = [
     (RuntimeError, "smaller", f"{F}.avg_pool3d(torch.zeros(1, 1, 2, 2, 2), 3, 1, 1)"),
     (RuntimeError, "smaller", f"{F}.lp_pool3d(torch.zeros(1, 1, 1, 2, 2), 2.0, 2, ceil_mode=True)"),
+    (
+        RuntimeError,
+        "weight",
+        f"{F}.rms_norm(torch.ones(2, dtype=torch.complex64), (2,), torch.ones(3))",
+    ),
     (RuntimeError, "inconsistent", "torch.range(5, 0)"),
     (RuntimeError, "nonzero", "torch.range(0, 5, 0)"),
     (RuntimeError, "0-dim integral", "torch.zeros(3).narrow(0, torch.tensor([1]), 1)"),

@@ -83,11 +83,7 @@ def _check(name: str, input: Tensor, expected: tuple | None, **parameters: Tenso
     for parameter, value in parameters.items():
         if value is not None:
             check_tensor(name, value, parameter)
-            if value._data.shape != expected:
-                raise RuntimeError(
-                    f"{name}(): expected {parameter} of shape {list(expected or ())}, "
-                    f"but got {list(value.shape)} for input of shape {list(input.shape)}"
-                )
+            _check_shape(name, input, expected, parameter, value)
             if value.dtype is not input.dtype:
                 if (value.dtype is float64) != (input.dtype is float64) or input.itemsize > 2:
                     raise RuntimeError(
@@ -96,6 +92,16 @@ def _check(name: str, input: Tensor, expected: tuple | None, **parameters: Tenso
                 value = converted(value, input.dtype)
         found.append(value)
     return found
+
+
+def _check_shape(
+    name: str, input: Tensor, expected: tuple | None, parameter: str, value: Tensor
+) -> None:
+    if value._data.shape != expected:
+        raise RuntimeError(
+            f"{name}(): expected {parameter} of shape {list(expected or ())}, "
+            f"but got {list(value.shape)} for input of shape {list(input.shape)}"
+        )
 
 
 def _normalized(name: str, input: Tensor, normalized_shape: Any) -> tuple[int, ...]:
@@ -182,7 +188,10 @@ def rms_norm(
     if input.dtype.category == COMPLEX:
         mean = (input * input).mean(tuple(range(-len(shape), 0)), True)
         out = input * (mean + eps).rsqrt()
-        return out if weight is None else out * weight
+        if weight is None:
+            return out
+        _check_shape("rms_norm", input, shape, "weight", weight)
+        return out * weight
     (weight,) = _check("rms_norm", input, shape, weight=weight)
     return _rms_norm(input, weight, len(shape), eps)[0]
 
