@@ -38,6 +38,7 @@ from nnkit.autograd.saved import ACTIVE, pack_values
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import link_view, refresh
 from nnkit.backend.algebra import CATALOGUE, Primitive
+from nnkit.backend.cpu.native import bind_op
 
 OPS: dict[str, Callable] = {}  # name -> apply function; what `Lifted` offers
 
@@ -179,6 +180,8 @@ def rule(
     apply = _make_apply(op)
     apply.__name__ = apply.__qualname__ = name
     apply.op = op
+    if not view and not primitive.sequences:
+        apply = bind_op(op, apply, connect)
     OPS[name] = apply
     return apply
 

@@ -21,6 +21,7 @@ from nnkit.autograd.public import PUBLIC, attach, known_as
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, refresh, write, wrote
 from nnkit.backend.algebra import register_formula
+from nnkit.backend.cpu.native import bind_op
 from nnkit.backend.dtype import (
     BOOL,
     FLOATING,
@@ -230,6 +231,10 @@ def _make_apply(op: Op, count: int) -> Any:
     return apply
 
 
+def _declined(*arguments: Any) -> None:
+    """What a compiled op leaves to the function that attempted it."""
+
+
 def _unchecked(refuses: tuple[str, ...]) -> tuple:
     """The dtypes that are neither refused nor promoted."""
     return (None, None) if "floating" in refuses else (F4, F8)
@@ -240,7 +245,12 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
     differentiable = op.rules[0] is not None
     f4, f8 = _unchecked(refuses)
 
+    attempt = bind_op(op, _declined, connect, tuple([d for d in (f4, f8) if d]))
+
     def unary(input: Any, *scalars: Any) -> Tensor:
+        out = attempt(input, *scalars)
+        if out is not None:
+            return out
         try:
             x = input._data
         except AttributeError:
@@ -277,7 +287,13 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
     f4, f8 = _unchecked(refuses)
     i8 = None if kind == "float" or "integer" in refuses else int64.array
 
+    dtypes = tuple([d for d in (f4, f8, i8) if d])
+    attempt = bind_op(op, _declined, connect, dtypes, bool(weak))
+
     def binary(input: Any, other: Any) -> Tensor:
+        out = attempt(input, other)
+        if out is not None:
+            return out
         fast = number = False
         try:
             x = input._data

@@ -11,6 +11,7 @@ from typing import Any
 
 from nnkit.autograd.grad_mode import INFERENCE_MODES, MODE
 from nnkit.autograd.node import OutputEdge, RemovableHandle, leaf_hooks
+from nnkit.backend.cpu.native import bind_wrap
 from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import COMPLEX, FLOATING, OF_ARRAY, dtype
 
@@ -367,3 +368,6 @@ def wrap(data: Any, place: Any = cpu) -> Tensor:
     if INFERENCE_MODES and MODE.inference:
         self._inference = True
     return self
+
+
+wrap = bind_wrap(Tensor, cpu, MODE, INFERENCE_MODES, wrap)

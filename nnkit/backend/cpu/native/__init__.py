@@ -117,3 +117,35 @@ def bind_formula(name: str, formula: Formula, twin: Callable) -> Callable:
 def bind_update(name: str, trace: Trace, twin: Callable) -> Callable:
     """The compiled kernel of one variant of an update."""
     return MODULE.bind_update(name, twin, fingerprint(trace)) if MODULE is not None else twin
+
+
+def bind_wrap(tensor: type, cpu: Any, mode: Any, inference_modes: set, twin: Callable) -> Callable:
+    """The compiled form of `nnkit.autograd.tensor.wrap`; ops know the class from now on."""
+    if MODULE is None:
+        return twin
+    MODULE.set_tensor(tensor, cpu, mode, inference_modes)
+    return MODULE.wrap
+
+
+def bind_op(
+    op: Any, twin: Callable, connect: Callable, dtypes: tuple | None = None, number: bool = False
+) -> Callable:
+    """The compiled form of an op on Tensors.
+
+    Args:
+        op: an `nnkit.autograd.op.Op`.
+        twin: gets the operands that need more than to be unwrapped.
+        connect: records the node where ``op.record`` does not say all of it.
+        dtypes: for a formula, what its operands, which have one shape, may have.
+        number: whether the second operand may be a number.
+    """
+    if MODULE is None:
+        return twin
+    primitive = op.primitive
+    optional = sum(1 << i for i, x in enumerate(primitive.arrays) if x in primitive.optional)
+    flowing = sum(1 << i for i, r in enumerate(op.rules) if op.joint or r is not None)
+    simple = op.only_first or (len(op.differentiable) == 1 and not primitive.many)
+    return MODULE.bind_op(
+        twin, op, connect, op.name, dtypes, optional, flowing, len(op.rules), number,
+        simple and not op.broadcasts,
+    )  # fmt: skip

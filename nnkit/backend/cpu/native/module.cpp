@@ -10,6 +10,7 @@
 
 #include "formula.h"
 #include "memory.h"
+#include "op.h"
 #include "parallel.h"
 #include "update.h"
 
@@ -211,6 +212,10 @@ PyMethodDef methods[] = {
     {"bind", bind, METH_VARARGS, "The kernel of a primitive, or its twin if there is none."},
     {"bind_formula", bind_formula, METH_VARARGS, "The kernel of a printed formula, or its twin."},
     {"bind_update", bind_update, METH_VARARGS, "The kernel of a printed update, or its twin."},
+    {"set_tensor", set_tensor, METH_VARARGS, "Tell the class and the modes of Tensors."},
+    {"wrap", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(wrap_array)),
+     METH_FASTCALL, "A new leaf on an array."},
+    {"bind_op", bind_op, METH_VARARGS, "An op on Tensors, or its twin."},
     {"names", names, METH_NOARGS, "The primitives that have a kernel."},
     {"set_threads", python_set_threads, METH_O, "Set the number of threads of a section."},
     {"threads", python_threads, METH_NOARGS, "The number of threads of a section."},

@@ -23,6 +23,7 @@ public:
         Py_XDECREF(object_);
         object_ = object;
     }
+    PyObject* object() const { return object_; }
     PyObject* release() { return std::exchange(object_, nullptr); }
     explicit operator bool() const { return object_ != nullptr; }
     Array array() const { return Array(object_); }

@@ -1,0 +1,379 @@
+// Ops on Tensors: unwrap the arrays, call the primitive, wrap its results and record their node.
+// An op takes the Tensors that need nothing else; its twin in Python (autograd/op.py, pointwise.py)
+// gets all others: views that were written to, several devices, promotion, broadcasting, errors.
+#include "op.h"
+
+#include <structmember.h>
+
+#include "owned.h"
+
+namespace nnkit {
+namespace {
+
+// Where the slots of a Tensor lie, and the objects that hold the modes of its thread.
+struct Layout {
+    PyTypeObject* type = nullptr;
+    Py_ssize_t data, device, requires_grad, grad, edge, writes, base, view, viewed, hooks;
+    PyObject *cpu, *mode, *inference_modes;
+} layout;
+
+// Attribute names, made once.
+struct Names {
+    PyObject *backend, *enabled, *inference, *made_in_inference, *record, *zero;
+} names;
+
+PyObject*& slot(PyObject* tensor, Py_ssize_t offset) {
+    return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(tensor) + offset);
+}
+
+void set_slot(PyObject* tensor, Py_ssize_t offset, PyObject* value) {
+    PyObject* old = slot(tensor, offset);
+    slot(tensor, offset) = Py_NewRef(value);
+    Py_XDECREF(old);
+}
+
+// 1 or 0; -1 with an error set.
+int mode_is(PyObject* name) {
+    Owned value(PyObject_GetAttr(layout.mode, name));
+    return value ? PyObject_IsTrue(value.object()) : -1;
+}
+
+// A new leaf on an array.
+PyObject* wrap(PyObject* data, PyObject* device) {
+    Owned writes(PyList_New(2));
+    if (!writes) return nullptr;
+    PyList_SET_ITEM(writes.object(), 0, Py_NewRef(names.zero));
+    PyList_SET_ITEM(writes.object(), 1, none());
+    Owned tensor(layout.type->tp_alloc(layout.type, 0));
+    if (!tensor) return nullptr;
+    PyObject* self = tensor.object();
+    slot(self, layout.data) = Py_NewRef(data);
+    slot(self, layout.device) = Py_NewRef(device);
+    slot(self, layout.requires_grad) = Py_NewRef(Py_False);
+    slot(self, layout.writes) = writes.release();
+    slot(self, layout.viewed) = Py_NewRef(names.zero);
+    for (Py_ssize_t at : {layout.grad, layout.edge, layout.base, layout.view, layout.hooks}) {
+        slot(self, at) = none();
+    }
+    if (PySet_GET_SIZE(layout.inference_modes) != 0) {
+        int inference = mode_is(names.inference);
+        if (inference < 0) return nullptr;
+        if (inference && PyObject_SetAttr(self, names.made_in_inference, Py_True) < 0) {
+            return nullptr;
+        }
+    }
+    return tensor.release();
+}
+
+// What `bind_op` gives: a call goes to `run_op`, and on to the twin if that declines.
+struct Op {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject *twin, *op, *connect;
+    PyObject* name;       // of the primitive
+    PyObject* dtypes;     // None, or the only ones (of NumPy) that operands of one shape may have
+    unsigned optional;    // inputs that may be None, a bit for each
+    unsigned flowing;     // inputs that a gradient flows to
+    int inputs;
+    bool takes_number;    // the second operand may be a number
+    bool simple;          // one output, whose node needs no more than `record` gives it
+};
+
+constexpr Py_ssize_t most_arguments = 24;
+
+// Classes that guard their attributes (parameters that have no shape yet) are the twin's affair.
+bool is_tensor(PyObject* object) {
+    return PyObject_TypeCheck(object, layout.type) &&
+           Py_TYPE(object)->tp_getattro == layout.type->tp_getattro;
+}
+
+bool is_number(PyObject* object) {
+    return PyFloat_CheckExact(object) || PyLong_CheckExact(object);
+}
+
+// Whether the storage of a view was written since the view got its history.
+bool is_stale(PyObject* tensor) {
+    if (slot(tensor, layout.base) == Py_None) return false;
+    PyObject* writes = PyList_GET_ITEM(slot(tensor, layout.writes), 0);
+    return PyObject_RichCompareBool(writes, slot(tensor, layout.viewed), Py_EQ) != 1;
+}
+
+// Arrays of NumPy that need no promotion and no broadcasting.
+bool are_alike(const Op* op, PyObject* const* operands) {
+    Array first(operands[0]);
+    if (!PyArray_CheckExact(operands[0])) return false;
+    auto* dtype = reinterpret_cast<PyObject*>(first.descriptor());
+    Py_ssize_t known = 0, count = PyTuple_GET_SIZE(op->dtypes);
+    while (known < count && PyTuple_GET_ITEM(op->dtypes, known) != dtype) ++known;
+    if (known == count) return false;
+    for (int i = 1; i < op->inputs; ++i) {
+        if (!PyArray_CheckExact(operands[i])) {
+            if (first.type() != Type::float32 && first.type() != Type::float64) return false;
+            continue;  // a number
+        }
+        Array other(operands[i]);
+        if (reinterpret_cast<PyObject*>(other.descriptor()) != dtype) return false;
+        if (!first.same_shape(other)) return false;
+    }
+    return true;
+}
+
+// One call. What it returns without an error set, if null, is "declined".
+class Call {
+public:
+    Call(const Op* op, PyObject* const* arguments, Py_ssize_t count)
+        : op_(op), arguments_(arguments), count_(count) {}
+    ~Call() {
+        for (int i = 0; i < kept_; ++i) Py_DECREF(values_[i]);
+    }
+    Call(const Call&) = delete;
+
+    PyObject* run() {
+        if (!unwrap()) return decline();
+        Owned backend(PyObject_GetAttr(device_, names.backend));
+        if (!backend) return nullptr;
+        Owned primitive(PyObject_GetAttr(backend.object(), op_->name));
+        if (!primitive) return nullptr;
+        int recorded = wanted_ ? mode_is(names.enabled) : 0;
+        if (recorded < 0) return nullptr;
+        Owned result(PyObject_Vectorcall(primitive.object(), values_, count_, nullptr));
+        if (!result) return nullptr;
+        bool several = PyTuple_CheckExact(result.object());
+        Py_ssize_t count = several ? PyTuple_GET_SIZE(result.object()) : 1;
+        Owned outputs(PyTuple_New(count));
+        if (!outputs) return nullptr;
+        for (Py_ssize_t i = 0; i < count; ++i) {
+            PyObject* one = several ? PyTuple_GET_ITEM(result.object(), i) : result.object();
+            PyObject* output = wrap(one, device_);
+            if (output == nullptr) return nullptr;
+            PyTuple_SET_ITEM(outputs.object(), i, output);
+        }
+        if (recorded && !record(outputs.object())) return nullptr;
+        return several ? outputs.release() : Py_NewRef(PyTuple_GET_ITEM(outputs.object(), 0));
+    }
+
+private:
+    // Looks at the operands; false for what the twin must see.
+    bool unwrap() {
+        for (int i = 0; i < op_->inputs; ++i) {
+            PyObject* operand = arguments_[i];
+            if (!is_tensor(operand)) {
+                bool absent = operand == Py_None && (op_->optional >> i & 1);
+                bool number = op_->takes_number && i == 1 && is_number(operand);
+                if (!absent && !number) return false;
+                keep(operand);
+                continue;
+            }
+            PyObject *data = slot(operand, layout.data), *device = slot(operand, layout.device);
+            if (data == nullptr || device == nullptr || is_stale(operand)) return false;
+            if (device_ != nullptr && device != device_) return false;
+            device_ = device;
+            wanted_ |= (op_->flowing >> i & 1) && slot(operand, layout.requires_grad) == Py_True;
+            keep(data);
+        }
+        if (device_ == nullptr) return false;
+        bool formula = op_->dtypes != Py_None;
+        if (formula && !are_alike(op_, values_)) return false;
+        for (Py_ssize_t i = op_->inputs; i < count_; ++i) {
+            if (formula && !is_number(arguments_[i])) return false;
+            values_[i] = arguments_[i];
+        }
+        return true;
+    }
+
+    void keep(PyObject* value) { values_[kept_++] = Py_NewRef(value); }
+
+    PyObject* slice(Py_ssize_t begin, Py_ssize_t end) const {
+        PyObject* made = PyTuple_New(end - begin);
+        for (Py_ssize_t i = begin; made != nullptr && i < end; ++i) {
+            PyTuple_SET_ITEM(made, i - begin, Py_NewRef(arguments_[i]));
+        }
+        return made;
+    }
+
+    // Where the gradients of the inputs go.
+    PyObject* edges() const {
+        PyObject* made = PyTuple_New(op_->inputs);
+        for (int i = 0; made != nullptr && i < op_->inputs; ++i) {
+            PyObject *operand = arguments_[i], *to = Py_None;
+            if ((op_->flowing >> i & 1) && is_tensor(operand) &&
+                slot(operand, layout.requires_grad) == Py_True) {
+                PyObject* edge = slot(operand, layout.edge);
+                to = edge == Py_None ? operand : edge;
+            }
+            PyTuple_SET_ITEM(made, i, Py_NewRef(to));
+        }
+        return made;
+    }
+
+    bool record(PyObject* outputs) const {
+        Owned tensors(slice(0, op_->inputs)), statics(slice(op_->inputs, count_)), to(edges());
+        if (!tensors || !statics || !to) return false;
+        PyObject* values[] = {op_->op,     tensors.object(), statics.object(),
+                              to.object(), outputs,          device_};
+        if (!op_->simple) {
+            return bool(Owned(PyObject_Vectorcall(op_->connect, values, 6, nullptr)));
+        }
+        Owned function(PyObject_GetAttr(op_->op, names.record));
+        if (!function) return false;
+        Owned node(PyObject_Vectorcall(function.object(), values + 1, 5, nullptr));
+        if (!node) return false;
+        PyObject* output = PyTuple_GET_ITEM(outputs, 0);
+        set_slot(output, layout.edge, node.object());
+        set_slot(output, layout.requires_grad, Py_True);
+        return true;
+    }
+
+    const Op* op_;
+    PyObject* const* arguments_;
+    Py_ssize_t count_;
+    PyObject* values_[most_arguments];
+    int kept_ = 0;
+    PyObject* device_ = nullptr;  // borrowed from an operand
+    bool wanted_ = false;
+};
+
+PyObject* call_op(PyObject* self, PyObject* const* values, std::size_t flagged,
+                  PyObject* keywords) {
+    auto* op = reinterpret_cast<Op*>(self);
+    Py_ssize_t count = PyVectorcall_NARGS(flagged);
+    if (keywords == nullptr && count >= op->inputs && count <= most_arguments) {
+        PyObject* result = Call(op, values, count).run();
+        if (result != nullptr || PyErr_Occurred()) return result;
+    }
+    return PyObject_Vectorcall(op->twin, values, flagged, keywords);
+}
+
+void free_op(PyObject* self) {
+    auto* op = reinterpret_cast<Op*>(self);
+    PyTypeObject* type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    for (PyObject* part : {op->twin, op->op, op->connect, op->name, op->dtypes}) Py_XDECREF(part);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+int traverse_op(PyObject* self, visitproc visit, void* arg) {
+    auto* op = reinterpret_cast<Op*>(self);
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(op->twin);
+    Py_VISIT(op->op);
+    Py_VISIT(op->connect);
+    return 0;
+}
+
+PyObject* represent_op(PyObject* self) {
+    return PyUnicode_FromFormat("<native op %U>", reinterpret_cast<Op*>(self)->name);
+}
+
+PyMemberDef op_members[] = {
+    {"twin", T_OBJECT_EX, offsetof(Op, twin), READONLY,
+     "The same in Python; it serves the operands that the native op declines."},
+    {"op", T_OBJECT_EX, offsetof(Op, op), READONLY, "The primitive with its rules."},
+    {"__name__", T_OBJECT_EX, offsetof(Op, name), READONLY, "The primitive's name."},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Op, call), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyType_Slot op_slots[] = {
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(free_op)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_op)},
+    {Py_tp_repr, reinterpret_cast<void*>(represent_op)},
+    {Py_tp_members, op_members},
+    {Py_tp_doc, const_cast<char*>("An op on Tensors, compiled.")},
+    {0, nullptr},
+};
+
+PyType_Spec op_spec = {
+    "nnkit.backend.cpu.native.Op", sizeof(Op), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    op_slots,
+};
+
+PyTypeObject* op_type = nullptr;
+
+// The offset of a slot that a class has; -1 with an error set.
+Py_ssize_t offset_of(PyObject* type, const char* name) {
+    Owned member(PyObject_GetAttrString(type, name));
+    if (!member) return -1;
+    if (!PyObject_TypeCheck(member.object(), &PyMemberDescr_Type)) {
+        PyErr_Format(PyExc_TypeError, "set_tensor: %s is no slot", name);
+        return -1;
+    }
+    return reinterpret_cast<PyMemberDescrObject*>(member.object())->d_member->offset;
+}
+
+}  // namespace
+
+PyObject* set_tensor(PyObject*, PyObject* args) {
+    PyObject *type, *cpu, *mode, *inference_modes;
+    if (!PyArg_ParseTuple(args, "O!OOO!:set_tensor", &PyType_Type, &type, &cpu, &mode,
+                          &PySet_Type, &inference_modes)) {
+        return nullptr;
+    }
+    const std::pair<const char*, Py_ssize_t*> slots[] = {
+        {"_data", &layout.data}, {"_device", &layout.device},
+        {"_requires_grad", &layout.requires_grad}, {"_grad", &layout.grad},
+        {"_edge", &layout.edge}, {"_writes", &layout.writes}, {"_base", &layout.base},
+        {"_view", &layout.view}, {"_viewed", &layout.viewed}, {"_hooks", &layout.hooks},
+    };
+    for (auto [name, offset] : slots) {
+        *offset = offset_of(type, name);
+        if (*offset < 0) return nullptr;
+    }
+    const std::pair<const char*, PyObject**> strings[] = {
+        {"backend", &names.backend}, {"enabled", &names.enabled},
+        {"inference", &names.inference}, {"_inference", &names.made_in_inference},
+        {"record", &names.record},
+    };
+    for (auto [text, name] : strings) {
+        *name = PyUnicode_InternFromString(text);
+        if (*name == nullptr) return nullptr;
+    }
+    names.zero = PyLong_FromLong(0);
+    if (op_type == nullptr) op_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&op_spec));
+    if (op_type == nullptr) return nullptr;
+    layout.type = reinterpret_cast<PyTypeObject*>(Py_NewRef(type));
+    layout.cpu = Py_NewRef(cpu);
+    layout.mode = Py_NewRef(mode);
+    layout.inference_modes = Py_NewRef(inference_modes);
+    return none();
+}
+
+PyObject* wrap_array(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+    if (count < 1 || count > 2) {
+        return fail(PyExc_TypeError, "wrap() takes an array and a device, got %zd arguments", count);
+    }
+    return wrap(arguments[0], count == 2 ? arguments[1] : layout.cpu);
+}
+
+PyObject* bind_op(PyObject*, PyObject* args) {
+    PyObject *twin, *rules, *connect, *name, *dtypes;
+    unsigned optional, flowing;
+    int inputs, takes_number, simple;
+    if (!PyArg_ParseTuple(args, "OOOUOIIipp:bind_op", &twin, &rules, &connect, &name, &dtypes,
+                          &optional, &flowing, &inputs, &takes_number, &simple)) {
+        return nullptr;
+    }
+    if (layout.type == nullptr || inputs > most_arguments) return Py_NewRef(twin);
+    auto* op = PyObject_GC_New(Op, op_type);
+    if (op == nullptr) return nullptr;
+    op->call = call_op;
+    op->twin = Py_NewRef(twin);
+    op->op = Py_NewRef(rules);
+    op->connect = Py_NewRef(connect);
+    op->name = Py_NewRef(name);
+    PyUnicode_InternInPlace(&op->name);
+    op->dtypes = Py_NewRef(dtypes);
+    op->optional = optional;
+    op->flowing = flowing;
+    op->inputs = inputs;
+    op->takes_number = takes_number != 0;
+    op->simple = simple != 0;
+    PyObject_GC_Track(op);
+    return reinterpret_cast<PyObject*>(op);
+}
+
+}  // namespace nnkit

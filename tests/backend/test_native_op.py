@@ -1,0 +1,186 @@
+"""Compiled ops on Tensors do what their twins in Python do, and leave to them what they cannot."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nnkit
+from nnkit.autograd.grad_mode import INFERENCE_MODES, MODE
+from nnkit.autograd.op import OPS
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.cpu import native
+from nnkit.backend.device import cpu
+from nnkit.backend.door import Recorder, standing
+from tests.backend.native_cases import needs_native
+
+pytestmark = needs_native
+
+
+class TwinError(Exception):
+    """Raised in place of a twin."""
+
+
+def refuse(*arguments: Any, **keywords: Any) -> None:
+    raise TwinError
+
+
+def alone(name: str, dtypes: tuple | None = None, number: bool = False) -> Any:
+    """An op without a twin behind it."""
+    return native.bind_op(OPS[name].op, refuse, refuse, dtypes, number)
+
+
+F4 = np.dtype(np.float32)
+add = alone("add", (F4,), True)
+
+
+def example(shape: tuple[int, ...] = (2, 3), grad: bool = False) -> Tensor:
+    return nnkit.arange(6.0).reshape(shape).clone().requires_grad_(grad)
+
+
+def test_an_op_has_a_name_and_a_twin() -> None:
+    op = OPS["linear"]
+    assert repr(op) == "<native op linear>"
+    assert op.__name__ == "linear" and op.twin.__name__ == "linear"
+    assert op.op.name == "linear"
+    with pytest.raises(TypeError, match="cannot create"):
+        type(op)()  # pyright: ignore
+
+
+def test_wrap_sets_every_slot() -> None:
+    data = np.ones(3, np.float32)
+    made = wrap(data)
+    assert type(made) is Tensor and made._data is data and made._device is cpu
+    assert made._writes == [0, None] and made._viewed == 0 and made._requires_grad is False
+    for slot in ("_grad", "_edge", "_base", "_view", "_hooks"):
+        assert getattr(made, slot) is None
+    assert not made.is_inference()
+    with nnkit.inference_mode():
+        assert wrap(data, cpu).is_inference()
+        found = []
+        thread = threading.Thread(target=lambda: found.append(wrap(data).is_inference()))
+        thread.start()
+        thread.join()
+    assert found == [False]  # the mode is the other thread's
+    with pytest.raises(TypeError, match=r"wrap\(\) takes an array and a device, got 3 arguments"):
+        wrap(data, cpu, None)  # pyright: ignore
+    with pytest.raises(TypeError, match="got 0 arguments"):
+        wrap()  # pyright: ignore
+
+
+def test_classes_without_the_slots_are_refused() -> None:
+    assert native.MODULE is not None
+    with pytest.raises(AttributeError, match="_data"):
+        native.MODULE.set_tensor(dict, cpu, MODE, INFERENCE_MODES)
+    native.MODULE.set_tensor(Tensor, cpu, MODE, INFERENCE_MODES)
+
+
+def test_what_an_op_takes() -> None:
+    x = example()
+    assert add(x, x).tolist() == [[0, 2, 4], [6, 8, 10]]
+    assert add(x, 1.5).tolist() == add(x, nnkit.full((2, 3), 1.5)).tolist()
+    assert add(x, 2)[1, 2] == 7
+    parameter = nnkit.nn.Parameter(example())
+    out = add(parameter, x)
+    assert type(out) is Tensor
+    view = x.view(3, 2)
+    assert add(view, view).shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    "operands",
+    [
+        (example(), example((6,))), (example(), example().double()), (example(), True),
+        (example(), np.float32(1)), (1.0, example()), (example(),), (example(), None),
+        (example().half(), example().half()), (example(), "a"), (object(), example()),
+        (example(), example(), example()), (),
+    ],
+)  # fmt: skip
+def test_what_it_leaves_to_the_twin(operands: tuple) -> None:
+    with pytest.raises(TwinError):
+        add(*operands)
+
+
+def test_more_that_it_leaves_to_the_twin() -> None:
+    x = example()
+    with pytest.raises(TwinError):
+        add(x, other=x)
+    view = x[0]
+    x.add_(1)
+    with pytest.raises(TwinError):  # the view's history is to be made anew
+        add(view, view)
+    with pytest.raises(TwinError):
+        add(*[x] * 100)
+    lazy = nnkit.nn.UninitializedParameter()
+    with pytest.raises(TwinError):
+        add(lazy, lazy)
+    with pytest.raises(TwinError):  # a scalar of NumPy has a dtype
+        alone("leaky_relu", (F4,))(x, np.float32(0.1))
+
+
+def test_history() -> None:
+    x, y = example(grad=True), example()
+    out = add(x, y)
+    assert out.requires_grad and out.grad_fn.name() == "AddBackward0"
+    assert out.grad_fn.next_functions[1] == (None, 0)
+    (out * add(out, 1.0)).sum().backward()
+    z = example(grad=True)
+    total = z + y
+    (total * (total + 1.0)).sum().backward()
+    assert x.grad is not None and z.grad is not None and x.grad.equal(z.grad)
+    with nnkit.no_grad():
+        assert not add(x, y).requires_grad
+    assert add(y, y).grad_fn is None
+    with pytest.raises(TwinError):  # `connect`, for a node that broadcasts
+        alone("matmul")(x, y.mT)
+
+
+def test_outputs_without_a_gradient() -> None:
+    x = example(grad=True)
+    values, indices = x.max(dim=1)
+    assert values.grad_fn is not None and not indices.requires_grad
+    values.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [[0, 0, 1], [0, 0, 1]]
+
+
+def test_it_goes_through_the_door() -> None:
+    x = example()
+    with standing(Recorder, cpu) as recorder:
+        add(x, x)
+    assert [name for name, _, _ in recorder.calls] == ["add"]
+
+
+def test_an_error_of_the_primitive_passes() -> None:
+    linear = alone("linear")
+    with pytest.raises(ValueError, match="not aligned"):
+        linear(example(), example((3, 2)), None)
+
+
+def test_references_are_given_back() -> None:
+    x, y = example(grad=True), example()
+    linear = OPS["linear"]
+    watched = (x, y, x._data, y._data, cpu, OPS["add"], linear, native.bind_op)
+
+    def use() -> None:
+        for _ in range(20):
+            made = [add(x, y), add(y, 2.5), linear(x, y, None), *x.max(dim=1), nnkit.relu(y)]
+            assert len(made) == 6
+            add(x, x).sum().backward()
+            with nnkit.inference_mode():
+                add(x, y)
+            for wrong in ((y, y.double()), (y, "a")):
+                with pytest.raises(TwinError):
+                    add(*wrong)
+            x.grad = None
+
+    use()
+    gc.collect()
+    before = [sys.getrefcount(one) for one in watched]
+    use()
+    gc.collect()
+    assert [sys.getrefcount(one) for one in watched] == before
