@@ -2,10 +2,11 @@
 
     python -m tools.nvrtc                  everything, for sm_75, sm_80 and sm_90
     python -m tools.nvrtc softmax --target sm_80 --list
+    python -m tools.nvrtc --unoptimized    whether it compiles, in a third of the time
 
 Needs the wheel nvidia-cuda-nvrtc-cu12 (or -cu13). Prints for each source and target how many
-kernels were compiled, the most registers a thread takes, and every kernel that spills registers;
-exits with 1 if something does not compile.
+kernels were compiled, the most registers a thread takes, and every kernel that spills registers
+(of optimized code alone); exits with 1 if something does not compile.
 """
 
 from __future__ import annotations
@@ -117,9 +118,9 @@ def programs(subjects: list[str]) -> Iterator[tuple[Program, tuple[str, ...]]]:
                 yield program, TARGETS if dtype == np.float32 else TARGETS[1:2]
 
 
-def compile_one(job: tuple[Program, str]) -> tuple[Program, str, list[Usage], str]:
-    program, target = job
-    options = (*program.options, "--ptxas-options=-v")
+def compile_one(job: tuple[Program, str, str]) -> tuple[Program, str, list[Usage], str]:
+    program, target, option = job
+    options = (*program.options, "--ptxas-options=-v", *option.split())
     try:
         result = nvrtc.compile_kernels(program.text, program.names, program.label, target, options)
     except RuntimeError as error:
@@ -127,14 +128,32 @@ def compile_one(job: tuple[Program, str]) -> tuple[Program, str, list[Usage], st
     return program, target, usages(result.log), ""
 
 
+def print_table(
+    table: dict[tuple[str, str], list[Usage]], unoptimized: bool, every_kernel: bool
+) -> None:
+    usage = "" if unoptimized else f" {'registers':>9} {'spilling':>8}"
+    print(f"{'source':24} {'target':8} {'kernels':>7}{usage}")
+    for (label, target), found in table.items():
+        spilling = [] if unoptimized else [u for u in found if u.spilled]
+        most = max((u.registers for u in found), default=0)
+        usage = "" if unoptimized else f" {most:9} {len(spilling):8}"
+        print(f"{label:24} {target:8} {len(found):7}{usage}")
+        for one in found if every_kernel else spilling:
+            print(f"    {one.kernel}: {one.registers} registers, {one.spilled} bytes spilled")
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("subjects", nargs="*", help="subjects, 'formulas', 'updates' (all)")
     parser.add_argument("--target", action="append", help="such as sm_80; may be repeated")
     parser.add_argument("--list", action="store_true", help="print every kernel")
+    parser.add_argument(
+        "--unoptimized", action="store_const", const="--device-debug", default="",
+        help="do not optimize; registers and spills then say nothing",
+    )  # fmt: skip
     options = parser.parse_args(arguments)
     jobs = [
-        (program, target)
+        (program, target, options.unoptimized)
         for program, known in programs(options.subjects)
         for target in targets(program.label, tuple(options.target or known))
     ]
@@ -147,13 +166,7 @@ def main(arguments: list[str] | None = None) -> int:
                 failures += 1
                 print(error, file=sys.stderr)
             table.setdefault((program.label, target), []).extend(found)
-    print(f"{'source':24} {'target':8} {'kernels':>7} {'registers':>9} {'spilling':>8}")
-    for (label, target), found in table.items():
-        spilling = [u for u in found if u.spilled]
-        most = max((u.registers for u in found), default=0)
-        print(f"{label:24} {target:8} {len(found):7} {most:9} {len(spilling):8}")
-        for usage in found if options.list else spilling:
-            print(f"    {usage.kernel}: {usage.registers} registers, {usage.spilled} bytes spilled")
+    print_table(table, bool(options.unoptimized), options.list)
     count = sum(map(len, table.values()))
     print(f"{count} kernels in {time.perf_counter() - start:.0f} s, {failures} failures")
     return 1 if failures or not count else 0
