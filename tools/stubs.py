@@ -220,6 +220,8 @@ def tensor_stub() -> str:
                 stub.function(name, value)
         elif type(value) is int and name.islower():
             stub.lines += [f"{name}: {stub.type(int)}", ""]
+    for name, annotation in inspect.get_annotations(tensor, eval_str=True).items():
+        stub.lines.append(f"{name}: {stub.type(annotation)}")
     return stub.text() + "\n"
 
 

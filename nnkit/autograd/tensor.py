@@ -7,6 +7,7 @@ which attach themselves to it, and its picture is drawn by `nnkit.autograd.print
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.grad_mode import INFERENCE_MODES, MODE
@@ -352,7 +353,7 @@ def fill(self: Tensor, data: Any, place: Any) -> None:
     self._hooks = None
 
 
-def wrap(data: Any, place: Any = cpu) -> Tensor:
+def wrap_in_python(data: Any, place: Any = cpu) -> Tensor:
     """A new leaf Tensor on a backend array."""
     self = _new(Tensor)
     self._data = data
@@ -370,4 +371,4 @@ def wrap(data: Any, place: Any = cpu) -> Tensor:
     return self
 
 
-wrap = bind_wrap(Tensor, cpu, MODE, INFERENCE_MODES, wrap)
+wrap: Callable[..., Tensor] = bind_wrap(Tensor, cpu, MODE, INFERENCE_MODES, wrap_in_python)

@@ -1837,5 +1837,6 @@ class Tensor(builtins.object):
 
 def fill(self: Tensor, data: _Any, place: _Any) -> None:
     """Set the slots of a new leaf."""
-def wrap(data: _Any, place: _Any = ...) -> Tensor:
+def wrap_in_python(data: _Any, place: _Any = ...) -> Tensor:
     """A new leaf Tensor on a backend array."""
+wrap: _Callable[..., Tensor]

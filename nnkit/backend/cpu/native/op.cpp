@@ -313,11 +313,12 @@ PyObject* set_tensor(PyObject*, PyObject* args) {
                           &PySet_Type, &inference_modes)) {
         return nullptr;
     }
+    Layout found;
     const std::pair<const char*, Py_ssize_t*> slots[] = {
-        {"_data", &layout.data}, {"_device", &layout.device},
-        {"_requires_grad", &layout.requires_grad}, {"_grad", &layout.grad},
-        {"_edge", &layout.edge}, {"_writes", &layout.writes}, {"_base", &layout.base},
-        {"_view", &layout.view}, {"_viewed", &layout.viewed}, {"_hooks", &layout.hooks},
+        {"_data", &found.data}, {"_device", &found.device},
+        {"_requires_grad", &found.requires_grad}, {"_grad", &found.grad},
+        {"_edge", &found.edge}, {"_writes", &found.writes}, {"_base", &found.base},
+        {"_view", &found.view}, {"_viewed", &found.viewed}, {"_hooks", &found.hooks},
     };
     for (auto [name, offset] : slots) {
         *offset = offset_of(type, name);
@@ -335,10 +336,11 @@ PyObject* set_tensor(PyObject*, PyObject* args) {
     names.zero = PyLong_FromLong(0);
     if (op_type == nullptr) op_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&op_spec));
     if (op_type == nullptr) return nullptr;
-    layout.type = reinterpret_cast<PyTypeObject*>(Py_NewRef(type));
-    layout.cpu = Py_NewRef(cpu);
-    layout.mode = Py_NewRef(mode);
-    layout.inference_modes = Py_NewRef(inference_modes);
+    found.type = reinterpret_cast<PyTypeObject*>(Py_NewRef(type));
+    found.cpu = Py_NewRef(cpu);
+    found.mode = Py_NewRef(mode);
+    found.inference_modes = Py_NewRef(inference_modes);
+    layout = found;  // whole, or not at all
     return none();
 }
 
