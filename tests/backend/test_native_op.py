@@ -184,3 +184,32 @@ def test_references_are_given_back() -> None:
     use()
     gc.collect()
     assert [sys.getrefcount(one) for one in watched] == before
+
+
+def test_an_entry_of_an_instances_dictionary() -> None:
+    assert native.MODULE is not None
+    Entry = native.MODULE.Entry
+
+    class Holder:
+        weight = Entry("_parameters", "weight")
+
+    assert (Holder.__dict__["weight"].registry, Holder.__dict__["weight"].name) == (
+        "_parameters", "weight",
+    )  # fmt: skip
+    holder, value = Holder(), object()
+    for content in ({}, {"_parameters": {}}, {"_parameters": None}):
+        holder.__dict__.clear()
+        holder.__dict__.update(content)
+        with pytest.raises(AttributeError, match="'Holder' has no attribute 'weight'"):
+            _ = holder.weight
+    with pytest.raises(AttributeError, match="'Holder' has no attribute 'weight'"):
+        _ = Holder.weight
+    holder.__dict__["_parameters"] = {"weight": value}
+    before = sys.getrefcount(value)
+    for _ in range(10):
+        assert holder.weight is value
+    assert sys.getrefcount(value) == before
+    holder.__dict__["weight"] = 5  # an instance's own attribute hides it
+    assert holder.weight == 5
+    with pytest.raises(TypeError, match="Entry"):
+        Entry("_parameters")

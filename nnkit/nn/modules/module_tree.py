@@ -11,7 +11,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.nn.modules import module_hooks
-from nnkit.nn.modules.registered import Registered
+from nnkit.nn.modules.registered import Registered, shorten
 from nnkit.nn.parameter import Buffer, Parameter
 
 _REGISTRIES = {"_parameters": "parameter", "_buffers": "buffer", "_modules": "module"}
@@ -143,7 +143,7 @@ class ModuleTree:
         if "_parameters" in own:  # else __init__ has not run yet
             for registry in _REGISTRIES:
                 if name in own[registry]:
-                    Registered.shorten(type(self), registry, name)
+                    shorten(type(self), registry, name)
                     return own[registry][name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from nnkit.backend.cpu.native import bind_entry
 
-class Registered:
+
+class RegisteredInPython:
     """Reads what instances of a class registered under a name.
 
     The class gets one for each name that was once read: CPython calls `__getattr__` only after a
@@ -25,8 +27,11 @@ class Registered:
             message = f"type object {owner.__name__!r} has no attribute {self.name!r}"
             raise AttributeError(message) from None
 
-    @classmethod
-    def shorten(cls, owner: type, registry: str, name: str) -> None:
-        """The short way to a name, if the class has nothing of its own there."""
-        if not any(name in c.__dict__ for c in owner.__mro__):
-            setattr(owner, name, cls(registry, name))
+
+Registered = bind_entry(RegisteredInPython)
+
+
+def shorten(owner: type, registry: str, name: str) -> None:
+    """Give a class the short way to a name, if it has nothing of its own there."""
+    if not any(name in c.__dict__ for c in owner.__mro__):
+        setattr(owner, name, Registered(registry, name))

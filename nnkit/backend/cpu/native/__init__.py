@@ -149,3 +149,8 @@ def bind_op(
         twin, op, connect, op.name, dtypes, optional, flowing, len(op.rules), number,
         simple and not op.broadcasts,
     )  # fmt: skip
+
+
+def bind_entry(twin: type) -> Any:
+    """The compiled class of descriptors that read ``instance.__dict__[registry][name]``."""
+    return MODULE.Entry if MODULE is not None else twin

@@ -8,9 +8,11 @@
 #include <new>
 #include <string>
 
+#include "entry.h"
 #include "formula.h"
 #include "memory.h"
 #include "op.h"
+#include "owned.h"
 #include "parallel.h"
 #include "update.h"
 
@@ -257,8 +259,10 @@ PyMODINIT_FUNC NNKIT_INIT() {
     PyObject* module = PyModule_Create(&nnkit::definition);
     if (module == nullptr) return nullptr;
     nnkit::kernel_type = PyType_FromSpec(&nnkit::kernel_spec);
-    if (nnkit::kernel_type == nullptr ||
-        PyModule_AddObjectRef(module, "Kernel", nnkit::kernel_type) < 0) {
+    nnkit::Owned entry(nnkit::make_entry_type());
+    if (nnkit::kernel_type == nullptr || !entry ||
+        PyModule_AddObjectRef(module, "Kernel", nnkit::kernel_type) < 0 ||
+        PyModule_AddObjectRef(module, "Entry", entry.object()) < 0) {
         Py_DECREF(module);
         return nullptr;
     }
