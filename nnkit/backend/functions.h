@@ -38,9 +38,9 @@ NNKIT_INLINE T minimum(T x, T y) {
 
 // The same, but a NaN loses to a number.
 template <typename T>
-NNKIT_INLINE T fmax(T x, T y) { return (x > y) | (y != y) ? x : y; }
+NNKIT_INLINE T fmax(T x, T y) { return ((x > y) | (y != y)) ? x : y; }
 template <typename T>
-NNKIT_INLINE T fmin(T x, T y) { return (x < y) | (y != y) ? x : y; }
+NNKIT_INLINE T fmin(T x, T y) { return ((x < y) | (y != y)) ? x : y; }
 
 // ---- quotients and roots
 

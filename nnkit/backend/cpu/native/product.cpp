@@ -237,7 +237,8 @@ template <class T>
 void multiply(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, Index row,
               const T* bias, Write write) {
     if (m == 0 || n == 0) return;
-    auto [rows, columns] = piece_of<T>(m, n, k);
+    const auto [height, width] = piece_of<T>(m, n, k);
+    const Index rows = height, columns = width;  // a lambda takes no structured bindings
     Index across = (n + columns - 1) / columns, down = (m + rows - 1) / rows;
     Product<T> product{m, k, a, b, out, row, bias, write == Write::add};
     bool packs_a = is_awkward(m, n, a), packs_b = down > 1;
