@@ -86,7 +86,7 @@ def test_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "SIDE", 32)
     monkeypatch.setattr(gpu, "ELEMENTS", 1 << 10)
-    monkeypatch.setattr(gpu_kernels, "ROWS", 1 << 10)
+    monkeypatch.setattr(gpu_kernels, "ROWS", 64)
     monkeypatch.setattr(gpu_kernels, "COLUMNS", 32)
     monkeypatch.setattr(gpu_kernels, "DTYPES", ("bfloat16",))
     with stand_in():

@@ -144,10 +144,11 @@ def bind_op(
     primitive = op.primitive
     optional = sum(1 << i for i, x in enumerate(primitive.arrays) if x in primitive.optional)
     flowing = sum(1 << i for i, r in enumerate(op.rules) if op.joint or r is not None)
-    simple = op.only_first or (len(op.differentiable) == 1 and not primitive.many)
+    several = len(primitive.outputs) > 1 or primitive.many
+    simple = (op.only_first or not several) and not op.broadcasts
     return MODULE.bind_op(
-        twin, op, connect, op.name, dtypes, optional, flowing, len(op.rules), number,
-        simple and not op.broadcasts,
+        twin, op, connect, op.name, dtypes, optional, flowing, len(op.rules), number, several,
+        simple,
     )  # fmt: skip
 
 

@@ -76,7 +76,8 @@ struct Op {
     unsigned flowing;     // inputs that a gradient flows to
     int inputs;
     bool takes_number;    // the second operand may be a number
-    bool simple;          // one output, whose node needs no more than `record` gives it
+    bool several;         // outputs
+    bool simple;          // the first output's node needs no more than `record` gives it
 };
 
 constexpr Py_ssize_t most_arguments = 24;
@@ -138,18 +139,20 @@ public:
         if (recorded < 0) return nullptr;
         Owned result(PyObject_Vectorcall(primitive.object(), values_, count_, nullptr));
         if (!result) return nullptr;
-        bool several = PyTuple_CheckExact(result.object());
-        Py_ssize_t count = several ? PyTuple_GET_SIZE(result.object()) : 1;
+        if (op_->several) result = Owned(PySequence_Tuple(result.object()));
+        if (!result) return nullptr;
+        Py_ssize_t count = op_->several ? PyTuple_GET_SIZE(result.object()) : 1;
         Owned outputs(PyTuple_New(count));
         if (!outputs) return nullptr;
         for (Py_ssize_t i = 0; i < count; ++i) {
-            PyObject* one = several ? PyTuple_GET_ITEM(result.object(), i) : result.object();
+            PyObject* one = op_->several ? PyTuple_GET_ITEM(result.object(), i) : result.object();
             PyObject* output = wrap(one, device_);
             if (output == nullptr) return nullptr;
             PyTuple_SET_ITEM(outputs.object(), i, output);
         }
         if (recorded && !record(outputs.object())) return nullptr;
-        return several ? outputs.release() : Py_NewRef(PyTuple_GET_ITEM(outputs.object(), 0));
+        if (op_->several) return outputs.release();
+        return Py_NewRef(PyTuple_GET_ITEM(outputs.object(), 0));
     }
 
 private:
@@ -354,9 +357,9 @@ PyObject* wrap_array(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
 PyObject* bind_op(PyObject*, PyObject* args) {
     PyObject *twin, *rules, *connect, *name, *dtypes;
     unsigned optional, flowing;
-    int inputs, takes_number, simple;
-    if (!PyArg_ParseTuple(args, "OOOUOIIipp:bind_op", &twin, &rules, &connect, &name, &dtypes,
-                          &optional, &flowing, &inputs, &takes_number, &simple)) {
+    int inputs, takes_number, several, simple;
+    if (!PyArg_ParseTuple(args, "OOOUOIIippp:bind_op", &twin, &rules, &connect, &name, &dtypes,
+                          &optional, &flowing, &inputs, &takes_number, &several, &simple)) {
         return nullptr;
     }
     if (layout.type == nullptr || inputs > most_arguments) return Py_NewRef(twin);
@@ -373,6 +376,7 @@ PyObject* bind_op(PyObject*, PyObject* args) {
     op->flowing = flowing;
     op->inputs = inputs;
     op->takes_number = takes_number != 0;
+    op->several = several != 0;
     op->simple = simple != 0;
     PyObject_GC_Track(op);
     return reinterpret_cast<PyObject*>(op);
