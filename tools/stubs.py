@@ -212,7 +212,10 @@ def _summary(documented: Any) -> str:
 def tensor_stub() -> str:
     """``nnkit/autograd/tensor.pyi``."""
     stub = Stub(tensor.__name__, "`Tensor` with all of its methods.")
+    annotations = inspect.get_annotations(tensor, eval_str=True)
     for name, value in vars(tensor).items():
+        if name in annotations:
+            continue
         if getattr(value, "__module__", None) == tensor.__name__:
             if isinstance(value, type):
                 stub.klass(value)
@@ -220,7 +223,7 @@ def tensor_stub() -> str:
                 stub.function(name, value)
         elif type(value) is int and name.islower():
             stub.lines += [f"{name}: {stub.type(int)}", ""]
-    for name, annotation in inspect.get_annotations(tensor, eval_str=True).items():
+    for name, annotation in annotations.items():
         stub.lines.append(f"{name}: {stub.type(annotation)}")
     return stub.text() + "\n"
 
