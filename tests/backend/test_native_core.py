@@ -185,3 +185,10 @@ def test_results_are_aligned_and_reused() -> None:
     assert B.exp(x).ctypes.data == address
     native.MODULE.empty_cache()
     assert native.MODULE.cached_bytes() == 0
+
+
+def test_an_extension_of_other_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "INTERFACE", native.INTERFACE + 1)
+    with pytest.warns(RuntimeWarning, match="NumPy alone: the extension for .* of other sources"):
+        module, reason = native._load()
+    assert module is None and "reinstall nnkit" in reason

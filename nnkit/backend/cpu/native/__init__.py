@@ -26,6 +26,9 @@ from nnkit.backend.c_source import fingerprint
 from nnkit.backend.formula import Formula, Trace
 from nnkit.backend.processors import default_threads
 
+# Of what module.cpp offers, and of the arguments that it takes; counted up there and here.
+INTERFACE = 1
+
 # The best one first, with the names that NumPy has for what a CPU needs for it.
 TARGETS = {"avx512": ("AVX512_SKX",), "avx2": ("AVX2", "FMA3"), "baseline": ()}
 
@@ -80,6 +83,9 @@ def _load() -> tuple[Any, str]:
             module = import_module(spec.name)
         except Exception as error:
             reason = _complain(f"the extension for {target} is broken ({error}): reinstall nnkit")
+            break
+        if getattr(module, "INTERFACE", None) != INTERFACE:
+            reason = _complain(f"the extension for {target} is of other sources: reinstall nnkit")
             break
         module.set_cache_limit(_cache_limit())
         module.set_threads(default_threads())

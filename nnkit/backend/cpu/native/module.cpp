@@ -19,6 +19,9 @@
 namespace nnkit {
 namespace {
 
+// Of what this file offers to native/__init__.py, where the same number stands.
+constexpr long interface_number = 1;
+
 // Filled by static objects in the other files while the module is loaded.
 std::map<std::string, KernelFunction>& kernels() {
     static auto* table = new std::map<std::string, KernelFunction>;
@@ -262,7 +265,8 @@ PyMODINIT_FUNC NNKIT_INIT() {
     nnkit::Owned entry(nnkit::make_entry_type());
     if (nnkit::kernel_type == nullptr || !entry ||
         PyModule_AddObjectRef(module, "Kernel", nnkit::kernel_type) < 0 ||
-        PyModule_AddObjectRef(module, "Entry", entry.object()) < 0) {
+        PyModule_AddObjectRef(module, "Entry", entry.object()) < 0 ||
+        PyModule_AddIntConstant(module, "INTERFACE", nnkit::interface_number) < 0) {
         Py_DECREF(module);
         return nullptr;
     }
