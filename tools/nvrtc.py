@@ -2,7 +2,7 @@
 
     python -m tools.nvrtc                  everything, for sm_75, sm_80 and sm_90
     python -m tools.nvrtc softmax --target sm_80 --list
-    python -m tools.nvrtc --unoptimized    whether it compiles, in a third of the time
+    python -m tools.nvrtc --unoptimized    whether it compiles, in a fifth of the time
 
 Needs the wheel nvidia-cuda-nvrtc-cu12 (or -cu13). Prints for each source and target how many
 kernels were compiled, the most registers a thread takes, and every kernel that spills registers
