@@ -245,7 +245,7 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
     differentiable = op.rules[0] is not None
     f4, f8 = _unchecked(refuses)
 
-    attempt = bind_op(op, _declined, connect, tuple([d for d in (f4, f8) if d]))
+    attempt = bind_op(op, _declined, dtypes=tuple([d for d in (f4, f8) if d]))
 
     def unary(input: Any, *scalars: Any) -> Tensor:
         out = attempt(input, *scalars)
@@ -288,7 +288,7 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
     i8 = None if kind == "float" or "integer" in refuses else int64.array
 
     dtypes = tuple([d for d in (f4, f8, i8) if d])
-    attempt = bind_op(op, _declined, connect, dtypes, bool(weak))
+    attempt = bind_op(op, _declined, dtypes=dtypes, number=bool(weak))
 
     def binary(input: Any, other: Any) -> Tensor:
         out = attempt(input, other)

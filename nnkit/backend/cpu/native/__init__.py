@@ -134,14 +134,18 @@ def bind_wrap(tensor: type, cpu: Any, mode: Any, inference_modes: set, twin: Cal
 
 
 def bind_op(
-    op: Any, twin: Callable, connect: Callable, dtypes: tuple | None = None, number: bool = False
+    op: Any,
+    twin: Callable,
+    connect: Callable | None = None,
+    dtypes: tuple | None = None,
+    number: bool = False,
 ) -> Callable:
     """The compiled form of an op on Tensors.
 
     Args:
         op: an `nnkit.autograd.op.Op`.
         twin: gets the operands that need more than to be unwrapped.
-        connect: records the node where ``op.record`` does not say all of it.
+        connect: records the node where ``op.record`` does not say all of it; no formula needs it.
         dtypes: for a formula, what its operands, which have one shape, may have.
         number: whether the second operand may be a number.
     """

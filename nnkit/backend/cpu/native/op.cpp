@@ -65,11 +65,12 @@ PyObject* wrap(PyObject* data, PyObject* device) {
     return tensor.release();
 }
 
-// What `bind_op` gives: a call goes to `run_op`, and on to the twin if that declines.
+// What `bind_op` gives: a `Call` serves it, and the twin if that declines.
 struct Op {
     PyObject_HEAD
     vectorcallfunc call;
-    PyObject *twin, *op, *connect;
+    PyObject *twin, *op;
+    PyObject* connect;    // records the nodes that are not simple
     PyObject* name;       // of the primitive
     PyObject* dtypes;     // None, or the only ones (of NumPy) that operands of one shape may have
     unsigned optional;    // inputs that may be None, a bit for each
