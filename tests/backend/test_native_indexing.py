@@ -7,9 +7,9 @@ import pytest
 
 import nnkit
 from nnkit.backend.cpu import BACKEND as B
-from nnkit.backend.cpu import native
+from tests.backend.native_cases import needs_native
 
-pytestmark = pytest.mark.skipif(native.MODULE is None, reason="no compiled kernels")
+pytestmark = needs_native
 
 DTYPES = [np.float32, np.float64, np.int64, np.int32, np.bool_, np.complex64, np.float16]
 SUMMABLE = [np.float32, np.float64, np.int64]

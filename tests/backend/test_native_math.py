@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from nnkit.backend.cpu import BACKEND, native, special
+from tests.backend.native_cases import needs_native
 
 pytestmark = [
-    pytest.mark.skipif(native.MODULE is None, reason="the kernels are not compiled"),
+    needs_native,
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),
 ]
 

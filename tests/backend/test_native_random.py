@@ -10,10 +10,10 @@ import pytest
 import nnkit
 from nnkit.backend import random as streams
 from nnkit.backend.cpu import BACKEND as B
-from nnkit.backend.cpu import native
 from nnkit.backend.random import Generator
+from tests.backend.native_cases import needs_native
 
-pytestmark = pytest.mark.skipif(native.MODULE is None, reason="no compiled kernels")
+pytestmark = needs_native
 
 SIZES = [0, 1, 2, 7, 15, 16, 17, 64, 100, 623, 625, 5000, 70_001]
 FILLS = [

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from nnkit.backend.cpu import BACKEND as B
-from nnkit.backend.cpu import native
+from tests.backend.native_cases import needs_native
 from tests.backend.test_native_indexing import DTYPES, check, layouts, make
 
-pytestmark = pytest.mark.skipif(native.MODULE is None, reason="no compiled kernels")
+pytestmark = needs_native
 
 SHAPES = [(), (0,), (1,), (7,), (5, 3), (3, 0, 2), (4, 1, 6), (2, 19, 33, 5), (301, 257)]
 HALVES = [np.float16, ml_dtypes.bfloat16]

@@ -18,10 +18,9 @@ from nnkit.backend.cuda import attention, conv, cudnn
 from nnkit.backend.cuda.philox import Recording
 from nnkit.backends import cudnn as switches
 from tests.cuda.compare import BF, F2, F4, F8
-from tests.cuda.emulation import COMPILER, Emulator, emulated
+from tests.cuda.emulation import Emulator, emulated
 from tests.cuda.fake_cudnn import FakeCudnn, cudnnGraphNotSupportedError
-
-needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no g++")
+from tests.cuda.marks import needs_compiler
 
 
 class WithCudnn(Emulator):

@@ -14,11 +14,11 @@ from nnkit.backend.cuda import BACKEND, failures
 from nnkit.backend.cuda.checks import checked_index
 from nnkit.backend.device import cpu
 from nnkit.optim import SGD, Adam
-from tests.cuda import emulation
 from tests.cuda.emulation import Emulator, emulated
+from tests.cuda.marks import needs_compiler
 from tests.cuda.mirror import mirrored
 
-pytestmark = pytest.mark.skipif(emulation.COMPILER is None, reason="needs g++")
+pytestmark = needs_compiler
 DTYPES = [np.dtype(d) for d in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)]
 F = nnkit.nn.functional
 

@@ -9,9 +9,10 @@ from nnkit.backend.cpu import embedding as cpu_embedding
 from nnkit.backend.cpu import indexing as cpu
 from nnkit.backend.cuda import embedding, failures, indexing
 from tests.cuda.compare import BF, F4, F8, assert_same
-from tests.cuda.emulation import COMPILER, emulated
+from tests.cuda.emulation import emulated
+from tests.cuda.marks import needs_compiler
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
+pytestmark = needs_compiler
 I8 = np.dtype(np.int64)
 
 

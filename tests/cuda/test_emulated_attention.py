@@ -10,9 +10,10 @@ import pytest
 from nnkit.backend.cpu import attention as cpu
 from nnkit.backend.cuda import attention
 from tests.cuda.compare import BF, F2, F4
-from tests.cuda.emulation import COMPILER, Emulator, emulated
+from tests.cuda.emulation import Emulator, emulated
+from tests.cuda.marks import needs_compiler
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
+pytestmark = needs_compiler
 # batch, queries, keys, columns of q and k, columns of v
 SIZES = {
     "one tile": ((2,), 5, 7, 6, 4), "tiles": ((1, 2), 70, 75, 8, 20), "wide": ((1,), 33, 40, 70, 9),

@@ -9,9 +9,9 @@ from nnkit.backend.cpu import conv as cpu
 from nnkit.backend.cpu import folding as cpu_folding
 from nnkit.backend.cuda import conv, folding
 from tests.cuda.compare import BF, F4, F8, assert_same
-from tests.cuda.emulation import COMPILER
+from tests.cuda.marks import needs_compiler
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
+pytestmark = needs_compiler
 # shape of x and of the weight; stride, padding, dilation, groups
 CASES = {
     "1d": ((2, 3, 11), (4, 3, 3), (2,), (1,), (1,), 1),

@@ -8,9 +8,10 @@ import pytest
 from nnkit.backend.cpu import embedding as cpu
 from nnkit.backend.cuda import embedding, failures
 from tests.cuda.compare import BF, F2, F4, F8, assert_same
-from tests.cuda.emulation import COMPILER, emulated
+from tests.cuda.emulation import emulated
+from tests.cuda.marks import needs_compiler
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
+pytestmark = needs_compiler
 RNG = np.random.default_rng(0)
 INDEX = RNG.integers(0, 7, (3, 5))
 

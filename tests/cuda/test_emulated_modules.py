@@ -8,10 +8,10 @@ import pytest
 
 import nnkit
 from nnkit import nn
-from tests.cuda.emulation import COMPILER
+from tests.cuda.marks import needs_compiler
 from tests.cuda.mirror import mirrored
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
+pytestmark = needs_compiler
 F = nn.functional
 
 

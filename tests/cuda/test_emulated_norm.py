@@ -8,9 +8,9 @@ import pytest
 from nnkit.backend.cpu import norm as cpu
 from nnkit.backend.cuda import norm
 from tests.cuda.compare import F2, F4, F8, assert_same
-from tests.cuda.emulation import COMPILER
+from tests.cuda.marks import needs_compiler
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
+pytestmark = needs_compiler
 # shape of x, of its parameters, axes: the views of layer, group and batch norm
 VIEWS = {
     "layer": ((5, 33), (33,), (1,)),

@@ -10,9 +10,10 @@ import pytest
 from nnkit.backend.cpu import pooling as cpu
 from nnkit.backend.cuda import failures, pooling
 from tests.cuda.compare import BF, F4, F8, assert_same
-from tests.cuda.emulation import COMPILER, emulated
+from tests.cuda.emulation import emulated
+from tests.cuda.marks import needs_compiler
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
+pytestmark = needs_compiler
 # shape; kernel, stride, padding, dilation
 WINDOWS: dict[str, Any] = {
     "1d": ((2, 3, 11), (3,), (2,), (1,), (1,)),

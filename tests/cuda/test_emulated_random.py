@@ -13,9 +13,10 @@ from nnkit.backend.cuda import dropout, failures, random
 from nnkit.backend.philox import Philox
 from nnkit.backend.random import Generator
 from tests.cuda.compare import F2, F4, F8
-from tests.cuda.emulation import COMPILER, emulated
+from tests.cuda.emulation import emulated
+from tests.cuda.marks import needs_compiler
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
+pytestmark = needs_compiler
 SEED = 12345678901234
 COUNTS = (1, 1000, 132 * 2048 + 5)  # the last one takes a second round
 

@@ -8,9 +8,9 @@ import pytest
 from nnkit.backend.cpu import recurrent as cpu
 from nnkit.backend.cuda import recurrent
 from tests.cuda.compare import F2, F4, assert_same
-from tests.cuda.emulation import COMPILER
+from tests.cuda.marks import needs_compiler
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
+pytestmark = needs_compiler
 PACKED = ((3, 3, 3), (4, 2, 1))
 
 

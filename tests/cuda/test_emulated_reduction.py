@@ -8,9 +8,9 @@ import pytest
 from nnkit.backend.cpu import reduction as cpu
 from nnkit.backend.cuda import reduction
 from tests.cuda.compare import F2, F4, F8, assert_same
-from tests.cuda.emulation import COMPILER
+from tests.cuda.marks import needs_compiler
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
+pytestmark = needs_compiler
 # Rows for a warp, for a block, in parts; columns, many and few; strided, and with no elements.
 SHAPES = (((7, 300), None), ((5, 6, 7), (0, 2)), ((5, 6, 7), 1), ((2, 20000), 1), ((3, 20000), 0),
           ((20000, 2), 0), ((), None), ((0, 3), 0))  # fmt: skip

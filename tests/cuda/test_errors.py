@@ -11,12 +11,10 @@ import pytest
 
 import nnkit
 from nnkit.backend.cuda import nvrtc, runtime
-from tests.cuda.emulation import COMPILER
+from tests.cuda.marks import needs_compiler
 from tests.cuda.stand_in import CUDARuntimeError, stand_in
 
 F = nnkit.nn.functional
-needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no g++")
-
 
 # The machine
 

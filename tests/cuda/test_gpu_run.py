@@ -13,11 +13,10 @@ import pytest
 import nnkit
 from benchmarks import gpu, gpu_kernels
 from tests.cuda import on_gpu
-from tests.cuda.emulation import COMPILER
+from tests.cuda.marks import needs_compiler
 from tests.cuda.stand_in import stand_in
 from tools import gpu_run
 
-needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no g++")
 ON_STAND_IN = [check for check in on_gpu.SINGLE if check not in on_gpu.NEED_CUPY]
 TRAINED = ("Linear", "BatchNorm2d", "LSTM")  # the others are compared by test_emulated_modules.py
 

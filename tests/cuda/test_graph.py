@@ -12,10 +12,10 @@ import nnkit
 from nnkit.backend.cuda import dropout, philox, random, runtime
 from nnkit.backend.cuda.graph import Graph
 from nnkit.backend.random import Generator, manual_seed_gpus
-from tests.cuda.emulation import COMPILER
+from tests.cuda.marks import needs_compiler
 from tests.cuda.stand_in import CUDARuntimeError, FakeEvent, FakeStream, stand_in
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++")
+pytestmark = needs_compiler
 F4 = np.dtype(np.float32)
 
 
