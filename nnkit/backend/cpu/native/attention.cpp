@@ -170,7 +170,7 @@ template <class T> struct Head {
 template <class T> void exponentials(Index seen, Index count, T shift, T* row) {
     Index whole = std::min(count, (seen + lanes<T> - 1) / lanes<T> * lanes<T>);
     std::fill(row + seen, row + whole, -std::numeric_limits<T>::infinity());
-    for (Index j = 0; j < whole; ++j) row[j] = math::exp(row[j] - shift);
+    for (Index j = 0; j < whole; ++j) row[j] = math::exp_of_negative(row[j] - shift);
     std::fill(row + whole, row + count, T(0));
 }
 

@@ -100,7 +100,7 @@ template <class T> struct CrossEntropy {
             T *row = p + k * count;
             for (Index j = 0; j < count; ++j) row[j] = x[k * count + j] - shift[j];
         }
-        for (Index i = 0; i < classes * count; ++i) p[i] = math::exp(p[i]);
+        for (Index i = 0; i < classes * count; ++i) p[i] = math::exp_of_negative(p[i]);
         sum_columns(classes, count, count, total, [&](Index i, Index) { return p[i]; });
         for (Index k = 0; k < classes; ++k) {
             T *row = p + k * count;

@@ -21,6 +21,13 @@ inline T times_power_of_two(T value, T shifted) {
     return value * first * second;
 }
 
+// 2^(n + lift) for the same n, where that is a normal number.
+template <typename T>
+inline T power_of_two(T shifted, int lift = 0) {
+    using F = Format<T>;
+    return from_bits<T>((bits_of(shifted) - bits_of(F::rounder) + (F::bias + lift)) << F::mantissa);
+}
+
 // ``value``, which is NaN for NaN; outside low .. high the function's limits.
 template <typename T>
 inline T within(T x, T low, T high, T below, T value, T above) {
@@ -54,15 +61,39 @@ struct PowerOfE {
     }
 };
 
-// What 1 + high loses is given back with ``low`` (T. J. Dekker's sum, 1971).
+// e^r = 1 + high + low; what 1 + high loses is given back with ``low`` (T. J. Dekker's sum, 1971).
+template <typename T>
+inline T sum_of(const PowerOfE<T>& power) {
+    const T sum = T(1) + power.high, lost = power.high - (sum - T(1));
+    return sum + (lost + power.low);
+}
+
 template <typename T>
 inline T exp(T x) {
     const PowerOfE<T> power(x);
-    const T sum = T(1) + power.high, lost = power.high - (sum - T(1));
-    const T value = times_power_of_two(sum + (lost + power.low), power.shifted);
+    const T value = times_power_of_two(sum_of(power), power.shifted);
     constexpr bool single = sizeof(T) == sizeof(float);
     return within(x, T(single ? -104 : -746), T(single ? 89 : 710), T(0), value,
                   Format<T>::infinity);
+}
+
+// The same bits with less work for x <= 0 and NaN: 2^(n + lift) cannot overflow, and x is bounded
+// where e^x is 0.
+template <typename T>
+inline T exp_of_negative(T x) {
+    constexpr bool single = sizeof(T) == sizeof(float);
+    constexpr T lowest = single ? -104 : -746;
+    constexpr int lift = single ? 64 : 512;
+    constexpr T back = single ? T(0x1p-64) : T(0x1p-512);
+    const PowerOfE<T> power(lowest > x ? lowest : x);
+    return sum_of(power) * power_of_two(power.shifted, lift) * back;
+}
+
+// The same bits where 2^n is a normal number: for x from -87 to 88 at least.
+template <typename T>
+inline T exp_of_moderate(T x) {
+    const PowerOfE<T> power(x);
+    return sum_of(power) * power_of_two(power.shifted);
 }
 
 // 2^n (e^r - 1) + (2^n - 1), both halved since the highest 2^n overflows.
@@ -70,8 +101,7 @@ template <typename T>
 inline T expm1(T x) {
     using F = Format<T>;
     const PowerOfE<T> power(x);
-    const auto biased = bits_of(power.shifted) - bits_of(F::rounder) + (F::bias - 1);
-    const T scale = from_bits<T>(biased << F::mantissa);
+    const T scale = power_of_two(power.shifted, -1);
     const T half = (scale * power.high + (scale - T(0.5))) + scale * power.low;
     const T value = std::copysign(T(2) * half, x);
     return within(x, T(-40), T(F::bias) * T(log_2) + T(1), T(-1), value, F::infinity);
@@ -162,33 +192,34 @@ inline float log10(float x) { return float(log(double(x)) * (1 / log_10)); }
 inline double log10(double x) { return std::log10(x); }
 
 // 1 / (1 + e^-x), for negative x as e^x / (1 + e^x), which does not lose its last values to
-// an overflow of e^-x. The rounding error of the sum is given back.
+// an overflow of e^-x. The rounding error of the sum is given back as if the sum were 1: where it
+// is more, the error is small beside that of the quotient.
 template <typename T>
 inline T sigmoid(T x) {
-    const T power = exp(-std::fabs(x)), sum = T(1) + power, lost = power - (sum - T(1));
-    const T value = (x < T(0) ? power : T(1)) / sum;
-    const T inverse = x < T(0) ? T(1) - value : value;  // 1 / sum
-    return value - value * (inverse * lost);
+    const T power = exp_of_negative(-std::fabs(x)), sum = T(1) + power;
+    const T lost = power - (sum - T(1)), value = (x < T(0) ? power : T(1)) / sum;
+    return value - value * lost;
 }
 
-// Near 0 x + x^3 P(x^2), elsewhere 1 - 2 / (e^(2 x) + 1).
+// Near 0 x + x^3 P(x^2), elsewhere 1 - 2 / (e^(2 x) + 1), which is 1 from 10 on.
 inline float tanh(float x) {
     const float size = std::fabs(x), z = x * x;
     const float near = size + size * z * polynomial(z, 0.002292744816f, -0.008343945516f,
                                                     0.02176891865f, -0.05395925958f,
                                                     0.1333330356f, -0.3333333317f);
-    const float far = 1.0f - 2.0f / (exp(2.0f * size) + 1.0f);
+    const float power = exp_of_moderate(2.0f * (size > 10.0f ? 10.0f : size));
+    const float far = 1.0f - 2.0f / (power + 1.0f);
     return std::copysign(size < 0.625f ? near : far, x);
 }
 
-// The same with a quotient P / Q near 0; both regions share one division.
+// The same with a quotient P / Q near 0; both regions share one division. It is 1 from 20 on.
 inline double tanh(double x) {
     const double size = std::fabs(x), z = x * x;
     const double p = polynomial(z, -0.0001991780435861287, -0.020498799708498873,
                                 -0.33333333333333333);
     const double q = polynomial(z, 0.0002065337374875025, 0.023291331876298859,
                                 0.46149639912549314, 1.0);
-    const double power = exp(2.0 * size);
+    const double power = exp_of_moderate(2.0 * (size > 20.0 ? 20.0 : size));
     const bool near = size < 0.625;
     const double quotient = (near ? size * z * p : -2.0) / (near ? q : power + 1.0);
     return std::copysign((near ? size : 1.0) + quotient, x);

@@ -93,7 +93,7 @@ template <class T> void exp_of_rows(const T* x, T* out, Index rows, Index count,
         for (Index i = r * count; i < (r + 1) * count; ++i) out[i] = x[i] - largest;
     }
     // In one loop, which uses whole registers for short rows too.
-    for (Index i = 0; i < rows * count; ++i) out[i] = math::exp(out[i]);
+    for (Index i = 0; i < rows * count; ++i) out[i] = math::exp_of_negative(out[i]);
 }
 
 // The sum of f(a[i], b[i] ...) over the elements of rows. Each block is added up in lanes of a

@@ -49,7 +49,7 @@ struct Softmax {
         max_of_columns(x, block.count, block.step, block.slices, largest);
         block.fill_columns([&](Index i, Index j) { return x[i] - largest[j]; });
         block.stretches([&](Index start, Index length) {
-            for (Index i = start; i < start + length; ++i) out[i] = math::exp(out[i]);
+            for (Index i = start; i < start + length; ++i) out[i] = math::exp_of_negative(out[i]);
         });
         sum_columns(block.count, block.step, block.slices, total,
                     [&](Index i, Index) { return out[i]; });
