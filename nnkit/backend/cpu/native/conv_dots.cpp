@@ -32,30 +32,38 @@ void add_dots_of(const T* const* from, const Index* lines, Index count, Index le
     constexpr int lanes = register_lanes<T>, registers = dot_registers<T>;
     V sum[rows][registers] = {};
     const T* row[rows];
+#pragma GCC unroll 6
     for (int i = 0; i < rows; ++i) row[i] = from[i];
     for (Index n = 0; n < count; ++n, gradient += length) {
         Index x = 0;
         for (; x + dot_lanes<T> <= length; x += dot_lanes<T>) {
             V above[registers];
+#pragma GCC unroll 4
             for (int j = 0; j < registers; ++j) above[j] = load_as<V>(gradient + x + j * lanes);
+#pragma GCC unroll 6
             for (int i = 0; i < rows; ++i) {
                 const T* line = row[i] + lines[n] + x;
+#pragma GCC unroll 4
                 for (int j = 0; j < registers; ++j) {
                     sum[i][j] = multiply_add(load_as<V>(line + j * lanes), above[j], sum[i][j]);
                 }
             }
         }
         if (x == length) continue;
+#pragma GCC unroll 4
         for (int j = 0; j < registers; ++j) {
             const Index done = x + j * lanes;
             const V above = load_some<V>(gradient + done, length - done);
+#pragma GCC unroll 6
             for (int i = 0; i < rows; ++i) {
                 const V line = load_some<V>(row[i] + lines[n] + done, length - done);
                 sum[i][j] = multiply_add(line, above, sum[i][j]);
             }
         }
     }
+#pragma GCC unroll 6
     for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
         for (int j = 0; j < registers; ++j, sums += lanes) {
             store_as(sums, load_as<V>(sums) + sum[i][j]);
         }

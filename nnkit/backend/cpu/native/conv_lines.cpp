@@ -1,6 +1,7 @@
 // Convolution along lines, for groups of few outputs (depthwise above all): vectors of neighbouring
-// positions, up to six outputs at a time. Lines that lie one after the other in the copied region
-// are taken as one: what is computed at the places between them is left behind.
+// positions, up to six outputs at a time. Lines of a vector or more are written where they belong;
+// shorter ones that lie one after the other in the copied region are taken as one: what is computed
+// at the places between them is left behind.
 #include <algorithm>
 
 #include "conv_kernels.h"
@@ -15,53 +16,76 @@ constexpr Index most_outputs = 6;
 constexpr Index most_positions = 2048;  // of a run, so that its sums stay in the first cache
 constexpr Index block_of_products = 256;
 
-// sums[i][x] += sum over k of weights[k][i] * from[offsets[k] + x], for one vector of columns.
+// sums[i][x] = initial[i] + sum over k of weights[k][i] * from[offsets[k] + x], for some vectors of
+// columns; without `initial` it is added to what is there.
 template <class T, int rows, int columns>
 inline void add_vectors(const T* weights, const Index* offsets, Index count, const T* from,
-                        T* sums, Index line) {
+                        const T* initial, T* sums, Index line) {
     using V = Register<T>;
     constexpr int lanes = register_lanes<T>;
-    V sum[rows][columns] = {};
+    V sum[rows][columns];
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; ++i) {
+        const V value = (initial != nullptr ? initial[i] : T{}) - V{};
+#pragma GCC unroll 4
+        for (int j = 0; j < columns; ++j) sum[i][j] = value;
+    }
     for (Index k = 0; k < count; ++k, weights += rows) {
         const T* source = from + offsets[k];
         V column[columns];
+#pragma GCC unroll 4
         for (int j = 0; j < columns; ++j) column[j] = load_as<V>(source + j * lanes);
+#pragma GCC unroll 6
         for (int i = 0; i < rows; ++i) {
             const V weight = weights[i] - V{};
+#pragma GCC unroll 4
             for (int j = 0; j < columns; ++j) {
                 sum[i][j] = multiply_add(weight, column[j], sum[i][j]);
             }
         }
     }
+#pragma GCC unroll 6
     for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
         for (int j = 0; j < columns; ++j) {
             T* to = sums + i * line + j * lanes;
-            store_as(to, load_as<V>(to) + sum[i][j]);
+            store_as(to, initial != nullptr ? sum[i][j] : load_as<V>(to) + sum[i][j]);
         }
     }
 }
 
-// The same along a line of `length` positions, rounded up to whole vectors.
-template <class T, int rows>
-void add_line_of(const T* weights, const Index* offsets, Index count, const T* from, Index length,
-                 T* sums, Index line) {
+// The same along a line of `length` positions, which is rounded up to whole vectors or, where it
+// is `exact`, ends with a vector that computes some of the last one's positions again.
+template <class T, int rows, bool exact>
+[[gnu::noinline]] void add_line_of(const T* weights, const Index* offsets, Index count, const T* from, Index length,
+                 const T* initial, T* sums, Index line) {
     constexpr int columns = rows <= 2 ? 4 : 2;
-    constexpr Index width = columns * register_lanes<T>;
-    for (Index x = 0; x < length; x += width) {
-        add_vectors<T, rows, columns>(weights, offsets, count, from + x, sums + x, line);
+    constexpr Index lanes = register_lanes<T>, width = columns * lanes;
+    auto add = [&](auto some, Index x) {
+        add_vectors<T, rows, some>(weights, offsets, count, from + x, initial, sums + x, line);
+    };
+    Index x = 0;
+    for (; x + (exact ? width : 1) <= length; x += width) {
+        add(std::integral_constant<int, columns>(), x);
     }
+    if (!exact) return;
+    for (; x + lanes <= length; x += lanes) add(std::integral_constant<int, 1>(), x);
+    if (x < length) add(std::integral_constant<int, 1>(), length - lanes);
 }
 
-template <class T>
+template <class T, bool exact>
 void add_line(Index rows, const T* weights, const Index* offsets, Index count, const T* from,
-              Index length, T* sums, Index line) {
+              Index length, const T* initial, T* sums, Index line) {
+    auto add = [&](auto some) {
+        add_line_of<T, some, exact>(weights, offsets, count, from, length, initial, sums, line);
+    };
     switch (rows) {
-        case 1: return add_line_of<T, 1>(weights, offsets, count, from, length, sums, line);
-        case 2: return add_line_of<T, 2>(weights, offsets, count, from, length, sums, line);
-        case 3: return add_line_of<T, 3>(weights, offsets, count, from, length, sums, line);
-        case 4: return add_line_of<T, 4>(weights, offsets, count, from, length, sums, line);
-        case 5: return add_line_of<T, 5>(weights, offsets, count, from, length, sums, line);
-        default: return add_line_of<T, 6>(weights, offsets, count, from, length, sums, line);
+        case 1: return add(std::integral_constant<int, 1>());
+        case 2: return add(std::integral_constant<int, 2>());
+        case 3: return add(std::integral_constant<int, 3>());
+        case 4: return add(std::integral_constant<int, 4>());
+        case 5: return add(std::integral_constant<int, 5>());
+        default: return add(std::integral_constant<int, 6>());
     }
 }
 
@@ -72,7 +96,7 @@ template <class T> struct LinePlan {
     const Product<T>& product;
     const Pass& pass;
     Index rows, height, sets, products, runs;
-    bool merged;
+    bool direct, merged;
     Region region;
     std::vector<Index> offsets, places;
     Index packed_start;
@@ -84,6 +108,8 @@ template <class T> struct LinePlan {
           sets((product.outputs + most_outputs - 1) / most_outputs),
           products(product.channels * pass.taps()),
           runs((pass.axes[0].outputs + rows - 1) / rows),
+          direct(pass.axes[2].apart == 1 && pass.axes[2].outputs >= register_lanes<T> &&
+                 products <= block_of_products),
           merged(pass.axes[0].step == 1 && pass.axes[1].step == 1),
           region(pass, product.channels, rows, sizeof(T), pass.axes[2].step),
           offsets(tap_offsets(pass, region, product.channels)),
@@ -105,9 +131,18 @@ template <class T> struct LinePlan {
                       : sums_of(rows, 0);
     }
 
+    // Where line y of row z of the result begins.
+    Index place_of(Index z, Index y) const {
+        const Axis &outer = pass.axes[0], &middle = pass.axes[1], &inner = pass.axes[2];
+        return ((outer.first + z * outer.apart) * middle.length + middle.first + y * middle.apart) *
+                   inner.length + inner.first;
+    }
+
     void pack(T* buffer) const;
     void run(Index task, const T* packed, T* copy, T* sums) const;
-    void add(Index some, const T* weights, const T* base, T* sums) const;
+    void add_to(Index row, Index some, const T* weights, const T* base, const T* initial, T* out,
+                Index length) const;
+    void add(Index some, const T* weights, const T* base, const T* initial, T* sums) const;
     void write(Index row, Index some, const T* sums, T* out) const;
 };
 
@@ -140,36 +175,57 @@ void LinePlan<T>::run(Index task, const T* packed, T* copy, T* sums) const {
     const Index line = line_of_sums();
     for (Index set = 0; set < sets; ++set) {
         const Index first = set * height, outputs = std::min(height, product.outputs - first);
-        for (Index i = 0; i < height; ++i) {
-            const bool has_bias = product.bias != nullptr && i < outputs;
-            std::fill_n(sums + i * line, line,
-                        has_bias ? product.bias[group * product.outputs + first + i] : T{});
+        const T* weights = packed + packed_start + (group * sets + set) * products * height;
+        T* out = product.output + (image * product.outputs + first) * length;
+        T initial[most_outputs] = {};
+        if (product.bias != nullptr) {
+            std::copy_n(product.bias + group * product.outputs + first, outputs, initial);
         }
-        add(some, packed + packed_start + (group * sets + set) * products * height, base, sums);
+        if (direct && outputs == height) {
+            add_to(row, some, weights, base, initial, out, length);
+            continue;
+        }
+        add(some, weights, base, initial, sums);
         for (Index i = 0; i < outputs; ++i) {
-            write(row, some, sums + i * line,
-                  product.output + (image * product.outputs + first + i) * length);
+            write(row, some, sums + i * line, out + i * length);
+        }
+    }
+}
+
+// The lines of the result itself.
+template <class T>
+void LinePlan<T>::add_to(Index row, Index some, const T* weights, const T* base, const T* initial,
+                         T* out, Index length) const {
+    const Axis &outer = pass.axes[0], &middle = pass.axes[1], &inner = pass.axes[2];
+    for (Index z = 0; z < some; ++z) {
+        for (Index y = 0; y < middle.outputs; ++y) {
+            add_line<T, true>(height, weights, offsets.data(), products,
+                              base + region.offset(0, z * outer.step, y * middle.step, 0),
+                              inner.outputs, initial, out + place_of(row + z, y), length);
         }
     }
 }
 
 template <class T>
-void LinePlan<T>::add(Index some, const T* weights, const T* base, T* sums) const {
+void LinePlan<T>::add(Index some, const T* weights, const T* base, const T* initial,
+                      T* sums) const {
     const Axis &outer = pass.axes[0], &middle = pass.axes[1], &inner = pass.axes[2];
     const Index line = line_of_sums();
-    for (Index k = 0; k < products; k += block_of_products) {
+    // At least once: without any tap there is the bias.
+    for (Index k = 0; k == 0 || k < products; k += block_of_products) {
         const Index depth = std::min(block_of_products, products - k);
-        const T* some_weights = weights + k * height;
+        const T *some_weights = weights + k * height, *start = k == 0 ? initial : nullptr;
         if (merged) {
             const Index length = sums_of(some - 1, middle.outputs - 1) + inner.outputs;
-            add_line(height, some_weights, offsets.data() + k, depth, base, length, sums, line);
+            add_line<T, false>(height, some_weights, offsets.data() + k, depth, base, length,
+                               start, sums, line);
             continue;
         }
         for (Index z = 0; z < some; ++z) {
             for (Index y = 0; y < middle.outputs; ++y) {
-                add_line(height, some_weights, offsets.data() + k, depth,
-                         base + region.offset(0, z * outer.step, y * middle.step, 0),
-                         inner.outputs, sums + sums_of(z, y), line);
+                add_line<T, false>(height, some_weights, offsets.data() + k, depth,
+                                   base + region.offset(0, z * outer.step, y * middle.step, 0),
+                                   inner.outputs, start, sums + sums_of(z, y), line);
             }
         }
     }
@@ -177,13 +233,11 @@ void LinePlan<T>::add(Index some, const T* weights, const T* base, T* sums) cons
 
 template <class T>
 void LinePlan<T>::write(Index row, Index some, const T* sums, T* out) const {
-    const Axis &outer = pass.axes[0], &middle = pass.axes[1], &inner = pass.axes[2];
+    const Axis &middle = pass.axes[1], &inner = pass.axes[2];
     for (Index z = 0; z < some; ++z) {
         for (Index y = 0; y < middle.outputs; ++y) {
             const T* from = sums + sums_of(z, y);
-            T* to = out + inner.first +
-                    ((outer.first + (row + z) * outer.apart) * middle.length + middle.first +
-                     y * middle.apart) * inner.length;
+            T* to = out + place_of(row + z, y);
             if (inner.apart == 1) {
                 for (Index x = 0; x < inner.outputs; ++x) to[x] = from[x];
             } else {

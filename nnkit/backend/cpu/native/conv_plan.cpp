@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "register.h"
+
 namespace nnkit {
 
 Index Axis::lowest() const {
@@ -145,9 +147,13 @@ Region::Region(const Pass& pass, Index channels, Index rows, std::size_t item, I
 template <class T>
 void Region::copy_line(const T* source, Index from, Index to, T* out) const {
     if (split_ == 1) {
-        for (Index x = 0; x < from; ++x) out[x] = 0;
-        for (Index x = from; x < to; ++x) out[x] = source[x];
-        for (Index x = to; x < inner_; ++x) out[x] = 0;
+        Index x = 0;
+        for (; x < from; ++x) out[x] = 0;
+        for (; x + register_lanes<T> <= to; x += register_lanes<T>) {
+            store_as(out + x, load_as<Register<T>>(source + x));
+        }
+        for (; x < to; ++x) out[x] = source[x];
+        for (; x < inner_; ++x) out[x] = 0;
         return;
     }
     for (Index part = 0, x; part < split_; ++part) {

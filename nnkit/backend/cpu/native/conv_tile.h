@@ -21,25 +21,33 @@ void add_products_of(const T* const* from, const Index* offsets, Index count, co
     constexpr int lanes = register_lanes<T>;
     V sum[rows][tile_columns] = {};
     const T* row[rows];
+#pragma GCC unroll 6
     for (int i = 0; i < rows; ++i) row[i] = from[i];
     if (initial != nullptr) {
+#pragma GCC unroll 4
         for (int j = 0; j < tile_columns; ++j) {
             const V value = load_as<V>(initial + j * lanes);
+#pragma GCC unroll 6
             for (int i = 0; i < rows; ++i) sum[i][j] = value;
         }
     }
     for (Index k = 0; k < count; ++k, columns += panel<T>) {
         const Index offset = offsets[k];
         V column[tile_columns];
+#pragma GCC unroll 4
         for (int j = 0; j < tile_columns; ++j) column[j] = load_as<V>(columns + j * lanes);
+#pragma GCC unroll 6
         for (int i = 0; i < rows; ++i) {
             const V value = row[i][offset] - V{};
+#pragma GCC unroll 4
             for (int j = 0; j < tile_columns; ++j) {
                 sum[i][j] = multiply_add(value, column[j], sum[i][j]);
             }
         }
     }
+#pragma GCC unroll 6
     for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
         for (int j = 0; j < tile_columns; ++j, sums += lanes) {
             store_as(sums, initial != nullptr ? sum[i][j] : load_as<V>(sums) + sum[i][j]);
         }
@@ -69,15 +77,20 @@ inline void multiply_tile(const T* from, Index step, Index count, const T* colum
     V sum[rows][tile_columns] = {};
     for (Index k = 0; k < count; ++k, from += step, columns += panel<T>) {
         V column[tile_columns];
+#pragma GCC unroll 4
         for (int j = 0; j < tile_columns; ++j) column[j] = load_as<V>(columns + j * lanes);
+#pragma GCC unroll 6
         for (int i = 0; i < rows; ++i) {
             const V value = from[i] - V{};
+#pragma GCC unroll 4
             for (int j = 0; j < tile_columns; ++j) {
                 sum[i][j] = multiply_add(value, column[j], sum[i][j]);
             }
         }
     }
+#pragma GCC unroll 6
     for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
         for (int j = 0; j < tile_columns; ++j, sums += lanes) store_as(sums, sum[i][j]);
     }
 }
