@@ -14,11 +14,9 @@ namespace nnkit::math {
 template <typename T>
 inline T times_power_of_two(T value, T shifted) {
     using F = Format<T>;
-    const auto biased = bits_of(shifted) - bits_of(F::rounder) + 2 * (F::bias + 1);  // positive
+    const auto biased = bits_of(shifted) - bits_of(F::rounder) + 2 * F::bias;  // positive
     const auto half = biased >> 1;
-    const T first = from_bits<T>((half - 1) << F::mantissa);
-    const T second = from_bits<T>((biased - half - 1) << F::mantissa);
-    return value * first * second;
+    return value * from_bits<T>(half << F::mantissa) * from_bits<T>((biased - half) << F::mantissa);
 }
 
 // 2^(n + lift) for the same n, where that is a normal number.
@@ -77,8 +75,7 @@ inline T exp(T x) {
                   Format<T>::infinity);
 }
 
-// The same bits with less work for x <= 0 and NaN: 2^(n + lift) cannot overflow, and x is bounded
-// where e^x is 0.
+// The same bits with less work for x <= 0 and NaN: 2^(n + lift) cannot overflow.
 template <typename T>
 inline T exp_of_negative(T x) {
     constexpr bool single = sizeof(T) == sizeof(float);
@@ -108,12 +105,25 @@ inline T expm1(T x) {
 }
 
 // 2^x = 2^n 2^r with r = x - n, which is exact.
+struct PowerOfTwo {
+    float shifted, fraction;
+
+    explicit PowerOfTwo(float x) : shifted(x + Format<float>::rounder) {
+        const float r = x - (shifted - Format<float>::rounder);
+        fraction = 1.0f + r * polynomial(r, 0.0001545318283f, 0.001339088633f, 0.00961808252f,
+                                         0.05550357071f, 0.2402265076f, 0.693147188f);
+    }
+};
+
 inline float exp2(float x) {
-    const float shifted = x + Format<float>::rounder, r = x - (shifted - Format<float>::rounder);
-    const float tail = polynomial(r, 0.0001545318283f, 0.001339088633f, 0.00961808252f,
-                                  0.05550357071f, 0.2402265076f, 0.693147188f);
-    const float value = times_power_of_two(1.0f + r * tail, shifted);
+    const PowerOfTwo power(x);
+    const float value = times_power_of_two(power.fraction, power.shifted);
     return within(x, -151.0f, 129.0f, 0.0f, value, Format<float>::infinity);
+}
+// The same bits where 2^n is a normal number: for x from -126 to 127.
+inline float exp2_of_moderate(float x) {
+    const PowerOfTwo power(x);
+    return power.fraction * power_of_two(power.shifted);
 }
 inline double exp2(double x) { return std::exp2(x); }
 

@@ -12,9 +12,9 @@ inline float erf(float x) {
                                           0.128379155f);
     float size = std::fabs(x);
     size = size > 4.0f ? 4.0f : size;  // erf rounds to 1 from here on
-    const float far = 1.0f - exp2(polynomial(size, -2.444788963e-5f, 0.0005460973657f,
-                                             -0.005569258178f, 0.03491094201f, -0.1539470271f,
-                                             -0.9159575237f, -1.628372716f, -2.77671486e-6f));
+    const float far = 1.0f - exp2_of_moderate(polynomial(
+        size, -2.444788963e-5f, 0.0005460973657f, -0.005569258178f, 0.03491094201f,
+        -0.1539470271f, -0.9159575237f, -1.628372716f, -2.77671486e-6f));
     return size < 0.9f ? near : std::copysign(far, x);
 }
 
@@ -35,7 +35,7 @@ inline double erf(double x) {
     const double q = polynomial(size, 0.0055086534363860223, 0.062450401626667908,
                                 0.3437872064513646, 1.1500765030079444, 2.4822226639223297,
                                 3.4178277912025413, 2.7578732228476261, 1.0);
-    const double far = 1.0 - exp(-size * size) * p / q;
+    const double far = 1.0 - exp_of_moderate(-size * size) * p / q;
     return size < 1.0 ? near : std::copysign(far, x);
 }
 
