@@ -86,20 +86,23 @@ template <class T> void pack_strips(Index m, Index k, Matrix<T> a, T* to) {
     });
 }
 
-// Packs all of b, panel after panel.
+// Packs columns of b, panel after panel.
+template <class T> void pack_columns(Index n, Index k, Matrix<T> b, T* to) {
+    Index w = tile_columns<T>, j = 0;
+    if (b.column == 1) {
+        pack_side_by_side<T, tile_columns<T>>(k, n / w, b.data, b.row, to);
+        j = n / w * w;
+    }
+    for (; j < n; j += w) pack_panel(k, std::min(w, n - j), b.from(0, j), to + j * k);
+}
+
+// Packs all of b.
 template <class T> void pack_panels(Index n, Index k, Matrix<T> b, T* to) {
     Index w = tile_columns<T>;
     Index grain = std::max<Index>(1, packed_of_piece / (w * k + 1));
     parallel_for((n + w - 1) / w, grain, [=](Index begin, Index end) {
         Index j = begin * w;
-        if (b.column == 1) {
-            Index whole = std::min(end, n / w) - begin;
-            pack_side_by_side<T, tile_columns<T>>(k, whole, b.data + j, b.row, to + j * k);
-            j += whole * w;
-        }
-        for (; j < std::min(n, end * w); j += w) {
-            pack_panel(k, std::min(w, n - j), b.from(0, j), to + j * k);
-        }
+        pack_columns(std::min(n, end * w) - j, k, b.from(0, j), to + j * k);
     });
 }
 
@@ -139,24 +142,28 @@ template <class T> struct Product {
 
     // `rows` rows from i and `n` columns from j of the result; i begins a strip and j a panel.
     void compute(Index i, Index rows, Index j, Index n) const {
-        alignas(alignment) T panel[depth * tile_columns<T>];
+        constexpr Index w = tile_columns<T>;
+        alignas(alignment) T buffer[depth * wide<T>];
+        const bool in_place = b.column == 1 && rows <= rows_read_in_place;
         Index start = 0;
         do {
             Index count = std::min(depth, k - start);
-            for (Index at = j; at < j + n; at += tile_columns<T>) {
-                Index columns = std::min<Index>(tile_columns<T>, j + n - at);
-                const T* source = panel;
-                Index source_row = tile_columns<T>;
+            for (Index at = j, end; at < j + n; at = end) {
+                end = std::min(j + n, at + (in_place ? w : wide<T>));
+                const T* source = buffer;
+                Index source_row = w;
                 if (panels_of_b != nullptr) {
-                    source = panels_of_b + at * k + start * tile_columns<T>;
-                } else if (b.column == 1 && columns == tile_columns<T> &&
-                           rows <= rows_read_in_place) {
+                    source = panels_of_b + at * k + start * w;
+                } else if (in_place && end - at == w) {
                     source = b.from(start, at).data;
                     source_row = b.row;
                 } else {
-                    pack_panel(count, columns, b.from(start, at), panel);
+                    pack_columns(end - at, count, b.from(start, at), buffer);
                 }
-                down(i, rows, at, columns, start, count, source, source_row);
+                Index panel = panels_of_b != nullptr ? k : count;  // its rows
+                for (; at < end; at += w, source += panel * w) {
+                    down(i, rows, at, std::min(w, end - at), start, count, source, source_row);
+                }
             }
             start += count;
         } while (start < k);
