@@ -26,6 +26,9 @@ constexpr Index most_pieces = 16;      // about so many, whatever the size
 constexpr Index least_rows = 4 * strip_rows;
 constexpr Index rows_read_in_place = 4 * tile_rows;
 
+// Columns of b that are packed together where they are not all: reads that lie far apart have longer
+// runs, and the buffer fits on the smallest of stacks.
+template <class T> constexpr Index packed_columns = 2 * tile_columns<T>;
 template <class T> constexpr Index wide = 4 * tile_columns<T>;
 
 // Packs whole strips (or panels) of lines that lie side by side, several at a time: k reads that
@@ -143,13 +146,13 @@ template <class T> struct Product {
     // `rows` rows from i and `n` columns from j of the result; i begins a strip and j a panel.
     void compute(Index i, Index rows, Index j, Index n) const {
         constexpr Index w = tile_columns<T>;
-        alignas(alignment) T buffer[depth * wide<T>];
+        alignas(alignment) T buffer[depth * packed_columns<T>];
         const bool in_place = b.column == 1 && rows <= rows_read_in_place;
         Index start = 0;
         do {
             Index count = std::min(depth, k - start);
             for (Index at = j, end; at < j + n; at = end) {
-                end = std::min(j + n, at + (in_place ? w : wide<T>));
+                end = std::min(j + n, at + (in_place ? w : packed_columns<T>));
                 const T* source = buffer;
                 Index source_row = w;
                 if (panels_of_b != nullptr) {
