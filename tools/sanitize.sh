@@ -17,7 +17,7 @@ case "${1:-}" in
 esac
 kind=$1
 shift
-[ $# -gt 0 ] || set -- tests/backend
+[[ "$*" == *tests/* ]] || set -- "$@" tests/backend  # where no tests are named
 # Those programs fork, and their Python threads hand each other the GIL, which is not instrumented.
 [ $kind = address ] || set -- "$@" --ignore=tests/backend/test_native_faults.py
 
