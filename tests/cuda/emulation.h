@@ -173,6 +173,9 @@ void launch(void (*kernel)(Parameters...), const unsigned* shape, void** values)
             }
         }
     }
+    // A process loads hundreds of such libraries: with all stacks kept it could not fork any more.
+    for (Fiber& fiber : block.fibers) free(fiber.stack);
+    block.fibers.clear();
 }
 
 inline float float_of_float16(uint16_t bits) {
