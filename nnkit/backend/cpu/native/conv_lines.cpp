@@ -3,6 +3,7 @@
 // shorter ones that lie one after the other in the copied region are taken as one: what is computed
 // at the places between them is left behind.
 #include <algorithm>
+#include <type_traits>
 
 #include "conv_kernels.h"
 #include "conv_tile.h"
@@ -57,8 +58,9 @@ inline void add_vectors(const T* weights, const Index* offsets, Index count, con
 // The same along a line of `length` positions, which is rounded up to whole vectors or, where it
 // is `exact`, ends with a vector that computes some of the last one's positions again.
 template <class T, int rows, bool exact>
-[[gnu::noinline]] void add_line_of(const T* weights, const Index* offsets, Index count, const T* from, Index length,
-                 const T* initial, T* sums, Index line) {
+[[gnu::noinline]] void add_line_of(const T* weights, const Index* offsets, Index count,
+                                   const T* from, Index length, const T* initial, T* sums,
+                                   Index line) {
     constexpr int columns = rows <= 2 ? 4 : 2;
     constexpr Index lanes = register_lanes<T>, width = columns * lanes;
     auto add = [&](auto some, Index x) {

@@ -8,9 +8,9 @@
 
 namespace nnkit {
 
-// 6 x 2 registers of sums, two of the panel and one broadcast fit into the 16 of AVX2. Each lane is a
-// sum of its own, so that the order of additions does not depend on the width of a register. Loops
-// over the sums are unrolled by word of the source: GCC does it too late to keep them in registers.
+// 6 x 2 registers of sums, two of the panel and one broadcast fit into the 16 of AVX2. Each lane is
+// a sum of its own, so that the order of additions does not depend on the width of a register.
+// Loops over the sums say that they be unrolled: GCC does it too late to keep them in registers.
 constexpr int tile_rows = 6, tile_columns = 2;
 // How many columns a panel has: a matrix [k][panel], laid out for the tile.
 template <class T> constexpr Index panel = tile_columns * register_lanes<T>;

@@ -26,8 +26,8 @@ constexpr Index most_pieces = 16;      // about so many, whatever the size
 constexpr Index least_rows = 4 * strip_rows;
 constexpr Index rows_read_in_place = 4 * tile_rows;
 
-// Columns of b that are packed together where they are not all: reads that lie far apart have longer
-// runs, and the buffer fits on the smallest of stacks.
+// Columns of b that are packed together where they are not all: reads that lie far apart have
+// longer runs, and the buffer fits on the smallest of stacks.
 template <class T> constexpr Index packed_columns = 2 * tile_columns<T>;
 template <class T> constexpr Index wide = 4 * tile_columns<T>;
 
@@ -54,10 +54,6 @@ void pack(Index k, Index count, const T* from, Index line, Index step, T* to, In
 // Brings `columns` columns of b into a panel, filled up with zeros.
 template <class T> void pack_panel(Index k, Index columns, Matrix<T> b, T* panel) {
     constexpr Index w = tile_columns<T>;
-    if (columns == w && b.column == 1) {
-        for (Index p = 0; p < k; ++p) std::memcpy(panel + p * w, b.data + p * b.row, w * sizeof(T));
-        return;
-    }
     if (columns < w) std::fill_n(panel, k * w, T(0));
     pack(k, columns, b.data, b.column, b.row, panel, w);
 }
