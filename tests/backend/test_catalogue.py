@@ -51,13 +51,12 @@ def test_a_signature_has_a_definition_with_its_parameters(name: str) -> None:
         assert_parameters(body, ("B", *primitive.parameters))
 
 
-@pytest.mark.parametrize("subject", SUBJECTS)
+@pytest.mark.parametrize(
+    "subject", [s for s in SUBJECTS if find_spec(f"nnkit.backend.reference.{s}")]
+)
 def test_a_body_is_written_with_the_algebra_alone(subject: str) -> None:
     """Every ``B.name`` in a reference module is in the catalogue."""
-    path = f"nnkit.backend.reference.{subject}"
-    if not find_spec(path):
-        pytest.skip("no bodies")
-    code = inspect.getsource(import_module(path))
+    code = inspect.getsource(import_module(f"nnkit.backend.reference.{subject}"))
     used = {part.split("(")[0] for part in code.split("B.")[1:]}
     names = {name for name in used if name.isidentifier()}
     assert names - CATALOGUE.keys() == set()

@@ -22,12 +22,13 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("centre", (True, False))
+@pytest.mark.parametrize(
+    ("view", "centre"),
+    [(view, centre) for view in VIEWS for centre in (True, False)
+     if centre or view.startswith("layer")],  # RMS norm is over rows
+)  # fmt: skip
 def test_standardize(view, centre):
     shape, parameters, axes = VIEWS[view]
-    if not centre and not view.startswith("layer"):
-        pytest.skip("RMS norm is over rows")
     rng = np.random.default_rng(0)
     for dtype in (F4, F8, F2) if view in ("layer", "batch") else (F4,):
         x, g = (rng.standard_normal(shape).astype(dtype) for _ in range(2))
