@@ -157,7 +157,9 @@ def test_the_size_does_not_matter_for_other_dtypes(name: str, dtype: str) -> Non
     try:
         rows = [run(name, [a[i : i + 8] for a in arrays]) for i in range(0, LARGE[0], 8)]
     except (TypeError, ValueError, RuntimeError, np.exceptions.ComplexWarning) as error:
-        pytest.skip(f"not defined for {dtype}: {error}")
+        with pytest.raises(type(error)):  # not defined for this dtype
+            run(name, arrays)
+        return
     expected = np.concatenate(rows)
     whole = run(name, arrays)
     assert whole.dtype == expected.dtype
