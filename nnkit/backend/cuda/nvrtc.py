@@ -38,6 +38,15 @@ def _candidates() -> list[str]:
     return [str(p) for p in paths if ".alt." not in p.name] + list(NAMES)
 
 
+def _builtins(nvrtc: Path) -> list[Path]:
+    """The second half of a wheel's library, to be loaded before it.
+
+    NVRTC opens it by its name when it first compiles, and the wheel of CUDA 13 does not say where
+    it lies; what is loaded already is found.
+    """
+    return sorted(nvrtc.parent.glob("libnvrtc-builtins.so.*")) if nvrtc.is_absolute() else []
+
+
 @lru_cache(maxsize=1)
 def load() -> ctypes.CDLL:
     """The loaded library.
@@ -47,6 +56,8 @@ def load() -> ctypes.CDLL:
     """
     for name in _candidates():
         try:
+            for library in _builtins(Path(name)):
+                ctypes.CDLL(str(library))
             found = ctypes.CDLL(name)
         except OSError:
             continue

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.algebra import Backend
+from nnkit.backend.algebra import CATALOGUE, Backend
 from nnkit.backend.cuda import failures
 from nnkit.backend.cuda.differences import BF16
 from nnkit.backend.cuda.philox import current_recording
@@ -84,9 +84,12 @@ def current_device() -> int:
 # The door
 
 
-def guarded(index: int, several: bool, kernel: Callable) -> Callable:
+def guarded(index: int, several: bool, writes: bool, kernel: Callable) -> Callable:
     """A kernel on one GPU: run there even while another one is current, and once again, after the
-    caches were emptied, if memory ran out."""
+    caches were emptied, if memory ran out.
+
+    One that writes into its arguments is not run again: half of the writes may have been done.
+    """
     runtime = require().cuda.runtime
 
     @wraps(kernel)
@@ -96,8 +99,10 @@ def guarded(index: int, several: bool, kernel: Callable) -> Callable:
                 return run(*arguments)
         try:
             return kernel(*arguments)
-        except MemoryError:
+        except MemoryError as error:
             empty_cache()
+            if writes:
+                raise OutOfMemoryError(_out_of_memory(index, error)) from None
         try:
             return kernel(*arguments)
         except MemoryError as error:
@@ -132,10 +137,10 @@ def connect(index: int | None) -> Backend:
     peaks(index)
 
     def guard(name: str, kernel: Callable) -> Callable:
-        return guarded(index, count > 1, kernel)
+        return guarded(index, count > 1, bool(CATALOGUE[name].writes), kernel)
 
     def formula(name: str, formula: Any) -> Callable:
-        return guarded(index, count > 1, print_formula(name, formula))
+        return guard(name, print_formula(name, formula))
 
     return Backend("nnkit.backend.cuda", formula, guard)
 

@@ -167,6 +167,7 @@ class GPU:
             values = tuple(
                 CPointer(ctypes.addressof(a)) if isinstance(a, ctypes.Structure)
                 else 0 if a is None
+                else refuse_host_memory(a, kernel.name) if isinstance(a, np.ndarray)
                 else a
                 for a in arguments
             )  # fmt: skip
@@ -175,6 +176,13 @@ class GPU:
             function(grid, block, values, shared_mem=shared)
 
         return launch
+
+
+def refuse_host_memory(x: np.ndarray, kernel: str) -> Any:
+    """TypeError: CuPy would take the value of an array of one element for an address."""
+    raise TypeError(
+        f"{kernel}: expected arrays on the GPU, got one of shape {list(x.shape)} in host memory"
+    )
 
 
 _machines: dict[int, Any] = {}
