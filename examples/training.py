@@ -57,13 +57,16 @@ def fit(
     options: argparse.Namespace,
     batch_size: int = 64,
 ) -> History:
-    """Train with cross-entropy and shuffled batches; a bar shows loss and accuracy live."""
+    """Train with cross-entropy and shuffled batches; one line for each epoch stays on the screen,
+    and on a terminal a bar shows loss and accuracy live."""
     criterion = nn.CrossEntropyLoss()
     loader = DataLoader(train, batch_size=batch_size, shuffle=True)
     history = History()
     for epoch in range(options.epochs):
         total, seen, right = 0.0, 0, 0
-        with tqdm(loader, desc=f"epoch {epoch + 1}", disable=options.quiet, leave=False) as bar:
+        name = f"epoch {epoch + 1}"
+        # None: no bar where the output is no terminal, in a file or a pipe.
+        with tqdm(loader, desc=name, disable=options.quiet or None, leave=False) as bar:
             for x, y in bar:
                 x, y = x.to(options.device), y.to(options.device)
                 logits = model(x)
@@ -77,6 +80,8 @@ def fit(
                 bar.set_postfix(loss=f"{total / seen:.4f}", accuracy=f"{right / seen:.4f}")
         history.loss.append(total / seen)
         history.accuracy.append(accuracy(model, test))
+        if not options.quiet:
+            print(f"{name}: loss {total / seen:.4f}, test accuracy {history.accuracy[-1]:.4f}")
     if options.plot:
         plot(history, options.plot)
     return history

@@ -20,7 +20,7 @@ def show_config() -> str:
     from nnkit.backend.cpu import build
 
     lines = {
-        "nnkit": nnkit.__version__,
+        "nnkit": f"{nnkit.__version__}, from {os.path.dirname(nnkit.__file__)}",
         "Python": f"{platform.python_version()} ({sys.implementation.name})",
         "platform": f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs",
         "numpy": _version("numpy"),

@@ -41,9 +41,13 @@ def run(arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def accuracy(arguments: str, folder: Path) -> float:
     done = run(arguments, folder)
     assert done.returncode == 0, done.stderr
-    found = re.fullmatch(r"test accuracy ([01]\.\d{4})\n", done.stdout)
+    *epochs, last = done.stdout.splitlines()
+    found = re.fullmatch(r"test accuracy ([01]\.\d{4})", last)
     assert found, done.stdout
-    assert bool(done.stderr) == ("--quiet" not in arguments)  # the progress bar
+    assert not done.stderr  # no progress bar into a pipe
+    line = r"epoch \d+: loss \d+\.\d{4}, test accuracy [01]\.\d{4}"
+    assert all(re.fullmatch(line, epoch) for epoch in epochs), done.stdout
+    assert bool(epochs) == ("--quiet" not in arguments)
     return float(found[1])
 
 

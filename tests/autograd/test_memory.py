@@ -78,6 +78,13 @@ def test_cuda_without_a_gpu_says_so(framework: ModuleType) -> None:
         framework.zeros(2).cuda()
 
 
+def test_cuda_on_the_cpu(lib: ModuleType) -> None:
+    for place in ("cpu", lib.device("cpu")):
+        for moved in (lib.zeros(2), lib.nn.Linear(2, 2)):
+            with pytest.raises(RuntimeError, match="must be a? ?cuda device"):
+                moved.cuda(place)
+
+
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
 def test_finfo(lib: ModuleType, name: str) -> None:
     info = lib.finfo(getattr(lib, name))

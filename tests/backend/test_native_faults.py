@@ -65,6 +65,15 @@ def test_missing(copy: Path) -> None:
 
 
 @needs_native
+def test_a_checkout_hides_the_compiled_copy(copy: Path) -> None:
+    assert EXTENSION is not None
+    shutil.copytree(copy / "nnkit", copy / "installed/nnkit")
+    shutil.copy(EXTENSION, copy / "installed/nnkit/backend/cpu/native")
+    program = f"import sys; sys.path.append({str(copy / 'installed')!r})\n{SHOW}"
+    assert f"the copy in {copy / 'installed'} is compiled" in run(program, copy)[0]
+
+
+@needs_native
 @pytest.mark.parametrize("part", [0.0, 0.001, 0.3, 0.7, 0.999])
 @pytest.mark.parametrize("kind", ["truncated", "garbage"])
 def test_corrupted(copy: Path, kind: str, part: float) -> None:

@@ -214,8 +214,15 @@ def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
 
 @public(namespace=False)
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """The tensor on an NVIDIA GPU, the first unless ``device`` is given."""
-    return _moved(input, located("cuda" if device is None else device), non_blocking)
+    """The tensor on an NVIDIA GPU, the current one unless ``device`` is given.
+
+    Raises:
+        RuntimeError: ``device`` is no GPU, or there is none.
+    """
+    place = Device("cuda" if device is None else device)
+    if place.type != "cuda":
+        raise RuntimeError(f"cuda(): device must be a cuda device, got {str(place)!r}")
+    return _moved(input, located(place), non_blocking)
 
 
 @public(namespace=False)
