@@ -1,0 +1,1 @@
+"""Fuzzers: random calls and random programs, the same under nnkit and torch."""

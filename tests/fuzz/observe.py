@@ -1,0 +1,183 @@
+"""What a user can see of a program's tensors after a statement, as one record for both frameworks."""
+
+from __future__ import annotations
+
+import builtins
+from itertools import islice
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from tests.harness.tolerances import TOLERANCES
+
+# What is recorded of a tensor, in the order in which a difference is reported.
+ASPECTS = (
+    "dtype", "shape", "values", "requires_grad", "is_leaf", "grad_fn", "retains_grad",
+    "is_inference", "identity", "base", "version", "strides", "grad",
+)  # fmt: skip
+VALUES = ASPECTS.index("values")
+
+
+def builtin_error(error: BaseException) -> str:
+    """The builtin class that an ``except`` of either framework's user would name."""
+    return next(c.__name__ for c in type(error).__mro__ if c.__module__ == builtins.__name__)
+
+
+def torch_array(tensor: Any) -> np.ndarray:
+    array = tensor.detach()
+    if str(array.dtype) == "torch.bfloat16":
+        array = array.float()
+    return array.numpy(force=True)
+
+
+def nnkit_array(tensor: Any) -> np.ndarray:
+    array = tensor._data
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
+
+
+class Observer:
+    """Watches one run of a program in one framework."""
+
+    def __init__(self, framework: ModuleType) -> None:
+        self.Tensor = framework.Tensor
+        self.Module = framework.nn.Module
+        self.array = torch_array if framework.__name__ == "torch" else nnkit_array
+        self.versions: dict[str, tuple[Any, int]] = {}
+        self.grads: dict[str, Any] = {}
+        self.logged = 0
+
+    def look(self, namespace: dict[str, Any], skip: int, log: list) -> dict[str, Any]:
+        """The records of all variables beyond the first ``skip`` names, and of new log entries."""
+        self.records: dict[str, Any] = {}
+        self.labels: dict[int, str] = {}
+        found: list[tuple[str, Any]] = []
+        for name, value in islice(namespace.items(), skip, None):
+            self.collect(name, value, found)
+        for label, tensor in found:
+            self.labels.setdefault(id(tensor), label)
+        for label, tensor in found:
+            self.tensor(label, tensor)
+        for index in range(self.logged, len(log)):
+            name, seen = log[index]
+            self.records[f"log[{index}]"] = name
+            for position, tensor in enumerate(seen):
+                self.records[f"log[{index}][{position}]"] = (
+                    None if tensor is None else self.content(tensor)
+                )
+        self.logged = len(log)
+        return self.records
+
+    def collect(self, name: str, value: Any, found: list) -> None:
+        if isinstance(value, self.Tensor):
+            found.append((name, value))
+        elif isinstance(value, self.Module):
+            self.records[name] = value.training
+            for part, parameter in value.named_parameters():
+                self.collect(f"{name}.{part}", parameter, found)
+            for part, buffer in value.named_buffers():
+                self.collect(f"{name}.{part}", buffer, found)
+        elif isinstance(value, (tuple, list)):
+            self.records[name] = len(value)
+            for index, item in enumerate(value):
+                self.collect(f"{name}[{index}]", item, found)
+        elif value is None or isinstance(value, (bool, int, float, complex, str)):
+            self.records[name] = value
+
+    def content(self, tensor: Any) -> tuple:
+        """dtype, shape and bytes: all that is compared of what a hook saw."""
+        return dtype_name(tensor), tuple(tensor.shape), self.array(tensor).tobytes()
+
+    def tensor(self, label: str, tensor: Any) -> None:
+        dtype, shape, values = self.content(tensor)
+        inference = tensor.is_inference()
+        moved = None
+        if not inference:
+            version = tensor._version
+            known = self.versions.get(label)
+            moved = known[1] != version if known is not None and known[0] is tensor else None
+            self.versions[label] = (tensor, version)
+        # Asking may raise: a view made without grad mode whose base was then written with it.
+        requires_grad = leaf = made_by = retains = "RuntimeError"
+        grad = None
+        try:
+            requires_grad = tensor.requires_grad
+            node = tensor.grad_fn
+            made_by = None if node is None else "node"  # nnkit promises few names
+            leaf, retains = tensor.is_leaf, tensor.retains_grad
+            grad = tensor.grad if leaf or retains else None
+        except RuntimeError:
+            pass
+        base = tensor._base
+        strides = None
+        if values:
+            steps = zip(shape, tensor.stride(), strict=True)
+            strides = tuple(step for size, step in steps if size > 1)
+        grad_is: Any = None
+        if grad is not None:
+            known = self.grads.get(label)
+            grad_is = self.labels.get(id(grad)) or ("new" if known is not grad else "kept")
+            if label.count(".grad") < 2 and id(grad) not in self.labels:
+                self.labels[id(grad)] = f"{label}.grad"
+                self.tensor(f"{label}.grad", grad)
+        self.grads[label] = grad
+        self.records[label] = (
+            dtype, shape, values, requires_grad, leaf,
+            made_by, retains, inference,
+            self.labels[id(tensor)], None if base is None else self.labels.get(id(base)),
+            moved, strides, grad_is,
+        )  # fmt: skip
+
+
+_NAMES: dict[Any, str] = {}
+
+
+def dtype_name(tensor: Any) -> str:
+    dtype = tensor.dtype
+    name = _NAMES.get(dtype)
+    if name is None:
+        name = _NAMES[dtype] = str(dtype).rpartition(".")[2]
+    return name
+
+
+def array_of(content: tuple) -> np.ndarray:
+    dtype, shape, values = content[:3]
+    return np.frombuffer(values, "float32" if dtype == "bfloat16" else dtype).reshape(shape)
+
+
+def close(actual: tuple, expected: tuple) -> bool:
+    """Whether two contents of one dtype and shape agree to the dtype's tolerance."""
+    rtol, atol = TOLERANCES.get(expected[0], (0.0, 0.0))
+    if not rtol:
+        return False  # the bytes differ
+    a, b = array_of(actual), array_of(expected)
+    return bool(np.allclose(a, b, rtol, atol, equal_nan=True))
+
+
+def difference(actual: dict, expected: dict) -> tuple[str, str, Any, Any] | None:
+    """The first record that differs: (variable, aspect, expected, actual); None if none does."""
+    if actual == expected:
+        return None
+    for label, want in expected.items():
+        if label not in actual:
+            return label, "existence", want, "missing"
+        got = actual[label]
+        if got == want:
+            continue
+        if not isinstance(want, tuple) or not isinstance(got, tuple):
+            numbers = isinstance(want, (float, complex)) and type(want) is type(got)
+            if numbers and np.isclose(got, want, 1e-5, 1e-6, equal_nan=True):
+                continue
+            return label, "value", want, got
+        for index, aspect in enumerate(ASPECTS[: len(want)]):
+            if got[index] == want[index]:
+                continue
+            if index == VALUES:
+                if close(got, want):
+                    continue
+                return label, aspect, array_of(want).tolist(), array_of(got).tolist()
+            return label, aspect, want[index], got[index]
+    for label in actual:
+        if label not in expected:
+            return label, "existence", "missing", actual[label]
+    return None

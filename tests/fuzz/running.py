@@ -1,0 +1,130 @@
+"""A program: statements that print as Python, run one after the other as in a notebook."""
+
+from __future__ import annotations
+
+import functools
+import re
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import CodeType, ModuleType
+from typing import Any
+
+from tests.fuzz.observe import Observer, builtin_error, difference
+from tests.fuzz.prelude import SOURCE, needed
+
+SEED = 0  # of the framework's generator, at the start of each program
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One or a few lines of Python in which ``T`` is the framework."""
+
+    kind: str
+    source: str
+
+    @functools.cached_property
+    def code(self) -> CodeType:
+        return compile(self.source, "<statement>", "exec")
+
+
+Program = list[Statement]
+
+
+@functools.cache
+def _start(framework: ModuleType) -> dict[str, Any]:
+    """The names that every program begins with; the definitions are made once."""
+    warnings.simplefilter("ignore")
+    namespace: dict[str, Any] = {"T": framework}
+    exec(SOURCE, namespace)
+    return namespace
+
+
+class Run:
+    """A program under way in one framework."""
+
+    def __init__(self, framework: ModuleType) -> None:
+        self.framework = framework
+        start = _start(framework)
+        self.log = start["log"]
+        self.log.clear()
+        self.namespace = dict(start)
+        self.skip = len(self.namespace)
+        self.observer = Observer(framework)
+        self.restore()
+        framework.manual_seed(SEED)
+
+    def restore(self) -> None:
+        """The modes that a program may have left behind."""
+        self.framework.set_grad_enabled(True)
+
+    def step(self, statement: Statement) -> dict[str, Any]:
+        """Run one statement and return what can be seen afterwards."""
+        error = None
+        try:
+            exec(statement.code, self.namespace)
+        except Exception as raised:
+            error = builtin_error(raised)
+        records = self.observer.look(self.namespace, self.skip, self.log)
+        return {"error": error, **records}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The first statement after which the frameworks show something different."""
+
+    program: Program
+    label: str
+    aspect: str
+    expected: Any
+    actual: Any
+
+    @property
+    def group(self) -> str:
+        """Programs that differ in the same way after the same kind of statement."""
+        last = re.sub(r"\bx\d+\b", "x", self.program[-1].source)
+        last = re.sub(r"\[[\[\]\d., -]*\]|-?\b\d+(\.\d+)?\b", "#", last)
+        return f"{self.aspect} | {self.program[-1].kind} | {last}"
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        return self.aspect, self.program[-1].kind
+
+    def __str__(self) -> str:
+        return (
+            f"{script(self.program)}\n"
+            f"# {self.label}: {self.aspect} is {self.expected} in torch, {self.actual} in nnkit"
+        )
+
+
+def script(program: Program) -> str:
+    """The program as text that runs once ``T`` is imported."""
+    source = "\n".join(statement.source for statement in program)
+    return "\n".join([*needed(source), source])
+
+
+def observe(program: Iterable[Statement], framework: ModuleType) -> list[dict[str, Any]]:
+    """What is seen after each statement."""
+    run = Run(framework)
+    return [run.step(statement) for statement in program]
+
+
+def compare(
+    program: Program, expected: list[dict[str, Any]], framework: ModuleType
+) -> Finding | None:
+    """Run a program until something differs from what was expected."""
+    run = Run(framework)
+    try:
+        for index, statement in enumerate(program):
+            found = _difference(run.step(statement), expected[index])
+            if found is not None:
+                return Finding(program[: index + 1], *found)
+    finally:
+        run.restore()
+    return None
+
+
+def _difference(actual: dict, expected: dict) -> tuple[str, str, Any, Any] | None:
+    if actual["error"] != expected["error"]:
+        return "error", "error", expected["error"], actual["error"]
+    return difference(actual, expected)

@@ -1,0 +1,636 @@
+"""The statements that random programs are made of: one a line, by kind, with weights.
+
+A statement that stands twice is chosen twice as often; `tests.fuzz.writer` says what the holes are.
+"""
+
+STATEMENTS: dict[str, tuple[int, list[str]]] = {}
+
+
+def kind(name: str, weight: int, text: str) -> None:
+    STATEMENTS[name] = weight, text.strip().splitlines()
+
+
+kind(
+    "create",
+    8,
+    """
+{new} = {literal}
+{new} = {wanted}
+{new} = {wanted}
+{new} = T.zeros{size}
+{new} = T.ones({size}, requires_grad=True)
+{new} = T.arange(6.)
+{new} = T.randn({size})
+{new} = T.full({size}, 2)
+{new} = T.eye(3)
+{new} = T.zeros({size}, dtype={dtype})
+{new} = T.linspace(-1, 1, 5)
+{new} = {picture}.to(memory_format=T.channels_last)
+{new} = {picture}.requires_grad_()
+{new} = T.rand({size}, requires_grad=True)
+{new} = T.zeros_like({t})
+{new} = T.ones_like({f}, requires_grad=True)
+{new} = {t}.new_zeros({size})
+{new} = T.nn.Parameter({f}.detach())
+{new} = T.nn.Parameter({literal})
+{new} = T.tensor([1., 2.]).expand(2, 2).requires_grad_()
+{new} = T.empty_like({t}).fill_(1)
+""",
+)
+kind(
+    "view",
+    18,
+    """
+{new} = {t}[{index}]
+{new} = {t}[{index}]
+{new} = {t}[{index}]
+{new} = {t}.transpose({d}, {d})
+{new} = {t}.permute({order})
+{new} = {t}.view({shape})
+{new} = {t}.reshape({shape})
+{new} = {t}.expand({expanded})
+{new} = {t}.squeeze()
+{new} = {t}.squeeze({d})
+{new} = {t}.unsqueeze({d})
+{new} = {nd}.narrow({d}, 0, 1)
+{new} = {nd}.select({d}, 0)
+{new} = {matrix}.diagonal()
+{new} = {nd}.unfold({d}, 1, 1)
+{new} = {nd}.unfold({d}, 2, 1)
+{new} = {nd}.as_strided((2,), (1,))
+{new} = {nd}.as_strided((2, 2), (1, 1))
+{new} = {matrix}.mT
+{new} = {t}.T
+{new} = {t}.detach()
+{new} = {t}.data
+{new} = {t}.view_as({t})
+{new} = {f}.real
+{new} = {c}.imag
+{new} = T.view_as_real({c})
+{new} = {t}.flatten()
+{new} = {t}.ravel()
+{new} = {nd}.unbind(0)[0]
+{new} = {nd}.chunk(2)[0]
+{new} = {nd}.split(1, {d})[0]
+{new}, {new} = {nd}.chunk(2)
+{new} = {nd}.split(1)[-1]
+{new} = {nd}.unbind({d})
+{new} = {nd}.split(1, {d})
+{new} = {t}.view({dtype})
+{new} = {t}.expand_as({t})
+{new} = {t}.contiguous()
+{new} = {t}.movedim({d}, {d})
+{new} = {t}.swapaxes({d}, {d})
+{new} = {t}.to({dtype})
+{new} = {t}.view(-1)
+{new} = {nd}.unflatten(0, (1, -1))
+{new} = {c}.conj()
+{new} = {t}.reshape_as({t})
+{new} = {nd}.tensor_split(2)[0]
+{new} = {matrix}.adjoint()
+{new} = {nd}.hsplit(1)[0]
+{new} = {t}.requires_grad_(False)
+{new} = T.atleast_2d({t})
+{new} = T.broadcast_to({t}, {expanded})
+{new}, {new} = T.broadcast_tensors({t}, {other})
+{new} = {t}.contiguous(memory_format=T.channels_last)
+{new} = {t}[{index}][{index}]
+{new} = {t}.transpose({d}, {d}).squeeze({d})
+{new} = {t}.unsqueeze(0).squeeze(0)
+""",
+)
+kind(
+    "read",
+    6,
+    """
+{new} = {t}[{advanced}]
+{new} = {t}[{advanced}]
+{new} = {nd}.index_select(0, {rows})
+{new} = {nd}.gather(0, {index_of})
+{new} = {t}.masked_select({mask})
+{new} = {t}.take(T.tensor([0]))
+{new} = T.take_along_dim({nd}, {index_of}, 0)
+{new} = {t}.masked_fill({mask}, {n})
+{new} = {t}.where({mask}, {b})
+{new} = {nd}[{i}]
+{new} = {t}.nonzero()
+{new} = {t}.item()
+{new} = {t}.tolist()
+{new} = {nd}.scatter(0, {index_of}, {n})
+{new} = {nd}.scatter_add(0, {index_of}, {same})
+{new} = {nd}.index_add(0, {rows}, {picked})
+{new} = {nd}.index_fill(0, {rows}, {n})
+""",
+)
+kind(
+    "compute",
+    18,
+    """
+{new} = {t} + {b}
+{new} = {t} * {b}
+{new} = {t} * {b}
+{new} = {t} - {b}
+{new} = {t} / {b}
+{new} = {f} * {f}
+{new} = 2 ** {f}
+{new} = {f}.exp()
+{new} = {f}.sin()
+{new} = {f}.relu()
+{new} = {f}.sigmoid()
+{new} = {f}.tanh()
+{new} = {t}.abs()
+{new} = {t}.neg()
+{new} = {t}.square()
+{new} = {t} ** 2
+{new} = {t}.sum()
+{new} = {t}.sum({d})
+{new} = {f}.mean({d}, keepdim=True)
+{new} = {t}.prod()
+{new} = {t}.amax({d})
+{new} = {t}.max()
+{new} = {f}.norm()
+{new}, {new} = {nd}.max({d})
+{new}, {new} = {nd}.sort(dim={d}, stable=True)
+{new} = {nd}.cumsum({d})
+{new} = {nd}.cumprod({d})
+{new} = {f}.softmax({d})
+{new} = {f}.log_softmax({d})
+{new} = {f}.var({d}, correction=0)
+{new} = {t}.clone()
+{new} = {t}.to({dtype})
+{new} = {t}.double()
+{new} = {t} @ {other}
+{new} = {matrix} @ {matrix}.mT
+{new} = T.cat([{t}, {same}])
+{new} = T.stack([{t}, {same}])
+{new} = {t}.repeat(2, 1)
+{new} = {t}.flip(0)
+{new} = {t}.roll(1)
+{new} = {matrix}.tril()
+{new} = {t}.clamp(-1, 1)
+{new} = {real}.clamp(min={b})
+{new} = T.maximum({t}, {b})
+{new} = T.lerp({f}, {same}, 0.5)
+{new} = T.addcmul({t}, {same}, {same}, value=2)
+{new} = T.nn.functional.pad({nd}, (1, 1))
+{new} = {t} > {b}
+{new} = {t} == {b}
+{new} = T.nn.functional.gelu({real})
+{new} = T.nn.functional.dropout({f}, 0.5)
+{new} = T.add({t}, {b}, alpha=2)
+{new} = T.outer({t}.flatten(), {other}.flatten())
+{new} = T.einsum('...,...->...', {f}, {same})
+{new} = {f}.logsumexp({d})
+{new} = T.nn.functional.mse_loss({real}, {same})
+{new} = T.cdist({matrix}, {matrix})
+{new} = T.nn.functional.layer_norm({f}, {f}.shape[-1:])
+{new} = T.linalg.vector_norm({f})
+{new} = {t}.std({d})
+{new} = {f}.median()
+{new} = {real}.sqrt()
+{new} = {f}.log1p()
+{new} = {c}.abs()
+{new} = {c}.angle()
+{new} = T.complex({real}, {same})
+{new} = {t} // {n}
+{new} = {t} % {n}
+{new} = {i} & 1
+{new} = T.nn.functional.leaky_relu({f}, 0.1)
+{new} = T.nn.functional.normalize({f}, dim={d})
+{new} = {f} / {f}.sum()
+{new} = {f}.xlogy({n})
+{new} = T.nn.functional.one_hot({i}.abs())
+{new} = T.topk({nd}, 1, {d})[0]
+{new} = T.cummax({nd}, {d})[0]
+{new} = T.diff({nd})
+{new} = {t}.mean({dims})
+{new} = {t}.sum({dims})
+{new} = {f}.var()
+{new} = T.kron({t}, T.ones(2))
+{new} = T.nn.functional.max_pool2d({images}, 2)
+{new} = T.nn.functional.avg_pool2d({images}, 2, 1)
+{new} = T.nn.functional.interpolate({images}, scale_factor=2)
+{new} = {f}.reciprocal()
+{new} = {f}.sgn()
+{new} = T.linalg.norm({f})
+{new} = T.hypot({real}, {same})
+{new} = T.atan2({real}, {same})
+{new} = T.copysign({real}, {b})
+{new} = {f}.nan_to_num()
+{new} = T.logaddexp({real}, {same})
+{new} = {t}.expand_as({same}) * 2
+{new} = {t}.all()
+""",
+)
+kind(
+    "write",
+    10,
+    """
+{t}[{index}] = {value}
+{t}[{index}] = {value}
+{t}[{index}] = {value}
+{t}[{advanced}] = {value}
+{t}[{advanced}] = {value}
+{t}[{index}] += {value}
+{t}[{index}] *= {value}
+{t}[{advanced}] += {n}
+{t}[{index}] = {t}[{index}]
+""",
+)
+kind(
+    "in place",
+    16,
+    """
+{t}.add_({b})
+{t}.mul_({b})
+{t}.sub_({b})
+{t}.div_({b})
+{t} += {b}
+{t} *= {b}
+{t} -= {b}
+{t}.copy_({b})
+{t}.copy_({same})
+{t}.fill_({n})
+{t}.zero_()
+{t}.fill_(T.tensor(2., requires_grad=True))
+{f}.relu_()
+{t}.clamp_(-1, 1)
+{t}.neg_()
+{t}.masked_fill_({mask}, {n})
+{t}.masked_fill_({mask}, T.tensor(2., requires_grad=True))
+{nd}.index_add_(0, {rows}, {picked})
+{nd}.index_copy_(0, {rows}, {picked})
+{nd}.index_fill_(0, {rows}, {n})
+{nd}.scatter_(0, {index_of}, {n})
+{nd}.scatter_(0, {index_of}, {same})
+{nd}.scatter_add_(0, {index_of}, {same})
+{nd}.scatter_reduce_(0, {index_of}, {same}, 'amax')
+{t}.index_put_(({rows},), {picked})
+{t}.masked_scatter_({mask}, {same})
+{f}.exp_()
+{f}.sin_()
+{f}.sigmoid_()
+{f}.tanh_()
+{t}.abs_()
+{t}.pow_(2)
+{real}.sqrt_()
+{t}.square_()
+{t}.addcmul_({same}, {same})
+{t}.lerp_({same}, 0.5)
+{t}.t_()
+{t}.transpose_({d}, {d})
+{t}.squeeze_()
+{t}.unsqueeze_(0)
+{nd}.cumsum_({d})
+{matrix}.tril_()
+{t}.detach_()
+{t}.requires_grad_()
+{t}.requires_grad_(False)
+{t}.requires_grad = True
+{t}.uniform_()
+{t}.normal_()
+{t}.resize_(2, 2)
+{t}.set_({other})
+{t}.data.mul_(2)
+{t}.data = {other}
+{t}.data = {same}
+{t}.detach().add_(1)
+{f}.retain_grad()
+{g}.retain_grad()
+T.relu_({f})
+T.nn.functional.relu({f}, inplace=True)
+{t}.swapdims_({d}, {d})
+T.nn.functional.leaky_relu_({real}, 0.1)
+T.nn.functional.dropout({f}, 0.5, inplace=True)
+{t}.logical_not_()
+{t}.put_(T.tensor([0]), T.tensor([1.]))
+{t}.as_strided_((1,), (1,))
+{t}.random_(3)
+{t}.bernoulli_(0.5)
+{t}.apply_(lambda v: v + 1)
+{t}.copy_({t}.clone())
+{t}.fill_diagonal_(1)
+{t}.mul_({t})
+{t}.add_({t})
+{t}.floor_()
+{t}.round_()
+{t}.sgn_()
+{t}.reciprocal_()
+{t}.grad.zero_()
+{t}.grad = None
+{leaf}.grad.mul_(2)
+{leaf}.grad = T.ones_like({leaf})
+{t}.__setitem__(0, 1)
+{t}.addmm_({matrix}, {matrix})
+{t}.baddbmm_({t}, {t})
+{t}.clamp_min_({n})
+T.nn.functional.hardtanh_({f})
+T.nn.functional.elu_({real})
+{t}.xlogy_({n})
+{t}.atan2_({b})
+{t}.ge_(0)
+{t}.eq_({b})
+{t}.map_({same}, lambda a, b: a + b)
+{t}.squeeze_({d})
+{f}.nan_to_num_()
+{t}.remainder_(2)
+{t}.index_put_(({rows},), {picked}, accumulate=True)
+{t}.exponential_()
+{t}.true_divide_({b})
+{t}.add_(1, alpha=2)
+{t}.addcdiv_({same}, {same}, value=2)
+""",
+)
+kind(
+    "out",
+    3,
+    """
+T.add({t}, {b}, out={target})
+T.mul({t}, {b}, out={target})
+T.exp({f}, out={target})
+T.sum({t}, 0, out={target})
+T.cat([{t}, {t}], out={target})
+T.matmul({matrix}, {matrix}.mT, out={target})
+T.max({nd}, 0, out=({target}, {target}))
+T.clamp({t}, 0, 1, out={target})
+T.neg({t}, out={t})
+T.index_select({nd}, 0, {rows}, out={target})
+T.stack([{t}, {t}], out={target})
+T.add({t}, {t}, out={target}[0])
+T.arange(3, out={target})
+T.zeros(2, out={target})
+T.abs({t}, out={target})
+T.logical_not({t}, out={target})
+{new} = T.mul({t}, {b}, out=T.empty(0))
+T.cumsum({nd}, 0, out={target})
+T.gt({t}, {b}, out={target})
+""",
+)
+kind(
+    "backward",
+    14,
+    """
+{g}.sum().backward()
+{g}.sum().backward()
+{inner}.sum().backward()
+{inner}.sum().backward()
+{g}.backward(T.ones_like({g}))
+{g}.backward()
+{g}.sum().backward(retain_graph=True)
+{inner}.sum().backward(retain_graph=True)
+{g}.sum().backward(create_graph=True)
+{inner}.square().sum().backward(create_graph=True)
+({g} * {also}).sum().backward()
+({g}.sum() * {also}.sum()).backward()
+({g}.sum() + {also}.sum()).backward()
+{g}.sum().backward(inputs=[{also}])
+{g}.sum().backward(inputs=[{also}, {also}])
+{g}.sum().backward(inputs={also}, retain_graph=True)
+T.autograd.backward([{g}.sum(), {also}.sum()])
+{new} = T.autograd.grad({g}.sum(), {also})
+{new} = T.autograd.grad({g}.sum(), [{also}, {also}])
+{new}, = T.autograd.grad({g}.sum(), [{also}], create_graph=True)
+{new}, = T.autograd.grad({g}.square().sum(), [{also}], create_graph=True)
+{new} = T.autograd.grad({g}.sum(), [{also}, {other}], allow_unused=True)
+{new} = T.autograd.grad({g}.sum(), [{also}, {also}], allow_unused=True, retain_graph=True)
+{new} = T.autograd.grad({g}.sum(), [{also}, {also}], materialize_grads=True)
+{new} = T.autograd.grad({g}.sum(), {also}, create_graph=True, materialize_grads=True)
+{new} = T.autograd.grad({g}, {also}, T.ones_like({g}), retain_graph=True)
+{new}, = T.autograd.grad({g}, {also}, T.ones_like({g}), is_grads_batched=False)
+{g}.sum().backward(); {g}.sum().backward()
+{inner}.square().sum().backward(retain_graph=True); {inner}.square().sum().backward()
+{new} = T.autograd.grad({g}.sum(), {also}, create_graph=True)[0].sum()
+{new} = {leaf}.grad
+{new} = {leaf}.grad * 2
+{new} = {leaf}.grad.clone()
+T.autograd.backward({g}, T.ones_like({g}), inputs=[{also}])
+""",
+)
+kind(
+    "hook",
+    7,
+    """
+h{id} = {g}.register_hook(see('hook {id}'))
+h{id} = {g}.register_hook(see('hook {id}'))
+h{id} = {g}.register_hook(see('hook {id}', lambda g: g * 2))
+once({g}, 'once {id}')
+h{id} = {g}.register_hook(see('hook {id}', lambda g: g.mul_(2)))
+h{id} = {inner}.grad_fn.register_hook(see('node {id}'))
+h{id} = {inner}.grad_fn.register_prehook(see('prehook {id}'))
+h{id} = {inner}.grad_fn.register_prehook(see('prehook {id}', twice))
+h{id} = {inner}.grad_fn.register_hook(see('node {id}', twice))
+h{id} = {leaf}.register_post_accumulate_grad_hook(see('post {id}'))
+{h}.remove()
+{h}.remove()
+{leaf}.register_post_accumulate_grad_hook(lambda t: setattr(t, 'grad', None))
+{inner}.retain_grad()
+{inner}.retain_grad()
+{leaf}.register_post_accumulate_grad_hook(lambda t: t.grad.mul_(2))
+h{id} = {leaf}.view_as({leaf}).grad_fn.next_functions[0][0].register_hook(see('accumulate {id}'))
+h{id} = {leaf}.view_as({leaf}).grad_fn.next_functions[0][0].register_prehook(see('before {id}'))
+h{id} = T.autograd.graph.register_multi_grad_hook(({g}, {also}), see('multi {id}'))
+h{id} = T.autograd.graph.register_multi_grad_hook(({g}, {also}), see('any {id}'), mode='any')
+{new} = {inner}.grad_fn.next_functions[0][0].name()
+{new} = {inner}.grad_fn.metadata
+{new} = len({inner}.grad_fn.next_functions)
+h{id} = {g}.register_hook(lambda g: None)
+{g}.register_hook(lambda g: g[:0])
+{new} = {g}.output_nr
+{g}.register_hook(see('into {id}', lambda g: g.sum()))
+{g}.register_hook(lambda g: 1)
+with T.autograd.graph.save_on_cpu(): {new} = {f} * {f}
+h{id} = {leaf}.register_hook(see('leaf {id}'))
+with keep('pack {id}'): {new} = {f} * {f}
+with keep('pack {id}', lambda x: x * 2): {new} = {f}.exp()
+with keep('pack {id}'): {new} = {f}.sin().square()
+with T.autograd.graph.disable_saved_tensors_hooks('no'): {new} = {f} * {f}
+with T.autograd.graph.disable_saved_tensors_hooks('no'), keep('pack'): {new} = {f} * {f}
+""",
+)
+kind(
+    "function",
+    6,
+    """
+{new} = Square.apply({f})
+{new} = Exp.apply({f})
+{new} = Dirty.apply({f})
+Dirty.apply({t})
+{new}, {new} = Signs.apply({f})
+{new}, {new} = Both.apply({f}, {same}, 2)
+{new} = Nothing.apply({f}, {same})
+{new} = Same.apply({t})
+{new} = Flat.apply({t})
+{new}, {new} = Best.apply({f})
+{new} = Miscounted.apply({f})
+{new} = Sum.apply({f}, 3)
+{new} = Sum.apply({f})
+{new}, _ = Both.apply({f}, {n}, None)
+{new} = checkpoint(lambda t: {body}, {f}, use_reentrant=False)
+{new} = checkpoint(lambda t: {body}, {f}, use_reentrant=False)
+{new} = checkpoint(lambda t: {body}, {f}, use_reentrant=True)
+{new} = checkpoint(lambda t: ({body}).sum(), {f}, use_reentrant=True)
+{new} = checkpoint(lambda t, u: (t * u, u + 1), {f}, {same}, use_reentrant=False)[0]
+{new} = checkpoint(lambda t: T.nn.functional.dropout(t), {f}, use_reentrant=False)
+{new} = checkpoint(Square.apply, {f}, use_reentrant=False)
+{new} = T.utils.checkpoint.checkpoint_sequential([T.sin, T.exp], 2, {f}, use_reentrant=False)
+""",
+)
+kind(
+    "transform",
+    5,
+    """
+{new} = {nested}({f})
+{new} = {nested}({f})
+{new} = {nested}({f})
+{new} = {nested}({g})
+{new} = {nested}({g})
+{new} = T.autograd.functional.jacobian(lambda t: {body}, {f})
+{new} = T.autograd.functional.hessian(lambda t: {scalar}, {f})
+{new} = T.autograd.functional.jacobian(lambda t: {body}, {g}, create_graph=True)
+{new} = T.autograd.functional.vjp(lambda t: {scalar}, {f})
+{new} = T.autograd.functional.jvp(lambda t: {body}, {f}, T.ones_like({f}))
+{new} = T.autograd.functional.hvp(lambda t: {scalar}, {f}, T.ones_like({f}))
+{new} = T.autograd.functional.vhp(lambda t: {scalar}, {f}, T.ones_like({f}))
+{new} = T.func.vmap(lambda t, u: t * u, (0, None))({f}, {other})
+{new} = T.func.vmap(lambda t: t.sum(), in_dims=-1)({f})
+{new} = T.func.vmap(T.func.grad(lambda t: t.square().sum()))({f})
+{new} = T.func.vmap(lambda t: t * 2, out_dims=-1)({f})
+{new} = T.func.grad(lambda t, u: (t * u).sum(), argnums=(0, 1))({f}, {same})
+{new} = T.func.grad(lambda t: (t * t).sum(), has_aux=False)({f})
+{new} = T.func.functional_call({m}, dict(), {row2})
+{new} = T.func.vmap(lambda t: {body}, chunk_size=1)({f})
+{new} = T.func.vmap(lambda t: t + T.randn(1), randomness='same')({f})
+""",
+)
+kind(
+    "module",
+    6,
+    """
+m{id} = T.nn.Linear(2, 2)
+m{id} = T.nn.Sequential(T.nn.Linear(2, 3), T.nn.ReLU(), T.nn.Linear(3, 1))
+m{id} = T.nn.BatchNorm1d(2)
+m{id} = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.BatchNorm1d(2), T.nn.Dropout(0.5))
+m{id} = T.nn.LayerNorm(2)
+m{id} = T.nn.GRUCell(2, 2)
+m{id} = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.ReLU(inplace=True))
+{new} = {m}({row2})
+{new} = {m}({row2})
+{new} = {m}({row2})
+{new} = {m}({f})
+{m}({row2}).sum().backward()
+{m}({row2}).square().mean().backward()
+{m}.eval()
+{m}.train()
+{m}.zero_grad()
+{m}.zero_grad(set_to_none=False)
+{m}.requires_grad_(False)
+{m}.requires_grad_()
+{m}.double()
+{m}.float()
+{parameter}.data.fill_(0.5)
+with T.no_grad(): {parameter}.add_(1)
+with T.no_grad(): {parameter}.copy_({other})
+{parameter}.add_(1)
+{parameter}.grad = None
+{m}.load_state_dict({m}.state_dict())
+m{id} = copy.deepcopy({m})
+m{id} = copy.copy({m})
+{new} = {parameter}
+{new} = {parameter}.grad
+h{id} = {m}.register_forward_hook(lambda m, i, o: log.append(('forward {id}', [o])))
+h{id} = {m}.register_forward_hook(lambda m, i, o: o * 2)
+h{id} = {m}.register_forward_pre_hook(lambda m, i: i[0] * 2)
+h{id} = {m}.register_full_backward_hook(lambda m, i, o: log.append(('backward {id}', list(i + o))))
+h{id} = {m}.register_full_backward_pre_hook(lambda m, o: (o[0] * 2,))
+h{id} = {m}.register_full_backward_hook(lambda m, i, o: twice(i))
+{new} = T.nn.functional.linear({row2}, {parameter})
+{new} = T.nn.functional.batch_norm({row2}, T.zeros(2), T.ones(2), training=True)
+m{id} = T.nn.Conv2d(2, 2, 2)
+{new} = T.nn.functional.conv2d({images}, T.ones(1, 2, 2, 2, requires_grad=True))
+{new} = {m}({images})
+{new} = T.nn.GRU(2, 2)({row2})[0]
+{new} = T.nn.functional.batch_norm({images}, None, None, training=True)
+{new} = T.nn.functional.group_norm({images}, 1)
+{new} = T.nn.utils.clip_grad_norm_({m}.parameters(), 0.5)
+{new} = T.nn.functional.cross_entropy({m}({row2}), T.zeros(2, dtype=T.int64))
+{new} = T.nn.utils.parameters_to_vector({m}.parameters())
+{new} = list({m}.state_dict())
+{new} = [name for name, _ in {m}.named_modules()]
+T.nn.utils.parametrizations.weight_norm({m})
+T.nn.init.ones_({parameter})
+T.nn.init.normal_({parameter})
+T.nn.init.constant_({t}, 0.5)
+{m}.weight = T.nn.Parameter({f}.detach())
+{m}.weight = {other}
+{m}.register_buffer('extra', {other})
+del {m}.bias
+{new} = {m}.weight.T
+""",
+)
+kind(
+    "optimize",
+    4,
+    """
+o{id} = T.optim.SGD([{leaf}], lr=0.25, momentum=0.5)
+o{id} = T.optim.SGD({m}.parameters(), lr=0.5)
+o{id} = T.optim.Adam([{leaf}], lr=0.1)
+o{id} = T.optim.Adam({m}.parameters(), lr=0.1)
+o{id} = T.optim.SGD([{leaf}, {also}], lr=0.25, nesterov=True, momentum=0.5)
+o{id} = T.optim.AdamW([{leaf}])
+{o}.step()
+{o}.step()
+{o}.step()
+{o}.zero_grad()
+{o}.zero_grad(set_to_none=False)
+o{id} = T.optim.SGD([{t}], lr=0.25, weight_decay=0.5)
+{leaf}.sum().backward(); {o}.step()
+{leaf}.square().sum().backward(); {o}.step(); {o}.zero_grad()
+o{id} = T.optim.RMSprop([{leaf}])
+o{id} = T.optim.Adagrad([{leaf}])
+{o}.param_groups[0]['lr'] = 0.5
+{o}.load_state_dict({o}.state_dict())
+{o}.add_param_group(dict(params=[{leaf}]))
+{new} = sorted({o}.state_dict()['state'])
+with T.no_grad(): for p in {o}.param_groups[0]['params']:     p.sub_(p.grad)
+""",
+)
+kind(
+    "copy",
+    3,
+    """
+{new} = copy.deepcopy({t})
+{new} = copy.copy({t})
+{new} = copy.deepcopy([{t}, {t}])
+{new} = copy.deepcopy({leaf})
+{new} = pickle.loads(pickle.dumps({t}))
+{new} = copy.deepcopy({t}.detach())
+{new} = {t}.clone()
+{new} = T.tensor({t})
+{new} = T.as_tensor({t})
+{new} = T.asarray({t})
+{new} = {t}.numpy().tolist()
+{new} = T.from_numpy({t}.numpy())
+{new} = T.equal({t}, {same})
+{new} = T.allclose({t}, {same})
+{new} = {t}.is_contiguous()
+{new} = {t}.storage_offset()
+{new} = {t} is {other}
+{new} = bool({t})
+{new} = len({t})
+{new} = float({t})
+{new} = int({t})
+{new} = {t}.is_set_to({other})
+{new} = {t}._version > 0
+{new} = str({t}.shape == {other}.shape)
+{new} = {t}.data_ptr() == {other}.data_ptr()
+{new} = {t}.untyped_storage().nbytes()
+{new} = {t} in [{other}]
+{new} = T.is_grad_enabled()
+{new} = T.is_inference_mode_enabled()
+{new} = str(T.result_type({t}, {other}))[-7:]
+{new} = T.can_cast({t}.dtype, {dtype})
+{new} = {t}.element_size()
+{new} = list(T.broadcast_shapes({t}.shape, {other}.shape))
+{new} = hash({t}) == hash({t})
+""",
+)
