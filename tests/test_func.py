@@ -11,7 +11,10 @@ import pytest
 import nnkit
 from tests.frameworks import raises
 
-pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.torch.jit"),
+    pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr Node"),
+]
 
 
 def of(lib: ModuleType) -> Any:
@@ -126,7 +129,7 @@ def test_refuses(lib: ModuleType) -> None:
     with raises(lib, RuntimeError, "primals must be a tuple"):
         f.jvp(lambda x: x, x, (x,))
     with raises(lib, ValueError, "must have a batch dimension"):
-        f.vmap(lambda x: x, in_dims=None)(x)
+        f.vmap(lambda x: x, in_dims=(None,))(x)
     with raises(lib, ValueError, "must have one size"):
         f.vmap(lambda x, y: x)(x, lib.ones(3))
     with raises(lib, RuntimeError, "missing keys"):
@@ -138,5 +141,243 @@ def test_refuses(lib: ModuleType) -> None:
             f.functional_call(lib.nn.Linear(1, 1), {"x": x}, x[:1])
         with pytest.raises(ValueError, match="must be tensors, got int"):
             f.grad(lambda x: x)(1)
-        with pytest.raises(ValueError, match="2 dims are given for 1 values"):
-            f.vmap(lambda x: x, in_dims=(0, 0))(x)
+
+
+# Nested transforms, grad modes, and the graph around them
+
+
+def scalar(lib: ModuleType, value: float, requires_grad: bool = False) -> Any:
+    return lib.tensor(value, dtype=lib.float64, requires_grad=requires_grad)
+
+
+def without_grad(lib: ModuleType, function: Any, *args: Any) -> Any:
+    with lib.no_grad():
+        return function(*args)
+
+
+# Programs of (lib, func, x), x = 2, with what they give and whether it requires grad; y is a leaf.
+NESTED: dict[str, tuple[Any, float, bool]] = {
+    "jvp in jvp": (
+        lambda lib, f, x, y: directional(f, lambda a: directional(f, cube, a), x), 12, 0,
+    ),
+    "jvp in grad": (lambda lib, f, x, y: f.grad(lambda a: directional(f, cube, a))(x), 12, 0),
+    "grad in jvp": (lambda lib, f, x, y: directional(f, f.grad(cube), x), 12, 0),
+    "vjp's function in grad": (
+        lambda lib, f, x, y: f.grad(lambda a: f.vjp(cube, x)[1](a)[0] * a)(x), 48, 0,
+    ),
+    "vjp's function by its point": (
+        lambda lib, f, x, y: f.grad(lambda a: f.vjp(cube, a)[1](a)[0])(x), 36, 0,
+    ),
+    "no_grad in grad": (
+        lambda lib, f, x, y: f.grad(lambda a: a * without_grad(lib, f.grad(cube), a))(x), 12, 0,
+    ),
+    "no_grad around all": (lambda lib, f, x, y: without_grad(lib, f.grad(cube), y), 12, 0),
+    "no_grad around jvp": (lambda lib, f, x, y: without_grad(lib, directional, f, cube, y), 12, 0),
+    "no_grad inside": (
+        lambda lib, f, x, y: f.grad(lambda a: cube(a) + without_grad(lib, cube, a))(x), 12, 0,
+    ),
+    "no_grad around nested": (
+        lambda lib, f, x, y: without_grad(lib, f.grad(f.grad(cube)), y), 12, 0,
+    ),
+    "inference mode around": (lambda lib, f, x, y: inferred(lib, f.grad(cube), x), 12, 0),
+    "grad of a leaf": (lambda lib, f, x, y: f.grad(cube)(y), 12, 1),
+    "jvp of a leaf": (lambda lib, f, x, y: directional(f, cube, y), 12, 1),
+    "jacrev of a leaf": (lambda lib, f, x, y: f.jacrev(cube)(y), 12, 1),
+    "hessian of a leaf": (lambda lib, f, x, y: f.hessian(cube)(y), 12, 1),
+    "vjp's function of a leaf": (lambda lib, f, x, y: f.vjp(cube, y)[1](x)[0], 24, 1),
+    "linear": (lambda lib, f, x, y: f.grad(lambda a: 3 * a)(y), 3, 0),
+    "a leaf from outside": (lambda lib, f, x, y: f.grad(lambda a: cube(a * y))(x), 96, 1),
+    "a leaf from outside, alone": (lambda lib, f, x, y: f.grad(lambda a: a + y)(x), 1, 0),
+    "identity": (lambda lib, f, x, y: f.grad(lambda a: a)(y), 1, 0),
+    "identity by jvp": (lambda lib, f, x, y: directional(f, lambda a: a, x), 1, 0),
+    "linearize": (lambda lib, f, x, y: f.linearize(cube, x)[1](x), 24, 0),
+    "linearize twice": (lambda lib, f, x, y: sum(map(f.linearize(cube, x)[1], (x, x))), 48, 0),
+    "linearize at a leaf": (lambda lib, f, x, y: f.linearize(cube, y)[1](x), 24, 1),
+}  # fmt: skip
+
+
+def cube(x: Any) -> Any:
+    return x**3
+
+
+def directional(f: Any, function: Any, x: Any) -> Any:
+    return f.jvp(function, (x,), (x.detach() * 0 + 1,))[1]
+
+
+def inferred(lib: ModuleType, function: Any, *args: Any) -> Any:
+    with lib.inference_mode():
+        return function(*args)
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_nested(lib: ModuleType, name: str) -> None:
+    program, expected, recorded = NESTED[name]
+    found = program(lib, of(lib), scalar(lib, 2.0), scalar(lib, 2.0, True))
+    assert found.item() == pytest.approx(expected)
+    assert found.requires_grad == bool(recorded)
+    assert not found.is_inference()
+
+
+def test_outer_graph_goes_through(lib: ModuleType) -> None:
+    f = of(lib)
+    for transform, expected in [
+        (lambda x: f.grad(lambda a: (a**3).sum())(x), [6, 12]),
+        (lambda x: f.jvp(cube, (x,), (lib.ones(2),))[1], [6, 12]),
+        (lambda x: f.jvp(cube, (x,), (lib.ones(2),))[0], [3, 12]),
+        (lambda x: f.vjp(cube, x)[0], [3, 12]),
+        (lambda x: f.vjp(cube, x)[1](lib.ones(2))[0], [6, 12]),
+        (lambda x: f.jvp(f.grad(lambda a: (a**3).sum()), (x,), (lib.ones(2),))[1], [6, 6]),
+        (lambda x: f.vmap(lambda a: f.jvp(cube, (a,), (lib.ones(()),))[1])(x), [6, 12]),
+        (lambda x: f.jacrev(cube)(x), [6, 12]),
+        (lambda x: f.hessian(lambda a: (a**3).sum())(x), [6, 6]),
+        (lambda x: f.grad(lambda a: (a * x * x).sum())(lib.ones(2)), [2, 4]),
+        (lambda x: f.grad_and_value(lambda a: (a * x).sum())(lib.ones(2))[1], [1, 1]),
+    ]:
+        x = lib.tensor([1.0, 2.0], requires_grad=True)
+        transform(x).sum().backward()
+        assert x.grad.tolist() == expected
+    with lib.no_grad():
+        g = f.grad(lambda a: (a**3).sum())(x)
+    x.grad = None
+    (g * x).sum().backward()
+    assert x.grad.tolist() == [3, 12]
+
+
+def test_refuses_inside(lib: ModuleType) -> None:
+    """What would change the caller's graph from inside of a transform."""
+    f, x = of(lib), lib.ones(2)
+    y = lib.ones(2, requires_grad=True)
+    for transform in (f.grad, f.vmap, lambda g: lambda x: f.jvp(g, (x,), (x,))):
+        for action in (
+            lambda a: lib.ones(2).requires_grad_(),
+            lambda a: (y * 2).sum().backward(),
+            lambda a: (y * 2).retain_grad(),
+        ):
+            with raises(lib, RuntimeError, "inside of a function that nnkit.func transforms"):
+                transform(lambda a, action=action: (action(a), a.sum())[1])(x)
+    for z in (x, y, y * 1):
+        with pytest.raises(RuntimeError):
+            f.grad(lambda a: a.mul_(2).sum())(z)
+    assert lib.ones(1).requires_grad_().requires_grad
+    made_inside = f.grad(lambda a: (lib.ones(2, requires_grad=True) * a).sum())(x)
+    assert made_inside.tolist() == [1, 1]
+
+
+def test_refuses_hooks_on_saved_tensors(lib: ModuleType) -> None:
+    f, x = of(lib), lib.ones(2)
+
+    def hooked(function: Any) -> Any:
+        def run(*args: Any) -> Any:
+            with lib.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+                return function(*args)
+
+        return run
+
+    square = lambda a: (a * a).sum()  # noqa: E731
+    for program in (
+        hooked(f.grad(square)), f.grad(hooked(square)), f.jacrev(hooked(square)),
+        f.hessian(hooked(square)), lambda x: f.vjp(hooked(square), x),
+    ):  # fmt: skip
+        with raises(lib, RuntimeError, "do not support hooks on saved tensors"):
+            program(x)
+    assert f.vmap(hooked(square))(lib.ones(2, 2)).tolist() == [2, 2]
+    assert f.jvp(hooked(square), (x,), (x,))[1].item() == 4
+
+
+def test_odd_shapes_and_structures(lib: ModuleType) -> None:
+    f, x, none = of(lib), lib.ones(2), lib.zeros(0)
+    double = lambda a: a * 2  # noqa: E731
+    for transform in (f.jacrev, f.jacfwd):
+        assert transform(double)(none).shape == (0, 0)
+        assert transform(lambda a: a[:0])(x).shape == (0, 2)
+        found = transform(lambda a, b: (a * b, {"k": a.sum()}), argnums=(0, 1))(x, x)
+        assert found[0][1].tolist() == [[1, 0], [0, 1]] and found[1]["k"][1].tolist() == [0, 0]
+        assert isinstance(transform(double, argnums=(0,))(x), tuple)
+    assert f.hessian(lambda a: (a**2).sum())(none).shape == (0, 0)
+    value, aux = f.jacrev(lambda a: (a * 2, a), has_aux=True)(x)
+    assert value.tolist() == [[2, 0], [0, 2]] and aux.tolist() == [1, 1]
+    found = f.jvp(lambda p: (p["a"] * 2, (p["a"] > 0)), ({"a": x},), ({"a": x},))
+    assert found[1][0].tolist() == [2, 2] and found[1][1].tolist() == [0, 0]
+    assert len(f.jvp(lambda a: (a, a), (x,), (x,), has_aux=True)) == 3
+    assert f.jvp(lambda a: lib.ones(3), (x,), (x,))[1].tolist() == [0, 0, 0]
+    z = lib.tensor([1 + 1j])
+    assert f.jvp(lambda a: a * a * 1j, (z,), (z,))[1].tolist() == [-4]
+
+
+def test_refuses_what_does_not_fit(lib: ModuleType) -> None:
+    f, x = of(lib), lib.ones(2)
+    z, three = lib.tensor([1j]), lib.ones(3)
+    pull = f.vjp(lambda a: a, x)[1]
+    for error, message, program in [
+        (RuntimeError, "argnums must differ", lambda: f.grad(lambda a: a, argnums=(0, -1))(x)),
+        (RuntimeError, "argnums must be an int", lambda: f.grad(lambda a: a, argnums=[0])(x)),
+        (RuntimeError, "must not be empty", lambda: f.grad(lambda a: a, argnums=())(x)),
+        (RuntimeError, "must return a real number", lambda: f.grad(lambda a: a.sum())(z)),
+        (RuntimeError, r"return \(output, aux\)", lambda: f.grad(sum, has_aux=True)(x)),
+        (RuntimeError, "aux must be tensors", lambda: f.grad(lambda a: (a[0], 1), 0, True)(x)),
+        (RuntimeError, "can require gradients", lambda: f.grad(lambda a: a[0])(x.long())),
+        (RuntimeError, "structure of the outputs", lambda: pull((x,))),
+        (RuntimeError, "Mismatch in shape", lambda: pull(three)),
+        (RuntimeError, "floating-point or complex", lambda: f.vjp(lambda a: a.long(), x)),
+        (RuntimeError, "must return tensors", lambda: f.vjp(lambda a: 1, x)),
+        (RuntimeError, "structure of the arguments", lambda: f.jvp(lambda a: a, (x,), (x, x))),
+        (RuntimeError, "have the shape", lambda: f.jvp(lambda a: a, (x,), (three,))),
+        (RuntimeError, "at least one tensor", lambda: f.jvp(lambda: x, (), ())),
+        (RuntimeError, "must depend", lambda: f.jvp(lambda a: three, (x,), (x,), strict=True)),
+        (RuntimeError, "expected real tensors", lambda: f.jacrev(lambda a: a * 1j)(x)),
+        (ValueError, "chunk_size", lambda: f.jacrev(lambda a: a, chunk_size=0)(x)),
+    ]:
+        with raises(lib, error, message):
+            program()
+    assert f.jvp(lambda a: a, (x,), (x,), strict=True)[1].tolist() == [1, 1]
+
+
+def test_vmap_structures(lib: ModuleType) -> None:
+    f, x = of(lib), lib.arange(6.0).view(3, 2)
+    assert f.vmap(lambda a: lib.ones(2), out_dims=None)(x).shape == (2,)
+    assert f.vmap(lambda a: a, out_dims=(1,))(x).tolist() == x.T.tolist()
+    assert f.vmap(lambda a: {"q": a}, out_dims={"q": 1})(x)["q"].shape == (2, 3)
+    assert f.vmap(lambda a: (a, 1), out_dims=(0, None))(x)[1] == 1
+    assert f.vmap(lambda p: p["x"][0] + p["x"][1], in_dims=({"x": 1},))({"x": [x, x]}).shape == (
+        2,
+        3,
+    )
+    assert f.vmap(lambda a: a.unsqueeze(0) * 2)(x[:0]).shape == (0, 1, 2)
+    assert f.vmap(lambda a: a, chunk_size=2, out_dims=-1)(x).tolist() == x.T.tolist()
+    add = lambda a, b: a + b  # noqa: E731
+    for error, message, program in [
+        (
+            ValueError,
+            "in_dims must be an int or a tuple",
+            lambda: f.vmap(add, in_dims=[0, 0])(x, x),
+        ),
+        (ValueError, "at least one positional", lambda: f.vmap(lambda: x)()),
+        (ValueError, "does not fit", lambda: f.vmap(add, in_dims=(0,))(x, x)),
+        (ValueError, "which must be None", lambda: f.vmap(add)(x, 1)),
+        (ValueError, "no dimension", lambda: f.vmap(lambda a: a, in_dims=2)(x)),
+        (ValueError, "does not fit", lambda: f.vmap(lambda a: [a, a], out_dims=(0, 0))(x)),
+        (ValueError, "must return tensors", lambda: f.vmap(lambda a: 1.0)(x)),
+        (RuntimeError, "randomness must be", lambda: f.vmap(add, randomness="x")(x, x)),
+        (ValueError, "chunk_size", lambda: f.vmap(add, chunk_size=0)(x, x)),
+    ]:
+        with raises(lib, error, message):
+            program()
+
+
+def test_vmap_refuses_random_numbers(lib: ModuleType) -> None:
+    f, x, F = of(lib), lib.ones(3, 2), lib.nn.functional
+    for draw in (
+        lib.rand_like, F.dropout, lambda a: a + lib.rand(2), lambda a: a[lib.randperm(2)],
+        lambda a: lib.bernoulli(a / 2),
+        lambda a: a.clone().normal_(), lambda a: lib.native_dropout(a, 0.5, True)[0],
+    ):  # fmt: skip
+        with raises(lib, RuntimeError, "randomness='error'"):
+            f.vmap(draw)(x)
+        with raises(lib, RuntimeError, "randomness='error'"):
+            f.vmap(f.vmap(draw, randomness="different"))(lib.ones(2, 3, 2))
+        assert f.vmap(draw, randomness="different")(x).shape == (3, 2)
+    for draw in (f.jacfwd(F.dropout), f.vmap(lambda a: F.rrelu(a, training=True))):
+        with raises(lib, RuntimeError, "randomness='error'"):
+            draw(x)
+    assert f.jacfwd(F.dropout, randomness="same")(x[0]).shape == (2, 2)
+    assert f.vmap(lambda a: F.dropout(a, training=False))(x).tolist() == x.tolist()

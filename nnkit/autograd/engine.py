@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.backward_pass import Pass, unpack_array, unpack_tensor
-from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.node import Node
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import refresh
@@ -76,7 +76,8 @@ def backward(
         inputs: accumulate only into these tensors.
 
     Raises:
-        RuntimeError: a tensor requires no grad, a shape differs, or the graph was freed.
+        RuntimeError: a tensor requires no grad, a shape differs, the graph was freed, or the call
+            is inside of a function that `nnkit.func` transforms.
 
     Example:
         >>> import nnkit
@@ -85,6 +86,7 @@ def backward(
         >>> x.grad
         tensor(6.)
     """
+    refuse_in_transform("backward()")
     if grad_variables is not None:
         warnings.warn(
             "grad_variables= is deprecated: use grad_tensors=", DeprecationWarning, stacklevel=2

@@ -73,4 +73,4 @@ def finished(
     result = wrap(data, place)
     if out is not None:
         result = write_out(out, result, name)
-    return result.requires_grad_() if requires_grad else result
+    return result._set_requires_grad(True) if requires_grad else result

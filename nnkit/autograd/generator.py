@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.public import PUBLIC, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend import random as source
@@ -173,8 +174,18 @@ PUBLIC["Generator"] = Generator
 PUBLIC["default_generator"] = default_generator  # type: ignore[assignment]
 
 
+def check_randomness(name: str) -> None:
+    """RuntimeError in a `vmap` that was not told what random numbers its examples should have."""
+    if MODE.refuses_random:
+        raise RuntimeError(
+            f"{name}(): vmap was called with randomness='error', and draws random numbers: "
+            "pass randomness='same' or 'different', or draw them outside"
+        )
+
+
 def source_of(name: str, generator: Any, place: Device) -> Any:
     """What a kernel takes for the argument ``generator`` of the function ``name``."""
+    check_randomness(name)
     if generator is None:
         return None
     if not isinstance(generator, Generator):

@@ -11,6 +11,10 @@ from typing import Any
 class _Mode(threading.local):
     enabled = True
     inference = False
+    # Of `nnkit.func`: how many transforms this thread is computing; and whether a `vmap` among
+    # them was not told what random numbers its examples should have.
+    transforms = 0
+    refuses_random = False
 
 
 MODE = _Mode()
@@ -39,6 +43,15 @@ def is_inference_mode_enabled() -> bool:
         True
     """
     return MODE.inference
+
+
+def refuse_in_transform(name: str) -> None:
+    """RuntimeError inside of a function that is being transformed by `nnkit.func`."""
+    if MODE.transforms:
+        raise RuntimeError(
+            f"{name} cannot be called inside of a function that nnkit.func transforms: use "
+            "nnkit.func.grad, vjp or jacrev there"
+        )
 
 
 class _Context:

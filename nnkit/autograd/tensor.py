@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.grad_mode import INFERENCE_MODES, MODE
+from nnkit.autograd.grad_mode import INFERENCE_MODES, MODE, refuse_in_transform
 from nnkit.autograd.node import OutputEdge, RemovableHandle, leaf_hooks
 from nnkit.backend.cpu.native import bind_wrap
 from nnkit.backend.device import cpu, device
@@ -75,8 +75,7 @@ class Tensor:
         self: Any = object.__new__(subclass)
         fill(self, data._data, data._device)
         self._writes = data._writes
-        self.requires_grad_(require_grad)
-        return self
+        return self._set_requires_grad(require_grad)
 
     # What it is made of
 
@@ -144,27 +143,33 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
+        self._set_requires_grad(value)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Say whether this leaf wants a gradient; returns itself.
-
-        Raises:
-            RuntimeError: it is no leaf, or its dtype is neither floating point nor complex.
-        """
-        if self._edge is not None and not requires_grad:
+    def _set_requires_grad(self, value: bool) -> Tensor:
+        """The same as a call that returns the tensor."""
+        if self._edge is not None and not value:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a "
                 "computed variable in a subgraph that doesn't require differentiation use "
                 "var_no_grad = var.detach()."
             )
-        if requires_grad and self.dtype.category < FLOATING:
+        if value and self.dtype.category < FLOATING:
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients, "
                 f"got {self.dtype}"
             )
-        self._requires_grad = bool(requires_grad)
+        self._requires_grad = bool(value)
         return self
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Say whether this leaf wants a gradient; returns itself.
+
+        Raises:
+            RuntimeError: it is no leaf, its dtype is neither floating point nor complex, or the
+                call is inside of a function that `nnkit.func` transforms.
+        """
+        refuse_in_transform("Tensor.requires_grad_()")
+        return self._set_requires_grad(requires_grad)
 
     @property
     def is_leaf(self) -> bool:
@@ -250,6 +255,7 @@ class Tensor:
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in ``grad`` as well."""
+        refuse_in_transform("Tensor.retain_grad()")
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         from nnkit.autograd.views import retain_grad

@@ -209,6 +209,8 @@ class Tensor(builtins.object):
         require_grad: builtins.bool = False,
     ) -> _Any:
         """A tensor of class ``subclass`` on the memory of ``data``, as a new leaf."""
+    def _set_requires_grad(self, value: builtins.bool) -> Tensor:
+        """The same as a call that returns the tensor."""
     @builtins.property
     def _version(self) -> builtins.int:
         """How many times its storage was written in place."""
@@ -578,7 +580,7 @@ class Tensor(builtins.object):
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The cross product of vectors with three elements along ``dim``."""
     def cuda(self, device: _Any = None, non_blocking: builtins.bool = False) -> Tensor:
-        """The tensor on an NVIDIA GPU, the first unless ``device`` is given."""
+        """The tensor on an NVIDIA GPU, the current one unless ``device`` is given."""
     def cummax(self, dim: builtins.int) -> _Any:
         """The maxima of all elements up to each one along ``dim``, and the index of the last
         element that reached each; a NaN stays.

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from nnkit.func.transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp
+from nnkit.func.transforms import (
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    vjp,
+)
 from nnkit.func.vmap import vmap
 from nnkit.nn.utils.stateless import functional_call, stack_module_state
 
@@ -14,6 +23,7 @@ __all__ = [
     "jacfwd",
     "jacrev",
     "jvp",
+    "linearize",
     "stack_module_state",
     "vjp",
     "vmap",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 
@@ -22,7 +23,15 @@ def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
             values.append(inner(leaves[start : start + size]))
             start += size
         if keys is not None:
-            return type(tree)(zip(keys, values, strict=True))
+            made = copy(tree)  # a defaultdict keeps its factory
+            made.update(zip(keys, values, strict=True))
+            return made
         return type(tree)(*values) if hasattr(tree, "_fields") else type(tree)(values)
 
     return [leaf for leaves, _ in parts for leaf in leaves], rebuild
+
+
+def structure(tree: Any) -> Any:
+    """The tree with ``"*"`` for each leaf: equal for trees of one structure."""
+    leaves, rebuild = flatten(tree)
+    return rebuild(["*"] * len(leaves))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.generator import get_rng_state, set_rng_state
-from nnkit.autograd.ops.interchange import as_tensor
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.ops.joining import stack
 from nnkit.func.tree import flatten
 
@@ -22,67 +23,136 @@ def vmap(
 ) -> Callable:
     """Call ``func`` for each example of a batch and stack what it returns.
 
-    The examples are computed one after the other.
+    The examples are computed one after the other, those of an empty batch from one of zeros.
 
     Args:
         func: a function of tensors without a batch dimension; keyword arguments are the same for
             all examples.
         in_dims: the batch dimension of each positional argument (None: the same for all
-            examples), a number or a structure like the arguments.
-        out_dims: where the batch dimension of the results goes.
-        randomness: "different" numbers for each example, the "same" for all; "error" does not
-            expect any.
+            examples), a number or a tuple of the arguments' structure.
+        out_dims: where the batch dimension of the results goes, a number or a structure like the
+            results; None: the first example's result, which should be everyone's.
+        randomness: "different" numbers for each example, the "same" for all; "error" refuses to
+            draw any.
         chunk_size: accepted.
 
     Raises:
-        ValueError: no argument has a batch dimension, or their sizes differ.
+        ValueError: no argument has a batch dimension, their sizes differ, ``in_dims`` or
+            ``out_dims`` do not fit, or ``func`` returns something else than tensors.
+        RuntimeError: ``randomness`` is "error" and random numbers are drawn, or is unknown.
 
     Example:
         >>> import nnkit
         >>> nnkit.func.vmap(nnkit.dot)(nnkit.ones(3, 2), nnkit.ones(3, 2))
         tensor([2., 2., 2.])
     """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(
+            f"vmap: randomness must be 'error', 'different' or 'same', got {randomness!r}"
+        )
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueError(f"vmap: chunk_size must be at least 1, got {chunk_size}")
 
     def batched(*args: Any, **kwargs: Any) -> Any:
-        leaves, rebuild = flatten(args)
-        dims = _spread(in_dims, args)
-        pairs = list(zip(leaves, dims, strict=True))
-        sizes = {v.shape[d] for v, d in pairs if d is not None}
-        if len(sizes) != 1:
+        if not isinstance(in_dims, (int, tuple)):
             raise ValueError(
-                "vmap: one argument at least must have a batch dimension"
-                if not sizes
-                else f"vmap: the batch dimensions must have one size, got {sorted(sizes)}"
+                f"vmap: in_dims must be an int or a tuple, got {type(in_dims).__name__}"
             )
+        if not args:
+            raise ValueError("vmap: the function must get at least one positional argument")
+        leaves, rebuild = flatten(args)
+        dims = _spread(in_dims, args, "in_dims")
+        size = _batch_size(leaves, dims)
         state = get_rng_state() if randomness == "same" else None
         results = []
-        for i in range(sizes.pop()):
-            if state is not None:
-                set_rng_state(state)
-            chosen = [v if d is None else v.select(d, i) for v, d in pairs]
-            results.append(func(*rebuild(chosen), **kwargs))
-        parts = [flatten(result)[0] for result in results]
-        _, put = flatten(results[0])
-        dims_out = _spread(out_dims, results[0], wrap=False)
-        columns = zip(zip(*parts, strict=True), dims_out, strict=True)
-        return put([some[0] if d is None else _stacked(some, d) for some, d in columns])
+        with drawing(randomness):
+            for i in range(size) if size else (None,):
+                if state is not None:
+                    set_rng_state(state)
+                chosen = [_example(v, d, i) for v, d in zip(leaves, dims, strict=True)]
+                results.append(func(*rebuild(chosen), **kwargs))
+        return _joined(results, out_dims, size)
 
     return batched
 
 
-def _stacked(values: Any, dim: int) -> Tensor:
-    return stack([as_tensor(value) for value in values], dim)
+@contextmanager
+def drawing(randomness: str) -> Iterator[None]:
+    """While active, random numbers are refused if ``randomness`` is "error"."""
+    before = MODE.refuses_random
+    MODE.refuses_random = before or randomness == "error"
+    MODE.transforms += 1
+    try:
+        yield
+    finally:
+        MODE.transforms -= 1
+        MODE.refuses_random = before
 
 
-def _spread(dims: Any, tree: Any, wrap: bool = True) -> list[Any]:
-    """A dimension (or None) for each leaf of ``tree``."""
-    if isinstance(tree, dict):
-        given = [dims[k] if isinstance(dims, dict) else dims for k in tree]
-        return [d for one, v in zip(given, tree.values(), strict=True) for d in _spread(one, v)]
-    if isinstance(tree, (list, tuple)):
-        several = isinstance(dims, (list, tuple))
-        if several and len(dims) != len(tree):
-            raise ValueError(f"vmap: {len(dims)} dims are given for {len(tree)} values")
-        given = dims if several else [dims] * len(tree)
-        return [d for one, v in zip(given, tree, strict=True) for d in _spread(one, v)]
-    return [dims if isinstance(tree, Tensor) or not wrap else None]
+def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
+    """The one size of the batch dimensions."""
+    sizes = set()
+    for value, dim in zip(leaves, dims, strict=True):
+        if dim is None:
+            continue
+        if not isinstance(value, Tensor):
+            raise ValueError(
+                f"vmap: in_dims={dim!r} is given for an argument of type {type(value).__name__}, "
+                "which must be None"
+            )
+        if not isinstance(dim, int) or not -value.ndim <= dim < value.ndim:
+            raise ValueError(f"vmap: in_dims={dim!r} is no dimension of a {value.ndim}-d tensor")
+        sizes.add(value.shape[dim])
+    if len(sizes) != 1:
+        raise ValueError(
+            f"vmap: the batch dimensions must have one size, got {sorted(sizes)}"
+            if sizes
+            else "vmap: one argument at least must have a batch dimension"
+        )
+    return sizes.pop()
+
+
+def _example(value: Any, dim: int | None, i: int | None) -> Any:
+    """The slice of example ``i``; of an empty batch, zeros."""
+    if dim is None:
+        return value
+    if i is not None:
+        return value.select(dim, i)
+    shape = list(value.shape)
+    del shape[dim]
+    return value.new_zeros(shape)
+
+
+def _joined(results: list[Any], out_dims: Any, size: int) -> Any:
+    """The results of all examples, stacked along the dimensions of ``out_dims``."""
+    first, rebuild = flatten(results[0])
+    if isinstance(results[0], Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        (out_dims,) = out_dims
+    columns = zip(*[flatten(result)[0] for result in results], strict=True)
+    joined = []
+    for values, dim in zip(columns, _spread(out_dims, results[0], "out_dims"), strict=True):
+        if dim is None:
+            joined.append(values[0])
+        elif not isinstance(values[0], Tensor):
+            raise ValueError(
+                f"vmap: the function must return tensors, got {type(values[0]).__name__}; a value "
+                "that is the same for all examples has None in out_dims"
+            )
+        else:
+            together = stack(values, dim)
+            joined.append(together if size else together.narrow(dim, 0, 0))
+    return rebuild(joined)
+
+
+def _spread(dims: Any, tree: Any, name: str) -> list[Any]:
+    """A dimension (or None) for each leaf of ``tree``; a number stands for a whole part of it."""
+    if dims is None or isinstance(dims, int):
+        return [dims] * len(flatten(tree)[0])
+    pairs = None
+    if isinstance(dims, dict) and isinstance(tree, dict) and dims.keys() == tree.keys():
+        pairs = [(dims[key], part) for key, part in tree.items()]
+    elif isinstance(dims, (list, tuple)) and type(dims) is type(tree) and len(dims) == len(tree):
+        pairs = list(zip(dims, tree, strict=True))
+    if pairs is None:
+        raise ValueError(f"vmap: {name}={dims} does not fit the structure of the values")
+    return [d for one, part in pairs for d in _spread(one, part, name)]

@@ -115,7 +115,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
             data = empty(0)
         if not isinstance(data, Tensor):
             raise AttributeError(f"Buffer: data must be a Tensor, got {type(data).__name__}")
-        tensor = data.detach().requires_grad_(data.requires_grad)
+        tensor = data.detach()._set_requires_grad(data.requires_grad)
         tensor.__dict__.update(persistent=persistent, _is_buffer=True)
         return tensor
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.generator import source_of
 from nnkit.autograd.ops.arithmetic import mul
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.public import PUBLIC, public
@@ -247,7 +248,8 @@ def rrelu(
         )
     if not training:
         return leaky_relu(input, (lower + upper) / 2)
-    noise = input._device.backend.rrelu_noise(input._data, lower, upper, None)
+    source = source_of("rrelu", None, input._device)
+    noise = input._device.backend.rrelu_noise(input._data, lower, upper, source)
     return mul(input, wrap(noise, input._device))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.generator import check_randomness, source_of
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.arithmetic import mul
 from nnkit.autograd.ops.random_inplace import need
@@ -41,6 +42,7 @@ def _apply(name: str, op: Callable, input: Tensor, p: float, train: bool, featur
         )
     need(name, input.dtype, (BOOL, INTEGER, FLOATING), NotImplementedError)
     need(name, input.dtype, (FLOATING, COMPLEX), RuntimeError)
+    check_randomness(name)
     out, _ = op(input, float(p), feature)
     return out
 
@@ -141,5 +143,6 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     if not 0 <= p <= 1:
         raise RuntimeError(f"native_dropout(): expected p in [0, 1], but got p={p}")
     need("native_dropout", input.dtype, (FLOATING, COMPLEX), RuntimeError)
-    mask = wrap(B.dropout_mask(input._data, float(p), None), place)
+    source = source_of("native_dropout", None, place)
+    mask = wrap(B.dropout_mask(input._data, float(p), source), place)
     return mul(mul(input, mask), 0.0 if p == 1 else 1.0 / (1.0 - p)), mask

@@ -231,7 +231,7 @@ def asarray(
         raise ValueError("asarray(): a copy is necessary for the dtype or device, but copy=False")
     if copy and result._data is shared._data:
         result = clone(result)
-    return result.requires_grad_() if requires_grad else result
+    return result._set_requires_grad(True) if requires_grad else result
 
 
 @public(method=False)

@@ -180,7 +180,7 @@ def rand_like(
         nnkit.Size([2, 3])
     """
     x = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
-    return uniform_(x, generator=generator).requires_grad_(requires_grad)
+    return uniform_(x, generator=generator)._set_requires_grad(requires_grad)
 
 
 @public(method=False)
@@ -196,7 +196,7 @@ def randn_like(
         nnkit.Size([2, 3])
     """
     x = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
-    return normal_(x, generator=generator).requires_grad_(requires_grad)
+    return normal_(x, generator=generator)._set_requires_grad(requires_grad)
 
 
 @public(method=False)
@@ -220,4 +220,4 @@ def randint_like(
     if given or high is None:
         raise TypeError(f"randint_like(): expected (input, low, high), got bounds {bounds}")
     x = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
-    return _integers("randint_like", x, low, high, generator).requires_grad_(requires_grad)
+    return _integers("randint_like", x, low, high, generator)._set_requires_grad(requires_grad)

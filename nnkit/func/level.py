@@ -1,0 +1,129 @@
+"""What one transform differentiates: its inputs, and what its results keep of the graph.
+
+All transforms record into one graph. Each sets out its own inputs in it, from which alone it
+differentiates; so nested transforms do not mistake each other's inputs. What happens around a
+transform sees its results only, and these are recorded where the mode around it says so:
+
+- an input goes on into its own history if grad mode is on where the transform is called, and is
+  a leaf otherwise, which requires a gradient for as long as the transform's function runs;
+- a result is cut off the graph unless grad mode is on there and the result depends on something
+  that requires a gradient there: a leaf of the user's, or an input of a transform around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from nnkit.autograd import Tensor, inference_mode
+from nnkit.autograd import grad as gradients_of
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.node import Node, OutputEdge
+from nnkit.autograd.ops.creation import zeros_like
+
+
+class Level:
+    """The inputs of a transform; entered while its function runs, which is then recorded."""
+
+    def __init__(self, values: Iterable[Any], name: str) -> None:
+        self.recorded = MODE.enabled  # by what happens around the transform
+        self.leaves: list[Tensor] = []
+        self._mode = inference_mode(False)
+        with self._mode:
+            self.inputs = [self._input(value, name) for value in values]
+
+    def _input(self, value: Any, name: str) -> Tensor:
+        if not isinstance(value, Tensor):
+            raise ValueError(
+                f"{name}: what it differentiates by must be tensors, got {type(value).__name__}"
+            )
+        if not (self.recorded and value.requires_grad):
+            return self.leaf(value)
+        view = value.view_as(value)
+        view._view = "multiple"  # not to be written to, as the leaf that it is for this level
+        return view
+
+    def leaf(self, value: Tensor) -> Tensor:
+        """``value`` without its history, which requires a gradient until the level is left."""
+        leaf = value.detach()._set_requires_grad(True)
+        self.leaves.append(leaf)
+        return leaf
+
+    def __enter__(self) -> Level:
+        self._mode.__enter__()
+        MODE.transforms += 1
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        MODE.transforms -= 1
+        self._mode.__exit__(*exception)
+        self._want_gradients(False)
+
+    def _want_gradients(self, wanted: bool) -> None:
+        for leaf in self.leaves:
+            leaf.requires_grad = wanted
+
+    def gradients(
+        self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any],
+        create_graph: bool, retain_graph: bool = True,
+    ) -> list[Tensor]:  # fmt: skip
+        """The gradients of the outputs, times ``weights``, by ``inputs``; zeros where constant."""
+        self._want_gradients(True)
+        try:
+            used = [i for i, output in enumerate(outputs) if output.requires_grad]
+            if not used:
+                return [zeros_like(point) for point in inputs]
+            with inference_mode(False):
+                found = gradients_of(
+                    [outputs[i] for i in used], inputs, [weights[i] for i in used], retain_graph,
+                    create_graph, allow_unused=True, materialize_grads=True,
+                )  # fmt: skip
+            return list(found)
+        finally:
+            self._want_gradients(False)
+
+    def pull(
+        self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any],
+        retain_graph: bool = True,
+    ) -> list[Tensor]:  # fmt: skip
+        """The same as a result of the level, recorded if grad mode is on and anything wants it."""
+        recorded = MODE.enabled and self.is_live([*outputs, *weights])
+        found = self.gradients(outputs, inputs, weights, recorded, retain_graph)
+        return self.results(found, recorded)
+
+    def is_live(self, values: Iterable[Any]) -> bool:
+        """Whether one of the values depends on what requires a gradient outside of the level."""
+        own = {id(leaf) for leaf in self.leaves}
+        return any(
+            isinstance(origin, Tensor) and origin._requires_grad and id(origin) not in own
+            for origin in _history(values)
+        )
+
+    def is_reached(self, value: Tensor) -> bool:
+        """Whether ``value`` depends on the level's inputs."""
+        inputs = {id(point._edge or point) for point in self.inputs}
+        return any(id(origin) in inputs for origin in _history([value]))
+
+    def results(self, values: Iterable[Any], recorded: bool) -> list[Any]:
+        """The values as what happens around the transform sees them."""
+        return [
+            v.detach()
+            if isinstance(v, Tensor) and v.requires_grad and not (recorded and self.is_live([v]))
+            else v
+            for v in values
+        ]
+
+
+def _history(values: Iterable[Any]) -> Iterator[Node | Tensor]:
+    """The nodes and the leaves that the values come from."""
+    edges = [value._edge or value for value in values if isinstance(value, Tensor)]
+    seen: set[Node] = set()
+    while edges:
+        edge = edges.pop()
+        origin = edge.node if edge.__class__ is OutputEdge else edge
+        if isinstance(origin, Node) and origin not in seen:
+            seen.add(origin)
+            edges += origin.edges
+            yield origin
+        elif isinstance(origin, Tensor):
+            yield origin
