@@ -93,11 +93,15 @@ bool is_number(PyObject* object) {
     return PyFloat_CheckExact(object) || PyLong_CheckExact(object);
 }
 
-// Whether the storage of a view was written since the view got its history.
+// Whether the storage of a view was written since the view got its history. What is no counter
+// (the attribute can be set from Python) is the twin's affair.
 bool is_stale(PyObject* tensor) {
     if (slot(tensor, layout.base) == Py_None) return false;
-    PyObject* writes = PyList_GET_ITEM(slot(tensor, layout.writes), 0);
-    return PyObject_RichCompareBool(writes, slot(tensor, layout.viewed), Py_EQ) != 1;
+    PyObject* writes = slot(tensor, layout.writes);
+    if (!PyList_CheckExact(writes) || PyList_GET_SIZE(writes) == 0) return true;
+    PyObject *count = PyList_GET_ITEM(writes, 0), *viewed = slot(tensor, layout.viewed);
+    if (!PyLong_CheckExact(count) || !PyLong_CheckExact(viewed)) return true;
+    return PyObject_RichCompareBool(count, viewed, Py_EQ) != 1;
 }
 
 // Arrays of NumPy that need no promotion and no broadcasting.
