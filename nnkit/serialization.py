@@ -8,26 +8,30 @@ file under their dotted paths; the rest of the tree is a JSON note in the same f
 from __future__ import annotations
 
 import base64
+import errno
 import io
 import json
 import os
+import pickle
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from nnkit.autograd import Size, Tensor
 from nnkit.autograd.tensor import wrap
 from nnkit.backend import files
-from nnkit.backend.device import device
-from nnkit.backend.dtype import DTYPES, dtype
+from nnkit.backend.device import device, located
+from nnkit.backend.dtype import DTYPES, OF_ARRAY, dtype
 from nnkit.nn.parameter import Parameter
+from nnkit.replacing import replacing
 
 __all__ = ["load", "save"]
 
 _NOTE = "nnkit"  # the name of the JSON note
 _PLAIN = (bool, int, float, str, type(None))
+_LONGEST_REASON = 500  # what stands in an error may come from the file
 Path = str | os.PathLike[str]
+Make = Callable[[Any], Tensor]  # from an array to the tensor that is loaded
 
 
 def save(obj: Any, f: Path | BinaryIO) -> None:
@@ -35,12 +39,13 @@ def save(obj: Any, f: Path | BinaryIO) -> None:
 
     Args:
         obj: dictionaries, lists and tuples of tensors, numbers, strings, bytes, None, dtypes and
-            devices, nested as deep as one likes. A dictionary's keys are numbers or strings.
+            devices. A dictionary's keys are numbers or strings.
         f: a path, or a binary file. A path is written under another name and then renamed, so
-            that it never holds half a state.
+            that it never holds half a state; it keeps its mode, and links are followed.
 
     Raises:
         TypeError: something in ``obj`` is of another type; the message has its path.
+        ValueError: ``obj`` contains itself, or is nested some hundreds of levels deep.
 
     Example:
         >>> import nnkit, tempfile, os
@@ -50,82 +55,114 @@ def save(obj: Any, f: Path | BinaryIO) -> None:
         {'weight': tensor([1., 1.]), 'step': 3}
     """
     arrays: dict[str, Any] = {}
-    note = json.dumps(_encode(obj, "", arrays))
-    if isinstance(f, (str, os.PathLike)) and str(os.fspath(f)).endswith(".npz"):
-        arrays[_NOTE] = files.array_of(bytearray(note.encode()), DTYPES["uint8"].array)
-        with replacing(f) as stream:
-            files.write_npz(stream, arrays)
+    try:
+        note = json.dumps(_encode(obj, "", arrays))
+    except RecursionError:
+        raise ValueError("save: the object contains itself, or is nested too deeply") from None
+    if not isinstance(f, (str, os.PathLike)):
+        _write(f, arrays, note)
         return
-    metadata = {"format": "pt", _NOTE: note}
-    if isinstance(f, (str, os.PathLike)):
-        with replacing(f) as stream:
-            files.write_safetensors(stream, arrays, metadata)
-    else:
-        files.write_safetensors(f, arrays, metadata)
+    write = _write_npz if str(os.fspath(f)).endswith(".npz") else _write
+    with replacing(f) as stream:
+        write(stream, arrays, note)
 
 
-def load(f: Path | BinaryIO, map_location: Any = None, *, weights_only: bool = True) -> Any:
+def _write(stream: BinaryIO, arrays: dict[str, Any], note: str) -> None:
+    files.write_safetensors(stream, arrays, {"format": "pt", _NOTE: note})
+
+
+def _write_npz(stream: BinaryIO, arrays: dict[str, Any], note: str) -> None:
+    arrays[_NOTE] = files.array_of(bytearray(note.encode()), DTYPES["uint8"].array)
+    files.write_npz(stream, arrays)
+
+
+def load(
+    f: Path | BinaryIO,
+    map_location: Any = None,
+    *,
+    weights_only: bool = True,
+    max_bytes: int | None = None,
+) -> Any:
     """Read a state that `save`, ``torch.save``, safetensors or NumPy has written.
 
     Args:
         f: a path, or a binary file.
         map_location: the device of the tensors; the CPU when not given.
         weights_only: has to be true, since unpickling at will would run code from the file.
+        max_bytes: refuse a file whose contents take more. Without it they are at most as large
+            as the file, but for an npz that is compressed (a thousand times as large at most).
 
-    A file of ``torch.save`` may hold tensors, parameters, numbers, strings and containers.
+    A file of ``torch.save`` may hold tensors, parameters, numbers, strings and containers. The
+    file may come from anybody: see SECURITY.md for what is promised.
 
     Raises:
-        ValueError: the file is damaged, is of no known format, or ``weights_only`` is false.
-        UnpicklingError: a file of ``torch.save`` refers to another class or function.
+        ValueError: the file is damaged, too large or of no known format, or ``weights_only`` is
+            false.
+        UnpicklingError: a file of ``torch.save`` wants another class, function or action.
+        OSError: it cannot be opened or read.
     """
     if not weights_only:
         raise ValueError("load: weights_only must be True, unpickling at will runs foreign code")
+    place = None if map_location is None else located(map_location)
+
+    def make(array: Any) -> Tensor:
+        return wrap(array) if place is None else wrap(array).to(place)
+
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as stream:
-            state = _read(stream)
-    else:
-        state = _read(f if f.seekable() else io.BytesIO(f.read()))
-    return state if map_location is None else _map(state, lambda t: t.to(map_location))
+            return _load(stream, make, max_bytes)
+    return _load(f if f.seekable() else io.BytesIO(f.read()), make, max_bytes)
 
 
-def _read(stream: BinaryIO) -> Any:
-    start = stream.tell()
-    magic = stream.read(4)
-    stream.seek(start)
-    if magic == b"PK\x03\x04":
+def _load(stream: BinaryIO, make: Make, max_bytes: int | None) -> Any:
+    """What is in a stream; whatever its bytes make go wrong is one of two kinds of errors."""
+    name = getattr(stream, "name", "the stream")
+    try:
+        return _read(stream, make, max_bytes)
+    except pickle.UnpicklingError as error:
+        raise pickle.UnpicklingError(f"load: {name}: {error}") from None
+    except MemoryError:
+        raise
+    except Exception as error:
+        # Only a seek to a place that the file has made up is an invalid argument.
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
+            raise
+        reason = str(error)[:_LONGEST_REASON]
+        if not isinstance(error, ValueError):
+            reason = f"damaged, {type(error).__name__}: {reason}"
+        raise ValueError(f"load: {name}: {reason}") from error
+
+
+def _read(stream: BinaryIO, make: Make, max_bytes: int | None) -> Any:
+    begin = stream.tell()
+    start = stream.read(9)
+    stream.seek(begin)
+    # A safetensors file begins with a length, which may be any other format's mark, and a "{".
+    if start[8:] == b"{":
+        arrays, metadata = files.read_safetensors(stream, max_bytes)
+        return _restore(arrays, metadata.get(_NOTE), make)
+    if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
         from nnkit import torch_checkpoint
 
-        if torch_checkpoint.is_checkpoint(stream):
-            return torch_checkpoint.read(stream)
-        stream.seek(start)
-        arrays = files.read_npz(stream)
+        with files.open_zip(stream, max_bytes) as archive:
+            name = torch_checkpoint.pickle_name(archive)
+            if name is not None:
+                return torch_checkpoint.read(archive, name, make)
+            arrays = files.read_npz(archive)
         note = arrays.pop(_NOTE, None)
-        return _restore(arrays, None if note is None else files.memory_of(note).decode())
-    if magic[:1] == b"\x80":
-        raise ValueError("load: a bare pickle is not read, it can run code (torch before 1.6?)")
-    arrays, metadata = files.read_safetensors(stream)
-    return _restore(arrays, metadata.get(_NOTE))
+        return _restore(arrays, None if note is None else files.memory_of(note).decode(), make)
+    if start[:1] == b"\x80":
+        raise ValueError("a bare pickle is not read, it can run code (torch before 1.6?)")
+    raise ValueError("it is neither safetensors nor npz nor a file of torch.save")
 
 
-def _restore(arrays: dict[str, Any], note: str | None) -> Any:
-    if note is None:
-        return {name: wrap(array) for name, array in arrays.items()}
-    return _decode(json.loads(note), arrays)
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
-    try:
-        with open(temporary, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.remove(temporary)
-        raise
+def _restore(arrays: dict[str, Any], note: str | None, make: Make) -> Any:
+    if note is not None:
+        return _decode(json.loads(note), arrays, make)
+    for name, array in arrays.items():
+        if array.dtype not in OF_ARRAY:
+            raise ValueError(f"{name!r:.80} has the unknown dtype {array.dtype}")
+    return {name: make(array) for name, array in arrays.items()}
 
 
 def _encode(value: Any, path: str, arrays: dict[str, Any]) -> Any:
@@ -182,32 +219,32 @@ def _join(path: str, key: Any) -> str:
     return f"{path}.{key}" if path else str(key)
 
 
-def _decode(node: Any, arrays: dict[str, Any]) -> Any:
+def _decode(node: Any, arrays: dict[str, Any], make: Make) -> Any:
     if not isinstance(node, list):
         return node
     tag, content = node[0], node[1]
     if tag in ("tensor", "parameter"):
         _, name, kind, requires_grad = node
-        tensor = wrap(files.from_plain(arrays[name], DTYPES[kind].array))
+        tensor = make(files.from_plain(arrays[name], DTYPES[kind].array))
         if tag == "parameter":
             return Parameter(tensor, requires_grad)
         return tensor.requires_grad_(requires_grad)
     if tag in ("dict", "ordered"):
-        pairs = [(key, _decode(item, arrays)) for key, item in content]
+        pairs = [(key, _decode(item, arrays, make)) for key, item in content]
         if tag == "dict":
             return dict(pairs)
         ordered: Any = OrderedDict(pairs)
-        metadata = _decode(node[2], arrays)
+        metadata = _decode(node[2], arrays, make)
         if metadata is not None:
             ordered._metadata = metadata
         return ordered
     if tag in _SEQUENCES:
-        return _SEQUENCES[tag](_decode(item, arrays) for item in content)
+        return _SEQUENCES[tag](_decode(item, arrays, make) for item in content)
     if tag == "complex":
         return complex(content, node[2])
     decode = _LEAVES.get(tag)
     if decode is None:
-        raise ValueError(f"load: the file has an unknown kind of value, {tag!r}")
+        raise ValueError(f"it has an unknown kind of value, {tag!r:.80}")
     return decode(content)
 
 
@@ -217,20 +254,3 @@ _LEAVES: dict[str, Callable[[Any], Any]] = {
     "dtype": DTYPES.__getitem__,
     "device": device,
 }
-
-
-def _map(value: Any, move: Callable[[Tensor], Tensor]) -> Any:
-    """The same tree with every tensor replaced."""
-    if isinstance(value, Tensor):
-        moved = move(value.detach())
-        if isinstance(value, Parameter):
-            return Parameter(moved, value.requires_grad)
-        return moved.requires_grad_(value.requires_grad)
-    if isinstance(value, dict):
-        # In place, so that an OrderedDict keeps its `_metadata`.
-        for key in value:
-            value[key] = _map(value[key], move)
-        return value
-    if type(value) in (list, tuple, set):
-        return type(value)(_map(item, move) for item in value)
-    return value

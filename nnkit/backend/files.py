@@ -1,8 +1,13 @@
-"""Arrays in files: safetensors, NumPy's npz, and raw memory."""
+"""Arrays in files: safetensors, NumPy's npz, and raw memory.
+
+Readers hold every size that a file states against the size of the file before they allocate.
+"""
 
 from __future__ import annotations
 
 import json
+import math
+import zipfile
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
@@ -10,15 +15,17 @@ import numpy as np
 
 from nnkit.backend.dtype import DTYPES
 
-# The format's own names; what it has no name for is written as its parts (see `as_plain`).
-_BY_NAME = {
-    name: DTYPES[own].array
-    for name, own in {
-        "BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "I32": "int32",
-        "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
-    }.items()
+MOST_DIMENSIONS = 64  # of an array of NumPy
+# The format's own names, in the order in which its library lays arrays out, so that all are
+# aligned; what it has no name for is written as its parts (see `as_plain`).
+_NAMES = {
+    "int64": "I64", "float64": "F64", "float32": "F32", "int32": "I32", "bfloat16": "BF16",
+    "float16": "F16", "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL",
 }  # fmt: skip
+_BY_NAME = {name: DTYPES[own].array for own, name in _NAMES.items()}
 _PARTS = {"complex64": "float32", "complex128": "float64"}
+_LONGEST_HEADER = 100_000_000  # bytes, by the format
+_LARGEST_DEFLATE = 1032  # bytes that one byte of deflate may stand for
 
 
 def memory_of(array: Any) -> bytes:
@@ -51,38 +58,129 @@ def from_plain(array: Any, dtype: Any) -> Any:
     return array.view(dtype).reshape(array.shape[:-1])
 
 
+def check_total(total: int, max_bytes: int | None) -> None:
+    """Refuse a file whose contents take more than the caller allows.
+
+    Raises:
+        ValueError: they do.
+    """
+    if max_bytes is not None and total > max_bytes:
+        raise ValueError(f"its contents take {total} bytes, max_bytes={max_bytes} are allowed")
+
+
+def read_exactly(stream: Any, length: int) -> bytearray:
+    """The next ``length`` bytes.
+
+    Raises:
+        ValueError: the stream ends before.
+    """
+    memory = bytearray()
+    while len(memory) < length:
+        piece = stream.read(length - len(memory))
+        if not piece:
+            raise ValueError(f"it ends {length - len(memory)} bytes too early")
+        memory += piece
+    return memory
+
+
+def _bytes_to_end(stream: BinaryIO) -> int:
+    start = stream.tell()
+    size = stream.seek(0, 2) - start
+    stream.seek(start)
+    return size
+
+
+# safetensors
+
+
 def write_safetensors(
     stream: BinaryIO, arrays: Mapping[str, Any], metadata: Mapping[str, str]
 ) -> None:
     """Write arrays under names, with notes."""
-    from safetensors.numpy import save
+    header: dict[str, Any] = {"__metadata__": metadata}
+    order = list(_NAMES)
+    names = sorted(arrays, key=lambda name: (order.index(arrays[name].dtype.name), name))
+    end = 0
+    for name in names:
+        array = arrays[name]
+        start, end = end, end + array.nbytes
+        header[name] = {
+            "dtype": _NAMES[array.dtype.name],
+            "shape": array.shape,
+            "data_offsets": (start, end),
+        }
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    stream.write(len(text).to_bytes(8, "little") + text)
+    for name in names:
+        stream.write(np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8).data)
 
-    rows = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    stream.write(save(rows, dict(metadata)))
 
-
-def read_safetensors(stream: BinaryIO) -> tuple[dict[str, Any], dict[str, str]]:
+def read_safetensors(
+    stream: BinaryIO, max_bytes: int | None = None
+) -> tuple[dict[str, Any], dict[str, str]]:
     """The arrays and the notes of a safetensors file, each array with memory of its own.
 
     Raises:
         ValueError: the file is damaged, or has a dtype that is not known here.
     """
-    from safetensors import SafetensorError, deserialize
-
-    content = stream.read()
-    try:
-        entries = deserialize(content)
-    except SafetensorError as error:
-        raise ValueError(f"damaged safetensors file: {error}") from error
+    size = _bytes_to_end(stream)
+    check_total(size, max_bytes)
+    length = int.from_bytes(read_exactly(stream, 8), "little")
+    if length > min(size - 8, _LONGEST_HEADER):
+        raise ValueError(f"it states a header of {length} bytes, and has {size - 8}")
+    header = json.loads(read_exactly(stream, length))
+    metadata = header.pop("__metadata__", {})
     arrays = {}
-    for name, entry in entries:
-        dtype = _BY_NAME.get(entry["dtype"])
+    end = 0
+    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+        dtype, shape = _BY_NAME.get(entry["dtype"]), entry["shape"]
         if dtype is None:
-            raise ValueError(f"safetensors: {name!r} has the unknown dtype {entry['dtype']}")
-        arrays[name] = array_of(bytearray(entry["data"]), dtype).reshape(entry["shape"])
-    # The library reads the notes of a file on disk only: they stand in the JSON header.
-    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    return arrays, header.get("__metadata__", {})
+            raise ValueError(f"{name!r:.80} has the unknown dtype {entry['dtype']!r:.80}")
+        start, stop = entry["data_offsets"]
+        if len(shape) > MOST_DIMENSIONS:
+            raise ValueError(f"{name!r:.80} has {len(shape)} dimensions")
+        if any(type(n) is not int or n < 0 for n in (start, stop, *shape)):
+            raise ValueError(f"{name!r:.80} has a size that is no natural number")
+        if start != end or stop - start != math.prod(shape) * dtype.itemsize:
+            raise ValueError(
+                f"{name!r:.80} of shape {shape} and dtype {entry['dtype']} cannot lie in bytes "
+                f"{start} to {stop}, behind {end}"
+            )
+        if stop > size - 8 - length:
+            raise ValueError(f"{name!r:.80} ends at byte {stop} of {size - 8 - length}")
+        arrays[name] = array_of(read_exactly(stream, stop - start), dtype).reshape(shape)
+        end = stop
+    if end != size - 8 - length:
+        raise ValueError(f"its tensors take {end} bytes, and it has {size - 8 - length}")
+    return arrays, metadata
+
+
+# zip
+
+
+def open_zip(stream: BinaryIO, max_bytes: int | None = None) -> zipfile.ZipFile:
+    """A zip archive whose members, as large as they say they are, fit into the file.
+
+    Raises:
+        ValueError: they do not, or are compressed in another way than by deflate.
+    """
+    size = _bytes_to_end(stream)
+    archive = zipfile.ZipFile(stream)
+    members = archive.infolist()
+    # The sum: many members may say that they lie in the same place.
+    if sum(member.compress_size for member in members) > size:
+        raise ValueError(f"its members are larger than the file of {size} bytes")
+    for member in members:
+        most = member.compress_size
+        if member.compress_type == zipfile.ZIP_DEFLATED:
+            most *= _LARGEST_DEFLATE
+        elif member.compress_type != zipfile.ZIP_STORED:
+            raise ValueError(f"{member.filename!r:.80} is not compressed by deflate")
+        if member.file_size > most:
+            raise ValueError(f"{member.filename!r:.80} cannot have {member.file_size} bytes")
+    check_total(sum(member.file_size for member in members), max_bytes)
+    return archive
 
 
 def write_npz(stream: BinaryIO, arrays: Mapping[str, Any]) -> None:
@@ -90,11 +188,41 @@ def write_npz(stream: BinaryIO, arrays: Mapping[str, Any]) -> None:
     np.savez(stream, **arrays)
 
 
-def read_npz(stream: BinaryIO) -> dict[str, Any]:
-    """The arrays of an npz file; one that holds Python objects is an error.
+def read_npz(archive: zipfile.ZipFile) -> dict[str, Any]:
+    """The arrays of an npz file.
 
     Raises:
-        ValueError: an array holds Python objects.
+        ValueError: the file is damaged, or an array holds Python objects.
     """
-    with np.load(stream, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+    return {
+        member.filename.removesuffix(".npy"): _read_npy(archive, member)
+        for member in archive.infolist()
+    }
+
+
+def _read_npy(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
+    with archive.open(member) as stream:
+        version = np.lib.format.read_magic(stream)
+        read_header = _NPY_HEADERS.get(version)
+        if read_header is None:
+            raise ValueError(f"{member.filename!r:.80} is of the unknown version {version}")
+        try:
+            shape, by_columns, dtype = read_header(stream)
+        except MemoryError:  # Python's word for an expression that is nested too deeply
+            raise ValueError(f"the header of {member.filename!r:.80} is nested") from None
+        if dtype.hasobject:
+            raise ValueError(f"Object arrays such as {member.filename!r:.80} are not read")
+        left = member.file_size - stream.tell()
+        if min(shape, default=0) < 0 or left != math.prod(shape) * dtype.itemsize:
+            raise ValueError(
+                f"{member.filename!r:.80} of shape {shape} and dtype {dtype} cannot lie in "
+                f"{left} bytes"
+            )
+        array = array_of(read_exactly(stream, left), dtype)
+        return array.reshape(shape, order="F" if by_columns else "C")
+
+
+_NPY_HEADERS: dict[Any, Any] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}

@@ -125,7 +125,7 @@ def _saved(node: Node, own: str) -> list[str]:
 
 
 def _write(text: str, file: str) -> None:
-    from nnkit.serialization import replacing
+    from nnkit.replacing import replacing
 
     content = text.encode()
     if not file.endswith(".dot"):

@@ -140,6 +140,15 @@ def test_history() -> None:
         alone("matmul")(x, y.mT)
 
 
+@pytest.mark.parametrize("writes", [complex(0, 1), [], [1.5], (0, None)])
+def test_a_counter_that_was_replaced(writes: Any) -> None:
+    x = nnkit.ones(2)
+    view = x[:1]
+    view._writes = writes
+    with pytest.raises(TwinError):
+        add(view, view)
+
+
 def test_outputs_without_a_gradient() -> None:
     x = example(grad=True)
     values, indices = x.max(dim=1)

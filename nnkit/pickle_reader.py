@@ -1,0 +1,272 @@
+"""Pickles read as data: an interpreter that knows the opcodes that build values, and no others.
+
+A pickle is a program. ``pickle.Unpickler`` guards which names a program may look up, but not what
+it does with what it found: one opcode sets any attribute of any object in reach. Here containers
+are changed only if the program itself has made them, and only listed functions are called.
+"""
+
+from __future__ import annotations
+
+import pickle
+import pickletools
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nnkit.autograd import Tensor
+from nnkit.backend.device import device
+from nnkit.backend.dtype import dtype
+
+__all__ = ["Function", "PickleReader"]
+
+# What stands in the file is pushed on the stack.
+_LITERALS = frozenset((
+    "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT",
+    "UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8",
+    "SHORT_BINBYTES", "BINBYTES", "BINBYTES8", "BYTEARRAY8",
+))  # fmt: skip
+_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
+_CONTAINERS: dict[str, Callable[[], Any]] = {
+    "EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_SET": set,
+}  # fmt: skip
+_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+_NOTHING = frozenset(("PROTO", "FRAME"))
+
+_SIZED = (str, bytes, bytearray, tuple, list, dict, set)
+_DICTS = (dict, OrderedDict, Counter)
+_KEYS = (str, int, float, bool, type(None), bytes, complex, dtype, device, Tensor)
+_LONGEST_KEY = 16  # elements of a tuple, or bytes of an integer
+
+
+class Function:
+    """A function that a pickle may call; for the pickle itself an opaque value."""
+
+    __slots__ = ("_call", "_name")
+
+    def __init__(self, name: str, call: Callable[..., Any]) -> None:
+        self._name = name
+        self._call = call
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._call(*arguments)
+
+    def __repr__(self) -> str:
+        return f"<{self._name}>"
+
+
+class PickleReader:
+    """What a pickle describes, built from plain values, containers and the ``known`` names.
+
+    Args:
+        known: by full name, what a pickle may refer to: values, and each `Function` that it may
+            call with a tuple of arguments.
+        persistent: from a persistent id to the thing it stands for.
+
+    Time and memory are proportional to the length of the pickle: nothing is allocated by a size
+    that it states, and what functions copy is held to its length.
+    """
+
+    def __init__(self, known: Mapping[str, Any], persistent: Callable[[Any], Any]) -> None:
+        self._known = known
+        self._persistent = persistent
+
+    def read(self, pickled: bytes) -> Any:
+        """The value.
+
+        Raises:
+            UnpicklingError: the pickle wants something that data do not need.
+            ValueError: it is damaged.
+        """
+        self._stack: list[Any] = []
+        self._marked: list[list[Any]] = []  # the stacks below the marks
+        self._memo: dict[int, Any] = {}
+        self._left_to_copy = 2 * len(pickled)
+        name, position = "the beginning", 0
+        try:
+            for opcode, argument, at in pickletools.genops(pickled):
+                name, position = opcode.name, at
+                if name == "STOP":
+                    break
+                self._do(name, argument)
+            return self._stack.pop()
+        except pickle.UnpicklingError as error:
+            raise pickle.UnpicklingError(f"{error} ({name} at byte {position})") from None
+        except Exception as error:
+            reason = str(error) or type(error).__name__
+            raise ValueError(f"damaged pickle: {reason} ({name} at byte {position})") from error
+
+    def _do(self, name: str, argument: Any) -> None:
+        stack = self._stack
+        if name in _LITERALS:
+            stack.append(argument)
+        elif name in _CONSTANTS:
+            stack.append(_CONSTANTS[name])
+        elif name in _CONTAINERS:
+            stack.append(_CONTAINERS[name]())
+        elif name in _TUPLES:
+            length = _TUPLES[name]
+            stack[-length:] = [self._tuple(stack[-length:], length)]
+        elif name not in _NOTHING:
+            action = _ACTIONS.get(name)
+            if action is None:
+                raise pickle.UnpicklingError("the opcode is not one of plain data")
+            action(self, argument)
+
+    @staticmethod
+    def _tuple(items: list[Any], length: int) -> tuple[Any, ...]:
+        if len(items) < length:
+            raise ValueError("the stack is empty")
+        return tuple(items)
+
+    # The stack and the memo
+
+    def _mark(self, argument: Any) -> None:
+        self._marked.append(self._stack)
+        self._stack = []
+
+    def _behind_mark(self) -> list[Any]:
+        items = self._stack
+        self._stack = self._marked.pop()
+        return items
+
+    def _pop(self, argument: Any) -> None:
+        if self._stack:
+            self._stack.pop()
+        else:
+            self._behind_mark()
+
+    def _pop_mark(self, argument: Any) -> None:
+        self._behind_mark()
+
+    def _duplicate(self, argument: Any) -> None:
+        self._stack.append(self._stack[-1])
+
+    def _put(self, key: int) -> None:
+        self._memo[key] = self._stack[-1]
+
+    def _memoize(self, argument: Any) -> None:
+        self._memo[len(self._memo)] = self._stack[-1]
+
+    def _get(self, key: int) -> None:
+        if key not in self._memo:
+            raise ValueError(f"nothing was kept under {key}")
+        self._stack.append(self._memo[key])
+
+    # Containers
+
+    def _make_tuple(self, argument: Any) -> None:
+        items = self._behind_mark()
+        self._stack.append(tuple(items))
+
+    def _append(self, argument: Any) -> None:
+        item = self._stack.pop()
+        self._container(list).append(item)
+
+    def _extend(self, argument: Any) -> None:
+        items = self._behind_mark()
+        self._container(list).extend(items)
+
+    def _set_item(self, argument: Any) -> None:
+        value, key = self._stack.pop(), self._stack.pop()
+        self._container(*_DICTS)[checked_key(key)] = value
+
+    def _set_items(self, argument: Any) -> None:
+        items = self._behind_mark()
+        target = self._container(*_DICTS)
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            target[checked_key(key)] = value
+
+    def _add_items(self, argument: Any) -> None:
+        items = self._behind_mark()
+        self._container(set).update(map(checked_key, items))
+
+    def _container(self, *kinds: type) -> Any:
+        target = self._stack[-1]
+        if type(target) not in kinds:
+            raise pickle.UnpicklingError(f"items cannot be put into a {type(target).__name__}")
+        return target
+
+    def _build(self, argument: Any) -> None:
+        """Attributes of an OrderedDict, such as the ``_metadata`` of a ``state_dict``."""
+        state, target = self._stack.pop(), self._stack[-1]
+        if type(target) is not OrderedDict or type(state) is not dict:
+            raise pickle.UnpicklingError(f"a {type(target).__name__} is given no attributes")
+        for name in state:
+            if not isinstance(name, str) or hasattr(OrderedDict, name):
+                raise pickle.UnpicklingError(f"an OrderedDict is given no attribute {name!r:.80}")
+        self._copy(state)
+        vars(target).update(state)
+
+    # Names and calls
+
+    def _global(self, names: str) -> None:
+        self._stack.append(self._find(*names.split(" ", 1)))
+
+    def _stack_global(self, argument: Any) -> None:
+        name, module = self._stack.pop(), self._stack.pop()
+        self._stack.append(self._find(module, name))
+
+    def _find(self, module: Any, name: Any) -> Any:
+        known = self._known.get(f"{module}.{name}")
+        if known is None:
+            raise pickle.UnpicklingError(
+                f"the file refers to {module}.{name:.80}, only tensors, numbers, strings and "
+                "containers are read"
+            )
+        return known
+
+    def _reduce(self, argument: Any) -> None:
+        arguments, function = self._stack.pop(), self._stack.pop()
+        if type(function) is not Function or type(arguments) is not tuple:
+            raise pickle.UnpicklingError(f"a {type(function).__name__} cannot be called")
+        self._copy(*arguments)
+        self._stack.append(function(*arguments))
+
+    def _copy(self, *values: Any) -> None:
+        """A memoized value can be copied by few bytes of a pickle, so copies are counted."""
+        self._left_to_copy -= sum(len(v) for v in values if isinstance(v, _SIZED))
+        if self._left_to_copy < 0:
+            raise pickle.UnpicklingError("it copies more than it contains")
+
+    def _persistent_id(self, argument: Any) -> None:
+        self._stack.append(self._persistent(self._stack.pop()))
+
+
+def checked_key(key: Any) -> Any:
+    """A key of a dictionary or a set whose hash takes a bounded time.
+
+    Raises:
+        UnpicklingError: it is of another type, or a long or nested tuple.
+    """
+    parts = key if isinstance(key, tuple) else (key,)
+    if len(parts) > _LONGEST_KEY or not all(isinstance(part, _KEYS) for part in parts):
+        raise pickle.UnpicklingError(f"a {type(key).__name__} like this one cannot be a key")
+    if any(isinstance(part, int) and part.bit_length() > 8 * _LONGEST_KEY for part in parts):
+        raise pickle.UnpicklingError("an integer as long as this one cannot be a key")
+    return key
+
+
+_ACTIONS: dict[str, Callable[[PickleReader, Any], None]] = {
+    "MARK": PickleReader._mark,
+    "POP": PickleReader._pop,
+    "POP_MARK": PickleReader._pop_mark,
+    "DUP": PickleReader._duplicate,
+    "PUT": PickleReader._put,
+    "BINPUT": PickleReader._put,
+    "LONG_BINPUT": PickleReader._put,
+    "MEMOIZE": PickleReader._memoize,
+    "GET": PickleReader._get,
+    "BINGET": PickleReader._get,
+    "LONG_BINGET": PickleReader._get,
+    "TUPLE": PickleReader._make_tuple,
+    "APPEND": PickleReader._append,
+    "APPENDS": PickleReader._extend,
+    "SETITEM": PickleReader._set_item,
+    "SETITEMS": PickleReader._set_items,
+    "ADDITEMS": PickleReader._add_items,
+    "BUILD": PickleReader._build,
+    "GLOBAL": PickleReader._global,
+    "STACK_GLOBAL": PickleReader._stack_global,
+    "REDUCE": PickleReader._reduce,
+    "BINPERSID": PickleReader._persistent_id,
+}
