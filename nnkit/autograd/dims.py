@@ -10,6 +10,7 @@ import math
 import operator
 from typing import Any
 
+from nnkit.autograd.sizes import check_integers, check_shape, integer
 from nnkit.autograd.tensor import Size, Tensor
 
 
@@ -22,6 +23,7 @@ def normalize_dim(dim: Any, ndim: int, name: str = "") -> int:
         raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}") from None
     limit = ndim or 1
     if not -limit <= number < limit:
+        integer(name, "dim", number)
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], "
             f"but got {number})"
@@ -81,6 +83,7 @@ def complete_shape(name: str, shape: tuple[int, ...], numel: int) -> tuple[int, 
     if known < 0 and lowest == -1 and shape.count(-1) == 1 and numel % known == 0:
         position = shape.index(-1)
         return (*shape[:position], numel // -known, *shape[position + 1 :])
+    check_integers(name, "shape", shape)
     for position, n in enumerate(shape):
         if n < -1:
             raise RuntimeError(
@@ -132,12 +135,13 @@ def expanded_shape(name: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -
         if target == -1 and here is not None:
             target = here
         elif target < 0 or here not in (None, 1, target):
+            check_integers(name, "size", wanted)
             raise RuntimeError(
                 f"{name}(): the expanded size ({target}) must match the existing size ({here}) at "
                 f"dimension {d}: target sizes {list(wanted)}, tensor sizes {list(shape)}"
             )
         sizes.append(target)
-    return tuple(sizes)
+    return check_shape(name, tuple(sizes), "size")
 
 
 def broadcast_shape(name: str, shapes: list) -> Size:
@@ -153,4 +157,4 @@ def broadcast_shape(name: str, shapes: list) -> Size:
                         f"with {sizes[-d]} at dimension {ndim - d}"
                     )
                 sizes[-d] = shape[-d]
-    return Size(sizes)
+    return Size(check_shape(name, tuple(sizes), "shapes"))

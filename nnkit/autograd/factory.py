@@ -8,6 +8,7 @@ from typing import Any
 
 from nnkit.autograd.dims import sizes_of
 from nnkit.autograd.out import write_out
+from nnkit.autograd.sizes import check_shape
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import device as Device
 from nnkit.backend.device import get_default_device, located
@@ -49,10 +50,7 @@ def shape_of(name: str, given: tuple, keyword: Any = None) -> tuple[int, ...]:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     if given and isinstance(given[0], bool):
         raise TypeError(f"{name}(): argument 'size' must be tuple of ints, not bool")
-    shape = sizes_of(name, given, keyword)
-    if shape and min(shape) < 0:
-        raise RuntimeError(f"{name}(): sizes must be non-negative, got {list(shape)}")
-    return shape
+    return check_shape(name, sizes_of(name, given, keyword), "size")
 
 
 def number(name: str, parameter: str, value: Any) -> Any:

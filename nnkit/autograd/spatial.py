@@ -8,29 +8,34 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS
+from nnkit.autograd.sizes import check_integers, check_shape, integer
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING
 from nnkit.backend.memory import CHANNELS_LAST, is_ordered
 
 Ints = tuple[int, ...]
 
+LARGEST_OF_WINDOW = (1 << 31) - 1  # of a pool, as in torch
+
 
 def ints(name: str, parameter: str, value: Any, axes: int) -> Ints:
     """An int, or a sequence of one int or of one for each axis, as a tuple of ``axes`` ints.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: it is neither, or an element does not fit 64 bits.
+        ValueError: the int does not.
         RuntimeError: a sequence of another length.
     """
     try:
         if not isinstance(value, (tuple, list)):
-            return (operator.index(value),) * axes
+            return (integer(name, parameter, value),) * axes
         numbers = tuple(operator.index(v) for v in value)
     except TypeError:
         wanted = f"int or tuple of {axes} ints" if axes > 1 else "int or tuple of one int"
         raise TypeError(
             f"{name}(): argument '{parameter}' must be {wanted}, got {value!r}"
         ) from None
+    check_integers(name, parameter, numbers)
     if len(numbers) == 1:
         return numbers * axes
     if len(numbers) != axes:
@@ -48,6 +53,29 @@ def at_least(name: str, parameter: str, numbers: Ints, least: int) -> Ints:
             f"{name}(): argument '{parameter}' must be at least {least}, got {list(numbers)}"
         )
     return numbers
+
+
+def windows(
+    name: str, shape: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """How many windows lie along each axis of ``shape``, (N, C, *spatial), and the strides and
+    dilations with which they do: no larger than the padded input, within which they act.
+
+    Raises:
+        RuntimeError: no window fits, or the padded input has too many elements.
+    """
+    padded = tuple(n + 2 * p for n, p in zip(shape[2:], padding))
+    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
+    if 0 in shape[2:] or any(n < span for n, span in zip(padded, spans)):
+        raise RuntimeError(
+            f"{name}(): the kernel, of size {spans} with its dilation, is larger than the input, "
+            f"of size {list(padded)} with its padding"
+        )
+    check_shape(name, (*shape[:2], *padded))
+    strides = tuple(min(s, n) for s, n in zip(stride, padded))
+    dilations = tuple(min(d, n) for d, n in zip(dilation, padded))
+    counts = tuple((n - span) // s + 1 for n, span, s in zip(padded, spans, strides))
+    return counts, strides, dilations
 
 
 def hashable(value: Any) -> Any:
@@ -134,6 +162,11 @@ def _geometry(
     at_least(name, "stride", strides, 1)
     pads = at_least(name, "padding", ints(name, "padding", padding, axes), 0)
     dilations = at_least(name, "dilation", ints(name, "dilation", dilation, axes), 1)
+    for numbers in (kernel, strides, pads, dilations):
+        if max(numbers) > LARGEST_OF_WINDOW:
+            raise RuntimeError(
+                f"{name}(): value cannot be converted to type int without overflow: {max(numbers)}"
+            )
     spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilations)]
     if any(2 * p > span for p, span in zip(pads, spans)):
         raise RuntimeError(

@@ -34,6 +34,8 @@ def _checked_integer(item: Any, dim: int, shape: tuple[int, ...]) -> int:
     size = shape[dim]
     number = operator.index(item)
     if not -size <= number < size:
+        if not -(1 << 63) <= number < 1 << 63:
+            raise ValueError(f"Overflow when unpacking long long: index {number}")
         raise IndexError(f"index {number} is out of bounds for dimension {dim} with size {size}")
     return number
 

@@ -7,6 +7,7 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import rule
 from nnkit.autograd.public import public
+from nnkit.autograd.sizes import check_shape
 from nnkit.autograd.spatial import Ints, at_least, batched, ints, like_input
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING
@@ -42,7 +43,8 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
     if several and len(output_size) == axes:
         output_size = [n if m is None else m for n, m in zip(x.shape[2:], output_size)]
     size = ints(name, "output_size", output_size, axes)
-    return x, at_least(name, "output_size", size, 0)
+    check_shape(name, (*x.shape[:2], *at_least(name, "output_size", size, 0)))
+    return x, size
 
 
 def _average(name: str, axes: int, input: Any, output_size: Any) -> Tensor:

@@ -13,6 +13,7 @@ from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, mm
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
+from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -230,7 +231,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
             "matrix_power(): A must be batches of square matrices, but they have shape "
             f"{list(shape)}"
         )
-    if n < 0:
+    if integer("matrix_power", "n", n) < 0:
         return matrix_power(input.inverse(), -n)
     if n == 0:
         return input.clone().copy_(eye(shape[-1], dtype=input.dtype, device=input.device))

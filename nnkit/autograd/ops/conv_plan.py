@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
-from nnkit.autograd.spatial import Ints, at_least, batched, ints
+from nnkit.autograd.sizes import check_shape, integer
+from nnkit.autograd.spatial import Ints, at_least, batched, ints, windows
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import BOOL
 
@@ -52,7 +53,7 @@ def _check(
         raise RuntimeError(
             f"{name}(): argument 'weight' must have {axes + 2} dimensions, got shape {list(weight)}"
         )
-    if not isinstance(groups, int) or groups < 1:
+    if not isinstance(groups, int) or integer(name, "groups", groups) < 1:
         raise RuntimeError(f"{name}(): argument 'groups' must be a positive int, got {groups!r}")
     if weight[0] % groups or not weight[0]:
         raise RuntimeError(
@@ -103,13 +104,8 @@ def plan(
             input = (*input[:2], *(n + m % 2 for n, m in zip(input[2:], total)))
     else:
         padding = at_least(name, "padding", ints(name, "padding", padding, axes), 0)
-    padded = [n + 2 * p for n, p in zip(input[2:], padding)]
-    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
-    if 0 in input[2:] or any(n < span for n, span in zip(padded, spans)):
-        raise RuntimeError(
-            f"{name}(): the kernel, of size {spans} with its dilation, is larger than the input, "
-            f"of size {padded} with its padding"
-        )
+    size, stride, dilation = windows(name, input, kernel, stride, padding, dilation)
+    check_shape(name, (input[0], weight[0], *size))
     return (stride, padding, dilation, groups), before
 
 
@@ -138,4 +134,6 @@ def plan_transposed(
             f"{name}(): input of size {list(input[2:])} would give output of size {list(size)}, "
             "which is too small"
         )
-    return (input[0], weight[1] * groups, *size), stride, padding, dilation, groups
+    shape = (input[0], weight[1] * groups, *size)
+    _, stride, dilation = windows(name, shape, weight[2:], stride, padding, dilation)
+    return shape, stride, padding, dilation, groups

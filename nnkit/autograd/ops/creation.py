@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.dims import check_tensor, sizes_of
 from nnkit.autograd.factory import (
     check_layout,
     dtype_of,
@@ -19,6 +19,7 @@ from nnkit.autograd.ops.interchange import legacy_tensor, tensor
 from nnkit.autograd.ops.memory_format import empty_in_order
 from nnkit.autograd.ops.ranges import arange, linspace, logspace
 from nnkit.autograd.public import attach, known_as, public
+from nnkit.autograd.sizes import check_shape, check_strided, integer
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import float32, float64, of_number
 from nnkit.backend.memory import axes_of, preserve_format
@@ -282,13 +283,9 @@ def empty_strided(
         >>> nnkit.empty_strided((2, 3), (1, 2)).stride()
         (1, 2)
     """
-    shape = shape_of("empty_strided", (size,))
-    strides = shape_of("empty_strided", (stride,))
-    if len(shape) != len(strides):
-        raise RuntimeError(
-            f"empty_strided(): dimensionality of sizes ({len(shape)}) must match dimensionality "
-            f"of strides ({len(strides)})"
-        )
+    shape = sizes_of("empty_strided", (size,))
+    strides = sizes_of("empty_strided", (stride,), None, "stride")
+    check_strided("empty_strided", shape, strides, 0)
     place = place_of(device)
     d = dtype_of("empty_strided", dtype)
     data = place.backend.empty_strided(shape, strides, d.array)
@@ -328,13 +325,13 @@ def eye(
                 [0., 1.]])
     """
     check_layout("eye", layout)
-    m = n if m is None else m
-    for size in (n, m):
-        if size < 0:
-            raise RuntimeError(f"eye(): n and m must be greater or equal to 0, got {n} and {m}")
+    shape = (integer("eye", "n", n), n if m is None else integer("eye", "m", m))
+    if min(shape) < 0:
+        raise RuntimeError(f"eye(): n and m must be greater or equal to 0, got {n} and {m}")
+    check_shape("eye", shape)
     place = place_of(device)
     d = dtype_of("eye", dtype, None if out is None else out.dtype)
-    return finished("eye", place.backend.eye(n, m, d.array), place, requires_grad, out)
+    return finished("eye", place.backend.eye(*shape, d.array), place, requires_grad, out)
 
 
 @public(name="complex", method=False, out=True)

@@ -8,6 +8,7 @@ from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import rule
 from nnkit.autograd.public import public
+from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, wrote
 from nnkit.backend.dtype import int32, int64
@@ -120,5 +121,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if not tensor._data.size:
             raise RuntimeError("one_hot(): cannot infer total number of classes from empty tensor")
         num_classes = max(int(tensor.max().item()) + 1, 1)
+    elif integer("one_hot", "num_classes", num_classes) < 0:
+        raise RuntimeError(f"one_hot(): num_classes must not be negative, got {num_classes}")
+    check_shape("one_hot", (*tensor._data.shape, num_classes))
     backend = tensor._device.backend
     return wrap(backend.one_hot(tensor._data, num_classes), tensor._device)

@@ -8,7 +8,8 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.public import public
-from nnkit.autograd.spatial import Ints, at_least, batched, ints
+from nnkit.autograd.sizes import check_shape, integer, is_int64
+from nnkit.autograd.spatial import at_least, batched, ints, windows
 from nnkit.autograd.tensor import Tensor
 
 _im2col = rule(
@@ -25,25 +26,19 @@ _col2im = rule(
 )  # fmt: skip
 
 
-def _geometry(name: str, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple:
+def _columns(
+    name: str, shape: tuple, kernel_size: Any, dilation: Any, padding: Any, stride: Any
+) -> tuple[tuple, int, int]:
+    """Kernel, dilation, padding and stride for each axis of an image of ``shape``, and how many
+    elements a window has, and how many windows there are."""
     kernel = at_least(name, "kernel_size", ints(name, "kernel_size", kernel_size, 2), 1)
     dilation = at_least(name, "dilation", ints(name, "dilation", dilation, 2), 1)
     padding = at_least(name, "padding", ints(name, "padding", padding, 2), 0)
-    return kernel, dilation, padding, at_least(name, "stride", ints(name, "stride", stride, 2), 1)
-
-
-def _windows(
-    name: str, spatial: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
-) -> Ints:
-    """How many windows lie along each axis."""
-    rows = zip(spatial, kernel, dilation, padding, stride)
-    counts = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in rows)
-    if min(counts) < 1:
-        raise RuntimeError(
-            f"{name}(): no window of kernel_size={kernel}, dilation={dilation} fits into size "
-            f"{list(spatial)} with padding={padding}"
-        )
-    return counts
+    stride = at_least(name, "stride", ints(name, "stride", stride, 2), 1)
+    counts, stride, dilation = windows(name, shape, kernel, stride, padding, dilation)
+    places, count = math.prod(kernel), math.prod(counts)
+    check_shape(name, (shape[0], shape[1] * places, count))
+    return (kernel, dilation, padding, stride), places, count
 
 
 def unfold(
@@ -74,8 +69,7 @@ def unfold(
     x = batched("unfold", input, 2)
     if 0 in x.shape[1:]:
         raise RuntimeError(f"unfold(): input must not be empty, got shape {list(input.shape)}")
-    geometry = _geometry("unfold", kernel_size, dilation, padding, stride)
-    _windows("unfold", x.shape[2:], *geometry)
+    geometry, _, _ = _columns("unfold", x.shape, kernel_size, dilation, padding, stride)
     columns = _im2col(x, *geometry)
     return columns if input.ndim == 4 else OPS["squeeze"](columns, (0,))
 
@@ -107,12 +101,12 @@ def fold(
     check_tensor("fold", input)
     x = batched("fold", input, 1)
     size = at_least("fold", "output_size", ints("fold", "output_size", output_size, 2), 1)
-    geometry = _geometry("fold", kernel_size, dilation, padding, stride)
-    places = math.prod(geometry[0])
-    counts = _windows("fold", size, *geometry)
-    if not x.shape[1] or x.shape[1] % places or x.shape[2] != math.prod(counts):
+    geometry, places, count = _columns(
+        "fold", (x.shape[0], 1, *size), kernel_size, dilation, padding, stride
+    )
+    if not x.shape[1] or x.shape[1] % places or x.shape[2] != count:
         raise RuntimeError(
-            f"fold(): expected input of shape (N, C * {places}, {math.prod(counts)}) for "
+            f"fold(): expected input of shape (N, C * {places}, {count}) for "
             f"output_size={size}, kernel_size={geometry[0]}, dilation={geometry[1]}, "
             f"padding={geometry[2]}, stride={geometry[3]}, got {list(input.shape)}"
         )
@@ -122,8 +116,7 @@ def fold(
 
 def _factor(name: str, parameter: str, value: Any, input: Tensor) -> int:
     check_tensor(name, input)
-    if not isinstance(value, int):
-        raise TypeError(f"{name}(): argument '{parameter}' must be int, not {type(value).__name__}")
+    value = integer(name, parameter, value)
     if value < 1:
         raise RuntimeError(f"{name}(): argument '{parameter}' must be positive, got {value}")
     if input.ndim < 3:
@@ -150,6 +143,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
                   [2., 3.]]]])
     """
     r = _factor("pixel_shuffle", "upscale_factor", upscale_factor, input)
+    if not is_int64(r * r):
+        raise ValueError(f"pixel_shuffle(): upscale_factor={r} is too large: its square overflows")
     *lead, channels, height, width = input.shape
     if channels % r**2:
         raise RuntimeError(

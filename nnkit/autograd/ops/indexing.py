@@ -15,6 +15,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import METHODS, attach, public
+from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, write, wrote
 from nnkit.backend.dtype import COMPLEX, INTEGER, bool_, int64, python_number, uint8
@@ -282,12 +283,13 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
         raise IndexError("select(): a 0-dim tensor has no dimension to select from")
     axis = normalize_dim(dim, input.ndim, "select")
     size = input._data.shape[axis]
-    if not -size <= operator.index(index) < size:
+    position = integer("select", "index", index)
+    if not -size <= position < size:
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(input._data.shape)} "
             f"at dimension {axis}"
         )
-    return _select(input, (ALL,) * axis + (operator.index(index),))
+    return _select(input, (ALL,) * axis + (position,))
 
 
 @public
@@ -306,13 +308,13 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     size = input._data.shape[axis]
     if isinstance(start, Tensor) and (start.ndim or start.dtype.category != INTEGER):
         raise RuntimeError(f"narrow(): start must be a 0-dim integral Tensor, got {start.dtype}")
-    first = operator.index(start)
+    first = integer("narrow", "start", start)
     if not -size <= first <= size:
         raise IndexError(
             f"start out of range (expected to be in range of [{-size}, {size}], but got {first})"
         )
     first += size if first < 0 else 0
-    if length < 0:
+    if integer("narrow", "length", length) < 0:
         raise RuntimeError(f"narrow(): length must be non-negative, got {length}")
     if first + length > size:
         raise RuntimeError(

@@ -10,6 +10,7 @@ from nnkit.autograd.op import rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import METHODS, known_as, public
+from nnkit.autograd.sizes import check_integers, integer
 from nnkit.autograd.tensor import Tensor
 
 
@@ -214,6 +215,8 @@ def atleast_3d(*tensors: Any) -> Any:
 
 # Pieces
 
+MOST_PIECES = 1 << 32  # whose Tensors could fit into any memory
+
 
 @public
 def split(
@@ -238,7 +241,7 @@ def split(
     if isinstance(split_size, (tuple, list)):
         return split_with_sizes(tensor, split_size, dim)
     axis = _axis(tensor, dim, "split")
-    total, size = tensor._data.shape[axis], operator.index(split_size)
+    total, size = tensor._data.shape[axis], integer("split", "split_size", split_size)
     if size < 0 or (size == 0 and total):
         raise RuntimeError(
             f"split(): split_size must be positive (0 only for a dimension of size 0), got {size}"
@@ -260,6 +263,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
     check_tensor("split_with_sizes", input)
     axis = _axis(input, dim, "split_with_sizes")
     sizes = sizes_of("split_with_sizes", (split_sizes,), None, "split_sizes")
+    check_integers("split_with_sizes", "split_sizes", sizes)
     total = input._data.shape[axis]
     if min(sizes, default=0) < 0 or sum(sizes) != total:
         raise RuntimeError(
@@ -279,7 +283,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
         (tensor([0, 1, 2]), tensor([3, 4]))
     """
     check_tensor("chunk", input)
-    if chunks <= 0:
+    if integer("chunk", "chunks", chunks) <= 0:
         raise RuntimeError(f"chunk(): expects `chunks` to be greater than 0, got: {chunks}")
     axis = _axis(input, dim, "chunk")
     size = -(-input._data.shape[axis] // chunks)
@@ -312,13 +316,16 @@ def tensor_split(
     total = input._data.shape[axis]
     given = _the_one("tensor_split", indices_or_sections, indices, sections)
     if isinstance(given, (tuple, list)):
+        check_integers("tensor_split", "indices", given)
         cuts = [0, *(operator.index(i) for i in given), total]
     else:
-        count = operator.index(given)
+        count = integer("tensor_split", "sections", given)
         if count <= 0:
             raise RuntimeError(
                 f"tensor_split(): number of sections must be larger than 0, got {count}"
             )
+        if count > MOST_PIECES:
+            raise RuntimeError(f"tensor_split(): {count} pieces do not fit into memory")
         size, larger = divmod(total, count)
         cuts = [i * size + min(i, larger) for i in range(count + 1)]
     lead = (slice(None),) * axis

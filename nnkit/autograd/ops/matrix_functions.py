@@ -12,6 +12,7 @@ from nnkit.autograd.ops.joining import cat
 from nnkit.autograd.ops.linalg import check_operands, matmul
 from nnkit.autograd.ops.memory_format import column_major
 from nnkit.autograd.public import public
+from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor
 
 # The coefficients of the [13/13] Pade approximant, and up to which 1-norm it is exact to rounding
@@ -75,9 +76,10 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     check_tensor("vander", x, "x")
     if x.ndim != 1:
         raise RuntimeError(f"vander(): x must be a one-dimensional tensor, got {x.ndim} dimensions")
-    count = x._data.size if N is None else N
+    count = x._data.size if N is None else integer("vander", "N", N)
     if count < 0:
         raise RuntimeError(f"vander(): N must be non-negative, got {N}")
+    check_shape("vander", (x._data.size, count))
     rising = powers(x, count)
     return rising if increasing else rising.flip(1)
 

@@ -9,6 +9,7 @@ from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import public
+from nnkit.autograd.sizes import integer
 from nnkit.autograd.spatial import like_input
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, wrote
@@ -232,7 +233,7 @@ def group_norm(
             f"group_norm(): Expected at least 2 dimensions for input tensor but got {input.ndim}"
         )
     channels = input._data.shape[1]
-    if num_groups <= 0 or channels % num_groups:
+    if integer("group_norm", "num_groups", num_groups) <= 0 or channels % num_groups:
         raise RuntimeError(
             "group_norm(): Expected number of channels in input to be divisible by num_groups, "
             f"but got input of shape {list(input.shape)} and num_groups={num_groups}"

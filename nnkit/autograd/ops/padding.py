@@ -8,6 +8,7 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.public import public
+from nnkit.autograd.sizes import check_integers, check_shape
 from nnkit.autograd.tensor import Tensor
 
 Widths = tuple[tuple[int, int], ...]
@@ -24,6 +25,7 @@ def _widths(name: str, pad: Any, ndim: int) -> Widths:
         numbers = [operator.index(n) for n in pad]
     except TypeError:
         raise TypeError(f"{name}(): argument 'pad' must be tuple of ints, got {pad!r}") from None
+    check_integers(name, "pad", numbers)
     if len(numbers) % 2 or len(numbers) > 2 * ndim:
         raise RuntimeError(
             f"{name}(): argument 'pad' must have an even length of at most {2 * ndim} for input "
@@ -33,12 +35,20 @@ def _widths(name: str, pad: Any, ndim: int) -> Widths:
     return ((0, 0),) * (ndim - len(pairs)) + tuple(reversed(pairs))
 
 
-def _check_sizes(name: str, input: Tensor, widths: Widths) -> None:
-    size = [n + before + after for n, (before, after) in zip(input.shape, widths)]
-    if min(size, default=0) < 0:
+def _check_sizes(name: str, input: Tensor, widths: Widths, mode: str) -> None:
+    shape = input._data.shape
+    size = [n + before + after for n, (before, after) in zip(shape, widths)]
+    kept = [n + min(before, 0) + min(after, 0) for n, (before, after) in zip(shape, widths)]
+    if mode in ("constant", "circular"):  # their pieces are cut out first
+        wrong = min(kept, default=0) < 0
+    else:
+        wrong = any(n < 1 and any(pair) for n, pair in zip(size, widths))
+    if wrong:
         raise RuntimeError(
-            f"{name}(): argument 'pad' would give a negative size: {size} from {list(input.shape)}"
+            f"{name}(): argument 'pad' cuts off too much: {list(shape)} would become {size}"
         )
+    more = (n + max(before, 0) + max(after, 0) for n, (before, after) in zip(shape, widths))
+    check_shape(name, tuple(more))
 
 
 @public(method=False)
@@ -56,7 +66,7 @@ def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
     """
     check_tensor("constant_pad_nd", input)
     widths = _widths("constant_pad_nd", pad, input.ndim)
-    _check_sizes("constant_pad_nd", input, widths)
+    _check_sizes("constant_pad_nd", input, widths, "constant")
     return OPS["pad"](input, widths, value)
 
 
@@ -86,7 +96,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     check_tensor("pad", input)
     widths = _widths("pad", pad, input.ndim)
     if mode == "constant":
-        _check_sizes("pad", input, widths)
+        _check_sizes("pad", input, widths, mode)
         return OPS["pad"](input, widths, 0 if value is None else value)
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(
@@ -101,7 +111,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
             f"pad(): mode={mode!r} pads the last k = 1, 2 or 3 dimensions of k + 1 or "
             f"k + 2, got {len(pad)} numbers for an input of shape {list(input.shape)}"
         )
-    _check_sizes("pad", input, widths)
+    _check_sizes("pad", input, widths, mode)
     return _pad_with_itself(input, widths, mode)
 
 

@@ -9,6 +9,7 @@ from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import adaptive_pooling, average_pooling  # noqa: F401
 from nnkit.autograd.ops.random import rand
 from nnkit.autograd.public import public
+from nnkit.autograd.sizes import check_shape
 from nnkit.autograd.spatial import Ints, at_least, geometry, ints, like_input, pooled_input
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import int64
@@ -166,6 +167,7 @@ def _unpool(
         size = _unpooled_size(name, tuple(output_size), size, stride)
     if min(size) < 0:
         raise ValueError(f"{name}(): the output would have a negative size: {list(size)}")
+    check_shape(name, (*x.shape[:2], *size))
     where = indices if indices.ndim == x.ndim else OPS["unsqueeze"](indices, 0)
     return like_input(_max_unpool(x, where, (*x.shape[:2], *size)), input)
 

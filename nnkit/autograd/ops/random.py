@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.dims import sizes_of
 from nnkit.autograd.factory import check_layout, dtype_of, finished, place_of
 from nnkit.autograd.generator import Generator, default_generator, manual_seed, source_of
 from nnkit.autograd.ops.creation import empty_like
@@ -24,6 +23,7 @@ from nnkit.autograd.ops.random_sampling import (
     poisson,
 )  # fmt: skip
 from nnkit.autograd.public import public
+from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, INTEGER, bfloat16, float16, float32, float64, int64
 
@@ -154,9 +154,7 @@ def randperm(
         tensor([2, 5, 3, 0, 1, 4])
     """
     check_layout("randperm", layout)
-    (n,) = sizes_of("randperm", (n,), parameter="n")
-    if n < 0:
-        raise RuntimeError(f"randperm(): n must be non-negative, got {n}")
+    check_shape("randperm", (integer("randperm", "n", n),))
     d = dtype_of("randperm", dtype, int64 if out is None else out.dtype)
     place = place_of(device)
     need("randperm", d, (INTEGER, FLOATING), NotImplementedError)

@@ -6,7 +6,6 @@ What is drawn does not depend on what was there, so the gradient of the old cont
 from __future__ import annotations
 
 import numbers
-import operator
 import sys
 import warnings
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from nnkit.autograd.generator import source_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import rule
 from nnkit.autograd.public import public
+from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import check_writable, write, wrote
 from nnkit.backend.dtype import (
@@ -224,7 +224,7 @@ def random_(
 
 def integer_bounds(name: str, d: dtype, low: Any, high: Any) -> tuple[int, int]:
     """[low, high) moved inward to integers that the dtype can hold, after torch's checks."""
-    low = _integer(name, "from", low)
+    low = integer(name, "from", low)
     if d.category == COMPLEX:
         raise RuntimeError(
             f"{name}() handles only integral, floating-point and boolean types, got {d.name}"
@@ -240,7 +240,7 @@ def integer_bounds(name: str, d: dtype, low: Any, high: Any) -> tuple[int, int]:
             return LOWEST, HIGHEST + 1
         last = 2**digits if digits else _integer_range(d)[1]
     else:
-        last = _integer(name, "to", high) - 1
+        last = integer(name, "to", high) - 1
     if low > last:
         raise RuntimeError(
             f"{name}() expects 'from' to be less than 'to', but got from={low} >= to={last + 1}"
@@ -268,15 +268,6 @@ def integer_bounds(name: str, d: dtype, low: Any, high: Any) -> tuple[int, int]:
                 stacklevel=3,
             )
     return low, last + 1
-
-
-def _integer(name: str, parameter: str, value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(
-            f"{name}(): argument '{parameter}' must be int, not {type(value).__name__}"
-        ) from None
 
 
 def _integer_range(d: dtype) -> tuple[int, int]:

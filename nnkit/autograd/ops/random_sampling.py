@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor, sizes_of
+from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.factory import check_layout, dtype_of, finished, place_of, shape_of
 from nnkit.autograd.generator import source_of
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.random_inplace import bernoulli_, need, normal_, number
 from nnkit.autograd.out import write_out
 from nnkit.autograd.public import public
+from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import COMPLEX, FLOATING
 
@@ -180,7 +181,7 @@ def multinomial(
         raise RuntimeError(
             f"multinomial only supports floating-point dtypes for input, got: {input.dtype.name}"
         )
-    (count,) = sizes_of("multinomial", (num_samples,), parameter="num_samples")
+    count = integer("multinomial", "num_samples", num_samples)
     if count <= 0:
         raise RuntimeError(f"multinomial(): cannot sample num_samples <= 0 samples, got {count}")
     if not replacement and count > input.shape[-1]:
@@ -188,6 +189,7 @@ def multinomial(
             f"multinomial(): cannot sample num_samples > input.size(-1) samples without "
             f"replacement, got {count} of {input.shape[-1]}"
         )
+    check_shape("multinomial", (*input._data.shape[:-1], count))
     source = source_of("multinomial", generator, input._device)
     B = input._device.backend
     returns = bool(replacement) and count > 1  # a single draw takes torch's numbers either way

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from typing import Any
 
 from nnkit.autograd.factory import check_layout, dtype_of, finished, number, place_of
+from nnkit.autograd.limits import fitting
 from nnkit.autograd.public import public
+from nnkit.autograd.sizes import LARGEST, check_shape, integer
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, INTEGER, default_dtype, int64
 
@@ -61,9 +62,21 @@ def arange(
             "arange(): upper bound and lower bound inconsistent with step sign: "
             f"got start={start}, end={end}, step={step}"
         )
+    if d is int64:
+        for value in (start, end, step):
+            fitting("arange", value, d)
+    check_shape("arange", (_distance(start, end, step),))
     place = place_of(device)
     data = place.backend.arange(start, end, step, d.array)
     return finished("arange", data, place, requires_grad, out)
+
+
+def _distance(start: Any, end: Any, step: Any) -> int:
+    """How many whole steps lie between two bounds."""
+    if all(isinstance(v, int) for v in (start, end, step)):
+        return (end - start) // step
+    steps = (end - start) / step
+    return int(steps) if math.isfinite(steps) else LARGEST
 
 
 @public(name="range", method=False)
@@ -95,7 +108,7 @@ def range_(
             "range(): upper bound and lower bound inconsistent with step sign: "
             f"got start={start}, end={end}, step={step}"
         )
-    place, count = place_of(device), int((end - start) / step) + 1
+    place, (count,) = place_of(device), check_shape("range", (_distance(start, end, step) + 1,))
     data = place.backend.arange(start, start + count * step, step, d.array)
     return finished("range", data[:count], place, requires_grad, out)
 
@@ -105,10 +118,9 @@ def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> 
         if isinstance(bound, Tensor) and bound.ndim:
             raise RuntimeError(f"{name}(): expected 0-dim tensors, got shape {list(bound.shape)}")
     start, end = number(name, "start", start), number(name, "end", end)
-    if not isinstance(steps, numbers.Integral):
-        raise TypeError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}")
-    if steps < 0:
+    if integer(name, "steps", steps) < 0:
         raise RuntimeError(f"{name}(): number of steps must be non-negative, got {steps}")
+    check_shape(name, (steps,))
     default = default_dtype()
     if isinstance(start, complex) or isinstance(end, complex):
         default = default.to_complex()

@@ -10,8 +10,9 @@ from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import joining
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import public
+from nnkit.autograd.sizes import MOST_ELEMENTS, check_integers, check_shape, integer
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.dtype import int64
+from nnkit.backend.dtype import int32, int64
 
 
 def _tile_adjoint(B: Any, g: Any, x_shape: tuple, repeats: tuple) -> Any:
@@ -51,8 +52,11 @@ def repeat(input: Tensor, *times: Any, repeats: Any = None) -> Tensor:
             f"repeat(): number of repeats ({len(counts)}) must not be smaller than the number of "
             f"dimensions ({input.ndim})"
         )
+    check_integers("repeat", "repeats", counts)
     if min(counts, default=0) < 0:
         raise RuntimeError(f"repeat(): repeats must not be negative, got {list(counts)}")
+    padded = (1,) * (len(counts) - input.ndim) + input._data.shape
+    check_shape("repeat", tuple(n * count for n, count in zip(padded, counts)))
     return _tile(input, counts)
 
 
@@ -137,7 +141,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     a, b = (normalize_dim(d, input.ndim, "rot90") for d in dims)
     if a == b:
         raise RuntimeError(f"rot90(): rotation dims must differ, got {list(dims)}")
-    turns = k % 4
+    turns = integer("rot90", "k", k) % 4
     if turns == 2:
         return _flip(input, (a, b))
     if turns == 0:
@@ -157,6 +161,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """
     check_tensor("roll", input)
     counts = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
+    counts = tuple(integer("roll", "shifts", n) for n in counts)
     axes = dims if isinstance(dims, (tuple, list)) else () if dims is None else (dims,)
     if not counts:
         raise RuntimeError("roll(): argument 'shifts' must not be empty")
@@ -165,11 +170,11 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
             f"roll(): shifts and dims must align, got {len(counts)} shifts and {len(axes)} dims"
         )
     if not axes:
-        flat = _roll(shapes.reshape(input, -1), tuple(counts), (0,))
+        flat = _roll(shapes.reshape(input, -1), counts, (0,))
         return shapes.reshape(flat, input._data.shape)
     if not input.ndim:
         raise IndexError(f"roll(): dim {axes[0]} was given for a tensor without dimensions")
-    return _roll(input, tuple(counts), tuple(normalize_dim(d, input.ndim, "roll") for d in axes))
+    return _roll(input, counts, tuple(normalize_dim(d, input.ndim, "roll") for d in axes))
 
 
 @public
@@ -193,26 +198,42 @@ def repeat_interleave(
     check_tensor(name, input)
     B = input._device.backend
     if repeats is None:
-        return wrap(B.repeat_index(input._data, len(input)), input._device)
+        index = _repeat_index(name, B, input._data, input._data.size)
+        return wrap(index, input._device)
     if dim is None:
         input, dim = shapes.reshape(input, -1), 0
     axis = normalize_dim(dim, input.ndim, name)
     source = input if input.ndim else shapes.reshape(input, 1)
     size = source._data.shape[axis]
-    counts = repeats._data if isinstance(repeats, Tensor) else B.full((), repeats, int64.array)
-    if counts.ndim > 1 or (counts.ndim == 1 and counts.shape[0] not in (1, size)):
-        raise RuntimeError(
-            f"{name}(): repeats must have one element or as many as the input along dim "
-            f"({size}), got shape {list(counts.shape)}"
-        )
-    if counts.size and int(B.amin(counts, None, False)) < 0:
-        raise RuntimeError(f"{name}(): repeats must be non-negative")
-    index = B.repeat_index(counts, size)
+    if isinstance(repeats, Tensor):
+        counts = repeats._data
+    else:
+        counts = B.full((), integer(name, "repeats", repeats), int64.array)
+    index = _repeat_index(name, B, counts, size)
     if output_size is not None and output_size != index.shape[0]:
         raise RuntimeError(
             f"{name}(): output_size is {output_size}, but the repeats sum to {index.shape[0]}"
         )
     return OPS["index_select"](source, wrap(index, input._device), axis)
+
+
+def _repeat_index(name: str, B: Any, counts: Any, size: int) -> Any:
+    """0, 1, ..., size - 1, the i-th as often as the i-th of ``counts`` (or the only one) says."""
+    if counts.ndim > 1 or (counts.ndim == 1 and counts.shape[0] not in (1, size)):
+        raise RuntimeError(
+            f"{name}(): repeats must have one element or as many as the input along dim "
+            f"({size}), got shape {list(counts.shape)}"
+        )
+    if counts.dtype not in (int32.array, int64.array):
+        raise RuntimeError(f"{name}(): repeats has to be Long or Int tensor, got {counts.dtype}")
+    if counts.size:
+        if int(B.amin(counts, None, False)) < 0:
+            raise RuntimeError(f"{name}(): repeats must be non-negative")
+        total = int(B.amax(counts, None, False)) * size
+        if total > MOST_ELEMENTS and counts.size > 1:
+            total = sum(counts.tolist())  # exact
+        check_shape(name, (total,))
+    return B.repeat_index(counts, size)
 
 
 # Grids and products
@@ -297,7 +318,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     check_tensor("combinations", input)
     if input.ndim != 1:
         raise RuntimeError(f"combinations(): expected a 1-D tensor, got {input.ndim} dimensions")
-    if r < 0:
+    if integer("combinations", "r", r) < 0:
         raise RuntimeError(f"combinations(): expected a non-negative number, got {r}")
     pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(pick(range(len(input)), r)) if r else []

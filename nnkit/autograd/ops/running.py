@@ -13,6 +13,7 @@ from nnkit.autograd.ops.joining import cat, stack
 from nnkit.autograd.ops.reduction import in_dtype, numpy_words, shifted
 from nnkit.autograd.ops.transcendental import logaddexp
 from nnkit.autograd.public import METHODS, public
+from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import COMPLEX, FLOATING, int64
 
@@ -191,7 +192,7 @@ def diff(
     check_tensor("diff", input)
     if not input.ndim:
         raise RuntimeError("diff(): expects input to be at least one-dimensional")
-    if n < 0:
+    if integer("diff", "n", n) < 0:
         raise RuntimeError(f"diff(): order must be non-negative but got {n}")
     axis = normalize_dim(dim, input.ndim, "diff")
     if n == 0:

@@ -10,6 +10,7 @@ from nnkit.autograd.dims import check_tensor, normalize_dim, normalize_dims, siz
 from nnkit.autograd.op import OPS
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
+from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, int32, int64
 
@@ -154,10 +155,13 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError(
             f"bincount(): only supports 1-d non-negative integral inputs, got {input.ndim}-d ones"
         )
-    if input._data.size and int(B.amin(input._data, None, False)) < 0:
-        raise RuntimeError("bincount(): only supports non-negative inputs, got a negative one")
-    if minlength < 0:
+    if integer("bincount", "minlength", minlength) < 0:
         raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
+    if input._data.size:
+        if int(B.amin(input._data, None, False)) < 0:
+            raise RuntimeError("bincount(): only supports non-negative inputs, got a negative one")
+        check_shape("bincount", (int(B.amax(input._data, None, False)) + 1,))
+    check_shape("bincount", (minlength,))
     if weights is not None and weights._data.shape != input._data.shape:
         raise RuntimeError(
             f"bincount(): weights should be 1-d and have the same length as input, got "
@@ -204,8 +208,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     check_tensor("histc", input)
     if input.dtype.category != FLOATING:
         raise NotImplementedError(f"histc(): not implemented for '{input.dtype.name}' tensors")
-    if bins <= 0:
+    if integer("histc", "bins", bins) <= 0:
         raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
+    check_shape("histc", (bins,))
     low, high = _range_of("histc", input, None if min == max else (min, max), 1)
     return wrap(input._device.backend.histc(input._data, bins, low, high), input._device)
 
@@ -256,8 +261,9 @@ def histogram(
     if isinstance(bins, Tensor):
         edges = bins._data
     else:
-        if bins <= 0:
+        if integer("histogram", "bins", bins) <= 0:
             raise RuntimeError(f"histogram(): bins must be > 0, but got {bins}")
+        check_shape("histogram", (bins + 1,))
         low, high = _range_of("histogram", input, range, 0.5)
         edges = B.linspace(low, high, bins + 1, dtype)
     flat = B.reshape(input._data, (input._data.size,))

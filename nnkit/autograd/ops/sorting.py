@@ -13,6 +13,7 @@ from nnkit.autograd.dims import check_tensor, normalize_dim
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import public
+from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import BOOL, COMPLEX
 
@@ -136,7 +137,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     _comparable("topk", input, False, RuntimeError)
     axis = normalize_dim(dim, input.ndim, "topk")
     size = (input._data.shape or (1,))[axis]
-    if not 0 <= k <= size:
+    if not 0 <= integer("topk", "k", k) <= size:
         raise RuntimeError(f"topk(): selected index k out of range: got {k} for {size} elements")
     return return_types.topk(*_topk(input, int(k), axis, bool(largest), bool(sorted)))
 
@@ -161,7 +162,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     _comparable("kthvalue", input, False, NotImplementedError)
     axis = normalize_dim(dim, input.ndim, "kthvalue")
     size = (input._data.shape or (1,))[axis]
-    if size and not 1 <= k <= size:
+    if not 1 <= integer("kthvalue", "k", k) <= size and size:
         raise RuntimeError(
             f"kthvalue(): selected number k out of range for dimension {axis}: got {k}, expected "
             f"1 to {size}"

@@ -4,7 +4,6 @@ whose geometry is changed in place."""
 from __future__ import annotations
 
 import math
-import operator
 import warnings
 from typing import Any
 
@@ -14,6 +13,7 @@ from nnkit.autograd.metadata import strides_of
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import METHODS, attach, known_as, public
+from nnkit.autograd.sizes import MOST_ELEMENTS, check_shape, check_strided, clipped, integer
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, wrote
 from nnkit.backend.memory import axes_of
@@ -75,6 +75,8 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     axis2 = normalize_dim(dim2, input.ndim, "diagonal")
     if axis1 == axis2:
         raise RuntimeError(f"diagonal(): dimensions cannot be identical, got {dim1} and {dim2}")
+    shape = input._data.shape
+    offset = clipped(integer("diagonal", "offset", offset), -shape[axis1], shape[axis2])
     return _diagonal(input, offset, axis1, axis2)
 
 
@@ -133,14 +135,12 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     check_tensor("as_strided", input)
     shape = sizes_of("as_strided", (size,))
     strides = sizes_of("as_strided", (stride,), None, "stride")
-    if len(shape) != len(strides):
-        raise RuntimeError(
-            f"as_strided(): mismatch in length of size and stride, got {size} and {stride}"
-        )
-    if min(strides, default=0) < 0:
-        raise RuntimeError(f"as_strided(): negative strides are not supported, got {stride}")
     source = geometry(input)
-    offset = source[2] if storage_offset is None else operator.index(storage_offset)
+    offset = source[2]
+    if storage_offset is not None:
+        offset = integer("as_strided", "storage_offset", storage_offset)
+    check_strided("as_strided", shape, strides, offset)
+    strides = tuple(min(s, MOST_ELEMENTS) for s in strides)  # larger ones lead nowhere
     return _as_strided(input, shape, strides, offset, source)
 
 
@@ -156,13 +156,14 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """
     axis = normalize_dim(dimension, input.ndim, "unfold")
     limit = input._data.shape[axis] if input.ndim else 1
+    size, step = integer("unfold", "size", size), integer("unfold", "step", step)
     if size < 0 or size > limit:
         raise RuntimeError(
             f"unfold(): size must be between 0 and the size {limit} of dimension {axis}, got {size}"
         )
     if step <= 0:
         raise RuntimeError(f"unfold(): step must be greater than zero, got {step}")
-    return _unfold(input, axis, size, step)
+    return _unfold(input, axis, size, min(step, limit + 1))  # there is no second window beyond
 
 
 @public(method=False)
@@ -299,8 +300,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         RuntimeError: it requires a gradient.
     """
     shape = sizes_of("resize_", sizes)
-    if min(shape, default=0) < 0:
-        raise RuntimeError(f"resize_(): sizes must not be negative, got {list(shape)}")
+    check_shape("resize_", shape, "sizes")
     if input.requires_grad:
         raise RuntimeError("resize_(): cannot resize variables that require grad")
     B, data = input._device.backend, input._data

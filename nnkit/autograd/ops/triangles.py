@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim
@@ -10,6 +9,7 @@ from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops import strided
 from nnkit.autograd.public import public
+from nnkit.autograd.sizes import check_shape, clipped, integer
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.device import device as device_type
@@ -29,7 +29,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
         tensor([[1., 0.],
                 [1., 1.]])
     """
-    return _tril(_matrices("tril", input), diagonal)
+    return _tril(_matrices("tril", input), _offset("tril", input, diagonal))
 
 
 @public(in_place=True, out=True)
@@ -42,7 +42,7 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
         tensor([[1., 1.],
                 [0., 1.]])
     """
-    return _triu(_matrices("triu", input), diagonal)
+    return _triu(_matrices("triu", input), _offset("triu", input, diagonal))
 
 
 def _matrices(name: str, input: Tensor) -> Tensor:
@@ -54,11 +54,23 @@ def _matrices(name: str, input: Tensor) -> Tensor:
     return input
 
 
+def _offset(name: str, input: Tensor, diagonal: Any) -> int:
+    rows, columns = input._data.shape[-2:]
+    return clipped(integer(name, "diagonal", diagonal), -rows - 1, columns + 1)
+
+
 def _triangle_indices(
     name: str, row: int, col: int, offset: int, dtype: Any, device: Any
 ) -> Tensor:
+    row, col = integer(name, "row", row), integer(name, "col", col)
     if row < 0 or col < 0:
         raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
+    offset = clipped(integer(name, "offset", offset), -row - 1, col + 1)
+    if name == "tril_indices":  # of a wide matrix it has nothing in the last columns
+        col = clipped(col, 0, max(row + offset, 0))
+    else:
+        row = clipped(row, 0, max(col - offset, 0))
+    check_shape(name, (2, row, col))
     place = cpu if device is None else device_type(device)
     return wrap(getattr(place.backend, name)(row, col, offset, (dtype or int64).array), place)
 
@@ -129,10 +141,11 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     if axis1 == axis2:
         raise RuntimeError(f"diag_embed(): dimensions cannot be identical, got {dim1} and {dim2}")
     *rest, length = input._data.shape
-    size = length + operator.index(offset).__abs__()
+    size = length + abs(integer("diag_embed", "offset", offset))
     for axis in sorted((axis1, axis2)):
         rest.insert(axis, size)
-    return OPS["diagonal_adjoint"](input, tuple(rest), offset, axis1, axis2)
+    shape = check_shape("diag_embed", tuple(rest))
+    return OPS["diagonal_adjoint"](input, shape, offset, axis1, axis2)
 
 
 @public

@@ -75,8 +75,16 @@ def _plain_view(x: Array, index: Any) -> Array | None:
             return None
     try:
         return x[(*items, ...)]
-    except IndexError:
+    except (IndexError, OverflowError):
         return None  # `split_index` finds the words for it
+
+
+def take(x: Array, index: Array, axis: int) -> Array:
+    """`numpy.take`, which would first copy an array whose memory has gaps, or is an expanded one's:
+    that copy may be larger than memory."""
+    if x.flags.c_contiguous:
+        return x.take(index, axis)
+    return np.ascontiguousarray(x[(slice(None),) * axis + (index,)])
 
 
 def getitem(x: Array, index: Any) -> Array:
@@ -90,7 +98,7 @@ def getitem(x: Array, index: Any) -> Array:
     try:
         arrays = [axis for axis, item in enumerate(advanced) if item is not ALL]
         if len(arrays) == 1 and not _is_bool(advanced[arrays[0]]):
-            return view.take(advanced[arrays[0]], arrays[0])
+            return take(view, advanced[arrays[0]], arrays[0])
         return np.ascontiguousarray(view[advanced])
     except IndexError as error:
         raise _index_error(error) from None
@@ -251,7 +259,7 @@ scatter_reduce = on_copy(scatter_reduce_)
 
 def index_select(x: Array, index: Array, axis: int) -> Array:
     check_bounds(index, x.shape[axis] if x.ndim else 1, axis, IndexError)
-    return x.take(index, axis) if x.ndim else x.reshape(1).take(index).reshape(())
+    return take(x, index, axis) if x.ndim else x.reshape(1).take(index).reshape(())
 
 
 def index_select_adjoint(y: Array, index: Array, axis: int, shape: tuple[int, ...]) -> Array:

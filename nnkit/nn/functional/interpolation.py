@@ -12,6 +12,8 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.ops.ranges import arange
+from nnkit.autograd.sizes import LARGEST, check_shape
+from nnkit.autograd.spatial import ints
 from nnkit.backend.dtype import float32, float64, int64
 from nnkit.nn.functional.pooling import (
     adaptive_avg_pool1d,
@@ -76,7 +78,7 @@ def interpolate(
     if antialias:
         raise NotImplementedError("interpolate: antialias=True is not available")
     old = tuple(input.shape[2:])
-    new, factors = _sizes(old, size, scale_factor)
+    new, factors = _sizes(tuple(input.shape[:2]), old, size, scale_factor)
     if recompute_scale_factor:
         if size is not None:
             raise ValueError("interpolate: recompute_scale_factor is meaningless with size")
@@ -93,7 +95,7 @@ def interpolate(
     return out.to(input.dtype)
 
 
-def _sizes(old: tuple, size: Any, factor: Any) -> tuple[tuple, tuple]:
+def _sizes(batch: tuple, old: tuple, size: Any, factor: Any) -> tuple[tuple, tuple]:
     """The new sizes, and the factors that were given (or None) for each axis."""
     if (size is None) == (factor is None):
         raise ValueError("interpolate: give either size or scale_factor")
@@ -105,8 +107,17 @@ def _sizes(old: tuple, size: Any, factor: Any) -> tuple[tuple, tuple]:
             f"axes, got {value}"
         )
     if factor is None:
-        return tuple(int(v) for v in values), (None,) * len(old)
-    return tuple(math.floor(n * float(v)) for n, v in zip(old, values, strict=True)), values
+        new, factors = ints("interpolate", "size", size, len(old)), (None,) * len(old)
+    else:
+        exact = [n * float(v) for n, v in zip(old, values, strict=True)]
+        new, factors = tuple(math.floor(n) if abs(n) < 1e18 else LARGEST for n in exact), values
+    if min(new) < 1 or min(old) < 1:
+        raise RuntimeError(
+            f"interpolate: input and output sizes must be greater than 0, got {list(old)} and "
+            f"{list(new)}"
+        )
+    check_shape("interpolate", (*batch, *new))
+    return new, factors
 
 
 def _positions(
