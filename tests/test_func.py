@@ -10,6 +10,7 @@ import pytest
 
 import nnkit
 from tests.frameworks import raises
+from tests.fuzz import transforms
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.torch.jit"),
@@ -381,3 +382,8 @@ def test_vmap_refuses_random_numbers(lib: ModuleType) -> None:
             draw(x)
     assert f.jacfwd(F.dropout, randomness="same")(x[0]).shape == (2, 2)
     assert f.vmap(lambda a: F.dropout(a, training=False))(x).tolist() == x.tolist()
+
+
+def test_random_nestings(torch: ModuleType) -> None:
+    findings = [transforms.check(seed, torch, nnkit) for seed in range(150)]
+    assert not any(findings), "\n".join(filter(None, findings))

@@ -25,12 +25,13 @@ from nnkit.autograd.ops.creation import zeros_like
 class Level:
     """The inputs of a transform; entered while its function runs, which is then recorded."""
 
-    def __init__(self, values: Iterable[Any], name: str) -> None:
+    def __init__(self, values: Sequence[Any], name: str) -> None:
+        self.values = values
         self.recorded = MODE.enabled  # by what happens around the transform
         self.leaves: list[Tensor] = []
         self._mode = inference_mode(False)
         with self._mode:
-            self.inputs = [self._input(value, name) for value in values]
+            self.inputs = [self._input(value, name) for value in self.values]
 
     def _input(self, value: Any, name: str) -> Tensor:
         if not isinstance(value, Tensor):
@@ -106,6 +107,8 @@ class Level:
 
     def results(self, values: Iterable[Any], recorded: bool) -> list[Any]:
         """The values as what happens around the transform sees them."""
+        given = {id(point): value for point, value in zip(self.inputs, self.values, strict=True)}
+        values = [given.get(id(v), v) for v in values]
         return [
             v.detach()
             if isinstance(v, Tensor) and v.requires_grad and not (recorded and self.is_live([v]))
