@@ -6,6 +6,9 @@ import gc
 import multiprocessing
 import os
 import random
+import signal
+import subprocess
+import sys
 import time
 from importlib import import_module
 from types import ModuleType
@@ -139,6 +142,131 @@ def test_timeout_and_death(lib: ModuleType, data: Any) -> None:
         loader = load(data, dataset(data, lambda index: os._exit(1)), timeout=0.3)
         with pytest.raises(RuntimeError, match="exited unexpectedly"):
             next(iter(loader))
+
+
+def test_what_cannot_be_pickled() -> None:
+    class LocalError(Exception):
+        pass
+
+    def get(index: int) -> Any:
+        if index == 1:
+            raise LocalError("bad 1")
+        return (lambda: 0) if index == 0 else index
+
+    data = nnkit.utils.data
+    batches = iter(load(data, dataset(data, get, 3), batch_size=None, num_workers=1))
+    with pytest.raises(Exception, match="DataLoader worker process 0[^$]*pickle .*lambda"):
+        next(batches)
+    with pytest.raises(RuntimeError, match="Caught LocalError in DataLoader worker process 0"):
+        next(batches)
+    assert next(batches) == 2
+    sampled = load(data, [1], sampler=[lambda: 0], batch_size=None, num_workers=1)
+    with pytest.raises(Exception, match="pickle .*lambda"):
+        next(iter(sampled))
+
+
+class Reluctant:
+    def __reduce__(self) -> Any:
+        return exec, ("raise IndexError('not here')",)
+
+
+def test_what_cannot_be_unpickled() -> None:
+    data = nnkit.utils.data
+    get = lambda index: Reluctant() if index == 0 else index  # noqa: E731
+    batches = iter(load(data, dataset(data, get, 2), batch_size=None, num_workers=1))
+    with pytest.raises(IndexError, match="not here"):
+        next(batches)
+    assert next(batches) == 1
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_a_worker_that_is_killed_while_it_writes(context: str) -> None:
+    rows = nnkit.utils.data.TensorDataset(nnkit.zeros(64, 160_000))
+    loader = DataLoader(
+        rows, 16, num_workers=2, multiprocessing_context=context, persistent_workers=True
+    )
+    batches: Any = iter(loader)
+    next(batches)
+    time.sleep(0.5)  # until both are stuck in a batch that nobody reads
+    for worker in batches._workers:
+        os.kill(worker.pid, signal.SIGKILL)
+    begin = time.monotonic()
+    with pytest.raises(RuntimeError, match="exited unexpectedly with exit code -9"):
+        list(batches)
+    assert time.monotonic() - begin < 2.0
+    with pytest.raises(RuntimeError, match="has lost its workers"):
+        next(batches)
+    assert len(list(loader)) == 4, "a new pass gets new workers"
+
+
+def test_an_interrupt() -> None:
+    data = nnkit.utils.data
+    loader = load(
+        data, dataset(data, lambda i: time.sleep(min(i, 1)) or i), None, persistent_workers=True
+    )
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            list(loader)
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    assert next(iter(loader)) == 0, "a new pass gets new workers"
+
+
+ORPHANS = """
+import os, signal, sys, time
+from nnkit.utils.data import DataLoader
+class Slow(list):
+    def __getitem__(self, index):
+        if index > 1:
+            time.sleep(60)
+        return bytes(1_000_000)
+if __name__ == "__main__":
+    loader = DataLoader(Slow(range(8)), None, num_workers=2, multiprocessing_context=sys.argv[1])
+    batches = iter(loader)
+    next(batches)
+    print(*(worker.pid for worker in batches._workers), flush=True)
+    os._exit(3) if sys.argv[2] == "exit" else os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def is_running(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not os.path.exists("/proc"), reason="looks into /proc")
+@pytest.mark.parametrize("way", ["exit", "kill"])
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_workers_end_with_their_parent(context: str, way: str, tmp_path: Any) -> None:
+    script = tmp_path / "orphans.py"
+    script.write_text(ORPHANS)
+    command = [sys.executable, str(script), context, way]
+    found = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    workers = [int(pid) for pid in found.stdout.split()]
+    until = time.monotonic() + 5.0
+    while any(map(is_running, workers)) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert len(workers) == 2 and not any(map(is_running, workers))
+
+
+def test_a_forked_process_leaves_the_workers_alone() -> None:
+    batches: Any = iter(load(nnkit.utils.data, list(range(9)), None))
+    next(batches)
+    pid = os.fork()
+    if pid == 0:
+        batches._end()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert list(batches) == list(range(1, 9))
 
 
 def test_no_process_is_left() -> None:

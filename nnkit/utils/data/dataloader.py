@@ -158,7 +158,7 @@ class DataLoader(Generic[Sample]):
             return _Iteration(self)
         if not self.persistent_workers:
             return WorkerIteration(self)
-        if self._iterator is None:
+        if self._iterator is None or self._iterator.is_broken:
             self._iterator = WorkerIteration(self)
         else:
             self._iterator.restart()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pickle
 import queue
 import random
 import sys
+import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +18,7 @@ from nnkit.backend.random import seed_numpy
 from nnkit.backend.threads import set_num_threads
 from nnkit.random import manual_seed
 
-SECONDS_BETWEEN_LOOKS_AT_PARENT = 5.0
+SECONDS_BETWEEN_LOOKS_AT_PARENT = 0.5
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,10 @@ class Restart:
     """Sent to a worker that is to begin its dataset again; it sends it back."""
 
 
+class End:
+    """Sent to a worker that is to end."""
+
+
 class Exhausted:
     """Sent by a worker whose stream has ended."""
 
@@ -41,22 +48,25 @@ class Failure:
 
     def __init__(self, worker: int) -> None:
         kind, error, trace = sys.exc_info()
-        self.kind = kind
+        assert kind is not None
+        self.name = kind.__name__
+        self.kind = kind if _can_be_sent(kind) else RuntimeError
         self.text = "".join(traceback.format_exception(kind, error, trace))
         self.worker = worker
 
     def reraise(self) -> None:
-        """Raise an error of the same type; its message holds the worker's traceback."""
-        assert self.kind is not None
+        """Raise an error of the same type; its message holds the worker's traceback.
+
+        It is a RuntimeError where the type cannot be sent, or wants other arguments.
+        """
         message = (
-            f"Caught {self.kind.__name__} in DataLoader worker process {self.worker}.\n"
-            f"Original {self.text}"
+            f"Caught {self.name} in DataLoader worker process {self.worker}.\nOriginal {self.text}"
         )
         if self.kind is KeyError:  # which shows its message by repr
             raise KeyError(_Text(message))
         try:
             error = self.kind(message)
-        except Exception:  # its constructor wants other arguments
+        except Exception:
             raise RuntimeError(message) from None
         raise error
 
@@ -89,10 +99,13 @@ def work(
     loader: Any,
     fetcher: Callable[[Any], Callable[[Any], Any]],
     base_seed: int,
-    orders: Any,
-    results: Any,
+    connection: Any,
 ) -> None:
-    """Fetch the batches that are ordered until None comes, or until the parent is gone."""
+    """Fetch the batches that are ordered until `End` comes, or until the parent is gone.
+
+    Two threads serve the connection, so that neither side ever waits for the other to read: orders
+    and batches that are ready wait in queues of this process.
+    """
     global _info
     set_num_threads(1)  # the workers are the parallel part
     seed = base_seed + worker
@@ -100,8 +113,16 @@ def work(
     manual_seed(seed)
     seed_numpy(base_seed, worker)
     _info = WorkerInfo(worker, loader.num_workers, seed, loader.dataset)
-    parent = os.getppid()
+    orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    results: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(connection, orders, worker), daemon=True).start()
+    threading.Thread(target=_send, args=(connection, results), daemon=True).start()
+    with contextlib.suppress(KeyboardInterrupt):  # the main process is interrupted as well
+        for result in _answers(worker, loader, fetcher, orders):
+            results.put(pickled(result, worker))
 
+
+def _answers(worker: int, loader: Any, fetcher: Any, orders: Any) -> Iterator[Any]:
     def begin() -> Any:
         try:
             return fetcher(loader)
@@ -115,24 +136,15 @@ def work(
     except Exception:
         fetch = Failure(worker)
     ended = False
-    while True:
-        try:
-            order = orders.get(timeout=SECONDS_BETWEEN_LOOKS_AT_PARENT)
-        except queue.Empty:
-            if os.getppid() != parent:
-                return
-            continue
-        if order is None:
-            return
-        number, indices = order
-        if isinstance(indices, Restart):
+    while not isinstance(order := orders.get(), End):
+        if isinstance(order, Restart):
             ended = False
             fetch = begin()
-            results.put((number, worker, indices))
+            yield order
         elif not ended:  # orders behind the end of a stream need no answer
-            result = _fetched(fetch, indices, worker)
+            result = order if isinstance(order, Failure) else _fetched(fetch, order, worker)
             ended = isinstance(result, Exhausted)
-            results.put((number, worker, result))
+            yield result
 
 
 def _fetched(fetch: Any, indices: Any, worker: int) -> Any:
@@ -144,3 +156,59 @@ def _fetched(fetch: Any, indices: Any, worker: int) -> Any:
         return Exhausted()
     except Exception:
         return Failure(worker)
+
+
+def _receive(connection: Any, orders: Any, worker: int) -> None:
+    """Take orders from the connection, and end this process when the parent is gone.
+
+    The end of the connection is no sign of that: forked processes have copies of the parent's
+    end. Nor is the signal that Linux can send, which comes when the parent's *thread* ends.
+    """
+    from multiprocessing import parent_process
+    from multiprocessing.connection import wait
+
+    process, parent = parent_process(), os.getppid()
+    assert process is not None
+    while True:
+        ready = wait([connection, process.sentinel], SECONDS_BETWEEN_LOOKS_AT_PARENT)
+        if connection in ready:
+            try:
+                content = connection.recv_bytes()
+            except (EOFError, OSError):
+                os._exit(1)
+            orders.put(unpickled(content, worker))
+        elif ready or os.getppid() != parent:
+            os._exit(1)
+
+
+def _send(connection: Any, results: Any) -> None:
+    with contextlib.suppress(OSError):  # the parent is gone
+        while True:
+            connection.send_bytes(results.get())
+
+
+def pickled(value: Any, worker: int) -> Any:
+    """A value, or why it cannot be sent."""
+    from multiprocessing.reduction import ForkingPickler
+
+    try:
+        return ForkingPickler.dumps(value)
+    except Exception:
+        return ForkingPickler.dumps(Failure(worker))
+
+
+def unpickled(content: Any, worker: int) -> Any:
+    """The value that was sent, or why it cannot be received."""
+    from multiprocessing.reduction import ForkingPickler
+
+    try:
+        return ForkingPickler.loads(content)
+    except Exception:
+        return Failure(worker)
+
+
+def _can_be_sent(kind: type) -> bool:
+    try:
+        return pickle.loads(pickle.dumps(kind)) is kind
+    except Exception:
+        return False

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import queue
+import os
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nnkit.utils.data.collate import pinned
 from nnkit.utils.data.dataset import IterableDataset
 from nnkit.utils.data.fetch import base_seed, fetcher, pins_memory, warn_of_more
-from nnkit.utils.data.worker import Exhausted, Failure, Restart, work
+from nnkit.utils.data.worker import End, Exhausted, Failure, Restart, unpickled, work
 
-SECONDS_BETWEEN_LOOKS_AT_WORKERS = 5.0
 SECONDS_TO_END = 5.0
 
 
@@ -46,7 +45,9 @@ def checked_context(context: Any) -> Any:
 class WorkerIteration:
     """Orders batches from the workers, a few ahead, and gives them in their order.
 
-    Batch ``i`` goes to the next worker in turn that has not come to the end of its stream.
+    A batch is ordered from the next worker in turn that has not come to the end of its stream. A
+    worker answers in the order of its orders, through a connection of its own: so the end of that
+    connection, of which this process holds no copy, is the end of the worker.
     """
 
     def __init__(self, loader: Any) -> None:
@@ -56,46 +57,41 @@ class WorkerIteration:
         self._loader = loader
         self._pins = pins_memory(loader)
         seed = base_seed(loader)
-        self._results = context.Queue()
-        self._orders: list[Any] = []
+        self.is_broken = False  # a worker has died, or a message was cut by an interrupt
         self._workers: list[Any] = []
+        self._connections: list[Any] = []
+        self._end = weakref.finalize(self, _end, os.getpid(), self._workers, self._connections)
         # A loader that keeps this iteration is sent without it.
         kept, loader._iterator = loader._iterator, None
         try:
             for number in range(loader.num_workers):
-                orders = context.Queue()
-                orders.cancel_join_thread()
+                connection, theirs = context.Pipe()
+                self._connections.append(connection)
                 worker = context.Process(
-                    target=work,
-                    args=(number, loader, fetcher, seed, orders, self._results),
-                    daemon=True,
+                    target=work, args=(number, loader, fetcher, seed, theirs), daemon=True
                 )
                 worker.start()
-                self._orders.append(orders)
+                theirs.close()
                 self._workers.append(worker)
         finally:
             loader._iterator = kept
-        self._end = weakref.finalize(self, _end, self._workers, self._orders, self._results)
         self._begin()
 
     def restart(self) -> None:
         """Begin again with the same workers; what they still load of the last pass is dropped."""
-        for orders in self._orders:
-            orders.put((-1, Restart()))
-        waiting = len(self._workers)
-        while waiting:
-            _number, _worker, result = self._next_result()
-            waiting -= isinstance(result, Restart)
+        workers = range(len(self._workers))
+        for worker in workers:
+            self._tell(worker, Restart())
+        for worker in workers:
+            while not isinstance(self._answer([worker])[1], Restart):
+                pass
         self._begin()
 
     def _begin(self) -> None:
         self._indices: Iterator[Any] = iter(self._loader._index_sampler)
         self._active = [True] * len(self._workers)
         self._turn = 0
-        self._sent = 0  # number of the next batch that is ordered
-        self._due = 0  # number of the batch that is given next
-        self._owners: dict[int, int] = {}  # the worker of each batch that is awaited
-        self._ready: dict[int, Any] = {}
+        self._awaited: list[int] = []  # the worker of each batch that is ordered, in their order
         self._done = 0
         for _ in range(self._loader.prefetch_factor * len(self._workers)):
             self._order()
@@ -113,9 +109,8 @@ class WorkerIteration:
             indices = next(self._indices)
         except StopIteration:
             return
-        self._orders[worker].put((self._sent, indices))
-        self._owners[self._sent] = worker
-        self._sent += 1
+        self._tell(worker, indices)
+        self._awaited.append(worker)
 
     def __iter__(self) -> WorkerIteration:
         return self
@@ -130,72 +125,82 @@ class WorkerIteration:
         return pinned(result) if self._pins else result
 
     def _take(self) -> Any:
-        """The next batch (or failure), whose place in the queue is ordered anew."""
-        while True:
-            while self._due < self._sent and self._due not in self._owners:
-                self._due += 1  # given out of turn, or never to come: its stream has ended
-            if self._due >= self._sent:
-                if not self._loader.persistent_workers:
-                    self._end()
-                raise StopIteration
-            ready = self._due if self._loader.in_order else next(iter(self._ready), self._due)
-            if ready in self._ready:
-                del self._owners[ready]
-                result = self._ready.pop(ready)
-                self._order()
-                return result
-            number, worker, result = self._next_result()
-            if isinstance(result, Exhausted):
+        """The next batch (or failure), in whose place another one is ordered."""
+        while self._awaited:
+            worker, result = self._answer(self._awaited[: 1 if self._loader.in_order else None])
+            self._awaited.remove(worker)
+            if not self._loader.in_order:
+                self._turn = worker  # it is free; another may be slow
+            if isinstance(result, Exhausted):  # it answers no more
                 self._active[worker] = False
-                self._forget_orders_of(worker)
-                self._order()
-            else:
-                self._ready[number] = result
+                self._awaited = [other for other in self._awaited if other != worker]
+            self._order()
+            if not isinstance(result, Exhausted):
+                return result
+        if not self._loader.persistent_workers:
+            self._end()
+        raise StopIteration
 
-    def _forget_orders_of(self, worker: int) -> None:
-        """A worker at its end answers no more; batches that it sent before are kept."""
-        for number, owner in list(self._owners.items()):
-            if owner == worker and number not in self._ready:
-                del self._owners[number]
+    def _tell(self, worker: int, order: Any) -> None:
+        from multiprocessing.reduction import ForkingPickler
 
-    def _next_result(self) -> tuple[int, int, Any]:
+        content = ForkingPickler.dumps(order)
+        # A worker that is gone is noticed when its answer is due.
+        with self._unbroken(), contextlib.suppress(OSError):
+            self._connections[worker].send_bytes(content)
+
+    def _answer(self, workers: Iterable[int]) -> tuple[int, Any]:
+        """The next answer of any of these workers, and which one gave it."""
+        from multiprocessing.connection import wait
+
         limit = self._loader.timeout
-        until = time.monotonic() + limit if limit else None
-        while True:
-            wait = SECONDS_BETWEEN_LOOKS_AT_WORKERS
-            if until is not None:
-                wait = min(wait, max(until - time.monotonic(), 0.0))
-            try:
-                return self._results.get(timeout=wait)
-            except queue.Empty:
-                pass
-            dead = [str(w.pid) for w in self._workers if not w.is_alive()]
-            if dead:
-                raise RuntimeError(
-                    f"DataLoader worker (pid(s) {', '.join(dead)}) exited unexpectedly"
-                )
-            if until is not None and time.monotonic() >= until:
-                raise RuntimeError(f"DataLoader timed out after {limit} seconds")
+        connections = {self._connections[worker]: worker for worker in workers}
+        with self._unbroken():
+            ready = wait(list(connections), limit or None)
+            if ready:
+                worker = connections[ready[0]]
+                try:
+                    return worker, unpickled(ready[0].recv_bytes(), worker)
+                except (EOFError, OSError):
+                    raise RuntimeError(self._obituary(self._workers[worker])) from None
+        raise RuntimeError(f"DataLoader timed out after {limit} seconds")
+
+    @contextlib.contextmanager
+    def _unbroken(self) -> Iterator[None]:
+        """Where messages pass: after an error here nothing more can be read from the workers."""
+        if self.is_broken:
+            raise RuntimeError("DataLoader: this iteration has lost its workers")
+        try:
+            yield
+        except BaseException:
+            self.is_broken = True
+            raise
+
+    @staticmethod
+    def _obituary(worker: Any) -> str:
+        worker.join(1.0)
+        return (
+            f"DataLoader worker (pid(s) {worker.pid}) exited unexpectedly "
+            f"with exit code {worker.exitcode}"
+        )
 
     def __len__(self) -> int:
         return len(self._loader._index_sampler)
 
 
-def _end(workers: list[Any], orders: list[Any], results: Any) -> None:
-    """Let the workers go: they end when they read None, or are ended."""
-    for line in orders:
-        with contextlib.suppress(ValueError, OSError):
-            line.put(None)
-    # A worker that is still writing would wait for a reader: what is written is read away.
+def _end(parent: int, workers: list[Any], connections: list[Any]) -> None:
+    """Let the workers go: they end when they read `End`, or are ended."""
+    if os.getpid() != parent:
+        return  # a forked process drops its copy of the iteration
+    for connection in connections:
+        with contextlib.suppress(OSError):
+            connection.send(End())
     until = time.monotonic() + SECONDS_TO_END
-    while any(w.is_alive() for w in workers) and time.monotonic() < until:
-        with contextlib.suppress(queue.Empty, EOFError, OSError):
-            while True:
-                results.get(timeout=0.005)
     for worker in workers:
-        if worker.is_alive():
-            worker.terminate()
-        worker.join()
-    for line in (*orders, results):
-        line.cancel_join_thread()
-        line.close()
+        worker.join(max(until - time.monotonic(), 0.0))
+        for stop in (worker.terminate, worker.kill):
+            if worker.is_alive():
+                stop()
+                worker.join(1.0)
+    for connection in connections:
+        connection.close()
