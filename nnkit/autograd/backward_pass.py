@@ -1,18 +1,19 @@
 """One backward pass: gradients travel from node to node, then into the leaves.
 
-The same code runs on arrays (``B`` a backend) and, for ``create_graph``, on Tensors (`Lifted`).
+The same code runs on arrays and, for ``create_graph``, on Tensors (`Lifted`).
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from nnkit.autograd.node import Node, OutputEdge
+from nnkit.autograd.node import LeafHooks, Node, OutputEdge
 from nnkit.autograd.saved import PackedValue
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.memory import is_view
+from nnkit.backend.memory import has_order_of, is_view
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
@@ -23,8 +24,17 @@ FREED = (
 )
 
 
+NO_HOOKS = LeafHooks()
+
 check_nan = False  # set by `anomaly`: raise at the first NaN gradient
 explain: Callable | None = None  # set by `anomaly`: called with the node whose rules failed
+
+
+class _Running(threading.local):
+    innermost: Pass | None = None
+
+
+RUNNING = _Running()  # the passes of this thread: one inside another where a backward starts one
 
 
 def unpack_array(node: Node, value: Any) -> Any:
@@ -77,124 +87,233 @@ def _modified(node: Node, saved: Any, version: int) -> str:
 
 
 class Pass:
-    """One backward pass: the gradients that have arrived so far, by node and by leaf."""
+    """One backward pass: the gradients that have arrived so far, by node and by leaf.
+
+    Args:
+        roots: the edges of the tensors it starts from, each with its first gradient.
+        lifted: the algebra on Tensors if the pass itself is recorded, None for arrays.
+        unpack: gives a rule what its node saved, as a Tensor or an array.
+        retain: keep what the nodes saved, for another pass.
+    """
 
     __slots__ = (
-        "B", "captured", "captures", "fresh", "heap", "leaves", "lifted", "needed", "owned",
-        "pending", "retain", "unpack",
+        "__weakref__", "captured", "captures", "expected", "fresh", "heap", "leaves", "lifted",
+        "needed", "outer", "owned", "pending", "reached", "retain", "roots", "unpack", "watched",
     )  # fmt: skip
 
-    def __init__(self, B: Any, unpack: Callable, retain: bool, lifted: bool) -> None:
-        self.B = B
+    def __init__(self, roots: list, lifted: Any, unpack: Callable, retain: bool) -> None:
+        self.roots = roots
+        self.lifted = lifted
         self.unpack = unpack
         self.retain = retain
-        self.lifted = lifted
         self.heap: list[tuple[int, Node]] = []
         self.pending: dict[Node, Any] = {}
         self.leaves: dict[Tensor, Any] = {}
         self.owned: set[int] = set()  # ids of leaves and nodes whose sum we allocated
         self.fresh: set[int] = set()  # ids of leaves whose only gradient nobody else holds
-        # Set by `capture`: the nodes to run, and the gradients somebody asked for.
+        # Set by `limit_to`: the nodes and leaves to run, and which of their gradients (output,
+        # place in `captured`) somebody asked for.
         self.needed: set | None = None
-        self.captures: dict[tuple, list[int]] = {}
+        self.captures: dict[Any, list[tuple[int, int]]] = {}
         self.captured: dict[int, Any] = {}
+        # While hooks may look: how many gradients each leaf still waits for.
+        self.watched = False
+        self.expected: dict[Tensor, int] | None = None
+        self.reached: set | None = None
+        self.outer: Pass | None = None
+
+    def limit_to(self, inputs: Sequence[Tensor], accumulate: bool) -> None:
+        """Run only what leads to ``inputs``: note their gradients, or accumulate them."""
+        targets: set = set()
+        for position, tensor in enumerate(inputs):
+            target, index = _target(tensor._edge or tensor)
+            targets.add(target)
+            if not accumulate:
+                self.captures.setdefault(target, []).append((index, position))
+        needed = set(targets) if accumulate else set()
+        nodes = [target for target in self._reachable() if isinstance(target, Node)]
+        for node in sorted(nodes, key=lambda n: n.order):
+            for edge in node.edges:
+                target = _target(edge)[0]
+                if target is not None and (target in targets or target in needed):
+                    needed.add(node)
+                    break
+        self.needed = needed
+
+    def _reachable(self) -> set:
+        """Every node and leaf that the roots depend on."""
+        if self.reached is None:
+            self.reached = set()
+            stack = [edge for edge, _ in self.roots]
+            while stack:
+                target = _target(stack.pop())[0]
+                if target is not None and target not in self.reached:
+                    self.reached.add(target)
+                    if isinstance(target, Node):
+                        stack.extend(target.edges)
+        return self.reached
+
+    def runs(self, target: Any) -> bool:
+        """Whether a gradient of this node or leaf is or will be computed."""
+        if self.needed is None:
+            return target in self._reachable()
+        return target in self.needed or target in self.captures
 
     def send(self, edge: Any, grad: Any, fresh: bool) -> None:
-        """Let ``grad`` arrive at ``edge``."""
-        if isinstance(edge, Node):
-            if edge.outputs is not None:
-                self._send_output(edge, 0, grad)
-                return
-            waiting = self.pending.get(edge)
-            if waiting is None:
-                self.pending[edge] = grad
-                heappush(self.heap, (-edge.order, edge))
-            else:
-                self.pending[edge] = self._add(edge, waiting, grad)
-        elif edge.__class__ is OutputEdge:
-            self._send_output(edge.node, edge.index, grad)
-        else:
-            waiting = self.leaves.get(edge)
-            if waiting is None:
-                self.leaves[edge] = grad
-                if fresh:
-                    self.fresh.add(id(edge))
-            else:
-                self.leaves[edge] = self._add(edge, waiting, grad)
-                self.fresh.add(id(edge))
+        """Let ``grad`` arrive at ``edge``; None says that there is none."""
+        target, index = (edge.node, edge.index) if edge.__class__ is OutputEdge else (edge, 0)
+        if self.needed is not None and target not in self.needed and target not in self.captures:
+            return
+        if not isinstance(target, Node):
+            self._send_to_leaf(target, grad, fresh)
+            return
+        pending = self.pending
+        if target not in pending:
+            heappush(self.heap, (-target.order, target))
+            pending[target] = None
+        if target.outputs is not None:
+            grad = self._with_output(target, pending[target], index, grad)
+        elif grad is not None and pending[target] is not None:
+            grad = self._add(target, target.device, pending[target], grad)
+        if grad is not None:
+            pending[target] = grad
 
-    def _send_output(self, node: Node, index: int, grad: Any) -> None:
-        """Let ``grad`` arrive at one of a node's several outputs."""
-        waiting = self.pending.get(node)
-        if waiting is None:
-            waiting = self.pending[node] = [None] * len(node.outputs)
-            heappush(self.heap, (-node.order, node))
-        elif not isinstance(waiting, list):
+    def _with_output(self, node: Node, waiting: Any, index: int, grad: Any) -> list:
+        """The gradients of a node's several outputs after one more has arrived."""
+        if not isinstance(waiting, list):
             # It came as the only output's, before another one was known to have a gradient.
-            waiting = self.pending[node] = [waiting] + [None] * (len(node.outputs) - 1)
-        elif len(waiting) < len(node.outputs):
+            waiting = [waiting]
+        if len(waiting) < len(node.outputs):
             waiting += [None] * (len(node.outputs) - len(waiting))
         known = waiting[index]
-        waiting[index] = grad if known is None else self.B.add(known, grad)
+        if known is None:
+            waiting[index] = grad
+        elif grad is not None:
+            waiting[index] = (self.lifted or node.device.backend).add(known, grad)
+        return waiting
 
-    def _add(self, key: Any, waiting: Any, grad: Any) -> Any:
+    def _send_to_leaf(self, leaf: Tensor, grad: Any, fresh: bool) -> None:
+        waiting = self.leaves.get(leaf)
+        if waiting is None:
+            self.leaves[leaf] = grad
+            if fresh:
+                self.fresh.add(id(leaf))
+        elif grad is not None:
+            self.leaves[leaf] = self._add(leaf, leaf._device, waiting, grad)
+            self.fresh.add(id(leaf))
+        if leaf._hooks is not None:
+            self.watched = True
+
+    def _add(self, key: Any, device: Any, waiting: Any, grad: Any) -> Any:
         # In place only into a sum that was allocated here: nobody else can hold it.
         if self.lifted:
-            return self.B.add(waiting, grad)
+            return self.lifted.add(waiting, grad)
         if id(key) in self.owned and waiting.dtype == grad.dtype:
-            return self.B.add_(waiting, grad)
+            return device.backend.add_(waiting, grad)
         self.owned.add(id(key))
-        return self.B.add(waiting, grad)
+        return device.backend.add(waiting, grad)
 
     def run(self) -> None:
-        """Run every node that a gradient reaches."""
-        heap, pending, unpack = self.heap, self.pending, self.unpack
-        plain = self.needed is None and not self.captures
-        while heap:
-            node = heappop(heap)[1]
-            grad = pending.pop(node)
-            if plain and node.hooks is None and node.outputs is None:
-                grads: Any = (grad,)
-            else:
-                grads = self._arrived(node, grad)
-                if grads is None:
-                    continue
-            if node.values is None:
-                raise RuntimeError(FREED)
-            B = self.B if self.lifted else node.device.backend
-            try:
-                results = node.gradients(B, grads, unpack)
-                if node.meta is not None:
-                    results = self._conform(node, B, results)
-                if check_nan:
-                    self._refuse_nan(node, results)
-            except Exception:
-                if explain is not None:
-                    explain(node)
-                raise
-            if node.hooks is not None and node.hooks.post:
-                results = self._after(node, results, grads)
-            if node.saves_arrays and not self.retain:
-                node.values = None
-            for edge, result in zip(node.edges, results, strict=True):
-                if edge is None or result is None:
-                    continue
-                if isinstance(edge, Node) and edge.outputs is None and edge not in pending:
-                    pending[edge] = result
-                    heappush(heap, (-edge.order, edge))
+        """Run every node that a gradient reaches, and give the leaves what arrived for them."""
+        self.outer, RUNNING.innermost = RUNNING.innermost, self
+        try:
+            for edge, grad in self.roots:
+                self.send(edge, grad, False)
+            self._run()
+            for leaf, grad in self.leaves.items():
+                if leaf._hooks is None and self.needed is None:
+                    self._accumulate(leaf, grad, id(leaf) in self.fresh)
                 else:
-                    self.send(edge, result, result is not grad)
+                    self._serve(leaf, grad)
+        finally:
+            RUNNING.innermost = self.outer
+
+    def _run(self) -> None:
+        heap, pending, unpack = self.heap, self.pending, self.unpack
+        plain = self.needed is None
+        node: Any = None
+        try:
+            while heap:
+                node = heappop(heap)[1]
+                grad = pending.pop(node)
+                if plain and grad is not None and node.hooks is None and node.outputs is None:
+                    grads: Any = (grad,)
+                else:
+                    grads = self._arrived(node, grad)
+                    if grads is None:
+                        continue
+                if node.values is None:
+                    raise RuntimeError(FREED)
+                B = self.lifted or node.device.backend
+                try:
+                    results = node.gradients(B, grads, unpack)
+                    if node.meta is not None:
+                        results = self._conform(node, B, results)
+                    if check_nan:
+                        self._refuse_nan(node, results)
+                except Exception:
+                    if explain is not None:
+                        explain(node)
+                    raise
+                if node.hooks is not None:
+                    results = self._after(node, results, grads)
+                if node.saves_arrays and not self.retain:
+                    node.values = None
+                for edge, result in zip(node.edges, results, strict=True):
+                    if edge is None:
+                        continue
+                    if (
+                        plain
+                        and result is not None
+                        and isinstance(edge, Node)
+                        and edge.outputs is None
+                        and edge not in pending
+                    ):
+                        pending[edge] = result
+                        heappush(heap, (-edge.order, edge))
+                    else:
+                        self.send(edge, result, result is not grad)
+                if self.watched:
+                    self._settle(node)
+        except BaseException:
+            # What was complete stays, as if each leaf had been served in its time.
+            if self.expected is None:
+                self._watch(node)
+            raise
 
     def _arrived(self, node: Node, grad: Any) -> Any:
-        """The gradients of a node's outputs after its hooks; None if it need not run."""
-        grads = grad if isinstance(grad, list) else [grad]
-        if node.hooks is not None or self.captures:
-            grads = self._before(node, grads)
-        if self.needed is not None and node not in self.needed:
+        """The gradients of a node's outputs after its hooks; None if its rules need not run."""
+        grads = list(grad) if isinstance(grad, list) else [grad]
+        runs = self.needed is None or node in self.needed
+        if node.hooks is not None:
+            if self.expected is None:
+                self._watch(node)
+            if not runs:
+                grads = self._tensor_hooks(node, grads)
+        for index, position in self.captures.get(node, ()):
+            self.captured[position] = grads[index]
+        if not runs:
+            return None
+        if node.hooks is not None:
+            grads = self._tensor_hooks(node, grads)
+            for hook in list(node.hooks.pre.values()):
+                grads = self._replaced(hook, grads, node.device)
+        if not node.runs_always and all(g is None for g in grads):
+            self._pass_nothing_on(node, grads)
             return None
         if node.outputs is not None and node.materializes and any(g is None for g in grads):
-            grads = self._materialize(node, grads)
+            return self._materialized(node, grads)
         return grads
+
+    def _pass_nothing_on(self, node: Node, grads: list) -> None:
+        """Let a node that got no gradient send none, as if it had run: hooks want to know."""
+        if node.hooks is not None:
+            self._after(node, (None,) * len(node.edges), grads)
+        for edge in node.edges:
+            if edge is not None:
+                self.send(edge, None, False)
+        if self.watched:
+            self._settle(node)
 
     def _refuse_nan(self, node: Node, results: Sequence) -> None:
         B = node.device.backend
@@ -205,13 +324,12 @@ class Pass:
                     f"Function '{node.name()}' returned nan values in its {index}th output."
                 )
 
-    def _materialize(self, node: Node, grads: list) -> list:
-        """Zeros for the differentiable outputs that got no gradient."""
-        raw = node.device.backend
+    def _materialized(self, node: Node, grads: list) -> list:
+        """``grads`` with zeros for the differentiable outputs that got no gradient."""
         full = []
         for grad, output in zip(grads, node.outputs, strict=True):
             if grad is None and output is not None:
-                grad = raw.zeros(*output)
+                grad = node.device.backend.zeros(*output)
                 grad = wrap(grad, node.device) if self.lifted else grad
             full.append(grad)
         return full
@@ -231,104 +349,167 @@ class Pass:
 
     # Hooks see Tensors, whatever the pass runs on.
 
-    def tensor(self, value: Any, place: Any) -> Any:
-        return value if self.lifted or value is None else wrap(value, place)
+    def _shown(self, value: Any, device: Any) -> Any:
+        return value if self.lifted or value is None else wrap(value, device)
 
-    def value(self, tensor: Any) -> Any:
+    def _value(self, tensor: Any) -> Any:
         return tensor if self.lifted or tensor is None else tensor._data
 
-    def _before(self, node: Node, grads: list) -> list:
-        hooks = node.hooks
-        place = node.device
-        if hooks is not None:
-            grads = list(grads)
-            for index, registered in hooks.tensor.items():
-                if grads[index] is not None:
-                    grads[index] = self.call_hooks(registered, grads[index], place)
-            if hooks.pre:
-                shown = tuple(self.tensor(g, place) for g in grads)
-                for hook in list(hooks.pre.values()):
-                    shown = _tuple(hook(shown)) or shown
-                grads = [self.value(g) for g in shown]
-            for index, reference in hooks.retain.items():
-                keeper = reference()
-                if keeper is not None and grads[index] is not None:
-                    kept = self.tensor(grads[index], place)
-                    keeper._grad = kept if keeper._grad is None else keeper._grad + kept
-        for index, grad in enumerate(grads):
-            for position in self.captures.get((node, index), ()):
-                self.captured[position] = grad
+    def _tensor_hooks(self, node: Node, grads: list) -> list:
+        """The gradients after the hooks of the node's outputs, of which some are kept."""
+        hooks: Any = node.hooks
+        grads = list(grads)
+        for index, registered in hooks.tensor.items():
+            grads[index] = self._call_hooks(registered, grads[index], node.device)
+        for index, reference in hooks.retain.items():
+            keeper = reference()
+            if keeper is not None and grads[index] is not None:
+                kept = self._shown(grads[index], node.device)
+                known = keeper._grad
+                keeper._grad = kept.clone() if known is None else known + kept
         return grads
 
-    def _after(self, node: Any, results: Sequence, grads: Sequence) -> list:
-        place = node.device
-        inputs = tuple(self.tensor(r, place) for r in results)
-        outputs = tuple(self.tensor(g, place) for g in grads)
-        for hook in list(node.hooks.post.values()):
-            inputs = _tuple(hook(inputs, outputs)) or inputs
-        return [self.value(i) for i in inputs]
-
-    def call_hooks(self, registered: dict, grad: Any, place: Any) -> Any:
-        """Run tensor hooks on a gradient; each may replace it."""
+    def _call_hooks(self, registered: dict, grad: Any, device: Any) -> Any:
+        """A gradient after tensor hooks, each of which may replace it."""
         for hook in list(registered.values()):
-            new = hook(self.tensor(grad, place))
+            shown = self._shown(grad, device)
+            new = hook(shown)
             if new is not None:
-                if not isinstance(new, Tensor):
-                    raise TypeError(
-                        f"a tensor hook must return None or a Tensor, got {type(new).__name__}"
-                    )
-                if new.shape != tuple(grad.shape):
-                    raise RuntimeError(
-                        f"hook '{getattr(hook, '__name__', hook)}' has changed the size of value: "
-                        f"got {list(new.shape)}, expected {list(grad.shape)}"
-                    )
-                grad = self.value(new)
+                _check_replacement(hook, new, shown)
+                grad = self._value(new)
         return grad
+
+    def _replaced(self, hook: Callable, grads: Sequence, device: Any, *others: Any) -> Any:
+        """What a node's hook makes of gradients."""
+        shown = tuple(self._shown(g, device) for g in grads)
+        new = hook(shown, *others)
+        if new is None:
+            return grads
+        if not isinstance(new, tuple):
+            raise TypeError(f"expected tuple, but hook returned {type(new).__name__!r}")
+        if len(new) != len(shown):
+            raise RuntimeError(
+                f"hook '{_name(hook)}' has returned an incorrect number of values (got "
+                f"{len(new)}, but expected {len(shown)})"
+            )
+        for one, before in zip(new, shown, strict=True):
+            if one is not None:
+                _check_replacement(hook, one, before)
+        return [self._value(one) for one in new]
+
+    def _after(self, node: Any, results: Sequence, grads: Sequence) -> Sequence:
+        outputs = tuple(self._shown(g, node.device) for g in grads)
+        for hook in list(node.hooks.post.values()):
+            results = self._replaced(hook, results, node.device, outputs)
+        return results
 
     # Leaves
 
-    def finish(self, chosen: set[int] | None = None) -> None:
-        """Give the leaves what arrived for them, or only those with the chosen ids."""
-        for leaf, grad in self.leaves.items():
-            hooks = leaf._hooks
-            fresh = id(leaf) in self.fresh
-            if hooks is not None:
-                if hooks.tensor:
-                    grad = self.call_hooks(hooks.tensor, grad, leaf._device)
-                    fresh = False
-                for hook in list(hooks.pre.values()):
-                    new = _tuple(hook((self.tensor(grad, leaf._device),)))
-                    grad = grad if new is None else self.value(new[0])
-            if self.captures:
-                for position in self.captures.get((leaf, 0), ()):
-                    self.captured[position] = grad
-            if chosen is None or id(leaf) in chosen:
-                self.accumulate(leaf, grad, fresh)
+    def _watch(self, node: Node | None) -> None:
+        """Serve the leaves that nothing more will come to, and see to it from now on.
 
-    def accumulate(self, leaf: Tensor, grad: Any, fresh: bool) -> None:
+        Nobody can tell when a leaf gets its gradient unless hooks run, or an error ends the pass:
+        so nothing is counted before. ``node`` has not sent its gradients yet.
+        """
+        self.watched = True
+        self.expected = {}
+        stack = [waiting for _, waiting in self.heap]
+        if node is not None:
+            stack.append(node)
+        seen = set(stack)
+        while stack:
+            each = stack.pop()
+            if self.needed is not None and each not in self.needed:
+                continue
+            for edge in each.edges:
+                target = _target(edge)[0]
+                if isinstance(target, Tensor):
+                    self.expected[target] = self.expected.get(target, 0) + 1
+                elif target is not None and target not in seen:
+                    seen.add(target)
+                    stack.append(target)
+        for leaf in [leaf for leaf in self.leaves if leaf not in self.expected]:
+            self._serve(leaf, self.leaves.pop(leaf))
+
+    def _settle(self, node: Node) -> None:
+        """Serve the leaves for which ``node`` had the last gradients."""
+        if self.expected is None:
+            self._watch(None)
+            return
+        for edge in node.edges:
+            if isinstance(edge, Tensor):
+                self.expected[edge] -= 1
+                if not self.expected[edge] and edge in self.leaves:
+                    self._serve(edge, self.leaves.pop(edge))
+
+    def _serve(self, leaf: Tensor, grad: Any) -> None:
+        """Give a leaf what has arrived, before and after which its hooks run."""
+        fresh = id(leaf) in self.fresh
+        hooks: Any = leaf._hooks or NO_HOOKS
+        if hooks.tensor:
+            grad = self._call_hooks(hooks.tensor, grad, leaf._device)
+            fresh = False
+        for _, position in self.captures.get(leaf, ()):
+            self.captured[position] = grad
+        if self.needed is not None and leaf not in self.needed:
+            return
+        for hook in list(hooks.pre.values()):
+            (grad,) = self._replaced(hook, (grad,), leaf._device)
+            fresh = False
+        self._accumulate(leaf, grad, fresh)
+        for hook in list(hooks.post_accumulate.values()):
+            new = hook(leaf)
+            if new is not None:
+                _check_replacement(hook, new, leaf)
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        for hook in list(hooks.post.values()):
+            self._replaced(hook, (), leaf._device, (self._shown(grad, leaf._device),))
+
+    def _accumulate(self, leaf: Tensor, grad: Any, fresh: bool) -> None:
         """Add a gradient to ``leaf.grad``."""
+        if grad is None:
+            return
+        if leaf._edge is not None:
+            raise RuntimeError("leaf variable has been moved into the graph interior")
+        if not leaf._requires_grad:
+            return
         known = leaf._grad
+        B = leaf._device.backend
         if self.lifted:
-            leaf._grad = grad if known is None else known + grad
-        elif known is None:
-            # A gradient that somebody else may hold, or a view, is copied: `grad` is the user's.
-            B = leaf._device.backend
-            owned = fresh and not is_view(grad)
-            leaf._grad = wrap(grad if owned else B.copy(grad), leaf._device)
-        elif known._requires_grad:
-            leaf._grad = known.detach() + wrap(grad, leaf._device)
-        else:
-            leaf._device.backend.add_(known._data, grad)
+            place = leaf.detach()
+            leaf._grad = self.lifted.overwrite(place, grad) if known is None else known + grad
+        elif known is not None:
+            B.add_(known._data, grad)
             known._writes[0] += 1
-        hooks = leaf._hooks
-        if hooks is not None:
-            for hook in list(hooks.post.values()):
-                hook((), (self.tensor(grad, leaf._device),))
-            for hook in list(hooks.post_accumulate.values()):
-                hook(leaf)
+        elif fresh and not is_view(grad) and (grad.ndim < 2 or has_order_of(grad, leaf._data)):
+            leaf._grad = wrap(grad, leaf._device)
+        else:
+            # The gradient is the user's: no view, and nobody else's.
+            leaf._grad = wrap(B.overwrite(leaf._data, grad), leaf._device)
 
 
-def _tuple(value: Any) -> tuple | None:
-    if value is None or isinstance(value, tuple):
-        return value
-    return (value,)
+def _target(edge: Any) -> tuple[Any, int]:
+    """The node or leaf of an edge, and which of its outputs."""
+    return (edge.node, edge.index) if edge.__class__ is OutputEdge else (edge, 0)
+
+
+def _name(hook: Any) -> str:
+    return getattr(hook, "__name__", repr(hook))
+
+
+def _check_replacement(hook: Any, new: Any, before: Any) -> None:
+    """Refuse what no hook may put in the place of a gradient."""
+    if not isinstance(new, Tensor):
+        raise TypeError(f"expected Variable, but hook returned {type(new).__name__!r}")
+    if before is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if new.dtype is not before.dtype or new._device is not before._device:
+        raise RuntimeError(
+            f"hook '{_name(hook)}' has changed the type of value: got {new.dtype} on "
+            f"{new._device}, expected {before.dtype} on {before._device}"
+        )
+    if new.shape != before.shape:
+        raise RuntimeError(
+            f"hook '{_name(hook)}' has changed the size of value: got {list(new.shape)}, "
+            f"expected {list(before.shape)}"
+        )

@@ -3,45 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
-from nnkit.autograd.backward_pass import Pass
-from nnkit.autograd.engine import start
+from nnkit.autograd.engine import check_inputs, start
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.node import Node, OutputEdge
 from nnkit.autograd.tensor import Tensor, wrap
-
-
-def capture(this: Pass, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
-    """Have ``this`` pass note the gradients of ``inputs`` and run only the nodes that matter."""
-    targets: set = set()
-    for position, tensor in enumerate(inputs):
-        if not tensor.requires_grad:
-            raise RuntimeError(
-                "One of the differentiated Tensors does not require grad: "
-                f"input {position} of shape {list(tensor.shape)}"
-            )
-        edge = tensor._edge
-        key = (edge.node, edge.index) if edge.__class__ is OutputEdge else (edge or tensor, 0)
-        this.captures.setdefault(key, []).append(position)
-        targets.add(key[0])
-    reachable: dict[Node, None] = {}
-    stack = [t._edge for t in outputs]
-    while stack:
-        edge = stack.pop()
-        node = edge.node if edge.__class__ is OutputEdge else edge
-        if isinstance(node, Node) and node not in reachable:
-            reachable[node] = None
-            stack.extend(node.edges)
-    needed: set[Node] = set()
-    for node in sorted(reachable, key=lambda n: n.order):
-        for edge in node.edges:
-            target = edge.node if edge.__class__ is OutputEdge else edge
-            if target is not None and (target in targets or target in needed):
-                needed.add(node)
-                break
-    this.needed = needed
 
 
 def grad(
@@ -103,9 +69,8 @@ def grad(
     MODE.enabled = create_graph
     try:
         this = start(outputs, grad_outputs, retain, create_graph)
-        capture(this, outputs, inputs)
+        this.limit_to(check_inputs(inputs), accumulate=False)
         this.run()
-        this.finish(set())
     finally:
         MODE.enabled = with_grad
     results = []
@@ -120,6 +85,7 @@ def grad(
             found = found if create_graph else wrap(found, tensor._device)
         elif materialize_grads:
             found = wrap(tensor._device.backend.zeros_like(tensor._data), tensor._device)
+            found._requires_grad = create_graph
         results.append(found)
     return tuple(results)
 

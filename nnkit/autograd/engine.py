@@ -2,8 +2,8 @@
 
 A node is made after the nodes of its inputs, so falling order of creation is an order in which
 every node runs after all its users: a heap is enough, with no recursion and no counting of
-dependencies. Leaves receive what has arrived for them at the very end, so an error half-way
-leaves every ``grad`` as it was. The pass itself is in `backward_pass`.
+dependencies. Leaves receive what has arrived for them at the end, unless hooks could see that, as
+in torch, each has its gradient as soon as it is complete. The pass itself is in `backward_pass`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,8 @@ from nnkit.autograd.views import refresh
 
 
 def start(tensors: Sequence[Tensor], grads: Sequence, retain: bool, create: bool) -> Pass:
-    """A pass with the gradients of ``tensors`` sent on their way."""
-    if create:
-        from nnkit.autograd.lifted import LIFTED
-
-        this = Pass(LIFTED, unpack_tensor, retain, True)
-    else:
-        this = Pass(tensors[0]._device.backend, unpack_array, retain, False)
+    """A pass from ``tensors`` with their first gradients."""
+    roots = []
     for index, (tensor, grad) in enumerate(zip(tensors, grads, strict=True)):
         if tensor._base is not None:
             refresh(tensor)
@@ -35,8 +30,12 @@ def start(tensors: Sequence[Tensor], grads: Sequence, retain: bool, create: bool
                 f"element {index} of tensors does not require grad and does not have a grad_fn"
             )
         first = _first_gradient(tensor, grad)
-        this.send(tensor._edge or tensor, first if create else first._data, False)
-    return this
+        roots.append((tensor._edge or tensor, first if create else first._data))
+    if create:
+        from nnkit.autograd.lifted import LIFTED
+
+        return Pass(roots, LIFTED, unpack_tensor, retain)
+    return Pass(roots, None, unpack_array, retain)
 
 
 def _first_gradient(tensor: Tensor, grad: Tensor | None) -> Tensor:
@@ -44,6 +43,11 @@ def _first_gradient(tensor: Tensor, grad: Tensor | None) -> Tensor:
     if grad is None:
         if data.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if data.dtype.kind == "c":
+            raise RuntimeError(
+                "grad can be implicitly created only for real scalar outputs but got "
+                f"{tensor.dtype}"
+            )
         return wrap(tensor._device.backend.ones_like(data), tensor._device)
     if not isinstance(grad, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
@@ -116,19 +120,23 @@ def backward(
     try:
         this = start(tensors, grad_tensors, retain, create_graph)
         if inputs is not None:
-            from nnkit.autograd.capture import capture
-
-            capture(this, tensors, inputs)
+            for tensor in check_inputs(inputs):
+                tensor.retain_grad()
+            this.limit_to(inputs, accumulate=True)
         this.run()
-        if inputs is None:
-            this.finish()
-        else:
-            this.finish({id(i) for i in inputs})
-            for position, tensor in enumerate(inputs):
-                if tensor._edge is not None and position in this.captured:
-                    this.accumulate(tensor, this.captured[position], False)
     finally:
         MODE.enabled = with_grad
+
+
+def check_inputs(inputs: Sequence[Tensor]) -> Sequence[Tensor]:
+    """The inputs; RuntimeError if one of them has no gradient."""
+    for position, tensor in enumerate(inputs):
+        if not tensor.requires_grad:
+            raise RuntimeError(
+                "One of the differentiated Tensors does not require grad: "
+                f"input {position} of shape {list(tensor.shape)}"
+            )
+    return inputs
 
 
 def run_alone(node: Node, grads: Sequence[Tensor]) -> Any:

@@ -9,7 +9,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
+from nnkit.autograd.backward_pass import RUNNING
 from nnkit.autograd.node import Node, OutputEdge, describe_edge
 from nnkit.autograd.saved import ACTIVE, STACK
 from nnkit.autograd.tensor import Tensor
@@ -178,8 +180,8 @@ def register_multi_grad_hook(
 
     Args:
         tensors: tensors that want a gradient.
-        fn: in mode "all" gets a list of the gradients when all have been computed (None for a
-            tensor that gets none only if all others have come); in mode "any" gets the first one.
+        fn: in mode "all" gets a list of the gradients when all that a backward computes are there
+            (None for the others); in mode "any" gets the first one.
         mode: "all" or "any".
 
     Returns:
@@ -197,23 +199,22 @@ def register_multi_grad_hook(
     """
     if mode not in ("all", "any"):
         raise ValueError(f"register_multi_grad_hook: mode must be 'all' or 'any', got {mode!r}")
+    if mode == "any":
+        tensors = [t for t in tensors if t.requires_grad]
+    targets = [t._edge.node if isinstance(t._edge, OutputEdge) else t._edge or t for t in tensors]
     lock = threading.Lock()
-    grads: list[Any] = [None] * len(tensors)
-    come = 0
+    come: WeakKeyDictionary = WeakKeyDictionary()  # for each pass: how many, and which gradients
 
-    def arrived(index: int, grad: Tensor) -> None:
-        nonlocal grads, come
+    def arrived(index: int, grad: Any) -> None:
+        this: Any = RUNNING.innermost
         with lock:
+            count, grads = come.get(this, (0, [None] * len(tensors)))
             grads[index] = grad
-            come += 1
-            first, last = come == 1, come == len(tensors)
-            shown = grads
-            if last:
-                grads, come = [None] * len(tensors), 0
-        if mode == "any" and first:
+            come[this] = count + 1, grads
+        if mode == "any" and not count:
             fn(grad)
-        elif mode == "all" and last:
-            fn(shown)
+        elif mode == "all" and count + 1 == sum(map(this.runs, targets)):
+            fn(grads)
 
     def hook(index: int) -> Callable:
         return lambda grad: arrived(index, grad)

@@ -25,6 +25,7 @@ class Node:
     operation = ""  # the op's name in messages, such as "mul"
     saves_arrays = False
     materializes = True  # whether outputs without a gradient get zeros before the rules run
+    runs_always = False  # whether they get them even where no output has a gradient
 
     def __init__(self, edges: tuple, values: Any, device: Any, meta: Any = None) -> None:
         self.edges = edges

@@ -9,7 +9,7 @@ is saved for backward:
                       the list of all where their number varies)
 an input's name       that input (saved as the Tensor, so that it can be differentiated again)
 an output's name      that output (``out`` where there is only one)
-a static's name       that argument, as it was passed
+a static's name       that argument, as it was passed; Tensors in it (an index) as inputs are
 ``<input>_shape``     the input's shape, without keeping its data
 ``needs``             which inputs want a gradient, a tuple of bools (for ``joint`` rules)
 ====================  =====================================================================
@@ -26,6 +26,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import Node, OutputEdge
 from nnkit.autograd.op_code import (
     GRAD,
+    INDEX,
     INPUT,
     NEEDS,
     OUTPUT,
@@ -34,7 +35,14 @@ from nnkit.autograd.op_code import (
     print_apply_code,
     print_node_code,
 )
-from nnkit.autograd.saved import ACTIVE, pack_values
+from nnkit.autograd.saved import (
+    ACTIVE,
+    SavedIndex,
+    index_arrays,
+    pack_values,
+    save_index,
+    unpack_index,
+)
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import link_view, refresh
 from nnkit.backend.algebra import CATALOGUE, Primitive
@@ -57,7 +65,7 @@ def _source(name: str, primitive: Primitive) -> tuple[int, Any]:
     if name in primitive.arrays:
         return INPUT, primitive.arrays.index(name)
     if name in primitive.statics:
-        return STATIC, primitive.statics.index(name)
+        return INDEX if name in primitive.indices else STATIC, primitive.statics.index(name)
     if name in primitive.outputs:
         return OUTPUT, primitive.outputs.index(name)
     if name.endswith("_shape") and name[:-6] in primitive.arrays:
@@ -136,12 +144,13 @@ class Op:
         scope: dict[str, Any] = {"new": object.__new__, "next": next, "node": node_module}
         scope.update(Tensor=Tensor, SavedOutput=SavedOutput)
         scope.update(hooked=ACTIVE, pack_values=pack_values)
+        scope.update(SavedIndex=SavedIndex, save_index=save_index, unpack_index=unpack_index)
         for i, r in enumerate([*self.rules, self.joint]):
             scope[f"rule{i}"] = r and r.function
         exec(compile(source, f"<node {self.node_name}>", "exec"), scope)
         members = {
             "__slots__": (), "gradients": scope["gradients"], "op": self, "operation": self.name,
-            "saves_arrays": any(kind in (INPUT, OUTPUT) for kind, _ in self.values),
+            "saves_arrays": scope["saves_arrays"],
             "__module__": "nnkit.autograd",
         }  # fmt: skip
         self.node_type = scope["NodeType"] = type(self.node_name, (Node,), members)
@@ -180,7 +189,7 @@ def rule(
     apply = _make_apply(op)
     apply.__name__ = apply.__qualname__ = name
     apply.op = op
-    if not view and not primitive.sequences:
+    if not view and not primitive.sequences and not primitive.indices:
         apply = bind_op(op, apply, connect)
     OPS[name] = apply
     return apply
@@ -209,6 +218,7 @@ def _make_apply(op: Op) -> Any:
     scope: dict[str, Any] = {
         "op": op, "wrap": wrap, "refresh": refresh, "link_view": link_view, "MODE": MODE,
         "connect": connect, "device_of": device_of, "not_tensor": _not_tensor,
+        "index_arrays": index_arrays,
     }  # fmt: skip
     scope["apply"] = apply = FunctionType(_first_call.__code__, scope)
     scope["print_apply"] = lambda: _print_apply(op, scope)

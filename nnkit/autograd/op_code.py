@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-INPUT, OUTPUT, STATIC, SHAPE, NEEDS, GRAD = range(6)  # where a rule's parameter comes from
+# Where a rule's parameter comes from.
+INPUT, OUTPUT, INDEX, STATIC, SHAPE, NEEDS, GRAD = range(7)
+SAVED = (INPUT, OUTPUT, INDEX)  # what may be written between forward and backward
 
 
 def PASS(B: Any, g: Any) -> Any:
@@ -39,7 +41,7 @@ def print_apply_code(op: Any) -> str:
         *_indented(unpack),
         "except AttributeError:",
         f"    raise TypeError(not_tensor(op.name, op.primitive.arrays, {tensors})) from None",
-        f"result = device.backend.{op.name}({data}, *statics)",
+        f"result = device.backend.{op.name}({', '.join([data, *_raw_statics(primitive)])})",
         f"outputs = {outputs}",
     ]
     if op.is_view:
@@ -64,6 +66,15 @@ def print_apply_code(op: Any) -> str:
     return "\n".join([head, *_indented(body)]) + "\n"
 
 
+def _raw_statics(primitive: Any) -> list[str]:
+    if not primitive.indices:
+        return ["*statics"]
+    return [
+        f"index_arrays(statics[{i}])" if name in primitive.indices else f"statics[{i}]"
+        for i, name in enumerate(primitive.statics)
+    ]
+
+
 def _refreshed(name: str) -> list[str]:
     return [f"if {name}._base is not None and {name}._writes[0] != {name}._viewed: refresh({name})"]
 
@@ -85,6 +96,8 @@ def print_node_code(op: Any) -> str:
             o = f"outputs[{i}]"
             first = ", outputs[0]._data" if i and op.only_first else ""
             value = f"(SavedOutput({o}._data, {o}._writes, {i}{first}), {o}._writes[0])"
+        elif kind == INDEX:
+            value = f"save_index(statics[{i}])"
         elif kind == STATIC:
             value = f"statics[{i}]"
         elif kind == SHAPE and sequence:
@@ -106,13 +119,17 @@ def print_node_code(op: Any) -> str:
         "    self.meta = self.outputs = self.hooks = None",
         "    self.order = next(node.sequence)",
     ]
-    if any(kind in (INPUT, OUTPUT) for kind, _ in op.values):
+    if any(kind in SAVED for kind, _ in op.values):
         record.append("    if hooked: pack_values(self)")
     record.append("    return self")
     names = list(op.values)
     body = []
     for i, (kind, _) in enumerate(names):
-        if kind in (INPUT, OUTPUT):
+        if kind == INDEX:
+            body.append(
+                f"    if v{i}.__class__ is SavedIndex: v{i} = unpack_index(self, v{i}, unpack)"
+            )
+        elif kind in SAVED:
             body.append(f"    v{i} = None if v{i} is None else unpack(self, v{i})")
 
     def call(number: int, r: Any) -> str:
@@ -147,4 +164,21 @@ def print_node_code(op: Any) -> str:
         "    edges = self.edges",
         f"    return {result}",
     ]
-    return "\n".join([*record, *gradients]) + "\n"
+    return "\n".join([*record, *gradients, *_saves_arrays(op)]) + "\n"
+
+
+def _saves_arrays(op: Any) -> list[str]:
+    """Whether a node keeps arrays: always or never, where no rule that is wanted decides it."""
+    kinds = list(op.values)
+    kept = [i for i, (kind, _) in enumerate(kinds) if kind in SAVED]
+    rules = [op.joint] if op.joint else [r for r in op.rules if r]
+    always = all(any(source[0] in (INPUT, OUTPUT) for source in r.plan) for r in rules)
+    if always or not kept:
+        return [f"saves_arrays = {bool(kept)}"]
+    tests = [
+        f"self.values[{i}].__class__ is SavedIndex"
+        if kinds[i][0] == INDEX
+        else f"self.values[{i}] is not None"
+        for i in kept
+    ]
+    return ["@property", "def saves_arrays(self):", f"    return {' or '.join(tests)}"]

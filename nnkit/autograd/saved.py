@@ -1,4 +1,4 @@
-"""Values saved for backward that go through hooks of the user's."""
+"""Values saved for backward: indices, and what hooks of the user's make of tensors."""
 
 from __future__ import annotations
 
@@ -19,6 +19,41 @@ class _Stack(threading.local):
 STACK = _Stack()
 # The hooks that are on, in whatever thread: `record` looks here first, at hardly any cost.
 ACTIVE: set[Any] = set()
+
+
+class SavedIndex:
+    """The items of an index, each Tensor with the count of its writes."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: tuple) -> None:
+        self.items = items
+
+
+def save_index(index: Any) -> Any:
+    """A `SavedIndex`, or the index itself where no Tensor is in it."""
+    if index.__class__ is int or index.__class__ is slice:
+        return index
+    if index.__class__ is not tuple:
+        return SavedIndex(((index, index._writes[0]),)) if isinstance(index, Tensor) else index
+    for item in index:
+        if isinstance(item, Tensor):
+            return SavedIndex(
+                tuple([(i, i._writes[0]) if isinstance(i, Tensor) else i for i in index])
+            )
+    return index
+
+
+def unpack_index(node: Any, saved: SavedIndex, unpack: Callable) -> tuple:
+    """The index with what ``unpack`` makes of its Tensors."""
+    return tuple([unpack(node, i) if i.__class__ is tuple else i for i in saved.items])
+
+
+def index_arrays(index: Any) -> Any:
+    """The index with an array for each Tensor."""
+    if index.__class__ is tuple:
+        return tuple([i._data if isinstance(i, Tensor) else i for i in index])
+    return index._data if isinstance(index, Tensor) else index
 
 
 class PackedValue:
@@ -61,6 +96,8 @@ def pack_values(node: Any) -> None:
 
 
 def _packed(value: Any, device: Any, hooks: tuple[Callable, Callable]) -> Any:
+    if value.__class__ is SavedIndex:
+        return SavedIndex(tuple([_packed(item, device, hooks) for item in value.items]))
     # A saved tensor stands beside the count of its writes; all else is a static.
     is_saved = isinstance(value, tuple) and len(value) == 2 and hasattr(value[0], "_writes")
     return (PackedValue(value[0], device, hooks), None) if is_saved else value

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.node import Node
+from nnkit.autograd.node import Node, describe_edge
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import OF_ARRAY, bool_
@@ -55,8 +55,7 @@ def refresh(view: Any) -> None:
             again = replay(view._view, base)
         finally:
             MODE.enabled = with_grad
-        view._edge = again._edge
-        view._requires_grad = True
+        move(view, again._edge)
 
 
 def replay(chain: tuple | None, base: Tensor) -> Tensor:
@@ -207,18 +206,26 @@ def check_cast(source: Any, target: Any) -> None:
         )
 
 
+def move(x: Tensor, edge: Any) -> None:
+    """Give ``x`` another place in the graph: its hooks stay behind, `retain_grad` does not."""
+    node, index = describe_edge(x._edge)
+    kept = node.hooks.retain.pop(index, None) if node is not None and node.hooks else None
+    x._edge = edge
+    x._requires_grad = True
+    if kept is not None:
+        retain_grad(x)
+
+
 def set_history(x: Tensor, result: Tensor) -> None:
     """Make ``x``, whose memory now holds ``result``'s values, the outcome of its operations."""
     base = x._base
     if base is None:
-        x._edge = result._edge
-        x._requires_grad = True
+        move(x, result._edge)
         return
     check_traceable(x)
     edges = ((base._edge or base) if base._requires_grad else None, result._edge)
     chain = x._view
-    base._edge = CopySlices(edges, (chain, base._data.shape), base._device)
-    base._requires_grad = True
+    move(base, CopySlices(edges, (chain, base._data.shape), base._device))
     x._viewed = -1
     refresh(x)
 
@@ -255,6 +262,6 @@ def detach_(self: Tensor) -> Tensor:
 
 def retain_grad(tensor: Any) -> None:
     """Have the engine store the gradient of a non-leaf in its ``grad``."""
-    node = tensor.grad_fn
+    node, index = describe_edge(tensor._edge)
     if node is not None:
-        node._hooks().retain[tensor.output_nr] = weakref.ref(tensor)
+        node._hooks().retain[index] = weakref.ref(tensor)

@@ -23,8 +23,8 @@ class Primitive:
     """A parsed signature: names of array inputs, of static arguments and of outputs."""
 
     __slots__ = (
-        "arrays", "many", "name", "optional", "outputs", "sequences", "statics", "subject",
-        "writes",
+        "arrays", "indices", "many", "name", "optional", "outputs", "sequences", "statics",
+        "subject", "writes",
     )  # fmt: skip
 
     def __init__(self, signature: str, subject: str) -> None:
@@ -38,7 +38,9 @@ class Primitive:
         self.writes = tuple(a.rstrip("!*?") for a in marked if "!" in a)
         self.sequences = tuple(a.rstrip("!*?") for a in marked if "*" in a)
         self.optional = tuple(a.rstrip("!*?") for a in marked if "?" in a)
-        self.statics = tuple(s.strip() for s in statics.split(",") if s.strip())
+        given = [s.strip() for s in statics.split(",") if s.strip()]
+        self.statics = tuple(s.removesuffix("[]") for s in given)
+        self.indices = tuple(s.removesuffix("[]") for s in given if s.endswith("[]"))
         self.outputs = tuple(o.strip(" *") for o in outputs.split(",") if o.strip()) or ("out",)
         self.many = "*" in outputs
 

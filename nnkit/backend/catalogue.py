@@ -8,6 +8,7 @@ A signature is one line in a small notation::
     copy_(x!, source)                             '!' is written in place
     concat(xs*; axis)                             '*' is a sequence of arrays
     linear(x, weight, bias?)                      '?' may be None
+    getitem(x; index[])                           '[]' is static, but arrays may be in it
 
 Element-wise formulas and optimizers' updates enter the catalogue themselves, where they are
 declared (`algebra.register_formula`, `algebra.register_update`).
@@ -145,11 +146,11 @@ SIGNATURES = {
         view_as_complex(x)
     """,
     "indexing": """
-        getitem(x; index)
-        getitem_adjoint(y; index, shape)
-        setitem_(x!, value; index)
-        index_put(x, value; index, accumulate)
-        index_put_(x!, value; index, accumulate)
+        getitem(x; index[])
+        getitem_adjoint(y; index[], shape)
+        setitem_(x!, value; index[])
+        index_put(x, value; index[], accumulate)
+        index_put_(x!, value; index[], accumulate)
         gather(x, index; axis)
         gather_adjoint(y, index; axis, shape)
         scatter(x, index, source; axis)

@@ -65,3 +65,11 @@ def axes_of(format: Any, ndim: int) -> tuple[int, ...] | None:
 def is_ordered(array: Any, axes: tuple[int, ...]) -> bool:
     """Whether the elements lie in memory in this order of the dimensions, without gaps."""
     return array.transpose(axes).flags.c_contiguous
+
+
+def has_order_of(array: Any, other: Any) -> bool:
+    """Whether the elements of two arrays of one shape lie in memory at the same steps."""
+    steps, others = array.strides, other.strides
+    return steps == others or all(
+        a == b or n == 1 for a, b, n in zip(steps, others, array.shape, strict=True)
+    )

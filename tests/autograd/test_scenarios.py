@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 import nnkit
-from tests.autograd import function_scenarios, scenarios, view_scenarios
+from tests.autograd import function_scenarios, hook_scenarios, scenarios, view_scenarios
 
-SCENARIOS = scenarios.SCENARIOS | view_scenarios.SCENARIOS | function_scenarios.SCENARIOS
+SCENARIOS = {}
+for module in (scenarios, view_scenarios, function_scenarios, hook_scenarios):
+    SCENARIOS |= module.SCENARIOS
 EXPECTED = Path(__file__).parents[1] / "expected" / "scenarios.json"
 
 

@@ -15,6 +15,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import METHODS, attach, public
+from nnkit.autograd.saved import index_arrays
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_writable, write, wrote
@@ -50,20 +51,23 @@ _index_put = rule(
 )  # fmt: skip
 
 
-# From what the user writes to what the algebra takes
+# From what the user writes to what the op takes
 
 
-def _raw_item(item: Any, B: Any) -> Any:
+def _normal_item(item: Any, device: Any) -> Any:
     if item.__class__ is int or item is None or item is Ellipsis or item.__class__ is bool:
         return item
     if isinstance(item, Tensor):
-        if item.dtype is uint8 and item.ndim:
+        dtype = item._data.dtype
+        if dtype.kind == "i" and not item._data.ndim:
+            return item.item()
+        if dtype is uint8.array and item._data.ndim:
             warnings.warn(
                 "indexing with a uint8 mask is deprecated: use a bool one",
                 UserWarning,
                 stacklevel=4,
             )
-        return item._data
+        return item
     if item.__class__ is slice:
         start, stop = item.start, item.stop
         if (start is None or start.__class__ is int) and (stop is None or stop.__class__ is int):
@@ -71,8 +75,11 @@ def _raw_item(item: Any, B: Any) -> Any:
                 return item
         return slice(_bound(item.start), _bound(item.stop), _bound(item.step))
     if isinstance(item, (list, tuple, range)):
-        return _index_array(item, B)
-    return item
+        return _index_tensor(item, device)
+    try:
+        return operator.index(item)
+    except TypeError:
+        return item  # an array, or what the op refuses
 
 
 def _bound(value: Any) -> Any:
@@ -85,8 +92,9 @@ def _bound(value: Any) -> Any:
         ) from None
 
 
-def _index_array(items: Any, B: Any) -> Any:
-    """A (nested) sequence of ints, bools or Tensors as an index array."""
+def _index_tensor(items: Any, device: Any) -> Any:
+    """A (nested) sequence of ints, bools or Tensors as an index tensor."""
+    B = device.backend
     plain = _plain(items)
     first: Any = plain
     while isinstance(first, list):
@@ -95,7 +103,7 @@ def _index_array(items: Any, B: Any) -> Any:
         raise TypeError("an index must not contain str")
     if isinstance(first, float):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-    return B.array(plain, (bool_ if isinstance(first, bool) else int64).array)
+    return wrap(B.array(plain, (bool_ if isinstance(first, bool) else int64).array), device)
 
 
 def _plain(item: Any) -> Any:
@@ -104,8 +112,8 @@ def _plain(item: Any) -> Any:
     return item.tolist() if isinstance(item, Tensor) else item
 
 
-def raw_index(index: Any, B: Any) -> Any:
-    """An index with arrays for Tensors and lists, as the algebra takes it."""
+def _normal_index(index: Any, device: Any) -> Any:
+    """An index with Tensors for lists and ints for 0-dim Tensors, as the op takes it."""
     if index.__class__ is list and _means_tuple(index):
         warnings.warn(
             "a list of lists as an index is deprecated, and means the tuple of its items: write "
@@ -115,8 +123,8 @@ def raw_index(index: Any, B: Any) -> Any:
         )
         index = tuple(index)
     if index.__class__ is tuple:
-        return tuple([_raw_item(item, B) for item in index])
-    return _raw_item(index, B)
+        return tuple([_normal_item(item, device) for item in index])
+    return _normal_item(index, device)
 
 
 def _means_tuple(items: list) -> bool:
@@ -141,7 +149,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         >>> x[x > 3]
         tensor([4, 5])
     """
-    index = raw_index(index, self._device.backend)
+    index = _normal_index(index, self._device)
     kind = index.__class__
     if kind is int:
         return _select(self, index)
@@ -154,15 +162,10 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         elif item.__class__ is slice:
             read = _slice if item != ALL or read is _alias else read
         elif item is not Ellipsis:
-            if item.__class__ is bool or getattr(item, "ndim", 0) or not _is_integer(item):
+            if item.__class__ is bool or hasattr(item, "dtype"):
                 return _index(self, index)
             read = _select
     return read(self, index)
-
-
-def _is_integer(item: Any) -> bool:
-    dtype = getattr(item, "dtype", None)
-    return dtype is None or dtype.kind == "i"
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -174,22 +177,29 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             its dtype is not that of ``self``.
     """
     B = self._device.backend
-    index = raw_index(index, B)
-    value = _value_tensor(self, index, value)
+    index = _normal_index(index, self._device)
+    arrays = index_arrays(index)
+    value = _value_tensor(self, arrays, value)
     if not MODE.enabled or not (value._requires_grad or self.requires_grad):
         check_writable(self)
-        B.setitem_(self._data, _without_leading_ones(value)._data, index)
+        B.setitem_(self._data, _without_leading_ones(value)._data, arrays)
         wrote(self, "setitem")
         return
-    basic, advanced = split_index(index, self._data.shape)
+    basic, advanced = split_index(arrays, self._data.shape)
     target = self
     if advanced is None or any(item != ALL for item in basic[:-1]):
         target = _slice(self, basic)
     if advanced is None:
         write(target, "copy_", _replaced, value)
     else:
-        part = tuple([B.array(i, int64.array) if i.__class__ is list else i for i in advanced])
+        given = {id(i._data): i for i in (index if index.__class__ is tuple else (index,))
+                 if isinstance(i, Tensor)}  # fmt: skip
+        part = tuple([_part(given.get(id(i), i), self._device) for i in advanced])
         write(target, "index_put_", _put, _without_leading_ones(value), part)
+
+
+def _part(item: Any, device: Any) -> Any:
+    return _index_tensor(item, device) if item.__class__ is list else item
 
 
 def _value_tensor(self: Tensor, index: Any, value: Any) -> Tensor:
@@ -262,7 +272,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
             f"index_put(): values must have the dtype of input, got {values.dtype} for "
             f"{input.dtype}"
         )
-    index = tuple([ALL if i is None else i._data for i in indices])
+    index = tuple([ALL if i is None else i for i in indices])
     return _index_put(input, _without_leading_ones(values), index, accumulate)
 
 
