@@ -12,7 +12,8 @@ NAMES, WEIGHTS = list(STATEMENTS), [weight for weight, _ in STATEMENTS.values()]
 MODES = (
     "T.no_grad()", "T.no_grad()", "T.no_grad()", "T.enable_grad()", "T.inference_mode()",
     "T.inference_mode()", "T.set_grad_enabled(False)", "T.set_grad_enabled(True)",
-    "T.inference_mode(False)", "T.no_grad(), T.enable_grad()", "T.inference_mode(), T.enable_grad()",
+    "T.inference_mode(False)", "T.no_grad(), T.enable_grad()",
+    "T.inference_mode(), T.enable_grad()",
     "T.inference_mode(), T.inference_mode(False)", "T.autograd.set_detect_anomaly(True)",
     "T.enable_grad(), T.no_grad()",
 )  # fmt: skip

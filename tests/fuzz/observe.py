@@ -1,4 +1,4 @@
-"""What a user can see of a program's tensors after a statement, as one record for both frameworks."""
+"""What a user can see of a program's tensors after a statement, alike in both frameworks."""
 
 from __future__ import annotations
 

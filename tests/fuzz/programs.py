@@ -15,6 +15,7 @@ import multiprocessing
 import sys
 import time
 from collections import Counter
+from multiprocessing.connection import Connection, wait
 from types import ModuleType
 
 from tests.fuzz.generate import check
@@ -31,26 +32,55 @@ def frameworks() -> tuple[ModuleType, ModuleType]:
     return torch, nnkit
 
 
-def search(seeds: range, shortest: bool = True) -> dict[int, Finding]:
-    """The findings among the programs of the seeds, made short."""
+def search(seeds: range, shortest: bool, report: Connection) -> None:
+    """Send ``(seed, None)`` before each program, ``(seed, finding)`` for one that differs."""
     oracle, framework = frameworks()
-    found = {}
     for seed in seeds:
-        try:
-            finding = check(seed, oracle, framework)
-            if finding is not None:
-                found[seed] = shrink(finding, oracle, framework) if shortest else finding
-        except BaseException:
-            print(f"seed {seed}", file=sys.stderr)
-            raise
+        report.send((seed, None))
+        finding = check(seed, oracle, framework)
+        if finding is not None:
+            report.send((seed, finding))
+            if shortest:  # torch does not survive all that is tried
+                report.send((seed, shrink(finding, oracle, framework)))
         if seed % 500 == 0:
             gc.collect()
-    return found
 
 
-def _parts(first: int, count: int, size: int = 250) -> list[range]:
-    end = first + count
-    return [range(start, min(start + size, end)) for start in range(first, end, size)]
+def search_all(
+    seeds: range, processes: int, shortest: bool
+) -> tuple[dict[int, Finding], list[int]]:
+    """The findings by seed, and the seeds of programs that ended their process."""
+    context = multiprocessing.get_context("spawn")
+    found: dict[int, Finding] = {}
+    crashed: list[int] = []
+    waiting = [seeds[index::processes] for index in range(processes)]
+    workers: dict[Connection, list] = {}  # [process, its seeds, how many it has begun]
+    while waiting or workers:
+        while waiting:
+            part = waiting.pop()
+            receive, send = context.Pipe(duplex=False)
+            process = context.Process(target=search, args=(part, shortest, send))
+            process.start()
+            send.close()
+            workers[receive] = [process, part, 0]
+        for ready in wait(list(workers)):
+            process, part, begun = workers[ready]
+            try:
+                seed, finding = ready.recv()
+            except EOFError:
+                del workers[ready]
+                process.join()
+                if process.exitcode > 0:
+                    raise SystemExit(f"the fuzzer itself failed after {begun} programs of {part}")
+                if process.exitcode:
+                    crashed += [seed for seed in part[begun - 1 : begun] if seed not in found]
+                    waiting += [part[begun:]] if part[begun:] else []
+            else:
+                if finding is None:
+                    workers[ready][2] += 1
+                else:
+                    found[seed] = finding
+    return found, crashed
 
 
 def report(found: dict[int, Finding], most: int) -> str:
@@ -74,24 +104,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--no-shrink", action="store_true")
     options = parser.parse_args(arguments)
     start = time.perf_counter()
-    parts = _parts(options.seed, options.count)
-    found: dict[int, Finding] = {}
-    if options.processes == 1:
-        for part in parts:
-            found.update(search(part, not options.no_shrink))
-    else:
-        context = multiprocessing.get_context("spawn")
-        with context.Pool(options.processes) as pool:
-            jobs = [pool.apply_async(search, (part, not options.no_shrink)) for part in parts]
-            for job in jobs:
-                found.update(job.get())
+    seeds = range(options.seed, options.seed + options.count)
+    found, crashed = search_all(seeds, options.processes, not options.no_shrink)
     seconds = time.perf_counter() - start
     print(report(found, options.find))
     print(
         f"\n{len(found)} of {options.count} programs from seed {options.seed} differ "
         f"({len(found) / options.count:.2%}); {options.count / seconds:.0f} programs a second"
     )
-    return bool(found)
+    if crashed:
+        print(f"{len(crashed)} ended the process: seeds {crashed}")
+    return bool(found or crashed)
 
 
 if __name__ == "__main__":

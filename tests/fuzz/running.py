@@ -23,9 +23,10 @@ class Statement:
     kind: str
     source: str
 
-    @functools.cached_property
-    def code(self) -> CodeType:
-        return compile(self.source, "<statement>", "exec")
+
+@functools.lru_cache(256)
+def _compiled(source: str) -> CodeType:
+    return compile(source, "<statement>", "exec")
 
 
 Program = list[Statement]
@@ -62,7 +63,7 @@ class Run:
         """Run one statement and return what can be seen afterwards."""
         error = None
         try:
-            exec(statement.code, self.namespace)
+            exec(_compiled(statement.source), self.namespace)
         except Exception as raised:
             error = builtin_error(raised)
         records = self.observer.look(self.namespace, self.skip, self.log)

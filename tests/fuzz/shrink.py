@@ -18,7 +18,7 @@ def shrink(finding: Finding, oracle: ModuleType, framework: ModuleType) -> Findi
 
     def still(program: Program) -> Finding | None:
         found = judge(program, oracle, framework)
-        return found if found is not None and found.aspect == finding.aspect else None
+        return found if found is not None and alike(found, finding) else None
 
     best, improved = finding, True
     while improved:
@@ -29,6 +29,12 @@ def shrink(finding: Finding, oracle: ModuleType, framework: ModuleType) -> Findi
                 best, improved = found, True
                 break
     return best
+
+
+def alike(found: Finding, finding: Finding) -> bool:
+    """The same aspect; for errors the same errors, so that a call does not become a wrong one."""
+    same_errors = (found.expected, found.actual) == (finding.expected, finding.actual)
+    return found.aspect == finding.aspect and (found.aspect != "error" or same_errors)
 
 
 def size(program: Program) -> tuple[int, int]:
@@ -57,7 +63,7 @@ def simpler(source: str) -> Iterator[str]:
             yield "\n".join(rest[:index] + rest[index + 1 :])
     for parent in ast.walk(tree):
         for field, value in ast.iter_fields(parent):
-            if isinstance(value, list) and value and isinstance(parent, (ast.Call, ast.List)):
+            if isinstance(value, list) and _may_lack_one(parent, field, value):
                 for index in range(len(value)):
                     setattr(parent, field, value[:index] + value[index + 1 :])
                     yield ast.unparse(tree)
@@ -78,9 +84,13 @@ def _operands(node: ast.expr) -> list[ast.expr]:
         return receiver + [a for a in node.args if isinstance(a, ast.expr)]
     if isinstance(node, ast.Subscript):
         return [node.value]
-    if isinstance(node, ast.Lambda):
-        return [] if isinstance(node.body, ast.Name) else []
     return []
+
+
+def _may_lack_one(parent: ast.AST, field: str, value: list) -> bool:
+    if isinstance(parent, ast.List):
+        return len(value) > 1
+    return isinstance(parent, ast.Call) and field == "keywords"
 
 
 def _is_module(node: ast.expr) -> bool:

@@ -34,7 +34,7 @@ kind(
 {new} = T.nn.Parameter({f}.detach())
 {new} = T.nn.Parameter({literal})
 {new} = T.tensor([1., 2.]).expand(2, 2).requires_grad_()
-{new} = T.empty_like({t}).fill_(1)
+{new} = T.full_like({t}, 1)
 """,
 )
 kind(

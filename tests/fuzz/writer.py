@@ -54,6 +54,11 @@ class Writer:
         # The latest are chosen more often, so that statements build on each other.
         return found[max(self.random.randrange(len(found)), self.random.randrange(len(found)))]
 
+    @property
+    def fitted(self) -> Any:
+        """The tensor that the other operands are fitted to: the subject, or any for want of one."""
+        return self.choose(lambda t: True)[1] if self.subject is None else self.subject
+
     def fill(self, template: str) -> str:
         return HOLE.sub(lambda hole: getattr(self, "hole_" + hole[1])(), template)
 
@@ -130,9 +135,19 @@ class Writer:
         return self.choose(lambda t: True)[0]
 
     def hole_target(self) -> str:
-        """Any tensor on other memory: torch itself breaks where ``cat`` writes into its input."""
-        memory = self.subject.untyped_storage().data_ptr() if self.subject is not None else 0
-        return self.choose(lambda t: t.untyped_storage().data_ptr() != memory)[0]
+        """A tensor to write a result into, one that torch itself survives.
+
+        ``cat`` frees memory twice where it writes into its input, and a target of another dtype is
+        given the result's size without memory for it before it is refused.
+        """
+        source = self.fitted
+        memory, least = source.untyped_storage().data_ptr(), 2 * source.numel()
+
+        def fits(t: Any) -> bool:
+            large = t.dtype is source.dtype or t.numel() >= least
+            return large and t.untyped_storage().data_ptr() != memory
+
+        return self.choose(fits)[0]
 
     def hole_also(self) -> str:
         """A second tensor that requires grad."""
