@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tests.fuzz.running import Finding, Program, Run, Statement, compare
@@ -45,7 +46,7 @@ def generate(seed: int, framework: Any) -> tuple[Program, list[dict[str, Any]]]:
     """The program of a seed, and what ``framework`` shows after each of its statements."""
     run = Run(framework)
     writer = Writer(seed, framework, run.namespace, run.skip)
-    program: Program = []
+    program: list[Statement] = []
     records = []
     try:
         for index in range(writer.random.randrange(3, 16)):
@@ -60,4 +61,5 @@ def generate(seed: int, framework: Any) -> tuple[Program, list[dict[str, Any]]]:
 def check(seed: int, oracle: Any, framework: Any) -> Finding | None:
     """Run the program of one seed in both."""
     program, expected = generate(seed, oracle)
-    return compare(program, expected, framework)
+    finding = compare(program, expected, framework)
+    return finding and replace(finding, seed=seed)

@@ -79,6 +79,8 @@ class Observer:
                 self.collect(f"{name}.{part}", buffer, found)
         elif isinstance(value, (tuple, list)):
             self.records[name] = len(value)
+            if name.count("[") > 3:  # a list may hold itself
+                return
             for index, item in enumerate(value):
                 self.collect(f"{name}[{index}]", item, found)
         elif value is None or isinstance(value, (bool, int, float, complex, str)):

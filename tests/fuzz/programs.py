@@ -15,10 +15,11 @@ import multiprocessing
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from types import ModuleType
 
-from tests.fuzz.generate import check
+from tests.fuzz.generate import check, generate
 from tests.fuzz.running import Finding
 from tests.fuzz.shrink import shrink
 
@@ -32,67 +33,82 @@ def frameworks() -> tuple[ModuleType, ModuleType]:
     return torch, nnkit
 
 
-def search(seeds: range, shortest: bool, report: Connection) -> None:
-    """Send ``(seed, None)`` before each program, ``(seed, finding)`` for one that differs."""
-    oracle, framework = frameworks()
-    for seed in seeds:
-        report.send((seed, None))
-        finding = check(seed, oracle, framework)
-        if finding is not None:
-            report.send((seed, finding))
-            if shortest:  # torch does not survive all that is tried
-                report.send((seed, shrink(finding, oracle, framework)))
-        if seed % 500 == 0:
+def find(seed: int) -> Finding | None:
+    return check(seed, *frameworks())
+
+
+def run_oracle(seed: int) -> None:
+    generate(seed, frameworks()[0])
+
+
+def shorten(finding: Finding) -> Finding:
+    return shrink(finding, *frameworks())
+
+
+def _serve(function: Callable, items: Sequence, results: Connection) -> None:
+    for index, item in enumerate(items):
+        results.send((index, item, None))  # so that the reader knows what ended the process
+        result = function(item)
+        if result is not None:
+            results.send((index, item, result))
+        if index % 500 == 0:
             gc.collect()
 
 
-def search_all(
-    seeds: range, processes: int, shortest: bool
-) -> tuple[dict[int, Finding], list[int]]:
-    """The findings by seed, and the seeds of programs that ended their process."""
+def in_processes(function: Callable, items: Sequence, count: int) -> tuple[dict, list]:
+    """What ``function`` returns for each item but None, and the items that ended their process."""
     context = multiprocessing.get_context("spawn")
-    found: dict[int, Finding] = {}
-    crashed: list[int] = []
-    waiting = [seeds[index::processes] for index in range(processes)]
-    workers: dict[Connection, list] = {}  # [process, its seeds, how many it has begun]
+    found: dict = {}
+    ended: list = []
+    waiting = [items[index::count] for index in range(count)]
+    workers: dict[Connection, list] = {}  # [process, its items, how many it has begun, the last]
     while waiting or workers:
         while waiting:
             part = waiting.pop()
             receive, send = context.Pipe(duplex=False)
-            process = context.Process(target=search, args=(part, shortest, send))
+            process = context.Process(target=_serve, args=(function, part, send))
             process.start()
             send.close()
-            workers[receive] = [process, part, 0]
+            workers[receive] = [process, part, 0, None]
         for ready in wait(list(workers)):
-            process, part, begun = workers[ready]
+            worker = workers[ready]
             try:
-                seed, finding = ready.recv()
+                index, item, result = ready.recv()
             except EOFError:
                 del workers[ready]
+                process, part, begun, item = worker
                 process.join()
                 if process.exitcode > 0:
-                    raise SystemExit(f"the fuzzer itself failed after {begun} programs of {part}")
+                    raise SystemExit(f"the fuzzer itself failed at {item}") from None
                 if process.exitcode:
-                    crashed += [seed for seed in part[begun - 1 : begun] if seed not in found]
+                    ended.append(item)
                     waiting += [part[begun:]] if part[begun:] else []
             else:
-                if finding is None:
-                    workers[ready][2] += 1
-                else:
-                    found[seed] = finding
-    return found, crashed
+                worker[2:] = index + 1, item
+                if result is not None:
+                    found[item] = result
+    return found, ended
 
 
-def report(found: dict[int, Finding], most: int) -> str:
-    groups: dict[str, list[int]] = {}
-    for seed, finding in found.items():
-        groups.setdefault(finding.group, []).append(seed)
-    lines = [f"{count:6} {aspect} after {kind}" for (aspect, kind), count in
-             Counter(f.kind for f in found.values()).most_common()]  # fmt: skip
-    for group, seeds in sorted(groups.items(), key=lambda item: -len(item[1]))[:most]:
-        seed = min(seeds, key=lambda s: len(str(found[s])))
-        lines += ["", f"## {len(seeds)} x {group}   (seed {seed})", str(found[seed])]
-    return "\n".join(lines)
+def shortest(findings: Sequence[Finding], processes: int) -> list[tuple[int, Finding]]:
+    """The shortest program of each group, and how many programs are in it; the largest first."""
+    alike: dict[str, list[Finding]] = {}
+    for finding in findings:
+        alike.setdefault(finding.group, []).append(finding)
+    # Two of a group are made short: the statement that ends them may be no part of the cause.
+    samples = [sorted(group, key=lambda f: len(f.program))[:2] for group in alike.values()]
+    chosen = [finding for group in samples for finding in group]
+    short, _ = in_processes(shorten, chosen, processes)
+    counts: Counter[str] = Counter()
+    best: dict[str, Finding] = {}
+    for group, sample in zip(alike.values(), samples):
+        for share, finding in enumerate(sample):
+            found = short.get(finding, finding)
+            counts[found.group] += len(group[share :: len(sample)])
+            known = best.get(found.group)
+            if known is None or len(str(found)) < len(str(known)):
+                best[found.group] = found
+    return [(count, best[group]) for group, count in counts.most_common()]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -101,20 +117,27 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--find", type=int, default=40, help="how many groups to print")
-    parser.add_argument("--no-shrink", action="store_true")
     options = parser.parse_args(arguments)
     start = time.perf_counter()
     seeds = range(options.seed, options.seed + options.count)
-    found, crashed = search_all(seeds, options.processes, not options.no_shrink)
+    found, ended = in_processes(find, seeds, options.processes)
     seconds = time.perf_counter() - start
-    print(report(found, options.find))
+    unanswered = set(in_processes(run_oracle, ended, 1)[1]) if ended else set()
+    kinds = Counter((f.aspect, f.program[-1].kind) for f in found.values())
+    for (aspect, kind), count in kinds.most_common():
+        print(f"{count:6} {aspect} after {kind}")
+    for count, finding in shortest(list(found.values()), options.processes)[: options.find]:
+        print(f"\n## {count} x {finding.group}   (seed {finding.seed})\n{finding}")
     print(
         f"\n{len(found)} of {options.count} programs from seed {options.seed} differ "
         f"({len(found) / options.count:.2%}); {options.count / seconds:.0f} programs a second"
     )
-    if crashed:
-        print(f"{len(crashed)} ended the process: seeds {crashed}")
-    return bool(found or crashed)
+    if unanswered:
+        print(f"torch itself ended the process: seeds {sorted(unanswered)}")
+    broken = sorted(set(ended) - unanswered)
+    if broken:
+        print(f"nnkit ended the process: seeds {broken}")
+    return bool(found or broken)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from types import ModuleType
 
 from tests.fuzz.running import Finding, Program, Statement, compare, observe
@@ -28,7 +29,7 @@ def shrink(finding: Finding, oracle: ModuleType, framework: ModuleType) -> Findi
             if found is not None and size(found.program) < size(best.program):
                 best, improved = found, True
                 break
-    return best
+    return replace(best, seed=finding.seed)
 
 
 def alike(found: Finding, finding: Finding) -> bool:
@@ -42,6 +43,7 @@ def size(program: Program) -> tuple[int, int]:
 
 
 def candidates(program: Program) -> Iterator[Program]:
+    program = list(program)
     for index in range(len(program)):
         yield program[:index] + program[index + 1 :]
     for index in reversed(range(len(program))):
