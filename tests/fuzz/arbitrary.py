@@ -1,4 +1,4 @@
-"""Where torch's own answer is arbitrary: a program that comes to such a place ends there, unjudged."""
+"""Where torch's own answer is arbitrary: a program that comes there ends, unjudged."""
 
 from __future__ import annotations
 

@@ -86,19 +86,28 @@ class Observer:
         elif value is None or isinstance(value, (bool, int, float, complex, str)):
             self.records[name] = value
 
+    def moved(self, label: str, tensor: Any) -> bool | None:
+        """Whether the version is another than at the last look, if there was one."""
+        try:
+            version = tensor._version
+        except RuntimeError:  # inference tensors have none
+            return None
+        known = self.versions.get(label)
+        self.versions[label] = (tensor, version)
+        return known[1] != version if known is not None and known[0] is tensor else None
+
     def content(self, tensor: Any) -> tuple:
         """dtype, shape and bytes: all that is compared of what a hook saw."""
-        return dtype_name(tensor), tuple(tensor.shape), self.array(tensor).tobytes()
+        try:
+            values = self.array(tensor).tobytes()
+        except RuntimeError:  # what a transform has left behind
+            values = None
+        return dtype_name(tensor), tuple(tensor.shape), values
 
     def tensor(self, label: str, tensor: Any) -> None:
         dtype, shape, values = self.content(tensor)
         inference = tensor.is_inference()
-        moved = None
-        if not inference:
-            version = tensor._version
-            known = self.versions.get(label)
-            moved = known[1] != version if known is not None and known[0] is tensor else None
-            self.versions[label] = (tensor, version)
+        moved = self.moved(label, tensor)
         # Asking may raise: a view made without grad mode whose base was then written with it.
         requires_grad = leaf = made_by = retains = "RuntimeError"
         grad = None
@@ -143,12 +152,19 @@ def dtype_name(tensor: Any) -> str:
 
 
 def array_of(content: tuple) -> np.ndarray:
+    """The values again, of a content that has some."""
     dtype, shape, values = content[:3]
     return np.frombuffer(values, "float32" if dtype == "bfloat16" else dtype).reshape(shape)
 
 
+def shown(content: tuple) -> Any:
+    return None if content[2] is None else array_of(content).tolist()
+
+
 def close(actual: tuple, expected: tuple) -> bool:
     """Whether two contents of one dtype and shape agree to the dtype's tolerance."""
+    if actual[2] is None or expected[2] is None:
+        return False
     rtol, atol = TOLERANCES.get(expected[0], (0.0, 0.0))
     if not rtol:
         return False  # the bytes differ
@@ -177,7 +193,7 @@ def difference(actual: dict, expected: dict) -> tuple[str, str, Any, Any] | None
             if index == VALUES:
                 if close(got, want):
                     continue
-                return label, aspect, array_of(want).tolist(), array_of(got).tolist()
+                return label, aspect, shown(want), shown(got)
             return label, aspect, want[index], got[index]
     for label in actual:
         if label not in expected:

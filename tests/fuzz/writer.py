@@ -141,11 +141,11 @@ class Writer:
         given the result's size without memory for it before it is refused.
         """
         source = self.fitted
-        memory, least = source.untyped_storage().data_ptr(), 2 * source.numel()
+        memory, least = _memory(source), 2 * source.numel()
 
         def fits(t: Any) -> bool:
             large = t.dtype is source.dtype or t.numel() >= least
-            return large and t.untyped_storage().data_ptr() != memory
+            return large and _memory(t) != memory
 
         return self.choose(fits)[0]
 
@@ -391,6 +391,13 @@ def _leaf(tensor: Any) -> bool:
         return tensor.is_leaf
     except RuntimeError:  # a view whose history a write has made unclear
         return False
+
+
+def _memory(tensor: Any) -> int:
+    try:
+        return tensor.untyped_storage().data_ptr()
+    except (RuntimeError, NotImplementedError):  # torch's wrapper that outlived its transform
+        return 0
 
 
 def _broadcasts(shape: Any, other: Any) -> bool:
