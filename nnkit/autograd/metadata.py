@@ -231,8 +231,8 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
 
 
 def backwards(self: Tensor) -> Tensor:
-    """``reversed(t)``: every dimension turned round, as torch does."""
-    return self.flip(tuple(range(self.ndim))) if self.ndim else self
+    """``reversed(t)``: the first dimension turned round."""
+    return self.flip(0) if self.ndim else self
 
 
 def contains(self: Tensor, element: Any) -> bool:

@@ -23,9 +23,11 @@ SAME_DTYPE = frozenset(
     index_copy index_add index_reduce take take_along_dim scatter scatter_add scatter_reduce
     masked_select tril triu renorm histc bucketize searchsorted softmax log_softmax quantile
     nanquantile multinomial ormqr arange linspace logspace complex zeros ones full empty eye
-    rand randn
+    rand randn norm
     """.split()
 )
+# Those that are computed in the dtype of ``out``.
+IN_DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod".split())
 # Those whose ``out`` may not even be the input itself.
 APART = frozenset("cross gather index_select kthvalue masked_select take take_along_dim".split())
 
@@ -35,6 +37,12 @@ def with_out(function: Callable, name: str) -> Callable:
 
     @functools.wraps(function)
     def call(*arguments: Any, out: Any = None, **options: Any) -> Any:
+        if name in IN_DTYPE_OF_OUT and isinstance(out, Tensor):
+            if options.setdefault("dtype", out.dtype) is not out.dtype:
+                raise RuntimeError(
+                    f"{name}(): expected argument 'out' to have dtype {options['dtype']}, "
+                    f"got {out.dtype}"
+                )
         result = function(*arguments, **options)
         if out is None:
             return result
@@ -80,7 +88,7 @@ def check_out(out: Any, result: Tensor, name: str, several: bool = False) -> Non
             f"{name}(): expected argument 'out' to have dtype {result.dtype}, got {out.dtype}"
         )
     check_cast(OF_ARRAY[wanted], OF_ARRAY[x.dtype])
-    if any(not s and n > 1 for n, s in zip(x.shape, x.strides, strict=True)):
+    if x.size and any(not s and n > 1 for n, s in zip(x.shape, x.strides, strict=True)):
         raise RuntimeError(
             f"{name}(): several elements of argument 'out' refer to a single memory location"
         )

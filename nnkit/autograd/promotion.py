@@ -10,9 +10,11 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import (
     FLOATING,
+    HALF,
     INTEGER,
     OF_ARRAY,
     dtype,
+    held,
     of_number,
     python_number,
     result_dtype,
@@ -37,6 +39,8 @@ _CHECKED = frozenset(
 )
 
 
+# Of half tensors these read a single `other` in float32; elsewhere it is rounded to half first.
+_EXACT = frozenset(("mul", "div", "div_floor", "div_trunc", "floor_divide"))
 # The arithmetic that takes two numbers as well, and gives a 0-dim tensor.
 _OF_NUMBERS = frozenset(("add", "sub", "mul", "div", "div_floor", "div_trunc", "floor_divide"))
 
@@ -73,11 +77,15 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
     B = device.backend
     converted = []
     for value in (input, other):
+        exact = value is other and name in _EXACT
         if isinstance(value, Tensor):
             data = value._data
-            converted.append(data if data.dtype is d.array else B.cast(data, d.array))
+            if exact and d.array in HALF and device is cpu and not data.ndim:
+                converted.append(data.item())
+            else:
+                converted.append(data if data.dtype is d.array else B.cast(data, d.array))
         elif d.category >= FLOATING:
-            converted.append(value)
+            converted.append(value if exact else held(value, d))
         else:
             converted.append(B.full((), _fits(name, value, d), d.array))
     return converted[0], converted[1], device

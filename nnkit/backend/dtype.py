@@ -168,6 +168,11 @@ def python_number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def held(value: Any, d: dtype) -> Any:
+    """The number as an element of half precision holds it; of other dtypes the number itself."""
+    return d.array.type(value).item() if d.array in HALF else value
+
+
 def of_number(value: Any) -> dtype:
     """The dtype that a number, Python's or NumPy's, stands for in a mixed expression."""
     value = python_number(value)

@@ -152,7 +152,7 @@ def out_variant(framework: ModuleType, row: OpRow) -> None:
         )
         for mine, array in zip(outs, wanted, strict=True):
             np.testing.assert_array_equal(to_array(mine), array)
-    if next(flatten(plain)).dtype.is_floating_point:
+    if next(flatten(plain)).dtype.is_floating_point and not row.casts_to_out:
         wrong = [empty(tensor, dtype=framework.int32) for tensor in flatten(plain)]
         with pytest.raises(RuntimeError):
             call(out=_like(plain, wrong))

@@ -71,6 +71,7 @@ ROWS = [
         dtypes=(*DOUBLE, *INTS, "bool", "complex128"),
         edges=running_edges,
         out=True,
+        casts_to_out=True,
         inplace="cumsum_",
         method="cumsum",
         errors=wrong_dim,
@@ -80,6 +81,7 @@ ROWS = [
         with_dtype,
         dtypes=(*DOUBLE, "int64", "bool", "complex128"),
         out=True,
+        casts_to_out=True,
         edges=lambda make: (
             [Sample(s.args[0], -1) for s in zeros_in(make)] + running_edges(make)[:6]
         ),

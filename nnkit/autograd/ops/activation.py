@@ -12,7 +12,7 @@ from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.public import PUBLIC, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import inplace
-from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER
+from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER, held
 
 relu = pointwise(
     "relu", lambda x: fn.maximum(x, 0), "``max(input, 0)``; the gradient at 0 is 0.",
@@ -286,7 +286,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         tensor([-1.,  0.])
     """
     check_floating("hardshrink", input)
-    return _hardshrink(input, float(lambd))
+    return _hardshrink(input, held(float(lambd), input.dtype))
 
 
 relu_ = PUBLIC["relu_"]

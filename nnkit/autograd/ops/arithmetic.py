@@ -13,7 +13,7 @@ from nnkit.autograd.promotion import promote, promoted_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import write
-from nnkit.backend.dtype import BOOL, FLOATING, INTEGER
+from nnkit.backend.dtype import BOOL, FLOATING, HALF, INTEGER, float32
 
 THREE = ("input", "tensor1", "tensor2")
 
@@ -213,7 +213,8 @@ def _scaled(name: str, other: Any, alpha: Any, input: Tensor) -> Any:
         raise RuntimeError(f"{name}(): Boolean alpha only supported for Boolean results.")
     if not isinstance(other, Tensor):
         return other * alpha
-    return mul(converted(other, promoted_dtype(name, input, other)), alpha)
+    d = promoted_dtype(name, input, other)
+    return mul(converted(other, d), bool(alpha) if d.category == BOOL else alpha)
 
 
 def _in_place_of(name: str, op: Callable) -> Callable:
@@ -321,6 +322,8 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
         return input.clone()
     if not decimals:
         return _round(input)
+    if input.dtype.array in HALF:
+        return converted(round(converted(input, float32), decimals=decimals), input.dtype)
     scale = 10.0 ** (decimals if decimals > 0 else -decimals)
     if decimals > 0:
         return _div(_round(mul(input, scale)), scale)
@@ -339,12 +342,11 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
         >>> nnkit.lerp(nnkit.tensor([0.0, 10.0]), nnkit.tensor([1.0, 20.0]), 0.5)
         tensor([ 0.5000, 15.0000])
     """
-    tensors = [t for t in (input, end, weight) if isinstance(t, Tensor)]
-    for t in tensors[1:]:
-        if t.dtype is not input.dtype:
+    for t in (end, weight):
+        if isinstance(t, Tensor) and t.dtype is not input.dtype and (t is end or t.ndim):
             raise RuntimeError(f"lerp(): expected dtype {input.dtype}, got {t.dtype}")
-    if not isinstance(weight, Tensor):
-        weight = input.new_tensor(weight)
+    if isinstance(weight, Tensor):
+        input, end, weight = promote("lerp", input, end, weight)
     return _lerp(input, end, weight)
 
 
@@ -382,7 +384,11 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 def sgn(input: Tensor) -> Tensor:
     """The sign of each element; of a complex number ``input / abs(input)``, 0 at 0."""
     check_tensor("sgn", input)
-    return div(input, abs(input)).nan_to_num(0.0) if input.is_complex() else sign(input)
+    if not input.is_complex():
+        return sign(input)
+    size = abs(input)
+    zero = size == 0
+    return div(input, size.masked_fill(zero, 1.0)).masked_fill(zero, 0.0)
 
 
 OPS["sgn"] = sgn

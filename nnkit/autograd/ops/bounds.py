@@ -6,6 +6,9 @@ import math
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.ops.creation import complex_
+from nnkit.autograd.ops.strided import imag, real
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
@@ -140,6 +143,11 @@ def nan_to_num(
 ) -> Tensor:
     """``input`` with NaN and infinities replaced, by default by 0 and the dtype's extremes.
 
+    Of complex numbers both parts, which has no derivative.
+
+    Raises:
+        RuntimeError: ``input`` is complex and requires a gradient.
+
     Example:
         >>> import nnkit
         >>> nnkit.nan_to_num(nnkit.tensor([float("nan"), float("inf")]), posinf=9.0)
@@ -147,6 +155,11 @@ def nan_to_num(
     """
     if input.dtype.category < FLOATING:
         return input.clone()
+    if input.is_complex():
+        if MODE.enabled and input.requires_grad:
+            raise RuntimeError("nan_to_num(): complex tensors have no derivative")
+        parts = [nan_to_num(part, nan, posinf, neginf) for part in (real(input), imag(input))]
+        return complex_(*parts)
     from nnkit.autograd.limits import finfo
 
     largest = finfo(input.dtype).max

@@ -15,6 +15,7 @@ from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.reference.linalg import parse
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -50,6 +51,11 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         operands = tuple(operands[0])
     if not operands:
         raise ValueError("einsum(): must specify the equation string and at least one operand")
+    if all(isinstance(x, Tensor) for x in operands) and len({x.dtype for x in operands}) > 1:
+        inputs, output = parse(equation, tuple(x.ndim for x in operands))
+        shared = {a for i, own in enumerate(inputs) for a in own if a in sum(inputs[:i], ())}
+        if shared <= set(output):  # nothing but products, which promote
+            operands = promote("einsum", *operands)
     check_operands("einsum", *((f"operands[{i}]", x) for i, x in enumerate(operands)))
     if len(operands) == 1 or _tracked(operands):
         return LIFTED.einsum(operands, equation)  # of one operand it may be a view

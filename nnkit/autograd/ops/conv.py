@@ -75,7 +75,10 @@ def _convolve(
     statics, before = plan(name, *shapes, *given)
     if before is not None:
         x = OPS["pad"](x, before, 0)
-    out = like_input(_conv(x, weight, bias, *statics), input)
+    out = _conv(x, weight, bias, *statics)
+    if not x._data.shape[1]:  # of no channels torch makes none
+        out = OPS["getitem"](out, (slice(None), slice(0)))
+    out = like_input(out, input)
     return out if weight._data.flags.c_contiguous else in_format_of(weight, out)
 
 

@@ -6,6 +6,7 @@ import math
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.ops import decomposition as rules
+from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.factorization import check_square
 from nnkit.autograd.ops.joining import cat
@@ -14,6 +15,7 @@ from nnkit.autograd.ops.memory_format import column_major
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import HALF, float32
 
 # The coefficients of the [13/13] Pade approximant, and up to which 1-norm it is exact to rounding
 # (Higham, "The scaling and squaring method for the matrix exponential revisited", 2005).
@@ -32,7 +34,7 @@ def matrix_exp(input: Tensor) -> Tensor:
         input: (*, n, n).
 
     Raises:
-        RuntimeError: the matrices are not square, or neither float32, float64 nor complex.
+        RuntimeError: the matrices are not square, or of integers.
 
     Example:
         >>> import nnkit
@@ -40,8 +42,13 @@ def matrix_exp(input: Tensor) -> Tensor:
         tensor([[1., 0.],
                 [0., 1.]])
     """
+    if input.dtype.array in HALF:
+        return converted(matrix_exp(converted(input, float32)), input.dtype)
     n = check_square("matrix_exp", input)[-1]
     largest = float(input.detach().abs().sum(-2).max()) if input._data.size else 0.0
+    if not math.isfinite(largest):
+        finite = input.isfinite().all(-1, True).all(-2, True)
+        return matrix_exp(input.where(finite, 0.0)).where(finite, math.nan)
     halvings = max(0, math.ceil(math.log2(largest / _PADE_NORM))) if largest else 0
     x = input / 2.0**halvings
     square = matmul(x, x)

@@ -6,11 +6,12 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.ops.arithmetic import mul
+from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote, promoted_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING, INTEGER, complex128, float64, python_number
+from nnkit.backend.dtype import FLOATING, INTEGER, complex128, float64, held, python_number
 
 _pow = pointwise(
     "pow", lambda x, y: fn.pow(x, y), public=False, refuses=("bool",), node="PowBackward1",
@@ -40,10 +41,12 @@ def pow(input: Any, exponent: Any) -> Tensor:
     exponent = python_number(exponent)
     simple = isinstance(exponent, (int, float)) and isinstance(input, Tensor) and exponent
     if simple and not isinstance(exponent, bool) and input.dtype.category >= FLOATING:
-        return _pow_scalar(input, exponent)
+        return _pow_scalar(input, held(exponent, input.dtype))
     if simple and exponent < 0 and isinstance(exponent, int) and input.dtype.category == INTEGER:
         raise RuntimeError("pow(): Integers to negative integer powers are not allowed.")
-    if isinstance(exponent, Tensor) and not isinstance(input, Tensor):
+    if isinstance(exponent, Tensor) and (
+        not isinstance(input, Tensor) or exponent.is_complex() > input.is_complex()
+    ):
         input, exponent = promote("pow", input, exponent)  # the gradient needs log(input)
     return _pow(input, exponent)
 
@@ -65,7 +68,7 @@ def float_power(input: Any, exponent: Any) -> Tensor:
 
 @public(out=True, in_place=True)
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """``input * 2**other``.
+    """``input * 2**other``; for integers ``other`` neither factor overflows by itself.
 
     Example:
         >>> import nnkit
@@ -74,4 +77,9 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """
     check_tensor("ldexp", input)
     check_tensor("ldexp", other, "other")
-    return mul(input, pow(2.0, other))
+    if input.dtype.category != FLOATING or other.dtype.category != INTEGER:
+        return mul(input, pow(2.0, other))
+    exponent = converted(other, float64).clamp(-2040, 2040)
+    half = exponent.div(2).trunc()
+    scaled = mul(mul(converted(input, float64), pow(2.0, half)), pow(2.0, exponent - half))
+    return converted(scaled, input.dtype)

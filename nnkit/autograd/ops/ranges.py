@@ -108,6 +108,8 @@ def range_(
             "range(): upper bound and lower bound inconsistent with step sign: "
             f"got start={start}, end={end}, step={step}"
         )
+    if d.category == INTEGER:
+        start, end, step = int(start), int(end), int(step)
     place, (count,) = place_of(device), check_shape("range", (_distance(start, end, step) + 1,))
     data = place.backend.arange(start, start + count * step, step, d.array)
     return finished("range", data[:count], place, requires_grad, out)

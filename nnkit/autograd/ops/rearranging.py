@@ -7,7 +7,7 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor, check_tensors, normalize_dim, normalize_dims, sizes_of
 from nnkit.autograd.op import OPS, rule
-from nnkit.autograd.ops import joining
+from nnkit.autograd.ops import creation, joining
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import MOST_ELEMENTS, check_integers, check_shape, integer
@@ -339,7 +339,7 @@ def block_diag(*tensors: Any) -> Tensor:
         tensor([[1, 2, 0],
                 [0, 0, 3]])
     """
-    given = check_tensors("block_diag", tensors)
+    given = check_tensors("block_diag", tensors) if tensors else [creation.empty(1, 0)]
     matrices = [joining.atleast_2d(t) for t in given]
     for position, tensor in enumerate(given):
         if tensor.ndim > 2:

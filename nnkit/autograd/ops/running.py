@@ -11,6 +11,7 @@ from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.joining import cat, stack
 from nnkit.autograd.ops.reduction import in_dtype, numpy_words, shifted
+from nnkit.autograd.ops.strided import real
 from nnkit.autograd.ops.transcendental import logaddexp
 from nnkit.autograd.public import METHODS, public
 from nnkit.autograd.sizes import integer
@@ -127,10 +128,12 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     check_tensor("logcumsumexp", input)
     if input.dtype.category == COMPLEX:
         axis = normalize_dim(dim, input.ndim, "logcumsumexp")
+        empty = METHODS["eq"](real(input), -math.inf)  # an infinite logarithm of 0 has no angle
+        input = METHODS["masked_fill"](input, empty, -math.inf)
         totals = list(input.unbind(axis)) if input.ndim else [input]
         for i in range(1, len(totals)):
             totals[i] = logaddexp(totals[i - 1], totals[i])
-        return stack(totals, axis) if input.ndim and totals else input.clone()
+        return stack(totals, axis) if input.ndim and totals else input
     if input.dtype.category != FLOATING:
         raise NotImplementedError(
             f"logcumsumexp(): not implemented for '{input.dtype.name}' tensors"

@@ -48,7 +48,8 @@ def cov(
             "cov(): expected input to have two or fewer dimensions but got an input with "
             f"{input.ndim} dimensions"
         )
-    x = converted(input, to_float(input.dtype)).reshape(-1, input.shape[-1] if input.ndim else 1)
+    x = converted(input, to_float(input.dtype))
+    x = x.reshape(1, -1) if x.ndim < 2 else x
     count = x._data.shape[1]
     weights: Any = None
     for name, given, floating in (("fweights", fweights, False), ("aweights", aweights, True)):

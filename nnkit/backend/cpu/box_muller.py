@@ -12,6 +12,8 @@ mathematical library, so the same seed gives the same bits everywhere.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy import add, bitwise_and, bitwise_xor, copyto, left_shift, multiply
 
@@ -191,8 +193,8 @@ def fma(x: np.ndarray, scale: float, shift: float) -> np.ndarray:
     """x * scale + shift for float64 x, rounded once (Dekker's product, Knuth's sum)."""
     if shift == 0:
         return x * scale
-    if scale == 1:
-        return x + shift
+    if scale == 1 or not (math.isfinite(scale) and math.isfinite(shift)):
+        return x * scale + shift
     x_high = x * 134217729.0
     x_high -= x_high - x
     x_low = x - x_high

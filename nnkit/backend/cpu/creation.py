@@ -71,36 +71,41 @@ def arange(start: Any, stop: Any, step: Any, dtype: np.dtype) -> np.ndarray:
     return steps.astype(dtype, copy=False)
 
 
-def _ramp(start: Any, stop: Any, steps: int, dtype: np.dtype) -> np.ndarray:
-    """``steps`` equally spaced values of ``dtype``, counted from the nearer end."""
+def _ramp(start: Any, stop: Any, step: Any, steps: int, dtype: np.dtype) -> np.ndarray:
+    """``steps`` values, ``step`` apart, counted in ``dtype`` from the nearer end."""
+    counts = np.arange(steps)
+    counts[steps // 2 :] = counts[: (steps + 1) // 2][::-1]
+    out = counts.astype(dtype)
+    out *= dtype.type(step)
+    right = out[steps // 2 :]
+    np.subtract(dtype.type(stop), right, out=right)
+    out[: steps // 2] += dtype.type(start)
+    return out
+
+
+def linspace(start: Any, stop: Any, steps: int, dtype: np.dtype) -> np.ndarray:
+    if dtype.kind in "iu":  # spaced in double precision, the fraction cut off
+        return linspace(int(start), int(stop), steps, F8).astype(dtype)
     if steps == 1:
         return np.full(1, start, dtype)
     start, stop = dtype.type(start), dtype.type(stop)
     step = (stop - start) / dtype.type(steps - 1)
     wide = WIDER.get(dtype, dtype)  # torch multiplies and adds with one rounding
-    out = np.arange(steps).astype(wide)
-    right = out[steps // 2 :]
-    np.subtract(wide.type(steps - 1), right, out=right)
-    out *= wide.type(step)
-    np.subtract(wide.type(stop), right, out=right)
-    out[: steps // 2] += wide.type(start)
-    return out.astype(dtype, copy=False)
-
-
-def linspace(start: Any, stop: Any, steps: int, dtype: np.dtype) -> np.ndarray:
-    if dtype.kind in "iu":  # spaced in double precision, the fraction cut off
-        return _ramp(int(start), int(stop), steps, F8).astype(dtype)
-    return _ramp(start, stop, steps, dtype)
+    return _ramp(start, stop, step, steps, wide).astype(dtype, copy=False)
 
 
 def logspace(start: Any, stop: Any, steps: int, base: float, dtype: np.dtype) -> np.ndarray:
-    if dtype.kind in "iu":
-        start, stop = int(start), int(stop)
-    if dtype in HALF and steps > 1:  # torch rounds the ends, and nothing else before the powers
-        exponents = _ramp(dtype.type(start), dtype.type(stop), steps, F4)
-        return np.power(F4.type(base), exponents).astype(dtype)
-    wide = np.dtype(np.complex128) if dtype.kind == "c" else F8
-    return np.power(float(base), _ramp(start, stop, steps, wide)).astype(dtype)
+    wide = np.dtype(np.complex128) if dtype.kind == "c" else F4 if dtype in HALF else F8
+    if steps == 1:
+        exponents = np.full(1, start, wide)
+    else:
+        if dtype.kind in "iu":
+            start, stop = int(start), int(stop)
+        elif dtype in HALF:  # torch rounds the ends and their distance, and no more
+            start, stop = dtype.type(start), dtype.type(stop)
+        step = wide.type(stop - start) / wide.type(steps - 1)
+        exponents = _ramp(start, stop, step, steps, wide)
+    return np.power(wide.type(base), exponents).astype(dtype)
 
 
 def eye(n: int, m: int, dtype: np.dtype) -> np.ndarray:

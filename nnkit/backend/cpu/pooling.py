@@ -269,7 +269,7 @@ def _divisor(
 def _share(x: Array, divisor: Array | int) -> Array:
     """``x / divisor``; integers are rounded towards zero."""
     if x.dtype.kind == "i":
-        return np.sign(x) * (np.abs(x) // divisor)
+        return np.sign(x) * np.sign(divisor) * (np.abs(x) // np.abs(divisor))
     return x / divisor
 
 
