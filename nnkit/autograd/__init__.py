@@ -41,7 +41,7 @@ for _subject in SUBJECTS:
     import_module(f"nnkit.autograd.ops.{_subject}")
 import_module("nnkit.autograd.metadata")
 import_module("nnkit.autograd.operators")
-import_module("nnkit.autograd.storage")
+import_module("nnkit.autograd.copying")
 import_module("nnkit.autograd.typed_tensors")
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What a tensor is, without looking at its values: sizes, strides, memory, copies of the object."""
+"""What a tensor is, without looking at its values: sizes, strides, memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nnkit.autograd.public import PUBLIC, attach, public
-from nnkit.autograd.tensor import Size, Tensor, fill
+from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.dtype import dtype as dtype_type
 from nnkit.backend.memory import AXES, is_ordered, strided
 
@@ -245,53 +245,6 @@ def contains(self: Tensor, element: Any) -> bool:
     return bool((self == element).any())
 
 
-def deep_copy(self: Tensor, memo: dict) -> Tensor:
-    """A leaf of the same class with its own memory, and a copy of its gradient.
-
-    Raises:
-        RuntimeError: it was made by a recorded operation.
-    """
-    if id(self) in memo:
-        return memo[id(self)]
-    if not self.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-            f"protocol at the moment: got one made by {self.grad_fn.name()}"
-        )
-    copy = object.__new__(type(self))
-    fill(copy, self._device.backend.copy(self._data), self._device)
-    memo[id(self)] = copy
-    copy._requires_grad = self._requires_grad
-    if self._grad is not None:
-        copy._grad = deep_copy(self._grad, memo)
-    if self.__dict__:
-        from copy import deepcopy
-
-        copy.__dict__.update(deepcopy(self.__dict__, memo))
-    return copy
-
-
-def rebuild(cls: type, array: Any, place: Any, requires_grad: bool, attributes: dict) -> Any:
-    """Make the tensor that was pickled."""
-    tensor = object.__new__(cls)
-    fill(tensor, place.backend.array(array, None), place)
-    tensor._requires_grad = requires_grad
-    tensor.__dict__.update(attributes)
-    return tensor
-
-
-def reduce(self: Tensor, protocol: int) -> tuple:
-    """Pickle a leaf: its array, device, ``requires_grad`` and attributes."""
-    if not self.is_leaf:
-        raise RuntimeError(
-            "Only leaf tensors can be pickled: detach() the tensor made by "
-            f"{self.grad_fn.name()} first"
-        )
-    array = self._device.backend.to_numpy(self._data)
-    state = (type(self), array, self._device, self._requires_grad, dict(self.__dict__))
-    return rebuild, state
-
-
 def sizeof(self: Tensor) -> int:
     return object.__sizeof__(self) + self._data.nbytes
 
@@ -302,8 +255,7 @@ def directory(self: Tensor) -> list[str]:
 
 for _name, _function in {
     "__iter__": iterate, "__reversed__": backwards, "__contains__": contains,
-    "__deepcopy__": deep_copy, "__reduce_ex__": reduce, "__sizeof__": sizeof,
-    "__dir__": directory,
+    "__sizeof__": sizeof, "__dir__": directory,
 }.items():  # fmt: skip
     attach(_name, _function)
 

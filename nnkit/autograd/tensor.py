@@ -6,6 +6,7 @@ which attach themselves to it, and its picture is drawn by `nnkit.autograd.print
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +23,17 @@ class Size(tuple[int, ...]):
 
     __slots__ = ()
 
+    def __new__(cls, sizes: Any = ()) -> Size:
+        numbers = []
+        for position, n in enumerate(sizes):
+            try:
+                numbers.append(int(operator.index(n)))
+            except TypeError:
+                raise TypeError(
+                    f"Size() takes an iterable of int, got {type(n).__name__} at {position}"
+                ) from None
+        return tuple.__new__(cls, numbers)
+
     def numel(self) -> int:
         """The product of the sizes: how many elements a tensor of this shape has."""
         product = 1
@@ -31,16 +43,29 @@ class Size(tuple[int, ...]):
 
     def __getitem__(self, index: Any) -> Any:
         found = tuple.__getitem__(self, index)
-        return Size(found) if isinstance(index, slice) else found
+        return tuple.__new__(Size, found) if isinstance(index, slice) else found
 
     def __add__(self, other: Any) -> Size:
-        return Size(tuple.__add__(self, tuple(other)))
+        if not isinstance(other, tuple):
+            raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to Size")
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Size:
+        return Size(other) + self
+
+    def __mul__(self, times: Any) -> Size:
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
 
     def __repr__(self) -> str:
         return f"nnkit.Size({list(self)})"
 
     def __reduce__(self):
         return (Size, (tuple(self),))
+
+
+_size_of = tuple.__new__
 
 
 class Tensor:
@@ -82,7 +107,7 @@ class Tensor:
     @property
     def shape(self) -> Size:
         """The sizes of its dimensions."""
-        return Size(self._data.shape)
+        return _size_of(Size, self._data.shape)  # past the checks, which cost more than the rest
 
     @property
     def dtype(self) -> dtype:

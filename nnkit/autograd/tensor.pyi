@@ -18,9 +18,18 @@ class Size(builtins.tuple[builtins.int, ...]):
         ...
     def __getitem__(self, index: _Any) -> _Any:
         ...
+    def __mul__(self, times: _Any) -> Size:
+        ...
+    @builtins.staticmethod
+    def __new__(cls, sizes: _Any = ...) -> Size:
+        ...
+    def __radd__(self, other: _Any) -> Size:
+        ...
     def __reduce__(self) -> _Any:
         ...
     def __repr__(self) -> builtins.str:
+        ...
+    def __rmul__(self, times: _Any) -> Size:
         ...
     def numel(self) -> builtins.int:
         """The product of the sizes: how many elements a tensor of this shape has."""
@@ -66,6 +75,10 @@ class Tensor(builtins.object):
         ...
     def __contains__(self, element: _Any) -> builtins.bool:
         """Whether some element equals ``element``."""
+    def __copy__(self) -> Tensor:
+        """A leaf of the same class on the same memory, which requires a gradient if this one
+        does.
+        """
     def __deepcopy__(self, memo: builtins.dict) -> Tensor:
         """A leaf of the same class with its own memory, and a copy of its gradient."""
     def __dir__(self) -> builtins.list[builtins.str]:
@@ -160,7 +173,7 @@ class Tensor(builtins.object):
     def __rdiv__(self, other: _Any) -> _Any:
         """``other / self``; an array of NumPy's multiplies the reciprocal, as in torch."""
     def __reduce_ex__(self, protocol: builtins.int) -> builtins.tuple:
-        """Pickle a leaf: its array, device, ``requires_grad`` and attributes."""
+        """Pickle it as a leaf: its array, device, ``requires_grad`` and attributes."""
     def __repr__(self, *, tensor_contents: _Any = None) -> builtins.str:
         ...
     def __reversed__(self) -> Tensor:

@@ -32,7 +32,7 @@ class device:
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
         name, colon, number = type.partition(":")
-        if name not in TYPES or (colon and not number.isdigit()):
+        if name not in TYPES or (colon and not _is_index(number)):
             raise RuntimeError(
                 f"Expected one of {', '.join(TYPES)} device type at start of device string: {type}"
             )
@@ -42,6 +42,8 @@ class device:
                     f"device(): 'type' must not include an index because index was passed: {type}"
                 )
             index = int(number)
+        if index is not None and index < 0:
+            raise RuntimeError(f"device(): the index must not be negative, got {index}")
         key = (name, index)
         found = _KNOWN.get(key)
         if found is None:
@@ -78,6 +80,10 @@ class device:
 
     def __deepcopy__(self, memo: dict) -> device:
         return self
+
+
+def _is_index(number: str) -> bool:
+    return number.isdigit() and (number == "0" or number[0] != "0")
 
 
 def _connect(place: device) -> Backend:

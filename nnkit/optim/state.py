@@ -83,6 +83,9 @@ class OptimizerState:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over the state that `state_dict` (or torch's) gave.
 
+        Its tensors become the optimizer's own, except where dtype or device are other than the
+        parameter's; `copy.deepcopy` the dict to keep two optimizers apart.
+
         Raises:
             ValueError: another number of groups, or a group of another size; the optimizer is
                 left as it was.
@@ -144,10 +147,10 @@ def _add(hooks: OrderedDict, hook: Callable, prepend: bool) -> RemovableHandle:
 def _cast(param: Tensor | None, value: Any, key: str | None) -> Any:
     """A loaded state value: floating tensors take the parameter's dtype, ``step`` keeps its own."""
     if isinstance(value, Tensor):
-        value = value.detach().clone()
-        if param is not None and key != "step" and param.is_floating_point():
-            value = value.to(dtype=param.dtype, device=param.device)
-        return value
+        if param is None or key == "step":
+            return value
+        dtype = param.dtype if param.is_floating_point() else value.dtype
+        return value.to(dtype=dtype, device=param.device)
     if isinstance(value, dict):
         return {k: _cast(param, v, k) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

@@ -26,7 +26,8 @@ def from_numpy(data: Any) -> np.ndarray:
         raise ValueError(
             f"given numpy array has byte order different from the native byte order: {data.dtype}"
         )
-    if data.dtype not in OF_ARRAY:
+    known = OF_ARRAY.get(data.dtype)
+    if known is None:
         raise TypeError(
             f"can't convert np.ndarray of type {data.dtype.type.__module__}.{data.dtype.name}: the "
             f"supported types are {', '.join(d.name for d in OF_ARRAY.values())}"
@@ -36,7 +37,10 @@ def from_numpy(data: Any) -> np.ndarray:
             "at least one stride in the given numpy array is negative, which tensors do not "
             f"support: got strides {data.strides}; make a copy with array.copy()"
         )
-    return data.view(np.ndarray) if type(data) is not np.ndarray else data
+    # Kernels tell dtypes by identity, and an unpickled array brings a copy of its own.
+    if type(data) is np.ndarray and data.dtype is known.array:
+        return data
+    return data.view(known.array, np.ndarray)
 
 
 def as_array(data: Any) -> np.ndarray:
