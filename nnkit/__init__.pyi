@@ -1269,9 +1269,9 @@ def layer_norm(
 ) -> Tensor:
     """``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias`` over the last dimensions."""
 def ldexp(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:
-    """``input * 2**other``."""
+    """``input * 2**other``; for integers ``other`` neither factor overflows by itself."""
 def ldexp_(input: Tensor, other: Tensor) -> Tensor:
-    """``input * 2**other``."""
+    """``input * 2**other``; for integers ``other`` neither factor overflows by itself."""
 def le(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input <= other``."""
 def le_(self: Tensor, *arguments: _Any) -> Tensor:

@@ -177,7 +177,7 @@ class Tensor(builtins.object):
     def __repr__(self, *, tensor_contents: _Any = None) -> builtins.str:
         ...
     def __reversed__(self) -> Tensor:
-        """``reversed(t)``: every dimension turned round, as torch does."""
+        """``reversed(t)``: the first dimension turned round."""
     def __rfloordiv__(self, other: _Any) -> Tensor:
         ...
     def __rlshift__(self, other: _Any) -> Tensor:
@@ -1007,7 +1007,7 @@ class Tensor(builtins.object):
     def layout(self) -> _Any:
         """Always ``nnkit.strided``."""
     def ldexp(self, other: Tensor) -> Tensor:
-        """``input * 2**other``."""
+        """``input * 2**other``; for integers ``other`` neither factor overflows by itself."""
     def ldexp_(self, other: Tensor) -> Tensor:
         """In-place version of `ldexp`; returns the tensor."""
     def le(self, other: _Any) -> Tensor:

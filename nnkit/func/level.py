@@ -77,9 +77,9 @@ class Level:
             with inference_mode(False):
                 found = gradients_of(
                     [outputs[i] for i in used], inputs, [weights[i] for i in used], retain_graph,
-                    create_graph, allow_unused=True, materialize_grads=True,
+                    create_graph, allow_unused=True,
                 )  # fmt: skip
-            return list(found)
+            return [zeros_like(p) if g is None else g for p, g in zip(inputs, found, strict=True)]
         finally:
             self._want_gradients(False)
 
