@@ -83,8 +83,8 @@ _expand_reduced = rule(
 _sum_to = rule("sum_to", node="SumBackward1", x=lambda B, g, x_shape: B.expand(g, x_shape))
 _mean = rule(
     "mean",
-    x=lambda B, g, x_shape, axis, keepdims: B.expand_reduced(
-        B.div(g, float(terms(x_shape, axis) or math.nan)), x_shape, axis, keepdims
+    x=lambda B, g, x_shape, axis, keepdims: B.div(
+        B.expand_reduced(g, x_shape, axis, keepdims), float(terms(x_shape, axis) or math.nan)
     ),
 )
 _prod = rule("prod", x=_grad_prod)
@@ -94,9 +94,9 @@ _var_mean = rule(
     "var_mean",
     x=lambda B, g_var, g_mean, x, axis, correction, keepdims: B.add(
         _grad_var(B, g_var, x, axis, correction, keepdims),
-        B.expand_reduced(
-            B.div(g_mean, float(terms(tuple(x.shape), axis) or math.nan)),
-            tuple(x.shape), axis, keepdims,
+        B.div(
+            B.expand_reduced(g_mean, tuple(x.shape), axis, keepdims),
+            float(terms(tuple(x.shape), axis) or math.nan),
         ),
     ),
 )  # fmt: skip

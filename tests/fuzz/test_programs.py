@@ -1,0 +1,32 @@
+"""Programs see the same under nnkit as under torch, after each statement."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+import nnkit
+from tests.fuzz.frozen import frozen, statements
+from tests.fuzz.regressions import REGRESSIONS
+from tests.fuzz.running import compare, observe
+
+FROZEN = frozen()
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_shows_what_torch_showed(name: str) -> None:
+    program, expected = FROZEN[name]
+    finding = compare(program, expected, nnkit)
+    assert finding is None, f"\n{finding}"
+
+
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_shows_what_torch_shows(name: str, torch: ModuleType) -> None:
+    program = statements(REGRESSIONS[name])
+    finding = compare(program, observe(program, torch), nnkit)
+    assert finding is None, f"\n{finding}"
+
+
+def test_every_regression_is_kept() -> None:
+    assert set(REGRESSIONS) <= set(FROZEN), "python -m tests.fuzz.frozen"
