@@ -108,8 +108,8 @@ def addbmm(
     batch1: Tensor,
     batch2: Tensor,
     *,
-    beta: builtins.float = 1,
-    alpha: builtins.float = 1,
+    beta: builtins.complex = 1,
+    alpha: builtins.complex = 1,
     out: _Any = None,
 ) -> Tensor:
     """``beta * input + alpha * sum(batch1 @ batch2)``, summed over the batch."""
@@ -118,8 +118,8 @@ def addbmm_(
     batch1: Tensor,
     batch2: Tensor,
     *,
-    beta: builtins.float = 1,
-    alpha: builtins.float = 1,
+    beta: builtins.complex = 1,
+    alpha: builtins.complex = 1,
 ) -> Tensor:
     """``beta * input + alpha * sum(batch1 @ batch2)``, summed over the batch."""
 def addcdiv(
@@ -149,8 +149,8 @@ def addmm(
     mat1: Tensor,
     mat2: Tensor,
     *,
-    beta: builtins.float = 1,
-    alpha: builtins.float = 1,
+    beta: builtins.complex = 1,
+    alpha: builtins.complex = 1,
     out: _Any = None,
 ) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``; with ``beta=0`` not even a NaN of ``input``
@@ -161,8 +161,8 @@ def addmm_(
     mat1: Tensor,
     mat2: Tensor,
     *,
-    beta: builtins.float = 1,
-    alpha: builtins.float = 1,
+    beta: builtins.complex = 1,
+    alpha: builtins.complex = 1,
 ) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``; with ``beta=0`` not even a NaN of ``input``
     counts.
@@ -172,8 +172,8 @@ def addmv(
     mat: Tensor,
     vec: Tensor,
     *,
-    beta: builtins.float = 1,
-    alpha: builtins.float = 1,
+    beta: builtins.complex = 1,
+    alpha: builtins.complex = 1,
     out: _Any = None,
 ) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``."""
@@ -182,8 +182,8 @@ def addmv_(
     mat: Tensor,
     vec: Tensor,
     *,
-    beta: builtins.float = 1,
-    alpha: builtins.float = 1,
+    beta: builtins.complex = 1,
+    alpha: builtins.complex = 1,
 ) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``."""
 def addr(
@@ -191,8 +191,8 @@ def addr(
     vec1: Tensor,
     vec2: Tensor,
     *,
-    beta: builtins.float = 1,
-    alpha: builtins.float = 1,
+    beta: builtins.complex = 1,
+    alpha: builtins.complex = 1,
     out: _Any = None,
 ) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``."""
@@ -201,8 +201,8 @@ def addr_(
     vec1: Tensor,
     vec2: Tensor,
     *,
-    beta: builtins.float = 1,
-    alpha: builtins.float = 1,
+    beta: builtins.complex = 1,
+    alpha: builtins.complex = 1,
 ) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``."""
 def adjoint(input: Tensor) -> Tensor:
@@ -395,8 +395,8 @@ def baddbmm(
     batch1: Tensor,
     batch2: Tensor,
     *,
-    beta: builtins.float = 1,
-    alpha: builtins.float = 1,
+    beta: builtins.complex = 1,
+    alpha: builtins.complex = 1,
     out: _Any = None,
 ) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
@@ -405,8 +405,8 @@ def baddbmm_(
     batch1: Tensor,
     batch2: Tensor,
     *,
-    beta: builtins.float = 1,
-    alpha: builtins.float = 1,
+    beta: builtins.complex = 1,
+    alpha: builtins.complex = 1,
 ) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
 def batch_norm(

@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from nnkit.autograd import Tensor, return_types
+from nnkit.autograd.arguments import hold_all
 from nnkit.autograd.dims import normalize_dim, normalize_dims
 from nnkit.autograd.ops import decomposition as rules
 from nnkit.autograd.ops import factorization
@@ -341,3 +342,6 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
             f"{list(A.shape)} and {list(B.shape)}"
         )
     return solve(A.reshape(B.numel(), B.numel()), B.reshape(B.numel())).reshape(last)
+
+
+hold_all(globals(), "linalg.", out=True)

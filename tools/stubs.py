@@ -26,7 +26,8 @@ from nnkit.backend.dtype import dtype
 ROOT = Path(__file__).parent.parent
 HEAD = '"""{subject}\n\nGenerated from the running package: ``python -m tools.stubs``.\n"""\n\n'
 SLOTS = ("__dict__", "__weakref__")
-OWN = (types.FunctionType, type, staticmethod, classmethod, property)
+FUNCTION = (types.FunctionType, type(nnkit.sum))
+OWN = (*FUNCTION, type, staticmethod, classmethod, property)
 
 
 class Stub:
@@ -168,7 +169,7 @@ class Stub:
             elif isinstance(member, staticmethod):
                 self.lines.append("    @builtins.staticmethod")
                 self.function(name, member.__func__, _first_with_type(self, member.__func__))
-            elif isinstance(member, types.FunctionType):
+            elif isinstance(member, FUNCTION):
                 self.function(name, member, "cls" if name == "__new__" else "self")
         self.lines.append("")
 
@@ -244,7 +245,7 @@ def package_stub() -> str:
         if isinstance(value, type):
             exports.append(f"from {value.__module__} import {value.__name__} as {name}")
         elif PUBLIC.get(name) is value and callable(value):
-            takes_out = hasattr(value, "__wrapped__") and not name.endswith("_")
+            takes_out = getattr(value, "takes_out", False)
             stub.function(name, inspect.unwrap(value), takes_out=takes_out)
         elif isinstance(value, dtype):
             stub.lines.append(f"{name}: {stub.name(dtype)}")

@@ -58,15 +58,19 @@ def sizes_of(name: str, given: tuple, keyword: Any = None, parameter: str = "siz
     try:
         return tuple(map(operator.index, given))
     except TypeError:
-        wrong = next(n for n in given if not hasattr(n, "__index__") or _is_many(n))
+        wrong = next(n for n in given if not _is_index(n))
         raise TypeError(
             f"{name}(): argument '{parameter}' must be tuple of ints, "
             f"but found an element of type {type(wrong).__name__}"
         ) from None
 
 
-def _is_many(value: Any) -> bool:
-    return isinstance(value, Tensor) and (value._data.size != 1 or value.dtype.category > 1)
+def _is_index(value: Any) -> bool:
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return True
 
 
 def complete_shape(name: str, shape: tuple[int, ...], numel: int) -> tuple[int, ...]:

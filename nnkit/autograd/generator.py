@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nnkit.autograd.arguments import take
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.public import PUBLIC, public
 from nnkit.autograd.tensor import Tensor, wrap
@@ -168,6 +169,8 @@ class Generator:
     def __repr__(self) -> str:
         return f"<nnkit.Generator on {self.device}, {self.engine}, seed {self.initial_seed()}>"
 
+
+take("generator", Generator)
 
 default_generator = Generator._of(source.default_generator)
 PUBLIC["Generator"] = Generator

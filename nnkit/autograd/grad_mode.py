@@ -149,6 +149,9 @@ class set_grad_enabled(_Context):
     """
 
     def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, bool):
+            got = type(mode).__name__
+            raise TypeError(f"set_grad_enabled(): argument 'mode' must be bool, not {got}")
         self._previous = MODE.enabled
         self.mode = mode
         MODE.enabled = mode

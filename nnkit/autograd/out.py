@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -32,35 +31,28 @@ IN_DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod".split())
 APART = frozenset("cross gather index_select kthvalue masked_select take take_along_dim".split())
 
 
-def with_out(function: Callable, name: str) -> Callable:
-    """``function`` with a keyword ``out=`` (one tensor, or a tuple for several results)."""
-
-    @functools.wraps(function)
-    def call(*arguments: Any, out: Any = None, **options: Any) -> Any:
-        if name in IN_DTYPE_OF_OUT and isinstance(out, Tensor):
-            if options.setdefault("dtype", out.dtype) is not out.dtype:
-                raise RuntimeError(
-                    f"{name}(): expected argument 'out' to have dtype {options['dtype']}, "
-                    f"got {out.dtype}"
-                )
-        result = function(*arguments, **options)
-        if out is None:
-            return result
-        several = isinstance(result, tuple)
-        if several and (not isinstance(out, (tuple, list)) or len(out) != len(result)):
-            raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors")
-        outs: Any = out if several else (out,)
-        results = result if several else (result,)
-        for o, r in zip(outs, results, strict=True):
-            check_out(o, r, name, several)
-            _check_apart(name, o, arguments)
-        for o, r in zip(outs, results, strict=True):
-            _write(o, r, name)
-        if not several:
-            return out
-        return type(result)(out) if type(result) is tuple else type(result)(*out)
-
-    return call
+def call_into(out: Any, function: Callable, name: str, arguments: tuple, options: dict) -> Any:
+    """Call a function and write its result into ``out``, a tensor or a tuple for several."""
+    if name in IN_DTYPE_OF_OUT and isinstance(out, Tensor):
+        if options.setdefault("dtype", out.dtype) is not out.dtype:
+            raise RuntimeError(
+                f"{name}(): expected argument 'out' to have dtype {options['dtype']}, "
+                f"got {out.dtype}"
+            )
+    result = function(*arguments, **options)
+    several = isinstance(result, tuple)
+    if several and (not isinstance(out, (tuple, list)) or len(out) != len(result)):
+        raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors")
+    outs: Any = out if several else (out,)
+    results = result if several else (result,)
+    for o, r in zip(outs, results, strict=True):
+        check_out(o, r, name, several)
+        _check_apart(name, o, arguments)
+    for o, r in zip(outs, results, strict=True):
+        _write(o, r, name)
+    if not several:
+        return out
+    return type(result)(out) if type(result) is tuple else type(result)(*out)
 
 
 def check_out(out: Any, result: Tensor, name: str, several: bool = False) -> None:

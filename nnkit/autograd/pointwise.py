@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nnkit.autograd.arguments import held
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import OPS, Op
 from nnkit.autograd.op_code import PASS
-from nnkit.autograd.out import with_out
 from nnkit.autograd.promotion import check_dtype, mismatch, operands_of, together, wrong_type
 from nnkit.autograd.public import PUBLIC, attach, known_as
 from nnkit.autograd.tensor import Tensor, wrap
@@ -119,7 +119,7 @@ def pointwise(
     if not public:
         return promoting
     promoting.__doc__ = _docstring(name, about, count, kind, numbers, refuses, aliases, example)
-    offered = with_out(promoting, name)
+    offered = held(promoting, name, out=True)
     known_as(offered, name)
     known_as(promoting, f"Tensor.{name}")
     known_as(write_in_place, f"Tensor.{name}_")

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.out import with_out
+from nnkit.autograd.arguments import held
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import inplace
 
@@ -42,20 +42,22 @@ def public(
             aliases=aliases,
         )  # fmt: skip
     own = name or function.__name__
-    offered = with_out(function, own) if out else function
+    offered = held(function, own, out=out)
     for each in (own, *aliases):
         if namespace:
             PUBLIC[each] = offered
         if method:
-            attach(method if isinstance(method, str) else each, function)
+            bound = method if isinstance(method, str) else each
+            taken = held(function, each, True)
+            known_as(taken, f"Tensor.{bound}")
+            attach(bound, taken)
         if in_place:
-            writer = inplace(function, each + "_", in_place if callable(in_place) else None)
+            write = inplace(function, each + "_", in_place if callable(in_place) else None)
+            writer = held(write, each + "_", True)
             known_as(writer, f"Tensor.{each}_")
             attach(each + "_", writer)
             if namespace:
                 PUBLIC[each + "_"] = writer
-    if method and offered is not function:
-        known_as(function, f"Tensor.{method if isinstance(method, str) else own}")
     return offered
 
 

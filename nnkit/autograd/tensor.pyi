@@ -252,8 +252,8 @@ class Tensor(builtins.object):
         batch1: Tensor,
         batch2: Tensor,
         *,
-        beta: builtins.float = 1,
-        alpha: builtins.float = 1,
+        beta: builtins.complex = 1,
+        alpha: builtins.complex = 1,
     ) -> Tensor:
         """``beta * input + alpha * sum(batch1 @ batch2)``, summed over the batch."""
     def addbmm_(
@@ -261,8 +261,8 @@ class Tensor(builtins.object):
         batch1: Tensor,
         batch2: Tensor,
         *,
-        beta: builtins.float = 1,
-        alpha: builtins.float = 1,
+        beta: builtins.complex = 1,
+        alpha: builtins.complex = 1,
     ) -> Tensor:
         """In-place version of `addbmm`; returns the tensor."""
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Any = 1) -> Tensor:
@@ -278,8 +278,8 @@ class Tensor(builtins.object):
         mat1: Tensor,
         mat2: Tensor,
         *,
-        beta: builtins.float = 1,
-        alpha: builtins.float = 1,
+        beta: builtins.complex = 1,
+        alpha: builtins.complex = 1,
     ) -> Tensor:
         """``beta * input + alpha * (mat1 @ mat2)``; with ``beta=0`` not even a NaN of
         ``input`` counts.
@@ -289,8 +289,8 @@ class Tensor(builtins.object):
         mat1: Tensor,
         mat2: Tensor,
         *,
-        beta: builtins.float = 1,
-        alpha: builtins.float = 1,
+        beta: builtins.complex = 1,
+        alpha: builtins.complex = 1,
     ) -> Tensor:
         """In-place version of `addmm`; returns the tensor."""
     def addmv(
@@ -298,8 +298,8 @@ class Tensor(builtins.object):
         mat: Tensor,
         vec: Tensor,
         *,
-        beta: builtins.float = 1,
-        alpha: builtins.float = 1,
+        beta: builtins.complex = 1,
+        alpha: builtins.complex = 1,
     ) -> Tensor:
         """``beta * input + alpha * (mat @ vec)``."""
     def addmv_(
@@ -307,8 +307,8 @@ class Tensor(builtins.object):
         mat: Tensor,
         vec: Tensor,
         *,
-        beta: builtins.float = 1,
-        alpha: builtins.float = 1,
+        beta: builtins.complex = 1,
+        alpha: builtins.complex = 1,
     ) -> Tensor:
         """In-place version of `addmv`; returns the tensor."""
     def addr(
@@ -316,8 +316,8 @@ class Tensor(builtins.object):
         vec1: Tensor,
         vec2: Tensor,
         *,
-        beta: builtins.float = 1,
-        alpha: builtins.float = 1,
+        beta: builtins.complex = 1,
+        alpha: builtins.complex = 1,
     ) -> Tensor:
         """``beta * input + alpha * outer(vec1, vec2)``."""
     def addr_(
@@ -325,8 +325,8 @@ class Tensor(builtins.object):
         vec1: Tensor,
         vec2: Tensor,
         *,
-        beta: builtins.float = 1,
-        alpha: builtins.float = 1,
+        beta: builtins.complex = 1,
+        alpha: builtins.complex = 1,
     ) -> Tensor:
         """In-place version of `addr`; returns the tensor."""
     def adjoint(self) -> Tensor:
@@ -444,8 +444,8 @@ class Tensor(builtins.object):
         batch1: Tensor,
         batch2: Tensor,
         *,
-        beta: builtins.float = 1,
-        alpha: builtins.float = 1,
+        beta: builtins.complex = 1,
+        alpha: builtins.complex = 1,
     ) -> Tensor:
         """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
     def baddbmm_(
@@ -453,8 +453,8 @@ class Tensor(builtins.object):
         batch1: Tensor,
         batch2: Tensor,
         *,
-        beta: builtins.float = 1,
-        alpha: builtins.float = 1,
+        beta: builtins.complex = 1,
+        alpha: builtins.complex = 1,
     ) -> Tensor:
         """In-place version of `baddbmm`; returns the tensor."""
     def bernoulli(self, p: _Any = None, *, generator: _Any = None) -> Tensor:
@@ -1769,7 +1769,11 @@ class Tensor(builtins.object):
         """Each element rounded towards zero."""
     def trunc_(self, *arguments: _Any) -> Tensor:
         """In-place version of `trunc`; returns the tensor."""
-    def type(self, dtype: _Any = None, non_blocking: builtins.bool = False) -> _Any:
+    def type(
+        self,
+        dtype: builtins.type | _dtype | builtins.str | None = None,
+        non_blocking: builtins.bool = False,
+    ) -> _Any:
         """Its type's name, such as ``nnkit.FloatTensor``; with a dtype (or such a name), `to`
         it.
         """
@@ -1785,7 +1789,7 @@ class Tensor(builtins.object):
         """
     def uniform_(
         self,
-        low: builtins.float = ...,
+        low: _Any = ...,
         to: builtins.float = ...,
         *,
         generator: _Any = None,

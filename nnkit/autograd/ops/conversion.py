@@ -161,7 +161,9 @@ _BY_NAME = {f"{m}.{n}": DTYPES[d] for d, n in TYPE_NAMES.items() for m in ("nnki
 
 
 @public(name="type", namespace=False)
-def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+def type_(
+    input: Tensor, dtype: type | dtype_type | str | None = None, non_blocking: bool = False
+) -> Any:
     """Its type's name, such as ``nnkit.FloatTensor``; with a dtype (or such a name), `to` it.
 
     Raises:

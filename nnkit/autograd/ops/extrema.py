@@ -9,7 +9,7 @@ from nnkit.autograd.dims import check_tensor, normalize_dims
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops import bounds
 from nnkit.autograd.ops.conversion import converted
-from nnkit.autograd.ops.reduction import axis_of, numpy_words, one_axis
+from nnkit.autograd.ops.reduction import axis_of, one_axis
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import BOOL, COMPLEX, uint8
@@ -84,7 +84,6 @@ def _amax(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 
 @public(out=True)
-@numpy_words
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The largest element of all or along dimensions; NaN if one is NaN. Equal ones share the
     gradient.
@@ -106,7 +105,6 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
 
 
 @public(out=True)
-@numpy_words
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The smallest element of all or along dimensions; see `amax`.
 
@@ -119,7 +117,6 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
 
 
 @public(out=True)
-@numpy_words
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """`amin` and `amax` as a named tuple (min, max).
 
@@ -150,7 +147,6 @@ def _max(name: str, kind: Any, elementwise: Any, input: Tensor, dim: Any, keepdi
 
 
 @public(out=True)
-@numpy_words
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element: ``max(input)``; with their indices along a dimension:
     ``max(input, dim)``; of two tensors element by element: ``max(input, other)``.
@@ -174,7 +170,6 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
 
 @public(out=True)
-@numpy_words
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element, in the three forms of `max`. A NaN is the smallest of all.
 
@@ -205,7 +200,6 @@ def _arg(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 
 @public(out=True)
-@numpy_words
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the first largest element, along ``dim`` or in the flattened tensor.
 
@@ -222,7 +216,6 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 
 @public(out=True)
-@numpy_words
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the first smallest element; see `argmax`.
 
@@ -244,7 +237,6 @@ def _truth(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 
 @public(out=True)
-@numpy_words
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether all elements are true (not zero), in all or along dimensions.
 
@@ -257,7 +249,6 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 
 
 @public(out=True)
-@numpy_words
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element is true (not zero), in all or along dimensions.
 

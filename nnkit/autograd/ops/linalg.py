@@ -277,7 +277,7 @@ def _check_added(name: str, shape: tuple, wanted: tuple) -> None:
 
 @public(out=True, in_place=True)
 def addmm(
-    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``; with ``beta=0`` not even a NaN of ``input`` counts.
 
@@ -299,7 +299,7 @@ def addmm(
 
 @public(out=True, in_place=True)
 def baddbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices.
 
@@ -317,7 +317,7 @@ def baddbmm(
 
 @public(out=True, in_place=True)
 def addbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
     """``beta * input + alpha * sum(batch1 @ batch2)``, summed over the batch.
 
@@ -337,7 +337,9 @@ def addbmm(
 
 
 @public(out=True, in_place=True)
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1
+) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``.
 
     Example:
@@ -355,7 +357,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
 
 
 @public(out=True, in_place=True)
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+def addr(
+    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1
+) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``.
 
     Example:

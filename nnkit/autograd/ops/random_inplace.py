@@ -101,7 +101,7 @@ def _from(name: str, default: Any, options: dict[str, Any]) -> Any:
 
 @public(namespace=False)
 def uniform_(
-    input: Tensor, low: float = 0.0, to: float = 1.0, *, generator: Any = None, **options: Any
+    input: Tensor, low: Any = 0.0, to: float = 1.0, *, generator: Any = None, **options: Any
 ) -> Tensor:
     """Fill with numbers of the uniform distribution on [from, to), in place.
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.dims import (
@@ -109,21 +107,6 @@ _logsumexp = rule(
 )
 
 
-def numpy_words(function: Callable) -> Callable:
-    """Let a function take NumPy's ``axis`` and ``keepdims`` for ``dim`` and ``keepdim``, as torch's
-    do."""
-
-    @functools.wraps(function)
-    def call(*arguments: Any, **options: Any) -> Any:
-        if "axis" in options:
-            options["dim"] = options.pop("axis")
-        if "keepdims" in options:
-            options["keepdim"] = options.pop("keepdims")
-        return function(*arguments, **options)
-
-    return call
-
-
 def axis_of(name: str, dim: Any, ndim: int) -> Any:
     """A checked dimension as an int, dimensions as a tuple; None for all (also for an empty tuple
     and for the only "dimension" of a 0-dim tensor)."""
@@ -147,7 +130,6 @@ def in_dtype(name: str, input: Any, dtype: Any) -> Tensor:
 
 
 @public(out=True)
-@numpy_words
 def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of all elements, or along dimensions.
 
@@ -192,7 +174,6 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 
 
 @public(out=True)
-@numpy_words
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """`sum` in which a NaN counts as 0.
 
@@ -210,7 +191,6 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
 
 @public(out=True)
-@numpy_words
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of all elements, or along dimensions; NaN where there are none.
 
@@ -234,7 +214,6 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 
 @public(out=True)
-@numpy_words
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of the elements that are not NaN.
 
@@ -254,7 +233,6 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 
 
 @public(out=True)
-@numpy_words
 def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product of all elements, or along one dimension.
 
@@ -300,7 +278,6 @@ def _spread(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> 
 
 
 @public(out=True)
-@numpy_words
 def var(
     input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
     correction: float | None = None,
@@ -326,7 +303,6 @@ def var(
 
 
 @public(out=True)
-@numpy_words
 def std(
     input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
     correction: float | None = None,
@@ -343,7 +319,6 @@ def std(
 
 
 @public(method=False, out=True)
-@numpy_words
 def var_mean(
     input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
     correction: float | None = None,
@@ -360,7 +335,6 @@ def var_mean(
 
 
 @public(method=False, out=True)
-@numpy_words
 def std_mean(
     input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
     correction: float | None = None,
@@ -377,7 +351,6 @@ def std_mean(
 
 
 @public(out=True)
-@numpy_words
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """``log(sum(exp(x)))`` along dimensions, without overflow; -inf where there are no elements.
 

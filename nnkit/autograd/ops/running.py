@@ -10,7 +10,7 @@ from nnkit.autograd.dims import check_tensor, normalize_dim
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.joining import cat, stack
-from nnkit.autograd.ops.reduction import in_dtype, numpy_words, shifted
+from nnkit.autograd.ops.reduction import in_dtype, shifted
 from nnkit.autograd.ops.strided import real
 from nnkit.autograd.ops.transcendental import logaddexp
 from nnkit.autograd.public import METHODS, public
@@ -83,7 +83,6 @@ def _running(name: str, apply: Any, input: Tensor, dim: int, dtype: Any) -> Tens
 
 
 @public(out=True, in_place=True)
-@numpy_words
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The sums of all elements up to each one along ``dim``; integers give int64.
 
@@ -100,7 +99,6 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 
 @public(out=True, in_place=True)
-@numpy_words
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The products of all elements up to each one along ``dim``; integers give int64.
 
@@ -113,7 +111,6 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 
 @public(out=True)
-@numpy_words
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """``log(cumsum(exp(x)))`` along ``dim``, without overflow.
 
@@ -149,7 +146,6 @@ def _record(name: str, kind: Any, input: Tensor, dim: int) -> Any:
 
 
 @public(out=True)
-@numpy_words
 def cummax(input: Tensor, dim: int) -> Any:
     """The maxima of all elements up to each one along ``dim``, and the index of the last element
     that reached each; a NaN stays.
@@ -166,7 +162,6 @@ def cummax(input: Tensor, dim: int) -> Any:
 
 
 @public(out=True)
-@numpy_words
 def cummin(input: Tensor, dim: int) -> Any:
     """The minima of all elements up to each one along ``dim``; see `cummax`.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nnkit.autograd.arguments import hold_all
 from nnkit.nn.functional.activation import *  # noqa: F403
 from nnkit.nn.functional.attention import *  # noqa: F403
 from nnkit.nn.functional.conv import *  # noqa: F403
@@ -21,3 +22,6 @@ from nnkit.nn.functional.padding import *  # noqa: F403
 from nnkit.nn.functional.pooling import *  # noqa: F403
 from nnkit.nn.functional.regression_loss import *  # noqa: F403
 from nnkit.nn.functional.softmax import *  # noqa: F403
+
+hold_all(globals(), lax=True)
+del hold_all

@@ -165,3 +165,8 @@ def bind_op(
 def bind_entry(twin: type) -> Any:
     """The compiled class of descriptors that read ``instance.__dict__[registry][name]``."""
     return MODULE.Entry if MODULE is not None else twin
+
+
+def bind_held(twin: type) -> Any:
+    """The compiled class of functions that look at the classes of their arguments."""
+    return getattr(MODULE, "Held", twin)

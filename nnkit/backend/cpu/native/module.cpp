@@ -10,6 +10,7 @@
 
 #include "entry.h"
 #include "formula.h"
+#include "held.h"
 #include "memory.h"
 #include "op.h"
 #include "owned.h"
@@ -262,10 +263,11 @@ PyMODINIT_FUNC NNKIT_INIT() {
     PyObject* module = PyModule_Create(&nnkit::definition);
     if (module == nullptr) return nullptr;
     nnkit::kernel_type = PyType_FromSpec(&nnkit::kernel_spec);
-    nnkit::Owned entry(nnkit::make_entry_type());
-    if (nnkit::kernel_type == nullptr || !entry ||
+    nnkit::Owned entry(nnkit::make_entry_type()), held(nnkit::make_held_type());
+    if (nnkit::kernel_type == nullptr || !entry || !held ||
         PyModule_AddObjectRef(module, "Kernel", nnkit::kernel_type) < 0 ||
         PyModule_AddObjectRef(module, "Entry", entry.object()) < 0 ||
+        PyModule_AddObjectRef(module, "Held", held.object()) < 0 ||
         PyModule_AddIntConstant(module, "INTERFACE", nnkit::interface_number) < 0) {
         Py_DECREF(module);
         return nullptr;

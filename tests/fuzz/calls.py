@@ -1,0 +1,528 @@
+"""Calls with wrong arguments: nnkit must refuse what torch refuses, with the same type of error.
+
+``python -m tests.fuzz.calls --seconds 60 --seed 0`` takes valid calls (the samples of the op table
+and of `tests.fuzz.objects`), changes one or two arguments, makes the call in torch and in nnkit and
+compares: results agree in dtype and shape, errors in their builtin type, and no message of nnkit
+speaks of what is inside. It prints one call for each (function, kind of difference), and exits with
+1 if there is one. ``--no-torch`` asks only that nnkit neither crashes nor raises an error of its
+inside, at full speed; ``--only N`` makes call number N alone and shows it.
+
+Each call depends on the seed and its number alone. A child process makes them; if it dies, its
+parent notes the call and goes on after it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import importlib
+import math
+import mmap
+import os
+import pickle
+import random
+import re
+import resource
+import signal
+import struct
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tests.fuzz.objects import CALLS, Arguments, Call, Made
+from tests.harness.call import (
+    builtin_type,
+    dtype_name,
+    flatten,
+    resolve,
+    to_tensor,
+)
+from tests.harness.row import Fixed, Maker, Named, OpRow
+from tests.harness.table import ROWS
+
+SECONDS_A_CALL = 10
+MEMORY = 4 << 30  # what a call may take beyond what is taken at the start
+LARGEST = 4096  # elements of a sample's arrays
+CHUNK = 2000
+
+# Words of NumPy, of Python about objects that the user never passed, and of nnkit's inside.
+INSIDE = re.compile(
+    r"numpy|ufunc|dtype\('|could not be broadcast|[Cc]annot cast|has no attribute '_"
+    r"|has no attribute|object is not|not supported between|unsupported operand|\b_data\b"
+    r"|<lambda>|catalogue|memoryview|buffer source|inhomogeneous|not subscriptable"
+    r"|expected \d+ arguments, got|must be real number|axis|keepdims|cannot be interpreted"
+)
+RAW = (AttributeError, KeyError, AssertionError, UnboundLocalError, NameError, SystemError)
+
+
+class Raw:
+    """An array that is handed over as it is."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __repr__(self) -> str:
+        return f"np.{self.array!r}"
+
+
+def _shown(array: np.ndarray) -> str:
+    small = f"tensor({array.tolist()}, dtype={dtype_name(array)})"
+    return small if len(small) < 70 else f"ones({list(array.shape)}, dtype={dtype_name(array)})"
+
+
+def text(value: Any) -> str:
+    """A value as one would type it, with ``T`` for the framework."""
+    if isinstance(value, np.ndarray):
+        return f"T.{_shown(value)}"
+    if isinstance(value, Fixed):
+        return text(value.array)
+    if isinstance(value, Named):
+        return f"T.{value.name}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(text, value))}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(text, value))}{',' if len(value) == 1 else ''})"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k!r}: {text(v)}" for k, v in value.items()) + "}"
+    return repr(value)
+
+
+def written(path: str, arguments: Arguments, owner: str = "T.") -> str:
+    """A call as one would type it."""
+    parts = [*map(text, arguments.args), *(f"{k}={text(v)}" for k, v in arguments.kwargs.items())]
+    return f"{owner}{path}({', '.join(parts)})"
+
+
+def shown(call: Call) -> str:
+    result = written(call.path, call.first)
+    for name, arguments in call.then:
+        result += written(name, arguments, ".")
+    return result
+
+
+# Valid calls
+
+
+def _forms(row: OpRow) -> list[tuple[str, str]]:
+    """The names of a row's function, its method, its in-place forms: here and in torch."""
+    forms = [(row.name, row.torch_name), *((name, name) for name in row.aliases)]
+    if row.method:
+        forms.append((f"Tensor.{row.method}",) * 2)
+    for name in (row.inplace,) if isinstance(row.inplace, str) else row.inplace:
+        path = name if "." in name else f"Tensor.{name}"
+        forms.append((path, path))
+    return [form for form in forms if "=" not in form[0]]
+
+
+@functools.cache
+def _samples(name: str, dtype: str) -> list[Arguments]:
+    row = ROWS[name]
+    samples = [Arguments(s.args, dict(s.kwargs)) for s in row.samples(Maker(row, dtype))]
+    return [s for s in samples if _elements((s.args, s.kwargs)) <= LARGEST]
+
+
+def _elements(value: Any) -> int:
+    if isinstance(value, np.ndarray):
+        return value.size
+    if isinstance(value, Fixed):
+        return value.array.size
+    if isinstance(value, (list, tuple)):
+        return sum(map(_elements, value))
+    return _elements(list(value.values())) if isinstance(value, dict) else 0
+
+
+def valid_call(rng: random.Random, names: list[str]) -> Call:
+    """A call out of the tables; one in five makes an object."""
+    if not names or (rng.random() < 0.2 and len(names) == len(ROWS)):
+        return rng.choice(CALLS)
+    while True:
+        row = ROWS[rng.choice(names)]
+        dtype = rng.choice(row.dtypes) if rng.random() < 0.3 else row.dtypes[0]
+        samples = _samples(row.name, dtype)
+        if samples:
+            name, torch_name = rng.choice(_forms(row))
+            return Call(name, rng.choice(samples), torch=torch_name)
+
+
+# Changes
+
+
+def _replacements(value: Any, rng: random.Random) -> tuple[str, Any]:
+    """A name of the change, and what stands in the value's place."""
+    made = [
+        ("None", None), ("str", rng.choice(["a", "", "sum", "cpu"])), ("empty list", []),
+        ("list of int", [0, 1]), ("list of float", [1.5, 2.0]), ("list of str", ["a"]),
+        ("tuple", (1, 2, 3)), ("dict", {}), ("float", rng.choice([0.5, 1.5, 2.0, -1.0])),
+        ("zero", 0), ("negative", rng.choice([-1, -5])), ("int", rng.choice([1, 2, 3, 7])),
+        ("2**63", rng.choice([2**63, -(2**63) - 1])), ("nan", math.nan), ("inf", math.inf),
+        ("bool", rng.choice([True, False])), ("complex", 1j), ("object", object),
+        ("dtype", Named(rng.choice(["float32", "int64", "bool"]))),
+        ("0-dim tensor", np.full((), 0.5, "float32")),
+        ("0-dim int tensor", np.ones((), "int64")), ("empty tensor", np.ones((0,), "float32")),
+        ("tensor", np.ones((3, 5, 7), "float32")), ("vector", np.ones((4,), "float32")),
+        ("int tensor", np.ones((2, 3), "int64")), ("bool tensor", np.ones((2, 3), "bool")),
+        ("complex tensor", np.ones((2, 3), "complex64")), ("array", Raw(np.ones((2, 3)))),
+        ("NumPy float", Raw(np.asarray(1.5))),
+        ("tensors", (np.ones((2, 3), "float32"), np.ones((2, 3), "float32"))),
+        ("device", "gpu"), ("slice", slice(None)), ("function", len),
+    ]  # fmt: skip
+    array = value.array if isinstance(value, Fixed) else value
+    if isinstance(array, np.ndarray):
+        own = [
+            ("rank + 1", array[None]), ("dtype", array.astype(rng.choice(["float64", "float16"]))),
+            ("int dtype", np.ones(array.shape, rng.choice(["int64", "int32", "uint8"]))),
+            ("bool dtype", np.ones(array.shape, "bool")), ("array", Raw(np.array(array))),
+            ("complex dtype", np.ones(array.shape, "complex64")), ("[tensor]", [array]),
+            ("no elements", array[:0] if array.ndim else np.ones((0,), array.dtype)),
+            ("other shape", np.ones(tuple(n + 1 for n in array.shape), array.dtype)),
+            ("list", array.tolist()),
+        ]  # fmt: skip
+        if array.ndim and array.shape[0]:
+            own += [
+                ("rank - 1", np.asarray(array[0])),
+                ("transposed", np.array(array.T, order="C")),
+            ]
+        if rng.random() < 0.5:
+            return rng.choice(own)
+    if isinstance(value, (list, tuple)) and value and rng.random() < 0.5:
+        at = rng.randrange(len(value))
+        kind, one = _replacements(value[at], rng)
+        parts = [*value[:at], one, *value[at + 1 :]]
+        choice = rng.random()
+        if choice < 0.2:
+            return "shorter", type(value)(value[:-1])
+        if choice < 0.4:
+            return "longer", type(value)([*value, value[-1]])
+        return f"element: {kind}", type(value)(parts)
+    return rng.choice(made)
+
+
+_KEYWORDS = ("dim", "dtype", "out", "device", "input", "other", "keepdim", "unknown", "size")
+
+
+def changed(
+    arguments: Arguments, rng: random.Random, is_method: bool = False
+) -> tuple[str, Arguments]:
+    """The arguments with one of them changed, left out or added; a method keeps its tensor."""
+    args, kwargs = list(arguments.args), dict(arguments.kwargs)
+    choice = rng.random()
+    if choice < 0.08 and args:
+        if rng.random() < 0.7:
+            args.pop()
+            return "argument missing", Arguments(tuple(args), kwargs)
+        if not is_method:
+            args.pop(0)
+        return "first missing", Arguments(tuple(args), kwargs)
+    if choice < 0.16:
+        kind, value = _replacements(None, rng)
+        return f"extra {kind}", Arguments((*args, value), kwargs)
+    if choice < 0.24:
+        kind, value = _replacements(None, rng)
+        key = rng.choice(_KEYWORDS)
+        return f"{key}= {kind}", Arguments(tuple(args), {**kwargs, key: value})
+    if not args and not kwargs:
+        return "nothing", arguments
+    at = rng.randrange(len(args) + len(kwargs))
+    if at < len(args):
+        kind, value = _replacements(args[at], rng)
+        if at or not is_method or isinstance(value, np.ndarray):
+            args[at] = value
+        return f"{at}: {kind}", Arguments(tuple(args), kwargs)
+    key = list(kwargs)[at - len(args)]
+    kind, kwargs[key] = _replacements(kwargs[key], rng)
+    return f"{key}: {kind}", Arguments(tuple(args), kwargs)
+
+
+def call_number(seed: int, number: int, names: list[str]) -> tuple[str, Call]:
+    """The kinds of the changes, and the changed call."""
+    rng = random.Random(seed << 40 | number)
+    call = valid_call(rng, names)
+    kinds = []
+    for _ in range(2 if rng.random() < 0.2 else 1):
+        at = rng.randrange(1 + len(call.then))
+        if at == 0:
+            kind, first = changed(call.first, rng, call.path.startswith("Tensor."))
+            call = Call(call.path, first, call.then, call.torch)
+        else:
+            name, arguments = call.then[at - 1]
+            kind, arguments = changed(arguments, rng)
+            then = (*call.then[: at - 1], (name, arguments), *call.then[at:])
+            call = Call(call.path, call.first, then, call.torch)
+        kinds.append(kind)
+    return " and ".join(kinds), call
+
+
+# The call in one framework
+
+
+def build(lib: Any, value: Any) -> Any:
+    """The value with the framework's tensors, dtypes and objects in it."""
+    if isinstance(value, np.ndarray):
+        return to_tensor(lib, np.array(value))
+    if isinstance(value, (Raw, Fixed)):
+        array = np.array(value.array)
+        return array if isinstance(value, Raw) else to_tensor(lib, array)
+    if isinstance(value, Named):
+        return resolve(lib, value.name)
+    if isinstance(value, Made):
+        return invoke(resolve(lib, value.path), lib, Arguments(value.args, value.kwargs))
+    if isinstance(value, (tuple, list)):
+        return type(value)([build(lib, each) for each in value])
+    if isinstance(value, dict):
+        return {key: build(lib, each) for key, each in value.items()}
+    return value
+
+
+def invoke(function: Callable, lib: Any, arguments: Arguments) -> Any:
+    args = [build(lib, value) for value in arguments.args]
+    return function(*args, **{k: build(lib, v) for k, v in arguments.kwargs.items()})
+
+
+@dataclass
+class Answer:
+    """What came of a call: results, or the error."""
+
+    results: list[Any]
+    error: BaseException | None = None
+
+    @property
+    def kind(self) -> str:
+        return "" if self.error is None else builtin_type(self.error).__name__
+
+
+def answer(lib: Any, call: Call) -> Answer:
+    lib.set_grad_enabled(True)
+    lib.manual_seed(0)
+    path = call.torch if lib.__name__ == "torch" and call.torch else call.path
+    try:
+        result = invoke(resolve(lib, path), lib, call.first)
+        for name, arguments in call.then:
+            result = invoke(getattr(result, name), lib, arguments)
+        return Answer([*flatten(result)])
+    except Exception as error:
+        return Answer([], error)
+
+
+# What may differ: a reason, a pattern over torch's error and one over nnkit's ("" for success).
+ALLOWED: list[tuple[str, str, str]] = [
+    (
+        "torch's functions in Python find out by an attribute that is missing; nnkit asks first",
+        r"^AttributeError: .* has no attribute",
+        r"^TypeError: .* must be",
+    ),
+    (
+        "torch uses the truth of what should be a bool",
+        r"ambiguous",
+        r"^TypeError: .* must be bool",
+    ),
+]
+
+
+def _memory(found: Answer) -> bool:
+    return isinstance(found.error, MemoryError) or "can't allocate memory" in str(found.error)
+
+
+def _said(each: Answer) -> str:
+    return f"{each.kind}: {each.error}" if each.error is not None else ""
+
+
+def _described(value: Any) -> str:
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return f"{dtype_name(value)}{list(value.shape)}"
+    return type(value).__name__ if isinstance(value, (bool, int, float, complex, str)) else ""
+
+
+def difference(changes: int, wanted: Answer | None, found: Answer) -> str:
+    """What is wrong with nnkit's answer; empty if nothing is."""
+    if found.error is not None:
+        message = str(found.error)
+        own = message.replace("torch", "")
+        inside = INSIDE.search(own)
+        if inside and (wanted is None or not INSIDE.search(str(wanted.error))):
+            return f"speaks of its inside: {inside.group()}"
+    if wanted is None:
+        raw = found.error is not None and isinstance(found.error, RAW)
+        return f"raises {found.kind}" if raw else ""
+    if _memory(wanted) or _memory(found):
+        return ""
+    if wanted.kind != found.kind:
+        if changes > 1 and wanted.kind and found.kind:
+            return ""  # two arguments are wrong, and either may be found first
+        mine, theirs = _said(found), _said(wanted)
+        for _, one, other in ALLOWED:
+            if re.search(one, theirs, re.DOTALL) and re.search(other, mine, re.DOTALL):
+                return ""
+        return f"{wanted.kind or 'success'} -> {found.kind or 'success'}"
+    if found.error is None:
+        one, other = ([_described(value) for value in each.results] for each in (wanted, found))
+        if one != other:
+            return f"{'/'.join(one[:3])} -> {'/'.join(other[:3])}"
+    return ""
+
+
+# The run
+
+
+@dataclass
+class Finding:
+    number: int
+    path: str
+    change: str
+    difference: str
+    call: str
+    wanted: str
+    found: str
+
+
+def _time_is_over(*_: Any) -> None:
+    raise TimeoutError("the call took too long")
+
+
+def examine(seed: int, number: int, names: list[str], libs: list[Any]) -> Finding | None:
+    """One call in nnkit (the last of ``libs``) and, before it, in torch."""
+    change, call = call_number(seed, number, names)
+    *others, nnkit = libs
+    wanted = answer(others[0], call) if others else None
+    found = answer(nnkit, call)
+    wrong = difference(1 + change.count(" and "), wanted, found)
+    if not wrong:
+        return None
+    says = [
+        f"{type(each.error).__name__}: {str(each.error)[:300]}" if each and each.error
+        else ", ".join(map(_described, each.results)) if each else ""
+        for each in (wanted, found)
+    ]  # fmt: skip
+    return Finding(number, shown_path(call), change, wrong, shown(call), *says)
+
+
+def shown_path(call: Call) -> str:
+    return ".".join([call.path, *(name for name, _ in call.then)])
+
+
+def _child(
+    seed: int, numbers: range, names: list[str], libs: list[Any], place: mmap.mmap, pipe: int
+) -> None:
+    taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, taken + MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGALRM, _time_is_over)
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    with os.fdopen(pipe, "wb") as out:
+        for number in numbers:
+            place[:8] = struct.pack("q", number)
+            signal.setitimer(signal.ITIMER_REAL, SECONDS_A_CALL)
+            finding = examine(seed, number, names, libs)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            if finding is not None:
+                pickle.dump(finding, out)
+                out.flush()
+    os._exit(0)
+
+
+def _findings(pipe: int) -> Iterator[Finding]:
+    with os.fdopen(pipe, "rb") as source, contextlib.suppress(EOFError, pickle.UnpicklingError):
+        while True:
+            yield pickle.load(source)
+
+
+def run(
+    seed: int, names: list[str], libs: list[Any], until: Callable[[int], bool]
+) -> tuple[int, list[Finding]]:
+    """Calls in child processes until ``until(count)``; how many, and what was found."""
+    place = mmap.mmap(-1, 8)
+    number, findings = 0, []
+    while not until(number):
+        end = number + CHUNK
+        source, sink = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.close(source)
+                _child(seed, range(number, end), names, libs, place, sink)
+            finally:
+                os._exit(1)
+        os.close(sink)
+        findings += _findings(source)
+        _, status = os.waitpid(child, 0)
+        if status:
+            last = struct.unpack("q", place[:8])[0]
+            change, call = call_number(seed, last, names)
+            how = f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "ended"
+            findings.append(Finding(last, shown_path(call), change, how, shown(call), "", ""))
+            end = last + 1
+        number = end
+    return number, findings
+
+
+def frameworks(with_torch: bool) -> list[Any]:
+    warnings.simplefilter("ignore")
+    libs = [importlib.import_module(n) for n in (("torch", "nnkit") if with_torch else ("nnkit",))]
+    for lib in libs:
+        lib.set_num_threads(1)
+    return libs
+
+
+def report(findings: list[Finding], every: bool) -> None:
+    """One finding of each (function, difference), the shortest; the most frequent kinds last."""
+    shortest: dict[tuple[str, str], Finding] = {}
+    counts = Counter((f.path, f.difference) for f in findings)
+    for finding in findings:
+        key = (finding.path, finding.difference)
+        if key not in shortest or len(finding.call) < len(shortest[key].call):
+            shortest[key] = finding
+    for finding in findings if every else [shortest[key] for key in sorted(shortest)]:
+        count = counts[(finding.path, finding.difference)]
+        print(f"{finding.path} | {finding.change} | {finding.difference} | {count}x")
+        print(f"    #{finding.number} {finding.call}")
+        print(f"    torch: {finding.wanted}\n    nnkit: {finding.found}")
+    for kind, count in Counter(f.difference for f in findings).most_common(20):
+        print(f"{count:6d} {kind}")
+    print(f"{len(findings)} findings, {len(shortest)} kinds")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--calls", type=int, default=0, help="this many, instead of the seconds")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--no-torch", action="store_true")
+    parser.add_argument("--only", type=int, help="one call, in this process")
+    parser.add_argument("--ops", default="", help="rows whose name matches; 'objects' for none")
+    parser.add_argument("--all", action="store_true", help="print every finding")
+    options = parser.parse_args()
+    names = [name for name in ROWS if re.search(options.ops, name)]
+    libs = frameworks(not options.no_torch)
+    if options.only is not None:
+        change, call = call_number(options.seed, options.only, names)
+        print(f"{change}\n{shown(call)}")
+        for lib in libs:
+            found = answer(lib, call)
+            print(f"{lib.__name__}: {found.error!r} {list(map(_described, found.results))}")
+            if found.error is not None and lib is libs[-1]:
+                raise found.error
+        return 0
+    start = time.monotonic()
+
+    def until(count: int) -> bool:
+        if options.calls:
+            return count >= options.calls
+        return time.monotonic() - start > options.seconds
+
+    count, findings = run(options.seed, names, libs, until)
+    report(findings, options.all)
+    taken = time.monotonic() - start
+    print(f"seed {options.seed}: {count} calls in {taken:.0f} s, {count / taken:.0f} a second")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
