@@ -13,7 +13,7 @@ from nnkit.autograd.node import Node, OutputEdge, describe_edge
 from nnkit.autograd.op import SavedOutput
 from nnkit.autograd.saved import ACTIVE, pack_values
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import check_writable, set_history, wrote
+from nnkit.autograd.views import check_traceable, set_history, wrote
 
 
 class FunctionNode(Node):
@@ -232,7 +232,7 @@ def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
             continue
         edge = OutputEdge(node, index) if several else node
         if dirty:
-            check_writable(out)
+            check_traceable(out)
             carrier = wrap(out._data, out._device)
             carrier._edge, carrier._requires_grad = edge, True
             set_history(out, carrier)

@@ -87,6 +87,16 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
+class Unknown(Node):
+    """In place of the history of a view that was made while grad mode was off: torch says that it
+    requires grad, but no gradient goes any further."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> tuple:
+        return ()
+
+
 class OutputEdge:
     """The edge to output ``index`` of a node with several outputs."""
 
@@ -215,7 +225,7 @@ def accumulator(leaf: Any) -> AccumulateGrad:
 
 def describe_edge(edge: Any) -> tuple[Node | None, int]:
     """An edge as torch shows it: (node, output number)."""
-    if edge is None:
+    if edge is None or edge.__class__ is Unknown:
         return (None, 0)
     if isinstance(edge, Node):
         return (edge, 0)

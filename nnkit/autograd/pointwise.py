@@ -19,7 +19,7 @@ from nnkit.autograd.op_code import PASS
 from nnkit.autograd.promotion import check_dtype, mismatch, operands_of, together, wrong_type
 from nnkit.autograd.public import PUBLIC, attach, known_as
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import check_writable, refresh, write, wrote
+from nnkit.autograd.views import refresh, write
 from nnkit.backend.algebra import register_formula
 from nnkit.backend.cpu.native import bind_op
 from nnkit.backend.dtype import (
@@ -355,6 +355,14 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
     return binary
 
 
+def _is_plain(operand: Tensor, target: Tensor) -> bool:
+    """Whether nothing must be cast, moved or enlarged to write the operand into the target."""
+    x, y = target._data, operand._data
+    if y.dtype is not x.dtype or operand._device is not target._device:
+        return False
+    return y.shape == x.shape or _broadcasts(y.shape, x.shape)
+
+
 def _broadcasts(shape: tuple, target: tuple) -> bool:
     """Whether an array of ``shape`` can be written into one of shape ``target``."""
     pairs = zip(reversed(shape), reversed(target), strict=False)
@@ -365,23 +373,16 @@ def _in_place(op: Op, promoting: Callable, kind: str) -> Any:
     """``name_``: one in-place kernel where no history is wanted, else `views.write`."""
     name = op.name
     label = name + "_"
+    binary = len(op.primitive.arrays) == 2
 
     def write_in_place(self: Tensor, *arguments: Any) -> Tensor:
         x = self._data
-        operand = arguments[0] if arguments and len(op.primitive.arrays) == 2 else None
-        plain = x.dtype is F4 or x.dtype is F8
-        if isinstance(operand, Tensor):
-            y = operand._data
-            plain = plain and y.dtype is x.dtype and operand._device is self._device
-            plain = plain and (y.shape == x.shape or _broadcasts(y.shape, x.shape))
-            plain = plain and not (operand._requires_grad and MODE.enabled)
-        if not plain or kind == "bool" or (MODE.enabled and self.requires_grad):
-            return write(self, label, promoting, *arguments)
-        check_writable(self)
-        raw = [a._data if isinstance(a, Tensor) else a for a in arguments]
-        getattr(self._device.backend, label)(x, *raw)
-        wrote(self, label)
-        return self
+        kernel = None
+        if (x.dtype is F4 or x.dtype is F8) and kind != "bool":
+            operand = arguments[0] if binary else None
+            if not isinstance(operand, Tensor) or _is_plain(operand, self):
+                kernel = getattr(self._device.backend, label)
+        return write(self, label, promoting, *arguments, kernel=kernel)
 
     write_in_place.__name__ = write_in_place.__qualname__ = label
     write_in_place.__doc__ = f"In-place version of `{name}`; returns the tensor."

@@ -214,9 +214,12 @@ def describe(self: Tensor, contents: str | None = None) -> str:
         text = contents
     else:
         text = "[]" if data.size == 0 else format_values(data, d, len(prefix))
-    node = self.grad_fn
-    if node is not None:
-        notes.append(f"grad_fn=<{node.name()}>")
+    try:
+        made_by = self.grad_fn and self.grad_fn.name()
+    except RuntimeError:  # of a view whose base was written
+        made_by = "Invalid"
+    if made_by is not None:
+        notes.append(f"grad_fn=<{made_by}>")
     elif self.requires_grad:
         notes.append("requires_grad=True")
     result = prefix + text

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.grad_mode import INFERENCE_MODES, MODE, refuse_in_transform
-from nnkit.autograd.node import OutputEdge, RemovableHandle, leaf_hooks
+from nnkit.autograd.node import OutputEdge, RemovableHandle, Unknown, leaf_hooks
 from nnkit.backend.cpu.native import bind_wrap
 from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import COMPLEX, FLOATING, OF_ARRAY, dtype
@@ -86,7 +86,6 @@ class Tensor:
         "__dict__", "__weakref__", "_base", "_data", "_device", "_edge", "_grad", "_hooks",
         "_requires_grad", "_writes", "_view", "_viewed",
     )  # fmt: skip
-    _inference: bool  # set, and so stored, only for tensors that were made in `inference_mode`
     __array_priority__ = 1000  # NumPy's binary operators leave the work to ours
 
     def __new__(cls, *arguments: Any, device: Any = None) -> Any:
@@ -147,12 +146,20 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same memory without history; writing to it is not seen by autograd."""
-        return wrap(self._data, self._device)
+        out = wrap(self._data, self._device)
+        if out._writes is UNTRACKED:
+            out._writes = [0, None]
+        return out
 
     @data.setter
     def data(self, new: Tensor) -> None:
         if not isinstance(new, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
+        if self.requires_grad and new.dtype.category < FLOATING:
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex "
+                f"dtype, got {new.dtype}"
+            )
         self._data, self._device = new._data, new._device
 
     # Its place in the graph
@@ -161,28 +168,38 @@ class Tensor:
     def requires_grad(self) -> bool:
         """Whether gradients with respect to it are wanted."""
         if self._base is not None:
-            from nnkit.autograd.views import refresh
+            if isinstance(self._view, str):
+                return self._requires_grad or self._base._requires_grad
+            if self._writes[0] != self._viewed:
+                from nnkit.autograd.views import refresh
 
-            refresh(self)
+                refresh(self)
         return self._requires_grad
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if self.grad_fn is not None:
+            raise RuntimeError(_NOT_A_LEAF)
         self._set_requires_grad(value)
 
     def _set_requires_grad(self, value: bool) -> Tensor:
         """The same as a call that returns the tensor."""
-        if self._edge is not None and not value:
+        if not (value or self.is_leaf):
+            raise RuntimeError(_NOT_A_LEAF)
+        if value and self._writes is UNTRACKED and not MODE.inference:
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a "
-                "computed variable in a subgraph that doesn't require differentiation use "
-                "var_no_grad = var.detach()."
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                "allowed."
             )
         if value and self.dtype.category < FLOATING:
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients, "
                 f"got {self.dtype}"
             )
+        if self._edge.__class__ is Unknown:
+            if not value:
+                return self
+            self._edge = None
         self._requires_grad = bool(value)
         return self
 
@@ -204,12 +221,15 @@ class Tensor:
     @property
     def grad_fn(self) -> Any:
         """The node of the operation that made it, None for a leaf."""
-        if self._base is not None:
-            from nnkit.autograd.views import refresh
+        if self._base is not None and self._writes[0] != self._viewed:
+            from nnkit.autograd.views import check_history, refresh
 
+            check_history(self)
             refresh(self)
         edge = self._edge
-        return edge.node if edge.__class__ is OutputEdge else edge
+        if edge.__class__ is OutputEdge:
+            return edge.node
+        return None if edge.__class__ is Unknown else edge
 
     @property
     def _grad_fn(self) -> Any:
@@ -224,7 +244,7 @@ class Tensor:
     @property
     def grad(self) -> Any:
         """The accumulated gradient of a leaf; None before the first backward."""
-        if self._grad is None and self._edge is not None and not self.retains_grad:
+        if self._grad is None and not (self.is_leaf or self.retains_grad):
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
                 "Its .grad attribute won't be populated during autograd.backward(). Use "
@@ -270,6 +290,8 @@ class Tensor:
     @property
     def _version(self) -> int:
         """How many times its storage was written in place."""
+        if self._writes is UNTRACKED:
+            raise RuntimeError("Inference tensors do not track version counter.")
         return self._writes[0]
 
     @property
@@ -335,7 +357,19 @@ class Tensor:
 
     def is_inference(self) -> bool:
         """Whether it was made in `inference_mode`."""
-        return getattr(self, "_inference", False)
+        return self._writes is UNTRACKED
+
+    def _is_view(self) -> bool:
+        """Whether its history is that of a view of ``_base``."""
+        return self._base is not None
+
+    @property
+    def _inference(self) -> bool:
+        return self._writes is UNTRACKED
+
+    @_inference.setter
+    def _inference(self, value: bool) -> None:  # by the compiled `wrap`
+        self._writes = UNTRACKED
 
     def is_floating_point(self) -> bool:
         """Whether its dtype is float16, bfloat16, float32 or float64."""
@@ -364,6 +398,25 @@ class Tensor:
             return format(self._data.item(), spec)
         return object.__format__(self, spec)
 
+
+_NOT_A_LEAF = (
+    "you can only change requires_grad flags of leaf variables. If you want to use a computed "
+    "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+)
+
+
+class _Untracked(list):
+    """In place of the counter of writes: whoever saves a tensor reads it, and must not."""
+
+    def __getitem__(self, item: Any) -> Any:
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+            "inference mode in computation tracked by autograd: make a clone to get a normal "
+            "tensor."
+        )
+
+
+UNTRACKED: Any = _Untracked()  # the writes of all inference tensors
 
 _new = object.__new__
 
@@ -398,7 +451,7 @@ def wrap_in_python(data: Any, place: Any = cpu) -> Tensor:
     self._viewed = 0
     self._hooks = None
     if INFERENCE_MODES and MODE.inference:
-        self._inference = True
+        self._writes = UNTRACKED
     return self
 
 

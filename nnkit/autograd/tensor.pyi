@@ -36,7 +36,6 @@ class Size(builtins.tuple[builtins.int, ...]):
 
 class Tensor(builtins.object):
     """A multi-dimensional array of one dtype that can be differentiated through."""
-    _inference: builtins.bool
     __array_priority__: builtins.int
     _base: _Any
     _data: _Any
@@ -215,6 +214,14 @@ class Tensor(builtins.object):
     @builtins.property
     def _grad_fn(self) -> _Any:
         ...
+    @builtins.property
+    def _inference(self) -> builtins.bool:
+        ...
+    @_inference.setter
+    def _inference(self, value: builtins.bool) -> None:
+        ...
+    def _is_view(self) -> builtins.bool:
+        """Whether its history is that of a view of ``_base``."""
     @builtins.staticmethod
     def _make_subclass(
         subclass: builtins.type,
@@ -625,7 +632,9 @@ class Tensor(builtins.object):
     def detach(self) -> Tensor:
         """The same memory as a leaf that requires no gradient."""
     def detach_(self) -> Tensor:
-        """Make the tensor itself a leaf that requires no gradient."""
+        """Make the tensor itself a leaf that requires no gradient; nothing in
+        `inference_mode`.
+        """
     @builtins.property
     def device(self) -> _device:
         """Where its memory is."""
@@ -1854,8 +1863,14 @@ class Tensor(builtins.object):
     def zero_(self) -> Tensor:
         """Overwrite every element with 0; returns the tensor."""
 
+class _Untracked(builtins.list):
+    """In place of the counter of writes: whoever saves a tensor reads it, and must not."""
+    def __getitem__(self, item: _Any) -> _Any:
+        ...
+
 def fill(self: Tensor, data: _Any, place: _Any) -> None:
     """Set the slots of a new leaf."""
 def wrap_in_python(data: _Any, place: _Any = ...) -> Tensor:
     """A new leaf Tensor on a backend array."""
+UNTRACKED: _Any
 wrap: _Callable[..., Tensor]

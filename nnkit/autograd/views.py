@@ -15,65 +15,133 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.node import Node, describe_edge
-from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.node import Node, Unknown, describe_edge
+from nnkit.autograd.tensor import UNTRACKED, Tensor, wrap
 from nnkit.backend.device import cpu
-from nnkit.backend.dtype import OF_ARRAY, bool_
+from nnkit.backend.dtype import FLOATING, OF_ARRAY, bool_
+from nnkit.backend.memory import overlap, owner
 
 
 def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: bool) -> None:
     """Make ``out`` a view of ``source`` where it really shares its memory."""
-    owner = out._data.base
-    if owner is None and source._device is not cpu:
-        from nnkit.backend.cuda.differences import looks_into
+    data, memory = out._data, source._data
+    if data is not memory:
+        parent = data.base
+        if parent is None and source._device is not cpu:
+            from nnkit.backend.cuda.differences import looks_into
 
-        if not looks_into(out._data, source._data):
+            if not looks_into(data, memory):
+                return
+        elif parent is None or not (parent is memory or parent is memory.base):
             return
-    elif owner is None or not (owner is source._data or owner is source._data.base):
-        return
     out._writes = source._writes
+    if out._writes is UNTRACKED:
+        return
     out._viewed = source._writes[0]
     out._base = source if source._base is None else source._base
     if isinstance(source._view, str):
         out._view = source._view
-    elif several:
-        out._view = "multiple"
+    elif not MODE.enabled:
+        out._view = "inference" if MODE.inference else "no_grad"
     else:
-        out._view = (name, statics, source._view) if MODE.enabled else "no_grad"
+        link = source._data if source._base is None else source._view
+        out._view = "multiple" if several else (name, statics, link)
+    if not MODE.enabled and out._base._requires_grad:
+        out._edge = Unknown((), (), out._device)
+        out._requires_grad = True
 
 
 def refresh(view: Any) -> None:
-    """Give a view whose storage was written since the history that its base has now."""
+    """Give a view whose storage was written since the history that its base has now.
+
+    RuntimeError, while grad mode is on, where its history cannot follow that of its base.
+    """
     base = view._base
     if base is None or view._writes[0] == view._viewed:
         return
-    view._viewed = view._writes[0]
-    if isinstance(view._view, tuple) and base._requires_grad:
+    if base._requires_grad and isinstance(view._view, str):
+        if MODE.enabled:
+            check_history(view)
+        return
+    if base._requires_grad:
         with_grad = MODE.enabled
         MODE.enabled = True
         try:
-            again = replay(view._view, base)
+            again = replay(chain_of(view), base)
         finally:
             MODE.enabled = with_grad
         move(view, again._edge)
+    view._viewed = view._writes[0]
 
 
-def replay(chain: tuple | None, base: Tensor) -> Tensor:
-    """Apply a view's recorded operations, outermost last, to another base."""
+def check_history(view: Tensor) -> None:
+    """RuntimeError where the history of a view could not follow a write to its base."""
+    base: Any = view._base
+    if base is None or view._writes[0] == view._viewed or not base._requires_grad:
+        return
+    if isinstance(view._view, str):
+        raise RuntimeError(
+            f"A view {_MADE[view._view]}, and its base or another view of its base has been "
+            "modified inplace since: its history is not known. Make the view again"
+        )
+
+
+_MADE = {
+    "no_grad": "was created in no_grad mode",
+    "inference": "was created in inference mode",
+    "multiple": "is one of several that one operation returned",
+}
+
+
+def chain_of(view: Any) -> tuple:
+    """The operations that make a view of its base, innermost first, each with its statics."""
+    chain, link = [], view._view
+    while link.__class__ is tuple:
+        name, statics, link = link
+        chain.append((name, statics))
+    now = view._base._data
+    if link is not now and owner(link) is owner(now):  # the base has got another geometry
+        return (_strided(view),)
+    return tuple(chain[::-1])
+
+
+def reshaped(x: Tensor, result: Tensor) -> None:
+    """Give ``x`` the geometry over its memory, and the history, that ``result`` has."""
+    x._data = result._data
+    if x._base is None:
+        if result._requires_grad:
+            move(x, result._edge)
+    elif not isinstance(x._view, str):
+        x._view = (*_strided(x), x._base._data)
+        x._viewed = -1
+
+
+def _strided(view: Any) -> tuple:
+    """The one operation that makes a view of its base by their geometries."""
+    B = view._device.backend
+    shape, strides, offset = _geometry(B, view._data)
+    return "as_strided", (shape, strides, offset, _geometry(B, view._base._data))
+
+
+def _geometry(B: Any, data: Any) -> tuple:
+    strides = tuple([stride // data.itemsize for stride in data.strides])
+    return data.shape, strides, B.storage_offset(data)
+
+
+def replay(chain: tuple, base: Tensor) -> Tensor:
+    """Apply a view's operations to another base."""
     from nnkit.autograd.op import OPS
 
-    if chain is None:
-        return base
-    name, statics, inner = chain
-    return OPS[name](replay(inner, base), *statics)
+    for name, statics in chain:
+        base = OPS[name](base, *statics)
+    return base
 
 
-def replay_array(B: Any, chain: tuple | None, array: Any) -> Any:
+def replay_array(B: Any, chain: tuple, array: Any) -> Any:
     """The same on an array with algebra ``B``."""
-    if chain is None:
-        return array
-    name, statics, inner = chain
-    return getattr(B, name)(replay_array(B, inner, array), *statics)
+    for name, statics in chain:
+        array = getattr(B, name)(array, *statics)
+    return array
 
 
 class CopySlices(Node):
@@ -81,87 +149,179 @@ class CopySlices(Node):
 
     __slots__ = ()
     operation = "CopySlices"
+    saves_arrays = True  # as torch's, it runs once
 
     def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
         (g,) = grads
-        chain, shape = self.values
+        chain, shape, order = self.values
         raw = self.device.backend
-        untouched = raw.full(shape, True, bool_.array)
+        untouched = _laid(raw, raw.full(shape, True, bool_.array), order)
         raw.fill_(replay_array(raw, chain, untouched), False)
         to_base = None
         if self.edges[0] is not None:
             mask = untouched if B is raw else wrap(untouched, self.device)
             to_base = B.where(mask, g, B.zeros_like(g))
         # A view of the base need not be one of a gradient that lies in memory in another order.
-        return [to_base, replay_array(B, chain, B.contiguous(g))]
+        return [to_base, replay_array(B, chain, _laid(B, g, order))]
 
 
-def check_writable(x: Tensor) -> None:
-    """RuntimeError where torch forbids writing in place: into expanded memory, and, while grad
-    mode is on, into leaves that require a gradient."""
-    if x._base is not None and 0 in x._data.strides and x._data.size:
-        _check_expanded(x)
-    if not MODE.enabled:
-        return
-    if x._requires_grad and x._edge is None:
-        what = "a leaf Variable" if x._base is None else "a view of a leaf Variable"
-        raise RuntimeError(f"{what} that requires grad is being used in an in-place operation.")
-    base = x._base
-    if base is None:
-        return
-    if base._requires_grad and base._edge is None:
-        raise RuntimeError(
-            "a view of a leaf Variable that requires grad is being used in an in-place operation."
-        )
-    if base._requires_grad:
-        check_traceable(x)
+def _order_of(data: Any) -> tuple | None:
+    """The dimensions from the slowest to the fastest; None for rows."""
+    if data.flags.c_contiguous:
+        return None
+    return tuple(sorted(range(data.ndim), key=lambda axis: -data.strides[axis]))
 
 
-def _check_expanded(x: Tensor) -> None:
+def _laid(B: Any, array: Any, order: tuple | None) -> Any:
+    """The array with its dimensions in this order in memory."""
+    if order is None:
+        return B.contiguous(array)
+    back = tuple(sorted(range(len(order)), key=order.__getitem__))
+    return B.permute(B.contiguous(B.permute(array, order)), back)
+
+
+# The writes whose target may have several elements in one place, those whose operands may lie in
+# any part of the target, and those whose operands may not even be the target itself.
+REPEATABLE = frozenset(("fill_", "zero_"))
+ANYWHERE = frozenset("fill_ masked_fill_ index_fill_ masked_scatter_ addmm_ addbmm_".split())
+APART = frozenset("index_add_ index_copy_ scatter_ scatter_add_ scatter_reduce_ put_".split())
+
+
+def check_write(x: Tensor, operation: str, operands: Any = ()) -> bool:
+    """Whether a write to ``x`` with these operands becomes history.
+
+    Raises:
+        RuntimeError: torch forbids it: what `check_change` says, or elements that share their
+            memory with each other or with part of an operand.
+    """
+    tracked = check_change(x, operation, operands)
     data = x._data
-    if any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape, strict=True)):
+    may_share = data.base is not None
+    if may_share and 0 in data.strides and operation not in REPEATABLE:
+        check_expanded(operation, data)
+    for operand in operands:
+        if isinstance(operand, Tensor):
+            if may_share or operand._data.base is not None or operand._data is data:
+                check_apart(operation, x, operand)
+    return tracked
+
+
+def check_change(x: Tensor, operation: str, operands: Any = ()) -> bool:
+    """Whether a change of ``x``, its contents or its shape, becomes history.
+
+    Raises:
+        RuntimeError: it is an inference tensor outside of its mode, a leaf that requires grad or a
+            view of one, or a view whose base could not follow.
+    """
+    if x._writes is UNTRACKED and not MODE.inference:
         raise RuntimeError(
-            "more than one element of the written-to tensor refers to a single memory location: "
-            f"clone() the expanded tensor of shape {list(data.shape)} before writing into it"
+            f"{operation}(): Inplace update to inference tensor outside InferenceMode is not "
+            "allowed. Make a clone to get a normal tensor before doing inplace update."
         )
+    if not wants_history(x, operands) or x.dtype.category < FLOATING:
+        return False
+    check_traceable(x)
+    return True
+
+
+def wants_history(x: Tensor, operands: Any) -> bool:
+    """Whether an operation on these operands becomes history."""
+    if not MODE.enabled:
+        return False
+    if x._requires_grad if x._base is None else x.requires_grad:
+        return True
+    for t in operands:
+        if isinstance(t, Tensor) and (t._requires_grad if t._base is None else t.requires_grad):
+            return True
+    return False
+
+
+def check_expanded(operation: str, data: Any) -> None:
+    """RuntimeError where several elements lie in one place."""
+    if data.size and any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape, strict=True)):
+        raise RuntimeError(
+            f"{operation}(): more than one element of the written-to tensor refers to a single "
+            f"memory location: clone() the expanded tensor of shape {list(data.shape)} before "
+            "writing into it"
+        )
+
+
+def check_apart(operation: str, x: Tensor, operand: Tensor) -> None:
+    """RuntimeError where an operand shares part of the written memory, or, if the operation reads
+    it out of order, all of it."""
+    wholly = operation in APART
+    if (operand is x and not wholly) or operation in ANYWHERE or not shares_memory(x, operand):
+        return
+    shared = overlap(x._device.backend, x._data, operand._data)
+    if shared == "part" or (wholly and shared == "all"):
+        raise RuntimeError(
+            f"{operation}(): some elements of an input and of the written-to tensor refer to a "
+            "single memory location: clone() one of them"
+        )
+
+
+def shares_memory(x: Tensor, y: Tensor) -> bool:
+    """Whether two tensors lie in one storage."""
+    a, b = x._data, y._data
+    if a.base is None and b.base is None:
+        return a is b
+    return x._device is y._device and owner(a) is owner(b)
 
 
 def check_traceable(x: Tensor) -> None:
-    """RuntimeError where a write through a view could not become history of its base."""
-    if x._view == "no_grad":
+    """RuntimeError where a write to ``x`` could not become history."""
+    base = x._base
+    if base is not None and isinstance(x._view, str):
+        if x._view == "multiple":
+            node = x.grad_fn
+            raise RuntimeError(
+                f"Output {x.output_nr} of {node.name() if node else 'split'} is a view and is "
+                "being modified inplace, but it is one of several views that one operation "
+                "returned, whose history cannot follow the write: use the out-of-place form."
+            )
         raise RuntimeError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode "
-            "enabled. Move the creation of the view out of no_grad, or the write into it."
+            f"A view {_MADE[x._view]} and is being modified inplace with grad mode enabled. Move "
+            "the creation of the view out of that mode, or the write into it."
         )
-    if x._view == "multiple":
-        node = x.grad_fn
-        raise RuntimeError(
-            f"Output {x.output_nr} of {node.name() if node else 'split'} is a view and is being "
-            "modified inplace, but it is one of several views that one operation returned, whose "
-            "history cannot follow the write: use the out-of-place form."
-        )
+    if x._requires_grad and (x._edge is None or (base is not None and base._edge is None)):
+        what = "a leaf Variable" if base is None else "a view of a leaf Variable"
+        raise RuntimeError(f"{what} that requires grad is being used in an in-place operation.")
 
 
-def wrote(x: Tensor, operation: str) -> None:
-    """Count a write to the storage of ``x``."""
+def wrote(x: Tensor, operation: str) -> Tensor:
+    """Count a write to the storage of ``x``, which `check_write` has let through."""
     version = x._writes
+    if version is UNTRACKED:
+        return x
+    if x._base is not None and x._viewed == version[0] and not isinstance(x._view, str):
+        x._viewed += 1
     version[0] += 1
     version[1] = operation
-    if x._base is not None:
-        x._viewed = version[0]
+    return x
 
 
-def write(x: Tensor, operation: str, compute: Callable, *arguments: Any, **options: Any) -> Tensor:
+def write(
+    x: Tensor, operation: str, compute: Callable | None, *arguments: Any,
+    kernel: Callable | None = None, **options: Any,
+) -> Tensor:  # fmt: skip
     """Replace the contents of ``x`` by ``compute(x, *arguments)``, with the history it has.
 
     The result is cast to the dtype of ``x``; RuntimeError where that would lose a category
     (float to integer) or where the shapes differ.
+
+    Args:
+        kernel: does the same in place on arrays; called where nothing becomes history.
     """
-    check_writable(x)
-    refresh(x)
-    before = wrap(x._data, x._device)
-    before._requires_grad = x._requires_grad
-    before._edge = x._edge
+    operands = (*arguments, *options.values()) if options else arguments
+    tracked = check_write(x, operation, operands)
+    if kernel is not None and not tracked:
+        kernel(x._data, *[a._data if isinstance(a, Tensor) else a for a in arguments])
+        return wrote(x, operation)
+    if compute is None:
+        raise NotImplementedError(f"the derivative for '{operation}' is not implemented")
+    from nnkit.autograd.op import OPS
+
+    before = alias(x)
     result = compute(before, *arguments, **options)
     if result._device is not x._device:
         raise RuntimeError(
@@ -172,14 +332,18 @@ def write(x: Tensor, operation: str, compute: Callable, *arguments: Any, **optio
     B = x._device.backend
     if source.dtype != target.dtype:
         check_cast(OF_ARRAY[source.dtype], OF_ARRAY[target.dtype])
-        result = _cast(result, target.dtype)
+        result = OPS["cast"](result, target.dtype)
         source = result._data
     if source.shape != target.shape:
         raise RuntimeError(
             f"{operation}(): output with shape {list(target.shape)} doesn't match the broadcast "
             f"shape {list(source.shape)}"
         )
-    if result._requires_grad:
+    tracked = tracked or result._requires_grad  # by an operand deep in the arguments
+    if tracked and OF_ARRAY[target.dtype].category >= FLOATING:
+        check_traceable(x)
+        if not result._requires_grad:  # no gradient passes: whatever x was has no influence
+            result = OPS["overwrite"](before, result)
         # Somebody else holds `before`: a rule reads the old contents, so they must stay.
         if sys.getrefcount(before) > 2:
             before._data = B.copy(before._data)
@@ -192,10 +356,13 @@ def write(x: Tensor, operation: str, compute: Callable, *arguments: Any, **optio
     return x
 
 
-def _cast(result: Tensor, array_dtype: Any) -> Tensor:
-    from nnkit.autograd.op import OPS
-
-    return OPS["cast"](result, array_dtype)
+def alias(x: Tensor) -> Tensor:
+    """Another tensor with the memory and the history of ``x``, which is about to be written."""
+    refresh(x)
+    before = wrap(x._data, x._device)
+    before._requires_grad = x._requires_grad
+    before._edge = x._edge
+    return before
 
 
 def check_cast(source: Any, target: Any) -> None:
@@ -222,12 +389,13 @@ def set_history(x: Tensor, result: Tensor) -> None:
     if base is None:
         move(x, result._edge)
         return
-    check_traceable(x)
     edges = ((base._edge or base) if base._requires_grad else None, result._edge)
-    chain = x._view
-    move(base, CopySlices(edges, (chain, base._data.shape), base._device))
-    x._viewed = -1
-    refresh(x)
+    values = (chain_of(x), base._data.shape, _order_of(base._data))
+    move(base, CopySlices(edges, values, base._device))
+    x._viewed = -1  # its own history is made when it is next used
+    node, _ = describe_edge(x._edge)
+    if node is not None and node.hooks:  # of a gradient that is retained
+        refresh(x)
 
 
 def inplace(function: Callable, name: str, writer: Callable | None = None) -> Callable:
@@ -245,11 +413,13 @@ def inplace(function: Callable, name: str, writer: Callable | None = None) -> Ca
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Make the tensor itself a leaf that requires no gradient.
+    """Make the tensor itself a leaf that requires no gradient; nothing in `inference_mode`.
 
     Raises:
         RuntimeError: it is a view, whose history belongs to its base.
     """
+    if MODE.inference:
+        return self
     if self._base is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead: got a view of shape "

@@ -37,6 +37,33 @@ def owner(array: Any) -> Any:
     return array
 
 
+def is_dense(array: Any) -> bool:
+    """Whether the elements lie without gaps and each in a place of its own."""
+    flags = array.flags
+    if flags.c_contiguous or flags.f_contiguous:
+        return True
+    expected = array.itemsize
+    for stride, size in sorted(zip(array.strides, array.shape, strict=True)):
+        if size != 1:
+            if stride != expected:
+                return False
+            expected *= size
+    return True
+
+
+def overlap(B: Any, a: Any, b: Any) -> str:
+    """How much memory two arrays of one storage share: "none", "part" or "all".
+
+    Of arrays with gaps it is not known, and "none" is the answer, as torch's.
+    """
+    if not (a.size and b.size and is_dense(a) and is_dense(b)):
+        return "none"
+    first, second = B.data_pointer(a), B.data_pointer(b)
+    if first == second and a.nbytes == b.nbytes:
+        return "all" if a.strides == b.strides else "part"
+    return "part" if first < second + b.nbytes and second < first + a.nbytes else "none"
+
+
 strided = layout("strided")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")

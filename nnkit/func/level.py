@@ -46,7 +46,8 @@ class Level:
 
     def leaf(self, value: Tensor) -> Tensor:
         """``value`` without its history, which requires a gradient until the level is left."""
-        leaf = value.detach()._set_requires_grad(True)
+        alone = value.data if value.is_inference() else value.detach()
+        leaf = alone._set_requires_grad(True)
         self.leaves.append(leaf)
         return leaf
 

@@ -14,7 +14,7 @@ from nnkit.autograd.op import rule
 from nnkit.autograd.ops.memory_format import in_format
 from nnkit.autograd.public import attach, known_as, public
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import check_writable, write, wrote
+from nnkit.autograd.views import write
 from nnkit.backend.device import device as Device
 from nnkit.backend.device import located
 from nnkit.backend.dtype import ALIASES, DTYPES, FLOATING, python_number
@@ -27,6 +27,7 @@ _cast = rule("cast", node="ToCopyBackward0", broadcasts=True, x=lambda B, g: g)
 _copy = rule("copy", node="CloneBackward0", x=lambda B, g: g)
 # Whatever was written over has no influence any more.
 _fill = rule("fill", x=lambda B, g: B.zeros_like(g))
+_zero = rule("fill", node="ZeroBackward0", x=lambda B, g: B.zeros_like(g))
 _overwrite = rule(
     "overwrite", node="CopyBackwards", broadcasts=True,
     x=lambda B, g: B.zeros_like(g), source=lambda B, g: g,
@@ -243,15 +244,10 @@ def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
     """
     check_tensor("copy_", other, "other")
     other = _moved(other, input._device, non_blocking)
-    if MODE.enabled and (input.requires_grad or other.requires_grad):
-        return write(input, "copy_", _overwrite, other)
-    check_writable(input)
     shape = input._data.shape
     if other._data.shape != shape:
         expanded_shape("copy_", other._data.shape, shape)
-    input._device.backend.copy_(input._data, other._data)
-    wrote(input, "copy_")
-    return input
+    return write(input, "copy_", _overwrite, other, kernel=input._device.backend.copy_)
 
 
 @public(namespace=False)
@@ -268,19 +264,15 @@ def fill_(input: Tensor, value: Any) -> Tensor:
                 "fill_ only supports 0-dimension value tensor but got tensor with "
                 f"{value.ndim} dimensions."
             )
-        return copy_(input, value)
+        value = _moved(value, input._device)
+        return write(input, "fill_", _overwrite, value, kernel=input._device.backend.copy_)
     value = python_number(value)
     if not isinstance(value, numbers.Number):
         raise TypeError(
             f"fill_(): argument 'value' must be Number or Tensor, not {value.__class__.__name__}"
         )
     value = fitting("fill_", value, input.dtype)
-    if MODE.enabled and input.requires_grad:
-        return write(input, "fill_", _fill, value)
-    check_writable(input)
-    input._device.backend.fill_(input._data, value)
-    wrote(input, "fill_")
-    return input
+    return write(input, "fill_", _fill, value, kernel=input._device.backend.fill_)
 
 
 @public(method=False)
@@ -298,7 +290,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
 @public(namespace=False)
 def zero_(input: Tensor) -> Tensor:
     """Overwrite every element with 0; returns the tensor."""
-    return fill_(input, 0)
+    return write(input, "zero_", _zero, 0, kernel=input._device.backend.fill_)
 
 
 @public(aliases=("resolve_neg",))

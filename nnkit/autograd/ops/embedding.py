@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
-from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import rule
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import check_writable, wrote
+from nnkit.autograd.views import write
 from nnkit.backend.dtype import int32, int64
 
 _embedding = rule(
@@ -103,13 +102,10 @@ def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_typ
     check_indices("embedding_renorm_", indices)
     if weight.ndim != 2:
         raise RuntimeError(f"embedding_renorm_(): 'weight' must be 2-D, got {list(weight.shape)}")
-    if MODE.enabled and weight.requires_grad:
-        raise NotImplementedError("the derivative for 'embedding_renorm_' is not implemented")
-    check_writable(weight)
-    backend = weight._device.backend
-    backend.embedding_renorm_(weight._data, indices._data, float(max_norm), float(norm_type))
-    wrote(weight, "embedding_renorm_")
-    return weight
+    return write(
+        weight, "embedding_renorm_", None, indices, float(max_norm), float(norm_type),
+        kernel=weight._device.backend.embedding_renorm_,
+    )  # fmt: skip
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

@@ -11,14 +11,13 @@ import warnings
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim
-from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import METHODS, attach, public
 from nnkit.autograd.saved import index_arrays
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import check_writable, write, wrote
+from nnkit.autograd.views import check_write, shares_memory, wants_history, write, wrote
 from nnkit.backend.dtype import COMPLEX, INTEGER, bool_, int64, python_number, uint8
 from nnkit.backend.index import ALL, split_index
 
@@ -180,14 +179,16 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     index = _normal_index(index, self._device)
     arrays = index_arrays(index)
     value = _value_tensor(self, arrays, value)
-    if not MODE.enabled or not (value._requires_grad or self.requires_grad):
-        check_writable(self)
+    if not (wants_history(self, (value,)) or shares_memory(self, value) or 0 in self._data.strides):
+        check_write(self, "setitem")
         B.setitem_(self._data, _without_leading_ones(value)._data, arrays)
         wrote(self, "setitem")
         return
     basic, advanced = split_index(arrays, self._data.shape)
     target = self
-    if advanced is None or any(item != ALL for item in basic[:-1]):
+    if index is Ellipsis:
+        pass
+    elif advanced is None or any(item != ALL for item in basic[:-1]):
         target = _slice(self, basic)
     if advanced is None:
         write(target, "copy_", _replaced, value)
@@ -209,7 +210,7 @@ def _value_tensor(self: Tensor, index: Any, value: Any) -> Tensor:
             value = _moved(self, value)
         if value._data.dtype is self._data.dtype:
             return value
-        if value._data.size != 1 and split_index(index, self._data.shape)[1] is not None:
+        if _is_put(index, self._data.shape, value):
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "
                 f"{dtype} for the destination and {value.dtype} for the source."
@@ -224,6 +225,19 @@ def _value_tensor(self: Tensor, index: Any, value: Any) -> Tensor:
     if isinstance(value, complex) and dtype.category < COMPLEX:
         raise RuntimeError(f"value {value} cannot be converted to {dtype} without overflow")
     return wrap(B.full((), value, self._data.dtype), self._device)
+
+
+def _is_put(index: Any, shape: tuple, value: Tensor) -> bool:
+    """Whether the write is an `index_put_`, which casts nothing; one number at a mask is not."""
+    advanced = split_index(index, shape)[1]
+    if advanced is None:
+        return False
+    arrays = [i for i in advanced if i is not ALL]
+    return value._data.size != 1 or len(arrays) > 1 or not _is_mask(arrays[0])
+
+
+def _is_mask(item: Any) -> bool:
+    return isinstance(item, list) or item.dtype == bool_.array
 
 
 def _moved(self: Tensor, value: Tensor) -> Tensor:
@@ -243,8 +257,8 @@ def _without_leading_ones(value: Tensor) -> Tensor:
 
 
 def _replaced(before: Tensor, value: Tensor) -> Tensor:
-    value = _without_leading_ones(value)
-    return shapes.expand(value, before._data.shape)
+    value = shapes.expand(_without_leading_ones(value), before._data.shape)
+    return OPS["overwrite"](before, value)
 
 
 def _put(before: Tensor, value: Tensor, index: tuple) -> Tensor:

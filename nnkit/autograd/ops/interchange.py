@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.factory import dtype_of, finished, place_of
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.limits import fitting
 from nnkit.autograd.ops.conversion import clone, converted, to
 from nnkit.autograd.public import attach, public
@@ -315,10 +316,10 @@ def numpy(input: Tensor, *, force: bool = False) -> Any:
         force: detach, and copy to main memory, where that is necessary.
 
     Raises:
-        RuntimeError: it requires grad (unless ``force``).
+        RuntimeError: it requires grad (unless ``force``, or grad mode is off).
         TypeError: NumPy has no such dtype (bfloat16), or it is on another device.
     """
-    if input.requires_grad and not force:
+    if MODE.enabled and input.requires_grad and not force:
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )

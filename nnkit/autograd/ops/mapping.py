@@ -8,7 +8,7 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor, expanded_shape
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views import wrote
+from nnkit.autograd.views import write
 
 
 @public(namespace=False)
@@ -57,6 +57,4 @@ def _map(name: str, function: Callable, target: Tensor, *others: Tensor) -> Tens
     B = target._device.backend
     columns = [each._data.reshape(-1).tolist() for each in (target, *others)]
     values = B.array([function(*row) for row in zip(*columns)], target._data.dtype)
-    B.copy_(target._data, B.reshape(values, target._data.shape))
-    wrote(target, name)
-    return target
+    return write(target, name, None, B.reshape(values, target._data.shape), kernel=B.copy_)

@@ -12,7 +12,7 @@ from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.spatial import like_input
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import check_writable, wrote
+from nnkit.autograd.views import check_write, write, wrote
 from nnkit.backend.dtype import COMPLEX, FLOATING, complex128, float64
 
 STATISTICS = ("mean", "variance")
@@ -244,9 +244,7 @@ def group_norm(
 
 def count_batch(counter: Tensor) -> None:
     """Add 1 to the number of batches that running statistics have seen."""
-    check_writable(counter)
-    counter._device.backend.add_(counter._data, 1)
-    wrote(counter, "batch_norm")
+    write(counter, "batch_norm", None, 1, kernel=counter._device.backend.add_)
 
 
 def _update(
@@ -254,7 +252,7 @@ def _update(
 ) -> None:
     """Move the running statistics towards the ones of this batch, with the unbiased variance."""
     for running in (running_mean, running_var):
-        check_writable(running)
+        check_write(running, "batch_norm")
     correction = count / (count - 1) if count > 1 else math.nan
     running_mean._device.backend.update_running_(
         running_mean._data, running_var._data, mean, variance, momentum, correction

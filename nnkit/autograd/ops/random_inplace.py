@@ -12,12 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.generator import source_of
-from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import rule
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views import check_writable, write, wrote
+from nnkit.autograd.views import write
 from nnkit.backend.dtype import (
     BOOL,
     COMPLEX,
@@ -61,17 +60,8 @@ _OPS["bernoulli_from_"] = rule(
 
 def draw(x: Tensor, kernel: str, *arguments: Any) -> Tensor:
     """Run an in-place kernel on ``x`` with torch's checks, version and history."""
-    check_writable(x)
-    if MODE.enabled and (x.requires_grad or any(_wants_grad(a) for a in arguments)):
-        return write(x, kernel, _OPS[kernel], *arguments)
-    raw = [a._data if isinstance(a, Tensor) else a for a in arguments]
-    getattr(x._device.backend, kernel)(x._data, *raw)
-    wrote(x, kernel)
-    return x
-
-
-def _wants_grad(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.requires_grad
+    in_place = getattr(x._device.backend, kernel)
+    return write(x, kernel, _OPS[kernel], *arguments, kernel=in_place)
 
 
 def number(name: str, parameter: str, value: Any) -> float:

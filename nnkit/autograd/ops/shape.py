@@ -32,7 +32,7 @@ _reshape = rule(
     "reshape", node="ViewBackward0", view=True, x=lambda B, g, x_shape: B.reshape(g, x_shape)
 )
 _view = rule("view", view=True, x=lambda B, g, x_shape: B.reshape(g, x_shape))
-_view_dtype = rule("view_dtype", view=True)
+_view_dtype = rule("view_dtype")
 _permute = rule("permute", view=True, x=lambda B, g, axes: B.permute(g, _inverse(axes)))
 _t = rule(
     "swapaxes", node="TBackward0", view=True,
@@ -104,8 +104,6 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
 
 def _bitcast(input: Tensor, dtype: dtype_type) -> Tensor:
     data = input._data
-    if dtype.array == data.dtype:
-        return view(input, data.shape)
     here, there = data.itemsize, dtype.itemsize
     if here != there:
         if not data.ndim or data.strides[-1] != here:
@@ -118,7 +116,9 @@ def _bitcast(input: Tensor, dtype: dtype_type) -> Tensor:
                 f"view(): size {data.shape[-1]} of the last dimension must be divisible by "
                 f"{there // here} to read {input.dtype} as {dtype}"
             )
-    return _view_dtype(input, dtype.array)
+    out = _view_dtype(input, dtype.array)
+    out._writes = input._writes  # not a view with a history, as in torch
+    return out
 
 
 @public(namespace=False)

@@ -14,8 +14,8 @@ from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import METHODS, attach, known_as, public
 from nnkit.autograd.sizes import MOST_ELEMENTS, check_shape, check_strided, clipped, integer
-from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import check_writable, wrote
+from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views import alias, check_change, reshaped, wrote
 from nnkit.backend.memory import axes_of
 
 _diagonal = rule(
@@ -266,16 +266,9 @@ def _reshaping(name: str, function: Any) -> None:
     """``name_``: let the tensor become what ``name`` returns, with that history."""
 
     def write_in_place(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
-        check_writable(self)
-        before = wrap(self._data, self._device)
-        before._requires_grad, before._edge = self._requires_grad, self._edge
-        result = function(before, *arguments, **options)
-        self._data = result._data
-        self._edge = result._edge
-        if self._base is not None and isinstance(result._view, tuple):
-            self._view = (*result._view[:2], self._view)
-        wrote(self, name)
-        return self
+        check_change(self, name)
+        reshaped(self, function(alias(self), *arguments, **options))
+        return wrote(self, name)
 
     write_in_place.__name__ = name
     known_as(write_in_place, f"Tensor.{name}")

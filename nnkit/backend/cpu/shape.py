@@ -52,17 +52,17 @@ def mT(x: Array) -> Array:
 
 def expand(x: Array, shape: tuple[int, ...]) -> Array:
     if not x.flags.c_contiguous or x.dtype.kind == "V":  # bfloat16 has no buffer protocol
-        return np.broadcast_to(x, shape)
+        out = np.broadcast_to(x, shape)
+        out.flags.writeable = x.flags.writeable  # who may write is decided above the door
+        return out
     # The same in a fifth of the time, which small tensors feel.
     new = len(shape) - x.ndim
     strides = [0] * new
     for here, target, stride in zip(x.shape, shape[new:], x.strides):
         if here != target and here != 1:
             return np.broadcast_to(x, shape)  # which says what is wrong
-        strides.append(0 if here == 1 else stride)
-    out = np.ndarray(shape, x.dtype, x, 0, strides)
-    out.flags.writeable = False
-    return out
+        strides.append(stride if here == target else 0)
+    return np.ndarray(shape, x.dtype, x, 0, strides)
 
 
 def squeeze(x: Array, axes: tuple[int, ...]) -> Array:
