@@ -123,18 +123,21 @@ def work(
 
 
 def _answers(worker: int, loader: Any, fetcher: Any, orders: Any) -> Iterator[Any]:
-    def begin() -> Any:
-        try:
-            return fetcher(loader)
-        except Exception:
-            return Failure(worker)
-
+    """What is sent for each order."""
+    failure = None
     try:
         if loader.worker_init_fn is not None:
             loader.worker_init_fn(worker)
-        fetch = begin()
     except Exception:
-        fetch = Failure(worker)
+        failure = Failure(worker)
+
+    def begin() -> Any:
+        try:
+            return failure or fetcher(loader)
+        except Exception:
+            return Failure(worker)
+
+    fetch = begin()
     ended = False
     while not isinstance(order := orders.get(), End):
         if isinstance(order, Restart):

@@ -57,7 +57,7 @@ class WorkerIteration:
         self._loader = loader
         self._pins = pins_memory(loader)
         seed = base_seed(loader)
-        self.is_broken = False  # a worker has died, or a message was cut by an interrupt
+        self.is_broken = False  # a worker has died, or a message was cut off
         self._workers: list[Any] = []
         self._connections: list[Any] = []
         self._end = weakref.finalize(self, _end, os.getpid(), self._workers, self._connections)
@@ -80,18 +80,19 @@ class WorkerIteration:
     def restart(self) -> None:
         """Begin again with the same workers; what they still load of the last pass is dropped."""
         workers = range(len(self._workers))
-        for worker in workers:
-            self._tell(worker, Restart())
-        for worker in workers:
-            while not isinstance(self._answer([worker])[1], Restart):
-                pass
+        with self._unbroken():
+            for worker in workers:
+                self._tell(worker, Restart())
+            for worker in workers:
+                while not isinstance(self._answer([worker])[1], Restart):
+                    pass
         self._begin()
 
     def _begin(self) -> None:
         self._indices: Iterator[Any] = iter(self._loader._index_sampler)
         self._active = [True] * len(self._workers)
         self._turn = 0
-        self._awaited: list[int] = []  # the worker of each batch that is ordered, in their order
+        self._awaited: list[int] = []  # the worker of each answer that is due, in their order
         self._done = 0
         for _ in range(self._loader.prefetch_factor * len(self._workers)):
             self._order()
@@ -110,7 +111,6 @@ class WorkerIteration:
         except StopIteration:
             return
         self._tell(worker, indices)
-        self._awaited.append(worker)
 
     def __iter__(self) -> WorkerIteration:
         return self
@@ -128,7 +128,6 @@ class WorkerIteration:
         """The next batch (or failure), in whose place another one is ordered."""
         while self._awaited:
             worker, result = self._answer(self._awaited[: 1 if self._loader.in_order else None])
-            self._awaited.remove(worker)
             if not self._loader.in_order:
                 self._turn = worker  # it is free; another may be slow
             if isinstance(result, Exhausted):  # it answers no more
@@ -146,8 +145,10 @@ class WorkerIteration:
 
         content = ForkingPickler.dumps(order)
         # A worker that is gone is noticed when its answer is due.
-        with self._unbroken(), contextlib.suppress(OSError):
-            self._connections[worker].send_bytes(content)
+        with self._unbroken():
+            with contextlib.suppress(OSError):
+                self._connections[worker].send_bytes(content)
+            self._awaited.append(worker)
 
     def _answer(self, workers: Iterable[int]) -> tuple[int, Any]:
         """The next answer of any of these workers, and which one gave it."""
@@ -160,14 +161,16 @@ class WorkerIteration:
             if ready:
                 worker = connections[ready[0]]
                 try:
-                    return worker, unpickled(ready[0].recv_bytes(), worker)
+                    result = unpickled(ready[0].recv_bytes(), worker)
                 except (EOFError, OSError):
                     raise RuntimeError(self._obituary(self._workers[worker])) from None
+                self._awaited.remove(worker)
+                return worker, result
         raise RuntimeError(f"DataLoader timed out after {limit} seconds")
 
     @contextlib.contextmanager
     def _unbroken(self) -> Iterator[None]:
-        """Where messages pass: after an error here nothing more can be read from the workers."""
+        """Where messages pass: after an error here it is not known what the next one answers."""
         if self.is_broken:
             raise RuntimeError("DataLoader: this iteration has lost its workers")
         try:
