@@ -1,16 +1,25 @@
-"""Kernels against the bodies that say what they compute: softmax, losses, embedding, norm."""
+"""Kernels against the bodies that say what they compute: by cases of their own, and in all calls
+that the op table makes."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
+import nnkit
 from nnkit.backend.algebra import CATALOGUE, reference_body
 from nnkit.backend.cpu import BACKEND as B
-from tests.harness.row import numpy_dtype
+from nnkit.backend.device import cpu
+from nnkit.backend.door import standing
+from tests.harness.call import Call
+from tests.harness.mirror import Mirror
+from tests.harness.row import Maker, OpRow, numpy_dtype
+from tests.harness.table import ROWS
 
 # (rtol, atol). A body rounds every step to half precision, a kernel only the last one.
 TOLERANCES = {
@@ -128,3 +137,43 @@ def test_embedding(count: int, width: int, rows: int, dtype: str) -> None:
     g = draw(out.shape, dtype)
     for padding, scale in itertools.product((None, 3), (False, True)):
         compare("embedding_grad", g, index, rows, padding, scale)
+
+
+class Bodies(Mirror):
+    """Runs the body of each primitive that is called beside its kernel."""
+
+    def __init__(self, backend: Any) -> None:
+        super().__init__(backend)
+        self.problems: list[str] = []  # kept: the call catches what it raises
+
+    def passed(self, name: str, function: Any, arguments: tuple) -> Any:
+        try:
+            return super().passed(name, function, arguments)
+        except Exception as error:
+            if not self.is_refused(function, arguments):
+                self.problems.append(f"{name}: {error!r}")
+            raise
+
+    def is_refused(self, function: Any, arguments: tuple) -> bool:
+        """Whether the kernel itself raises."""
+        try:
+            function(*arguments)
+        except Exception:
+            return True
+        return False
+
+    def twin(self, name: str) -> Callable | None:
+        body = reference_body(CATALOGUE[name])
+        return partial(body, self._backend) if body and name not in UNCOMPARED else None
+
+
+UNCOMPARED = {"empty", "empty_like", "dropout", "alpha_dropout"}  # memory as it was found; coins
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+def test_calls_of_the_op_table(row: OpRow) -> None:
+    for dtype in row.dtypes:
+        for sample in row.samples(Maker(row, dtype)):
+            with standing(Bodies, cpu) as bodies:
+                Call(nnkit, row, sample, track=True).result(may_raise=True)
+            assert bodies.problems == []

@@ -19,14 +19,8 @@ from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.axes import terms
 from nnkit.backend.dtype import FLOATING, int64, to_float
-
-
-def terms(shape: tuple, axis: Any) -> int:
-    """How many elements are taken together along ``axis``."""
-    if axis is None:
-        return math.prod(shape)
-    return shape[axis] if isinstance(axis, int) else math.prod(shape[a] for a in axis)
 
 
 def shifted(B: Any, x: Any, axis: int, by: int, value: float) -> Any:

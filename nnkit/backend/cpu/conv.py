@@ -14,6 +14,7 @@ from functools import wraps
 import numpy as np
 
 from nnkit.backend.dtype import HALF
+from nnkit.backend.windows import window_counts
 
 Array = np.ndarray
 Ints = tuple[int, ...]
@@ -32,12 +33,6 @@ def _widened(kernel: Callable[..., Array]) -> Callable[..., Array]:
         return kernel(x, *arguments)
 
     return run
-
-
-def output_size(spatial: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
-    """How many windows fit along each axis."""
-    rows = zip(spatial, kernel, stride, padding, dilation)
-    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in rows)
 
 
 def padded(x: Array, padding: Ints) -> Array:
@@ -91,7 +86,7 @@ def conv(
     outputs, _, *kernel = weight.shape
     kernel = tuple(kernel)
     matrix = weight.reshape(groups, outputs // groups, weight.shape[1] * math.prod(kernel))
-    size = output_size(x.shape[2:], kernel, stride, padding, dilation)
+    size = window_counts(x.shape[2:], kernel, stride, padding, dilation)
     if _is_pointwise(kernel, stride, padding):
         out = np.matmul(
             matrix, x.reshape(x.shape[0], groups, x.shape[1] // groups, math.prod(size))
@@ -164,7 +159,7 @@ def conv_grad_input(
 def _is_conv(g: Array, shape: Ints, weight: Array, around: Ints, dilation: Ints) -> bool:
     """Whether the gradient in the input (with stride 1) should be computed as a convolution of
     ``g`` with the turned weight. Making a column costs about half as much as spreading one out."""
-    size = output_size(g.shape[2:], weight.shape[2:], (1,) * len(around), around, dilation)
+    size = window_counts(g.shape[2:], weight.shape[2:], (1,) * len(around), around, dilation)
     if min(around) < 0 or size != shape[2:]:
         return False
     return math.prod(shape[2:]) * g.shape[1] <= 2 * math.prod(g.shape[2:]) * shape[1]

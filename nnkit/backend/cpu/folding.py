@@ -8,13 +8,13 @@ import numpy as np
 
 from nnkit.backend.cpu.conv import (
     cropped,
-    output_size,
     padded,
     spread,
     windows_of,
     zeros_padded,
 )  # fmt: skip
 from nnkit.backend.dtype import HALF
+from nnkit.backend.windows import window_counts
 
 Array = np.ndarray
 Ints = tuple[int, ...]
@@ -22,7 +22,7 @@ Ints = tuple[int, ...]
 
 def im2col(x: Array, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Array:
     """The windows of (N, C, *spatial) as columns (N, C * prod(kernel), number of windows)."""
-    size = output_size(x.shape[2:], kernel, stride, padding, dilation)
+    size = window_counts(x.shape[2:], kernel, stride, padding, dilation)
     windows = windows_of(padded(x, padding), kernel, size, stride, dilation)
     batch = 1 + len(kernel)
     columns = np.ascontiguousarray(np.moveaxis(windows, batch, 0))
@@ -33,7 +33,7 @@ def col2im(
     x: Array, shape: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
 ) -> Array:
     """Add columns up where their windows lie in an array of ``shape``: the adjoint of `im2col`."""
-    size = output_size(shape[2:], kernel, stride, padding, dilation)
+    size = window_counts(shape[2:], kernel, stride, padding, dilation)
     wide = np.float32 if x.dtype in HALF else x.dtype
     out = zeros_padded(shape, padding, np.dtype(wide))
     columns = x.reshape(shape[0], shape[1], *kernel, *size)

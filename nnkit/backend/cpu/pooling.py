@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from nnkit.backend.dtype import HALF
+from nnkit.backend.windows import window_count
 
 Array = np.ndarray
 Ints = tuple[int, ...]
@@ -24,16 +25,6 @@ BLOCK = 1 << 18  # elements of the input at a time: the temporaries then stay in
 # For one place in a window, along one axis: what reads it for all outputs (the index of a slice
 # where the positions are evenly spaced), and what it adds to an element's index in the plane.
 Tap = tuple[tuple | Array, Array]
-
-
-def window_count(
-    size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool
-) -> int:
-    """How many windows lie along an axis; with ``ceil`` one may run over the end of it."""
-    span = size + 2 * padding - dilation * (kernel - 1) - 1
-    count = -(-span // stride) + 1 if ceil else span // stride + 1
-    # A window may run over the end, but not start in the padding behind it.
-    return count - 1 if ceil and (count - 1) * stride >= size + padding else count
 
 
 def _taps(table: Array, axis: int, stride: int, dtype: type) -> list[Tap]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.axes import kept_shape, summed_axes, terms
 from nnkit.backend.cpu.creation import make_complex
 from nnkit.backend.cpu.summation import ONES, ROWS, large_sum, square_sum
 from nnkit.backend.dtype import HALF
@@ -48,15 +49,6 @@ def _accumulator(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.complex128) if dtype.kind == "c" else dtype
 
 
-def terms(x: np.ndarray, axis: Any) -> int:
-    """How many elements a reduction of ``x`` along ``axis`` takes together."""
-    if axis is None:
-        return x.size
-    if axis.__class__ is int:
-        return x.shape[axis] if x.ndim else 1
-    return math.prod(x.shape[a] for a in axis)
-
-
 def sum(x: Any, axis: Any, keepdims: bool) -> np.ndarray:
     dtype = x.dtype
     if dtype is F4 or dtype is F8:
@@ -76,7 +68,7 @@ def sum(x: Any, axis: Any, keepdims: bool) -> np.ndarray:
 def mean(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
     if x.dtype in HALF:
         return _widened(mean, x, axis, keepdims)
-    return _divided(sum(x, axis, keepdims), terms(x, axis))
+    return _divided(sum(x, axis, keepdims), terms(x.shape, axis))
 
 
 def _divided(total: np.ndarray, count: float) -> np.ndarray:
@@ -109,7 +101,7 @@ def var_mean(
         deviation = np.abs(deviation)
     deviation *= deviation
     total = sum(asarray(deviation), axis, keepdims)
-    variance = _divided(total, terms(x, axis) - correction)
+    variance = _divided(total, terms(x.shape, axis) - correction)
     return variance, kept if keepdims else kept.reshape(variance.shape)
 
 
@@ -269,13 +261,6 @@ def sum_to(x: np.ndarray, shape: tuple) -> np.ndarray:
     return sum(x, axis, True).reshape(shape) if axis else x.reshape(shape)
 
 
-def summed_axes(shape: tuple, target: tuple) -> tuple[int, ...]:
-    """The axes along which ``shape`` is longer than ``target``, which broadcasts to it."""
-    lead = len(shape) - len(target)
-    ones = (i + lead for i, n in enumerate(target) if n == 1 and shape[i + lead] != 1)
-    return (*range(lead), *ones)
-
-
 def expand_reduced(x: np.ndarray, shape: tuple, axis: Any, keepdims: bool) -> np.ndarray:
     """Repeat what a reduction along ``axis`` of an array of ``shape`` gave over that array."""
     if not keepdims and x.ndim:
@@ -283,9 +268,3 @@ def expand_reduced(x: np.ndarray, shape: tuple, axis: Any, keepdims: bool) -> np
     if not x.ndim:  # ten times as fast as `broadcast_to`
         return np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
     return np.broadcast_to(x, shape)
-
-
-def kept_shape(shape: tuple, axis: int | tuple[int, ...]) -> list[int]:
-    """The shape that a reduction along ``axis`` gives where it keeps the reduced axes."""
-    reduced = {axis % len(shape)} if isinstance(axis, int) else {a % len(shape) for a in axis}
-    return [1 if a in reduced else n for a, n in enumerate(shape)]

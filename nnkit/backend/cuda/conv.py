@@ -17,10 +17,11 @@ import numpy as np
 from nnkit.backend.cuda import cudnn
 from nnkit.backend.cuda.creation import zeros
 from nnkit.backend.cuda.differences import contiguous, empty
-from nnkit.backend.cuda.geometry import Geometry, Ints, geometry, output_size
+from nnkit.backend.cuda.geometry import Geometry, Ints, geometry
 from nnkit.backend.cuda.launch import THREADS, blocks_for
 from nnkit.backend.cuda.linalg import matmul
 from nnkit.backend.cuda.source import current_machine, kernel
+from nnkit.backend.windows import window_counts
 
 __all__ = ["conv", "conv_grad_input", "conv_grad_weight"]
 
@@ -83,7 +84,7 @@ def conv(
     batch, channels, *spatial = x.shape
     outputs, of_group, *window = weight.shape
     taps, spatial, window = math.prod(window), tuple(spatial), tuple(window)
-    size = output_size(spatial, window, stride, padding, dilation)
+    size = window_counts(spatial, window, stride, padding, dilation)
     count = math.prod(size)
     windows = geometry(spatial, window, size, stride, padding, dilation)
     out = empty((batch, outputs, *size), x.dtype, x)

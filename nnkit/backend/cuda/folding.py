@@ -7,7 +7,8 @@ from typing import Any
 
 from nnkit.backend.cuda.conv import col2im_into, im2col_into
 from nnkit.backend.cuda.differences import contiguous, empty
-from nnkit.backend.cuda.geometry import Ints, geometry, output_size
+from nnkit.backend.cuda.geometry import Ints, geometry
+from nnkit.backend.windows import window_counts
 
 __all__ = ["col2im", "im2col"]
 
@@ -15,7 +16,7 @@ __all__ = ["col2im", "im2col"]
 def im2col(x: Any, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
     x = contiguous(x)
     batch, channels, *spatial = x.shape
-    size = output_size(tuple(spatial), kernel, stride, padding, dilation)
+    size = window_counts(tuple(spatial), kernel, stride, padding, dilation)
     count, rows = math.prod(size), channels * math.prod(kernel)
     out = empty((batch, rows, count), x.dtype, x)
     windows = geometry(tuple(spatial), kernel, size, stride, padding, dilation)
@@ -26,7 +27,7 @@ def im2col(x: Any, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) ->
 def col2im(x: Any, shape: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
     x = contiguous(x)
     spatial = tuple(shape[2:])
-    size = output_size(spatial, kernel, stride, padding, dilation)
+    size = window_counts(spatial, kernel, stride, padding, dilation)
     out = empty(shape, x.dtype, x)
     windows = geometry(spatial, kernel, size, stride, padding, dilation)
     col2im_into(x, out, windows, math.prod(size), x.shape[1] * math.prod(size))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 
-from nnkit.backend.cpu.conv import Ints, output_size
+from nnkit.backend.windows import Ints
 
-__all__ = ["Geometry", "Ints", "geometry", "output_size"]
+__all__ = ["Geometry", "Ints", "geometry"]
 
 
 class Geometry(ctypes.Structure):

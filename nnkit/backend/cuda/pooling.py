@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.cpu.pooling import window_count
 from nnkit.backend.cuda import failures, reduction
 from nnkit.backend.cuda.creation import zeros
 from nnkit.backend.cuda.differences import contiguous, empty, same_dtype
@@ -15,6 +14,7 @@ from nnkit.backend.cuda.geometry import Geometry, Ints, geometry
 from nnkit.backend.cuda.launch import THREADS, blocks_for
 from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.dtype import HALF
+from nnkit.backend.windows import window_counts
 
 __all__ = [
     "adaptive_avg_pool", "adaptive_avg_pool_grad", "adaptive_max_pool", "avg_pool",
@@ -37,8 +37,7 @@ def _launch(name: str, work: int, dtype: np.dtype | None, *arguments: Any) -> No
 def _regular(
     spatial: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool
 ) -> tuple[Ints, Geometry]:
-    rows = zip(spatial, kernel, stride, padding, dilation, strict=True)
-    size = tuple(window_count(*row, ceil) for row in rows)
+    size = window_counts(spatial, kernel, stride, padding, dilation, ceil)
     return size, geometry(spatial, kernel, size, stride, padding, dilation)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.cpu.reduction import kept_shape, summed_axes
+from nnkit.backend.axes import kept_shape, summed_axes
 from nnkit.backend.cuda.differences import contiguous, empty
 from nnkit.backend.cuda.launch import THREADS, WARP, around_axis, blocks_for, threads_for
 from nnkit.backend.cuda.source import TYPES, current_machine, kernel

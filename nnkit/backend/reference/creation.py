@@ -1,6 +1,55 @@
-"""Copies in another order of memory."""
+"""Arrays filled with one value, and copies in another order of memory."""
 
 from __future__ import annotations
+
+from nnkit.backend.dtype import int64
+
+
+def empty(B, shape, dtype):
+    return B.full(shape, 0, dtype)
+
+
+def zeros(B, shape, dtype):
+    return B.full(shape, 0, dtype)
+
+
+def zeros_like(B, x):
+    return B.full(x.shape, 0, x.dtype)
+
+
+def ones_like(B, x):
+    return B.full(x.shape, 1, x.dtype)
+
+
+def empty_like(B, x):
+    return B.empty(x.shape, x.dtype)
+
+
+def eye(B, n, m, dtype):
+    rows = B.unsqueeze(B.arange(0, n, 1, int64.array), 1)
+    return B.cast(B.eq(rows, B.arange(0, m, 1, int64.array)), dtype)
+
+
+def fill(B, x, value):
+    return B.full(x.shape, value, x.dtype)
+
+
+def fill_(B, x, value):
+    return B.copy_(x, B.full((), value, x.dtype))
+
+
+def overwrite(B, x, source):
+    return B.copy_(B.empty_like(x), source)
+
+
+def contiguous(B, x):
+    return B.copy(x)
+
+
+def make_complex(B, real, imag):
+    """``real + i imag`` without the rounding (and the NaN of ``inf * 0``) of a multiplication."""
+    shape = B.add(real, imag).shape
+    return B.view_as_complex(B.stack((B.expand(real, shape), B.expand(imag, shape)), -1))
 
 
 def ordered(B, x, axes):

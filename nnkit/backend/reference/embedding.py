@@ -1,8 +1,10 @@
-"""What the gradient of an embedding is, over the algebra."""
+"""Rows of a table by index, their gradients and norms, and classes as rows of zeros and a one."""
 
 from __future__ import annotations
 
 import math
+
+from nnkit.backend.dtype import int64
 
 
 def embedding(B, weight, index, padding_idx, scale_grad_by_freq):
@@ -22,3 +24,18 @@ def embedding_grad(B, g, index, count, padding_idx, scale_grad_by_freq):
         kept = B.unsqueeze(B.ne(index, padding_idx), 1)
         rows = B.where(kept, rows, B.zeros_like(rows))
     return B.index_select_adjoint(rows, index, 0, (count, width))
+
+
+def embedding_renorm_(B, weight, index, max_norm, norm_type):
+    """Shrink the rows that are met to ``max_norm``, where they are longer."""
+    index = B.reshape(index, (-1,))
+    rows = B.index_select(weight, index, 0)
+    norms = B.norm(rows, norm_type, (1,), True)
+    scale = B.div(max_norm, B.add(norms, 1e-7))
+    shrunk = B.where(B.gt(norms, max_norm), B.mul(rows, scale), rows)
+    return B.index_copy_(weight, index, B.cast(shrunk, weight.dtype), 0)
+
+
+def one_hot(B, index, classes):
+    counted = B.arange(0, classes, 1, int64.array)
+    return B.cast(B.eq(B.unsqueeze(index, -1), counted), int64.array)

@@ -1,4 +1,5 @@
-"""Composite products: Einstein sums, contractions, Kronecker and cross products."""
+"""Composite products: those that are one product of matrices in other words, Einstein sums,
+contractions, Kronecker and cross products."""
 
 from __future__ import annotations
 
@@ -7,6 +8,39 @@ import math
 from typing import Any
 
 Labels = tuple[Any, ...]  # letters, or for the dimensions of an ellipsis -1, -2, ... from the right
+
+
+def mm(B: Any, x: Any, y: Any) -> Any:
+    return B.matmul(x, y)
+
+
+bmm = mv = mm
+
+
+def dot(B: Any, x: Any, y: Any) -> Any:
+    return B.reshape(B.matmul(B.reshape(x, (1, -1)), B.reshape(y, (-1, 1))), ())
+
+
+def vdot(B: Any, x: Any, y: Any) -> Any:
+    return B.dot(B.conj(x), y)
+
+
+def mH(B: Any, x: Any) -> Any:
+    return B.conj(B.mT(x))
+
+
+def linear(B: Any, x: Any, weight: Any, bias: Any) -> Any:
+    out = B.matmul(x, B.mT(weight))
+    return out if bias is None else B.add(out, bias)
+
+
+def addmm(B: Any, input: Any, x: Any, y: Any, beta: float, alpha: float) -> Any:
+    """``beta * input + alpha * (x @ y)``; with ``beta`` 0 not even a NaN of ``input`` counts."""
+    out = B.mul(B.matmul(x, y), alpha)
+    return B.add(out, B.mul(input, beta)) if beta else out
+
+
+baddbmm = addmm
 
 
 def linear_grad_weight(B: Any, g: Any, x: Any) -> Any:

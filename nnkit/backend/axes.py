@@ -1,0 +1,28 @@
+"""The axes of a reduction: None for all, an int, or a tuple of ints; and the shapes they leave."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+def terms(shape: tuple, axis: Any) -> int:
+    """How many elements a reduction along ``axis`` of an array of ``shape`` takes together."""
+    if axis is None:
+        return math.prod(shape)
+    if axis.__class__ is int:
+        return shape[axis] if shape else 1
+    return math.prod(shape[a] for a in axis)
+
+
+def summed_axes(shape: tuple, target: tuple) -> tuple[int, ...]:
+    """The axes along which ``shape`` is longer than ``target``, which broadcasts to it."""
+    lead = len(shape) - len(target)
+    ones = (i + lead for i, n in enumerate(target) if n == 1 and shape[i + lead] != 1)
+    return (*range(lead), *ones)
+
+
+def kept_shape(shape: tuple, axis: int | tuple[int, ...]) -> list[int]:
+    """The shape that a reduction along ``axis`` gives where it keeps the reduced axes."""
+    reduced = {axis % len(shape)} if isinstance(axis, int) else {a % len(shape) for a in axis}
+    return [1 if a in reduced else n for a, n in enumerate(shape)]

@@ -1,0 +1,114 @@
+"""Means, variances, norms, extrema with their places: what sums and extrema along axes give.
+
+``axis`` is None for all axes, an int, or a tuple of ints.
+"""
+
+from __future__ import annotations
+
+import math
+
+from nnkit.backend.axes import kept_shape, summed_axes, terms
+from nnkit.backend.dtype import OF_ARRAY, int64
+
+
+def sum_to(B, x, shape):
+    """Sum ``x`` down to a shape that broadcasts to its own."""
+    axis = summed_axes(x.shape, shape)
+    return B.reshape(B.sum(x, axis, True) if axis else x, shape)
+
+
+def expand_reduced(B, x, shape, axis, keepdims):
+    """Repeat what a reduction along ``axis`` of an array of ``shape`` gave over that array."""
+    if not keepdims and x.ndim:
+        x = B.reshape(x, tuple(kept_shape(shape, axis)))
+    return B.expand(x, shape)
+
+
+def mean(B, x, axis, keepdims):
+    return B.div(B.sum(x, axis, keepdims), float(terms(x.shape, axis)))
+
+
+def var_mean(B, x, axis, correction, keepdims):
+    """The squared distances from the mean are summed in a second pass, so nothing cancels."""
+    average = B.mean(x, axis, True)
+    deviation = B.abs(B.sub(x, average))
+    total = B.sum(B.mul(deviation, deviation), axis, keepdims)
+    freedom = terms(x.shape, axis) - correction
+    variance = B.div(total, float(freedom) if freedom > 0 else 0.0)
+    return variance, B.reshape(average, variance.shape)
+
+
+def var(B, x, axis, correction, keepdims):
+    return B.var_mean(x, axis, correction, keepdims)[0]
+
+
+def std(B, x, axis, correction, keepdims):
+    return B.sqrt(B.var(x, axis, correction, keepdims))
+
+
+def all(B, x, axis, keepdims):
+    return B.eq(B.sum(B.eq(x, 0), axis, keepdims), 0)
+
+
+def any(B, x, axis, keepdims):
+    return B.gt(B.sum(B.ne(x, 0), axis, keepdims), 0)
+
+
+def _first(B, reached, axis, keepdims):
+    """The first index along ``axis`` at which ``reached`` is true."""
+    if axis is None:
+        flat = _first(B, B.reshape(reached, (-1,)), 0, False)
+        return B.reshape(flat, (1,) * reached.ndim) if keepdims else flat
+    if not reached.ndim:
+        return B.full((), 0, int64.array)
+    axis %= reached.ndim
+    n = reached.shape[axis]
+    index = B.reshape(B.arange(0, n, 1, int64.array), (n,) + (1,) * (reached.ndim - axis - 1))
+    return B.amin(B.where(reached, index, n), axis, keepdims)
+
+
+def _reached(B, x, extreme, axis):
+    """Where ``x`` is its extreme along ``axis``; a NaN is beyond everything."""
+    return B.logical_or(B.eq(x, extreme(x, axis, True)), B.ne(x, x))
+
+
+def argmax(B, x, axis, keepdims):
+    """The first index of the maximum; a NaN is larger than everything."""
+    return _first(B, _reached(B, x, B.amax, axis), axis, keepdims)
+
+
+def argmin(B, x, axis, keepdims):
+    """The first index of the minimum; a NaN is smaller than everything."""
+    return _first(B, _reached(B, x, B.amin, axis), axis, keepdims)
+
+
+def max(B, x, axis, keepdims):
+    return B.amax(x, axis, keepdims), B.argmax(x, axis, keepdims)
+
+
+def min(B, x, axis, keepdims):
+    return B.amin(x, axis, keepdims), B.argmin(x, axis, keepdims)
+
+
+def logsumexp(B, x, axis, keepdims):
+    """The largest element is taken out first, unless it is infinite, so that nothing overflows."""
+    if 0 in x.shape:
+        return B.log(B.sum(x, axis, keepdims))
+    largest = B.amax(B.real(x) if OF_ARRAY[x.dtype].is_complex else x, axis, True)
+    largest = B.where(B.isfinite(largest), largest, B.zeros_like(largest))
+    total = B.log(B.sum(B.exp(B.sub(x, largest)), axis, keepdims))
+    return B.add(total, B.reshape(largest, total.shape))
+
+
+def norm(B, x, p, axis, keepdims):
+    """``sum(|x|^p)^(1/p)`` and its limits: the largest, the smallest, the number of non-zeros."""
+    size = B.abs(x)
+    if p == math.inf:
+        return B.amax(size, axis, keepdims)
+    if p == -math.inf:
+        return B.amin(size, axis, keepdims)
+    if p == 0:
+        return B.sum(B.cast(B.ne(size, 0), size.dtype), axis, keepdims)
+    if p == 2:
+        return B.sqrt(B.sum(B.mul(size, size), axis, keepdims))
+    return B.pow(B.sum(B.pow(size, p), axis, keepdims), 1 / p)

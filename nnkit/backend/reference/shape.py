@@ -1,0 +1,165 @@
+"""Shapes that are made of `reshape`, `permute`, `expand`, `concat` and indexing."""
+
+from __future__ import annotations
+
+import itertools
+
+from nnkit.backend.dtype import bool_, int64
+
+ALL = slice(None)
+
+
+def _along(axis, item):
+    return (ALL,) * axis + (item,)
+
+
+def _order(B, n, start=0, step=1):
+    """``start``, ``start + step``, ...: n indices."""
+    return B.arange(start, start + n * step, step, int64.array)
+
+
+def swapaxes(B, x, axis1, axis2):
+    axes = list(range(x.ndim))
+    axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
+    return B.permute(x, tuple(axes))
+
+
+def mT(B, x):
+    return B.swapaxes(x, -1, -2)
+
+
+def squeeze(B, x, axes):
+    dropped = {axis % x.ndim for axis in axes}
+    return B.reshape(x, tuple(n for axis, n in enumerate(x.shape) if axis not in dropped))
+
+
+def unsqueeze(B, x, axis):
+    axis = axis + x.ndim + 1 if axis < 0 else axis
+    return B.reshape(x, (*x.shape[:axis], 1, *x.shape[axis:]))
+
+
+def stack(B, xs, axis):
+    return B.concat([B.unsqueeze(x, axis) for x in xs], axis % (xs[0].ndim + 1))
+
+
+def split(B, x, sizes, axis):
+    """Views of consecutive pieces of the given sizes along ``axis``."""
+    ends = list(itertools.accumulate(sizes))
+    pairs = zip([0, *ends], ends, strict=False)
+    return tuple(B.getitem(x, _along(axis, slice(start, end))) for start, end in pairs)
+
+
+def unbind(B, x, axis):
+    return tuple(B.getitem(x, _along(axis, i)) for i in range(x.shape[axis]))
+
+
+def flip(B, x, axes):
+    for axis in axes:
+        n = x.shape[axis]
+        x = B.index_select(x, _order(B, n, n - 1, -1), axis % x.ndim)
+    return B.copy(x)
+
+
+def roll(B, x, shifts, axes):
+    if axes is None:
+        return B.reshape(B.roll(B.reshape(x, (-1,)), (sum(shifts),), (0,)), x.shape)
+    for shift, axis in zip(shifts, axes, strict=True):
+        n = x.shape[axis]
+        if n:
+            ends = slice(n - shift % n, None), slice(0, n - shift % n)
+            x = B.concat([B.getitem(x, _along(axis % x.ndim, end)) for end in ends], axis)
+    return B.copy(x)
+
+
+def tile(B, x, repeats):
+    x = B.reshape(x, (1,) * (len(repeats) - x.ndim) + tuple(x.shape))
+    repeats = (1,) * (x.ndim - len(repeats)) + tuple(repeats)
+    spread = B.reshape(x, tuple(n for size in x.shape for n in (1, size)))
+    pairs = list(zip(repeats, x.shape, strict=True))
+    whole = B.expand(spread, tuple(n for pair in pairs for n in pair))
+    return B.reshape(whole, tuple(times * size for times, size in pairs))
+
+
+def repeat_index(B, repeats, count):
+    """0, 1, ..., count - 1, the i-th repeated ``repeats[i]`` times."""
+    ends = B.cumsum(B.expand(repeats, (count,)), 0)  # one number may stand for all
+    total = int(B.getitem(ends, -1)) if count else 0
+    return B.searchsorted(ends, _order(B, total), True)
+
+
+def _triangle(B, rows, columns, offset):
+    """True on and below the diagonal that lies ``offset`` columns to the right."""
+    return B.ge(B.unsqueeze(_order(B, rows, offset), 1), _order(B, columns))
+
+
+def tril(B, x, offset):
+    return B.where(_triangle(B, *x.shape[-2:], offset), x, B.zeros_like(x))
+
+
+def triu(B, x, offset):
+    return B.where(_triangle(B, *x.shape[-2:], offset - 1), B.zeros_like(x), x)
+
+
+def tril_indices(B, rows, columns, offset, dtype):
+    return B.cast(B.mT(B.nonzero(_triangle(B, rows, columns, offset))), dtype)
+
+
+def triu_indices(B, rows, columns, offset, dtype):
+    below = _triangle(B, rows, columns, offset - 1)
+    return B.cast(B.mT(B.nonzero(B.eq(below, B.full((), False, bool_.array)))), dtype)
+
+
+def diagonal_adjoint(B, y, shape, offset, axis1, axis2):
+    """Zeros of ``shape`` with ``y`` on the diagonal."""
+    out = B.zeros(shape, y.dtype)
+    B.copy_(B.diagonal(out, offset, axis1, axis2), y)
+    return out
+
+
+def _positions(B, shape, strides, offset):
+    out = B.full(shape, offset, int64.array)
+    for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
+        steps = B.mul(_order(B, n), stride)
+        out = B.add(out, B.reshape(steps, (n,) + (1,) * (len(shape) - axis - 1)))
+    return out
+
+
+def _extent(shape, strides, offset):
+    """One more than the last position that this geometry reaches."""
+    if 0 in shape:
+        return 0
+    return 1 + offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+
+
+def as_strided_adjoint(B, y, source, target):
+    """Add ``y``, laid out as geometry ``target``, into zeros and read geometry ``source`` of it.
+
+    A geometry is (shape, strides, offset) in elements. Exchanging the two gives the transpose.
+    """
+    room = max(_extent(*source), _extent(*target))
+    flat = B.getitem_adjoint(y, _positions(B, *target), (room,))
+    return B.getitem(flat, _positions(B, *source))
+
+
+def unfold_adjoint(B, y, shape, axis, size, step):
+    """Sum overlapping windows back into an array of ``shape``."""
+    if not shape:
+        return B.sum(y, None, False)
+    out = B.zeros(shape, y.dtype)
+    reach = (y.shape[axis] - 1) * step + 1
+    for k in range(size):
+        place = B.getitem(out, _along(axis, slice(k, k + reach, step)))
+        B.add_(place, B.getitem(y, (..., k)))
+    return out
+
+
+def pad(B, x, widths, value):
+    """Surround with ``value``; a negative width crops."""
+    kept = tuple(
+        slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(x.shape, widths, strict=True)
+    )
+    shape = tuple(n + b + a for n, (b, a) in zip(x.shape, widths, strict=True))
+    inner = tuple(slice(max(b, 0), n - max(a, 0)) for n, (b, a) in zip(shape, widths, strict=True))
+    out = B.full(shape, value, x.dtype)
+    B.copy_(B.getitem(out, inner), B.getitem(x, kept))
+    return out

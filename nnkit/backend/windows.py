@@ -1,0 +1,29 @@
+"""How many windows of a kernel lie along the axes of an array."""
+
+from __future__ import annotations
+
+Ints = tuple[int, ...]
+
+
+def window_count(
+    size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool = False
+) -> int:
+    """How many windows lie along an axis; with ``ceil`` one may run over the end of it."""
+    span = size + 2 * padding - dilation * (kernel - 1) - 1
+    count = -(-span // stride) + 1 if ceil else span // stride + 1
+    # A window may run over the end, but not start in the padding behind it.
+    return count - 1 if ceil and (count - 1) * stride >= size + padding else count
+
+
+def window_counts(
+    spatial: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool = False
+) -> Ints:
+    """The same along each axis."""
+    rows = zip(spatial, kernel, stride, padding, dilation, strict=True)
+    return tuple(window_count(*row, ceil) for row in rows)
+
+
+def part_bounds(size: int, count: int) -> tuple[list[int], list[int]]:
+    """Where the windows start and end that divide an axis as evenly as can be (adaptive pools)."""
+    starts = [i * size // count for i in range(count)]
+    return starts, [-(-(i + 1) * size // count) for i in range(count)]
