@@ -40,7 +40,8 @@ class Lifted:
             return evaluate
         if name not in CATALOGUE:
             raise AttributeError(f"no primitive {name!r} in the algebra")
-        body = reference_body(CATALOGUE[name])
+        primitive = CATALOGUE[name]
+        body = None if primitive.constant or primitive.writes else reference_body(primitive)
         return partial(body, self) if body is not None else _constant(name)
 
 

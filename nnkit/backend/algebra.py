@@ -23,8 +23,8 @@ class Primitive:
     """A parsed signature: names of array inputs, of static arguments and of outputs."""
 
     __slots__ = (
-        "arrays", "indices", "many", "name", "optional", "outputs", "sequences", "statics",
-        "subject", "writes",
+        "arrays", "constant", "indices", "many", "name", "optional", "outputs", "sequences",
+        "statics", "subject", "writes",
     )  # fmt: skip
 
     def __init__(self, signature: str, subject: str) -> None:
@@ -41,7 +41,8 @@ class Primitive:
         given = [s.strip() for s in statics.split(",") if s.strip()]
         self.statics = tuple(s.removesuffix("[]") for s in given)
         self.indices = tuple(s.removesuffix("[]") for s in given if s.endswith("[]"))
-        self.outputs = tuple(o.strip(" *") for o in outputs.split(",") if o.strip()) or ("out",)
+        self.outputs = tuple(o.strip(" *~") for o in outputs.split(",") if o.strip()) or ("out",)
+        self.constant = "~" in outputs
         self.many = "*" in outputs
 
     @property

@@ -9,6 +9,7 @@ A signature is one line in a small notation::
     concat(xs*; axis)                             '*' is a sequence of arrays
     linear(x, weight, bias?)                      '?' may be None
     getitem(x; index[])                           '[]' is static, but arrays may be in it
+    zeros_like(x) -> out~                         '~' is a constant: no gradient passes to it
 
 Element-wise formulas and optimizers' updates enter the catalogue themselves, where they are
 declared (`algebra.register_formula`, `algebra.register_update`).
@@ -19,16 +20,16 @@ from __future__ import annotations
 SIGNATURES = {
     "creation": """
         full(; shape, value, dtype)
-        empty(; shape, dtype)
-        zeros(; shape, dtype)
-        zeros_like(x)
-        ones_like(x)
-        empty_like(x)
+        empty(; shape, dtype) -> out~
+        zeros(; shape, dtype) -> out~
+        zeros_like(x) -> out~
+        ones_like(x) -> out~
+        empty_like(x) -> out~
         empty_strided(; shape, strides, dtype)
         arange(; start, stop, step, dtype)
         linspace(; start, stop, steps, dtype)
         logspace(; start, stop, steps, base, dtype)
-        eye(; n, m, dtype)
+        eye(; n, m, dtype) -> out~
         array(; data, dtype)
         cast(x; dtype)
         copy(x)
@@ -126,11 +127,11 @@ SIGNATURES = {
         flip(x; axes)
         roll(x; shifts, axes)
         tile(x; repeats)
-        repeat_index(repeats; count)
+        repeat_index(repeats; count) -> out~
         tril(x; offset)
         triu(x; offset)
-        tril_indices(; rows, columns, offset, dtype)
-        triu_indices(; rows, columns, offset, dtype)
+        tril_indices(; rows, columns, offset, dtype) -> out~
+        triu_indices(; rows, columns, offset, dtype) -> out~
         diagonal(x; offset, axis1, axis2)
         diagonal_adjoint(y; shape, offset, axis1, axis2)
         storage_offset(x)
@@ -174,7 +175,7 @@ SIGNATURES = {
         masked_select_adjoint(y, mask; shape)
         masked_scatter(x, mask, source)
         masked_scatter_(x!, mask, source)
-        wrap_index(index; size)
+        wrap_index(index; size) -> out~
         nonzero(x)
     """,
     "sorting": """
@@ -188,11 +189,11 @@ SIGNATURES = {
         mode(x; axis, keepdims) -> values, indices
         unique(x; axis) -> values, inverse, counts
         unique_consecutive(x; axis) -> values, inverse, counts
-        searchsorted(boundaries, values; right)
+        searchsorted(boundaries, values; right) -> out~
         bincount(x, weights?; minlength)
         histc(x; bins, low, high)
         histogram(x, edges, weights?)
-        isin(x, values)
+        isin(x, values) -> out~
     """,
     "attention": """
         attention(q, k, v, mask?; is_causal, scale) -> out, log_total
@@ -274,7 +275,7 @@ SIGNATURES = {
         embedding_grad(g, index; count, padding_idx, scale_grad_by_freq)
         embedding_renorm_(weight!, index; max_norm, norm_type)
         bag_max(x, bags; count) -> out, rows
-        one_hot(index; classes)
+        one_hot(index; classes) -> out~
     """,
     "norm": """
         standardize(x, weight?, bias?; axes, eps, centre) -> out, mean, variance
