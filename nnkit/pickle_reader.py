@@ -210,7 +210,7 @@ class PickleReader:
         known = self._known.get(f"{module}.{name}")
         if known is None:
             raise pickle.UnpicklingError(
-                f"the file refers to {module}.{name:.80}, only tensors, numbers, strings and "
+                f"the file refers to {module:.80}.{name:.80}, only tensors, numbers, strings and "
                 "containers are read"
             )
         return known

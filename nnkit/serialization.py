@@ -120,7 +120,7 @@ def _load(stream: BinaryIO, make: Make, max_bytes: int | None) -> Any:
     try:
         return _read(stream, make, max_bytes)
     except pickle.UnpicklingError as error:
-        raise pickle.UnpicklingError(f"load: {name}: {error}") from None
+        raise pickle.UnpicklingError(f"load: {name}: {str(error)[:_LONGEST_REASON]}") from None
     except MemoryError:
         raise
     except Exception as error:

@@ -125,11 +125,11 @@ def _rebuild_tensor(
     hooks: Any = None,
     metadata: Any = None,
 ) -> Tensor:
-    if len(size) > files.MOST_DIMENSIONS:
-        raise ValueError(f"a tensor has {len(size)} dimensions")
+    if len(size) > files.MOST_DIMENSIONS or len(stride) != len(size):
+        raise ValueError(f"a tensor has {len(size)} dimensions and {len(stride)} strides")
     numbers = (offset, *size, *stride)
     _check_integers(numbers)
-    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    last = offset + sum((n - 1) * step for n, step in zip(size, stride))
     length = storage.tensor.shape[0]
     if min(numbers) < 0 or (0 not in size and last >= length):
         raise ValueError(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -50,12 +50,13 @@ def test_the_walk_through_shows_the_printed_update() -> None:
     assert run(program).strip() in (ROOT / "docs" / "design.md").read_text()
 
 
-def test_autograd_page_prints_what_it_shows() -> None:
-    text = "\n\n".join(blocks(ROOT / "docs" / "autograd.md", "python"))
-    examples = doctest.DocTestParser().get_doctest(text, {}, "autograd.md", None, None)
+@pytest.mark.parametrize(("page", "count"), [("autograd.md", 40), ("files.md", 8)])
+def test_a_page_prints_what_it_shows(page: str, count: int) -> None:
+    text = "\n\n".join(blocks(ROOT / "docs" / page, "python"))
+    examples = doctest.DocTestParser().get_doctest(text, {}, page, None, None)
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     result = doctest.DocTestRunner(optionflags=flags).run(examples)
-    assert result.attempted > 40
+    assert result.attempted > count
     assert not result.failed
 
 

@@ -140,6 +140,7 @@ def test_nothing_is_changed(pickled: bytes, match: str) -> None:
         (tensor_opcodes(size=2, stride=-1) + b".", "exceeds its memory of 4 elements"),
         (TENSOR.replace(b"V0", b"V7") + b".", "it has no member data/7"),
         (TENSOR.replace(b"I4\n\x85", b"(" + b"I4\n" * 65 + b"t") + b".", "65 dimensions"),
+        (TENSOR.replace(b"I1\n\x85", b"I1\nI1\n\x86") + b".", "1 dimensions and 2 strides"),
         (
             b"ctorch._utils\n_rebuild_parameter\nI1\n\x89N\x87R.",
             "data must be a Tensor",
