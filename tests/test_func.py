@@ -111,6 +111,32 @@ def test_modules_as_functions(lib: ModuleType) -> None:
     assert params["weight"].shape == (4, 3, 2) and params["weight"].requires_grad
 
 
+def test_what_a_module_assigns_is_given_back(lib: ModuleType) -> None:
+    class Assigns(lib.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = lib.nn.Parameter(lib.ones(1))
+            self.register_buffer("mean", lib.zeros(1))
+
+        def forward(self, x: Any, fail: bool = False) -> Any:
+            self.weight = lib.nn.Parameter(self.weight + 5)
+            self.mean = self.mean + 1
+            if fail:
+                raise KeyError("fail")
+            return x * self.weight + self.mean + getattr(self, "new", 0)
+
+    module, call = Assigns(), of(lib).functional_call
+    given = {"weight": lib.ones(1) * 2, "mean": lib.ones(1), "new": lib.ones(1)}
+    assert call(module, given, lib.ones(1)).item() == 7 + 2 + 1
+    assert [value.item() for value in given.values()] == [7, 2, 1] and not hasattr(module, "new")
+    with pytest.raises(KeyError):
+        call(module, given, lib.ones(1), {"fail": True})
+    assert [value.item() for value in given.values()] == [12, 3, 1]
+    assert (module.weight.item(), module.mean.item()) == (1, 0)
+    call(module, [given], lib.ones(1))
+    assert given["mean"].item() == 3
+
+
 def test_a_constant_has_zero_gradients(lib: ModuleType) -> None:
     x = lib.tensor([float("inf"), float("nan")])
     assert of(lib).grad(lambda x: lib.tensor(1.0))(x).tolist() == [0, 0]
@@ -135,11 +161,21 @@ def test_refuses(lib: ModuleType) -> None:
         f.vmap(lambda x, y: x)(x, lib.ones(3))
     with raises(lib, RuntimeError, "missing keys"):
         f.functional_call(lib.nn.Linear(1, 1), {"weight": lib.ones(1, 1)}, x[:1], strict=True)
+    layer = lib.nn.Linear(1, 1)
+    tied = lib.nn.ModuleList([layer, layer])
+    one, two = {"0.bias": lib.ones(1)}, {"1.bias": lib.ones(1)}
+    for error, message, given in [
+        (ValueError, "a dict or a sequence", 5), (ValueError, "expected dicts", [5]),
+        (ValueError, "stand in several dicts", [one, one]),
+        (ValueError, "are one tensor", [one, two]), (TypeError, "must be a Tensor", {"0.bias": 5}),
+        (TypeError, "must be a Tensor", {"0.in_features": lib.ones(1)}),
+        (AttributeError, "'x'|`x`|x", {"x.bias": lib.ones(1)}),
+    ]:  # fmt: skip
+        with raises(lib, error, message):
+            f.functional_call(tied, given, ())
     with raises(lib, RuntimeError, "one class"):
         f.stack_module_state([])
     if lib is nnkit:
-        with pytest.raises(AttributeError, match="no parameter or buffer 'x'"):
-            f.functional_call(lib.nn.Linear(1, 1), {"x": x}, x[:1])
         with pytest.raises(ValueError, match="must be tensors, got int"):
             f.grad(lambda x: x)(1)
 

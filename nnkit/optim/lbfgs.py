@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor, enable_grad, no_grad
+from nnkit.autograd.ops.creation import zeros_like
 from nnkit.autograd.ops.joining import cat
+from nnkit.autograd.ops.strided import view_as_real
 from nnkit.optim.line_search import Point, strong_wolfe
 from nnkit.optim.optimizer import Optimizer, check_learning_rate
 
@@ -92,9 +94,9 @@ class LBFGS(Optimizer):
             state["n_iter"] += 1
             direction = self._direction(state, gradient, group["history_size"])
             state["prev_flat_grad"], state["prev_loss"] = gradient, loss
-            t = float(group["lr"])
+            t = group["lr"]
             if state["n_iter"] == 1:
-                t *= min(1.0, 1.0 / gradient.abs().sum().item())
+                t = min(1.0, gradient.abs().sum().reciprocal().item()) * t
             state["t"] = t
             slope = gradient.dot(direction)
             if slope > -group["tolerance_change"]:
@@ -103,7 +105,7 @@ class LBFGS(Optimizer):
             if group["line_search_fn"] is not None:
                 start = Point(0.0, loss, gradient, slope)
                 left = group["max_eval"] - evaluations
-                found, counted = self._search(evaluate, start, direction, t, left)
+                found, counted = self._search(evaluate, start, direction, float(t), left)
                 _, loss, gradient, _ = found
                 state["t"] = t = found.t
                 self._move(t, direction)
@@ -176,18 +178,21 @@ class LBFGS(Optimizer):
         return strong_wolfe(at, start, t, longest, group["tolerance_change"], most)
 
     def _gradient(self) -> Tensor:
-        """All gradients in one vector; zeros where there is none."""
-        parts = [
-            p.new_zeros(p.numel()) if p.grad is None else p.grad.view(-1) for p in self._params
-        ]
-        return cat(parts, 0)
+        """All gradients in one real vector; zeros where there is none."""
+        grads = [zeros_like(p) if p.grad is None else p.grad for p in self._params]
+        return cat([_real(g).reshape(-1) for g in grads], 0)
 
     def _move(self, t: Any, direction: Tensor) -> None:
         """Add ``t * direction`` to the parameters."""
         start = 0
-        for p in self._params:
+        for p in map(_real, self._params):
             p.add_(direction[start : start + p.numel()].view_as(p), alpha=float(t))
             start += p.numel()
+
+
+def _real(tensor: Tensor) -> Tensor:
+    """The tensor itself, or its real and imaginary parts as a view of it."""
+    return view_as_real(tensor) if tensor.is_complex() else tensor
 
 
 def _largest(vector: Tensor) -> float:

@@ -163,6 +163,15 @@ def test_assigning_goes_to_the_original(lib: ModuleType) -> None:
     assert list(dict(layer.named_buffers())) == ["scale"]
 
 
+def test_spectral_norm_of_complex_weights(lib: ModuleType) -> None:
+    layer = lib.nn.Linear(4, 3)
+    matrix = (lib.arange(12.0) / 5 - 1).view(3, 4)
+    layer.weight = lib.nn.Parameter(matrix * (1 + 0.5j) + 1j * matrix.flip(0))
+    layer = of(lib, "parametrizations").spectral_norm(layer, n_power_iterations=50)
+    largest = lib.linalg.svdvals(layer.weight.detach())[0]
+    assert largest.item() == pytest.approx(1, rel=1e-5)
+
+
 def test_old_checkpoints_of_weight_norm(lib: ModuleType) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -84,3 +84,55 @@ def test_refuses(lib: ModuleType) -> None:
 
     with raises(lib, RuntimeError, "must be None or 'strong_wolfe', got 'x'"):
         optimizer.step(closure)
+
+
+def minimise(lib: ModuleType, params: list[Any], loss: Any, **options: Any) -> dict[str, Any]:
+    """The state after three steps."""
+    optimizer = lib.optim.LBFGS(params, **options)
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        value = loss()
+        if value.requires_grad:
+            value.backward()
+        return value
+
+    for _ in range(3):
+        optimizer.step(closure)
+    return optimizer.state[params[0]]
+
+
+@pytest.mark.parametrize("search", [None, "strong_wolfe"])
+def test_complex_parameters(lib: ModuleType, search: str | None) -> None:
+    z = lib.tensor([1 + 1j, 2 - 1j], dtype=lib.complex128, requires_grad=True)
+    x = lib.tensor([5.0], dtype=lib.float64, requires_grad=True)
+    scale = lib.tensor([1.0, 2.0], dtype=lib.float64)
+
+    def loss() -> Any:
+        return ((z - (3 + 2j)).abs() ** 2 * scale).sum() + (x**2).sum()
+
+    minimise(lib, [z, x], loss, line_search_fn=search)
+    assert z.tolist() == pytest.approx([3 + 2j, 3 + 2j], rel=1e-5)
+    assert x.item() == pytest.approx(0, abs=1e-5)
+
+
+@pytest.mark.parametrize("search", [None, "strong_wolfe"])
+def test_a_flat_loss_without_tolerance(lib: ModuleType, search: str | None) -> None:
+    x = lib.tensor([1.0, 2.0], requires_grad=True)
+    low = -float("inf")
+    for tolerance_change, iterations, evaluations in ((1e-9, 3, 3), (low, 6, 9)):
+        state = minimise(
+            lib, [x], lambda: (x * 0).sum(), line_search_fn=search, tolerance_grad=low,
+            tolerance_change=tolerance_change, max_iter=3,
+        )  # fmt: skip
+        assert (state["n_iter"], state["func_evals"]) == (iterations, evaluations)
+        assert x.tolist() == [1, 2]
+    constant = minimise(lib, [x], lambda: lib.tensor(1.0), tolerance_grad=low)
+    assert constant["func_evals"] == 3
+
+
+def test_a_transposed_gradient(lib: ModuleType) -> None:
+    x = lib.arange(6.0, dtype=lib.float64).view(2, 3).requires_grad_()
+    target = lib.arange(6.0, dtype=lib.float64).view(3, 2)
+    minimise(lib, [x], lambda: ((x.t() - target) ** 2).sum())
+    assert x.flatten().tolist() == pytest.approx(target.t().flatten().tolist())

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import nnkit
 from tests.frameworks import raises
 
 SCHEDULES: dict[str, Any] = {
@@ -40,6 +41,17 @@ SCHEDULES: dict[str, Any] = {
     "ChainedScheduler": lambda s, o: s.ChainedScheduler(
         [s.ConstantLR(o, 0.1, 2), s.ExponentialLR(o, 0.9)]
     ),
+}
+RESUMED: dict[str, Any] = {
+    "StepLR": lambda s, o: s.StepLR(o, 3, 0.5, last_epoch=3),
+    "ExponentialLR": lambda s, o: s.ExponentialLR(o, 0.9, last_epoch=3),
+    "ConstantLR": lambda s, o: s.ConstantLR(o, 0.5, 5, last_epoch=3),
+    "LinearLR": lambda s, o: s.LinearLR(o, 0.3, 0.8, 6, last_epoch=3),
+    "PolynomialLR": lambda s, o: s.PolynomialLR(o, 5, 2, last_epoch=3),
+    "LambdaLR": lambda s, o: s.LambdaLR(o, lambda epoch: 0.95**epoch, last_epoch=3),
+    "CosineAnnealingLR": lambda s, o: s.CosineAnnealingLR(o, 5, 0.01, last_epoch=3),
+    "CosineAnnealingLR at the end": lambda s, o: s.CosineAnnealingLR(o, 4, last_epoch=3),
+    "CyclicLR": lambda s, o: s.CyclicLR(o, 0.01, 0.1, 3, cycle_momentum=False, last_epoch=3),
 }
 PLATEAUS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -167,6 +179,47 @@ def test_a_rate_that_is_a_tensor_stays_one(lib: ModuleType) -> None:
     assert rate.item() == pytest.approx(0.05)
 
 
+@pytest.mark.parametrize("kind", ["CyclicLR", "OneCycleLR", "SWALR"])
+def test_the_callers_tensors_are_copied(lib: ModuleType, kind: str) -> None:
+    rate = lib.tensor(0.5)
+
+    def rates(spoil: bool) -> list[float]:
+        rate.fill_(0.5)
+        o = lib.optim.SGD([lib.ones(1, requires_grad=True)], lr=lib.tensor(0.1), momentum=0.9)
+        make = {
+            "CyclicLR": lambda: lib.optim.lr_scheduler.CyclicLR(o, lib.tensor(0.1), rate, 2),
+            "OneCycleLR": lambda: lib.optim.lr_scheduler.OneCycleLR(o, rate, 5),
+            "SWALR": lambda: lib.optim.swa_utils.SWALR(o, rate, 3),
+        }
+        scheduler = make[kind]()
+        if spoil:
+            rate.fill_(9)
+        found = []
+        for _ in range(3):
+            o.step()
+            scheduler.step()
+            found.append(o.param_groups[0]["lr"].item())
+        return found
+
+    assert rates(True) == rates(False)
+
+
+@pytest.mark.parametrize("name", RESUMED)
+def test_goes_on_from_an_epoch(torch: ModuleType, name: str) -> None:
+    def rates(lib: ModuleType) -> list[float]:
+        o = lib.optim.SGD([lib.ones(1, requires_grad=True)], lr=0.1, momentum=0.9)
+        o.param_groups[0]["initial_lr"] = 0.2
+        scheduler = RESUMED[name](lib.optim.lr_scheduler, o)
+        found = [o.param_groups[0]["lr"]]
+        for _ in range(6):
+            o.step()
+            scheduler.step()
+            found.append(o.param_groups[0]["lr"])
+        return found
+
+    assert rates(nnkit) == pytest.approx(rates(torch))
+
+
 def test_warns_of_a_skipped_first_rate(lib: ModuleType) -> None:
     o = optimizer(lib)
     scheduler = lib.optim.lr_scheduler.StepLR(o, 2)
@@ -183,7 +236,7 @@ def test_warns_of_a_skipped_first_rate(lib: ModuleType) -> None:
 
 ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
     "no optimizer": (lambda s, o: s.StepLR(1, 2), TypeError, "int is not an Optimizer"),
-    "no initial_lr": (lambda s, o: s.StepLR(o, 2, last_epoch=4), KeyError, "initial_lr"),
+    "no initial_lr": (lambda s, o: s.StepLR(o, 2, last_epoch=4), KeyError, "load the optimizer"),
     "T_0": (lambda s, o: s.CosineAnnealingWarmRestarts(o, 0), ValueError, "T_0 must be"),
     "T_mult": (lambda s, o: s.CosineAnnealingWarmRestarts(o, 2, 0), ValueError, "T_mult must be"),
     "epoch": (

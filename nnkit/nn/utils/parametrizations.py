@@ -1,4 +1,4 @@
-"""Weights of a fixed norm: ``weight_norm``, ``spectral_norm``, ``orthogonal``."""
+"""Weights of a fixed norm: ``weight_norm``, ``spectral_norm``."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class _SpectralNorm(Module):
     def _iterate(self, matrix: Tensor, times: int) -> None:
         for _ in range(times):
             self._u.copy_(normalize(matrix.mv(self._v), 2, 0, self.eps))
-            self._v.copy_(normalize(matrix.mT.mv(self._u), 2, 0, self.eps))
+            self._v.copy_(normalize(matrix.mH.mv(self._u), 2, 0, self.eps))
 
     def forward(self, weight: Tensor) -> Tensor:
         if weight.ndim == 1:
@@ -112,7 +112,7 @@ class _SpectralNorm(Module):
         matrix = self._matrix(weight)
         if self.training:
             self._iterate(matrix.detach(), self.n_power_iterations)
-        sigma = self._u.clone().dot(matrix.mv(self._v.clone()))
+        sigma = self._u.clone().vdot(matrix.mv(self._v.clone()))
         return weight / sigma
 
     def right_inverse(self, value: Tensor) -> Tensor:

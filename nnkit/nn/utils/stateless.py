@@ -24,16 +24,20 @@ def functional_call(
     """Call a module with other tensors in the places of its parameters and buffers.
 
     Args:
-        module: is left as it was.
-        parameters_and_buffers: a dict from dotted names to tensors, or a sequence of such dicts.
+        module: is left as it was. What it assigns to a replaced name during the call is put into
+            the dict that is given.
+        parameters_and_buffers: a dict from dotted names to tensors, or a sequence of such dicts
+            without a common name.
         args: the positional arguments, a tuple; or the only one.
         kwargs: the keyword arguments.
         tie_weights: what is one tensor under several names is replaced under all of them.
         strict: refuse names that are missing or unknown.
 
     Raises:
-        RuntimeError: with ``strict``, for such names.
-        AttributeError: there is no such parameter.
+        ValueError: no dicts are given, or a name or a tied tensor has several values.
+        TypeError: a value, or what it would replace, is no tensor.
+        AttributeError: a name leads through a module that is not there.
+        RuntimeError: with ``strict``, for names that are missing or unknown.
 
     Example:
         >>> import nnkit
@@ -41,46 +45,87 @@ def functional_call(
         >>> nnkit.func.functional_call(layer, {"weight": ones, "bias": ones[0, :1]}, ones)
         tensor([[3.]])
     """
-    given: dict[str, Tensor] = {}
-    several = isinstance(parameters_and_buffers, Sequence)
-    for part in parameters_and_buffers if several else [parameters_and_buffers]:
-        given.update(part)
+    given = _merged(parameters_and_buffers)
     own: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
     own.update(module.named_buffers(remove_duplicate=False))
-    unknown, missing = sorted(given.keys() - own.keys()), sorted(own.keys() - given.keys())
+    values = _tied(given, own) if tie_weights else given
+    unknown, missing = sorted(values.keys() - own.keys()), sorted(own.keys() - values.keys())
     if strict and (unknown or missing):
         raise RuntimeError(
             f"functional_call: missing keys {missing}, unexpected keys {unknown} for "
             f"{type(module).__name__}"
         )
-    if unknown:
-        raise AttributeError(
-            f"functional_call: {type(module).__name__} has no parameter or buffer {unknown[0]!r}"
-        )
-    if tie_weights:
-        replaced = {id(own[name]): value for name, value in given.items()}
-        given = {
-            name: given.get(name, replaced[id(value)])
-            for name, value in own.items()
-            if id(value) in replaced
-        }
-    places = []
-    for name, value in given.items():
-        path, _, last = name.rpartition(".")
-        owner = module.get_submodule(path)
-        store: Any = owner._parameters if last in owner._parameters else owner._buffers
-        places.append((store, last, store[last], value))
     if args is None:
         args = ()
     elif not isinstance(args, tuple):
         args = (args,)
+    before: dict[str, Any] = {}
     try:
-        for store, last, _, value in places:
-            store[last] = value
+        for name, value in values.items():
+            before[name] = _swap(module, name, value)
         return module(*args, **(kwargs or {}))
     finally:
-        for store, last, before, _ in places:
-            store[last] = before
+        for name, value in before.items():
+            after = _swap(module, name, value)
+            if name in given and after is not _MISSING:
+                given[name] = after
+
+
+_MISSING: Any = object()
+
+
+def _merged(parameters_and_buffers: Any) -> dict[str, Tensor]:
+    """The dict itself, or several in one."""
+    if isinstance(parameters_and_buffers, dict):
+        return parameters_and_buffers
+    merged: dict[str, Tensor] = {}
+    if not isinstance(parameters_and_buffers, Sequence):
+        raise ValueError(
+            "functional_call: parameters_and_buffers must be a dict or a sequence of dicts, "
+            f"got {type(parameters_and_buffers).__name__}"
+        )
+    for part in parameters_and_buffers:
+        if not isinstance(part, dict):
+            raise ValueError(f"functional_call: expected dicts, got {type(part).__name__}")
+        if merged.keys() & part.keys():
+            raise ValueError(
+                f"functional_call: {sorted(merged.keys() & part.keys())} stand in several dicts"
+            )
+        merged.update(part)
+    return merged
+
+
+def _tied(given: dict[str, Tensor], own: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The given values under all names that the tensors they replace have in the module."""
+    replaced: dict[int, tuple[str, Tensor]] = {}
+    for name in given.keys() & own.keys():
+        other, value = replaced.setdefault(id(own[name]), (name, given[name]))
+        if value is not given[name]:
+            raise ValueError(
+                f"functional_call: {other} and {name} are one tensor and have several values: pass "
+                "one of them, or tie_weights=False"
+            )
+    tied = {name: replaced[id(t)][1] for name, t in own.items() if id(t) in replaced}
+    return {**given, **tied}
+
+
+def _swap(module: Module, path: str, value: Any) -> Any:
+    """Put ``value`` in the place that ``path`` names, and return what was there."""
+    prefix, _, name = path.rpartition(".")
+    owner = module.get_submodule(prefix)
+    stores: tuple[Any, ...] = (owner._parameters, owner._buffers)
+    store = next((s for s in stores if name in s), None)
+    before = getattr(owner, name, _MISSING) if store is None else store[name]
+    for tensor in (value, before):
+        if not (tensor is None or tensor is _MISSING or isinstance(tensor, Tensor)):
+            raise TypeError(f"functional_call: {path} must be a Tensor, got {tensor!r:.80}")
+    if value is _MISSING:
+        delattr(owner, name)
+    elif store is None:
+        setattr(owner, name, value)
+    else:
+        store[name] = value
+    return before
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:

@@ -43,9 +43,9 @@ class CosineAnnealingLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         epoch, low = self.last_epoch, self.eta_min
         groups = self.optimizer.param_groups
-        if epoch == 0:
+        if self._is_initial:
             return self._rates()
-        if self._is_initial or (self._step_count == 1 and epoch > 0):
+        if self._step_count == 1 and epoch > 0:
             return self._get_closed_form_lr()
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # the last rate was eta_min
             rise = (1 - math.cos(math.pi / self.T_max)) / 2

@@ -13,17 +13,17 @@ UNSAVED = ("optimizer",)
 
 
 def for_each_group(what: str, value: Any, optimizer: Optimizer) -> list[Any]:
-    """``value`` for each param group; a list must have as many values as there are groups.
+    """``value`` for each param group, Tensors copied; a list must have one for each group.
 
     Raises:
         ValueError: it has another number of them.
     """
     groups = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
-        return [value] * groups
+        value = [value] * groups
     if len(value) != groups:
         raise ValueError(f"expected {groups} values of {what}, one a param group, got {len(value)}")
-    return list(value)
+    return [own_value(v) for v in value]
 
 
 def set_value(group: dict[str, Any], name: str, value: Any) -> None:
@@ -81,7 +81,9 @@ class LRScheduler:
             for i, group in enumerate(optimizer.param_groups):
                 if "initial_lr" not in group:
                     raise KeyError(
-                        f"param group {i} has no initial_lr, which last_epoch={last_epoch} needs"
+                        f"param group {i} has no 'initial_lr', from which last_epoch={last_epoch} "
+                        "goes on: load the optimizer's state_dict before making the scheduler, or "
+                        "leave last_epoch at -1 to start afresh"
                     )
         self.base_lrs = [own_value(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
