@@ -91,6 +91,8 @@ class PickleReader:
             return self._stack.pop()
         except pickle.UnpicklingError as error:
             raise pickle.UnpicklingError(f"{error} ({name} at byte {position})") from None
+        except (MemoryError, OSError):  # of the machine
+            raise
         except Exception as error:
             reason = str(error) or type(error).__name__
             raise ValueError(f"damaged pickle: {reason} ({name} at byte {position})") from error

@@ -11,6 +11,7 @@ import base64
 import errno
 import io
 import json
+import operator
 import os
 import pickle
 from collections import OrderedDict
@@ -227,8 +228,8 @@ def _decode(node: Any, arrays: dict[str, Any], make: Make) -> Any:
         _, name, kind, requires_grad = node
         tensor = make(files.from_plain(arrays[name], DTYPES[kind].array))
         if tag == "parameter":
-            return Parameter(tensor, requires_grad)
-        return tensor.requires_grad_(requires_grad)
+            return Parameter(tensor, bool(requires_grad))
+        return tensor.requires_grad_(bool(requires_grad))
     if tag in ("dict", "ordered"):
         pairs = [(key, _decode(item, arrays, make)) for key, item in content]
         if tag == "dict":
@@ -249,7 +250,7 @@ def _decode(node: Any, arrays: dict[str, Any], make: Make) -> Any:
 
 
 _LEAVES: dict[str, Callable[[Any], Any]] = {
-    "size": Size,
+    "size": lambda sizes: Size(map(operator.index, sizes)),
     "bytes": base64.b64decode,
     "dtype": DTYPES.__getitem__,
     "device": device,

@@ -8,6 +8,7 @@ torch's ``weights_only``.
 
 from __future__ import annotations
 
+import operator
 import pickle
 import zipfile
 from collections import Counter, OrderedDict
@@ -110,10 +111,22 @@ class _Members:
 class _Storage:
     """The memory of tensors, one-dimensional; for the pickle an opaque value."""
 
-    __slots__ = ("tensor",)
+    __slots__ = ("_marked", "tensor")
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
+        self._marked = {(False, False): tensor}
+
+    def marked(self, conjugate: bool, negative: bool) -> Tensor:
+        """The memory for tensors with torch's marks, which nnkit carries out.
+
+        Once for all of them: a tensor may be far larger than its memory, and there may be many.
+        """
+        marks = conjugate, negative
+        if marks not in self._marked:
+            tensor = self.tensor.conj() if conjugate else self.tensor
+            self._marked[marks] = tensor.neg() if negative else tensor
+        return self._marked[marks]
 
 
 def _rebuild_tensor(
@@ -128,7 +141,8 @@ def _rebuild_tensor(
     if len(size) > files.MOST_DIMENSIONS or len(stride) != len(size):
         raise ValueError(f"a tensor has {len(size)} dimensions and {len(stride)} strides")
     numbers = (offset, *size, *stride)
-    _check_integers(numbers)
+    if any(type(n) is not int for n in numbers):
+        raise ValueError("a size, a stride or an offset is no integer")
     last = offset + sum((n - 1) * step for n, step in zip(size, stride))
     length = storage.tensor.shape[0]
     if min(numbers) < 0 or (0 not in size and last >= length):
@@ -136,13 +150,10 @@ def _rebuild_tensor(
             f"a tensor of size {tuple(size)}, stride {tuple(stride)} and offset {offset} "
             f"exceeds its memory of {length} elements"
         )
+    marks = metadata if isinstance(metadata, dict) else {}
     with no_grad():
-        tensor = storage.tensor.as_strided(tuple(size), tuple(stride), offset).detach()
-        # torch keeps the conjugate and the negative of a tensor as a mark on the tensor.
-        if isinstance(metadata, dict) and metadata.get("conj"):
-            tensor = tensor.conj()
-        if isinstance(metadata, dict) and metadata.get("neg"):
-            tensor = tensor.neg()
+        memory = storage.marked(bool(marks.get("conj")), bool(marks.get("neg")))
+        tensor = memory.as_strided(tuple(size), tuple(stride), offset).detach()
     return tensor.requires_grad_(bool(requires_grad))
 
 
@@ -193,13 +204,7 @@ def _counter(*counts: Any) -> Counter[Any]:
 
 
 def _size(sizes: Sequence[int]) -> Size:
-    _check_integers(sizes)
-    return Size(sizes)
-
-
-def _check_integers(numbers: Sequence[Any]) -> None:
-    if any(type(n) is not int for n in numbers):
-        raise ValueError("a size, a stride or an offset is no integer")
+    return Size(map(operator.index, sizes))
 
 
 _REBUILD_TENSOR = Function("_rebuild_tensor", _rebuild_tensor)

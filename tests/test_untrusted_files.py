@@ -127,7 +127,7 @@ def test_nothing_is_changed(pickled: bytes, match: str) -> None:
         (b"c__builtin__\nbytes\nI9999999999\n\x85R.", "bytes are not made of a int"),
         (b"c__builtin__\ncomplex\nV1\nV1\n\x86R.", "a complex number has two floats"),
         (b"ccollections\nCounter\nVab\n\x85R.", "a Counter is made of a dict"),
-        (b"ctorch\nSize\nV12\n\x85R.", "is no integer"),
+        (b"ctorch\nSize\nV12\n\x85R.", "cannot be interpreted as an integer"),
         (b"c_codecs\nencode\nVa\nVzip\n\x86R.", "bytes are stored as latin1 text"),
         (b"B\xff\xff\xff\x7f.", "expected 2147483647 bytes"),
         (b"\x8e" + b"\0" * 6 + b"\1\0.", "bytes8, but only 1 remain"),
@@ -174,6 +174,13 @@ def test_a_tree_that_contains_itself() -> None:
     depth = 100_000
     value = nnkit.load(checkpoint(b"]" * depth + b"a" * (depth - 1) + b"."))
     assert len(value) == 1
+
+
+def test_a_conjugate_takes_no_more_than_its_memory() -> None:
+    opcodes = tensor_opcodes(size=2**40, stride=0, length=2).replace(b"Float", b"ComplexFloat")
+    marked = opcodes.replace(b"\x89NtR", b"\x89N}Vconj\n\x88sVneg\n\x88stR")
+    first, second = nnkit.load(checkpoint(b"]" + marked + b"a" + marked + b"a.", data_0=16))
+    assert first.shape == (2**40,) and first.data_ptr() == second.data_ptr()
 
 
 def test_map_location_keeps_what_is_shared(torch: ModuleType) -> None:
@@ -315,3 +322,13 @@ def test_a_failing_disk_is_no_damage() -> None:
 
     with pytest.raises(OSError, match="Input/output"):
         nnkit.load(Failing())
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), MemoryError("no memory")])
+def test_what_fails_in_the_middle(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("nnkit.backend.files.array_of", fail)
+    with pytest.raises(type(error), match=str(error.args[-1])):
+        nnkit.load(checkpoint(TENSOR + b".", data_0=16))
