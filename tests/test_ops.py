@@ -72,6 +72,11 @@ def test_inputs_unmodified(framework: ModuleType, row: OpRow) -> None:
     checks.inputs_unmodified(framework, row)
 
 
+@each(lambda row: row.differentiable)
+def test_written_before_backward(framework: ModuleType, row: OpRow) -> None:
+    checks.written(framework, row)
+
+
 @each(lambda row: row.any_layout)
 def test_layouts(framework: ModuleType, row: OpRow) -> None:
     checks.layouts(framework, row)

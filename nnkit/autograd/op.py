@@ -39,6 +39,7 @@ from nnkit.autograd.saved import (
     ACTIVE,
     SavedIndex,
     index_arrays,
+    keep_copy,
     pack_values,
     save_index,
     unpack_index,
@@ -101,18 +102,20 @@ class Op:
 
     __slots__ = (
         "broadcasts", "differentiable", "is_view", "joint", "name", "node_name", "node_type",
-        "only_first", "primitive", "record", "rules", "values",
+        "only_first", "primitive", "private", "record", "rules", "values",
     )  # fmt: skip
 
     def __init__(
         self, primitive: Primitive, rules: dict[str, Callable], joint: Callable | None,
         node: str, view: bool, broadcasts: bool, nondifferentiable: tuple[str, ...],
+        private: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.name = primitive.name
         self.primitive = primitive
         self.node_name = node
         self.is_view = view
         self.broadcasts = broadcasts
+        self.private = [_source(name, primitive) for name in private]
         self.joint = Rule(joint, parameter_names(joint)[1:], primitive) if joint else None
         self.rules: list[Rule | None] = [None] * len(primitive.arrays)
         for name, function in rules.items():
@@ -143,7 +146,7 @@ class Op:
         source = print_node_code(self)
         scope: dict[str, Any] = {"new": object.__new__, "next": next, "node": node_module}
         scope.update(Tensor=Tensor, SavedOutput=SavedOutput)
-        scope.update(hooked=ACTIVE, pack_values=pack_values)
+        scope.update(hooked=ACTIVE, pack_values=pack_values, keep_copy=keep_copy)
         scope.update(SavedIndex=SavedIndex, save_index=save_index, unpack_index=unpack_index)
         for i, r in enumerate([*self.rules, self.joint]):
             scope[f"rule{i}"] = r and r.function
@@ -167,6 +170,7 @@ def rule(
     broadcasts: bool = False,
     joint: Callable | None = None,
     nondifferentiable: tuple[str, ...] = (),
+    private: tuple[str, ...] = (),
     **rules: Callable,
 ) -> Callable:
     """Declare how primitive ``name`` is differentiated and get its function on Tensors.
@@ -180,12 +184,14 @@ def rule(
         joint: one rule for all inputs at once; returns one gradient (or None) for each input.
         nondifferentiable: outputs without a gradient, such as indices. A rule may still ask for
             ``g_<output>``: None, unless the backward is differentiated and saved that output.
+        private: inputs and outputs of which a copy is saved, so that they may be written before
+            backward: where torch's op, made of several, saves what only it can see.
         rules: for each differentiable input a function ``(B, g, ...)`` that returns its gradient,
             with the *output's* broadcast shape where the op broadcasts (the engine reduces it).
     """
     primitive = CATALOGUE[name]
     node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
-    op = Op(primitive, rules, joint, node, view, broadcasts, nondifferentiable)
+    op = Op(primitive, rules, joint, node, view, broadcasts, nondifferentiable, private)
     apply = _make_apply(op)
     apply.__name__ = apply.__qualname__ = name
     apply.op = op

@@ -88,6 +88,11 @@ class PackedValue:
         return value
 
 
+def keep_copy(value: Any, device: Any) -> tuple:
+    """A saved value that no write can reach."""
+    return _packed(value, device, (Tensor.clone, lambda copy: copy))
+
+
 def pack_values(node: Any) -> None:
     """Let this thread's innermost hooks pack what ``node`` has saved."""
     if STACK.pairs:

@@ -19,13 +19,15 @@ from tests.harness.call import (
     Result,
     arrays_in,
     builtin_type,
+    cotangent,
     dtype_name,
     flatten,
     resolve,
     to_array,
+    to_tensor,
 )
 from tests.harness.cases import Case, plain_arrays
-from tests.harness.row import Fixed, Maker, OpRow, Raises, Sample
+from tests.harness.row import COMPLEX, FLOATS, Fixed, Maker, OpRow, Raises, Sample
 from tests.harness.tolerances import assert_close
 
 
@@ -133,6 +135,66 @@ def expanded(array: np.ndarray) -> np.ndarray:
         return array.copy()
     first = array[:1].copy()
     return np.lib.stride_tricks.as_strided(first, array.shape, (0, *first.strides[1:]))
+
+
+def written(framework: ModuleType, row: OpRow) -> None:
+    """A tensor written between forward and backward: an error, or the unwritten one's gradient.
+
+    Each argument and each output is. Where torch makes nothing of it, there is no error.
+    """
+    double = [dtype for dtype in row.dtypes if dtype == "float64"]
+    dtype = next(dtype for dtype in (*double, *row.dtypes) if dtype in FLOATS + COMPLEX)
+    for number, sample in enumerate(row.samples(Maker(row, dtype))):
+        plain, count = _gradients_after_write(framework, row, sample, None)
+        for target in range(count):
+            mine, _ = _gradients_after_write(framework, row, sample, target)
+            place = f"{row.name}: sample {number}, tensor {target}"
+            if mine is not None:
+                assert _equal(mine, plain), f"{place}: the gradient is that of what was written"
+            elif expectations.torch is not None and not row.keeps:
+                assert _torch_minds(row, sample, target), f"{place}: torch does not mind the write"
+
+
+def _torch_minds(row: OpRow, sample: Sample, target: int) -> bool:
+    """Whether torch refuses a write, or loses the gradient by it."""
+    torch: Any = expectations.torch
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs, _ = _gradients_after_write(torch, row, sample, target)
+        plain, _ = _gradients_after_write(torch, row, sample, None)
+    return theirs is None or not _equal(theirs, plain)
+
+
+def _equal(one: list, other: list | None) -> bool:
+    return other is not None and all(
+        a is b or (a is not None and b is not None and np.array_equal(a, b, equal_nan=True))
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def _gradients_after_write(
+    framework: ModuleType, row: OpRow, sample: Sample, target: int | None
+) -> tuple[list | None, int]:
+    """The gradients where tensor ``target`` of arguments and outputs is set to zero before
+    backward, None where that is refused; and how many tensors there are."""
+    call = Call(framework, row, sample, track=True)
+    copies = [leaf.clone() for leaf in call.leaves]
+    tensors: list = []
+    try:
+        outputs = [out for out in flatten(call(*copies)) if isinstance(out, framework.Tensor)]
+        given = call.tensors | dict(zip(call.leaf_keys, copies, strict=True))
+        tensors += [*given.values(), *outputs]
+        tracked = [out for out in outputs if out.requires_grad]
+        if not tracked:
+            return None, 0
+        if target is not None:
+            with framework.no_grad():
+                tensors[target].copy_(framework.zeros_like(tensors[target]))
+        cotangents = [to_tensor(framework, cotangent(out)) for out in tracked]
+        found = framework.autograd.grad(tracked, call.leaves, cotangents, allow_unused=True)
+    except RuntimeError:
+        return None, len(tensors)
+    return [None if g is None else to_array(g) for g in found], len(tensors)
 
 
 def out_variant(framework: ModuleType, row: OpRow) -> None:

@@ -128,7 +128,7 @@ ROWS = [
     binary("hypot", samples=two, domain=AWAY_FROM_ZERO),
     binary("copysign", dtypes=REALS),
     binary("heaviside", samples=two, differentiable=False, dtypes=REALS),
-    binary("ldexp", samples=two),
+    binary("ldexp", samples=two, keeps="both factors, where torch keeps the result"),
     binary("nextafter", samples=two, dtypes=("float32", "float64")),
     OpRow("conj", one, dtypes=NUMBERS, elementwise=True, method="conj", aliases=("conj_physical",)),
 ]

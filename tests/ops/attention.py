@@ -105,6 +105,12 @@ def heads_errors(make: Maker) -> list[Raises]:
 
 
 ROWS = [
-    OpRow(NAME, attention, edges=attention_edges, errors=attention_errors),
+    OpRow(
+        NAME,
+        attention,
+        edges=attention_edges,
+        errors=attention_errors,
+        keeps="query and key, of which torch keeps scaled copies where it has no fused kernel",
+    ),
     OpRow(HEAD, heads, dtypes=WIDE, domain=(-0.7, 0.7), errors=heads_errors),
 ]

@@ -101,6 +101,7 @@ ROWS = [
     OpRow(
         "matmul",
         products,
+        keeps="operands whose batches are broadcast, of which torch keeps copies",
         dtypes=ALL_WIDTHS,
         edges=empty_products,
         out=True,

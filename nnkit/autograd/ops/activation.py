@@ -90,10 +90,6 @@ softsign = pointwise(
     "softsign", lambda x: x / (1 + fn.abs(x)), function=False,
     x=lambda g, x: g / ((1 + fn.abs(x)) * (1 + fn.abs(x))),
 )  # fmt: skip
-tanhshrink = pointwise(
-    "tanhshrink", lambda x: x - fn.tanh(x), function=False,
-    x=lambda g, x: g * fn.conj(fn.tanh(x) * fn.tanh(x)),
-)  # fmt: skip
 hardtanh = pointwise(
     "hardtanh", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
     scalars=("low", "high"), function=False,

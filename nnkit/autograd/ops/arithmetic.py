@@ -31,9 +31,13 @@ mul = pointwise(
     example=("nnkit.tensor([1.0, 2.0]), 10", "tensor([10., 20.])"),
     aliases=("multiply",), x=lambda g, y: g * fn.conj(y), y=lambda g, x: g * fn.conj(x),
 )  # fmt: skip
+_scaled_by = pointwise(
+    "scaled_by", lambda x, factor: x * factor, scalars=("factor",), node="MulBackward0",
+    public=False, x=lambda g, factor: g * factor,
+)  # fmt: skip
 _div = pointwise(
     "div", lambda x, y: x / y, kind="float", public=False,
-    x=lambda g, y: g / fn.conj(y), y=lambda g, y, out: -g * fn.conj(out / y),
+    x=lambda g, y: g / fn.conj(y), y=lambda g, x, y: -g * fn.conj(x / y / y),
 )  # fmt: skip
 _div_floor = pointwise(
     "div_floor", lambda x, y: fn.div_floor(x, y), node="DivBackward1", public=False,
@@ -198,6 +202,13 @@ def conj(input: Tensor) -> Tensor:
 OPS["conj"] = conj
 
 
+def _scale(x: Tensor, factor: Any) -> Tensor:
+    """``x * factor``; a node that saves no tensor, as a factor in a sum is none in torch."""
+    if x.dtype.category < FLOATING or isinstance(factor, (complex, Tensor)):
+        return mul(x, factor)
+    return _scaled_by(x, factor)
+
+
 def _scaled(name: str, other: Any, alpha: Any, input: Tensor) -> Any:
     """``alpha * other`` for add and sub, with torch's check of alpha's type."""
     if isinstance(alpha, float) and isinstance(input, Tensor):
@@ -214,7 +225,7 @@ def _scaled(name: str, other: Any, alpha: Any, input: Tensor) -> Any:
     if not isinstance(other, Tensor):
         return other * alpha
     d = promoted_dtype(name, input, other)
-    return mul(converted(other, d), bool(alpha) if d.category == BOOL else alpha)
+    return _scale(converted(other, d), bool(alpha) if d.category == BOOL else alpha)
 
 
 def _in_place_of(name: str, op: Callable) -> Callable:
@@ -260,7 +271,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``."""
     check_tensor("rsub", input)
-    return _sub(other, input if alpha == 1 else mul(input, alpha))
+    return _sub(other, input if alpha == 1 else _scale(input, alpha))
 
 
 @public(out=True, in_place=_div_in_place, aliases=("divide",))

@@ -381,4 +381,5 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
         raise RuntimeError(
             f"polar(): expected both tensors to have one dtype, got {abs.dtype} and {angle.dtype}"
         )
+    abs, angle = abs.clone(), angle.clone()  # torch's node keeps the result, not its arguments
     return _pair("polar", "abs", abs * angle.cos(), "angle", abs * angle.sin())

@@ -59,14 +59,18 @@ def broadcast_pair(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Te
 
 
 def elementwise_loss(
-    name: str, body: Callable, scalars: tuple[str, ...] = (), **rules: Any
+    name: str,
+    body: Callable,
+    scalars: tuple[str, ...] = (),
+    private: tuple[str, ...] = (),
+    **rules: Any,
 ) -> Callable:
     """An op ``name(x, target; reduction, *scalars)`` from the formula of one element's loss and
     the formulas of its derivatives."""
     elements = pointwise(f"{name}_elements", body, scalars=scalars, function=False, **rules)
     position = elements.op.primitive.arrays.index
     reduced: Any = {x: _reduced(elements.op.rules[position(x)].function) for x in rules}
-    return rule(name, **reduced)
+    return rule(name, private=private, **reduced)
 
 
 def _reduced(gradient: Callable) -> Callable:
@@ -86,7 +90,7 @@ mse_loss = elementwise_loss(
     x=lambda g, x, target: g * 2 * (x - target), target=lambda g, x, target: g * 2 * (target - x),
 )  # fmt: skip
 l1_loss = elementwise_loss(
-    "l1_loss", lambda x, target: fn.abs(x - target),
+    "l1_loss", lambda x, target: fn.abs(x - target), private=("x", "target"),
     x=lambda g, x, target: g * fn.sign(x - target),
     target=lambda g, x, target: g * fn.sign(target - x),
 )  # fmt: skip
@@ -148,7 +152,7 @@ kl_div = elementwise_loss(
     target=lambda g, x, target: g * (fn.log(target) + target / target - x),  # NaN at 0, as torch's
 )  # fmt: skip
 kl_div_log_target = elementwise_loss(
-    "kl_div_log_target", lambda x, target: fn.exp(target) * (target - x),
+    "kl_div_log_target", lambda x, target: fn.exp(target) * (target - x), private=("x", "target"),
     x=lambda g, target: -g * fn.exp(target),
     target=lambda g, x, target: g * fn.exp(target) * (target - x + 1),
 )  # fmt: skip
@@ -160,12 +164,12 @@ hinge_embedding_loss = elementwise_loss(
     "hinge_embedding_loss",
     lambda x, target, margin: fn.where(fn.eq(target, 1), 0, fn.maximum(margin - x, 0))
     + fn.where(fn.eq(target, -1), 0, x),
-    scalars=("margin",),
+    scalars=("margin",), private=("x", "target"),
     x=lambda g, x, target, margin: fn.where(fn.eq(target, -1), 0, g)
     - fn.where(fn.logical_or(fn.eq(target, 1), x > margin), 0, g),
 )  # fmt: skip
 poisson_nll_loss = elementwise_loss(
-    "poisson_nll_loss", lambda x, target: fn.exp(x) - target * x,
+    "poisson_nll_loss", lambda x, target: fn.exp(x) - target * x, private=("x",),
     x=lambda g, x, target: g * (fn.exp(x) - target), target=lambda g, x: -g * x,
 )  # fmt: skip
 

@@ -61,7 +61,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     result = rules.solve(even - odd, even + odd)
     for _ in range(halvings):
         result = matmul(result, result)
-    return result
+    return result if halvings else result.clone()  # `solve` keeps its result
 
 
 @public(method=False)
@@ -98,7 +98,7 @@ def powers(x: Tensor, count: int) -> Tensor:
     if count < 2:
         return first[..., :count]
     repeated = x.unsqueeze(-1).expand(*shape, count - 1)
-    return cat([first, repeated], -1).cumprod(-1)
+    return cat([first, repeated], -1).cumprod(-1).clone()  # `cumprod` keeps its result
 
 
 @public(out=True)

@@ -369,12 +369,15 @@ def instance_norm(
         tensor([[[-1.,  1.],
                  [-1.,  1.]]])
     """
+    if weight is not None:
+        weight = weight.clone()  # torch repeats it for each sample, and keeps the repetition
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError(
                 "instance_norm(): Expected running_mean and running_var to be defined when "
                 "use_input_stats is false"
             )
+        running_mean, running_var = running_mean.clone(), running_var.clone()
         return batch_norm(
             input, weight, bias, running_mean, running_var, False, momentum, eps, cudnn_enabled
         )

@@ -197,7 +197,7 @@ def tanhshrink(input: Tensor) -> Tensor:
         >>> nnkit.nn.functional.tanhshrink(nnkit.tensor([-1.0, 2.0]))
         tensor([-0.2384,  1.0360])
     """
-    return ops.tanhshrink(_as_floating("tanhshrink", input))
+    return input - _as_floating("tanhshrink", input).tanh()
 
 
 def _as_floating(name: str, input: Tensor) -> Tensor:

@@ -60,7 +60,7 @@ def mse_loss(
     x, y = paired("mse_loss", input, target)
     if weight is None:
         return ops.mse_loss(x, y, reduction)
-    losses = _weighted(ops.mse_loss(x, y, "none"), input, weight)
+    losses = _weighted((x - y).square(), input, weight)
     return losses.sum() / weight.sum() if reduction == "mean" else reduced(losses, reduction)
 
 
@@ -92,7 +92,7 @@ def l1_loss(
         return reduced((input - target).abs(), reduction)
     if weight is None:
         return ops.l1_loss(x, y, reduction)
-    losses = _weighted(ops.l1_loss(x, y, "none"), input, weight)
+    losses = _weighted((x - y).abs(), input, weight)
     return losses.sum() / weight.sum() if reduction == "mean" else reduced(losses, reduction)
 
 
