@@ -127,22 +127,34 @@ def addcdiv(
     tensor1: Tensor,
     tensor2: Tensor,
     *,
-    value: _Any = 1,
+    value: builtins.complex = 1,
     out: _Any = None,
 ) -> Tensor:
     """``input + value * tensor1 / tensor2``; floating point only."""
-def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Any = 1) -> Tensor:
+def addcdiv_(
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *,
+    value: builtins.complex = 1,
+) -> Tensor:
     """``input + value * tensor1 / tensor2``; floating point only."""
 def addcmul(
     input: Tensor,
     tensor1: Tensor,
     tensor2: Tensor,
     *,
-    value: _Any = 1,
+    value: builtins.complex = 1,
     out: _Any = None,
 ) -> Tensor:
     """``input + value * tensor1 * tensor2``."""
-def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Any = 1) -> Tensor:
+def addcmul_(
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *,
+    value: builtins.complex = 1,
+) -> Tensor:
     """``input + value * tensor1 * tensor2``."""
 def addmm(
     input: Tensor,

@@ -23,6 +23,7 @@ from nnkit.autograd.ops.least_squares import lstsq, matrix_rank, pinv
 from nnkit.autograd.ops.linalg import check_operands, matmul
 from nnkit.autograd.ops.matrix_functions import matrix_exp, powers
 from nnkit.autograd.ops.memory_format import column_major
+from nnkit.autograd.promotion import scalar
 from nnkit.backend.errors import LinAlgError
 
 __all__ = [
@@ -256,6 +257,7 @@ def norm(
         >>> nnkit.linalg.norm(nnkit.tensor([3.0, 4.0]))
         tensor(5.)
     """
+    dim = scalar(dim)
     single = isinstance(dim, int) or (dim is not None and len(dim) == 1)
     if ord is None or single or (dim is None and A.ndim == 1 and not isinstance(ord, str)):
         return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.harness import cases, checks, expectations
+from tests.harness import cases, checks, expectations, surroundings
 from tests.harness.row import OpRow
 from tests.harness.table import ROWS, SUBJECT
 
@@ -56,6 +56,12 @@ def test_edges(framework: ModuleType, row: OpRow) -> None:
     compare(framework, row, cases.edges)
 
 
+@each(lambda row: True)
+def test_numbers(framework: ModuleType, row: OpRow) -> None:
+    for case in cases.numbers(row):
+        checks.numbers_from_tensors(framework, case, SUBJECT[row.name])
+
+
 @each(lambda row: row.differentiable)
 def test_gradcheck(framework: ModuleType, row: OpRow) -> None:
     checks.gradcheck(framework, row, order=1)
@@ -93,6 +99,22 @@ def test_inplace(framework: ModuleType, row: OpRow) -> None:
     for name in names:
         with checks.derivatives(framework):
             checks.inplace_variant(framework, row, name)
+
+
+@each(lambda row: row.any_layout)
+def test_surroundings(framework: ModuleType, row: OpRow) -> None:
+    surroundings.check_inputs(framework, row)
+
+
+@each(lambda row: row.out)
+def test_surroundings_of_out(framework: ModuleType, row: OpRow) -> None:
+    surroundings.check_out(framework, row)
+
+
+@each(lambda row: row.inplace and row.any_layout)
+def test_surroundings_in_place(framework: ModuleType, row: OpRow) -> None:
+    for name in (row.inplace,) if isinstance(row.inplace, str) else row.inplace:
+        surroundings.check_in_place(framework, row, name)
 
 
 @each(lambda row: row.method)

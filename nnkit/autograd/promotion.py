@@ -26,6 +26,13 @@ class OperandError(TypeError):
     """An operand is neither a Tensor nor a number."""
 
 
+def scalar(value: Any) -> Any:
+    """The number in a 0-dim tensor or in one of NumPy's scalars as Python's; else the value."""
+    if isinstance(value, Tensor) and not value._data.ndim:
+        return value.item()
+    return python_number(value)
+
+
 def wrong_type(name: str, parameter: str, value: Any) -> OperandError:
     return OperandError(
         f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}"

@@ -272,13 +272,13 @@ class Tensor(builtins.object):
         alpha: builtins.complex = 1,
     ) -> Tensor:
         """In-place version of `addbmm`; returns the tensor."""
-    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Any = 1) -> Tensor:
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1) -> Tensor:
         """``input + value * tensor1 / tensor2``; floating point only."""
-    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Any = 1) -> Tensor:
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1) -> Tensor:
         """In-place version of `addcdiv`; returns the tensor."""
-    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _Any = 1) -> Tensor:
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1) -> Tensor:
         """``input + value * tensor1 * tensor2``."""
-    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Any = 1) -> Tensor:
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1) -> Tensor:
         """In-place version of `addcmul`; returns the tensor."""
     def addmm(
         self,
@@ -751,7 +751,7 @@ class Tensor(builtins.object):
         """Fill with numbers of density ``lambd exp(-lambd x)``, x > 0, in place."""
     def fill_(self, value: _Any) -> Tensor:
         """Overwrite every element with a number or a 0-dim tensor; returns the tensor."""
-    def fill_diagonal_(self, fill_value: _Any, wrap: builtins.bool = False) -> Tensor:
+    def fill_diagonal_(self, fill_value: builtins.complex, wrap: builtins.bool = False) -> Tensor:
         """Write a number onto the main diagonal of all dimensions; returns the tensor."""
     def fix(self) -> Tensor:
         """Each element rounded towards zero."""

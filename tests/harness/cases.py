@@ -71,7 +71,23 @@ def edges(row: OpRow) -> Iterator[Case]:
         yield from _tracked(row, "edges", row.edges, may_raise=True)
 
 
-PARITY = (forward, gradient, same_tensor, broadcasting, shapes, edges)
+def numbers(row: OpRow) -> Iterator[Case]:
+    """Every number among the arguments as a 0-dim tensor, which torch takes where it takes one."""
+    dtype = "float64" if "float64" in row.dtypes else row.dtypes[0]
+    seen = set()
+    for sample in row.samples(Maker(row, dtype)):
+        for place, value in (*enumerate(sample.args), *sample.kwargs.items()):
+            number = isinstance(value, (int, float, complex)) and not isinstance(value, bool)
+            if number and place not in seen:
+                seen.add(place)
+                args, kwargs = list(sample.args), dict(sample.kwargs)
+                target: dict | list = args if isinstance(place, int) else kwargs
+                target[place] = np.asarray(value)  # type: ignore
+                key = f"{row.name}/numbers/{dtype}/{place}"
+                yield Case(row, key, Sample(*args, **kwargs), may_raise=True)
+
+
+PARITY = (forward, gradient, same_tensor, broadcasting, shapes, edges, numbers)
 
 
 def _tracked(row: OpRow, name: str, samples: Callable, may_raise: bool = False) -> Iterator[Case]:

@@ -31,7 +31,7 @@ def one_dim(make: Maker) -> list[Sample]:
         Sample(apart(make, 3, 4)),
         Sample(apart(make, 2, 3, 4), 1),
         Sample(apart(make, 2, 3), -1, True),
-        Sample(apart(make, 2, 3), dim=0, keepdim=True),
+        Sample(apart(make, 2, 3), 0, keepdim=True),
         Sample(apart(make), -1),
     ]
 

@@ -10,7 +10,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.ops.creation import complex_
 from nnkit.autograd.ops.strided import imag, real
 from nnkit.autograd.pointwise import fn, pointwise
-from nnkit.autograd.promotion import promote
+from nnkit.autograd.promotion import promote, scalar
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, python_number
@@ -125,6 +125,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """
     if min is None and max is None:
         raise RuntimeError("clamp(): At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) != isinstance(max, Tensor) and None not in (min, max):
+        min, max = scalar(min), scalar(max)
     if isinstance(min, Tensor) != isinstance(max, Tensor) and None not in (min, max):
         raise TypeError("clamp(): 'min' and 'max' must be both numbers or both Tensors")
     min, max = python_number(min), python_number(max)

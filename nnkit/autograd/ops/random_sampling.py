@@ -11,6 +11,7 @@ from nnkit.autograd.generator import source_of
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.random_inplace import bernoulli_, need, normal_, number
 from nnkit.autograd.out import write_out
+from nnkit.autograd.promotion import scalar
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor, wrap
@@ -68,6 +69,8 @@ def normal(
         >>> nnkit.normal(nnkit.tensor([0.0, 100.0]), 1.0)
         tensor([ 1.5410, 99.7066])
     """
+    if size is not None:
+        mean, std = scalar(mean), scalar(std)
     tensors = [v for v in (mean, std) if isinstance(v, Tensor)]
     if not tensors:
         if size is None or std is None:
@@ -126,7 +129,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
     check_tensor("bernoulli", input)
     if p is not None:
         blank = wrap(input._device.backend.empty(input.shape, input._data.dtype), input._device)
-        return bernoulli_(blank, p, generator=generator)
+        return bernoulli_(blank, scalar(p), generator=generator)
     need("bernoulli", input.dtype, (FLOATING,), NotImplementedError)
     return _bernoulli(input, source_of("bernoulli", generator, input._device))
 

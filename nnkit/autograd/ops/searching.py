@@ -258,10 +258,11 @@ def histogram(
             f"{list(input._data.shape)}"
         )
     B, place, dtype = input._device.backend, input._device, input._data.dtype
-    if isinstance(bins, Tensor):
+    if isinstance(bins, Tensor) and bins.ndim:
         edges = bins._data
     else:
-        if integer("histogram", "bins", bins) <= 0:
+        bins = integer("histogram", "bins", bins)
+        if bins <= 0:
             raise RuntimeError(f"histogram(): bins must be > 0, but got {bins}")
         check_shape("histogram", (bins + 1,))
         low, high = _range_of("histogram", input, range, 0.5)

@@ -81,7 +81,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
 
 @public(namespace=False)
-def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+def fill_diagonal_(input: Tensor, fill_value: complex, wrap: bool = False) -> Tensor:
     """Write a number onto the main diagonal of all dimensions; returns the tensor.
 
     Args:

@@ -8,6 +8,7 @@ from nnkit.autograd import Tensor
 from nnkit.autograd.ops.distance import cosine_similarity, pairwise_distance, pdist
 from nnkit.autograd.ops.vector_norm import vector_norm
 from nnkit.autograd.out import write_out
+from nnkit.autograd.promotion import scalar
 
 __all__ = ["cosine_similarity", "normalize", "pairwise_distance", "pdist"]
 
@@ -33,5 +34,5 @@ def normalize(
         >>> nnkit.nn.functional.normalize(nnkit.tensor([[3.0, 4.0]]))
         tensor([[0.6000, 0.8000]])
     """
-    result = input / vector_norm("normalize", input, p, dim, True).clamp_min(eps)
+    result = input / vector_norm("normalize", input, scalar(p), dim, True).clamp_min(eps)
     return result if out is None else write_out(out, result, "normalize")

@@ -7,6 +7,7 @@ import math
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops import loss as ops
 from nnkit.autograd.ops.loss import paired
+from nnkit.autograd.promotion import scalar
 from nnkit.backend.dtype import COMPLEX
 from nnkit.nn.functional.reductions import check_reduction, legacy, reduced
 
@@ -153,6 +154,7 @@ def huber_loss(
     """
     check_reduction("huber_loss", reduction)
     x, y = paired("huber_loss", input, target)
+    delta = scalar(delta)
     if delta <= 0:
         raise RuntimeError(f"huber_loss: delta must be positive, got {delta}")
     if weight is None:
