@@ -90,6 +90,16 @@ def _gradients(
     return tuple(_zeros(t) if f is None else f for f, t in zip(found, inputs, strict=True))
 
 
+def _check_recorded(values: tuple, function: str) -> None:
+    """RuntimeError where a Jacobian that is to be differentiated is constant."""
+    for i, value in enumerate(values):
+        if not value.requires_grad:
+            raise RuntimeError(
+                f"The jacobian of the user-provided function given to {function} is independent "
+                f"of input {i}. This is not allowed in strict mode when create_graph=True."
+            )
+
+
 def vjp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple:
@@ -113,6 +123,8 @@ def vjp(
         was_tuple, outputs = _tuple(func(*points), "outputs of the user-provided function", "vjp")
         seeds = _vectors(v, outputs, "vjp", "output of the function")
         results = _gradients(outputs, points, seeds, create_graph, strict, "vjp")
+        if strict and create_graph:
+            _check_recorded(results, "vjp")
     outputs, results = _finished(outputs, create_graph), _finished(results, create_graph)
     return (outputs if was_tuple else outputs[0]), (results if is_tuple else results[0])
 
@@ -138,6 +150,8 @@ def jvp(
         duals = tuple(_zeros(o).requires_grad_() for o in outputs)
         transposed = _gradients(outputs, points, duals, True, strict, "jvp")
         results = _gradients(transposed, duals, vectors, create_graph, False, "jvp")
+        if strict and create_graph:
+            _check_recorded(results, "jvp")
     outputs, results = _finished(outputs, create_graph), _finished(results, create_graph)
     return (outputs if was_tuple else outputs[0]), (results if was_tuple else results[0])
 
@@ -163,7 +177,7 @@ def jacobian(
                 [0., 4.]])
     """
     if strategy not in ("reverse-mode", "forward-mode"):
-        raise ValueError(
+        raise AssertionError(
             f"jacobian(): strategy must be 'reverse-mode' or 'forward-mode', got {strategy!r}"
         )
     if strategy == "forward-mode" and not vectorize:
@@ -182,6 +196,8 @@ def jacobian(
             rows: list[list[Tensor]] = [[] for _ in points]
             for i in range(flat.numel()):
                 found = _gradients((flat[i],), points, None, create_graph, strict, "jacobian")
+                if strict and create_graph:
+                    _check_recorded(found, "jacobian")
                 for column, g in zip(rows, found, strict=True):
                     column.append(g)
             blocks = tuple(

@@ -1,0 +1,139 @@
+"""`autograd.functional` and `gradcheck`: torch's results, flags and refusals."""
+
+from __future__ import annotations
+
+import itertools
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import nnkit
+from tests.frameworks import raises
+
+
+def product(a: Any, b: Any) -> Any:
+    return a * b, a.sum()
+
+
+def cubic(a: Any, b: Any) -> Any:
+    return (a**2 * b).sum()
+
+
+# Called with (functional, lib, inputs a and b, a vector v, create_graph and strict as options).
+CALLS: dict[str, Any] = {
+    "vjp": lambda f, lib, a, b, v, o: f.vjp(product, (a, b), (v, v.sum()), **o),
+    "jvp": lambda f, lib, a, b, v, o: f.jvp(product, (a, b), (v, v), **o),
+    "jacobian": lambda f, lib, a, b, v, o: f.jacobian(product, (a, b), **o),
+    "hessian": lambda f, lib, a, b, v, o: f.hessian(cubic, (a, b), **o),
+    "hvp": lambda f, lib, a, b, v, o: f.hvp(cubic, (a, b), (v, v), **o),
+    "vhp": lambda f, lib, a, b, v, o: f.vhp(cubic, (a, b), (v, v), **o),
+    "vjp of a product by 2": lambda f, lib, a, b, v, o: f.vjp(lambda a: a * 2, a, v, **o),
+    "jvp of a product by 2": lambda f, lib, a, b, v, o: f.jvp(lambda a: a * 2, a, v, **o),
+    "jacobian of a product by 2": lambda f, lib, a, b, v, o: f.jacobian(lambda a: a * 2, a, **o),
+    "hessian of a sum": lambda f, lib, a, b, v, o: f.hessian(lambda a: a.sum(), a, **o),
+    "hvp of a sum": lambda f, lib, a, b, v, o: f.hvp(lambda a: a.sum(), a, v, **o),
+    "vhp of a sum": lambda f, lib, a, b, v, o: f.vhp(lambda a: a.sum(), a, v, **o),
+    "jacobian of a constant": lambda f, lib, a, b, v, o: f.jacobian(lambda a: v, a, **o),
+    "jvp of a constant": lambda f, lib, a, b, v, o: f.jvp(lambda a: v, a, v, **o),
+    "vjp of a constant": lambda f, lib, a, b, v, o: f.vjp(lambda a: v, a, v, **o),
+    "hessian of a constant": lambda f, lib, a, b, v, o: f.hessian(lambda a: v.sum(), a, **o),
+    "vjp by an unused input": lambda f, lib, a, b, v, o: f.vjp(lambda a, b: a**2, (a, b), v, **o),
+    "hvp by an unused input": lambda f, lib, a, b, v, o: f.hvp(
+        lambda a, b: (a**2).sum(), (a, b), (v, v), **o
+    ),
+}
+
+
+def described(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [described(v) for v in value]
+    return tuple(value.shape), value.tolist(), value.requires_grad
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_is_torchs(name: str, torch: ModuleType) -> None:
+    def outcome(lib: ModuleType, leaves: bool, options: dict[str, bool]) -> Any:
+        a, b, v = (lib.tensor(x, dtype=lib.float64) for x in ([1.0, 2.0], [3.0, 4.0], [0.5, -1.0]))
+        for leaf in (a, b) if leaves else ():
+            leaf.requires_grad_()
+        try:
+            return described(CALLS[name](lib.autograd.functional, lib, a, b, v, options))
+        except RuntimeError:
+            return "RuntimeError"
+
+    for leaves, create_graph, strict in itertools.product((False, True), repeat=3):
+        options = {"create_graph": create_graph, "strict": strict}
+        assert outcome(nnkit, leaves, options) == outcome(torch, leaves, options), options
+
+
+def test_refuses(lib: ModuleType) -> None:
+    f = lib.autograd.functional
+    x, v = lib.ones(2, requires_grad=True), lib.ones(2)
+    strict = {"strict": True, "create_graph": True}
+    for error, message, call in [
+        (RuntimeError, "independent of input 0", lambda: f.jacobian(lambda a: a * 2, x, **strict)),
+        (RuntimeError, "independent of input 0", lambda: f.jvp(lambda a: a * 2, x, v, **strict)),
+        (RuntimeError, "independent of input 0", lambda: f.vjp(lambda a: a * 2, x, v, **strict)),
+        (AssertionError, "strategy must be", lambda: f.jacobian(lambda a: a, x, strategy="x")),
+    ]:
+        with raises(lib, error, message):
+            call()
+
+
+def test_empty_inputs() -> None:
+    """torch refuses to stack no rows; its ``func.jacrev`` gives the same as we do."""
+    f, none = nnkit.autograd.functional, nnkit.zeros(0)
+    assert f.jacobian(lambda a: a * 2, none).shape == (0, 0)
+    assert f.hessian(lambda a: (a**2).sum(), none).shape == (0, 0)
+
+
+def function(lib: ModuleType, gradient: Any) -> Any:
+    """Twice its argument, with a gradient of its own."""
+
+    class Twice(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return gradient(g)
+
+    return Twice.apply
+
+
+def test_gradcheck(lib: ModuleType) -> None:
+    check = lib.autograd.gradcheck
+    x = lib.tensor([0.5, 2.0], dtype=lib.float64, requires_grad=True)
+    assert check(function(lib, lambda g: g * 2), x)
+    assert not check(function(lib, lambda g: g * 3), x, raise_exception=False)
+    noise = lib.ones(2, dtype=lib.float64) * 1e-7
+
+    def restless(g: Any) -> Any:
+        noise.mul_(1.1)
+        return g * 2 + noise * g.abs()
+
+    with raises(lib, RuntimeError, "not reentrant"):
+        check(function(lib, restless), x)
+    noise.fill_(1e-7)
+    assert check(function(lib, restless), x, nondet_tol=1e-3)
+    with raises(lib, AssertionError, "check_backward_ad"):
+        check(lambda x: x, x, check_backward_ad=False)
+
+
+def test_gradcheck_of_what_depends_on_grad_mode(lib: ModuleType) -> None:
+    x = lib.tensor([0.5, 2.0], dtype=lib.float64, requires_grad=True)
+
+    def more(x: Any) -> Any:
+        return (x**2, x**3) if lib.is_grad_enabled() else x
+
+    def step(x: Any) -> Any:
+        p = x.clone()
+        p.grad = x * 3
+        lib.optim.SGD([p], lr=0.1, differentiable=True).step()
+        return p
+
+    for check in (lib.autograd.gradcheck, lib.autograd.gradgradcheck):
+        assert check(more, x)
+    assert lib.autograd.gradcheck(step, x)
