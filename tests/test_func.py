@@ -423,3 +423,28 @@ def test_vmap_refuses_random_numbers(lib: ModuleType) -> None:
 def test_random_nestings(torch: ModuleType) -> None:
     findings = [transforms.check(seed, torch, nnkit) for seed in range(150)]
     assert not any(findings), "\n".join(filter(None, findings))
+
+
+def test_vmap_refuses_what_depends_on_the_example(lib: ModuleType) -> None:
+    f, x = of(lib), lib.arange(6.0).view(3, 2)
+    for read in (
+        lambda a: a if a.sum() > 1 else -a, lambda a: a * a.sum().item(), lambda a: a * float(a[0]),
+        lambda a: a * int(a[0]), lambda a: lib.tensor(a.tolist()), lambda a: a[a > 1],
+        lambda a: lib.arange(9)[int(a[0])], lambda a: a if lib.is_nonzero(a[0]) else -a,
+        lambda a: a * (1.0 in a), f.vmap(lambda b: b if b > 1 else -b),
+        lambda a: lib.tensor(lib.equal(a, x[0])),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError):
+            f.vmap(read)(x)
+    with raises(lib, RuntimeError, "differ between examples"):
+        f.grad(lambda x: f.vmap(lambda a: a.sum() if a.sum() > 1 else -a.sum())(x).sum())(x)
+    with raises(lib, ValueError, "differs by example"):
+        f.vmap(lambda a: a, out_dims=None)(x)
+    captured = lib.ones(2)
+    for same in (
+        lambda a: a if captured.sum() > 1 else -a, lambda a: a * captured[0].item(),
+        lambda a: a * int(lib.tensor(1)), lambda a: a * len(captured.tolist()) / 2,
+    ):  # fmt: skip
+        assert f.vmap(same)(x).tolist() == x.tolist()
+    assert f.vmap(lambda a: lib.arange(9.0)[a[0].long()])(x).tolist() == [0, 2, 4]
+    assert f.grad(lambda a: a.sum() if a.sum() > 1 else -a.sum())(x).sum().item() == 6

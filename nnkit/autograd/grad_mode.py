@@ -11,10 +11,12 @@ from typing import Any
 class _Mode(threading.local):
     enabled = True
     inference = False
-    # Of `nnkit.func`: how many transforms this thread is computing; and whether a `vmap` among
-    # them was not told what random numbers its examples should have.
+    # Of `nnkit.func`: how many transforms this thread is computing; whether a `vmap` among them
+    # was not told what random numbers its examples should have; and the numbers that the example
+    # a `vmap` is computing has read from its tensors.
     transforms = 0
     refuses_random = False
+    reads: Any = None
 
 
 MODE = _Mode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.ops import arithmetic, comparison, power
 from nnkit.autograd.ops.interchange import as_tensor
 from nnkit.autograd.promotion import OperandError
@@ -120,13 +121,20 @@ def host(self: Tensor) -> Any:
     return self._data if self._device is cpu else self._device.backend.to_numpy(self._data)
 
 
+def _read(self: Tensor) -> Any:
+    value = host(self).item()
+    if MODE.reads is not None:
+        MODE.reads.append(value)
+    return value
+
+
 def item(self: Tensor) -> Any:
     """The value of a one-element tensor as a Python number."""
     if self._data.size != 1:
         raise RuntimeError(
             f"a Tensor with {self._data.size} elements cannot be converted to Scalar"
         )
-    return host(self).item()
+    return _read(self)
 
 
 def _bool(self: Tensor) -> bool:
@@ -137,7 +145,7 @@ def _bool(self: Tensor) -> bool:
         )
     if self._data.size == 0:
         raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
-    return bool(host(self).item())
+    return bool(_read(self))
 
 
 def _number(self: Tensor) -> Any:
@@ -146,7 +154,7 @@ def _number(self: Tensor) -> Any:
             "only one element tensors can be converted to Python scalars: "
             f"got shape {list(self.shape)}"
         )
-    return host(self).item()
+    return _read(self)
 
 
 def _float(self: Tensor) -> float:
@@ -167,7 +175,7 @@ def _index(self: Tensor) -> int:
             "only integer tensors of a single element can be converted to an index: "
             f"got {self.dtype} of shape {list(self.shape)}"
         )
-    return int(host(self).item())
+    return int(_read(self))
 
 
 Tensor.detach_ = detach_

@@ -9,6 +9,7 @@ from typing import Any
 from nnkit.autograd import Tensor
 from nnkit.autograd.generator import get_rng_state, set_rng_state
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.ops.comparison import equal
 from nnkit.autograd.ops.joining import stack
 from nnkit.func.tree import flatten
 
@@ -23,7 +24,9 @@ def vmap(
 ) -> Callable:
     """Call ``func`` for each example of a batch and stack what it returns.
 
-    The examples are computed one after the other, those of an empty batch from one of zeros.
+    The examples are computed one after the other, those of an empty batch from one of zeros. So
+    that it could be done at once, the numbers that the function reads from tensors (in an ``if``,
+    by ``item()``, ``tolist()`` ...) must be the same for all examples.
 
     Args:
         func: a function of tensors without a batch dimension; keyword arguments are the same for
@@ -31,7 +34,7 @@ def vmap(
         in_dims: the batch dimension of each positional argument (None: the same for all
             examples), a number or a tuple of the arguments' structure.
         out_dims: where the batch dimension of the results goes, a number or a structure like the
-            results; None: the first example's result, which should be everyone's.
+            results; None: the first example's result, which must be that of all.
         randomness: "different" numbers for each example, the "same" for all; "error" refuses to
             draw any.
         chunk_size: accepted.
@@ -39,7 +42,8 @@ def vmap(
     Raises:
         ValueError: no argument has a batch dimension, their sizes differ, ``in_dims`` or
             ``out_dims`` do not fit, or ``func`` returns something else than tensors.
-        RuntimeError: ``randomness`` is "error" and random numbers are drawn, or is unknown.
+        RuntimeError: ``randomness`` is "error" and random numbers are drawn, or is unknown; or
+            the function reads other numbers for one example than for another.
 
     Example:
         >>> import nnkit
@@ -65,12 +69,13 @@ def vmap(
         size = _batch_size(leaves, dims)
         state = get_rng_state() if randomness == "same" else None
         results = []
-        with drawing(randomness):
+        with drawing(randomness), _same_reads() as compare:
             for i in range(size) if size else (None,):
                 if state is not None:
                     set_rng_state(state)
                 chosen = [_example(v, d, i) for v, d in zip(leaves, dims, strict=True)]
                 results.append(func(*rebuild(chosen), **kwargs))
+                compare()
         return _joined(results, out_dims, size)
 
     return batched
@@ -87,6 +92,31 @@ def drawing(randomness: str) -> Iterator[None]:
     finally:
         MODE.transforms -= 1
         MODE.refuses_random = before
+
+
+@contextmanager
+def _same_reads() -> Iterator[Callable[[], None]]:
+    """Gives a function to call after each example, which compares what it has read."""
+    around, first = MODE.reads, None
+    MODE.reads = []
+
+    def compare() -> None:
+        nonlocal first
+        read, MODE.reads = MODE.reads, []
+        if first is None:
+            first = read
+        elif repr(read) != repr(first):  # as texts, in which nan is nan
+            raise RuntimeError(
+                "vmap: the function reads numbers from tensors (in data-dependent control flow, "
+                f"by item(), ...) that differ between examples: {first} and {read}"
+            )
+
+    try:
+        yield compare
+        if around is not None:
+            around += first or []
+    finally:
+        MODE.reads = around
 
 
 def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
@@ -132,6 +162,8 @@ def _joined(results: list[Any], out_dims: Any, size: int) -> Any:
     joined = []
     for values, dim in zip(columns, _spread(out_dims, results[0], "out_dims"), strict=True):
         if dim is None:
+            if any(isinstance(v, Tensor) and not _same(v, values[0]) for v in values):
+                raise ValueError("vmap: out_dims is None for a result that differs by example")
             joined.append(values[0])
         elif not isinstance(values[0], Tensor):
             raise ValueError(
@@ -142,6 +174,10 @@ def _joined(results: list[Any], out_dims: Any, size: int) -> Any:
             together = stack(values, dim)
             joined.append(together if size else together.narrow(dim, 0, 0))
     return rebuild(joined)
+
+
+def _same(one: Tensor, other: Any) -> bool:
+    return one is other or (isinstance(other, Tensor) and equal(one, other))
 
 
 def _spread(dims: Any, tree: Any, name: str) -> list[Any]:

@@ -59,7 +59,7 @@ def _normal_item(item: Any, device: Any) -> Any:
     if isinstance(item, Tensor):
         dtype = item._data.dtype
         if dtype.kind == "i" and not item._data.ndim:
-            return item.item()
+            return item._device.backend.to_numpy(item._data).item()
         if dtype is uint8.array and item._data.ndim:
             warnings.warn(
                 "indexing with a uint8 mask is deprecated: use a bool one",

@@ -349,7 +349,10 @@ def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bo
 @public(namespace=False)
 def tolist(input: Tensor) -> Any:
     """The elements as nested Python lists; of a 0-dim tensor, the number."""
-    return input._device.backend.to_numpy(input._data).tolist()
+    values = input._device.backend.to_numpy(input._data).tolist()
+    if MODE.reads is not None:
+        MODE.reads.append(values)
+    return values
 
 
 @public(namespace=False)
