@@ -25,7 +25,7 @@ def builtin_error(error: BaseException) -> str:
 
 
 def torch_array(tensor: Any) -> np.ndarray:
-    array = tensor.detach()
+    array = tensor.detach().clone()  # torch resizes no memory that NumPy has seen
     if str(array.dtype) == "torch.bfloat16":
         array = array.float()
     return array.numpy(force=True)
@@ -161,18 +161,25 @@ def shown(content: tuple) -> Any:
     return None if content[2] is None else array_of(content).tolist()
 
 
-def close(actual: tuple, expected: tuple) -> bool:
-    """Whether two contents of one dtype and shape agree to the dtype's tolerance."""
+def close(actual: tuple, expected: tuple, coarsest: str) -> bool:
+    """Whether two contents of one dtype and shape agree to the tolerance of the dtype, or of the
+    coarsest dtype that the program has used: a number keeps its error when it is cast."""
     if actual[2] is None or expected[2] is None:
         return False
-    rtol, atol = TOLERANCES.get(expected[0], (0.0, 0.0))
-    if not rtol:
+    if expected[0] not in TOLERANCES:
         return False  # the bytes differ
+    rtol, atol = max(TOLERANCES[expected[0]], TOLERANCES[coarsest])
     a, b = array_of(actual), array_of(expected)
     return bool(np.allclose(a, b, rtol, atol, equal_nan=True))
 
 
-def difference(actual: dict, expected: dict) -> tuple[str, str, Any, Any] | None:
+def coarsest(records: dict, known: str = "float64") -> str:
+    """The dtype of the largest tolerance among the records."""
+    dtypes = {r[0] for r in records.values() if isinstance(r, tuple)} & TOLERANCES.keys()
+    return max(dtypes | {known}, key=TOLERANCES.__getitem__)
+
+
+def difference(actual: dict, expected: dict, coarse: str) -> tuple[str, str, Any, Any] | None:
     """The first record that differs: (variable, aspect, expected, actual); None if none does."""
     if actual == expected:
         return None
@@ -191,7 +198,7 @@ def difference(actual: dict, expected: dict) -> tuple[str, str, Any, Any] | None
             if got[index] == want[index]:
                 continue
             if index == VALUES:
-                if close(got, want):
+                if close(got, want, coarse):
                     continue
                 return label, aspect, shown(want), shown(got)
             return label, aspect, want[index], got[index]

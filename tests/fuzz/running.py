@@ -11,7 +11,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from tests.fuzz.arbitrary import arbitrary
-from tests.fuzz.observe import Observer, builtin_error, difference
+from tests.fuzz.observe import Observer, builtin_error, coarsest, difference
 from tests.fuzz.prelude import SOURCE, needed
 
 SEED = 0  # of the framework's generator, at the start of each program
@@ -116,9 +116,11 @@ def compare(
 ) -> Finding | None:
     """Run a program until something differs from what was expected."""
     run = Run(framework)
+    coarse = "float64"
     try:
         for index, statement in enumerate(program):
-            found = _difference(run.step(statement), expected[index])
+            coarse = coarsest(expected[index], coarse)
+            found = _difference(run.step(statement), expected[index], coarse)
             if found is not None:
                 finding = Finding(tuple(program[: index + 1]), *found)
                 return None if arbitrary(finding) else finding
@@ -127,7 +129,7 @@ def compare(
     return None
 
 
-def _difference(actual: dict, expected: dict) -> tuple[str, str, Any, Any] | None:
+def _difference(actual: dict, expected: dict, coarse: str) -> tuple[str, str, Any, Any] | None:
     if actual["error"] != expected["error"]:
         return "error", "error", expected["error"], actual["error"]
-    return difference(actual, expected)
+    return difference(actual, expected, coarse)
