@@ -109,16 +109,16 @@ class Observer:
         inference = tensor.is_inference()
         moved = self.moved(label, tensor)
         # Asking may raise: a view made without grad mode whose base was then written with it.
-        requires_grad = leaf = made_by = retains = "RuntimeError"
+        seen: list[Any] = []
         grad = None
         try:
-            requires_grad = tensor.requires_grad
-            node = tensor.grad_fn
-            made_by = None if node is None else "node"  # nnkit promises few names
-            leaf, retains = tensor.is_leaf, tensor.retains_grad
-            grad = tensor.grad if leaf or retains else None
-        except RuntimeError:
-            pass
+            seen.append(tensor.requires_grad)
+            seen.append(tensor.is_leaf)
+            seen.append(tensor.grad_fn is not None)  # few of the nodes' names are promised
+            seen.append(tensor.retains_grad)
+            grad = tensor.grad if seen[1] or seen[3] else None
+        except Exception as raised:
+            seen += [builtin_error(raised)] * (4 - len(seen))
         base = tensor._base
         strides = None
         if values:
@@ -133,8 +133,7 @@ class Observer:
                 self.tensor(f"{label}.grad", grad)
         self.grads[label] = grad
         self.records[label] = (
-            dtype, shape, values, requires_grad, leaf,
-            made_by, retains, inference,
+            dtype, shape, values, *seen, inference,
             self.labels[id(tensor)], None if base is None else self.labels.get(id(base)),
             moved, strides, grad_is,
         )  # fmt: skip
