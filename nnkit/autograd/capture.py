@@ -73,8 +73,12 @@ def grad(
         this.run()
     finally:
         MODE.enabled = with_grad
-    results = []
+    results: list[Any] = []
     for position, tensor in enumerate(inputs):
+        earlier = next(i for i, t in enumerate(inputs) if t is tensor)
+        if earlier < position:
+            results.append(results[earlier])
+            continue
         found = this.captured.get(position)
         if found is None and not allow_unused:
             raise RuntimeError(

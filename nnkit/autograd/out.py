@@ -10,7 +10,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import check_cast, wrote
 from nnkit.backend.dtype import OF_ARRAY
-from nnkit.backend.memory import owner
+from nnkit.backend.memory import order_of, owner
 
 # The functions whose ``out`` must have the dtype of the result, where others cast to it. Those with
 # several results are among them.
@@ -27,6 +27,8 @@ SAME_DTYPE = frozenset(
 )
 # Those that are computed in the dtype of ``out``.
 IN_DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod".split())
+# Those through which no gradient ever passes: ``out`` may require one.
+FLAGS = frozenset("eq ge gt le lt ne logical_and logical_not logical_or logical_xor".split())
 # Those whose ``out`` may not even be the input itself.
 APART = frozenset("cross gather index_select kthvalue masked_select take take_along_dim".split())
 
@@ -65,7 +67,7 @@ def check_out(out: Any, result: Tensor, name: str, several: bool = False) -> Non
     """
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    if MODE.enabled and (result._requires_grad or out._requires_grad):
+    if MODE.enabled and (result._requires_grad or out._requires_grad) and name not in FLAGS:
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad."
@@ -117,15 +119,16 @@ def _write(out: Tensor, result: Tensor, name: str) -> Tensor:
     """Where the shape of ``out`` differs it is resized, with a warning if it had elements, as in
     torch."""
     B = out._device.backend
-    if out._data.shape == result._data.shape:
-        B.copy_(out._data, result._data)
-    else:
+    if out._data.shape != result._data.shape:
+        from nnkit.autograd.ops.strided import resize
+
         if out._data.size:
             warnings.warn(
                 f"{name}(): argument 'out' of shape {list(out._data.shape)} was resized to "
                 f"{list(result._data.shape)}; pass one of that shape, or an empty one",
                 UserWarning, stacklevel=3,
             )  # fmt: skip
-        out._data = B.copy(B.cast(result._data, out._data.dtype))
+        resize(out, result._data.shape, order_of(result._data))
+    B.copy_(out._data, result._data)
     wrote(out, name)
     return out

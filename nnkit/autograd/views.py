@@ -19,7 +19,7 @@ from nnkit.autograd.node import Node, Unknown, describe_edge
 from nnkit.autograd.tensor import UNTRACKED, Tensor, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, bool_
-from nnkit.backend.memory import overlap, owner
+from nnkit.backend.memory import order_of, overlap, owner
 
 
 def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: bool) -> None:
@@ -105,6 +105,13 @@ def chain_of(view: Any) -> tuple:
     return tuple(chain[::-1])
 
 
+def on_its_own(result: Tensor) -> Tensor:
+    """``result``, a view of a temporary that nobody else will see, as no view of anything."""
+    result._base = result._view = None
+    result._writes = list(result._writes)
+    return result
+
+
 def reshaped(x: Tensor, result: Tensor) -> None:
     """Give ``x`` the geometry over its memory, and the history, that ``result`` has."""
     x._data = result._data
@@ -165,13 +172,6 @@ class CopySlices(Node):
         return [to_base, replay_array(B, chain, _laid(B, g, order))]
 
 
-def _order_of(data: Any) -> tuple | None:
-    """The dimensions from the slowest to the fastest; None for rows."""
-    if data.flags.c_contiguous:
-        return None
-    return tuple(sorted(range(data.ndim), key=lambda axis: -data.strides[axis]))
-
-
 def _laid(B: Any, array: Any, order: tuple | None) -> Any:
     """The array with its dimensions in this order in memory."""
     if order is None:
@@ -181,9 +181,11 @@ def _laid(B: Any, array: Any, order: tuple | None) -> Any:
 
 
 # The writes whose target may have several elements in one place, those whose operands may lie in
-# any part of the target, and those whose operands may not even be the target itself.
+# any part of the target; those that torch keeps from the history, whatever was written over; and
+# those whose operands may not even be the target itself.
 REPEATABLE = frozenset(("fill_", "zero_"))
 ANYWHERE = frozenset("fill_ masked_fill_ index_fill_ masked_scatter_ addmm_ addbmm_".split())
+UNSEEN = frozenset("logical_and_ logical_not_ logical_or_ logical_xor_".split())
 APART = frozenset("index_add_ index_copy_ scatter_ scatter_add_ scatter_reduce_ put_".split())
 
 
@@ -218,7 +220,7 @@ def check_change(x: Tensor, operation: str, operands: Any = ()) -> bool:
             f"{operation}(): Inplace update to inference tensor outside InferenceMode is not "
             "allowed. Make a clone to get a normal tensor before doing inplace update."
         )
-    if not wants_history(x, operands) or x.dtype.category < FLOATING:
+    if not wants_history(x, operands) or x.dtype.category < FLOATING or operation in UNSEEN:
         return False
     check_traceable(x)
     return True
@@ -390,7 +392,7 @@ def set_history(x: Tensor, result: Tensor) -> None:
         move(x, result._edge)
         return
     edges = ((base._edge or base) if base._requires_grad else None, result._edge)
-    values = (chain_of(x), base._data.shape, _order_of(base._data))
+    values = (chain_of(x), base._data.shape, order_of(base._data))
     move(base, CopySlices(edges, values, base._device))
     x._viewed = -1  # its own history is made when it is next used
     node, _ = describe_edge(x._edge)

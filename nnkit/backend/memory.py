@@ -89,6 +89,13 @@ def axes_of(format: Any, ndim: int) -> tuple[int, ...] | None:
     return axes
 
 
+def order_of(array: Any) -> tuple[int, ...] | None:
+    """The dimensions from the slowest to the fastest in memory; None for rows."""
+    if array.flags.c_contiguous:
+        return None
+    return tuple(sorted(range(array.ndim), key=lambda axis: -array.strides[axis]))
+
+
 def is_ordered(array: Any, axes: tuple[int, ...]) -> bool:
     """Whether the elements lie in memory in this order of the dimensions, without gaps."""
     return array.transpose(axes).flags.c_contiguous

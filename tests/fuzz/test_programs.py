@@ -12,6 +12,7 @@ from tests.fuzz.regressions import REGRESSIONS
 from tests.fuzz.running import compare, observe
 
 FROZEN = frozen()
+pytestmark = pytest.mark.filterwarnings("ignore")  # both warn, torch where it wants to
 
 
 @pytest.mark.parametrize("name", FROZEN)

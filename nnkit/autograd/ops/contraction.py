@@ -15,6 +15,7 @@ from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views import on_its_own
 from nnkit.backend.reference.linalg import parse
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -155,7 +156,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     """
     check_tensor("kron", input)
     check_tensor("kron", other, "other")
-    return _composed("kron", *promote("kron", input, other))
+    return on_its_own(_composed("kron", *promote("kron", input, other)))
 
 
 @public(out=True)

@@ -17,10 +17,19 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import write
 from nnkit.backend.device import device as Device
 from nnkit.backend.device import located
-from nnkit.backend.dtype import ALIASES, DTYPES, FLOATING, python_number
+from nnkit.backend.dtype import (
+    ALIASES,
+    DTYPES,
+    FLOATING,
+    complex128,
+    float64,
+    of_number,
+    python_number,
+)
 from nnkit.backend.dtype import dtype as dtype_type
 from nnkit.backend.memory import contiguous_format
 
+_WIDE = {float: float64, complex: complex128}  # what no digit of a number is lost in
 _cut = rule("cast")  # to integers and bools, which have no gradient
 # The engine casts a gradient back to the dtype of the input.
 _cast = rule("cast", node="ToCopyBackward0", broadcasts=True, x=lambda B, g: g)
@@ -229,12 +238,13 @@ def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tenso
 
 
 @public(namespace=False)
-def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
-    """Overwrite with the values of ``other``, which is broadcast and cast; returns the tensor.
+def copy_(input: Tensor, other: Tensor | complex, non_blocking: bool = False) -> Tensor:
+    """Overwrite with the values of ``other``, a tensor that is broadcast and cast, or a number;
+    returns the tensor.
 
     Raises:
         RuntimeError: the shapes do not fit, or a leaf that requires grad would be written.
-        TypeError: ``other`` is no Tensor.
+        TypeError: ``other`` is neither.
 
     Example:
         >>> import nnkit
@@ -242,6 +252,10 @@ def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
         tensor([[1., 2.],
                 [1., 2.]])
     """
+    if isinstance(other, numbers.Number):
+        B, value = input._device.backend, python_number(other)
+        wide = _WIDE.get(type(value)) or of_number(value)
+        other = wrap(B.full((), value, wide.array), input._device)
     check_tensor("copy_", other, "other")
     other = _moved(other, input._device, non_blocking)
     shape = input._data.shape

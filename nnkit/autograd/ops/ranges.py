@@ -68,7 +68,7 @@ def arange(
     check_shape("arange", (_distance(start, end, step),))
     place = place_of(device)
     data = place.backend.arange(start, end, step, d.array)
-    return finished("arange", data, place, requires_grad, out)
+    return _in_shape_of_out("arange", data, place, requires_grad, out)
 
 
 def _distance(start: Any, end: Any, step: Any) -> int:
@@ -112,7 +112,14 @@ def range_(
         start, end, step = int(start), int(end), int(step)
     place, (count,) = place_of(device), check_shape("range", (_distance(start, end, step) + 1,))
     data = place.backend.arange(start, start + count * step, step, d.array)
-    return finished("range", data[:count], place, requires_grad, out)
+    return _in_shape_of_out("range", data[:count], place, requires_grad, out)
+
+
+def _in_shape_of_out(name: str, data: Any, place: Any, requires_grad: bool, out: Any) -> Tensor:
+    """The range as a tensor; an ``out`` of as many elements keeps its shape."""
+    if isinstance(out, Tensor) and out._data.size == data.size:
+        data = place.backend.reshape(data, out._data.shape)
+    return finished(name, data, place, requires_grad, out)
 
 
 def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> tuple:
@@ -149,7 +156,7 @@ def linspace(
     start, end, d = _ends("linspace", start, end, steps, dtype, out)
     place = place_of(device)
     data = place.backend.linspace(start, end, steps, d.array)
-    return finished("linspace", data, place, requires_grad, out)
+    return _in_shape_of_out("linspace", data, place, requires_grad, out)
 
 
 @public(method=False)
@@ -171,4 +178,4 @@ def logspace(
     start, end, d = _ends("logspace", start, end, steps, dtype, out)
     place = place_of(device)
     data = place.backend.logspace(start, end, steps, base, d.array)
-    return finished("logspace", data, place, requires_grad, out)
+    return _in_shape_of_out("logspace", data, place, requires_grad, out)

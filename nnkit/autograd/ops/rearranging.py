@@ -12,6 +12,7 @@ from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import MOST_ELEMENTS, check_integers, check_shape, integer
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views import on_its_own
 from nnkit.backend.dtype import int32, int64
 
 
@@ -171,7 +172,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         )
     if not axes:
         flat = _roll(shapes.reshape(input, -1), counts, (0,))
-        return shapes.reshape(flat, input._data.shape)
+        return on_its_own(shapes.reshape(flat, input._data.shape))
     if not input.ndim:
         raise IndexError(f"roll(): dim {axes[0]} was given for a tensor without dimensions")
     return _roll(input, counts, tuple(normalize_dim(d, input.ndim, "roll") for d in axes))

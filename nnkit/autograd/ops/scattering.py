@@ -9,6 +9,7 @@ from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views import on_its_own
 from nnkit.backend.dtype import BOOL, COMPLEX, int64, python_number
 
 _gather = rule(
@@ -335,7 +336,8 @@ def take(input: Tensor, index: Tensor) -> Tensor:
         tensor([40, 10])
     """
     flat = _flat_index("take", input, index)
-    return shapes.reshape(_gather(shapes.reshape(input, -1), flat, 0), index._data.shape)
+    taken = _gather(shapes.reshape(input, -1), flat, 0)
+    return on_its_own(shapes.reshape(taken, index._data.shape))
 
 
 @public(in_place=True)

@@ -302,7 +302,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
             f"{destination}"
         )
     if not input.ndim:
-        return input
+        return _permute(input, ())
     order = [d for d in range(input.ndim) if d not in moved]
     for place, dim in sorted(zip(places, moved, strict=True)):
         order.insert(place, dim)

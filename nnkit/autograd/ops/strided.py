@@ -28,10 +28,20 @@ _diagonal_adjoint = rule(
     "diagonal_adjoint", node="DiagEmbedBackward0",
     y=lambda B, g, offset, axis1, axis2: B.diagonal(g, offset, axis1, axis2),
 )  # fmt: skip
+
+
+def _shared_out(B: Any, g: Any, source: tuple) -> Any:
+    """The gradient of elements that may lie in one place: each has its share, as in torch."""
+    shape, strides, _ = source
+    if all(stride or size == 1 for size, stride in zip(shape, strides, strict=True)):
+        return g
+    return B.div(g, B.as_strided_adjoint(B.ones_like(g), source, source))
+
+
 _as_strided = rule(
     "as_strided", view=True,
-    x=lambda B, g, shape, strides, offset, source: B.as_strided_adjoint(
-        g, source, (shape, strides, offset)
+    x=lambda B, g, shape, strides, offset, source: _shared_out(
+        B, B.as_strided_adjoint(g, source, (shape, strides, offset)), source
     ),
 )  # fmt: skip
 _as_strided_adjoint = rule(
@@ -296,21 +306,32 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     check_shape("resize_", shape, "sizes")
     if input.requires_grad:
         raise RuntimeError("resize_(): cannot resize variables that require grad")
+    axes = axes_of(memory_format, len(shape))
+    if shape != input._data.shape or axes is not None:
+        resize(input, shape, axes)
+        wrote(input, "resize_")
+    return input
+
+
+def resize(input: Tensor, shape: tuple[int, ...], axes: tuple[int, ...] | None = None) -> None:
+    """Give a tensor another shape over its memory, or over more with that in front.
+
+    Args:
+        axes: the dimensions from the slowest to the fastest in memory.
+    """
     B, data = input._device.backend, input._data
-    count, axes = math.prod(shape), axes_of(memory_format, len(shape))
+    axes = axes or tuple(range(len(shape)))
+    steps = dict(zip(axes, strides_of(tuple(shape[axis] for axis in axes)), strict=True))
+    strides = tuple(steps[axis] for axis in range(len(shape)))
     _, _, offset = source = geometry(input)
+    count = math.prod(shape)
     if offset + count > B.storage_size(data):
         larger = B.empty((count,), data.dtype)
         kept = B.as_strided(data, (data.size,), (1,), offset, source)
         B.copy_(B.getitem(larger, slice(data.size)), kept)
-        input._data = B.reshape(larger, shape)
+        input._data = B.as_strided(larger, shape, strides, 0, ((count,), (1,), 0))
     else:
-        input._data = B.as_strided(data, shape, strides_of(shape), offset, source)
-    if axes is not None:
-        turned = B.reshape(input._data, tuple(shape[axis] for axis in axes))
-        input._data = B.permute(turned, tuple(axes.index(axis) for axis in range(len(axes))))
-    wrote(input, "resize_")
-    return input
+        input._data = B.as_strided(data, shape, strides, offset, source)
 
 
 @public(namespace=False)
@@ -345,12 +366,14 @@ def set_(
 ) -> Tensor:  # fmt: skip
     """Let the tensor use the memory of ``source`` (no memory without one).
 
+    Each of the two counts its own writes.
+
     Args:
         source: a tensor of the same dtype.
         storage_offset: where to start in its storage, with ``size`` and ``stride``.
     """
-    if input.requires_grad and not input.is_leaf:
-        raise RuntimeError("set_(): cannot change the memory of a tensor with history")
+    if check_change(input, "set_", (source,)):
+        raise RuntimeError("set_(): no gradient passes through a change of the memory itself")
     if source is None:
         input._data = input._device.backend.empty((0,), input._data.dtype)
     else:
@@ -364,6 +387,6 @@ def set_(
             shape = sizes_of("set_", (size,))
             stride = strides_of(shape) if stride is None else stride
             memory = as_strided(memory, shape, stride, storage_offset)
-        input._data, input._writes = memory._data, memory._writes
+        input._data = memory._data
     wrote(input, "set_")
     return input
