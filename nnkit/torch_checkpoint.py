@@ -79,7 +79,7 @@ def read(archive: zipfile.ZipFile, name: str, make: Callable[[Any], Tensor]) -> 
             raise ValueError(f"storage {key} is of {found.tensor.dtype} and of {stored}")
         return found
 
-    return PickleReader(_KNOWN, storage).read(members.read("data.pkl"))
+    return PickleReader(_KNOWN, storage).read(bytes(members.read("data.pkl")))
 
 
 class _Members:

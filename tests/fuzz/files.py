@@ -32,6 +32,7 @@ import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import nnkit
 from nnkit.pickle_reader import Function
@@ -74,7 +75,7 @@ def outcome(content: bytes) -> tuple[str, bool]:
     return result, not result.startswith("foreign")
 
 
-def use(tree: object) -> str:
+def use(tree: Any) -> str:
     """Look at everything that was loaded, and compute with the tensors."""
     left, seen = [tree], set()
     while left:

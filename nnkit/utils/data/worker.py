@@ -202,10 +202,8 @@ def pickled(value: Any, worker: int) -> Any:
 
 def unpickled(content: Any, worker: int) -> Any:
     """The value that was sent, or why it cannot be received."""
-    from multiprocessing.reduction import ForkingPickler
-
     try:
-        return ForkingPickler.loads(content)
+        return pickle.loads(content)
     except Exception:
         return Failure(worker)
 

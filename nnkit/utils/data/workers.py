@@ -161,7 +161,7 @@ class WorkerIteration:
             if ready:
                 worker = connections[ready[0]]
                 try:
-                    result = unpickled(ready[0].recv_bytes(), worker)
+                    result = unpickled(self._connections[worker].recv_bytes(), worker)
                 except (EOFError, OSError):
                     raise RuntimeError(self._obituary(self._workers[worker])) from None
                 self._awaited.remove(worker)
