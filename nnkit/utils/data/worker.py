@@ -103,8 +103,8 @@ def work(
 ) -> None:
     """Fetch the batches that are ordered until `End` comes, or until the parent is gone.
 
-    Two threads serve the connection, so that neither side ever waits for the other to read: orders
-    and batches that are ready wait in queues of this process.
+    Batches that are ready wait in a queue, from which a thread sends them, so that the next ones
+    are fetched while the parent is busy.
     """
     global _info
     set_num_threads(1)  # the workers are the parallel part
@@ -113,16 +113,16 @@ def work(
     manual_seed(seed)
     seed_numpy(base_seed, worker)
     _info = WorkerInfo(worker, loader.num_workers, seed, loader.dataset)
-    orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
     results: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_receive, args=(connection, orders, worker), daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     threading.Thread(target=_send, args=(connection, results), daemon=True).start()
-    with contextlib.suppress(KeyboardInterrupt):  # the main process is interrupted as well
-        for result in _answers(worker, loader, fetcher, orders):
+    # The main process is interrupted as well; where it is gone, nobody waits.
+    with contextlib.suppress(KeyboardInterrupt, EOFError):
+        for result in _answers(worker, loader, fetcher, connection):
             results.put(pickled(result, worker))
 
 
-def _answers(worker: int, loader: Any, fetcher: Any, orders: Any) -> Iterator[Any]:
+def _answers(worker: int, loader: Any, fetcher: Any, connection: Any) -> Iterator[Any]:
     """What is sent for each order."""
     failure = None
     try:
@@ -139,7 +139,7 @@ def _answers(worker: int, loader: Any, fetcher: Any, orders: Any) -> Iterator[An
 
     fetch = begin()
     ended = False
-    while not isinstance(order := orders.get(), End):
+    while not isinstance(order := unpickled(connection.recv_bytes(), worker), End):
         if isinstance(order, Restart):
             ended = False
             fetch = begin()
@@ -161,27 +161,19 @@ def _fetched(fetch: Any, indices: Any, worker: int) -> Any:
         return Failure(worker)
 
 
-def _receive(connection: Any, orders: Any, worker: int) -> None:
-    """Take orders from the connection, and end this process when the parent is gone.
+def _end_with_parent() -> None:
+    """End this process when the parent is gone, whatever it is doing.
 
     The end of the connection is no sign of that: forked processes have copies of the parent's
     end. Nor is the signal that Linux can send, which comes when the parent's *thread* ends.
     """
     from multiprocessing import parent_process
-    from multiprocessing.connection import wait
 
     process, parent = parent_process(), os.getppid()
     assert process is not None
-    while True:
-        ready = wait([connection, process.sentinel], SECONDS_BETWEEN_LOOKS_AT_PARENT)
-        if connection in ready:
-            try:
-                content = connection.recv_bytes()
-            except (EOFError, OSError):
-                os._exit(1)
-            orders.put(unpickled(content, worker))
-        elif ready or os.getppid() != parent:
-            os._exit(1)
+    while process.is_alive() and os.getppid() == parent:
+        process.join(SECONDS_BETWEEN_LOOKS_AT_PARENT)
+    os._exit(1)
 
 
 def _send(connection: Any, results: Any) -> None:

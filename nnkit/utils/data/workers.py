@@ -156,8 +156,10 @@ class WorkerIteration:
 
         limit = self._loader.timeout
         connections = {self._connections[worker]: worker for worker in workers}
+        ready: list[Any] = list(connections)
         with self._unbroken():
-            ready = wait(list(connections), limit or None)
+            if limit or len(ready) > 1:
+                ready = wait(ready, limit or None)
             if ready:
                 worker = connections[ready[0]]
                 try:
