@@ -1366,9 +1366,9 @@ def logical_xor(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
 def logical_xor_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `logical_xor`; returns the tensor."""
 def logit(input: Tensor, eps: builtins.float | None = None, *, out: _Any = None) -> Tensor:
-    """``log(input / (1 - input))``, the inverse of `sigmoid`."""
+    """``log(input / (1 - input))``, the inverse of `sigmoid`; not of complex numbers."""
 def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor:
-    """``log(input / (1 - input))``, the inverse of `sigmoid`."""
+    """``log(input / (1 - input))``, the inverse of `sigmoid`; not of complex numbers."""
 def logspace(
     start: _Any,
     end: _Any,
@@ -2426,9 +2426,13 @@ def vstack(tensors: _Any, *, out: _Any = None) -> Tensor:
 def where(condition: Tensor, input: _Any = None, other: _Any = None, *, out: _Any = None) -> _Any:
     """``input`` where ``condition`` holds, else ``other``; with broadcasting and promotion."""
 def xlogy(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
-    """``input * log(other)``, 0 where ``input`` is 0; either may be a number."""
+    """``input * log(other)``, 0 where ``input`` is 0; either may be a number, neither
+    complex.
+    """
 def xlogy_(input: _Any, other: _Any) -> Tensor:
-    """``input * log(other)``, 0 where ``input`` is 0; either may be a number."""
+    """``input * log(other)``, 0 where ``input`` is 0; either may be a number, neither
+    complex.
+    """
 def zeros(
     *size: _Any,
     out: _Any = None,

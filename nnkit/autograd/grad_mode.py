@@ -9,8 +9,9 @@ from typing import Any
 
 
 class _Mode(threading.local):
-    enabled = True
+    enabled = True  # whether operations are recorded
     inference = False
+    grad_in_inference = False  # what `enable_grad` said in inference mode, which records nothing
     # Of `nnkit.func`: how many transforms this thread is computing; whether a `vmap` among them
     # was not told what random numbers its examples should have; and the numbers that the example
     # a `vmap` is computing has read from its tensors.
@@ -32,7 +33,14 @@ def is_grad_enabled() -> bool:
         >>> nnkit.is_grad_enabled()
         True
     """
-    return MODE.enabled
+    return MODE.grad_in_inference if MODE.inference else MODE.enabled
+
+
+def _enable_grad(enabled: bool) -> None:
+    if MODE.inference:
+        MODE.grad_in_inference = enabled
+    else:
+        MODE.enabled = enabled
 
 
 def is_inference_mode_enabled() -> bool:
@@ -99,7 +107,7 @@ class _Context:
         raise AssertionError("defined by each mode")
 
     def __exit__(self, *exception: Any) -> None:
-        MODE.enabled = self._previous
+        _enable_grad(self._previous)
 
     _previous = True
 
@@ -120,8 +128,8 @@ class no_grad(_Context):
         return self if function is None else self(function)
 
     def __enter__(self) -> None:
-        self._previous = MODE.enabled
-        MODE.enabled = False
+        self._previous = is_grad_enabled()
+        _enable_grad(False)
 
 
 class enable_grad(no_grad):
@@ -136,8 +144,8 @@ class enable_grad(no_grad):
     """
 
     def __enter__(self) -> None:
-        self._previous = MODE.enabled
-        MODE.enabled = True
+        self._previous = is_grad_enabled()
+        _enable_grad(True)
 
 
 class set_grad_enabled(_Context):
@@ -154,19 +162,19 @@ class set_grad_enabled(_Context):
         if not isinstance(mode, bool):
             got = type(mode).__name__
             raise TypeError(f"set_grad_enabled(): argument 'mode' must be bool, not {got}")
-        self._previous = MODE.enabled
+        self._previous = is_grad_enabled()
         self.mode = mode
-        MODE.enabled = mode
+        _enable_grad(mode)
 
     def __call__(self, function: Any) -> Any:
-        MODE.enabled = self._previous
+        _enable_grad(self._previous)
         return super().__call__(function)
 
     def _clone(self) -> _Context:
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
-        MODE.enabled = self.mode
+        _enable_grad(self.mode)
 
 
 class inference_mode(_Context):
@@ -192,12 +200,13 @@ class inference_mode(_Context):
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
-        self._previous, self._previous_inference = MODE.enabled, MODE.inference
+        self._before = MODE.enabled, MODE.inference, MODE.grad_in_inference
         MODE.inference = self.mode
         MODE.enabled = not self.mode
+        MODE.grad_in_inference = False
         if self.mode:
             INFERENCE_MODES.add(self)
 
     def __exit__(self, *exception: Any) -> None:
-        MODE.enabled, MODE.inference = self._previous, self._previous_inference
+        MODE.enabled, MODE.inference, MODE.grad_in_inference = self._before
         INFERENCE_MODES.discard(self)

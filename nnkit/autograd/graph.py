@@ -15,6 +15,7 @@ from nnkit.autograd.backward_pass import RUNNING
 from nnkit.autograd.node import Node, OutputEdge, describe_edge
 from nnkit.autograd.saved import ACTIVE, STACK
 from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views import wrote
 
 __all__ = [
     "GradientEdge",
@@ -152,8 +153,7 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
         1
     """
     for t in [tensor] if isinstance(tensor, Tensor) else tensor:
-        t._writes[0] += 1
-        t._writes[1] = "increment_version"
+        wrote(t, "increment_version")
 
 
 class _Handles:

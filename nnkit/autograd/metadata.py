@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from nnkit.autograd.public import PUBLIC, attach, public
+from nnkit.autograd.sizes import strides_of
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.dtype import dtype as dtype_type
-from nnkit.backend.memory import AXES, is_ordered, is_view, strided
+from nnkit.backend.memory import AXES, is_ordered, is_view, owner, strided
 
 
 @public(namespace=False)
@@ -48,15 +49,6 @@ def numel(input: Tensor) -> int:
 
 
 attach("nelement", numel)
-
-
-def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of a contiguous tensor of this shape, in elements."""
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
 
 
 def _strides_of_view(data: Any) -> tuple[int, ...]:
@@ -133,7 +125,8 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 @public(namespace=False)
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same window onto the same memory."""
-    same = input.data_ptr() == tensor.data_ptr() and input.dtype is tensor.dtype
+    same = owner(input._data) is owner(tensor._data) and input.dtype is tensor.dtype
+    same = same and input.storage_offset() == tensor.storage_offset()
     return same and input.shape == tensor.shape and input.stride() == tensor.stride()
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views import check_cast, wrote
+from nnkit.autograd.views import UNSEEN, check_cast, check_write, wrote
 from nnkit.backend.dtype import OF_ARRAY
-from nnkit.backend.memory import order_of, owner
+from nnkit.backend.memory import order_of
 
 # The functions whose ``out`` must have the dtype of the result, where others cast to it. Those with
 # several results are among them.
@@ -27,10 +27,8 @@ SAME_DTYPE = frozenset(
 )
 # Those that are computed in the dtype of ``out``.
 IN_DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod".split())
-# Those through which no gradient ever passes: ``out`` may require one.
-FLAGS = frozenset("eq ge gt le lt ne logical_and logical_not logical_or logical_xor".split())
-# Those whose ``out`` may not even be the input itself.
-APART = frozenset("cross gather index_select kthvalue masked_select take take_along_dim".split())
+# Those that fill an ``out`` of as many elements whatever its shape.
+ANY_SHAPE = frozenset("arange linspace logspace range".split())
 
 
 def call_into(out: Any, function: Callable, name: str, arguments: tuple, options: dict) -> Any:
@@ -48,8 +46,7 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
     outs: Any = out if several else (out,)
     results = result if several else (result,)
     for o, r in zip(outs, results, strict=True):
-        check_out(o, r, name, several)
-        _check_apart(name, o, arguments)
+        check_out(o, r, name, several, arguments)
     for o, r in zip(outs, results, strict=True):
         _write(o, r, name)
     if not several:
@@ -57,17 +54,19 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
     return type(result)(out) if type(result) is tuple else type(result)(*out)
 
 
-def check_out(out: Any, result: Tensor, name: str, several: bool = False) -> None:
-    """Whether ``result`` may be written into ``out``.
+def check_out(
+    out: Any, result: Tensor, name: str, several: bool = False, arguments: tuple = ()
+) -> None:
+    """Whether ``result``, made of ``arguments``, may be written into ``out``.
 
     Raises:
         TypeError: ``out`` is no Tensor.
         RuntimeError: gradients would be lost, the device or the dtype does not fit, or elements of
-            ``out`` share memory.
+            ``out`` share memory with each other or with an argument.
     """
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    if MODE.enabled and (result._requires_grad or out._requires_grad) and name not in FLAGS:
+    if MODE.enabled and (result._requires_grad or out._requires_grad) and name not in UNSEEN:
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad."
@@ -82,31 +81,7 @@ def check_out(out: Any, result: Tensor, name: str, several: bool = False) -> Non
             f"{name}(): expected argument 'out' to have dtype {result.dtype}, got {out.dtype}"
         )
     check_cast(OF_ARRAY[wanted], OF_ARRAY[x.dtype])
-    if x.size and any(not s and n > 1 for n, s in zip(x.shape, x.strides, strict=True)):
-        raise RuntimeError(
-            f"{name}(): several elements of argument 'out' refer to a single memory location"
-        )
-
-
-def _check_apart(name: str, out: Tensor, arguments: tuple) -> None:
-    """RuntimeError where ``out`` shares part of the memory of an argument, or all of it with a
-    function that reads it out of order."""
-    for argument in arguments:
-        if not isinstance(argument, Tensor) or argument._device is not out._device:
-            continue
-        x, y = argument._data, out._data
-        if owner(x) is not owner(y) or not (x.size and y.size):
-            continue
-        if not all(a.flags.c_contiguous or a.flags.f_contiguous for a in (x, y)):
-            continue
-        B = out._device.backend
-        first, second = B.data_pointer(x), B.data_pointer(y)
-        overlap = first < second + y.nbytes and second < first + x.nbytes
-        same = first == second and x.nbytes == y.nbytes
-        if overlap and (not same or name in APART):
-            raise RuntimeError(
-                f"{name}(): argument 'out' and an input refer to the same memory; clone one of them"
-            )
+    check_write(out, name, arguments)
 
 
 def write_out(out: Any, result: Tensor, name: str) -> Tensor:
@@ -118,17 +93,18 @@ def write_out(out: Any, result: Tensor, name: str) -> Tensor:
 def _write(out: Tensor, result: Tensor, name: str) -> Tensor:
     """Where the shape of ``out`` differs it is resized, with a warning if it had elements, as in
     torch."""
-    B = out._device.backend
-    if out._data.shape != result._data.shape:
+    B, source = out._device.backend, result._data
+    if name in ANY_SHAPE and out._data.size == source.size:
+        source = B.reshape(source, out._data.shape)
+    elif out._data.shape != source.shape:
         from nnkit.autograd.ops.strided import resize
 
-        if out._data.size:
+        if out._data.size and (name not in ANY_SHAPE or name == "arange"):
             warnings.warn(
                 f"{name}(): argument 'out' of shape {list(out._data.shape)} was resized to "
-                f"{list(result._data.shape)}; pass one of that shape, or an empty one",
+                f"{list(source.shape)}; pass one of that shape, or an empty one",
                 UserWarning, stacklevel=3,
             )  # fmt: skip
-        resize(out, result._data.shape, order_of(result._data))
-    B.copy_(out._data, result._data)
-    wrote(out, name)
-    return out
+        resize(out, source.shape, order_of(source))
+    B.copy_(out._data, source)
+    return wrote(out, name)

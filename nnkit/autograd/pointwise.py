@@ -355,8 +355,10 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
     return binary
 
 
-def _is_plain(operand: Tensor, target: Tensor) -> bool:
+def _is_plain(operand: Any, target: Tensor) -> bool:
     """Whether nothing must be cast, moved or enlarged to write the operand into the target."""
+    if not isinstance(operand, Tensor):
+        return operand.__class__ is float or operand.__class__ is int
     x, y = target._data, operand._data
     if y.dtype is not x.dtype or operand._device is not target._device:
         return False
@@ -379,8 +381,7 @@ def _in_place(op: Op, promoting: Callable, kind: str) -> Any:
         x = self._data
         kernel = None
         if (x.dtype is F4 or x.dtype is F8) and kind != "bool":
-            operand = arguments[0] if binary else None
-            if not isinstance(operand, Tensor) or _is_plain(operand, self):
+            if not binary or _is_plain(arguments[0], self):
                 kernel = getattr(self._device.backend, label)
         return write(self, label, promoting, *arguments, kernel=kernel)
 

@@ -562,9 +562,13 @@ class Tensor(builtins.object):
         """The complex conjugate; a real tensor is returned as it is."""
     def contiguous(self, memory_format: _Any = None) -> Tensor:
         """The tensor itself if its memory is in row order, else a copy that is."""
-    def copy_(self, other: Tensor, non_blocking: builtins.bool = False) -> Tensor:
-        """Overwrite with the values of ``other``, which is broadcast and cast; returns the
-        tensor.
+    def copy_(
+        self,
+        other: Tensor | builtins.complex,
+        non_blocking: builtins.bool = False,
+    ) -> Tensor:
+        """Overwrite with the values of ``other``, a tensor that is broadcast and cast, or a
+        number; returns the tensor.
         """
     def copysign(self, other: _Any) -> Tensor:
         """The magnitude of ``input``, the sign of ``other``."""
@@ -1090,7 +1094,7 @@ class Tensor(builtins.object):
     def logical_xor_(self, *arguments: _Any) -> Tensor:
         """In-place version of `logical_xor`; returns the tensor."""
     def logit(self, eps: builtins.float | None = None) -> Tensor:
-        """``log(input / (1 - input))``, the inverse of `sigmoid`."""
+        """``log(input / (1 - input))``, the inverse of `sigmoid`; not of complex numbers."""
     def logit_(self, eps: builtins.float | None = None) -> Tensor:
         """In-place version of `logit`; returns the tensor."""
     def logsumexp(self, dim: _Any, keepdim: builtins.bool = False) -> Tensor:
@@ -1857,7 +1861,9 @@ class Tensor(builtins.object):
     def where(self, condition: Tensor, other: _Any) -> Tensor:
         """``self`` where ``condition`` holds, else ``other``."""
     def xlogy(self, other: _Any) -> Tensor:
-        """``input * log(other)``, 0 where ``input`` is 0; either may be a number."""
+        """``input * log(other)``, 0 where ``input`` is 0; either may be a number, neither
+        complex.
+        """
     def xlogy_(self, other: _Any) -> Tensor:
         """In-place version of `xlogy`; returns the tensor."""
     def zero_(self) -> Tensor:

@@ -181,12 +181,18 @@ def _laid(B: Any, array: Any, order: tuple | None) -> Any:
 
 
 # The writes whose target may have several elements in one place, those whose operands may lie in
-# any part of the target; those that torch keeps from the history, whatever was written over; and
-# those whose operands may not even be the target itself.
+# any part of the target; those that torch keeps from the history, whatever was written over (in
+# place, and into ``out``); and those whose operands may not even be the target itself.
 REPEATABLE = frozenset(("fill_", "zero_"))
 ANYWHERE = frozenset("fill_ masked_fill_ index_fill_ masked_scatter_ addmm_ addbmm_".split())
-UNSEEN = frozenset("logical_and_ logical_not_ logical_or_ logical_xor_".split())
-APART = frozenset("index_add_ index_copy_ scatter_ scatter_add_ scatter_reduce_ put_".split())
+UNSEEN = frozenset(
+    "logical_and_ logical_not_ logical_or_ logical_xor_ logical_and logical_not logical_or "
+    "logical_xor eq ge gt le lt ne".split()
+)
+APART = frozenset(
+    "index_add_ index_copy_ scatter_ scatter_add_ scatter_reduce_ put_ cross gather index_select "
+    "kthvalue masked_select take take_along_dim".split()
+)
 
 
 def check_write(x: Tensor, operation: str, operands: Any = ()) -> bool:

@@ -19,11 +19,11 @@ ERRORS = [
     # Memory: of out alone, of out and an input.
     ("single memory location", "exp(x, out=torch.zeros(1).expand(3))"),
     ("single memory location", "cat([x, y], out=torch.zeros(1).expand(6))"),
-    ("same memory", "exp(big[:-1], out=big[1:])"),
-    ("same memory", "add(x, big[:-1], out=big[1:])"),
-    ("same memory", "gather(x, 0, index, out=x)"),
-    ("same memory", "take(x, index, out=x)"),
-    ("same memory", "masked_select(x, x > 0, out=x)"),
+    ("single memory location", "exp(big[:-1], out=big[1:])"),
+    ("single memory location", "add(x, big[:-1], out=big[1:])"),
+    ("single memory location", "gather(x, 0, index, out=x)"),
+    ("single memory location", "take(x, index, out=x)"),
+    ("single memory location", "masked_select(x, x > 0, out=x)"),
     # Gradients.
     ("automatic differentiation", "exp(x, out=torch.zeros(3, requires_grad=True))"),
     ("automatic differentiation", "exp(torch.zeros(3, requires_grad=True), out=x)"),

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.generator import source_of
+from nnkit.autograd.node import Node
 from nnkit.autograd.ops.arithmetic import mul
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.public import PUBLIC, public
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import inplace
+from nnkit.autograd.views import inplace, write
 from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER, held
 
 relu = pointwise(
@@ -285,8 +287,46 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return _hardshrink(input, held(float(lambd), input.dtype))
 
 
+class _SignLost(Node):
+    """In place of the derivative of an activation that was written over its own input."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
+        raise RuntimeError(
+            f"{self.values}_(): In-place backward calculation is triggered with a negative slope "
+            "which is not supported: use the out-of-place form"
+        )
+
+
+def in_place_of(function: Callable, slope: float) -> Callable:
+    """``function`` as it is written over its input: with a negative slope it has no derivative, as
+    in torch, which has the result alone to tell the sign of the input by."""
+    if slope >= 0:
+        return function
+
+    def compute(before: Tensor, *arguments: Any) -> Tensor:
+        out = function(before, *arguments)
+        if out._requires_grad:
+            out._edge = _SignLost((out._edge,), function.__name__, out._device)
+        return out
+
+    return compute
+
+
+def _celu_(self: Tensor, alpha: float = 1.0) -> Tensor:
+    return write(self, "celu_", in_place_of(celu, alpha), alpha)
+
+
+def _rrelu_(
+    self: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+) -> Tensor:
+    slope = 0 if training else lower + upper
+    return write(self, "rrelu_", in_place_of(rrelu, slope), lower, upper, training)
+
+
 relu_ = PUBLIC["relu_"]
-celu_ = public(inplace(celu, "celu_"), name="celu_", method=False)
+celu_ = public(inplace(celu, "celu_", _celu_), name="celu_", method=False)
 selu_ = public(inplace(selu, "selu_"), name="selu_", method=False)
-rrelu_ = public(inplace(rrelu, "rrelu_"), name="rrelu_", method=False)
+rrelu_ = public(inplace(rrelu, "rrelu_", _rrelu_), name="rrelu_", method=False)
 threshold_ = public(inplace(threshold, "threshold_"), name="threshold_", method=False)

@@ -9,7 +9,7 @@ from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.pointwise import fn, pointwise
-from nnkit.autograd.promotion import promote, promoted_dtype
+from nnkit.autograd.promotion import check_dtype, promote, promoted_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import write
@@ -79,7 +79,7 @@ neg = pointwise(
 abs = pointwise(
     "abs", lambda x: fn.abs(x), "The absolute value; of a complex number its modulus.",
     example=("nnkit.tensor([-1.5, 2.0])", "tensor([1.5000, 2.0000])"),
-    aliases=("absolute",), x=lambda g, x: g * fn.sgn(x),
+    aliases=("absolute",), refuses=("bool",), x=lambda g, x: g * fn.sgn(x),
 )  # fmt: skip
 sign = pointwise(
     "sign", lambda x: fn.sign(x), "-1, 0 or 1 by the sign of each element.",
@@ -347,6 +347,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 
     Raises:
         RuntimeError: the dtypes differ.
+        NotImplementedError: they are bool or integer.
 
     Example:
         >>> import nnkit
@@ -356,6 +357,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     for t in (end, weight):
         if isinstance(t, Tensor) and t.dtype is not input.dtype and (t is end or t.ndim):
             raise RuntimeError(f"lerp(): expected dtype {input.dtype}, got {t.dtype}")
+    check_dtype("lerp", input.dtype, ("bool", "integer"))
     if isinstance(weight, Tensor):
         input, end, weight = promote("lerp", input, end, weight)
     return _lerp(input, end, weight)
@@ -365,13 +367,18 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``.
 
+    Raises:
+        NotImplementedError: all are bool.
+
     Example:
         >>> import nnkit
         >>> x = nnkit.tensor([1.0, 2.0])
         >>> nnkit.addcmul(x, x, x, value=10)
         tensor([11., 42.])
     """
-    return _addcmul(*promote("addcmul", input, tensor1, tensor2, parameters=THREE), value)
+    operands = promote("addcmul", input, tensor1, tensor2, parameters=THREE)
+    check_dtype("addcmul", operands[0].dtype, ("bool",))
+    return _addcmul(*operands, value)
 
 
 @public(out=True, in_place=True)

@@ -11,6 +11,7 @@ from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote, promoted_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views import write
 from nnkit.backend.dtype import FLOATING, INTEGER, complex128, float64, held, python_number
 
 _pow = pointwise(
@@ -51,7 +52,17 @@ def pow(input: Any, exponent: Any) -> Tensor:
     return _pow(input, exponent)
 
 
-@public(out=True, in_place=True)
+def _float_power_in_place(self: Tensor, exponent: Any) -> Tensor:
+    wide = complex128 if promoted_dtype("float_power", self, exponent).is_complex else float64
+    if self.dtype is not wide:
+        raise RuntimeError(
+            f"float_power_(): the base has dtype {self.dtype} but the operation's result requires "
+            f"dtype {wide}"
+        )
+    return write(self, "float_power_", float_power, exponent)
+
+
+@public(out=True, in_place=_float_power_in_place)
 def float_power(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent`` computed in float64 (complex128 for complex operands).
 

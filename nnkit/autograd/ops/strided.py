@@ -9,11 +9,17 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim, sizes_of
 from nnkit.autograd.metadata import stride as stride_of
-from nnkit.autograd.metadata import strides_of
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import METHODS, attach, known_as, public
-from nnkit.autograd.sizes import MOST_ELEMENTS, check_shape, check_strided, clipped, integer
+from nnkit.autograd.sizes import (
+    MOST_ELEMENTS,
+    check_shape,
+    check_strided,
+    clipped,
+    integer,
+    strides_of,
+)  # fmt: skip
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import alias, check_change, reshaped, wrote
 from nnkit.backend.memory import axes_of
@@ -306,6 +312,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     check_shape("resize_", shape, "sizes")
     if input.requires_grad:
         raise RuntimeError("resize_(): cannot resize variables that require grad")
+    check_change(input, "resize_")
     axes = axes_of(memory_format, len(shape))
     if shape != input._data.shape or axes is not None:
         resize(input, shape, axes)

@@ -8,7 +8,7 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.pointwise import fn, pointwise
-from nnkit.autograd.promotion import promote
+from nnkit.autograd.promotion import check_dtype, promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import COMPLEX
@@ -219,7 +219,7 @@ _polygamma = pointwise(
 
 @public(out=True, in_place=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """``log(input / (1 - input))``, the inverse of `sigmoid`.
+    """``log(input / (1 - input))``, the inverse of `sigmoid`; not of complex numbers.
 
     Args:
         eps: hold ``input`` between ``eps`` and ``1 - eps`` first; without it, values outside
@@ -230,6 +230,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
         >>> nnkit.logit(nnkit.tensor([0.5, 0.9]))
         tensor([0.0000, 2.1972])
     """
+    check_dtype("logit", input.dtype, ("complex",))
     if input.dtype.category < 2:
         input = input.float()
     return _logit(input) if eps is None else _logit_between(input, eps, 1 - eps)
@@ -261,14 +262,16 @@ def polygamma_method(self: Tensor, n: int) -> Tensor:
 
 @public(out=True, in_place=True)
 def xlogy(input: Any, other: Any) -> Tensor:
-    """``input * log(other)``, 0 where ``input`` is 0; either may be a number.
+    """``input * log(other)``, 0 where ``input`` is 0; either may be a number, neither complex.
 
     Example:
         >>> import nnkit
         >>> nnkit.xlogy(nnkit.tensor([0.0, 2.0]), nnkit.tensor([0.0, 1.0]))
         tensor([0., 0.])
     """
-    return _xlogy(*promote("xlogy", input, other, floating=True))
+    operands = promote("xlogy", input, other, floating=True)
+    check_dtype("xlogy", operands[0].dtype, ("complex",))
+    return _xlogy(*operands)
 
 
 @public(out=True, in_place=True)

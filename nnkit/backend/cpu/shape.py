@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cpu.accumulation import add_at
-from nnkit.backend.cpu.exchange import data_pointer
 from nnkit.backend.dtype import HALF
 from nnkit.backend.memory import owner
 
@@ -158,7 +157,12 @@ def diagonal_adjoint(
 
 def storage_offset(x: Array) -> int:
     """How many elements ``x`` starts after the beginning of its storage."""
-    return (data_pointer(x) - data_pointer(owner(x))) // x.itemsize
+    return (_address(x) - _address(owner(x))) // x.itemsize
+
+
+def _address(x: Array) -> int:
+    # `data_pointer` gives 0 for an empty array, which has its place in the storage all the same.
+    return x.__array_interface__["data"][0]
 
 
 def storage_size(x: Any) -> int:

@@ -21,9 +21,12 @@ hardshrink, threshold_ = ops.hardshrink, ops.threshold_
 
 
 def floating(name: str, op: Callable, input: Tensor, inplace: bool, *scalars: float) -> Tensor:
-    """An op that is defined for floating-point tensors, in place or not."""
+    """An op that is defined for floating-point tensors, in place or not; the first of its
+    ``scalars`` is the slope on the negative side, or has its sign."""
     ops.check_floating(name, input)
-    return write(input, name + "_", op, *scalars) if inplace else op(input, *scalars)
+    if not inplace:
+        return op(input, *scalars)
+    return write(input, name + "_", ops.in_place_of(op, scalars[0] if scalars else 0), *scalars)
 
 
 def in_place(function: Callable) -> Any:
