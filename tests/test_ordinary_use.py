@@ -179,10 +179,43 @@ def test_deterministic_algorithms(lib: ModuleType) -> None:
     assert lib.get_deterministic_debug_mode() == 2
     lib.use_deterministic_algorithms(False)
     assert not lib.are_deterministic_algorithms_enabled()
+    lib.use_deterministic_algorithms(False, warn_only=True)
+    assert lib.is_deterministic_algorithms_warn_only_enabled()
+    lib.set_deterministic_debug_mode(0)
+    assert not lib.is_deterministic_algorithms_warn_only_enabled()
     with raises(lib, TypeError, "mode"):
         lib.use_deterministic_algorithms(1)
     with raises(lib, RuntimeError, "'x'"):
         lib.set_deterministic_debug_mode("x")
+
+
+def test_what_deterministic_programs_see_and_may_not_do(lib: ModuleType) -> None:
+    x, at, functional = lib.zeros(4), lib.tensor([0]), lib.nn.functional
+    unpool = (lib.zeros(1, 1, 2), lib.zeros(1, 1, 2, dtype=lib.int64), 2)
+    try:
+        lib.use_deterministic_algorithms(True)
+        made = [lib.empty(2), lib.empty_like(x), x.new_empty(2), lib.empty_strided((2, 2), (1, 2))]
+        made += [lib.empty_permuted((2, 3), (1, 0)), x.to(lib.complex64).new_empty(2).real]
+        made += [lib.empty(1, 2, 3, 4, memory_format=lib.channels_last), lib.zeros(0).resize_(3)]
+        assert all(each.isnan().all() for each in made)
+        assert lib.empty(1, dtype=lib.int8).tolist() == [127]
+        assert lib.empty(1, dtype=lib.bool).tolist() == [True]
+        assert lib.ones(1).resize_(2)[0] == 1
+        with raises(lib, RuntimeError, "put_"):
+            x.put_(at, lib.ones(1))
+        assert x.put_(at, lib.ones(1), accumulate=True).tolist() == [1, 0, 0, 0]
+        with raises(lib, RuntimeError, "unpool"):
+            functional.max_unpool1d(*unpool)
+        lib.use_deterministic_algorithms(True, warn_only=True)
+        with pytest.warns(UserWarning, match="deterministic"):
+            functional.max_unpool1d(*unpool)
+        lib.utils.deterministic.fill_uninitialized_memory = False
+        with raises(lib, RuntimeError, "bool"):
+            lib.utils.deterministic.fill_uninitialized_memory = 1
+        assert not lib.utils.deterministic.fill_uninitialized_memory
+    finally:
+        lib.utils.deterministic.fill_uninitialized_memory = True
+        lib.use_deterministic_algorithms(False)
 
 
 def test_matmul_precision(lib: ModuleType) -> None:

@@ -3,6 +3,7 @@ and ``requires_grad`` they take."""
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Any
 
@@ -12,7 +13,17 @@ from nnkit.autograd.sizes import check_shape
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import device as Device
 from nnkit.backend.device import get_default_device, located
-from nnkit.backend.dtype import bool_, default_dtype, dtype, float64, int64, python_number
+from nnkit.backend.dtype import (
+    FLOATING,
+    OF_ARRAY,
+    bool_,
+    default_dtype,
+    dtype,
+    float64,
+    int64,
+    python_number,
+)
+from nnkit.backend.reproducibility import fills_memory
 
 # Python's types stand for dtypes too.
 _OF_TYPE = {bool: bool_, int: int64, float: float64}
@@ -62,6 +73,15 @@ def number(name: str, parameter: str, value: Any) -> Any:
             f"{name}(): argument '{parameter}' must be Number, not {type(value).__name__}"
         )
     return python_number(value)
+
+
+def unwritten(B: Any, data: Any) -> Any:
+    """Memory that nobody has written; deterministic programs see NaN or the largest integer."""
+    if fills_memory():
+        d = OF_ARRAY[data.dtype]
+        bits = 8 * d.itemsize - d.is_signed
+        B.fill_(data, math.nan if d.category >= FLOATING else d is bool_ or (1 << bits) - 1)
+    return data
 
 
 def finished(

@@ -1,7 +1,8 @@
 """Switches of PyTorch's that trade exactness for speed, for programs that set them.
 
 Nothing here computes otherwise for them: the CPU's kernels give the same bits in every run, and
-float32 products are computed in float32.
+float32 products are computed in float32. What deterministic programs may see of memory that nobody
+has written yet, and what torch refuses them, is the same here.
 """
 
 from __future__ import annotations
@@ -10,12 +11,16 @@ import warnings
 
 _MODES = ("default", "warn", "error")
 _PRECISIONS = ("highest", "high", "medium")
-_mode = "default"
+_deterministic = _warn_only = False
 _precision = "highest"
+fill_uninitialized_memory = True  # of deterministic programs; `nnkit.utils.deterministic` sets it
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for algorithms that give the same bits in every run, which is all there are here.
+
+    What would be left uninitialised is filled, with NaN or the largest integer, and functions
+    whose result depends on the order of writes raise, or warn with ``warn_only``.
 
     Raises:
         TypeError: ``mode`` is no bool.
@@ -27,12 +32,13 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
         True
         >>> nnkit.use_deterministic_algorithms(False)
     """
+    global _deterministic, _warn_only
     if not isinstance(mode, bool):
         raise TypeError(
             "use_deterministic_algorithms(): argument 'mode' must be bool, "
             f"not {type(mode).__name__}"
         )
-    set_deterministic_debug_mode(0 if not mode else 1 if warn_only else 2)
+    _deterministic, _warn_only = mode, warn_only
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
@@ -48,16 +54,14 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
         1
         >>> nnkit.set_deterministic_debug_mode("default")
     """
-    global _mode
     if debug_mode in _MODES:
-        _mode = str(debug_mode)
-    elif debug_mode in range(3):
-        _mode = _MODES[int(debug_mode)]
-    else:
+        debug_mode = _MODES.index(debug_mode)
+    if debug_mode not in range(3):
         raise RuntimeError(
             "set_deterministic_debug_mode(): expected 'default', 'warn', 'error', 0, 1 or 2, "
             f"got {debug_mode!r}"
         )
+    use_deterministic_algorithms(debug_mode != 0, warn_only=debug_mode == 1)
 
 
 def get_deterministic_debug_mode() -> int:
@@ -68,7 +72,7 @@ def get_deterministic_debug_mode() -> int:
         >>> nnkit.get_deterministic_debug_mode()
         0
     """
-    return _MODES.index(_mode)
+    return (1 if _warn_only else 2) if _deterministic else 0
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -79,7 +83,7 @@ def are_deterministic_algorithms_enabled() -> bool:
         >>> nnkit.are_deterministic_algorithms_enabled()
         False
     """
-    return _mode != "default"
+    return _deterministic
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
@@ -90,7 +94,29 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
         >>> nnkit.is_deterministic_algorithms_warn_only_enabled()
         False
     """
-    return _mode == "warn"
+    return _warn_only
+
+
+def fills_memory() -> bool:
+    """Whether new memory is filled with what shows that nobody has written it."""
+    return _deterministic and fill_uninitialized_memory
+
+
+def refuse(name: str) -> None:
+    """RuntimeError, or a warning, where a deterministic program calls ``name``, which is not.
+
+    Raises:
+        RuntimeError: `use_deterministic_algorithms` asked for it.
+    """
+    if not _deterministic:
+        return
+    message = (
+        f"{name} does not have a deterministic implementation, but you set "
+        f"'use_deterministic_algorithms(True{', warn_only=True' * _warn_only})'"
+    )
+    if not _warn_only:
+        raise RuntimeError(message)
+    warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def set_float32_matmul_precision(precision: str) -> None:

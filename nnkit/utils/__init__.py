@@ -8,6 +8,6 @@ from typing import Any
 
 def __getattr__(name: str) -> Any:
     # Imported when first used, as in `nnkit` itself.
-    if name in ("checkpoint", "data", "dlpack", "graph", "hooks"):
+    if name in ("checkpoint", "data", "deterministic", "dlpack", "graph", "hooks"):
         return import_module(f"nnkit.utils.{name}")
     raise AttributeError(f"module 'nnkit.utils' has no attribute {name!r}")

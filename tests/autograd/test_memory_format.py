@@ -11,6 +11,8 @@ from tests.frameworks import raises
 LAST, LAST_3D = "torch.channels_last", "torch.channels_last_3d"
 X = "torch.zeros(2, 3, 4, 5)"
 Y = f"{X}.to(memory_format={LAST})"
+W = f"torch.zeros(2, 8, 4, 4).to(memory_format={LAST})"
+V = f"torch.zeros(2, 2, 4, 4, 4).to(memory_format={LAST_3D})"
 NHWC = (60, 1, 15, 3)
 
 STRIDES = [
@@ -44,7 +46,25 @@ STRIDES = [
     (f"torch.nn.functional.max_pool2d({Y}, 2)", (12, 1, 6, 3)),
     (f"torch.nn.BatchNorm2d(3).eval()({Y})", NHWC),
     (f"torch.empty(0).resize_(2, 3, 4, 5, memory_format={LAST})", NHWC),
-    # Those that do not.
+    (f"torch.nn.functional.group_norm({Y}, 3)", NHWC),
+    (f"torch.nn.functional.group_norm({V}, 2)", (128, 1, 32, 8, 2)),
+    (f"torch.nn.functional.interpolate({Y}, scale_factor=2)", (240, 1, 30, 3)),
+    (f"torch.nn.functional.interpolate({Y}, size=(4, 5), mode='bicubic')", NHWC),
+    (f"torch.nn.functional.interpolate({V}, scale_factor=1, mode='trilinear')", (128, 1, 32, 8, 2)),
+    (f"torch.nn.functional.pad({Y}, (1, 1))", (84, 1, 21, 3)),
+    (f"torch.nn.functional.pad({Y}, (1, 1, 1, 1), mode='reflect')", (126, 1, 21, 3)),
+    (f"torch.nn.functional.pad({Y}, (1, 1, 1, 1), mode='circular')", (126, 42, 7, 1)),
+    (f"torch.nn.functional.pixel_unshuffle({W}, 2)", (128, 1, 64, 32)),
+    (f"torch.nn.functional.channel_shuffle({Y}, 3)", NHWC),
+    (f"torch.nn.functional.pixel_shuffle({W}, 2)", (128, 1, 16, 2)),
+    (f"torch.nn.functional.local_response_norm({Y}, 2)", NHWC),
+    (f"torch.nn.functional.max_pool3d({V}.bfloat16(), 2)", (16, 1, 8, 4, 2)),
+    # Those that do not; reductions and running totals lie by rows.
+    (f"{Y}.sum(0)", (20, 5, 1)),
+    (f"{Y}.transpose(1, 2).mean(0)", (15, 5, 1)),
+    (f"{Y}.amax(2)", (15, 5, 1)),
+    (f"{Y}.cumsum(1)", (60, 20, 5, 1)),
+    (f"{Y}.cummax(1).indices", (60, 20, 5, 1)),
     (f"{Y}.reshape(6, 20)", (20, 1)),
     (f"{Y}.softmax(1)", (60, 20, 5, 1)),
     # Matrices lie by columns where LAPACK made them, and so do indices.
@@ -80,6 +100,18 @@ def test_strides(lib: ModuleType, call: str, strides: tuple[int, ...]) -> None:
 def test_errors(lib: ModuleType, error: type[Exception], noun: str, call: str) -> None:
     with raises(lib, error, noun):
         eval(call, {"torch": lib})
+
+
+STATISTICS = "mean prod var std amax argmax all any logsumexp nansum count_nonzero".split()
+
+
+@pytest.mark.parametrize("name", ["sum", *STATISTICS])
+def test_reductions_lie_by_rows(lib: ModuleType, name: str) -> None:
+    x = lib.arange(24.0).view(2, 3, 4).permute(2, 0, 1)
+    for dim in range(3):
+        assert getattr(x, name)(dim).is_contiguous()
+    for result in (*x.max(1), *x.cummin(0), x.cumprod(2), x.norm(dim=1), x.aminmax(dim=1).max):
+        assert result.is_contiguous()
 
 
 def test_a_format_changes_no_value_and_lets_gradients_through(lib: ModuleType) -> None:

@@ -46,6 +46,14 @@ def test_dtypes(lib: ModuleType) -> None:
         assert y.dtype is kind and y.tolist() == [[[0, 0.25, 0.75, 1]]]
     pixels = lib.arange(4, dtype=lib.uint8).view(1, 1, 2, 2)
     assert resize(pixels, scale_factor=2)[0, 0, 0].tolist() == [0, 0, 1, 1]
+    edges = lib.tensor([[[[0, 255, 255, 0]]]], dtype=lib.uint8)
+    assert resize(edges, size=(1, 8), mode="bicubic").flatten().tolist() == [
+        *(0, 58, 197, 255, 255, 197, 58, 0)
+    ]
+    assert resize(edges, size=(1, 8), mode="bilinear")[0, 0, 0, 1] == 64
+    for wrong, mode in ((pixels.int(), "nearest"), (pixels.long(), "bilinear")):
+        with raises(lib, NotImplementedError, "not implemented for"):
+            resize(wrong, size=3, mode=mode)
 
 
 def test_layers(lib: ModuleType) -> None:

@@ -12,6 +12,7 @@ from nnkit.autograd.factory import (
     number,
     place_of,
     shape_of,
+    unwritten,
 )
 from nnkit.autograd.limits import finfo, fitting, iinfo
 from nnkit.autograd.op import rule
@@ -43,7 +44,7 @@ def _filled(
     place = place_of(device)
     B = place.backend
     if value is None:
-        data = B.empty(shape, d.array)
+        data = unwritten(B, B.empty(shape, d.array))
     else:
         data = B.full(shape, value, d.array) if value else B.zeros(shape, d.array)
     return finished(name, data, place, requires_grad, out)
@@ -161,9 +162,9 @@ def _like(
     if memory_format is not None and memory_format is not preserve_format:
         data = empty_in_order(B, x.shape, d.array, axes_of(memory_format, x.ndim))
     elif d is input.dtype and place is input._device:
-        data = B.empty_like(x)  # in the order of the input's strides
+        data = unwritten(B, B.empty_like(x))  # in the order of the input's strides
     elif x.flags.c_contiguous or 0 in x.strides:
-        data = B.empty(x.shape, d.array)
+        data = unwritten(B, B.empty(x.shape, d.array))
     else:
         order = tuple(sorted(range(x.ndim), key=lambda axis: -x.strides[axis]))
         data = empty_in_order(B, x.shape, d.array, order)
@@ -288,7 +289,7 @@ def empty_strided(
     check_strided("empty_strided", shape, strides, 0)
     place = place_of(device)
     d = dtype_of("empty_strided", dtype)
-    data = place.backend.empty_strided(shape, strides, d.array)
+    data = unwritten(place.backend, place.backend.empty_strided(shape, strides, d.array))
     return finished("empty_strided", data, place, requires_grad)
 
 

@@ -9,7 +9,7 @@ from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape, integer, is_int64
-from nnkit.autograd.spatial import at_least, batched, ints, windows
+from nnkit.autograd.spatial import at_least, batched, in_format_of, ints, windows
 from nnkit.autograd.tensor import Tensor
 
 _im2col = rule(
@@ -154,7 +154,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     x = OPS["reshape"](input, (*lead, channels // r**2, r, r, height, width))
     x = OPS["permute"](x, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))
-    return OPS["reshape"](x, (*lead, channels // r**2, height * r, width * r))
+    return in_format_of(input, OPS["reshape"](x, (*lead, channels // r**2, height * r, width * r)))
 
 
 @public(method=False)
@@ -179,7 +179,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     x = OPS["reshape"](input, (*lead, channels, height // r, r, width // r, r))
     x = OPS["permute"](x, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))
-    return OPS["reshape"](x, (*lead, channels * r**2, height // r, width // r))
+    return in_format_of(input, OPS["reshape"](x, (*lead, channels * r**2, height // r, width // r)))
 
 
 @public(method=False)
@@ -204,4 +204,4 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             f"shape {list(input.shape)}"
         )
     x = OPS["reshape"](input, (batch, groups, channels // groups, *spatial))
-    return OPS["reshape"](OPS["swapaxes"](x, 1, 2), tuple(input.shape))
+    return in_format_of(input, OPS["reshape"](OPS["swapaxes"](x, 1, 2), tuple(input.shape)))

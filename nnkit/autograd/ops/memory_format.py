@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.factory import dtype_of, finished, place_of, shape_of
+from nnkit.autograd.factory import dtype_of, finished, place_of, shape_of, unwritten
 from nnkit.autograd.op import rule
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
@@ -34,9 +34,9 @@ def column_major(input: Tensor) -> Tensor:
 def empty_in_order(B: Any, shape: tuple, dtype: Any, axes: tuple | None) -> Any:
     """Memory whose dimension ``axes[0]`` is the slowest, and so on; None for rows."""
     if axes is None:
-        return B.empty(shape, dtype)
+        return unwritten(B, B.empty(shape, dtype))
     back = tuple(axes.index(axis) for axis in range(len(axes)))
-    return B.permute(B.empty(tuple(shape[axis] for axis in axes), dtype), back)
+    return B.permute(unwritten(B, B.empty(tuple(shape[axis] for axis in axes), dtype)), back)
 
 
 @public(method=False)

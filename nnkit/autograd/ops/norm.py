@@ -10,7 +10,7 @@ from nnkit.autograd.op import rule
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
-from nnkit.autograd.spatial import like_input
+from nnkit.autograd.spatial import in_format_of, like_input
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_write, write, wrote
 from nnkit.backend.dtype import COMPLEX, FLOATING, complex128, float64
@@ -239,7 +239,7 @@ def group_norm(
             f"but got input of shape {list(input.shape)} and num_groups={num_groups}"
         )
     weight, bias = _check("group_norm", input, (channels,), weight=weight, bias=bias)
-    return _group_norm(input, weight, bias, num_groups, eps)[0]
+    return in_format_of(input, _group_norm(input, weight, bias, num_groups, eps)[0])
 
 
 def count_batch(counter: Tensor) -> None:

@@ -9,6 +9,7 @@ from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_integers, check_shape
+from nnkit.autograd.spatial import in_format_of
 from nnkit.autograd.tensor import Tensor
 
 Widths = tuple[tuple[int, int], ...]
@@ -67,7 +68,7 @@ def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
     check_tensor("constant_pad_nd", input)
     widths = _widths("constant_pad_nd", pad, input.ndim)
     _check_sizes("constant_pad_nd", input, widths, "constant")
-    return OPS["pad"](input, widths, value)
+    return in_format_of(input, OPS["pad"](input, widths, value))
 
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
@@ -97,7 +98,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     widths = _widths("pad", pad, input.ndim)
     if mode == "constant":
         _check_sizes("pad", input, widths, mode)
-        return OPS["pad"](input, widths, 0 if value is None else value)
+        return in_format_of(input, OPS["pad"](input, widths, 0 if value is None else value))
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(
             "pad(): argument 'mode' must be 'constant', 'reflect', 'replicate' or 'circular', "
@@ -112,7 +113,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
             f"k + 2, got {len(pad)} numbers for an input of shape {list(input.shape)}"
         )
     _check_sizes("pad", input, widths, mode)
-    return _pad_with_itself(input, widths, mode)
+    out = _pad_with_itself(input, widths, mode)
+    return out if mode == "circular" else in_format_of(input, out)
 
 
 def _pad_with_itself(input: Tensor, widths: Widths, mode: str) -> Tensor:

@@ -13,6 +13,7 @@ from nnkit.autograd.sizes import check_shape
 from nnkit.autograd.spatial import Ints, at_least, geometry, ints, like_input, pooled_input
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import int64
+from nnkit.backend.reproducibility import refuse
 
 _max_pool = rule(
     "max_pool", node="MaxPool2DWithIndicesBackward0", nondifferentiable=("indices",),
@@ -149,6 +150,7 @@ def _unpool(
     name: str, axes: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any,
     output_size: Any,
 ) -> Tensor:  # fmt: skip
+    refuse(name)
     check_tensor(name, indices, "indices")
     x = pooled_input(name, input, axes)
     if indices.dtype is not int64:

@@ -11,6 +11,7 @@ from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import on_its_own
 from nnkit.backend.dtype import BOOL, COMPLEX, int64, python_number
+from nnkit.backend.reproducibility import refuse
 
 _gather = rule(
     "gather",
@@ -350,6 +351,8 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         tensor([[6., 0.],
                 [0., 5.]])
     """
+    if not accumulate:
+        refuse("put_")
     flat = _flat_index("put", input, index)
     same_dtype("put", input, source, "source")
     if source._data.size != index._data.size:

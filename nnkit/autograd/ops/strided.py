@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim, sizes_of
+from nnkit.autograd.factory import unwritten
 from nnkit.autograd.metadata import stride as stride_of
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
@@ -333,7 +334,7 @@ def resize(input: Tensor, shape: tuple[int, ...], axes: tuple[int, ...] | None =
     _, _, offset = source = geometry(input)
     count = math.prod(shape)
     if offset + count > B.storage_size(data):
-        larger = B.empty((count,), data.dtype)
+        larger = unwritten(B, B.empty((count,), data.dtype))
         kept = B.as_strided(data, (data.size,), (1,), offset, source)
         B.copy_(B.getitem(larger, slice(data.size)), kept)
         input._data = B.as_strided(larger, shape, strides, 0, ((count,), (1,), 0))

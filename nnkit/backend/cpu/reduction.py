@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -26,6 +27,8 @@ F4, F8, I8 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 SMALL = 1024  # elements; up to here one plain reduction is as fast and as exact as any
 
 asarray = np.asarray
+# Results lie by rows whatever the order of the input, as torch's.
+by_rows: Any = functools.partial(np.asarray, order="C")
 _add: Any = np.add.reduce
 _dot = np.ndarray.dot
 _multiply: Any = np.multiply.reduce
@@ -53,16 +56,16 @@ def sum(x: Any, axis: Any, keepdims: bool) -> np.ndarray:
     dtype = x.dtype
     if dtype is F4 or dtype is F8:
         if x.size > SMALL:
-            return large_sum(x, axis, keepdims)
+            return by_rows(large_sum(x, axis, keepdims))
         if axis == (0,) and x.ndim == 2 and len(x) <= ROWS and not keepdims:
             return _dot(ONES[dtype][: len(x)], x)
     elif dtype in HALF:
         return _widened(sum, x, axis, keepdims)
     elif dtype.kind in "bui":
-        return asarray(_add(x, axis, I8, None, keepdims))
+        return by_rows(_add(x, axis, I8, None, keepdims))
     elif dtype.kind == "c" and x.size > SMALL:
         return make_complex(sum(x.real, axis, keepdims), sum(x.imag, axis, keepdims))
-    return asarray(_add(x, axis, None, None, keepdims))
+    return by_rows(_add(x, axis, None, None, keepdims))
 
 
 def mean(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
@@ -85,7 +88,7 @@ def prod(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
     if x.dtype in HALF:
         return _widened(prod, x, axis, keepdims)
     dtype = I8 if x.dtype.kind in "bui" else None
-    return asarray(_multiply(x, axis, dtype, None, keepdims))
+    return by_rows(_multiply(x, axis, dtype, None, keepdims))
 
 
 def var_mean(
@@ -119,27 +122,27 @@ def std(x: np.ndarray, axis: Any, correction: float, keepdims: bool) -> np.ndarr
 def amax(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
     if x.dtype in HALF:
         return _widened(amax, x, axis, keepdims)
-    return asarray(_maximum(x, axis, None, None, keepdims))
+    return by_rows(_maximum(x, axis, None, None, keepdims))
 
 
 def amin(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
     if x.dtype in HALF:
         return _widened(amin, x, axis, keepdims)
-    return asarray(_minimum(x, axis, None, None, keepdims))
+    return by_rows(_minimum(x, axis, None, None, keepdims))
 
 
 def argmax(x: Any, axis: int | None, keepdims: bool) -> np.ndarray:
     """The first index of the maximum; a NaN is larger than everything."""
     if x.dtype in HALF:
         x = x.astype(F4)
-    return asarray(x.argmax(axis, None, keepdims=keepdims))
+    return by_rows(x.argmax(axis, None, keepdims=keepdims))
 
 
 def argmin(x: Any, axis: int | None, keepdims: bool) -> np.ndarray:
     """The first index of the minimum; a NaN is smaller than everything."""
     if x.dtype in HALF:
         x = x.astype(F4)
-    return asarray(x.argmin(axis, None, keepdims=keepdims))
+    return by_rows(x.argmin(axis, None, keepdims=keepdims))
 
 
 def max(x: np.ndarray, axis: int, keepdims: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -151,11 +154,11 @@ def min(x: np.ndarray, axis: int, keepdims: bool) -> tuple[np.ndarray, np.ndarra
 
 
 def all(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
-    return asarray(_logical_and(x, axis, np.bool_, None, keepdims))
+    return by_rows(_logical_and(x, axis, np.bool_, None, keepdims))
 
 
 def any(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
-    return asarray(_logical_or(x, axis, np.bool_, None, keepdims))
+    return by_rows(_logical_or(x, axis, np.bool_, None, keepdims))
 
 
 def cumsum(x: np.ndarray, axis: int) -> np.ndarray:
@@ -177,7 +180,7 @@ def _running(accumulate, x: np.ndarray, axis: int) -> np.ndarray:
         return _widened(lambda wide: _running(accumulate, wide, axis), x)
     accumulator = _accumulator(x.dtype)
     totals = accumulate(x, axis, accumulator)
-    return totals if accumulator.kind in "ib" else totals.astype(x.dtype, copy=False)
+    return by_rows(totals if accumulator.kind in "ib" else totals.astype(x.dtype, copy=False))
 
 
 def cummax(x: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
@@ -200,7 +203,7 @@ def _record(accumulate, x: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarra
     positions = np.arange(x.shape[axis]).reshape(along)
     reached = (wide == values) | (wide != wide)  # a NaN is a record too
     indices = np.maximum.accumulate(np.where(reached, positions, 0), axis)
-    return values.astype(x.dtype, copy=False), indices
+    return by_rows(values.astype(x.dtype, copy=False)), by_rows(indices)
 
 
 def logsumexp(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:

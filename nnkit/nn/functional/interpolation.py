@@ -13,8 +13,8 @@ from typing import Any
 from nnkit.autograd import Tensor
 from nnkit.autograd.ops.ranges import arange
 from nnkit.autograd.sizes import LARGEST, check_shape
-from nnkit.autograd.spatial import ints
-from nnkit.backend.dtype import float32, float64, int64
+from nnkit.autograd.spatial import in_format_of, ints
+from nnkit.backend.dtype import FLOATING, float32, float64, int64, uint8
 from nnkit.nn.functional.pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -40,7 +40,7 @@ def interpolate(
     """Resize the spatial axes of ``input``.
 
     Args:
-        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W), floating point.
+        input: (N, C, L), (N, C, H, W) or (N, C, D, H, W), floating point; images may be uint8.
         size: the new spatial size, a number or one for each axis.
         scale_factor: instead of ``size``: by how much each axis grows.
         mode: "nearest", "nearest-exact", "linear" (one axis), "bilinear" and "bicubic" (two),
@@ -53,7 +53,8 @@ def interpolate(
     Raises:
         ValueError: not exactly one of ``size`` and ``scale_factor``, or not one value for each
             axis, or ``align_corners`` for another mode.
-        NotImplementedError: the mode does not fit the number of axes, or ``antialias``.
+        NotImplementedError: the mode does not fit the number of axes or the dtype, or
+            ``antialias``.
 
     Source: ``torch.nn.functional.interpolate``.
 
@@ -86,13 +87,20 @@ def interpolate(
     if mode == "area":
         pool = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[axes - 1]
         return pool(input, new)
+    between = not mode.startswith("nearest")
+    if input.dtype.category != FLOATING and (input.dtype is not uint8 or between and axes != 2):
+        raise NotImplementedError(
+            f"interpolate: mode {mode!r} is not implemented for '{input.dtype.name}' tensors"
+        )
     work = float64 if input.dtype is float64 else float32
     out = input if not input.is_floating_point() else input.to(work)
     for axis in reversed(range(axes)):
         aligned = bool(align_corners)
         position = _positions(old[axis], new[axis], factors[axis], mode, aligned, input, work)
         out = _resample(out, axis + 2, position, mode)
-    return out.to(input.dtype)
+        if between and input.dtype is uint8:  # each axis is rounded and held in its range
+            out = (out + 0.5).floor().clamp(0, 255)
+    return in_format_of(input, out.to(input.dtype))
 
 
 def _sizes(batch: tuple, old: tuple, size: Any, factor: Any) -> tuple[tuple, tuple]:

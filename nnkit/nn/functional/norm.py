@@ -7,6 +7,7 @@ from typing import Any
 from nnkit.autograd import Tensor
 from nnkit.autograd.ops import norm as ops
 from nnkit.autograd.ops.padding import pad
+from nnkit.autograd.spatial import in_format_of
 
 __all__ = [
     "batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm",
@@ -187,4 +188,4 @@ def local_response_norm(
     total = squares.narrow(1, 0, channels)
     for start in range(1, size):
         total = total + squares.narrow(1, start, channels)
-    return input / (total * (alpha / size) + k) ** beta
+    return input / in_format_of(input, total * (alpha / size) + k) ** beta

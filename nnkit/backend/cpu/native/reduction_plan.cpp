@@ -91,7 +91,16 @@ PyObject* in_callers_order(const Plan& plan, PyObject* outputs) {
     PyArray_Dims axes{const_cast<npy_intp*>(plan.axes), plan.ndim};
     PyObject* turned = PyArray_Transpose(reinterpret_cast<PyArrayObject*>(outputs), &axes);
     Py_DECREF(outputs);
-    return turned;
+    if (turned == nullptr) return nullptr;
+    PyArrayObject* source = reinterpret_cast<PyArrayObject*>(turned);
+    PyArray_Descr* type = PyArray_DESCR(source);
+    Py_INCREF(type);
+    PyObject* rows = empty(plan.ndim, PyArray_DIMS(source), type);
+    if (rows != nullptr && PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(rows), source) < 0) {
+        Py_CLEAR(rows);
+    }
+    Py_DECREF(turned);
+    return rows;
 }
 
 }  // namespace nnkit
