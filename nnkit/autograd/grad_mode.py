@@ -23,6 +23,8 @@ class _Mode(threading.local):
 MODE = _Mode()
 # The inference modes that are on, in whatever thread: a set's truth is read faster than MODE.
 INFERENCE_MODES: set[Any] = set()
+# In the same way the calls of `vmap` that are being computed, which want to know of `MODE.reads`.
+VMAPS: set[Any] = set()
 
 
 def is_grad_enabled() -> bool:
@@ -62,6 +64,12 @@ def refuse_in_transform(name: str) -> None:
             f"{name} cannot be called inside of a function that nnkit.func transforms: use "
             "nnkit.func.grad, vjp or jacrev there"
         )
+
+
+def note_read(value: Any) -> None:
+    """Have the `vmap` that this thread is computing know that its function has read a number."""
+    if MODE.reads is not None:
+        MODE.reads.append(value)
 
 
 class _Context:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.grad_mode import VMAPS, note_read
 from nnkit.autograd.ops import arithmetic, comparison, power
 from nnkit.autograd.ops.interchange import as_tensor
 from nnkit.autograd.promotion import OperandError
@@ -123,8 +123,8 @@ def host(self: Tensor) -> Any:
 
 def _read(self: Tensor) -> Any:
     value = host(self).item()
-    if MODE.reads is not None:
-        MODE.reads.append(value)
+    if VMAPS:
+        note_read(value)
     return value
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.generator import get_rng_state, set_rng_state
-from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.grad_mode import MODE, VMAPS
 from nnkit.autograd.ops.comparison import equal
 from nnkit.autograd.ops.joining import stack
 from nnkit.func.tree import flatten
@@ -98,7 +98,6 @@ def drawing(randomness: str) -> Iterator[None]:
 def _same_reads() -> Iterator[Callable[[], None]]:
     """Gives a function to call after each example, which compares what it has read."""
     around, first = MODE.reads, None
-    MODE.reads = []
 
     def compare() -> None:
         nonlocal first
@@ -111,11 +110,14 @@ def _same_reads() -> Iterator[Callable[[], None]]:
                 f"by item(), ...) that differ between examples: {first} and {read}"
             )
 
+    MODE.reads = []
+    VMAPS.add(compare)
     try:
         yield compare
         if around is not None:
             around += first or []
     finally:
+        VMAPS.discard(compare)
         MODE.reads = around
 
 

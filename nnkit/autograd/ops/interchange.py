@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.factory import dtype_of, finished, place_of
-from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.grad_mode import MODE, VMAPS, note_read
 from nnkit.autograd.limits import fitting
 from nnkit.autograd.ops.conversion import clone, converted, to
 from nnkit.autograd.public import attach, public
@@ -350,8 +350,8 @@ def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bo
 def tolist(input: Tensor) -> Any:
     """The elements as nested Python lists; of a 0-dim tensor, the number."""
     values = input._device.backend.to_numpy(input._data).tolist()
-    if MODE.reads is not None:
-        MODE.reads.append(values)
+    if VMAPS:
+        note_read(values)
     return values
 
 
