@@ -435,6 +435,8 @@ def fill(self: Tensor, data: Any, place: Any) -> None:
     self._view = None
     self._viewed = 0
     self._hooks = None
+    if INFERENCE_MODES and MODE.inference:
+        self._writes = UNTRACKED
 
 
 def wrap_in_python(data: Any, place: Any = cpu) -> Tensor:

@@ -189,6 +189,9 @@ class UninitializedTensorMixin:
             self.dtype,
         )
 
+    def __copy__(self) -> Any:
+        return self.__deepcopy__({})  # there is no memory to share
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
             rebuild, arguments = self.__reduce_ex__(None)

@@ -61,6 +61,26 @@ def test_keeps_class_layout_and_flags(lib: ModuleType, way: str) -> None:
         assert isinstance(made, nn.Buffer) == isinstance(value, nn.Buffer)
 
 
+@pytest.mark.parametrize("way", COPIES)
+def test_inference_tensors(lib: ModuleType, way: str) -> None:
+    with lib.inference_mode():
+        made_inside = lib.ones(2)
+    assert not COPIES[way](made_inside).is_inference()
+    leaf = lib.ones(2, requires_grad=True)
+    with lib.inference_mode():
+        for value in (made_inside, leaf, lib.ones(2)):
+            copied = COPIES[way](value)
+            assert copied.is_inference() and copied.requires_grad == value.requires_grad
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_parameters_without_a_shape(lib: ModuleType, way: str) -> None:
+    made = COPIES[way](lib.nn.UninitializedParameter())
+    assert isinstance(made, lib.nn.UninitializedParameter)
+    made.materialize((2,))
+    assert made.shape == (2,)
+
+
 def test_deepcopy(lib: ModuleType) -> None:
     x = lib.ones(2, requires_grad=True)
     x.grad = lib.ones(2)
