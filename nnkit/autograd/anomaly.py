@@ -39,13 +39,18 @@ class _Recorder:
         return order
 
 
+_checks_nan = True  # also while detection is off, as torch has it
+
+
 def _switch(on: bool, check_nan: bool) -> tuple[bool, bool]:
     """Turn detection on or off; returns what was set before."""
-    previous = (isinstance(node.sequence, _Recorder), backward_pass.check_nan)
+    global _checks_nan
+    previous = (isinstance(node.sequence, _Recorder), _checks_nan)
     if on and not previous[0]:
         node.sequence = _Recorder(next(node.sequence))
     elif not on and previous[0]:
         node.sequence = itertools.count(next(node.sequence))
+    _checks_nan = check_nan
     backward_pass.check_nan = check_nan and on
     backward_pass.explain = _explain if on else None
     return previous
@@ -117,11 +122,11 @@ def is_anomaly_enabled() -> bool:
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether NaN gradients raise.
+    """Whether NaN gradients raise while anomaly detection is on.
 
     Example:
         >>> import nnkit
         >>> nnkit.autograd.is_anomaly_check_nan_enabled()
-        False
+        True
     """
-    return backward_pass.check_nan
+    return _checks_nan

@@ -237,11 +237,13 @@ class Pass:
                 node = heappop(heap)[1]
                 grad = pending.pop(node)
                 if plain and grad is not None and node.hooks is None and node.outputs is None:
-                    grads: Any = (grad,)
+                    arrived: Any = (grad,)
+                    grads: Any = arrived
                 else:
-                    grads = self._arrived(node, grad)
-                    if grads is None:
+                    arrived = self._arrived(node, grad)
+                    if arrived is None:
                         continue
+                    grads = self._materialized(node, arrived)
                 if node.values is None:
                     raise RuntimeError(FREED)
                 B = self.lifted or node.device.backend
@@ -256,7 +258,7 @@ class Pass:
                         explain(node)
                     raise
                 if node.hooks is not None:
-                    results = self._after(node, results, grads)
+                    results = self._after(node, results, arrived)
                 if node.saves_arrays and not self.retain:
                     node.values = None
                 for edge, result in zip(node.edges, results, strict=True):
@@ -301,8 +303,6 @@ class Pass:
         if not node.runs_always and all(g is None for g in grads):
             self._pass_nothing_on(node, grads)
             return None
-        if node.outputs is not None and node.materializes and any(g is None for g in grads):
-            return self._materialized(node, grads)
         return grads
 
     def _pass_nothing_on(self, node: Node, grads: list) -> None:
@@ -326,6 +326,8 @@ class Pass:
 
     def _materialized(self, node: Node, grads: list) -> list:
         """``grads`` with zeros for the differentiable outputs that got no gradient."""
+        if node.outputs is None or not node.materializes:
+            return grads
         full = []
         for grad, output in zip(grads, node.outputs, strict=True):
             if grad is None and output is not None:

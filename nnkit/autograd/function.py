@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import node as node_module
 from nnkit.autograd.backward_pass import FREED, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, no_grad
+from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.node import Node, OutputEdge, describe_edge
-from nnkit.autograd.op import SavedOutput
+from nnkit.autograd.op import OPS, SavedOutput
 from nnkit.autograd.saved import ACTIVE, pack_values
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_traceable, set_history, wrote
+from nnkit.backend.dtype import FLOATING
 
 
 class FunctionNode(Node):
     """The node of a user's Function; it is also the ``ctx`` of its forward and backward."""
 
     # No __slots__: users keep their own attributes on ctx.
+    runs_always = True
     _function: type[Function]
     _was_tensor: tuple[bool, ...] = ()
 
@@ -72,12 +77,21 @@ class FunctionNode(Node):
         """Whether backward gets zeros (the default) or None for outputs without gradient."""
         self.materializes = value
 
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Accepted as torch's; forward-mode derivatives here come from ``backward``."""
+
     def gradients(self, B: Any, grads: Any, unpack: Callable) -> list:
-        lifted = isinstance(next((g for g in grads if g is not None), None), Tensor)
+        lifted = B is LIFTED
         shown = [g if lifted or g is None else wrap(g, self.device) for g in grads]
-        backward = self._function.backward
+        function = self._function
+        backward = function.backward
         if backward is Function.backward:
-            backward = self._function.vjp
+            backward = function.vjp
+        elif function.vjp is not Function.vjp:
+            raise RuntimeError(
+                f"{function.__name__}: implementing both 'backward' and 'vjp' for a custom "
+                "Function is not allowed"
+            )
         results = backward(self, *shown)
         results = list(results) if isinstance(results, (tuple, list)) else [results]
         results = self._check(results)
@@ -146,9 +160,11 @@ class Function:
     _node_type: type[FunctionNode]
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        raise RuntimeError(
+        warnings.warn(
             f"{type(self).__name__} should not be instantiated. Methods on autograd functions are "
-            "all static: use `.apply(...)`"
+            "all static: use `.apply(...)`",
+            DeprecationWarning,
+            stacklevel=2,
         )
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -183,15 +199,19 @@ class Function:
     @classmethod
     def apply(cls, *arguments: Any, **options: Any) -> Any:
         """Run forward and record its node."""
+        separate = cls.setup_context is not Function.setup_context
+        if separate:
+            bound = inspect.signature(cls.forward).bind(*arguments, **options)
+            bound.apply_defaults()
+            arguments, options = bound.args, bound.kwargs
         was_tensor = tuple(isinstance(a, Tensor) for a in arguments)
         needs = tuple(isinstance(a, Tensor) and a.requires_grad for a in arguments)
         node = cls._node_type(needs)
-        recording = MODE.enabled and any(needs)
         edges = tuple(
             (a._edge or a) if need else None for a, need in zip(arguments, needs, strict=True)
         )
         with no_grad():
-            if cls.setup_context is not Function.setup_context:
+            if separate:
                 result = cls.forward(*arguments, **options)
                 cls.setup_context(node, arguments, result)
             else:
@@ -199,55 +219,85 @@ class Function:
         outputs = result if isinstance(result, tuple) else (result,)
         for t in node.dirty:
             wrote(t, node.name())
-        if not recording:
-            return result
-        node.order = next(node_module.sequence)
-        node.edges = edges
-        node._was_tensor = was_tensor
-        tensors = [a for a in arguments if isinstance(a, Tensor)]
-        node.device = tensors[0]._device
-        node.meta = tuple(
-            (a._data.shape, a._data.dtype) if need else None
-            for a, need in zip(arguments, needs, strict=True)
-        )
-        outputs = _connect(node, arguments, outputs)
-        _save(node, outputs)
+        if MODE.enabled and any(needs):
+            node.order = next(node_module.sequence)
+            node.edges = edges
+            node._was_tensor = was_tensor
+            tensors = [a for a in arguments if isinstance(a, Tensor)]
+            node.device = tensors[0]._device
+            node.meta = tuple(
+                (a._data.shape, a._data.dtype) if need else None
+                for a, need in zip(arguments, needs, strict=True)
+            )
+            outputs = _connect(node, arguments, outputs)
+            _save(node, outputs)
+        else:
+            outputs = tuple([_constant(out, arguments) for out in outputs])
         return outputs if isinstance(result, tuple) else outputs[0]
 
 
+def _constant(out: Any, inputs: tuple) -> Any:
+    """An output that has no history; an input that has one is returned as an alias without."""
+    if not isinstance(out, Tensor) or not out.requires_grad:
+        return out
+    return out.detach() if _is_in(out, inputs) or out._base is not None else out.detach_()
+
+
+def _is_in(tensor: Any, tensors: tuple) -> bool:
+    return any(tensor is t for t in tensors)
+
+
 def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
-    """Give the outputs their history; an input returned as it is becomes an alias."""
-    several = len(outputs) > 1
+    """Give the outputs their history; an input returned as it is becomes a view of it."""
+    for t in node.dirty:
+        if not _is_in(t, outputs):
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as "
+                f"output: {node.name()} must return each input that it modifies in place"
+            )
     connected = []
     for index, out in enumerate(outputs):
         if not isinstance(out, Tensor):
             connected.append(out)
             continue
-        dirty = any(out is d for d in node.dirty)
-        if any(out is n for n in node.non_differentiable):
-            connected.append(out.detach() if any(out is i for i in inputs) else out)
+        if _is_in(out, node.non_differentiable) or out.dtype.category < FLOATING:
+            connected.append(_constant(out, inputs))
             continue
-        if out.dtype.category < 2:
-            connected.append(out)
+        edge = OutputEdge(node, index) if len(outputs) > 1 else node
+        if _is_in(out, node.dirty):
+            connected.append(_rebased(out, edge, inputs, len(outputs)))
             continue
-        edge = OutputEdge(node, index) if several else node
-        if dirty:
-            check_traceable(out)
-            carrier = wrap(out._data, out._device)
-            carrier._edge, carrier._requires_grad = edge, True
-            set_history(out, carrier)
-        else:
-            if any(out is i for i in inputs):
-                out = out.detach()
-            out._edge = edge
-            out._requires_grad = True
+        if _is_in(out, inputs):
+            with no_grad():
+                out = OPS["view"](out, out._data.shape)
+        out._edge = edge
+        out._requires_grad = True
         connected.append(out)
-    if several:
-        node.outputs = [
-            (o._data.shape, o._data.dtype) if isinstance(o, Tensor) else ((), None)
-            for o in connected
-        ]
+    node.outputs = [
+        (o._data.shape, o._data.dtype) if isinstance(o, Tensor) else None for o in connected
+    ]
     return tuple(connected)
+
+
+def _rebased(out: Tensor, edge: Any, inputs: tuple, count: int) -> Tensor:
+    """What forward wrote in place, with the history that it was written."""
+    check_traceable(out)
+    if not _is_in(out, inputs):
+        warnings.warn(
+            "ctx.mark_dirty() received a tensor that was not an input: only inputs that forward "
+            "modifies should be given to it",
+            UserWarning,
+            stacklevel=4,
+        )
+    if out._base is not None and count > 1:
+        raise RuntimeError(
+            "A Function that modifies in place an input that is a view of another tensor cannot "
+            f"return more than one tensor: got {count}"
+        )
+    carrier = wrap(out._data, out._device)
+    carrier._edge, carrier._requires_grad = edge, True
+    set_history(out, carrier)
+    return out
 
 
 def _save(node: FunctionNode, outputs: tuple) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 import warnings
 from typing import Any
@@ -92,22 +93,29 @@ class _Context:
             with self._clone():
                 return function(*args, **kwargs)
 
-        code = getattr(function, "__code__", None)
-        if code is None or not code.co_flags & 0x20:  # CO_GENERATOR
+        if not inspect.isgeneratorfunction(function):
             return wrapped
 
         @functools.wraps(function)
         def generate(*args, **kwargs):
             # Each step runs inside the mode, the consumer's code between steps outside of it.
             iterator = function(*args, **kwargs)
-            send: Any = None
+            step: Any = iterator.send
+            sent: Any = None
             while True:
                 with self._clone():
                     try:
-                        value = iterator.send(send)
+                        value = step(sent)
                     except StopIteration as stop:
                         return stop.value
-                send = yield value
+                try:
+                    step, sent = iterator.send, (yield value)
+                except GeneratorExit:
+                    with self._clone():
+                        iterator.close()
+                    raise
+                except BaseException as error:
+                    step, sent = iterator.throw, error
 
         return generate
 

@@ -7,15 +7,20 @@ Source: Chen et al. 2016, "Training deep nets with sublinear memory cost";
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from nnkit import empty
 from nnkit.autograd import Function, Tensor, backward, enable_grad, is_grad_enabled, no_grad
+from nnkit.autograd.backward_pass import RUNNING
 from nnkit.autograd.graph import saved_tensors_hooks
 from nnkit.random import fork_rng, get_rng_state, set_rng_state
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+__all__ = [
+    "CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn",
+    "set_checkpoint_early_stop",
+]  # fmt: skip
 
 
 class CheckpointError(RuntimeError):
@@ -35,6 +40,28 @@ def noop_context_fn() -> tuple[AbstractContextManager, AbstractContextManager]:
         2
     """
     return nullcontext(), nullcontext()
+
+
+_EARLY_STOP: bool | None = None
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """While active, whether second runs of checkpoints made in it end as soon as they can.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+        >>> x = nnkit.zeros(1, requires_grad=True)
+        >>> with set_checkpoint_early_stop(False):
+        ...     y = checkpoint(nnkit.exp, x, use_reentrant=False)
+    """
+    global _EARLY_STOP
+    previous, _EARLY_STOP = _EARLY_STOP, enable
+    try:
+        yield
+    finally:
+        _EARLY_STOP = previous
 
 
 def checkpoint(
@@ -64,8 +91,11 @@ def checkpoint(
         kwargs: keyword arguments of ``function``.
 
     Raises:
-        ValueError: keyword arguments or a ``context_fn`` with ``use_reentrant=True``.
+        ValueError: keyword arguments or a ``context_fn`` with ``use_reentrant=True``, or an
+            unknown ``determinism_check``.
         CheckpointError: in backward, when the second run saves other tensors than the first.
+        RuntimeError: in backward, when a tensor among ``args`` was written since; or, with
+            ``use_reentrant=True``, when the backward is for chosen ``inputs`` only.
 
     Example:
         >>> import nnkit
@@ -97,13 +127,18 @@ def checkpoint(
                 stacklevel=2,
             )
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            "checkpoint: determinism_check should be one of ['default', 'none'], "
+            f"got {determinism_check}"
+        )
     forward_context, again_context = context_fn()
     if not is_grad_enabled():
         with forward_context:
             return function(*args, **kwargs)
-    run = _Run(lambda: function(*args, **kwargs), preserve_rng_state, again_context)
+    run = _Run(function, args, kwargs, preserve_rng_state, again_context)
     run.checks = determinism_check != "none"
-    run.stops = early_stop
+    run.stops = early_stop if _EARLY_STOP is None else _EARLY_STOP
     with saved_tensors_hooks(run.promise, run.keep), forward_context:
         return function(*args, **kwargs)
 
@@ -111,8 +146,15 @@ def checkpoint(
 class _Run:
     """The first run of a function: what it saved, by number, and how to have it again."""
 
-    def __init__(self, call: Callable[[], Any], preserves_rng: bool, context: Any) -> None:
-        self.call = call
+    def __init__(
+        self, function: Callable, args: tuple, kwargs: dict, preserves_rng: bool, context: Any
+    ) -> None:
+        self.function = function
+        self.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        self.args = [None if isinstance(a, Tensor) else a for a in args]
+        self.kwargs = kwargs
+        tensors = [args[i] for i in self.places]
+        self.inputs = _Inputs.apply(empty(0, requires_grad=True), *tensors).grad_fn
         self.context = context
         self.rng = get_rng_state() if preserves_rng else None
         self.promised: list[tuple] = []  # shape and dtype of each tensor that was saved
@@ -130,6 +172,9 @@ class _Run:
 
     def _run_again(self) -> None:
         found: list[Tensor] = []
+        args = list(self.args)
+        for i, tensor in zip(self.places, self.inputs.saved_tensors, strict=True):
+            args[i] = tensor
 
         def collect(tensor: Tensor) -> None:
             found.append(tensor.detach())
@@ -141,7 +186,7 @@ class _Run:
                 set_rng_state(self.rng)
             try:
                 with saved_tensors_hooks(collect, _never), self.context:
-                    self.call()
+                    self.function(*args, **self.kwargs)
             except _EnoughError:
                 pass
         if len(found) != len(self.promised):
@@ -157,6 +202,18 @@ class _Run:
                 f"first run, {kinds[i]} in the second: the function must do the same both times"
             )
         self.again = dict(enumerate(found))
+
+
+class _Inputs(Function):
+    """Keeps tensors as an op keeps its inputs: a write is noticed, hooks on saved tensors see them.
+
+    It is no part of the graph that a backward runs: only its node is of use.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, empty: Tensor, *tensors: Tensor) -> Tensor:
+        ctx.save_for_backward(*tensors)
+        return empty.clone()
 
 
 def _never(packed: Any) -> Tensor:
@@ -178,6 +235,14 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple:
+        this = RUNNING.innermost
+        while this is not None:
+            if this.needed is not None:
+                raise RuntimeError(
+                    "checkpoint: with use_reentrant=True it is incompatible with autograd.grad() "
+                    "and with the `inputs` of backward(); use_reentrant=False is not"
+                )
+            this = this.outer
         args = list(ctx.others)
         for i, tensor in zip(ctx.tensors, ctx.saved_tensors, strict=True):
             args[i] = tensor.detach().requires_grad_(tensor.requires_grad)

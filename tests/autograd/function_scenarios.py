@@ -290,3 +290,153 @@ def anomaly_names_the_forward_line(fw):
     texts = [str(w.message) for w in seen]
     return [error, any("Error detected in SqrtBackward0" in t for t in texts),
             any("anomaly_names_the_forward_line" in t for t in texts)]  # fmt: skip
+
+
+def made(fw: Any, forward: Callable, backward: Callable, **others: Callable) -> Any:
+    """The `apply` of a Function made of these functions."""
+    members = {"forward": forward, "backward": backward, **others}
+    statics = {name: staticmethod(function) for name, function in members.items()}
+    return type("Made", (fw.autograd.Function,), statics).apply
+
+
+@scenario
+def gradients_of_what_has_none(fw):
+    seen: list[Any] = []
+
+    def forward(ctx, x):
+        index, mask = x.argmax(), x * 0
+        ctx.mark_non_differentiable(index, mask)
+        return x * 2, index, mask, x.long(), None, 3
+
+    def backward(ctx, *gs):
+        seen.append([g if g is None else (g.tolist(), str(g.dtype).split(".")[1]) for g in gs])
+        return gs[0] * 2
+
+    x = leaf(fw, 1.0, 5.0)
+    outputs = made(fw, forward, backward)(x)
+    outputs[0].sum().backward()
+    return [seen, [getattr(out, "requires_grad", out) for out in outputs], x.grad.tolist()]
+
+
+@scenario
+def default_arguments_of_forward(fw):
+    seen: list[Any] = []
+
+    def setup_context(ctx, inputs, output):
+        seen.append([len(inputs), inputs[1]])
+
+    apply = made(fw, lambda x, k=3: x * k, lambda ctx, g: (g, None), setup_context=setup_context)
+    x = leaf(fw, 1.0)
+    apply(x).backward()
+    apply(x, 5).backward()
+    apply(x, k=7).backward()
+    return [seen, x.grad.tolist()]
+
+
+@scenario
+def backward_and_vjp_both(fw):
+    def times(ctx, *g):
+        return g[0] * 2
+
+    x = leaf(fw, 1.0)
+    both = made(fw, lambda ctx, x: x * 2, times, vjp=times)
+    return [raised(both(x).backward), x.grad]
+
+
+@scenario
+def marked_dirty(fw):
+    def forward(ctx, x):
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x
+
+    def other(ctx, x):
+        y = x * 2
+        ctx.mark_dirty(y)
+        return y
+
+    def forgets(ctx, x):
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x * 1
+
+    def two(ctx, x, z):
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x, x * z
+
+    def twice(ctx, *gs):
+        return gs[0] * 2
+
+    x = leaf(fw, 1.0, 2.0)
+    with fw.no_grad():
+        inside = made(fw, forward, twice)(x)
+    found = [x.is_leaf, x.requires_grad, inside is x, inside.requires_grad, x._version]
+    y = fw.ones(2)
+    found += [made(fw, forward, twice)(y) is y, y._version]
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        found.append(made(fw, other, twice)(x).requires_grad)
+    found.append([w.category.__name__ for w in seen])
+    found.append(raised(lambda: made(fw, forgets, twice)(x * 1)))
+    base = x * 1
+    part = made(fw, forward, twice)(base[:1])
+    base.sum().backward()
+    found += [part.tolist(), base.tolist(), x.grad.tolist()]
+    z, x.grad = x * 1, None
+    a, b = made(fw, two, lambda ctx, g, h: (g * 2 + h * 2, h))(z, leaf(fw, 1.0, 1.0))
+    (a.sum() + b.sum()).backward()
+    view = raised(lambda: made(fw, two, twice)((x * 1)[:1], leaf(fw, 1.0)))
+    return [*found, a is z, x.grad.tolist(), view]
+
+
+@scenario
+def inputs_as_outputs(fw):
+    x = leaf(fw, 1.0, 2.0)
+    a, b = made(fw, lambda ctx, x: (x, x), lambda ctx, g, h: g * 2 + h * 3)(x)
+    (a.sum() + b.sum()).backward()
+    y = x * 1
+    c = made(fw, lambda ctx, x: x, lambda ctx, g: g)(y)
+    d = made(fw, lambda ctx, x: x.view(-1), lambda ctx, g: g)(y)
+    return [
+        a is b, a is x, x.grad.tolist(), c is y, c._base is not None,
+        raised(lambda: c.mul_(2)), raised(lambda: d.mul_(2)),
+    ]  # fmt: skip
+
+
+@scenario
+def functions_without_gradient_in_a_chain(fw):
+    seen: list[Any] = []
+
+    def backward(ctx, g):
+        seen.append(None if g is None else g.tolist())
+        return g
+
+    def unmaterialized(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x * 2
+
+    found = []
+    for forward in (lambda ctx, x: x * 2, unmaterialized):
+        x = leaf(fw, 1.0)
+        made(fw, lambda ctx, x: x * 2, lambda ctx, g: None)(
+            made(fw, forward, backward)(x)
+        ).backward()
+        found.append(None if x.grad is None else x.grad.tolist())
+    return [found, seen]
+
+
+@scenario
+def hooks_of_a_function(fw):
+    seen: list[Any] = []
+
+    def note(name):
+        return lambda *gs: seen.append([name, repr(gs).replace("nnkit.", "").replace("torch.", "")])
+
+    x = leaf(fw, 1.0)
+    a, b = made(fw, lambda ctx, x: (x * 2, x * 3), lambda ctx, g, h: g * 2 + h * 3)(x)
+    a.grad_fn.register_hook(note("post"))
+    a.grad_fn.register_prehook(note("pre"))
+    b.register_hook(note("b"))
+    a.backward()
+    return [seen, x.grad.tolist()]

@@ -8,10 +8,22 @@ from pathlib import Path
 import pytest
 
 import nnkit
-from tests.autograd import function_scenarios, hook_scenarios, scenarios, view_scenarios
+from tests.autograd import (
+    checkpoint_scenarios,
+    function_scenarios,
+    hook_scenarios,
+    scenarios,
+    view_scenarios,
+)
 
 SCENARIOS = {}
-for module in (scenarios, view_scenarios, function_scenarios, hook_scenarios):
+for module in (
+    scenarios,
+    view_scenarios,
+    function_scenarios,
+    hook_scenarios,
+    checkpoint_scenarios,
+):
     SCENARIOS |= module.SCENARIOS
 EXPECTED = Path(__file__).parents[1] / "expected" / "scenarios.json"
 
