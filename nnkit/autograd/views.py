@@ -108,7 +108,8 @@ def chain_of(view: Any) -> tuple:
 def on_its_own(result: Tensor) -> Tensor:
     """``result``, a view of a temporary that nobody else will see, as no view of anything."""
     result._base = result._view = None
-    result._writes = list(result._writes)
+    if result._writes is not UNTRACKED:
+        result._writes = [0, None]
     return result
 
 

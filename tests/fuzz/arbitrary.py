@@ -3,25 +3,67 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-# (aspect, pattern of the last statement, reason)
-ARBITRARY = (
-    (
-        "strides",
-        r"T\.func\.|T\.autograd\.functional",
-        "vmap is a loop here: its results lie by rows",
+TRANSFORM = r"T\.func\.|T\.autograd\.functional"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a rule may look at."""
+
+    aspect: str
+    expected: Any
+    actual: Any
+    error: str | None  # of the statement, in both
+    dtype: str | None  # of the tensor
+    unchanged: bool  # whether nnkit shows what it showed before the statement
+    statement: str
+    program: str
+
+
+def _statement(pattern: str, *aspects: str) -> Callable[[Difference], bool]:
+    return lambda d: d.aspect in aspects and re.search(pattern, d.statement) is not None
+
+
+# Each with its reason. None of them hides a value that a program without a mistake computes.
+RULES: dict[str, Callable[[Difference], bool]] = {
+    "vmap is a loop here: its results lie by rows, on memory of their own": _statement(
+        TRANSFORM, "strides", "base", "identity"
     ),
-    ("base", r"T\.func\.|T\.autograd\.functional", "so do they share no memory with its inputs"),
-    ("value", r"\.name\(\)|metadata", "names of nodes are torch's in the common ops only"),
-    ("value", r"len\(.*next_functions\)", "an op here may be several there: edges are not counted"),
-)
+    "few names of nodes are promised, and an op here may be several there": _statement(
+        r"\.name\(\)|metadata|next_functions", "value"
+    ),
+    "what resize_ adds is not initialised": _statement(r"\.resize_\(", "values"),
+    "torch refuses some writes when they are already made; here nothing has changed": (
+        lambda d: d.error is not None and d.unchanged
+    ),
+    "torch lets fill_ and masked_fill_ make an integer tensor that requires grad": (
+        lambda d: d.aspect in ("requires_grad", "is_leaf") and not _differentiable(d.dtype)
+    ),
+    "what torch records as not implemented, and refuses in backward, is refused at once here": (
+        lambda d: (
+            (d.aspect, d.expected, d.actual) == ("error", None, "RuntimeError")
+            and re.search(r"out=|\.set_\(", d.statement) is not None
+        )
+    ),
+    "a write into windows that overlap depends on the order of the elements": (
+        lambda d: (
+            d.aspect == "values" and re.search(r"unfold\(|as_strided", d.program) is not None
+        )
+    ),
+}  # fmt: skip
 
 
-def arbitrary(finding: Any) -> str | None:
+def _differentiable(dtype: str | None) -> bool:
+    return dtype is None or "float" in dtype or "complex" in dtype
+
+
+def arbitrary(difference: Difference) -> str | None:
     """The reason why the frameworks may differ so, None where they may not."""
-    source = finding.program[-1].source
-    for aspect, pattern, reason in ARBITRARY:
-        if finding.aspect == aspect and re.search(pattern, source):
+    for reason, holds in RULES.items():
+        if holds(difference):
             return reason
     return None

@@ -57,7 +57,10 @@ class Observer:
         for label, tensor in found:
             self.labels.setdefault(id(tensor), label)
         for label, tensor in found:
-            self.tensor(label, tensor)
+            try:
+                self.tensor(label, tensor)
+            except Exception as raised:
+                self.records[label] = f"raises {builtin_error(raised)}"
         for index in range(self.logged, len(log)):
             name, seen = log[index]
             self.records[f"log[{index}]"] = name

@@ -54,6 +54,8 @@ x1.detach_()
 x4 = x1[0]
 x5 = T.tensor(1.0)
 x6 = x5.movedim(0, 0)
+with T.inference_mode():
+    x7 = x0.roll(1)
 """,
     "resize_ to the same shape changes nothing": """
 x0 = T.zeros(2, 3).T

@@ -627,7 +627,7 @@ kind(
 {new} = {t} in [{other}]
 {new} = T.is_grad_enabled()
 {new} = T.is_inference_mode_enabled()
-{new} = str(T.result_type({t}, {other}))[-7:]
+{new} = T.result_type({t}, {other}) == T.float32
 {new} = T.can_cast({t}.dtype, {dtype})
 {new} = {t}.element_size()
 {new} = list(T.broadcast_shapes({t}.shape, {other}.shape))
