@@ -74,11 +74,8 @@ def grad(
     finally:
         MODE.enabled = with_grad
     results: list[Any] = []
+    made: dict[int, Tensor] = {}  # one tensor for a gradient that arrived at several inputs
     for position, tensor in enumerate(inputs):
-        earlier = next(i for i, t in enumerate(inputs) if t is tensor)
-        if earlier < position:
-            results.append(results[earlier])
-            continue
         found = this.captured.get(position)
         if found is None and not allow_unused:
             raise RuntimeError(
@@ -86,7 +83,8 @@ def grad(
                 f"input {position}. Set allow_unused=True if this is the desired behavior."
             )
         if found is not None:
-            found = found if create_graph else wrap(found, tensor._device)
+            if not create_graph:
+                found = made.setdefault(id(found), wrap(found, tensor._device))
         elif materialize_grads:
             found = wrap(tensor._device.backend.zeros_like(tensor._data), tensor._device)
             found._requires_grad = create_graph

@@ -11,6 +11,10 @@ x0.mT.sum().backward()
     "one gradient for an input that is given twice": """
 x0 = T.ones(2, requires_grad=True)
 x1 = T.autograd.grad(x0.sum(), [x0, x0])
+x2 = T.ones(2, requires_grad=True)
+x3 = T.autograd.grad((x0 + x2).sum(), [x0, x2])
+x4 = T.autograd.grad((x0 + x2).sum(), [x0, x2], create_graph=True)
+x5 = T.autograd.grad(x0.sum(), [x0, x2, x2], materialize_grads=True)
 """,
     "elements that lie in one place share a gradient": """
 x0 = T.tensor([1.0, 2.0]).expand(2, 2).requires_grad_()
