@@ -3,6 +3,7 @@
 Generated from the running package: ``python -m tools.stubs``.
 """
 
+from collections.abc import Sequence as _Sequence
 from nnkit import BFloat16Tensor as BFloat16Tensor
 from nnkit import BoolTensor as BoolTensor
 from nnkit import ByteTensor as ByteTensor
@@ -91,17 +92,31 @@ def acosh(input: _Any, *, out: _Any = None) -> Tensor:
     """The inverse of `cosh`, ``log(x + sqrt(x**2 - 1))``."""
 def acosh_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `acosh`; returns the tensor."""
-def adaptive_avg_pool1d(input: Tensor, output_size: _Any) -> Tensor:
+def adaptive_avg_pool1d(
+    input: Tensor,
+    output_size: builtins.int | _Sequence[builtins.int],
+) -> Tensor:
     """The mean of each of ``output_size`` windows; see `adaptive_avg_pool2d`."""
 def adaptive_max_pool1d(
     input: Tensor,
-    output_size: _Any,
+    output_size: builtins.int | _Sequence[builtins.int],
     return_indices: builtins.bool = False,
 ) -> builtins.tuple[Tensor, Tensor]:
     """`adaptive_max_pool1d` and the indices, whatever ``return_indices`` says."""
-def add(input: _Any, other: _Any, *, alpha: _Any = 1, out: _Any = None) -> Tensor:
+def add(
+    input: Tensor | builtins.complex,
+    other: Tensor | builtins.complex,
+    *,
+    alpha: builtins.complex = 1,
+    out: _Any = None,
+) -> Tensor:
     """The sum ``input + alpha * other``, with broadcasting and type promotion."""
-def add_(input: _Any, other: _Any, *, alpha: _Any = 1) -> Tensor:
+def add_(
+    input: Tensor | builtins.complex,
+    other: Tensor | builtins.complex,
+    *,
+    alpha: builtins.complex = 1,
+) -> Tensor:
     """The sum ``input + alpha * other``, with broadcasting and type promotion."""
 def addbmm(
     input: Tensor,
@@ -221,7 +236,7 @@ def adjoint(input: Tensor) -> Tensor:
     """The conjugate transpose of a matrix or a batch of matrices."""
 def all(
     input: Tensor,
-    dim: _Any = None,
+    dim: builtins.int | _Sequence[builtins.int] | None = None,
     keepdim: builtins.bool = False,
     *,
     out: _Any = None,
@@ -241,7 +256,7 @@ def alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Te
     """Dropout that keeps mean 0 and variance 1, for networks with SELU."""
 def amax(
     input: Tensor,
-    dim: _Any = ...,
+    dim: builtins.int | _Sequence[builtins.int] = ...,
     keepdim: builtins.bool = False,
     *,
     out: _Any = None,
@@ -251,7 +266,7 @@ def amax(
     """
 def amin(
     input: Tensor,
-    dim: _Any = ...,
+    dim: builtins.int | _Sequence[builtins.int] = ...,
     keepdim: builtins.bool = False,
     *,
     out: _Any = None,
@@ -267,7 +282,7 @@ def aminmax(
     """`amin` and `amax` as a named tuple (min, max)."""
 def any(
     input: Tensor,
-    dim: _Any = None,
+    dim: builtins.int | _Sequence[builtins.int] | None = None,
     keepdim: builtins.bool = False,
     *,
     out: _Any = None,
@@ -343,16 +358,16 @@ def argwhere(input: Tensor) -> Tensor:
     """`nonzero`: the indices of all elements that are not zero, a row for each."""
 def as_strided(
     input: Tensor,
-    size: _Any,
-    stride: _Any,
+    size: _Sequence[builtins.int],
+    stride: builtins.int | _Sequence[builtins.int],
     storage_offset: builtins.int | None = None,
 ) -> Tensor:
     """A view of the storage of ``input`` with any size, stride and offset (in elements)."""
 def as_strided_scatter(
     input: Tensor,
     src: Tensor,
-    size: _Any,
-    stride: _Any,
+    size: _Sequence[builtins.int],
+    stride: builtins.int | _Sequence[builtins.int],
     storage_offset: builtins.int | None = None,
 ) -> Tensor:
     """A copy of ``input`` with ``src`` where `as_strided` would look."""
@@ -395,9 +410,9 @@ def atleast_3d(*tensors: _Any) -> _Any:
     """The tensor, or each of several, with at least three dimensions, new ones last."""
 def avg_pool1d(
     input: Tensor,
-    kernel_size: _Any,
-    stride: _Any = None,
-    padding: _Any = 0,
+    kernel_size: builtins.int | _Sequence[builtins.int],
+    stride: builtins.int | _Sequence[builtins.int] | None = None,
+    padding: builtins.int | _Sequence[builtins.int] = 0,
     ceil_mode: builtins.bool = False,
     count_include_pad: builtins.bool = True,
 ) -> Tensor:
@@ -433,7 +448,13 @@ def batch_norm(
     cudnn_enabled: builtins.bool = True,
 ) -> Tensor:
     """``(x - mean) / sqrt(variance + eps) * weight + bias`` for each channel."""
-def bernoulli(input: Tensor, p: _Any = None, *, generator: _Any = None, out: _Any = None) -> Tensor:
+def bernoulli(
+    input: Tensor,
+    p: Tensor | builtins.float | None = None,
+    *,
+    generator: _Any = None,
+    out: _Any = None,
+) -> Tensor:
     """1 with the chance that ``input`` says (or ``p``, for all elements), else 0."""
 bfloat16: _dtype
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -473,10 +494,10 @@ def broadcast_shapes(*shapes: _Any) -> _Size:
     """The shape that tensors of these shapes broadcast to; RuntimeError if they do not."""
 def broadcast_tensors(*tensors: _Any) -> builtins.tuple[Tensor, ...]:
     """Expand all tensors to their common shape."""
-def broadcast_to(input: Tensor, size: _Any) -> Tensor:
+def broadcast_to(input: Tensor, size: _Sequence[builtins.int]) -> Tensor:
     """``input.expand(size)``: the input repeated to a larger shape without copying."""
 def bucketize(
-    input: _Any,
+    input: Tensor | builtins.complex,
     boundaries: Tensor,
     *,
     out_int32: builtins.bool = False,
@@ -541,21 +562,41 @@ def chunk(
     dim: builtins.int = 0,
 ) -> builtins.tuple[Tensor, ...]:
     """At most ``chunks`` equal pieces (the last may be smaller), as views."""
-def clamp(input: Tensor, min: _Any = None, max: _Any = None, *, out: _Any = None) -> Tensor:
+def clamp(
+    input: Tensor,
+    min: Tensor | builtins.complex | None = None,
+    max: Tensor | builtins.complex | None = None,
+    *,
+    out: _Any = None,
+) -> Tensor:
     """``input`` held between ``min`` and ``max`` (numbers or tensors, one may be missing)."""
-def clamp_(input: Tensor, min: _Any = None, max: _Any = None) -> Tensor:
+def clamp_(
+    input: Tensor,
+    min: Tensor | builtins.complex | None = None,
+    max: Tensor | builtins.complex | None = None,
+) -> Tensor:
     """``input`` held between ``min`` and ``max`` (numbers or tensors, one may be missing)."""
-def clamp_max(input: Tensor, max: _Any, *, out: _Any = None) -> Tensor:
+def clamp_max(input: Tensor, max: Tensor | builtins.complex, *, out: _Any = None) -> Tensor:
     """``input`` where it is at most ``max``, else ``max``."""
-def clamp_max_(input: Tensor, max: _Any) -> Tensor:
+def clamp_max_(input: Tensor, max: Tensor | builtins.complex) -> Tensor:
     """``input`` where it is at most ``max``, else ``max``."""
-def clamp_min(input: Tensor, min: _Any, *, out: _Any = None) -> Tensor:
+def clamp_min(input: Tensor, min: Tensor | builtins.complex, *, out: _Any = None) -> Tensor:
     """``input`` where it is at least ``min``, else ``min``."""
-def clamp_min_(input: Tensor, min: _Any) -> Tensor:
+def clamp_min_(input: Tensor, min: Tensor | builtins.complex) -> Tensor:
     """``input`` where it is at least ``min``, else ``min``."""
-def clip(input: Tensor, min: _Any = None, max: _Any = None, *, out: _Any = None) -> Tensor:
+def clip(
+    input: Tensor,
+    min: Tensor | builtins.complex | None = None,
+    max: Tensor | builtins.complex | None = None,
+    *,
+    out: _Any = None,
+) -> Tensor:
     """``input`` held between ``min`` and ``max`` (numbers or tensors, one may be missing)."""
-def clip_(input: Tensor, min: _Any = None, max: _Any = None) -> Tensor:
+def clip_(
+    input: Tensor,
+    min: Tensor | builtins.complex | None = None,
+    max: Tensor | builtins.complex | None = None,
+) -> Tensor:
     """``input`` held between ``min`` and ``max`` (numbers or tensors, one may be missing)."""
 def clone(input: Tensor, *, memory_format: _Any = None) -> Tensor:
     """A copy in memory of its own, through which gradients flow."""
@@ -591,16 +632,16 @@ def conj(input: Tensor, *, out: _Any = None) -> Tensor:
     """The complex conjugate; a real tensor is returned as it is."""
 def conj_physical(input: Tensor, *, out: _Any = None) -> Tensor:
     """The complex conjugate; a real tensor is returned as it is."""
-def constant_pad_nd(input: Tensor, pad: _Any, value: _Any = 0) -> Tensor:
+def constant_pad_nd(input: Tensor, pad: _Any, value: builtins.complex = 0) -> Tensor:
     """``input`` with ``value`` around it; see `nnkit.nn.functional.pad`."""
 contiguous_format: _memory_format
 def conv1d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: _Any = 1,
-    padding: _Any = 0,
-    dilation: _Any = 1,
+    stride: builtins.int | _Sequence[builtins.int] = 1,
+    padding: builtins.str | builtins.int | _Sequence[builtins.int] = 0,
+    dilation: builtins.int | _Sequence[builtins.int] = 1,
     groups: builtins.int = 1,
 ) -> Tensor:
     """1-dimensional convolution; see `conv2d`."""
@@ -608,9 +649,9 @@ def conv2d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: _Any = 1,
-    padding: _Any = 0,
-    dilation: _Any = 1,
+    stride: builtins.int | _Sequence[builtins.int] = 1,
+    padding: builtins.str | builtins.int | _Sequence[builtins.int] = 0,
+    dilation: builtins.int | _Sequence[builtins.int] = 1,
     groups: builtins.int = 1,
 ) -> Tensor:
     """2-dimensional convolution (the kernel is not turned, so strictly a cross-correlation)."""
@@ -618,9 +659,9 @@ def conv3d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: _Any = 1,
-    padding: _Any = 0,
-    dilation: _Any = 1,
+    stride: builtins.int | _Sequence[builtins.int] = 1,
+    padding: builtins.str | builtins.int | _Sequence[builtins.int] = 0,
+    dilation: builtins.int | _Sequence[builtins.int] = 1,
     groups: builtins.int = 1,
 ) -> Tensor:
     """3-dimensional convolution; see `conv2d`."""
@@ -628,33 +669,33 @@ def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: _Any = 1,
-    padding: _Any = 0,
-    output_padding: _Any = 0,
+    stride: builtins.int | _Sequence[builtins.int] = 1,
+    padding: builtins.int | _Sequence[builtins.int] = 0,
+    output_padding: builtins.int | _Sequence[builtins.int] = 0,
     groups: builtins.int = 1,
-    dilation: _Any = 1,
+    dilation: builtins.int | _Sequence[builtins.int] = 1,
 ) -> Tensor:
     """1-dimensional transposed convolution; see `conv_transpose2d`."""
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: _Any = 1,
-    padding: _Any = 0,
-    output_padding: _Any = 0,
+    stride: builtins.int | _Sequence[builtins.int] = 1,
+    padding: builtins.int | _Sequence[builtins.int] = 0,
+    output_padding: builtins.int | _Sequence[builtins.int] = 0,
     groups: builtins.int = 1,
-    dilation: _Any = 1,
+    dilation: builtins.int | _Sequence[builtins.int] = 1,
 ) -> Tensor:
     """2-dimensional transposed convolution: what `conv2d` does to a gradient on its way back."""
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    stride: _Any = 1,
-    padding: _Any = 0,
-    output_padding: _Any = 0,
+    stride: builtins.int | _Sequence[builtins.int] = 1,
+    padding: builtins.int | _Sequence[builtins.int] = 0,
+    output_padding: builtins.int | _Sequence[builtins.int] = 0,
     groups: builtins.int = 1,
-    dilation: _Any = 1,
+    dilation: builtins.int | _Sequence[builtins.int] = 1,
 ) -> Tensor:
     """3-dimensional transposed convolution; see `conv_transpose2d`."""
 def copysign(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
@@ -678,7 +719,10 @@ def cosine_similarity(
     eps: builtins.float = ...,
 ) -> Tensor:
     """``sum(x1 * x2) / (max(|x1|, eps) * max(|x2|, eps))`` along a dimension."""
-def count_nonzero(input: Tensor, dim: _Any = None) -> Tensor:
+def count_nonzero(
+    input: Tensor,
+    dim: builtins.int | _Sequence[builtins.int] | None = None,
+) -> Tensor:
     """How many elements are not zero, in all or along ``dim`` (an int or a tuple)."""
 def cov(
     input: Tensor,
@@ -714,7 +758,7 @@ def cumulative_trapezoid(
     y: Tensor,
     x: Tensor | None = None,
     *,
-    dx: _Any = 1,
+    dx: builtins.complex = 1,
     dim: builtins.int = -1,
 ) -> Tensor:
     """The integrals up to each sample but the first; see `trapezoid`."""
@@ -772,24 +816,34 @@ def digamma_(self: Tensor, *arguments: _Any) -> Tensor:
 def dist(input: Tensor, other: Tensor, p: builtins.float = 2) -> Tensor:
     """The p-norm of ``input - other``."""
 def div(
-    input: _Any,
-    other: _Any,
+    input: Tensor | builtins.complex,
+    other: Tensor | builtins.complex,
     *,
     rounding_mode: builtins.str | None = None,
     out: _Any = None,
 ) -> Tensor:
     """The quotient ``input / other``."""
-def div_(input: _Any, other: _Any, *, rounding_mode: builtins.str | None = None) -> Tensor:
+def div_(
+    input: Tensor | builtins.complex,
+    other: Tensor | builtins.complex,
+    *,
+    rounding_mode: builtins.str | None = None,
+) -> Tensor:
     """The quotient ``input / other``."""
 def divide(
-    input: _Any,
-    other: _Any,
+    input: Tensor | builtins.complex,
+    other: Tensor | builtins.complex,
     *,
     rounding_mode: builtins.str | None = None,
     out: _Any = None,
 ) -> Tensor:
     """The quotient ``input / other``."""
-def divide_(input: _Any, other: _Any, *, rounding_mode: builtins.str | None = None) -> Tensor:
+def divide_(
+    input: Tensor | builtins.complex,
+    other: Tensor | builtins.complex,
+    *,
+    rounding_mode: builtins.str | None = None,
+) -> Tensor:
     """The quotient ``input / other``."""
 def dot(input: Tensor, tensor: Tensor, *, out: _Any = None) -> Tensor:
     """The sum of the products of two vectors' elements."""
@@ -851,8 +905,8 @@ def empty_like(
 ) -> Tensor:
     """Uninitialised memory with the shape, dtype and device of ``input``."""
 def empty_permuted(
-    size: _Any,
-    physical_layout: _Any,
+    size: _Sequence[builtins.int],
+    physical_layout: _Sequence[builtins.int],
     *,
     dtype: _Any = None,
     layout: _Any = None,
@@ -864,8 +918,8 @@ def empty_permuted(
     first.
     """
 def empty_strided(
-    size: _Any,
-    stride: _Any,
+    size: _Sequence[builtins.int],
+    stride: builtins.int | _Sequence[builtins.int],
     *,
     dtype: _Any = None,
     layout: _Any = None,
@@ -924,7 +978,7 @@ def feature_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> T
     """`dropout` of whole channels ``input[n, c]``."""
 def feature_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
     """`dropout` of whole channels ``input[n, c]``."""
-def fill(input: Tensor, value: _Any) -> Tensor:
+def fill(input: Tensor, value: Tensor | builtins.complex) -> Tensor:
     """A copy of ``input`` in which every element is ``value``."""
 def fix(input: _Any, *, out: _Any = None) -> Tensor:
     """Each element rounded towards zero."""
@@ -932,7 +986,11 @@ def fix_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `trunc`; returns the tensor."""
 def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
     """Merge the dimensions from ``start_dim`` to ``end_dim`` (both included) into one."""
-def flip(input: Tensor, *named: _Any, dims: _Any = None) -> Tensor:
+def flip(
+    input: Tensor,
+    *named: _Any,
+    dims: builtins.int | _Sequence[builtins.int] | None = None,
+) -> Tensor:
     """A copy with the order along ``dims`` reversed."""
 def fliplr(input: Tensor) -> Tensor:
     """`flip` along dimension 1."""
@@ -942,9 +1000,14 @@ float: _dtype
 float16: _dtype
 float32: _dtype
 float64: _dtype
-def float_power(input: _Any, exponent: _Any, *, out: _Any = None) -> Tensor:
+def float_power(
+    input: Tensor | builtins.complex,
+    exponent: Tensor | builtins.complex,
+    *,
+    out: _Any = None,
+) -> Tensor:
     """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
-def float_power_(input: _Any, exponent: _Any) -> Tensor:
+def float_power_(input: Tensor | builtins.complex, exponent: Tensor | builtins.complex) -> Tensor:
     """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
 def floor(input: _Any, *, out: _Any = None) -> Tensor:
     """The largest integer not above each element."""
@@ -980,8 +1043,8 @@ def frombuffer(
 ) -> Tensor:
     """A 1-D tensor on the memory of a Python buffer (bytes, bytearray, memoryview, mmap)."""
 def full(
-    size: _Any,
-    fill_value: _Any,
+    size: _Sequence[builtins.int],
+    fill_value: builtins.complex,
     *,
     out: _Any = None,
     dtype: _Any = None,
@@ -993,7 +1056,7 @@ def full(
     """A tensor filled with one value, whose kind decides the dtype unless ``dtype`` is given."""
 def full_like(
     input: Tensor,
-    fill_value: _Any,
+    fill_value: builtins.complex,
     *,
     dtype: _Any = None,
     layout: _Any = None,
@@ -1089,9 +1152,9 @@ def histc(
     """
 def histogram(
     input: Tensor,
-    bins: _Any,
+    bins: Tensor | builtins.int,
     *,
-    range: _Any = None,
+    range: _Sequence[builtins.float] | None = None,
     weight: Tensor | None = None,
     density: builtins.bool = False,
 ) -> _Any:
@@ -1118,7 +1181,7 @@ def index_add(
     index: Tensor,
     source: Tensor,
     *,
-    alpha: _Any = 1,
+    alpha: builtins.complex = 1,
     out: _Any = None,
 ) -> Tensor:
     """A copy with ``alpha * source`` added to the slices of ``dim`` that ``index`` names."""
@@ -1128,7 +1191,7 @@ def index_add_(
     index: Tensor,
     source: Tensor,
     *,
-    alpha: _Any = 1,
+    alpha: builtins.complex = 1,
 ) -> Tensor:
     """A copy with ``alpha * source`` added to the slices of ``dim`` that ``index`` names."""
 def index_copy(
@@ -1142,11 +1205,21 @@ def index_copy(
     """A copy with the slices of ``dim`` that ``index`` names replaced by those of ``source``."""
 def index_copy_(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
     """A copy with the slices of ``dim`` that ``index`` names replaced by those of ``source``."""
-def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: _Any) -> Tensor:
+def index_fill(
+    input: Tensor,
+    dim: builtins.int,
+    index: Tensor,
+    value: Tensor | builtins.complex,
+) -> Tensor:
     """A copy with the slices of ``dim`` that ``index`` names set to ``value``, a number or a
     0-dim tensor.
     """
-def index_fill_(input: Tensor, dim: builtins.int, index: Tensor, value: _Any) -> Tensor:
+def index_fill_(
+    input: Tensor,
+    dim: builtins.int,
+    index: Tensor,
+    value: Tensor | builtins.complex,
+) -> Tensor:
     """A copy with the slices of ``dim`` that ``index`` names set to ``value``, a number or a
     0-dim tensor.
     """
@@ -1242,8 +1315,8 @@ def isclose(
 def isfinite(input: _Any, *, out: _Any = None) -> Tensor:
     """Neither infinite nor NaN."""
 def isin(
-    elements: _Any,
-    test_elements: _Any,
+    elements: Tensor | builtins.complex,
+    test_elements: Tensor | builtins.complex,
     *,
     assume_unique: builtins.bool = False,
     invert: builtins.bool = False,
@@ -1273,7 +1346,7 @@ def kthvalue(
     """The ``k``-th smallest element along ``dim`` (from 1) and its index, a named tuple."""
 def layer_norm(
     input: Tensor,
-    normalized_shape: _Any,
+    normalized_shape: _Sequence[builtins.int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: builtins.float = ...,
@@ -1288,9 +1361,15 @@ def le(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input <= other``."""
 def le_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `le`; returns the tensor."""
-def lerp(input: Tensor, end: Tensor, weight: _Any, *, out: _Any = None) -> Tensor:
+def lerp(
+    input: Tensor,
+    end: Tensor,
+    weight: Tensor | builtins.complex,
+    *,
+    out: _Any = None,
+) -> Tensor:
     """``input + weight * (end - input)``, computed from the nearer end."""
-def lerp_(input: Tensor, end: Tensor, weight: _Any) -> Tensor:
+def lerp_(input: Tensor, end: Tensor, weight: Tensor | builtins.complex) -> Tensor:
     """``input + weight * (end - input)``, computed from the nearer end."""
 def less(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input < other``."""
@@ -1305,8 +1384,8 @@ def lgamma(input: _Any, *, out: _Any = None) -> Tensor:
 def lgamma_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `lgamma`; returns the tensor."""
 def linspace(
-    start: _Any,
-    end: _Any,
+    start: Tensor | builtins.complex,
+    end: Tensor | builtins.complex,
     steps: builtins.int,
     *,
     out: _Any = None,
@@ -1370,8 +1449,8 @@ def logit(input: Tensor, eps: builtins.float | None = None, *, out: _Any = None)
 def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor:
     """``log(input / (1 - input))``, the inverse of `sigmoid`; not of complex numbers."""
 def logspace(
-    start: _Any,
-    end: _Any,
+    start: Tensor | builtins.complex,
+    end: Tensor | builtins.complex,
     steps: builtins.int,
     base: builtins.float = ...,
     *,
@@ -1387,7 +1466,7 @@ def logspace(
     """
 def logsumexp(
     input: Tensor,
-    dim: _Any,
+    dim: builtins.int | _Sequence[builtins.int],
     keepdim: builtins.bool = False,
     *,
     out: _Any = None,
@@ -1425,9 +1504,9 @@ def manual_seed(seed: _Any) -> _Generator:
     """Start the default generators of the CPU, which is returned, and of all GPUs again from
     ``int(seed)``.
     """
-def masked_fill(input: Tensor, mask: Tensor, value: _Any) -> Tensor:
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | builtins.complex) -> Tensor:
     """A copy with ``value`` where ``mask`` is true; input and mask broadcast."""
-def masked_fill_(input: Tensor, mask: Tensor, value: _Any) -> Tensor:
+def masked_fill_(input: Tensor, mask: Tensor, value: Tensor | builtins.complex) -> Tensor:
     """A copy with ``value`` where ``mask`` is true; input and mask broadcast."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy whose elements where ``mask`` is true are those of ``source``, one after
@@ -1447,10 +1526,10 @@ def matrix_power(input: Tensor, n: builtins.int, *, out: _Any = None) -> Tensor:
     """The product of ``n`` equal square matrices; of the inverses where ``n`` is negative."""
 def max(
     input: Tensor,
-    dim: _Any = None,
+    dim: Tensor | builtins.int | None = None,
     keepdim: builtins.bool = False,
     *,
-    other: _Any = None,
+    other: Tensor | None = None,
     out: _Any = None,
 ) -> _Any:
     """The largest element: ``max(input)``; with their indices along a dimension: ``max(input,
@@ -1458,40 +1537,40 @@ def max(
     """
 def max_pool1d(
     input: Tensor,
-    kernel_size: _Any,
-    stride: _Any = None,
-    padding: _Any = 0,
-    dilation: _Any = 1,
+    kernel_size: builtins.int | _Sequence[builtins.int],
+    stride: builtins.int | _Sequence[builtins.int] | None = None,
+    padding: builtins.int | _Sequence[builtins.int] = 0,
+    dilation: builtins.int | _Sequence[builtins.int] = 1,
     ceil_mode: builtins.bool = False,
     return_indices: builtins.bool = False,
 ) -> _Any:
     """The largest element of each window; see `max_pool2d`."""
 def max_pool1d_with_indices(
     input: Tensor,
-    kernel_size: _Any,
-    stride: _Any = None,
-    padding: _Any = 0,
-    dilation: _Any = 1,
+    kernel_size: builtins.int | _Sequence[builtins.int],
+    stride: builtins.int | _Sequence[builtins.int] | None = None,
+    padding: builtins.int | _Sequence[builtins.int] = 0,
+    dilation: builtins.int | _Sequence[builtins.int] = 1,
     ceil_mode: builtins.bool = False,
     return_indices: builtins.bool = False,
 ) -> builtins.tuple[Tensor, Tensor]:
     """`max_pool1d` and the indices, whatever ``return_indices`` says."""
 def max_pool2d(
     input: Tensor,
-    kernel_size: _Any,
-    stride: _Any = None,
-    padding: _Any = 0,
-    dilation: _Any = 1,
+    kernel_size: builtins.int | _Sequence[builtins.int],
+    stride: builtins.int | _Sequence[builtins.int] | None = None,
+    padding: builtins.int | _Sequence[builtins.int] = 0,
+    dilation: builtins.int | _Sequence[builtins.int] = 1,
     ceil_mode: builtins.bool = False,
     return_indices: builtins.bool = False,
 ) -> _Any:
     """The largest element of each window of a (batch of) images."""
 def max_pool3d(
     input: Tensor,
-    kernel_size: _Any,
-    stride: _Any = None,
-    padding: _Any = 0,
-    dilation: _Any = 1,
+    kernel_size: builtins.int | _Sequence[builtins.int],
+    stride: builtins.int | _Sequence[builtins.int] | None = None,
+    padding: builtins.int | _Sequence[builtins.int] = 0,
+    dilation: builtins.int | _Sequence[builtins.int] = 1,
     ceil_mode: builtins.bool = False,
     return_indices: builtins.bool = False,
 ) -> _Any:
@@ -1500,7 +1579,7 @@ def maximum(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The larger of two elements; NaN if one is. Ties share the gradient in equal halves."""
 def mean(
     input: Tensor,
-    dim: _Any = None,
+    dim: builtins.int | _Sequence[builtins.int] | None = None,
     keepdim: builtins.bool = False,
     *,
     dtype: _Any = None,
@@ -1519,10 +1598,10 @@ def meshgrid(*tensors: _Any, indexing: builtins.str = 'ij') -> builtins.tuple[Te
     """The coordinates of a grid: each 1-dim tensor expanded along all the others."""
 def min(
     input: Tensor,
-    dim: _Any = None,
+    dim: Tensor | builtins.int | None = None,
     keepdim: builtins.bool = False,
     *,
-    other: _Any = None,
+    other: Tensor | None = None,
     out: _Any = None,
 ) -> _Any:
     """The smallest element, in the three forms of `max`. A NaN is the smallest of all."""
@@ -1540,9 +1619,17 @@ def mode(
     """The most frequent element along ``dim`` (the smallest of several) and the last index
     where it stands, a named tuple ``(values, indices)``.
     """
-def moveaxis(input: Tensor, source: _Any, destination: _Any) -> Tensor:
+def moveaxis(
+    input: Tensor,
+    source: builtins.int | _Sequence[builtins.int],
+    destination: builtins.int | _Sequence[builtins.int],
+) -> Tensor:
     """Move dimensions from ``source`` to ``destination``; the others keep their order."""
-def movedim(input: Tensor, source: _Any, destination: _Any) -> Tensor:
+def movedim(
+    input: Tensor,
+    source: builtins.int | _Sequence[builtins.int],
+    destination: builtins.int | _Sequence[builtins.int],
+) -> Tensor:
     """Move dimensions from ``source`` to ``destination``; the others keep their order."""
 def msort(input: Tensor, *, out: _Any = None) -> Tensor:
     """The elements sorted along the first dimension."""
@@ -1588,7 +1675,7 @@ def nan_to_num_(
     """``input`` with NaN and infinities replaced, by default by 0 and the dtype's extremes."""
 def nanmean(
     input: Tensor,
-    dim: _Any = None,
+    dim: builtins.int | _Sequence[builtins.int] | None = None,
     keepdim: builtins.bool = False,
     *,
     dtype: _Any = None,
@@ -1605,7 +1692,7 @@ def nanmedian(
     """`median` of what is not NaN."""
 def nanquantile(
     input: Tensor,
-    q: _Any,
+    q: Tensor | builtins.float,
     dim: builtins.int | None = None,
     keepdim: builtins.bool = False,
     *,
@@ -1615,14 +1702,19 @@ def nanquantile(
     """`quantile` of what is not NaN."""
 def nansum(
     input: Tensor,
-    dim: _Any = None,
+    dim: builtins.int | _Sequence[builtins.int] | None = None,
     keepdim: builtins.bool = False,
     *,
     dtype: _Any = None,
     out: _Any = None,
 ) -> Tensor:
     """`sum` in which a NaN counts as 0."""
-def narrow(input: Tensor, dim: builtins.int, start: _Any, length: builtins.int) -> Tensor:
+def narrow(
+    input: Tensor,
+    dim: builtins.int,
+    start: Tensor | builtins.int,
+    length: builtins.int,
+) -> Tensor:
     """The ``length`` slices from ``start`` on along ``dim``; a view."""
 def narrow_copy(
     input: Tensor,
@@ -1663,7 +1755,7 @@ def nonzero(input: Tensor, *, as_tuple: builtins.bool = False, out: _Any = None)
 def norm(
     input: Tensor,
     p: _Any = 'fro',
-    dim: _Any = None,
+    dim: builtins.int | _Sequence[builtins.int] | None = None,
     keepdim: builtins.bool = False,
     dtype: _Any = None,
     *,
@@ -1671,9 +1763,9 @@ def norm(
 ) -> Tensor:
     """The p-norm ``sum(|x|**p)**(1/p)`` of all elements, or along dimensions."""
 def normal(
-    mean: _Any,
-    std: _Any = None,
-    size: _Any = None,
+    mean: Tensor | builtins.float,
+    std: Tensor | builtins.float | None = None,
+    size: _Sequence[builtins.int] | None = None,
     *,
     generator: _Any = None,
     out: Tensor | None = None,
@@ -1737,7 +1829,11 @@ def pairwise_distance(
     """The p-norm of ``x1 - x2 + eps`` over the last dimension."""
 def pdist(input: Tensor, p: builtins.float = ...) -> Tensor:
     """The p-norm distances of all pairs of rows i < j, one after the other."""
-def permute(input: Tensor, *order: _Any, dims: _Any = None) -> Tensor:
+def permute(
+    input: Tensor,
+    *order: _Any,
+    dims: builtins.int | _Sequence[builtins.int] | None = None,
+) -> Tensor:
     """The dimensions in another order, as a view."""
 pi: builtins.float
 def pinverse(input: Tensor, rcond: builtins.float = ...) -> Tensor:
@@ -1763,7 +1859,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 preserve_format: _memory_format
 def prod(
     input: Tensor,
-    dim: _Any = None,
+    dim: builtins.int | None = None,
     keepdim: builtins.bool = False,
     *,
     dtype: _Any = None,
@@ -1782,7 +1878,7 @@ def qr(input: Tensor, some: builtins.bool = True) -> _Any:
     """Orthonormal columns Q and a triangular R with ``Q @ R`` the input."""
 def quantile(
     input: Tensor,
-    q: _Any,
+    q: Tensor | builtins.float,
     dim: builtins.int | None = None,
     keepdim: builtins.bool = False,
     *,
@@ -1796,7 +1892,7 @@ def rad2deg_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `rad2deg`; returns the tensor."""
 def rand(
     *shape: _Any,
-    size: _Any = None,
+    size: _Sequence[builtins.int] | None = None,
     generator: _Any = None,
     out: Tensor | None = None,
     dtype: _Any = None,
@@ -1819,9 +1915,9 @@ def rand_like(
     """Numbers of the uniform distribution on [0, 1) in a tensor like ``input``."""
 def randint(
     *bounds: _Any,
-    low: _Any = 0,
-    high: _Any = None,
-    size: _Any = None,
+    low: builtins.int = 0,
+    high: builtins.int | None = None,
+    size: _Sequence[builtins.int] | None = None,
     generator: _Any = None,
     out: Tensor | None = None,
     dtype: _Any = None,
@@ -1834,8 +1930,8 @@ def randint(
 def randint_like(
     input: Tensor,
     *bounds: _Any,
-    low: _Any = 0,
-    high: _Any = None,
+    low: builtins.int = 0,
+    high: Tensor | builtins.int | None = None,
     generator: _Any = None,
     dtype: _Any = None,
     layout: _Any = None,
@@ -1848,7 +1944,7 @@ def randint_like(
     """
 def randn(
     *shape: _Any,
-    size: _Any = None,
+    size: _Sequence[builtins.int] | None = None,
     generator: _Any = None,
     out: Tensor | None = None,
     dtype: _Any = None,
@@ -1884,9 +1980,9 @@ def randperm(
 ) -> Tensor:
     """The integers of [0, n) in random order."""
 def range(
-    start: _Any,
-    end: _Any,
-    step: _Any = 1,
+    start: builtins.float,
+    end: builtins.float,
+    step: builtins.float = 1,
     *,
     out: _Any = None,
     dtype: _Any = None,
@@ -1929,13 +2025,13 @@ def renorm_(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builti
     """
 def repeat_interleave(
     input: Tensor,
-    repeats: _Any = None,
+    repeats: Tensor | builtins.int | None = None,
     dim: builtins.int | None = None,
     *,
     output_size: builtins.int | None = None,
 ) -> Tensor:
     """Every element (or slice along ``dim``) repeated so many times in place."""
-def reshape(input: Tensor, *sizes: _Any, shape: _Any = None) -> Tensor:
+def reshape(input: Tensor, *sizes: _Any, shape: _Sequence[builtins.int] | None = None) -> Tensor:
     """The same elements in order under another shape: a view where possible, else a copy."""
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: conjugation and negation are never put off here."""
@@ -1945,7 +2041,7 @@ def result_type(tensor1: _Any, tensor2: _Any) -> _dtype:
     """The dtype of an operation between two tensors or numbers."""
 def rms_norm(
     input: Tensor,
-    normalized_shape: _Any,
+    normalized_shape: _Sequence[builtins.int],
     weight: Tensor | None = None,
     eps: builtins.float | None = None,
 ) -> Tensor:
@@ -1992,11 +2088,15 @@ def rnn_tanh_cell(
     b_hh: Tensor | None = None,
 ) -> Tensor:
     """One step of `rnn_tanh` on a batch (N, input_size) with states (N, hidden_size)."""
-def roll(input: Tensor, shifts: _Any, dims: _Any = None) -> Tensor:
+def roll(
+    input: Tensor,
+    shifts: builtins.int | _Sequence[builtins.int],
+    dims: builtins.int | _Sequence[builtins.int] | None = None,
+) -> Tensor:
     """Shift the elements along ``dims``; what leaves at one end enters at the other. Without
     dims the elements are shifted as one sequence.
     """
-def rot90(input: Tensor, k: builtins.int = 1, dims: _Any = ...) -> Tensor:
+def rot90(input: Tensor, k: builtins.int = 1, dims: _Sequence[builtins.int] = ...) -> Tensor:
     """Turn the plane of two dimensions by 90 degrees, ``k`` times, from the first to the
     second.
     """
@@ -2028,10 +2128,10 @@ def rsqrt(input: _Any, *, out: _Any = None) -> Tensor:
     """``1 / sqrt(input)``."""
 def rsqrt_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `rsqrt`; returns the tensor."""
-def rsub(input: Tensor, other: _Any, *, alpha: _Any = 1) -> Tensor:
+def rsub(input: Tensor, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
     """``other - alpha * input``."""
 def scalar_tensor(
-    s: _Any,
+    s: builtins.complex,
     *,
     dtype: _Any = None,
     layout: _Any = None,
@@ -2044,9 +2144,9 @@ def scatter(
     input: Tensor,
     dim: builtins.int,
     index: Tensor,
-    src: _Any = None,
+    src: Tensor | builtins.complex | None = None,
     *,
-    value: _Any = None,
+    value: builtins.complex | None = None,
     reduce: builtins.str | None = None,
     out: _Any = None,
 ) -> Tensor:
@@ -2055,9 +2155,9 @@ def scatter_(
     input: Tensor,
     dim: builtins.int,
     index: Tensor,
-    src: _Any = None,
+    src: Tensor | builtins.complex | None = None,
     *,
-    value: _Any = None,
+    value: builtins.complex | None = None,
     reduce: builtins.str | None = None,
 ) -> Tensor:
     """A copy with ``out[index[i][j]][j] = src[i][j]`` for ``dim=0``, and so on."""
@@ -2099,7 +2199,7 @@ def scatter_reduce_(
     """A copy in which all ``src`` elements with one target are reduced into it."""
 def searchsorted(
     sorted_sequence: Tensor,
-    input: _Any,
+    input: Tensor | builtins.complex,
     *,
     out_int32: builtins.bool = False,
     right: builtins.bool = False,
@@ -2181,7 +2281,7 @@ def sort(
     """
 def split(
     tensor: Tensor,
-    split_size: _Any = None,
+    split_size: builtins.int | _Sequence[builtins.int] | None = None,
     dim: builtins.int = 0,
     *,
     split_size_or_sections: _Any = None,
@@ -2189,7 +2289,7 @@ def split(
     """Views of consecutive pieces along ``dim``."""
 def split_with_sizes(
     input: Tensor,
-    split_sizes: _Any,
+    split_sizes: builtins.int | _Sequence[builtins.int],
     dim: builtins.int = 0,
 ) -> builtins.tuple[Tensor, ...]:
     """Views of consecutive pieces of the given sizes along ``dim``."""
@@ -2201,14 +2301,14 @@ def square(input: _Any, *, out: _Any = None) -> Tensor:
     """The square of each element."""
 def square_(self: Tensor, *arguments: _Any) -> Tensor:
     """In-place version of `square`; returns the tensor."""
-def squeeze(input: Tensor, dim: _Any = None) -> Tensor:
+def squeeze(input: Tensor, dim: builtins.int | _Sequence[builtins.int] | None = None) -> Tensor:
     """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple)."""
 def stack(tensors: _Any, dim: builtins.int = 0, *, out: _Any = None) -> Tensor:
     """Join tensors of one shape along a new dimension."""
 def std(
     input: Tensor,
-    dim: _Any = None,
-    unbiased: _Any = None,
+    dim: builtins.int | builtins.tuple | builtins.bool | None = None,
+    unbiased: builtins.bool | None = None,
     keepdim: builtins.bool = False,
     *,
     correction: builtins.float | None = None,
@@ -2217,8 +2317,8 @@ def std(
     """The standard deviation, the square root of `var`. Its gradient is 0 where it is 0."""
 def std_mean(
     input: Tensor,
-    dim: _Any = None,
-    unbiased: _Any = None,
+    dim: builtins.int | builtins.tuple | builtins.bool | None = None,
+    unbiased: builtins.bool | None = None,
     keepdim: builtins.bool = False,
     *,
     correction: builtins.float | None = None,
@@ -2226,17 +2326,39 @@ def std_mean(
 ) -> builtins.tuple[Tensor, Tensor]:
     """`std` and `mean`."""
 strided: _layout
-def sub(input: _Any, other: _Any, *, alpha: _Any = 1, out: _Any = None) -> Tensor:
+def sub(
+    input: Tensor | builtins.complex,
+    other: Tensor | builtins.complex,
+    *,
+    alpha: builtins.complex = 1,
+    out: _Any = None,
+) -> Tensor:
     """The difference ``input - alpha * other``, with broadcasting and type promotion."""
-def sub_(input: _Any, other: _Any, *, alpha: _Any = 1) -> Tensor:
+def sub_(
+    input: Tensor | builtins.complex,
+    other: Tensor | builtins.complex,
+    *,
+    alpha: builtins.complex = 1,
+) -> Tensor:
     """The difference ``input - alpha * other``, with broadcasting and type promotion."""
-def subtract(input: _Any, other: _Any, *, alpha: _Any = 1, out: _Any = None) -> Tensor:
+def subtract(
+    input: Tensor | builtins.complex,
+    other: Tensor | builtins.complex,
+    *,
+    alpha: builtins.complex = 1,
+    out: _Any = None,
+) -> Tensor:
     """The difference ``input - alpha * other``, with broadcasting and type promotion."""
-def subtract_(input: _Any, other: _Any, *, alpha: _Any = 1) -> Tensor:
+def subtract_(
+    input: Tensor | builtins.complex,
+    other: Tensor | builtins.complex,
+    *,
+    alpha: builtins.complex = 1,
+) -> Tensor:
     """The difference ``input - alpha * other``, with broadcasting and type promotion."""
 def sum(
     input: Tensor,
-    dim: _Any = None,
+    dim: builtins.int | _Sequence[builtins.int] | None = None,
     keepdim: builtins.bool = False,
     *,
     dtype: _Any = None,
@@ -2295,7 +2417,11 @@ def threshold(input: Tensor, threshold: builtins.float, value: builtins.float) -
     """``x`` where it is above ``threshold``, else ``value``."""
 def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
     """``x`` where it is above ``threshold``, else ``value``."""
-def tile(input: Tensor, *times: _Any, dims: _Any = None) -> Tensor:
+def tile(
+    input: Tensor,
+    *times: _Any,
+    dims: builtins.int | _Sequence[builtins.int] | None = None,
+) -> Tensor:
     """`repeat` whose missing leading counts are 1."""
 def topk(
     input: Tensor,
@@ -2315,11 +2441,17 @@ def trapezoid(
     y: Tensor,
     x: Tensor | None = None,
     *,
-    dx: _Any = 1,
+    dx: builtins.complex = 1,
     dim: builtins.int = -1,
 ) -> Tensor:
     """The integral of samples along ``dim`` by the trapezoidal rule."""
-def trapz(y: Tensor, x: Tensor | None = None, *, dx: _Any = 1, dim: builtins.int = -1) -> Tensor:
+def trapz(
+    y: Tensor,
+    x: Tensor | None = None,
+    *,
+    dx: builtins.complex = 1,
+    dim: builtins.int = -1,
+) -> Tensor:
     """The integral of samples along ``dim`` by the trapezoidal rule."""
 def tril(input: Tensor, diagonal: builtins.int = 0, *, out: _Any = None) -> Tensor:
     """The lower triangle of matrices, zero elsewhere; ``diagonal`` is the last one kept."""
@@ -2349,9 +2481,14 @@ def triu_indices(
     layout: _Any = None,
 ) -> Tensor:
     """The row and column indices of the upper triangle of a matrix, a (2, n) tensor."""
-def true_divide(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+def true_divide(
+    input: Tensor | builtins.complex,
+    other: Tensor | builtins.complex,
+    *,
+    out: _Any = None,
+) -> Tensor:
     """``input / other``; integers are divided as floats."""
-def true_divide_(input: _Any, other: _Any) -> Tensor:
+def true_divide_(input: Tensor | builtins.complex, other: Tensor | builtins.complex) -> Tensor:
     """``input / other``; integers are divided as floats."""
 def trunc(input: _Any, *, out: _Any = None) -> Tensor:
     """Each element rounded towards zero."""
@@ -2387,8 +2524,8 @@ def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool =
     """
 def var(
     input: Tensor,
-    dim: _Any = None,
-    unbiased: _Any = None,
+    dim: builtins.int | builtins.tuple | builtins.bool | None = None,
+    unbiased: builtins.bool | None = None,
     keepdim: builtins.bool = False,
     *,
     correction: builtins.float | None = None,
@@ -2399,8 +2536,8 @@ def var(
     """
 def var_mean(
     input: Tensor,
-    dim: _Any = None,
-    unbiased: _Any = None,
+    dim: builtins.int | builtins.tuple | builtins.bool | None = None,
+    unbiased: builtins.bool | None = None,
     keepdim: builtins.bool = False,
     *,
     correction: builtins.float | None = None,
@@ -2423,7 +2560,13 @@ def vsplit(
     """`tensor_split` along the dimension that the stack of that name joins."""
 def vstack(tensors: _Any, *, out: _Any = None) -> Tensor:
     """`cat` along dimension 0, after `atleast_2d`."""
-def where(condition: Tensor, input: _Any = None, other: _Any = None, *, out: _Any = None) -> _Any:
+def where(
+    condition: Tensor,
+    input: Tensor | builtins.complex | None = None,
+    other: Tensor | builtins.complex | None = None,
+    *,
+    out: _Any = None,
+) -> _Any:
     """``input`` where ``condition`` holds, else ``other``; with broadcasting and promotion."""
 def xlogy(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input * log(other)``, 0 where ``input`` is 0; either may be a number, neither

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import types
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from nnkit.autograd.out import call_into
@@ -82,8 +82,8 @@ KINDS = {
     float: Kind("float", [float, int, bool], _is_real),
     complex: Kind("Number", [float, int, bool, complex], _is_number),
     str: _instance("str", str),
-    tuple: _instance("tuple", tuple, list, Size),
-    dtype: Kind("nnkit.dtype", [dtype], lambda value: value in (bool, int, float, complex)),
+    Sequence: _instance("tuple of ints", tuple, list, Size),
+    dtype: Kind("nnkit.dtype", [dtype], lambda value: isinstance(value, type)),
     device: _instance("nnkit.device", device, str) | Kind("", [int], _is_int),
     layout: _instance("nnkit.layout", layout),
     memory_format: _instance("nnkit.memory_format", memory_format),
@@ -91,7 +91,7 @@ KINDS = {
 }
 KINDS[device].words = "nnkit.device"
 # What parameters of these names take everywhere, where their annotation leaves it open.
-NAMED = {
+NAMED: dict[str, Any] = {
     "dtype": dtype | None, "device": device | None, "layout": layout | None,
     "memory_format": memory_format | None,
 }  # fmt: skip
@@ -228,7 +228,7 @@ def held(
             return call_into(target, function, name, arguments, options)
         return function(*arguments, **options)
 
-    call = functools.update_wrapper(Held(function, examine), function)
+    call: Any = functools.update_wrapper(Held(function, examine), function)
     call.takes_out = out
     return call
 

@@ -5,6 +5,7 @@ Generated from the running package: ``python -m tools.stubs``.
 
 from collections.abc import Callable as _Callable
 from collections.abc import Iterator as _Iterator
+from collections.abc import Sequence as _Sequence
 from nnkit.autograd.node import RemovableHandle as _RemovableHandle
 from nnkit.autograd.storage import Storage as _Storage
 from nnkit.backend.device import device as _device
@@ -250,9 +251,9 @@ class Tensor(builtins.object):
         """The inverse of `cosh`, ``log(x + sqrt(x**2 - 1))``."""
     def acosh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `acosh`; returns the tensor."""
-    def add(self, other: _Any, *, alpha: _Any = 1) -> Tensor:
+    def add(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
         """The sum ``input + alpha * other``, with broadcasting and type promotion."""
-    def add_(self, other: _Any, *, alpha: _Any = 1) -> Tensor:
+    def add_(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
         """In-place version of `add`; returns the tensor."""
     def addbmm(
         self,
@@ -338,7 +339,11 @@ class Tensor(builtins.object):
         """In-place version of `addr`; returns the tensor."""
     def adjoint(self) -> Tensor:
         """The conjugate transpose of a matrix or a batch of matrices."""
-    def all(self, dim: _Any = None, keepdim: builtins.bool = False) -> Tensor:
+    def all(
+        self,
+        dim: builtins.int | _Sequence[builtins.int] | None = None,
+        keepdim: builtins.bool = False,
+    ) -> Tensor:
         """Whether all elements are true (not zero), in all or along dimensions."""
     def allclose(
         self,
@@ -348,15 +353,27 @@ class Tensor(builtins.object):
         equal_nan: builtins.bool = False,
     ) -> builtins.bool:
         """Whether all elements are close, as `isclose` says."""
-    def amax(self, dim: _Any = ..., keepdim: builtins.bool = False) -> Tensor:
+    def amax(
+        self,
+        dim: builtins.int | _Sequence[builtins.int] = ...,
+        keepdim: builtins.bool = False,
+    ) -> Tensor:
         """The largest element of all or along dimensions; NaN if one is NaN. Equal ones share
         the gradient.
         """
-    def amin(self, dim: _Any = ..., keepdim: builtins.bool = False) -> Tensor:
+    def amin(
+        self,
+        dim: builtins.int | _Sequence[builtins.int] = ...,
+        keepdim: builtins.bool = False,
+    ) -> Tensor:
         """The smallest element of all or along dimensions; see `amax`."""
     def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> _Any:
         """`amin` and `amax` as a named tuple (min, max)."""
-    def any(self, dim: _Any = None, keepdim: builtins.bool = False) -> Tensor:
+    def any(
+        self,
+        dim: builtins.int | _Sequence[builtins.int] | None = None,
+        keepdim: builtins.bool = False,
+    ) -> Tensor:
         """Whether any element is true (not zero), in all or along dimensions."""
     def apply_(self, callable: _Callable[[_Any], _Any]) -> Tensor:
         """Replace each element by ``callable(element)``; returns the tensor."""
@@ -403,8 +420,8 @@ class Tensor(builtins.object):
         """`nonzero`: the indices of all elements that are not zero, a row for each."""
     def as_strided(
         self,
-        size: _Any,
-        stride: _Any,
+        size: _Sequence[builtins.int],
+        stride: builtins.int | _Sequence[builtins.int],
         storage_offset: builtins.int | None = None,
     ) -> Tensor:
         """A view of the storage of ``input`` with any size, stride and offset (in elements)."""
@@ -413,8 +430,8 @@ class Tensor(builtins.object):
     def as_strided_scatter(
         self,
         src: Tensor,
-        size: _Any,
-        stride: _Any,
+        size: _Sequence[builtins.int],
+        stride: builtins.int | _Sequence[builtins.int],
         storage_offset: builtins.int | None = None,
     ) -> Tensor:
         """A copy of ``input`` with ``src`` where `as_strided` would look."""
@@ -464,9 +481,14 @@ class Tensor(builtins.object):
         alpha: builtins.complex = 1,
     ) -> Tensor:
         """In-place version of `baddbmm`; returns the tensor."""
-    def bernoulli(self, p: _Any = None, *, generator: _Any = None) -> Tensor:
+    def bernoulli(
+        self,
+        p: Tensor | builtins.float | None = None,
+        *,
+        generator: _Any = None,
+    ) -> Tensor:
         """1 with the chance that ``input`` says (or ``p``, for all elements), else 0."""
-    def bernoulli_(self, p: _Any = ..., *, generator: _Any = None) -> Tensor:
+    def bernoulli_(self, p: Tensor | builtins.float = ..., *, generator: _Any = None) -> Tensor:
         """Fill with 1 where a coin of chance ``p`` falls, 0 elsewhere, in place."""
     def bfloat16(self, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.bfloat16."""
@@ -500,7 +522,7 @@ class Tensor(builtins.object):
         """The products of two batches of matrices, (b, n, k) and (b, k, m)."""
     def bool(self, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.bool."""
-    def broadcast_to(self, size: _Any) -> Tensor:
+    def broadcast_to(self, size: _Sequence[builtins.int]) -> Tensor:
         """``input.expand(size)``: the input repeated to a larger shape without copying."""
     def byte(self, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.uint8."""
@@ -534,25 +556,41 @@ class Tensor(builtins.object):
         """The X with ``L @ L.mH @ X = input`` (``L.mH @ L`` with ``upper``)."""
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """At most ``chunks`` equal pieces (the last may be smaller), as views."""
-    def clamp(self, min: _Any = None, max: _Any = None) -> Tensor:
+    def clamp(
+        self,
+        min: Tensor | builtins.complex | None = None,
+        max: Tensor | builtins.complex | None = None,
+    ) -> Tensor:
         """``input`` held between ``min`` and ``max`` (numbers or tensors, one may be
         missing).
         """
-    def clamp_(self, min: _Any = None, max: _Any = None) -> Tensor:
+    def clamp_(
+        self,
+        min: Tensor | builtins.complex | None = None,
+        max: Tensor | builtins.complex | None = None,
+    ) -> Tensor:
         """In-place version of `clamp`; returns the tensor."""
-    def clamp_max(self, max: _Any) -> Tensor:
+    def clamp_max(self, max: Tensor | builtins.complex) -> Tensor:
         """``input`` where it is at most ``max``, else ``max``."""
-    def clamp_max_(self, max: _Any) -> Tensor:
+    def clamp_max_(self, max: Tensor | builtins.complex) -> Tensor:
         """In-place version of `clamp_max`; returns the tensor."""
-    def clamp_min(self, min: _Any) -> Tensor:
+    def clamp_min(self, min: Tensor | builtins.complex) -> Tensor:
         """``input`` where it is at least ``min``, else ``min``."""
-    def clamp_min_(self, min: _Any) -> Tensor:
+    def clamp_min_(self, min: Tensor | builtins.complex) -> Tensor:
         """In-place version of `clamp_min`; returns the tensor."""
-    def clip(self, min: _Any = None, max: _Any = None) -> Tensor:
+    def clip(
+        self,
+        min: Tensor | builtins.complex | None = None,
+        max: Tensor | builtins.complex | None = None,
+    ) -> Tensor:
         """``input`` held between ``min`` and ``max`` (numbers or tensors, one may be
         missing).
         """
-    def clip_(self, min: _Any = None, max: _Any = None) -> Tensor:
+    def clip_(
+        self,
+        min: Tensor | builtins.complex | None = None,
+        max: Tensor | builtins.complex | None = None,
+    ) -> Tensor:
         """In-place version of `clamp`; returns the tensor."""
     def clone(self, *, memory_format: _Any = None) -> Tensor:
         """A copy in memory of its own, through which gradients flow."""
@@ -586,7 +624,7 @@ class Tensor(builtins.object):
         """The hyperbolic cosine, ``(exp(x) + exp(-x)) / 2``."""
     def cosh_(self, *arguments: _Any) -> Tensor:
         """In-place version of `cosh`; returns the tensor."""
-    def count_nonzero(self, dim: _Any = None) -> Tensor:
+    def count_nonzero(self, dim: builtins.int | _Sequence[builtins.int] | None = None) -> Tensor:
         """How many elements are not zero, in all or along ``dim`` (an int or a tuple)."""
     def cov(
         self,
@@ -690,13 +728,33 @@ class Tensor(builtins.object):
         """The dimensions from the slowest to the fastest in memory."""
     def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
         """The p-norm of ``input - other``."""
-    def div(self, other: _Any, *, rounding_mode: builtins.str | None = None) -> Tensor:
+    def div(
+        self,
+        other: Tensor | builtins.complex,
+        *,
+        rounding_mode: builtins.str | None = None,
+    ) -> Tensor:
         """The quotient ``input / other``."""
-    def div_(self, other: _Any, *, rounding_mode: builtins.str | None = None) -> Tensor:
+    def div_(
+        self,
+        other: Tensor | builtins.complex,
+        *,
+        rounding_mode: builtins.str | None = None,
+    ) -> Tensor:
         """In-place version of `div`; returns the tensor."""
-    def divide(self, other: _Any, *, rounding_mode: builtins.str | None = None) -> Tensor:
+    def divide(
+        self,
+        other: Tensor | builtins.complex,
+        *,
+        rounding_mode: builtins.str | None = None,
+    ) -> Tensor:
         """The quotient ``input / other``."""
-    def divide_(self, other: _Any, *, rounding_mode: builtins.str | None = None) -> Tensor:
+    def divide_(
+        self,
+        other: Tensor | builtins.complex,
+        *,
+        rounding_mode: builtins.str | None = None,
+    ) -> Tensor:
         """In-place version of `div`; returns the tensor."""
     def dot(self, tensor: Tensor) -> Tensor:
         """The sum of the products of two vectors' elements."""
@@ -741,7 +799,12 @@ class Tensor(builtins.object):
         """In-place version of `exp2`; returns the tensor."""
     def exp_(self, *arguments: _Any) -> Tensor:
         """In-place version of `exp`; returns the tensor."""
-    def expand(self, *sizes: _Any, size: _Any = None, implicit: builtins.bool = False) -> Tensor:
+    def expand(
+        self,
+        *sizes: _Any,
+        size: _Sequence[builtins.int] | None = None,
+        implicit: builtins.bool = False,
+    ) -> Tensor:
         """Repeat dimensions of size 1 (and new leading ones) without copying: their stride is
         0.
         """
@@ -753,7 +816,7 @@ class Tensor(builtins.object):
         """In-place version of `expm1`; returns the tensor."""
     def exponential_(self, lambd: builtins.float = 1, *, generator: _Any = None) -> Tensor:
         """Fill with numbers of density ``lambd exp(-lambd x)``, x > 0, in place."""
-    def fill_(self, value: _Any) -> Tensor:
+    def fill_(self, value: Tensor | builtins.complex) -> Tensor:
         """Overwrite every element with a number or a 0-dim tensor; returns the tensor."""
     def fill_diagonal_(self, fill_value: builtins.complex, wrap: builtins.bool = False) -> Tensor:
         """Write a number onto the main diagonal of all dimensions; returns the tensor."""
@@ -763,7 +826,11 @@ class Tensor(builtins.object):
         """In-place version of `trunc`; returns the tensor."""
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
         """Merge the dimensions from ``start_dim`` to ``end_dim`` (both included) into one."""
-    def flip(self, *named: _Any, dims: _Any = None) -> Tensor:
+    def flip(
+        self,
+        *named: _Any,
+        dims: builtins.int | _Sequence[builtins.int] | None = None,
+    ) -> Tensor:
         """A copy with the order along ``dims`` reversed."""
     def fliplr(self) -> Tensor:
         """`flip` along dimension 1."""
@@ -771,9 +838,9 @@ class Tensor(builtins.object):
         """`flip` along dimension 0."""
     def float(self, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.float32."""
-    def float_power(self, exponent: _Any) -> Tensor:
+    def float_power(self, exponent: Tensor | builtins.complex) -> Tensor:
         """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
-    def float_power_(self, exponent: _Any) -> Tensor:
+    def float_power_(self, exponent: Tensor | builtins.complex) -> Tensor:
         """In-place version of `float_power`; returns the tensor."""
     def floor(self) -> Tensor:
         """The largest integer not above each element."""
@@ -881,7 +948,7 @@ class Tensor(builtins.object):
         index: Tensor,
         source: Tensor,
         *,
-        alpha: _Any = 1,
+        alpha: builtins.complex = 1,
     ) -> Tensor:
         """A copy with ``alpha * source`` added to the slices of ``dim`` that ``index`` names."""
     def index_add_(
@@ -890,7 +957,7 @@ class Tensor(builtins.object):
         index: Tensor,
         source: Tensor,
         *,
-        alpha: _Any = 1,
+        alpha: builtins.complex = 1,
     ) -> Tensor:
         """In-place version of `index_add`; returns the tensor."""
     def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
@@ -899,11 +966,21 @@ class Tensor(builtins.object):
         """
     def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
         """In-place version of `index_copy`; returns the tensor."""
-    def index_fill(self, dim: builtins.int, index: Tensor, value: _Any) -> Tensor:
+    def index_fill(
+        self,
+        dim: builtins.int,
+        index: Tensor,
+        value: Tensor | builtins.complex,
+    ) -> Tensor:
         """A copy with the slices of ``dim`` that ``index`` names set to ``value``, a number
         or a 0-dim tensor.
         """
-    def index_fill_(self, dim: builtins.int, index: Tensor, value: _Any) -> Tensor:
+    def index_fill_(
+        self,
+        dim: builtins.int,
+        index: Tensor,
+        value: Tensor | builtins.complex,
+    ) -> Tensor:
         """In-place version of `index_fill`; returns the tensor."""
     def index_put(self, indices: _Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
         """A copy with ``input[indices] = values``, or ``+= values``, where repeated indices
@@ -1027,9 +1104,9 @@ class Tensor(builtins.object):
         """``input <= other``."""
     def le_(self, *arguments: _Any) -> Tensor:
         """In-place version of `le`; returns the tensor."""
-    def lerp(self, end: Tensor, weight: _Any) -> Tensor:
+    def lerp(self, end: Tensor, weight: Tensor | builtins.complex) -> Tensor:
         """``input + weight * (end - input)``, computed from the nearer end."""
-    def lerp_(self, end: Tensor, weight: _Any) -> Tensor:
+    def lerp_(self, end: Tensor, weight: Tensor | builtins.complex) -> Tensor:
         """In-place version of `lerp`; returns the tensor."""
     def less(self, other: _Any) -> Tensor:
         """``input < other``."""
@@ -1097,7 +1174,11 @@ class Tensor(builtins.object):
         """``log(input / (1 - input))``, the inverse of `sigmoid`; not of complex numbers."""
     def logit_(self, eps: builtins.float | None = None) -> Tensor:
         """In-place version of `logit`; returns the tensor."""
-    def logsumexp(self, dim: _Any, keepdim: builtins.bool = False) -> Tensor:
+    def logsumexp(
+        self,
+        dim: builtins.int | _Sequence[builtins.int],
+        keepdim: builtins.bool = False,
+    ) -> Tensor:
         """``log(sum(exp(x)))`` along dimensions, without overflow; -inf where there are no
         elements.
         """
@@ -1117,9 +1198,9 @@ class Tensor(builtins.object):
         """Replace each element by ``callable(element, element of other)``; returns the
         tensor.
         """
-    def masked_fill(self, mask: Tensor, value: _Any) -> Tensor:
+    def masked_fill(self, mask: Tensor, value: Tensor | builtins.complex) -> Tensor:
         """A copy with ``value`` where ``mask`` is true; input and mask broadcast."""
-    def masked_fill_(self, mask: Tensor, value: _Any) -> Tensor:
+    def masked_fill_(self, mask: Tensor, value: Tensor | builtins.complex) -> Tensor:
         """In-place version of `masked_fill`; returns the tensor."""
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
         """A copy whose elements where ``mask`` is true are those of ``source``, one after
@@ -1137,7 +1218,13 @@ class Tensor(builtins.object):
         """The product of ``n`` equal square matrices; of the inverses where ``n`` is
         negative.
         """
-    def max(self, dim: _Any = None, keepdim: builtins.bool = False, *, other: _Any = None) -> _Any:
+    def max(
+        self,
+        dim: Tensor | builtins.int | None = None,
+        keepdim: builtins.bool = False,
+        *,
+        other: Tensor | None = None,
+    ) -> _Any:
         """The largest element: ``max(input)``; with their indices along a dimension:
         ``max(input, dim)``; of two tensors element by element: ``max(input, other)``.
         """
@@ -1145,7 +1232,7 @@ class Tensor(builtins.object):
         """The larger of two elements; NaN if one is. Ties share the gradient in equal halves."""
     def mean(
         self,
-        dim: _Any = None,
+        dim: builtins.int | _Sequence[builtins.int] | None = None,
         keepdim: builtins.bool = False,
         *,
         dtype: _Any = None,
@@ -1153,7 +1240,13 @@ class Tensor(builtins.object):
         """The mean of all elements, or along dimensions; NaN where there are none."""
     def median(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> _Any:
         """The median, the lower one of an even number; NaN if there is a NaN."""
-    def min(self, dim: _Any = None, keepdim: builtins.bool = False, *, other: _Any = None) -> _Any:
+    def min(
+        self,
+        dim: Tensor | builtins.int | None = None,
+        keepdim: builtins.bool = False,
+        *,
+        other: Tensor | None = None,
+    ) -> _Any:
         """The smallest element, in the three forms of `max`. A NaN is the smallest of all."""
     def minimum(self, other: _Any) -> Tensor:
         """The smaller of two elements; NaN if one is. Ties share the gradient in equal
@@ -1165,9 +1258,17 @@ class Tensor(builtins.object):
         """The most frequent element along ``dim`` (the smallest of several) and the last
         index where it stands, a named tuple ``(values, indices)``.
         """
-    def moveaxis(self, source: _Any, destination: _Any) -> Tensor:
+    def moveaxis(
+        self,
+        source: builtins.int | _Sequence[builtins.int],
+        destination: builtins.int | _Sequence[builtins.int],
+    ) -> Tensor:
         """Move dimensions from ``source`` to ``destination``; the others keep their order."""
-    def movedim(self, source: _Any, destination: _Any) -> Tensor:
+    def movedim(
+        self,
+        source: builtins.int | _Sequence[builtins.int],
+        destination: builtins.int | _Sequence[builtins.int],
+    ) -> Tensor:
         """Move dimensions from ``source`` to ``destination``; the others keep their order."""
     def msort(self) -> Tensor:
         """The elements sorted along the first dimension."""
@@ -1217,7 +1318,7 @@ class Tensor(builtins.object):
         """In-place version of `nan_to_num`; returns the tensor."""
     def nanmean(
         self,
-        dim: _Any = None,
+        dim: builtins.int | _Sequence[builtins.int] | None = None,
         keepdim: builtins.bool = False,
         *,
         dtype: _Any = None,
@@ -1227,7 +1328,7 @@ class Tensor(builtins.object):
         """`median` of what is not NaN."""
     def nanquantile(
         self,
-        q: _Any,
+        q: Tensor | builtins.float,
         dim: builtins.int | None = None,
         keepdim: builtins.bool = False,
         *,
@@ -1236,13 +1337,18 @@ class Tensor(builtins.object):
         """`quantile` of what is not NaN."""
     def nansum(
         self,
-        dim: _Any = None,
+        dim: builtins.int | _Sequence[builtins.int] | None = None,
         keepdim: builtins.bool = False,
         *,
         dtype: _Any = None,
     ) -> Tensor:
         """`sum` in which a NaN counts as 0."""
-    def narrow(self, dim: builtins.int, start: _Any, length: builtins.int) -> Tensor:
+    def narrow(
+        self,
+        dim: builtins.int,
+        start: Tensor | builtins.int,
+        length: builtins.int,
+    ) -> Tensor:
         """The ``length`` slices from ``start`` on along ``dim``; a view."""
     def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
         """A copy of `narrow`."""
@@ -1283,8 +1389,8 @@ class Tensor(builtins.object):
         """`empty` with the dtype and device of this tensor, unless given."""
     def new_full(
         self,
-        size: _Any,
-        fill_value: _Any,
+        size: _Sequence[builtins.int],
+        fill_value: builtins.complex,
         *,
         dtype: _Any = None,
         device: _Any = None,
@@ -1336,7 +1442,7 @@ class Tensor(builtins.object):
     def norm(
         self,
         p: _Any = 'fro',
-        dim: _Any = None,
+        dim: builtins.int | _Sequence[builtins.int] | None = None,
         keepdim: builtins.bool = False,
         dtype: _Any = None,
     ) -> Tensor:
@@ -1374,7 +1480,11 @@ class Tensor(builtins.object):
     @builtins.property
     def output_nr(self) -> builtins.int:
         """Which output of ``grad_fn`` it is."""
-    def permute(self, *order: _Any, dims: _Any = None) -> Tensor:
+    def permute(
+        self,
+        *order: _Any,
+        dims: builtins.int | _Sequence[builtins.int] | None = None,
+    ) -> Tensor:
         """The dimensions in another order, as a view."""
     def pin_memory(self, device: _Any = None) -> Tensor:
         """A copy of a CPU tensor in page-locked memory; the tensor itself if it is there
@@ -1400,7 +1510,7 @@ class Tensor(builtins.object):
         """
     def prod(
         self,
-        dim: _Any = None,
+        dim: builtins.int | None = None,
         keepdim: builtins.bool = False,
         *,
         dtype: _Any = None,
@@ -1416,7 +1526,7 @@ class Tensor(builtins.object):
         """Orthonormal columns Q and a triangular R with ``Q @ R`` the input."""
     def quantile(
         self,
-        q: _Any,
+        q: Tensor | builtins.float,
         dim: builtins.int | None = None,
         keepdim: builtins.bool = False,
         *,
@@ -1430,7 +1540,7 @@ class Tensor(builtins.object):
     def random_(
         self,
         *bounds: _Any,
-        to: _Any = ...,
+        to: builtins.int | None = ...,
         generator: _Any = None,
         **options: _Any,
     ) -> Tensor:
@@ -1464,13 +1574,17 @@ class Tensor(builtins.object):
         """
     def renorm_(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
         """In-place version of `renorm`; returns the tensor."""
-    def repeat(self, *times: _Any, repeats: _Any = None) -> Tensor:
+    def repeat(
+        self,
+        *times: _Any,
+        repeats: builtins.int | _Sequence[builtins.int] | None = None,
+    ) -> Tensor:
         """The tensor repeated that often along each dimension; more repeats than dimensions
         add new ones in front.
         """
     def repeat_interleave(
         self,
-        repeats: _Any = None,
+        repeats: Tensor | builtins.int | None = None,
         dim: builtins.int | None = None,
         *,
         output_size: builtins.int | None = None,
@@ -1484,7 +1598,7 @@ class Tensor(builtins.object):
         ...
     def requires_grad_(self, requires_grad: builtins.bool = True) -> Tensor:
         """Say whether this leaf wants a gradient; returns itself."""
-    def reshape(self, *sizes: _Any, shape: _Any = None) -> Tensor:
+    def reshape(self, *sizes: _Any, shape: _Sequence[builtins.int] | None = None) -> Tensor:
         """The same elements in order under another shape: a view where possible, else a copy."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """``input.reshape(other.shape)``."""
@@ -1507,11 +1621,15 @@ class Tensor(builtins.object):
     @builtins.property
     def retains_grad(self) -> builtins.bool:
         """Whether `retain_grad` was called on this non-leaf."""
-    def roll(self, shifts: _Any, dims: _Any = None) -> Tensor:
+    def roll(
+        self,
+        shifts: builtins.int | _Sequence[builtins.int],
+        dims: builtins.int | _Sequence[builtins.int] | None = None,
+    ) -> Tensor:
         """Shift the elements along ``dims``; what leaves at one end enters at the other.
         Without dims the elements are shifted as one sequence.
         """
-    def rot90(self, k: builtins.int = 1, dims: _Any = ...) -> Tensor:
+    def rot90(self, k: builtins.int = 1, dims: _Sequence[builtins.int] = ...) -> Tensor:
         """Turn the plane of two dimensions by 90 degrees, ``k`` times, from the first to the
         second.
         """
@@ -1527,9 +1645,9 @@ class Tensor(builtins.object):
         self,
         dim: builtins.int,
         index: Tensor,
-        src: _Any = None,
+        src: Tensor | builtins.complex | None = None,
         *,
-        value: _Any = None,
+        value: builtins.complex | None = None,
         reduce: builtins.str | None = None,
     ) -> Tensor:
         """A copy with ``out[index[i][j]][j] = src[i][j]`` for ``dim=0``, and so on."""
@@ -1537,9 +1655,9 @@ class Tensor(builtins.object):
         self,
         dim: builtins.int,
         index: Tensor,
-        src: _Any = None,
+        src: Tensor | builtins.complex | None = None,
         *,
-        value: _Any = None,
+        value: builtins.complex | None = None,
         reduce: builtins.str | None = None,
     ) -> Tensor:
         """In-place version of `scatter`; returns the tensor."""
@@ -1577,8 +1695,8 @@ class Tensor(builtins.object):
         self,
         source: Tensor | None = None,
         storage_offset: builtins.int = 0,
-        size: _Any = None,
-        stride: _Any = None,
+        size: _Sequence[builtins.int] | None = None,
+        stride: builtins.int | _Sequence[builtins.int] | None = None,
     ) -> Tensor:
         """Let the tensor use the memory of ``source`` (no memory without one)."""
     def sgn(self) -> Tensor:
@@ -1642,7 +1760,7 @@ class Tensor(builtins.object):
         """
     def split(
         self,
-        split_size: _Any = None,
+        split_size: builtins.int | _Sequence[builtins.int] | None = None,
         dim: builtins.int = 0,
         *,
         split_size_or_sections: _Any = None,
@@ -1650,7 +1768,7 @@ class Tensor(builtins.object):
         """Views of consecutive pieces along ``dim``."""
     def split_with_sizes(
         self,
-        split_sizes: _Any,
+        split_sizes: builtins.int | _Sequence[builtins.int],
         dim: builtins.int = 0,
     ) -> builtins.tuple[Tensor, ...]:
         """Views of consecutive pieces of the given sizes along ``dim``."""
@@ -1662,14 +1780,14 @@ class Tensor(builtins.object):
         """The square of each element."""
     def square_(self, *arguments: _Any) -> Tensor:
         """In-place version of `square`; returns the tensor."""
-    def squeeze(self, dim: _Any = None) -> Tensor:
+    def squeeze(self, dim: builtins.int | _Sequence[builtins.int] | None = None) -> Tensor:
         """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple)."""
     def squeeze_(self, *arguments: _Any, **options: _Any) -> Tensor:
         """In-place version of `squeeze`; returns the tensor."""
     def std(
         self,
-        dim: _Any = None,
-        unbiased: _Any = None,
+        dim: builtins.int | builtins.tuple | builtins.bool | None = None,
+        unbiased: builtins.bool | None = None,
         keepdim: builtins.bool = False,
         *,
         correction: builtins.float | None = None,
@@ -1683,17 +1801,17 @@ class Tensor(builtins.object):
         """What its storage is made of: the array type of its device."""
     def stride(self, dim: builtins.int | None = None) -> _Any:
         """How many elements lie between neighbours along each dimension, or along one."""
-    def sub(self, other: _Any, *, alpha: _Any = 1) -> Tensor:
+    def sub(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
         """The difference ``input - alpha * other``, with broadcasting and type promotion."""
-    def sub_(self, other: _Any, *, alpha: _Any = 1) -> Tensor:
+    def sub_(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
         """In-place version of `sub`; returns the tensor."""
-    def subtract(self, other: _Any, *, alpha: _Any = 1) -> Tensor:
+    def subtract(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
         """The difference ``input - alpha * other``, with broadcasting and type promotion."""
-    def subtract_(self, other: _Any, *, alpha: _Any = 1) -> Tensor:
+    def subtract_(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
         """In-place version of `sub`; returns the tensor."""
     def sum(
         self,
-        dim: _Any = None,
+        dim: builtins.int | _Sequence[builtins.int] | None = None,
         keepdim: builtins.bool = False,
         *,
         dtype: _Any = None,
@@ -1742,7 +1860,11 @@ class Tensor(builtins.object):
         sections: builtins.int | None = None,
     ) -> builtins.tuple[Tensor, ...]:
         """Views of pieces: that many nearly equal ones, or cut at the given indices."""
-    def tile(self, *times: _Any, dims: _Any = None) -> Tensor:
+    def tile(
+        self,
+        *times: _Any,
+        dims: builtins.int | _Sequence[builtins.int] | None = None,
+    ) -> Tensor:
         """`repeat` whose missing leading counts are 1."""
     def to(self, *target: _Any, **options: _Any) -> Tensor:
         """Convert to a dtype, a device, or those of another tensor: ``to(dtype)``,
@@ -1774,9 +1896,9 @@ class Tensor(builtins.object):
         """The upper triangle of matrices, zero elsewhere; ``diagonal`` is the first one kept."""
     def triu_(self, diagonal: builtins.int = 0) -> Tensor:
         """In-place version of `triu`; returns the tensor."""
-    def true_divide(self, other: _Any) -> Tensor:
+    def true_divide(self, other: Tensor | builtins.complex) -> Tensor:
         """``input / other``; integers are divided as floats."""
-    def true_divide_(self, other: _Any) -> Tensor:
+    def true_divide_(self, other: Tensor | builtins.complex) -> Tensor:
         """In-place version of `true_divide`; returns the tensor."""
     def trunc(self) -> Tensor:
         """Each element rounded towards zero."""
@@ -1832,8 +1954,8 @@ class Tensor(builtins.object):
         """Its memory, counted in bytes."""
     def var(
         self,
-        dim: _Any = None,
-        unbiased: _Any = None,
+        dim: builtins.int | builtins.tuple | builtins.bool | None = None,
+        unbiased: builtins.bool | None = None,
         keepdim: builtins.bool = False,
         *,
         correction: builtins.float | None = None,
@@ -1843,7 +1965,12 @@ class Tensor(builtins.object):
         """
     def vdot(self, other: Tensor) -> Tensor:
         """`dot` with the complex conjugate of ``input``."""
-    def view(self, *shape: _Any, size: _Any = None, dtype: _Any = None) -> Tensor:
+    def view(
+        self,
+        *shape: _Any,
+        size: _Sequence[builtins.int] | None = None,
+        dtype: _Any = None,
+    ) -> Tensor:
         """`reshape` that never copies; with a dtype, the same bytes read as another type."""
     def view_as(self, other: Tensor) -> Tensor:
         """``input.view(other.shape)``."""

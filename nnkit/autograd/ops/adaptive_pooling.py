@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
@@ -61,7 +62,7 @@ def _largest(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tensor
 
 
 @public(method=False)
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
     """The mean of each of ``output_size`` windows; see `adaptive_avg_pool2d`.
 
     Args:
@@ -76,7 +77,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     return _average("adaptive_avg_pool1d", 1, input, output_size)
 
 
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
     """The mean of each of ``output_size`` windows, which divide an image as evenly as can be.
 
     Window i of m over n elements goes from ``floor(i * n / m)`` up to ``ceil((i + 1) * n / m)``.
@@ -99,7 +100,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     return _average("adaptive_avg_pool2d", 2, input, output_size)
 
 
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
     """The mean of each of ``output_size`` windows; see `adaptive_avg_pool2d`.
 
     Args:
@@ -114,7 +115,9 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     return _average("adaptive_avg_pool3d", 3, input, output_size)
 
 
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool1d(
+    input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
+) -> Any:
     """The largest element of each of ``output_size`` windows; see `adaptive_avg_pool2d`.
 
     Args:
@@ -131,7 +134,9 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
     return both if return_indices else both[0]
 
 
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool2d(
+    input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
+) -> Any:
     """The largest element of each of ``output_size`` windows; see `adaptive_avg_pool2d`.
 
     Args:
@@ -148,7 +153,9 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     return both if return_indices else both[0]
 
 
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool3d(
+    input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
+) -> Any:
     """The largest element of each of ``output_size`` windows; see `adaptive_avg_pool2d`.
 
     Args:
@@ -167,21 +174,21 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
 
 @public(name="adaptive_max_pool1d", method=False)
 def adaptive_max_pool1d_with_indices(
-    input: Tensor, output_size: Any, return_indices: bool = False
+    input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """`adaptive_max_pool1d` and the indices, whatever ``return_indices`` says."""
     return _largest("adaptive_max_pool1d", 1, input, output_size)
 
 
 def adaptive_max_pool2d_with_indices(
-    input: Tensor, output_size: Any, return_indices: bool = False
+    input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """`adaptive_max_pool2d` and the indices, whatever ``return_indices`` says."""
     return _largest("adaptive_max_pool2d", 2, input, output_size)
 
 
 def adaptive_max_pool3d_with_indices(
-    input: Tensor, output_size: Any, return_indices: bool = False
+    input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """`adaptive_max_pool3d` and the indices, whatever ``return_indices`` says."""
     return _largest("adaptive_max_pool3d", 3, input, output_size)

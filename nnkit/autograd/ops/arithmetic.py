@@ -209,7 +209,7 @@ def _scale(x: Tensor, factor: Any) -> Tensor:
     return _scaled_by(x, factor)
 
 
-def _scaled(name: str, other: Any, alpha: Any, input: Tensor) -> Any:
+def _scaled(name: str, other: Any, alpha: Any, input: Any) -> Any:
     """``alpha * other`` for add and sub, with torch's check of alpha's type."""
     if isinstance(alpha, float) and isinstance(input, Tensor):
         both = [t for t in (input, other) if isinstance(t, Tensor)]
@@ -244,7 +244,7 @@ def _div_in_place(self: Tensor, other: Any, *, rounding_mode: str | None = None)
 
 
 @public(out=True, in_place=_in_place_of("add", _add))
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def add(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
     """The sum ``input + alpha * other``, with broadcasting and type promotion.
 
     Example:
@@ -256,7 +256,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 
 
 @public(out=True, in_place=_in_place_of("sub", _sub), aliases=("subtract",))
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def sub(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
     """The difference ``input - alpha * other``, with broadcasting and type promotion.
 
     Example:
@@ -268,14 +268,16 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 
 
 @public(method=False)
-def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+def rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
     """``other - alpha * input``."""
     check_tensor("rsub", input)
     return _sub(other, input if alpha == 1 else _scale(input, alpha))
 
 
 @public(out=True, in_place=_div_in_place, aliases=("divide",))
-def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+def div(
+    input: Tensor | complex, other: Tensor | complex, *, rounding_mode: str | None = None
+) -> Tensor:
     """The quotient ``input / other``.
 
     Args:
@@ -312,7 +314,7 @@ def positive(input: Tensor) -> Tensor:
 
 
 @public(out=True, in_place=True)
-def true_divide(input: Any, other: Any) -> Tensor:
+def true_divide(input: Tensor | complex, other: Tensor | complex) -> Tensor:
     """``input / other``; integers are divided as floats."""
     return _div(input, other)
 
@@ -342,7 +344,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 
 
 @public(out=True, in_place=True)
-def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+def lerp(input: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
     """``input + weight * (end - input)``, computed from the nearer end.
 
     Raises:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.grad_mode import MODE
@@ -84,7 +83,7 @@ _nan_to_num = pointwise(
 
 
 @public(out=True, in_place=True)
-def clamp_min(input: Tensor, min: Any) -> Tensor:
+def clamp_min(input: Tensor, min: Tensor | complex) -> Tensor:
     """``input`` where it is at least ``min``, else ``min``.
 
     Example:
@@ -97,7 +96,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
 
 
 @public(out=True, in_place=True)
-def clamp_max(input: Tensor, max: Any) -> Tensor:
+def clamp_max(input: Tensor, max: Tensor | complex) -> Tensor:
     """``input`` where it is at most ``max``, else ``max``.
 
     Example:
@@ -110,7 +109,9 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
 
 
 @public(out=True, in_place=True, aliases=("clip",))
-def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+def clamp(
+    input: Tensor, min: Tensor | complex | None = None, max: Tensor | complex | None = None
+) -> Tensor:
     """``input`` held between ``min`` and ``max`` (numbers or tensors, one may be missing).
 
     A NaN stays; where ``min > max`` the result is ``max``.

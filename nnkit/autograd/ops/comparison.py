@@ -165,7 +165,9 @@ _where = pointwise(
 
 
 @public(out=True, method=False)
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+def where(
+    condition: Tensor, input: Tensor | complex | None = None, other: Tensor | complex | None = None
+) -> Any:
     """``input`` where ``condition`` holds, else ``other``; with broadcasting and promotion.
 
     With the condition alone, the same as ``nonzero(condition, as_tuple=True)``.

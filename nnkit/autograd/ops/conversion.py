@@ -265,7 +265,7 @@ def copy_(input: Tensor, other: Tensor | complex, non_blocking: bool = False) ->
 
 
 @public(namespace=False)
-def fill_(input: Tensor, value: Any) -> Tensor:
+def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
     """Overwrite every element with a number or a 0-dim tensor; returns the tensor.
 
     Raises:
@@ -290,7 +290,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
 
 
 @public(method=False)
-def fill(input: Tensor, value: Any) -> Tensor:
+def fill(input: Tensor, value: Tensor | complex) -> Tensor:
     """A copy of ``input`` in which every element is ``value``.
 
     Example:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, sizes_of
@@ -125,9 +126,16 @@ def _size(name: str, keyword: dict) -> Any:
 
 @public(method=False)
 def full(
-    size: Any, fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+    size: Sequence[int],
+    fill_value: complex,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """A tensor filled with one value, whose kind decides the dtype unless ``dtype`` is given.
 
     Raises:
@@ -220,9 +228,15 @@ def empty_like(
 
 @public(method=False)
 def full_like(
-    input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, memory_format: Any = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    fill_value: complex,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
     """``fill_value`` with the shape, dtype and device of ``input``.
 
     Example:
@@ -258,9 +272,16 @@ for _name, _value in (("new_zeros", 0), ("new_ones", 1), ("new_empty", None)):
 
 @public(namespace=False)
 def new_full(
-    input: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
-    layout: Any = None, requires_grad: bool = False, pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    size: Sequence[int],
+    fill_value: complex,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    layout: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """`full` with the dtype and device of this tensor, unless given."""
     dtype = input.dtype if dtype is None else dtype
     device = input._device if device is None else device
@@ -271,9 +292,15 @@ def new_full(
 
 @public(method=False)
 def empty_strided(
-    size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+    size: Sequence[int],
+    stride: int | Sequence[int],
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """Uninitialised memory under a shape with given strides, counted in elements.
 
     Raises:
@@ -295,7 +322,7 @@ def empty_strided(
 
 @public(method=False)
 def scalar_tensor(
-    s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    s: complex, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """A 0-dim tensor of the default floating dtype, unless ``dtype`` is given.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd import return_types
@@ -84,7 +85,7 @@ def _amax(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 
 @public(out=True)
-def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+def amax(input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor:
     """The largest element of all or along dimensions; NaN if one is NaN. Equal ones share the
     gradient.
 
@@ -105,7 +106,7 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
 
 
 @public(out=True)
-def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+def amin(input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor:
     """The smallest element of all or along dimensions; see `amax`.
 
     Example:
@@ -147,7 +148,13 @@ def _max(name: str, kind: Any, elementwise: Any, input: Tensor, dim: Any, keepdi
 
 
 @public(out=True)
-def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+def max(
+    input: Tensor,
+    dim: Tensor | int | None = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+) -> Any:
     """The largest element: ``max(input)``; with their indices along a dimension:
     ``max(input, dim)``; of two tensors element by element: ``max(input, other)``.
 
@@ -170,7 +177,13 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
 
 @public(out=True)
-def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+def min(
+    input: Tensor,
+    dim: Tensor | int | None = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+) -> Any:
     """The smallest element, in the three forms of `max`. A NaN is the smallest of all.
 
     Example:
@@ -237,7 +250,7 @@ def _truth(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 
 @public(out=True)
-def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def all(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """Whether all elements are true (not zero), in all or along dimensions.
 
     Example:
@@ -249,7 +262,7 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 
 
 @public(out=True)
-def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def any(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """Whether any element is true (not zero), in all or along dimensions.
 
     Example:

@@ -317,7 +317,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 
 @public
-def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     """The ``length`` slices from ``start`` on along ``dim``; a view.
 
     Example:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, check_tensors, normalize_dim, sizes_of
@@ -220,7 +221,11 @@ MOST_PIECES = 1 << 32  # whose Tensors could fit into any memory
 
 @public
 def split(
-    tensor: Tensor, split_size: Any = None, dim: int = 0, *, split_size_or_sections: Any = None
+    tensor: Tensor,
+    split_size: int | Sequence[int] | None = None,
+    dim: int = 0,
+    *,
+    split_size_or_sections: Any = None,
 ) -> tuple[Tensor, ...]:
     """Views of consecutive pieces along ``dim``.
 
@@ -258,7 +263,9 @@ def _axis(input: Tensor, dim: int, name: str) -> int:
 
 
 @public
-def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes(
+    input: Tensor, split_sizes: int | Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
     """Views of consecutive pieces of the given sizes along ``dim``."""
     check_tensor("split_with_sizes", input)
     axis = _axis(input, dim, "split_with_sizes")

@@ -46,7 +46,7 @@ def _mask_of(name: str, input: Tensor, mask: Any) -> tuple[int, ...]:
 
 
 @public(in_place=True)
-def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
     """A copy with ``value`` where ``mask`` is true; input and mask broadcast.
 
     Args:

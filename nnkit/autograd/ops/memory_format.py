@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.factory import dtype_of, finished, place_of, shape_of, unwritten
@@ -41,9 +42,15 @@ def empty_in_order(B: Any, shape: tuple, dtype: Any, axes: tuple | None) -> Any:
 
 @public(method=False)
 def empty_permuted(
-    size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+    size: Sequence[int],
+    physical_layout: Sequence[int],
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """`empty` with its dimensions in memory in the order ``physical_layout``, the slowest first.
 
     Raises:

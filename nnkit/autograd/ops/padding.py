@@ -53,7 +53,7 @@ def _check_sizes(name: str, input: Tensor, widths: Widths, mode: str) -> None:
 
 
 @public(method=False)
-def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
+def constant_pad_nd(input: Tensor, pad: Any, value: complex = 0) -> Tensor:
     """``input`` with ``value`` around it; see `nnkit.nn.functional.pad`.
 
     Args:
@@ -71,7 +71,7 @@ def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
     return in_format_of(input, OPS["pad"](input, widths, value))
 
 
-def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     """``input`` with more elements, or fewer, at the ends of its last dimensions.
 
     Args:

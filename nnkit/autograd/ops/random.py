@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.factory import check_layout, dtype_of, finished, place_of
@@ -38,10 +39,16 @@ _EXACT = {float16: 2**11 + 1, bfloat16: 2**8 + 1, float32: 2**24 + 1, float64: 2
 
 @public(method=False)
 def rand(
-    *shape: Any, size: Any = None, generator: Any = None, out: Tensor | None = None,
-    dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    *shape: Any,
+    size: Sequence[int] | None = None,
+    generator: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
     pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Numbers of the uniform distribution on [0, 1).
 
     Args:
@@ -65,10 +72,16 @@ def rand(
 
 @public(method=False)
 def randn(
-    *shape: Any, size: Any = None, generator: Any = None, out: Tensor | None = None,
-    dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    *shape: Any,
+    size: Sequence[int] | None = None,
+    generator: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
     pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Numbers of the normal distribution with mean 0 and variance 1.
 
     Args:
@@ -91,10 +104,18 @@ def randn(
 
 @public(method=False)
 def randint(
-    *bounds: Any, low: Any = 0, high: Any = None, size: Any = None, generator: Any = None,
-    out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+    *bounds: Any,
+    low: int = 0,
+    high: int | None = None,
+    size: Sequence[int] | None = None,
+    generator: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """Integers of [low, high), all equally likely: ``randint(low=0, high, size)``.
 
     Args:
@@ -199,10 +220,17 @@ def randn_like(
 
 @public(method=False)
 def randint_like(
-    input: Tensor, *bounds: Any, low: Any = 0, high: Any = None, generator: Any = None,
-    dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    input: Tensor,
+    *bounds: Any,
+    low: int = 0,
+    high: Tensor | int | None = None,
+    generator: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
     memory_format: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Integers of [low, high) in a tensor like ``input``: ``randint_like(input, low=0, high)``.
 
     Example:

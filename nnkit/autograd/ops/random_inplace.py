@@ -150,7 +150,7 @@ def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: An
 
 
 @public(namespace=False)
-def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+def bernoulli_(input: Tensor, p: Tensor | float = 0.5, *, generator: Any = None) -> Tensor:
     """Fill with 1 where a coin of chance ``p`` falls, 0 elsewhere, in place.
 
     Args:
@@ -182,7 +182,7 @@ _MISSING: Any = object()
 
 @public(namespace=False)
 def random_(
-    input: Tensor, *bounds: Any, to: Any = _MISSING, generator: Any = None, **options: Any
+    input: Tensor, *bounds: Any, to: int | None = _MISSING, generator: Any = None, **options: Any
 ) -> Tensor:
     """Fill with integers of [from, to), all equally likely, in place.
 

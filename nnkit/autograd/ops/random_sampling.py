@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
@@ -45,10 +46,18 @@ def blank(
 
 @public(method=False)
 def normal(
-    mean: Any, std: Any = None, size: Any = None, *, generator: Any = None,
-    out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+    mean: Tensor | float,
+    std: Tensor | float | None = None,
+    size: Sequence[int] | None = None,
+    *,
+    generator: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """Numbers of the normal distribution, each with its own mean and standard deviation.
 
     Args:
@@ -109,7 +118,7 @@ def _broadcast(name: str, a: Tensor, b: Tensor) -> tuple[int, ...]:
 
 
 @public(out=True)
-def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
+def bernoulli(input: Tensor, p: Tensor | float | None = None, *, generator: Any = None) -> Tensor:
     """1 with the chance that ``input`` says (or ``p``, for all elements), else 0.
 
     Args:

@@ -81,9 +81,17 @@ def _distance(start: Any, end: Any, step: Any) -> int:
 
 @public(name="range", method=False)
 def range_(
-    start: Any, end: Any, step: Any = 1, *, out: Any = None, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+    start: float,
+    end: float,
+    step: float = 1,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """`arange` with ``end`` included, which torch has deprecated.
 
     Raises:
@@ -138,9 +146,17 @@ def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> 
 
 @public(method=False)
 def linspace(
-    start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+    start: Tensor | complex,
+    end: Tensor | complex,
+    steps: int,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """``steps`` numbers at equal distances from ``start`` to ``end``, both included.
 
     Raises:
@@ -161,9 +177,18 @@ def linspace(
 
 @public(method=False)
 def logspace(
-    start: Any, end: Any, steps: int, base: float = 10.0, *, out: Any = None, dtype: Any = None,
-    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+    start: Tensor | complex,
+    end: Tensor | complex,
+    steps: int,
+    base: float = 10.0,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """``base ** x`` for ``steps`` exponents ``x`` at equal distances from ``start`` to ``end``.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, check_tensors, normalize_dim, normalize_dims, sizes_of
@@ -37,7 +38,7 @@ _pad = rule(
 
 
 @public(namespace=False)
-def repeat(input: Tensor, *times: Any, repeats: Any = None) -> Tensor:
+def repeat(input: Tensor, *times: Any, repeats: int | Sequence[int] | None = None) -> Tensor:
     """The tensor repeated that often along each dimension; more repeats than dimensions add new
     ones in front.
 
@@ -62,7 +63,7 @@ def repeat(input: Tensor, *times: Any, repeats: Any = None) -> Tensor:
 
 
 @public
-def tile(input: Tensor, *times: Any, dims: Any = None) -> Tensor:
+def tile(input: Tensor, *times: Any, dims: int | Sequence[int] | None = None) -> Tensor:
     """`repeat` whose missing leading counts are 1.
 
     Example:
@@ -77,7 +78,7 @@ def tile(input: Tensor, *times: Any, dims: Any = None) -> Tensor:
 
 
 @public
-def flip(input: Tensor, *named: Any, dims: Any = None) -> Tensor:
+def flip(input: Tensor, *named: Any, dims: int | Sequence[int] | None = None) -> Tensor:
     """A copy with the order along ``dims`` reversed.
 
     Example:
@@ -124,7 +125,7 @@ def flipud(input: Tensor) -> Tensor:
 
 
 @public
-def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turn the plane of two dimensions by 90 degrees, ``k`` times, from the first to the second.
 
     Example:
@@ -151,7 +152,9 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 
 
 @public
-def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+def roll(
+    input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None
+) -> Tensor:
     """Shift the elements along ``dims``; what leaves at one end enters at the other. Without
     dims the elements are shifted as one sequence.
 
@@ -180,7 +183,11 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 @public
 def repeat_interleave(
-    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+    input: Tensor,
+    repeats: Tensor | int | None = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
 ) -> Tensor:
     """Every element (or slice along ``dim``) repeated so many times in place.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.dims import (
@@ -124,7 +125,13 @@ def in_dtype(name: str, input: Any, dtype: Any) -> Tensor:
 
 
 @public(out=True)
-def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def sum(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Tensor:
     """The sum of all elements, or along dimensions.
 
     Args:
@@ -168,7 +175,13 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 
 
 @public(out=True)
-def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def nansum(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Tensor:
     """`sum` in which a NaN counts as 0.
 
     Example:
@@ -185,7 +198,13 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
 
 @public(out=True)
-def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def mean(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Tensor:
     """The mean of all elements, or along dimensions; NaN where there are none.
 
     The arguments are those of `sum`.
@@ -208,7 +227,13 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 
 @public(out=True)
-def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def nanmean(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Tensor:
     """The mean of the elements that are not NaN.
 
     Example:
@@ -227,7 +252,9 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 
 
 @public(out=True)
-def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def prod(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
     """The product of all elements, or along one dimension.
 
     Raises:
@@ -273,9 +300,13 @@ def _spread(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> 
 
 @public(out=True)
 def var(
-    input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+    input: Tensor,
+    dim: int | tuple | bool | None = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
     correction: float | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The variance of all elements, or along dimensions:
     ``sum((x - mean)**2) / (n - correction)``.
 
@@ -298,9 +329,13 @@ def var(
 
 @public(out=True)
 def std(
-    input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+    input: Tensor,
+    dim: int | tuple | bool | None = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
     correction: float | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The standard deviation, the square root of `var`. Its gradient is 0 where it is 0.
 
     Example:
@@ -314,9 +349,13 @@ def std(
 
 @public(method=False, out=True)
 def var_mean(
-    input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+    input: Tensor,
+    dim: int | tuple | bool | None = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
     correction: float | None = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """`var` and `mean` in one pass.
 
     Example:
@@ -330,9 +369,13 @@ def var_mean(
 
 @public(method=False, out=True)
 def std_mean(
-    input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+    input: Tensor,
+    dim: int | tuple | bool | None = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
     correction: float | None = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """`std` and `mean`.
 
     Example:
@@ -345,7 +388,7 @@ def std_mean(
 
 
 @public(out=True)
-def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
     """``log(sum(exp(x)))`` along dimensions, without overflow; -inf where there are no elements.
 
     Raises:

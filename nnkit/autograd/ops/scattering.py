@@ -174,9 +174,14 @@ def _part(source: Tensor, index: Tensor) -> Tensor:
 
 @public(in_place=True, out=True)
 def scatter(
-    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor | complex | None = None,
+    *,
+    value: complex | None = None,
     reduce: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A copy with ``out[index[i][j]][j] = src[i][j]`` for ``dim=0``, and so on.
 
     Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd import return_types
@@ -65,9 +66,14 @@ def _distinct(name: str, input: Tensor, dim: Any, inverse: bool, counts: bool) -
 
 @public(out=True, method=False)
 def searchsorted(
-    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
-    side: str | None = None, sorter: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    sorted_sequence: Tensor,
+    input: Tensor | complex,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
     """Where to insert ``input`` into sorted sequences so that they stay sorted.
 
     Args:
@@ -120,7 +126,7 @@ def _search(name: str, boundaries: Tensor, values: Any, right: bool, out_int32: 
 
 @public(out=True, method=False)
 def bucketize(
-    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+    input: Tensor | complex, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
     """The index of the bucket each element falls into: `searchsorted` with the operands exchanged.
 
@@ -231,9 +237,13 @@ def _range_of(name: str, input: Tensor, given: Any, margin: float) -> tuple[floa
 
 @public(method=False)
 def histogram(
-    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None,
+    input: Tensor,
+    bins: Tensor | int,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
     density: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """How many elements (or what weight) fall between each two neighbouring edges.
 
     Args:
@@ -278,7 +288,11 @@ def histogram(
 
 @public(out=True, method=False)
 def isin(
-    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+    elements: Tensor | complex,
+    test_elements: Tensor | complex,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
 ) -> Tensor:
     """Whether each element is one of ``test_elements``; one of the two may be a number.
 
@@ -296,7 +310,7 @@ def isin(
 
 
 @public
-def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """How many elements are not zero, in all or along ``dim`` (an int or a tuple).
 
     Example:

@@ -7,6 +7,7 @@ through the result is a write to the input.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.dims import (
@@ -55,7 +56,7 @@ _unsqueeze = rule("unsqueeze", view=True, x=lambda B, g, x_shape: B.reshape(g, x
 
 
 @public
-def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
+def reshape(input: Tensor, *sizes: Any, shape: Sequence[int] | None = None) -> Tensor:
     """The same elements in order under another shape: a view where possible, else a copy.
 
     Args:
@@ -76,7 +77,9 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
 
 
 @public(namespace=False)
-def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
+def view(
+    input: Tensor, *shape: Any, size: Sequence[int] | None = None, dtype: Any = None
+) -> Tensor:
     """`reshape` that never copies; with a dtype, the same bytes read as another type.
 
     Args:
@@ -183,7 +186,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 
 
 @public
-def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
+def permute(input: Tensor, *order: Any, dims: int | Sequence[int] | None = None) -> Tensor:
     """The dimensions in another order, as a view.
 
     Raises:
@@ -285,7 +288,7 @@ for _name, _function in (("T", _T), ("mT", _matrix_transpose), ("H", _H), ("mH",
 
 
 @public(aliases=("moveaxis",))
-def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """Move dimensions from ``source`` to ``destination``; the others keep their order.
 
     Example:
@@ -310,7 +313,9 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 
 @public(namespace=False)
-def expand(input: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
+def expand(
+    input: Tensor, *sizes: Any, size: Sequence[int] | None = None, implicit: bool = False
+) -> Tensor:
     """Repeat dimensions of size 1 (and new leading ones) without copying: their stride is 0.
 
     Args:
@@ -337,7 +342,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 @public
-def broadcast_to(input: Tensor, size: Any) -> Tensor:
+def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """``input.expand(size)``: the input repeated to a larger shape without copying.
 
     Example:
@@ -381,7 +386,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 
 @public
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple)."""
     check_tensor("squeeze", input)
     shape = input._data.shape

@@ -80,7 +80,9 @@ def _slices(name: str, input: Tensor, dim: int, index: Any, source: Any, error: 
 
 
 @public(in_place=True, out=True)
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+def index_add(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: complex = 1
+) -> Tensor:
     """A copy with ``alpha * source`` added to the slices of ``dim`` that ``index`` names.
 
     Example:
@@ -126,7 +128,7 @@ def index_reduce(
 
 
 @public(in_place=True)
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
     """A copy with the slices of ``dim`` that ``index`` names set to ``value``, a number or a
     0-dim tensor.
 

@@ -223,7 +223,7 @@ INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 @public(out=True)
 def quantile(
-    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
+    input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",
 ) -> Tensor:  # fmt: skip
     """The q-quantiles along ``dim`` (of all elements without one); NaN if there is a NaN.
@@ -243,7 +243,7 @@ def quantile(
 
 @public(out=True)
 def nanquantile(
-    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
+    input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",
 ) -> Tensor:  # fmt: skip
     """`quantile` of what is not NaN.

@@ -130,7 +130,7 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[T
 
 
 @public(method=False, aliases=("trapz",))
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: complex = 1, dim: int = -1) -> Tensor:
     """The integral of samples along ``dim`` by the trapezoidal rule.
 
     Args:
@@ -151,7 +151,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1)
 
 @public(method=False)
 def cumulative_trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1
+    y: Tensor, x: Tensor | None = None, *, dx: complex = 1, dim: int = -1
 ) -> Tensor:
     """The integrals up to each sample but the first; see `trapezoid`.
 

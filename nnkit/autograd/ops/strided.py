@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim, sizes_of
@@ -136,7 +137,12 @@ def geometry(input: Tensor) -> tuple:
 
 
 @public
-def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+def as_strided(
+    input: Tensor,
+    size: Sequence[int],
+    stride: int | Sequence[int],
+    storage_offset: int | None = None,
+) -> Tensor:
     """A view of the storage of ``input`` with any size, stride and offset (in elements).
 
     Raises:
@@ -254,7 +260,11 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 @public
 def as_strided_scatter(
-    input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
+    input: Tensor,
+    src: Tensor,
+    size: Sequence[int],
+    stride: int | Sequence[int],
+    storage_offset: int | None = None,
 ) -> Tensor:
     """A copy of ``input`` with ``src`` where `as_strided` would look.
 
@@ -370,7 +380,7 @@ attach("resize_as", _resize_as)
 @public(namespace=False)
 def set_(
     input: Tensor, source: Tensor | None = None, storage_offset: int = 0,
-    size: Any = None, stride: Any = None,
+    size: Sequence[int] | None = None, stride: int | Sequence[int] | None = None,
 ) -> Tensor:  # fmt: skip
     """Let the tensor use the memory of ``source`` (no memory without one).
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
@@ -66,7 +67,11 @@ def vector_norm(
 
 @public(out=True)
 def norm(
-    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
+    input: Tensor,
+    p: Any = "fro",
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    dtype: Any = None,
 ) -> Tensor:
     """The p-norm ``sum(|x|**p)**(1/p)`` of all elements, or along dimensions.
 

@@ -112,7 +112,7 @@ def _check_target(name: str, target: Tensor, low: int, classes: int) -> None:
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
-    p: int = 1,
+    p: float = 1,
     margin: float = 1.0,
     weight: Tensor | None = None,
     size_average: bool | None = None,

@@ -22,7 +22,7 @@ def implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
 
 
 def softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype_type | None = None
+    input: Tensor, dim: int | None = None, _stacklevel: object = 3, dtype: dtype_type | None = None
 ) -> Tensor:
     """``exp(input) / sum(exp(input), dim)``: positive numbers that add up to 1 along ``dim``.
 
@@ -47,7 +47,7 @@ def softmax(
 
 
 def softmin(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype_type | None = None
+    input: Tensor, dim: int | None = None, _stacklevel: object = 3, dtype: dtype_type | None = None
 ) -> Tensor:
     """``softmax(-input, dim)``.
 
@@ -62,7 +62,7 @@ def softmin(
 
 
 def log_softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype_type | None = None
+    input: Tensor, dim: int | None = None, _stacklevel: object = 3, dtype: dtype_type | None = None
 ) -> Tensor:
     """``log(softmax(input, dim))``, computed without overflow or a logarithm of 0.
 

@@ -167,6 +167,6 @@ def bind_entry(twin: type) -> Any:
     return MODULE.Entry if MODULE is not None else twin
 
 
-def bind_held(twin: type) -> Any:
+def bind_held(twin: Callable) -> Any:
     """The compiled class of functions that look at the classes of their arguments."""
     return getattr(MODULE, "Held", twin)
