@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import UNSEEN, check_cast, check_write, wrote
 from nnkit.backend.dtype import OF_ARRAY
 from nnkit.backend.memory import order_of
+from nnkit.backend.warning import warn
 
 # The functions whose ``out`` must have the dtype of the result, where others cast to it. Those with
 # several results are among them.
@@ -100,11 +100,10 @@ def _write(out: Tensor, result: Tensor, name: str) -> Tensor:
         from nnkit.autograd.ops.strided import resize
 
         if out._data.size and (name not in ANY_SHAPE or name == "arange"):
-            warnings.warn(
+            warn(
                 f"{name}(): argument 'out' of shape {list(out._data.shape)} was resized to "
-                f"{list(source.shape)}; pass one of that shape, or an empty one",
-                UserWarning, stacklevel=3,
-            )  # fmt: skip
+                f"{list(source.shape)}; pass one of that shape, or an empty one"
+            )
         resize(out, source.shape, order_of(source))
     B.copy_(out._data, source)
     return wrote(out, name)

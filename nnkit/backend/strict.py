@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from nnkit.backend.warning import warn
 
 _strict = False
 
@@ -33,8 +33,8 @@ def is_strict() -> bool:
     return _strict
 
 
-def complain(message: str, stacklevel: int) -> None:
-    """Warn the caller ``stacklevel`` frames up; RuntimeError in strict mode."""
+def complain(message: str) -> None:
+    """Warn; RuntimeError in strict mode."""
     if _strict:
         raise RuntimeError(message)
-    warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+    warn(message)

@@ -7,7 +7,6 @@ integers, slices and None give a view, integer tensors and masks a copy.
 from __future__ import annotations
 
 import operator
-import warnings
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim
@@ -20,6 +19,7 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_write, shares_memory, wants_history, write, wrote
 from nnkit.backend.dtype import COMPLEX, INTEGER, bool_, int64, python_number, uint8
 from nnkit.backend.index import ALL, split_index
+from nnkit.backend.warning import warn
 
 
 def _reads(node: str) -> Any:
@@ -61,11 +61,7 @@ def _normal_item(item: Any, device: Any) -> Any:
         if dtype.kind == "i" and not item._data.ndim:
             return item._device.backend.to_numpy(item._data).item()
         if dtype is uint8.array and item._data.ndim:
-            warnings.warn(
-                "indexing with a uint8 mask is deprecated: use a bool one",
-                UserWarning,
-                stacklevel=4,
-            )
+            warn("indexing with a uint8 mask is deprecated: use a bool one")
         return item
     if item.__class__ is slice:
         start, stop = item.start, item.stop
@@ -114,11 +110,9 @@ def _plain(item: Any) -> Any:
 def _normal_index(index: Any, device: Any) -> Any:
     """An index with Tensors for lists and ints for 0-dim Tensors, as the op takes it."""
     if index.__class__ is list and _means_tuple(index):
-        warnings.warn(
+        warn(
             "a list of lists as an index is deprecated, and means the tuple of its items: write "
-            "x[tuple(index)]",
-            UserWarning,
-            stacklevel=3,
+            "x[tuple(index)]"
         )
         index = tuple(index)
     if index.__class__ is tuple:

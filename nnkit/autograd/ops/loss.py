@@ -39,8 +39,7 @@ def paired(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         complain(
             f"{name}: Using a target size ({target.shape}) that is different to the input size "
             f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
-            "Please ensure they have the same size.",
-            stacklevel=3,
+            "Please ensure they have the same size."
         )
     return broadcast_pair(name, input, target)
 

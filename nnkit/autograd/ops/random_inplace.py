@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numbers
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +30,7 @@ from nnkit.backend.dtype import (
     int64,
     uint8,
 )  # fmt: skip
+from nnkit.backend.warning import warn
 
 _LARGEST = {
     float16: 65504.0, bfloat16: (2 - 2.0**-7) * 2.0**127, float32: (2 - 2.0**-23) * 2.0**127,
@@ -251,11 +251,9 @@ def integer_bounds(name: str, d: dtype, low: Any, high: Any) -> tuple[int, int]:
         if not smallest <= value <= largest:
             raise RuntimeError(f"{name}(): {parameter} is out of bounds for {d.name}: {value}")
         if digits and abs(value) > 2**digits:
-            warnings.warn(
+            warn(
                 f"{name}(): {parameter} = {value} is out of bounds [-(2^{digits}), 2^{digits}], "
-                f"beyond which {d.name} does not hold every integer.",
-                UserWarning,
-                stacklevel=3,
+                f"beyond which {d.name} does not hold every integer."
             )
     return low, last + 1
 

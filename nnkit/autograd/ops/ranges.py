@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from nnkit.autograd.factory import check_layout, dtype_of, finished, number, place_of
@@ -12,6 +11,7 @@ from nnkit.autograd.public import public
 from nnkit.autograd.sizes import LARGEST, check_shape, integer
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, INTEGER, default_dtype, int64
+from nnkit.backend.warning import warn
 
 
 @public(method=False)
@@ -98,9 +98,8 @@ def range_(
         RuntimeError: ``step`` is 0 or leads away from ``end``, or a bound is infinite or NaN.
         TypeError: a bound is no number.
     """
-    warnings.warn(
-        "range() is deprecated: use arange(), whose values end before end", UserWarning,
-        stacklevel=2,
+    warn(
+        "range() is deprecated: use arange(), whose values end before end"
     )  # fmt: skip
     check_layout("range", layout)
     start, end, step = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.axes import terms
 from nnkit.backend.dtype import FLOATING, int64, to_float
+from nnkit.backend.warning import warn
 
 
 def shifted(B: Any, x: Any, axis: int, by: int, value: float) -> Any:
@@ -289,11 +289,9 @@ def _spread(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> 
     correction = 1 if correction is None else correction
     axis = axis_of(name, dim, input._data.ndim)
     if terms(input._data.shape, axis) <= correction:
-        warnings.warn(
+        warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
-            "reduction factor (input numel divided by output numel).",
-            UserWarning,
-            stacklevel=4,
+            "reduction factor (input numel divided by output numel)."
         )
     return axis, correction
 

@@ -6,7 +6,6 @@ through the result is a write to the input.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.dtype import dtype as dtype_type
+from nnkit.backend.warning import warn
 
 
 def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -239,12 +239,10 @@ def t(input: Tensor) -> Tensor:
 def _T(self: Tensor) -> Tensor:
     """The dimensions in reverse order."""
     if self.ndim not in (0, 2):
-        warnings.warn(
+        warn(
             f"The use of `x.T` on tensors of dimension other than 2 is deprecated, got "
             f"{self.ndim} dimensions: use `x.mT` for batches of matrices or "
-            "`x.permute(*range(x.ndim)[::-1])` to reverse all of them.",
-            UserWarning,
-            stacklevel=2,
+            "`x.permute(*range(x.ndim)[::-1])` to reverse all of them."
         )
     return _permute(self, tuple(range(self.ndim - 1, -1, -1)))
 

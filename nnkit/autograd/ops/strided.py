@@ -4,7 +4,6 @@ whose geometry is changed in place."""
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +24,7 @@ from nnkit.autograd.sizes import (
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import alias, check_change, reshaped, wrote
 from nnkit.backend.memory import axes_of
+from nnkit.backend.warning import warn
 
 _diagonal = rule(
     "diagonal", view=True,
@@ -361,15 +361,13 @@ def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -
 
 def _resize(self: Tensor, *sizes: Any) -> Tensor:
     """`reshape`, under a name torch has deprecated."""
-    warnings.warn("non-inplace resize is deprecated: use reshape()", UserWarning, stacklevel=2)
+    warn("non-inplace resize is deprecated: use reshape()")
     return shapes.reshape(self, *sizes)
 
 
 def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     """`reshape_as`, under a name torch has deprecated."""
-    warnings.warn(
-        "non-inplace resize_as is deprecated: use reshape_as()", UserWarning, stacklevel=2
-    )
+    warn("non-inplace resize_as is deprecated: use reshape_as()")
     return shapes.reshape_as(self, tensor)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.ops import dropout as ops
+from nnkit.backend.warning import warn
 
 __all__ = [
     "alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout",
@@ -120,10 +120,9 @@ def dropout1d(
 
 
 def _warn_dimensions(name: str, got: int, expected: str) -> None:
-    warnings.warn(
+    warn(
         f"{name}: Received a {got}-D input to {name}, which is deprecated and will result in an "
-        f"error in a future release: it drops channels of {expected} inputs. Use dropout instead.",
-        stacklevel=3,
+        f"error in a future release: it drops channels of {expected} inputs. Use dropout instead."
     )
 
 
@@ -147,10 +146,9 @@ def dropout2d(
     if input.ndim not in (3, 4):
         _warn_dimensions("dropout2d", input.ndim, "3D or 4D")
     if input.ndim == 3:
-        warnings.warn(
+        warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
-            "behavior is desired: input is interpreted as shape (N, C, L). Use dropout1d instead.",
-            stacklevel=2,
+            "behavior is desired: input is interpreted as shape (N, C, L). Use dropout1d instead."
         )
     return _channels(inplace)(input, p, training)
 

@@ -6,7 +6,6 @@ Each spatial axis by itself: its samples are weighted sums of a few samples of t
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +14,7 @@ from nnkit.autograd.ops.ranges import arange
 from nnkit.autograd.sizes import LARGEST, check_shape
 from nnkit.autograd.spatial import in_format_of, ints
 from nnkit.backend.dtype import FLOATING, float32, float64, int64, uint8
+from nnkit.backend.warning import warn
 from nnkit.nn.functional.pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -199,4 +199,4 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 
 def _deprecated(name: str) -> None:
-    warnings.warn(f"{name} is deprecated: use interpolate", UserWarning, stacklevel=3)
+    warn(f"{name} is deprecated: use interpolate")

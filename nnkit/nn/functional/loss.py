@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 from nnkit.autograd import Tensor
 from nnkit.autograd.ops import loss as ops
 from nnkit.autograd.ops.activation import log_sigmoid
+from nnkit.backend.warning import warn
 from nnkit.nn.functional.reductions import REDUCTIONS, check_reduction, legacy, reduced
 
 __all__ = [
@@ -231,11 +230,10 @@ def kl_div(
     if size_average is not None or reduce is not None:
         reduction = legacy(size_average, reduce)
     elif reduction == "mean":
-        warnings.warn(
+        warn(
             "kl_div: reduction='mean' divides the total loss by both the batch size and the "
             "support size; 'batchmean' divides only by the batch size, and aligns with the KL div "
-            "math definition.",
-            stacklevel=2,
+            "math definition."
         )
     if reduction != "batchmean":
         check_reduction("kl_div", reduction)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
-
 from nnkit.autograd import Tensor
+from nnkit.backend.warning import warn
 
 REDUCTIONS = ("none", "mean", "sum")
 
 
-def legacy(size_average: bool | None, reduce: bool | None, stacklevel: int = 3) -> str:
+def legacy(size_average: bool | None, reduce: bool | None) -> str:
     """The reduction that the deprecated arguments mean, with a warning."""
     if reduce is not None and not reduce:
         reduction = "none"
     else:
         reduction = "mean" if size_average is None or size_average else "sum"
-    warnings.warn(
+    warn(
         "size_average and reduce args will be deprecated, please use "
-        f"reduction='{reduction}' instead.",
-        stacklevel=stacklevel,
+        f"reduction='{reduction}' instead."
     )
     return reduction
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-
 from nnkit.autograd import Tensor
 from nnkit.autograd.ops import softmax as ops
 from nnkit.backend.dtype import dtype as dtype_type
+from nnkit.backend.warning import warn
 
 __all__ = ["log_softmax", "softmax", "softmin"]
 
 
-def implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
+def implicit_dim(name: str, ndim: int) -> int:
     """The dimension that PyTorch takes where none is given, with its warning."""
-    warnings.warn(
+    warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
-        "dim=X as an argument.",
-        stacklevel=stacklevel,
+        "dim=X as an argument."
     )
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -42,7 +40,7 @@ def softmax(
                 [0.5000, 0.5000]])
     """
     if dim is None:
-        dim = implicit_dim("softmax", input.ndim, _stacklevel)
+        dim = implicit_dim("softmax", input.ndim)
     return ops.softmax(input, dim, dtype)
 
 
@@ -57,7 +55,7 @@ def softmin(
         tensor([0.5000, 0.5000])
     """
     if dim is None:
-        dim = implicit_dim("softmin", input.ndim, _stacklevel)
+        dim = implicit_dim("softmin", input.ndim)
     return ops.softmax(-input, dim, dtype)
 
 
@@ -81,5 +79,5 @@ def log_softmax(
         tensor([-1000.,     0.])
     """
     if dim is None:
-        dim = implicit_dim("log_softmax", input.ndim, _stacklevel)
+        dim = implicit_dim("log_softmax", input.ndim)
     return ops.log_softmax(input, dim, dtype)

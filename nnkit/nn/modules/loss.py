@@ -36,7 +36,7 @@ class _Loss(Module):
     ) -> None:
         super().__init__()
         if size_average is not None or reduce is not None:
-            reduction = legacy(size_average, reduce, stacklevel=4)
+            reduction = legacy(size_average, reduce)
         self.reduction = reduction
 
 

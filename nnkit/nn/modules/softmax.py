@@ -40,7 +40,7 @@ class Softmax(_AlongDim):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softmax(input, self.dim, _stacklevel=5)
+        return F.softmax(input, self.dim)
 
 
 class Softmin(_AlongDim):
@@ -57,7 +57,7 @@ class Softmin(_AlongDim):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softmin(input, self.dim, _stacklevel=5)
+        return F.softmin(input, self.dim)
 
 
 class LogSoftmax(_AlongDim):
@@ -74,7 +74,7 @@ class LogSoftmax(_AlongDim):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.log_softmax(input, self.dim, _stacklevel=5)
+        return F.log_softmax(input, self.dim)
 
 
 class Softmax2d(Module):
