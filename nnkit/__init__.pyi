@@ -1000,14 +1000,9 @@ float: _dtype
 float16: _dtype
 float32: _dtype
 float64: _dtype
-def float_power(
-    input: Tensor | builtins.complex,
-    exponent: Tensor | builtins.complex,
-    *,
-    out: _Any = None,
-) -> Tensor:
+def float_power(input: _Any, exponent: _Any, *, out: _Any = None) -> Tensor:
     """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
-def float_power_(input: Tensor | builtins.complex, exponent: Tensor | builtins.complex) -> Tensor:
+def float_power_(input: _Any, exponent: _Any) -> Tensor:
     """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
 def floor(input: _Any, *, out: _Any = None) -> Tensor:
     """The largest integer not above each element."""

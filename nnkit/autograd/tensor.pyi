@@ -838,9 +838,9 @@ class Tensor(builtins.object):
         """`flip` along dimension 0."""
     def float(self, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.float32."""
-    def float_power(self, exponent: Tensor | builtins.complex) -> Tensor:
+    def float_power(self, exponent: _Any) -> Tensor:
         """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
-    def float_power_(self, exponent: Tensor | builtins.complex) -> Tensor:
+    def float_power_(self, exponent: _Any) -> Tensor:
         """In-place version of `float_power`; returns the tensor."""
     def floor(self) -> Tensor:
         """The largest integer not above each element."""
