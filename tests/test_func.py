@@ -280,6 +280,18 @@ def test_outer_graph_goes_through(lib: ModuleType) -> None:
     assert x.grad.tolist() == [3, 12]
 
 
+def test_inference_tensors_take_part(lib: ModuleType) -> None:
+    """As captured tensors, whose values are saved, and as arguments."""
+    f = of(lib)
+    with lib.inference_mode():
+        constant = lib.tensor([2.0, 3.0])
+        inside = f.grad(lambda a: (a * a * constant).sum())(constant)
+        pull = f.vjp(lambda a: a * constant, constant)[1]
+    assert inside.tolist() == [8, 18] and pull(constant)[0].tolist() == [4, 9]
+    assert f.grad(lambda a: (a * a * constant).sum())(constant).tolist() == [8, 18]
+    assert f.jvp(lambda a: a * constant, (constant,), (constant,))[1].tolist() == [4, 9]
+
+
 def test_refuses_inside(lib: ModuleType) -> None:
     """What would change the caller's graph from inside of a transform."""
     f, x = of(lib), lib.ones(2)

@@ -406,9 +406,12 @@ _NOT_A_LEAF = (
 
 
 class _Untracked(list):
-    """In place of the counter of writes: whoever saves a tensor reads it, and must not."""
+    """In place of the counter of writes: whoever saves a tensor reads it, and must not, save the
+    transforms of `nnkit.func`, which torch lets wrap what they are given."""
 
     def __getitem__(self, item: Any) -> Any:
+        if MODE.transforms:
+            return 0
         raise RuntimeError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
             "inference mode in computation tracked by autograd: make a clone to get a normal "

@@ -23,7 +23,8 @@ from nnkit.autograd.ops.creation import zeros_like
 
 
 class Level:
-    """The inputs of a transform; entered while its function runs, which is then recorded."""
+    """The inputs of a transform; entered while its function runs, which is then recorded, and while
+    that is differentiated."""
 
     def __init__(self, values: Sequence[Any], name: str) -> None:
         self.values = values
@@ -54,12 +55,13 @@ class Level:
     def __enter__(self) -> Level:
         self._mode.__enter__()
         MODE.transforms += 1
+        self._want_gradients(True)
         return self
 
     def __exit__(self, *exception: Any) -> None:
+        self._want_gradients(False)
         MODE.transforms -= 1
         self._mode.__exit__(*exception)
-        self._want_gradients(False)
 
     def _want_gradients(self, wanted: bool) -> None:
         for leaf in self.leaves:
@@ -70,19 +72,15 @@ class Level:
         create_graph: bool, retain_graph: bool = True,
     ) -> list[Tensor]:  # fmt: skip
         """The gradients of the outputs, times ``weights``, by ``inputs``; zeros where constant."""
-        self._want_gradients(True)
-        try:
+        with self:
             used = [i for i, output in enumerate(outputs) if output.requires_grad]
             if not used:
                 return [zeros_like(point) for point in inputs]
-            with inference_mode(False):
-                found = gradients_of(
-                    [outputs[i] for i in used], inputs, [weights[i] for i in used], retain_graph,
-                    create_graph, allow_unused=True,
-                )  # fmt: skip
+            found = gradients_of(
+                [outputs[i] for i in used], inputs, [weights[i] for i in used], retain_graph,
+                create_graph, allow_unused=True,
+            )  # fmt: skip
             return [zeros_like(p) if g is None else g for p, g in zip(inputs, found, strict=True)]
-        finally:
-            self._want_gradients(False)
 
     def pull(
         self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any],

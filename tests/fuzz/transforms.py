@@ -21,8 +21,13 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 FORWARDS = ("jvp", "jacfwd", "hessian")
-# What torch cannot do: differentiate forwards what vmap gives as an expanded tensor.
-LIMITS = ("more than one element of the written-to tensor",)
+# What torch cannot do: differentiate forwards what vmap gives as an expanded tensor; write what is
+# batched into what is not.
+LIMITS = (
+    "more than one element of the written-to tensor",
+    "doesn't match the broadcast shape",
+    "inplace arithmetic",
+)
 
 
 class Writer:
@@ -58,6 +63,14 @@ class Writer:
             return f"({inner()} + {inner(2)})"
         if kind == "plain":
             some = ["{}.sin()", "{}**3", "{}.exp()", "({} * 0.5)", "{}.detach()", "{}.flip(0)"]
+            some += [
+                "{}.view(2, 1).squeeze(1)",
+                "{}.cumsum(0)",
+                "{}.clone().mul_(0.5)",
+                "{}.prod() + c",
+            ]
+            some += [f"put({{}}, {inner(2)})", f"{{}}.clone().add_({inner(2)}, alpha=2)"]
+            some += [f"lib.where({{}} > 0, {inner(2)}, u)", f"lib.cat([{{}}, {inner(2)}])[1:3]"]
             if modes:
                 some += [
                     f"within(lib.{mode}(), lambda: {{}})" for mode in ("no_grad", "enable_grad")
@@ -113,9 +126,14 @@ def run(program: str, lib: ModuleType) -> Outcome:
         with mode:
             return compute()
 
+    def put(target: Any, source: Any) -> Any:
+        target = target.clone()
+        target[0] = source[1]
+        return target
+
     w, u = vector(0.7, -0.4), vector(-0.2, 0.9)
     zeros = vector(0.0, 0.0, requires_grad=False)  # torch may give zeros without memory
-    scope = {"lib": lib, "f": lib.func, "within": within, "w": w, "u": u}
+    scope = {"lib": lib, "f": lib.func, "within": within, "put": put, "w": w, "u": u}
     try:
         result = eval(program, {**scope, "c": vector(0.5, 1.1, requires_grad=False)})
         values, recorded = (result.detach() + zeros).tolist(), result.requires_grad
