@@ -105,6 +105,9 @@ VALUES = [
     ("torch.sum(torch.tensor([1.5, 2.5]), 0, out=torch.zeros((), dtype=torch.int64))", 3),
     ("torch.cumprod(torch.tensor([1.5, 2.5]), 0, out=torch.zeros(2, dtype=torch.int64))", [1, 2]),
     ("torch.mm(torch.zeros(0, 3), torch.zeros(3, 2), out=torch.empty(0, 2)).sum()", 0),
+    ("torch.arange(4.0)[::2].ravel().stride(0) * torch.ones(())", 1),
+    (f"{F}.fractional_max_pool2d(torch.ones(1, 2, 7), 2, output_ratio=(0.3, 0.3))", []),
+    (f"{F}.fractional_max_pool3d(torch.ones(1, 3, 2, 2), 1, output_size=(2, 1, 1)).sum()", 2),
     (f"{F}.conv1d(torch.zeros(1, 0, 4), torch.zeros(4, 0, 3))", []),
     (f"{F}.avg_pool2d(torch.tensor([[[5, 0], [0, 0]]]), 2, divisor_override=-2)", [-2]),
 ]
@@ -139,6 +142,7 @@ def test_values(lib: ModuleType, call: str, expected: object) -> None:
     assert found.tolist() == pytest.approx(expected, rel=1e-6, nan_ok=True)
 
 
+MATRIX = "[[2, 1j, 1], [-1j, 5, 2j], [1, -2j, 9]]"
 ERRORS = [
     (RuntimeError, "smaller", f"{F}.avg_pool3d(torch.zeros(1, 1, 2, 2, 2), 3, 1, 1)"),
     (RuntimeError, "smaller", f"{F}.lp_pool3d(torch.zeros(1, 1, 1, 2, 2), 2.0, 2, ceil_mode=True)"),
@@ -156,6 +160,16 @@ ERRORS = [
         "dtype",
         "torch.sum(torch.ones(2), 0, dtype=torch.half, out=torch.zeros(()))",
     ),
+    *(
+        (
+            RuntimeError,
+            "phase",
+            f"torch.linalg.{call}(torch.tensor({MATRIX}).requires_grad_())"
+            f"[{part}].sum().real.backward()",
+        )
+        for call, part in (("eigh", 1), ("eig", 1), ("svd", 0))
+    ),
+    (RuntimeError, "large", f"{F}.fractional_max_pool3d(torch.ones(1, 2, 2, 2), 1, output_size=2)"),
     (RuntimeError, "derivative", "torch.nan_to_num(torch.ones(1).cfloat().requires_grad_())"),
     (RuntimeError, "dtype", "torch.einsum('i,i->', torch.ones(2), torch.ones(2).double())"),
     (TypeError, "imag", "torch.complex(torch.zeros(2), 2)"),

@@ -130,3 +130,11 @@ def test_training_an_embedding_is_torchs(torch: ModuleType) -> None:
         return layer.weight.detach().numpy()
 
     np.testing.assert_allclose(train(nnkit), train(torch), rtol=1e-5, atol=1e-6)
+
+
+def test_the_table_before_the_indices_is_deprecated(lib: ModuleType) -> None:
+    bag, table, index = lib.nn.functional.embedding_bag, lib.eye(3), lib.tensor([0, 1, 1])
+    options = {"mode": "sum", "per_sample_weights": lib.tensor([1.0, 2.0, 3.0])}
+    with pytest.warns(UserWarning, match="deprecated"):
+        found = bag(table, index, lib.tensor([0, 2]), **options)
+    assert found.tolist() == [[1, 2, 0], [0, 3, 0]]

@@ -24,6 +24,15 @@ def _scaled_columns(B: Any, x: Any, scale: Any) -> Any:
     return B.mul(x, B.unsqueeze(scale, -2))
 
 
+def _check_phases(B: Any, name: str, turns: Any) -> None:
+    """Complex vectors are free to turn; ``turns`` says by how much that would change a loss."""
+    if not bool(B.all(B.le(B.abs(turns), 1e-2), None, False)):
+        raise RuntimeError(
+            f"{name}(): the vectors of complex matrices are only defined up to a phase, on which "
+            "the loss that is differentiated depends"
+        )
+
+
 def _grad_adjugate(B: Any, g: Any, x: Any, out: Any) -> Any:
     inverse = B.inverse(x)
     weight = B.sum(B.mul(g, B.conj(inverse)), (-2, -1), True)
@@ -80,7 +89,11 @@ def _grad_svd(
     inverse = B.div(B.ones_like(s), s)
     if u.dtype != s.dtype:
         # Complex vectors are free to turn: only the difference of the two phases has an influence.
-        turn = B.diagonal(B.matmul(B.mH(u), g_u), 0, len(s.shape) - 1, len(s.shape))
+        turn, other = (
+            B.diagonal(B.matmul(B.mH(x), g), 0, len(s.shape) - 1, len(s.shape))
+            for x, g in ((u, g_u), (v, g_v))
+        )
+        _check_phases(B, "svd", B.imag(B.add(turn, other)))
         g_s = B.add(B.mul(B.mul(B.sub(turn, B.conj(turn)), 0.5), inverse), g_s)
     inner = B.add(inner, _diagonal_matrix(B, g_s))
     out = B.matmul(u, B.matmul(inner, vh))
@@ -97,7 +110,9 @@ def _grad_eig(B: Any, g_values: Any, g_vectors: Any, values: Any, vectors: Any) 
     turned = B.mH(vectors)
     inner = B.matmul(turned, g_vectors)
     # LAPACK's vectors have length 1: what would change their length has no influence.
-    own = B.real(B.diagonal(inner, 0, len(inner.shape) - 2, len(inner.shape) - 1))
+    turns = B.diagonal(inner, 0, len(inner.shape) - 2, len(inner.shape) - 1)
+    _check_phases(B, "eig", B.imag(turns))
+    own = B.real(turns)
     inner = B.sub(inner, _scaled_columns(B, B.matmul(turned, vectors), own))
     inner = B.mul(inner, B.conj(_outer_difference(B, values)))
     inner = B.add(inner, _diagonal_matrix(B, g_values))
@@ -147,6 +162,9 @@ def _grad_pinv(B: Any, g: Any, x: Any, out: Any) -> Any:
 
 def _grad_eigh(B: Any, g_values: Any, g_vectors: Any, values: Any, vectors: Any) -> Any:
     turned = B.matmul(B.mH(vectors), g_vectors)
+    if vectors.dtype != values.dtype:
+        turns = B.diagonal(turned, 0, len(values.shape) - 1, len(values.shape))
+        _check_phases(B, "eigh", B.imag(turns))
     skew = B.mul(B.sub(turned, B.mH(turned)), 0.5)  # what keeps the matrix symmetric
     inner = B.mul(_outer_difference(B, values), skew)
     inner = B.add(inner, _diagonal_matrix(B, g_values))

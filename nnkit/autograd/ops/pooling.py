@@ -307,8 +307,8 @@ def _fractional(
         size = tuple(int(n * r) for n, r in zip(x.shape[2:], ratios, strict=True))
     else:
         raise ValueError(f"{name}(): either 'output_size' or 'output_ratio' must be given")
-    at_least(name, "output_size", size, 1)
-    if any(m + k - 1 > n for m, k, n in zip(size, kernel, x.shape[2:])):
+    at_least(name, "output_size", size, 0)
+    if any(m + k - (axes == 2) > n for m, k, n in zip(size, kernel, x.shape[2:])):  # as torch
         raise RuntimeError(
             f"{name}(): {size} windows of kernel_size={kernel} need a larger input than "
             f"{list(x.shape[2:])}"

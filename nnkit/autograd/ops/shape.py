@@ -140,8 +140,9 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 @public
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension; a view where possible."""
-    return reshape(input, -1)
+    """All elements in one dimension, next to each other; a view where they are that already."""
+    check_tensor("ravel", input)
+    return reshape(input.contiguous(), -1)
 
 
 @public

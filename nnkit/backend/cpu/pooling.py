@@ -153,11 +153,11 @@ def adaptive_max_pool(x: Array, size: Ints) -> tuple[Array, Array]:
 def _starts(samples: Array, size: int, kernel: int, count: int) -> Array:
     """Where the windows of a fractional pool start: (..., count) for samples (...) in [0, 1)."""
     last = np.full((*samples.shape, 1), size - kernel)
-    if count == 1:
-        return last
+    if count < 2:
+        return last[..., :count]
     alpha = samples.dtype.type(size - kernel) / samples.dtype.type(count - 1)
     sample = samples[..., None]
-    steps = (np.arange(count - 1, dtype=samples.dtype) + sample) * alpha
+    steps = (np.arange(count - 1).astype(samples.dtype) + sample) * alpha
     return np.concatenate((steps.astype(np.int64) - (sample * alpha).astype(np.int64), last), -1)
 
 
@@ -167,8 +167,7 @@ def fractional_max_pool(x: Array, samples: Array, kernel: Ints, size: Ints) -> t
     ``samples`` is (N, C, axes), uniform in [0, 1): it places the windows of each plane.
     """
     if x.dtype in HALF:
-        wide = (x.astype(np.float32), samples.astype(np.float32))
-        out, index = fractional_max_pool(*wide, kernel, size)
+        out, index = fractional_max_pool(x.astype(np.float32), samples, kernel, size)
         return out.astype(x.dtype), index
     planes = x.shape[:2]
     flat = x.reshape(*planes, math.prod(x.shape[2:]))

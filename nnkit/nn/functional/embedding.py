@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.op import OPS
 from nnkit.autograd.ops import embedding as ops
+from nnkit.backend.dtype import int64
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
@@ -169,6 +172,12 @@ def embedding_bag(
         tensor([[2., 4.],
                 [2., 3.]])
     """
+    if input.is_floating_point() and weight.dtype is int64:
+        warnings.warn(
+            "embedding_bag: the table before the indices is deprecated: use "
+            "embedding_bag(input, weight, ...)", UserWarning, stacklevel=2,
+        )  # fmt: skip
+        input, weight = weight, input
     factors = per_sample_weights
     if factors is not None and factors.shape != input.shape:
         raise ValueError(
