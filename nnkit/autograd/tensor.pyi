@@ -1997,7 +1997,9 @@ class Tensor(builtins.object):
         """Overwrite every element with 0; returns the tensor."""
 
 class _Untracked(builtins.list):
-    """In place of the counter of writes: whoever saves a tensor reads it, and must not."""
+    """In place of the counter of writes: whoever saves a tensor reads it, and must not, save
+    the transforms of `nnkit.func`, which torch lets wrap what they are given.
+    """
     def __getitem__(self, item: _Any) -> _Any:
         ...
 
