@@ -6,7 +6,7 @@ import pytest
 
 import nnkit
 from nnkit import nn, optim
-from nnkit.backend.door import Counter, NanHunter, Recorder, Timer, standing
+from nnkit.backend.door import Counter, Doorkeeper, NanHunter, Recorder, Timer, standing
 from nnkit.nn import functional as F
 
 CPU = nnkit.device("cpu")
@@ -184,3 +184,35 @@ def test_the_backend_is_back_afterwards() -> None:
     with pytest.raises(ZeroDivisionError), standing(Counter, CPU):
         raise ZeroDivisionError
     assert CPU.backend is backend
+
+
+class Owner(Doorkeeper):
+    """Knows which arrays its device made, and refuses those of another one."""
+
+    made: dict[int, tuple[Owner, object]] = {}
+
+    def passed(self, name, function, arguments):
+        for value in arguments if name != "array" else ():  # which copies what comes from outside
+            for array in value if isinstance(value, (tuple, list)) else (value,):
+                owner, _ = self.made.get(id(array), (self, None))
+                assert owner is self, f"{name} got an array of another device"
+        result = function(*arguments)
+        if name != "to_numpy" and hasattr(result, "dtype"):
+            self.made[id(result)] = self, result
+        return result
+
+
+def test_gradients_are_added_on_the_device_of_their_edge() -> None:
+    other = nnkit.device("xpu")
+    other.backend = CPU.backend
+    try:
+        with standing(Owner, CPU), standing(Owner, other):
+            w = nnkit.ones(3, device=other).requires_grad_()
+            v = nnkit.ones(3).requires_grad_()
+            for loss in ((w * w + w.exp() + w).to(CPU) * v, v * (w + w * w).to(CPU) + v):
+                ((loss + loss) * v).sum().backward()
+            (w.grad + w).sum().to(other)
+            assert w.grad.device is other and v.grad.device is CPU
+    finally:
+        Owner.made.clear()
+        del other.backend

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from nnkit.autograd.node import LeafHooks, Node, OutputEdge
+from nnkit.autograd.node import LeafHooks, Node, OutputEdge, edge_of
 from nnkit.autograd.saved import PackedValue
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.memory import has_order_of, is_view
@@ -122,11 +122,11 @@ class Pass:
         self.reached: set | None = None
         self.outer: Pass | None = None
 
-    def limit_to(self, inputs: Sequence[Tensor], accumulate: bool) -> None:
+    def limit_to(self, inputs: Sequence, accumulate: bool) -> None:
         """Run only what leads to ``inputs``: note their gradients, or accumulate them."""
         targets: set = set()
         for position, tensor in enumerate(inputs):
-            target, index = _target(tensor._edge or tensor)
+            target, index = target_of(edge_of(tensor))
             targets.add(target)
             if not accumulate:
                 self.captures.setdefault(target, []).append((index, position))
@@ -134,7 +134,7 @@ class Pass:
         nodes = [target for target in self._reachable() if isinstance(target, Node)]
         for node in sorted(nodes, key=lambda n: n.order):
             for edge in node.edges:
-                target = _target(edge)[0]
+                target = target_of(edge)[0]
                 if target is not None and (target in targets or target in needed):
                     needed.add(node)
                     break
@@ -146,7 +146,7 @@ class Pass:
             self.reached = set()
             stack = [edge for edge, _ in self.roots]
             while stack:
-                target = _target(stack.pop())[0]
+                target = target_of(stack.pop())[0]
                 if target is not None and target not in self.reached:
                     self.reached.add(target)
                     if isinstance(target, Node):
@@ -424,7 +424,7 @@ class Pass:
             if self.needed is not None and each not in self.needed:
                 continue
             for edge in each.edges:
-                target = _target(edge)[0]
+                target = target_of(edge)[0]
                 if isinstance(target, Tensor):
                     self.expected[target] = self.expected.get(target, 0) + 1
                 elif target is not None and target not in seen:
@@ -490,7 +490,7 @@ class Pass:
             leaf._grad = wrap(B.overwrite(leaf._data, grad), leaf._device)
 
 
-def _target(edge: Any) -> tuple[Any, int]:
+def target_of(edge: Any) -> tuple[Any, int]:
     """The node or leaf of an edge, and which of its outputs."""
     return (edge.node, edge.index) if edge.__class__ is OutputEdge else (edge, 0)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from nnkit.autograd.engine import check_inputs, start
+from nnkit.autograd.backward_pass import target_of
+from nnkit.autograd.engine import as_tuple, check_inputs, start
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.node import edge_of
 from nnkit.autograd.tensor import Tensor, wrap
 
 
@@ -25,7 +27,8 @@ def grad(
 
     Args:
         outputs: tensor or sequence of tensors, of any shape when ``grad_outputs`` is given.
-        inputs: tensor or sequence of tensors, leaves or not.
+        inputs: tensor or sequence of tensors, leaves or not. Here and in ``outputs`` an edge of
+            the graph (`nnkit.autograd.graph.GradientEdge`) may stand for a tensor.
         grad_outputs: for each output its gradient, None for a scalar.
         retain_graph: keep the graph for another pass; as ``create_graph`` unless given.
         create_graph: record the backward for higher derivatives.
@@ -51,8 +54,9 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    outputs = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
-    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    outputs, inputs = as_tuple(outputs), as_tuple(inputs)
+    if not inputs:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if grad_outputs is None:
         grad_outputs = (None,) * len(outputs)
     elif isinstance(grad_outputs, Tensor):
@@ -84,7 +88,8 @@ def grad(
             )
         if found is not None:
             if not create_graph:
-                found = made.setdefault(id(found), wrap(found, tensor._device))
+                device = target_of(edge_of(tensor))[0].device
+                found = made.setdefault(id(found), wrap(found, device))
         elif materialize_grads:
             found = wrap(tensor._device.backend.zeros_like(tensor._data), tensor._device)
             found._requires_grad = create_graph

@@ -14,28 +14,42 @@ from typing import Any
 
 from nnkit.autograd.backward_pass import Pass, unpack_array, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
-from nnkit.autograd.node import Node
+from nnkit.autograd.node import GradientEdge, Node, edge_of
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import refresh
 
 
-def start(tensors: Sequence[Tensor], grads: Sequence, retain: bool, create: bool) -> Pass:
-    """A pass from ``tensors`` with their first gradients."""
+def start(tensors: Sequence, grads: Sequence, retain: bool, create: bool) -> Pass:
+    """A pass from tensors, or from edges of a graph, with their first gradients."""
+    if len(grads) < len(tensors):
+        raise RuntimeError(
+            f"got {len(tensors)} tensors and {len(grads)} gradients, expected as many"
+        )
     roots = []
-    for index, (tensor, grad) in enumerate(zip(tensors, grads, strict=True)):
-        if tensor._base is not None:
-            refresh(tensor)
-        if not tensor._requires_grad:
-            raise RuntimeError(
-                f"element {index} of tensors does not require grad and does not have a grad_fn"
-            )
-        first = _first_gradient(tensor, grad)
-        roots.append((tensor._edge or tensor, first if create else first._data))
+    for index, (tensor, grad) in enumerate(zip(tensors, grads, strict=False)):
+        if tensor.__class__ is GradientEdge:
+            first = grad
+            if grad is None:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        else:
+            if tensor._base is not None:
+                refresh(tensor)
+            if not tensor._requires_grad:
+                raise RuntimeError(
+                    f"element {index} of tensors does not require grad and does not have a grad_fn"
+                )
+            first = _first_gradient(tensor, grad)
+        roots.append((edge_of(tensor), first if create else first._data))
     if create:
         from nnkit.autograd.lifted import LIFTED
 
         return Pass(roots, LIFTED, unpack_tensor, retain)
     return Pass(roots, None, unpack_array, retain)
+
+
+def as_tuple(places: Any) -> tuple:
+    """One tensor, one edge, or a sequence of them, as a tuple."""
+    return (places,) if isinstance(places, (Tensor, GradientEdge)) else tuple(places)
 
 
 def _first_gradient(tensor: Tensor, grad: Tensor | None) -> Tensor:
@@ -56,6 +70,11 @@ def _first_gradient(tensor: Tensor, grad: Tensor | None) -> Tensor:
             f"Mismatch in shape: grad_output has a shape of {list(grad._data.shape)} and output "
             f"has a shape of {list(data.shape)}."
         )
+    if (grad._data.dtype.kind == "c") != (data.dtype.kind == "c"):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same "
+            f"dtype: got {grad.dtype} and {tensor.dtype}"
+        )
     if grad._data.dtype != data.dtype:
         return wrap(grad._device.backend.cast(grad._data, data.dtype), grad._device)
     return grad
@@ -72,7 +91,8 @@ def backward(
     """Run backward from ``tensors`` and accumulate into the ``grad`` of leaves.
 
     Args:
-        tensors: tensor or sequence of tensors to start from.
+        tensors: tensor or sequence of tensors to start from; an edge of the graph
+            (`nnkit.autograd.graph.GradientEdge`) may stand for a tensor, here and in ``inputs``.
         grad_tensors: the gradient of each; None for a scalar.
         retain_graph: keep what the nodes saved, for another pass; as ``create_graph`` by default.
         create_graph: record the backward itself, for higher derivatives.
@@ -101,17 +121,13 @@ def backward(
                 "backward(). Please only use 'grad_tensors'."
             )
         grad_tensors = grad_variables
-    tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+    tensors = as_tuple(tensors)
     if grad_tensors is None:
         grad_tensors = (None,) * len(tensors)
     elif isinstance(grad_tensors, Tensor):
         grad_tensors = (grad_tensors,)
-    if len(tensors) != len(grad_tensors):
-        raise RuntimeError(
-            f"got {len(tensors)} tensors and {len(grad_tensors)} gradients, expected as many"
-        )
     if inputs is not None:
-        inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+        inputs = as_tuple(inputs)
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     retain = create_graph if retain_graph is None else retain_graph
@@ -121,17 +137,18 @@ def backward(
         this = start(tensors, grad_tensors, retain, create_graph)
         if inputs is not None:
             for tensor in check_inputs(inputs):
-                tensor.retain_grad()
+                if isinstance(tensor, Tensor):
+                    tensor.retain_grad()
             this.limit_to(inputs, accumulate=True)
         this.run()
     finally:
         MODE.enabled = with_grad
 
 
-def check_inputs(inputs: Sequence[Tensor]) -> Sequence[Tensor]:
-    """The inputs; RuntimeError if one of them has no gradient."""
+def check_inputs(inputs: Sequence) -> Sequence:
+    """The inputs, tensors and edges; RuntimeError if one of them has no gradient."""
     for position, tensor in enumerate(inputs):
-        if not tensor.requires_grad:
+        if tensor.__class__ is not GradientEdge and not tensor.requires_grad:
             raise RuntimeError(
                 "One of the differentiated Tensors does not require grad: "
                 f"input {position} of shape {list(tensor.shape)}"

@@ -8,11 +8,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from nnkit.autograd.backward_pass import RUNNING
-from nnkit.autograd.node import Node, OutputEdge, describe_edge
+from nnkit.autograd.node import GradientEdge, Node, OutputEdge, describe_edge
 from nnkit.autograd.saved import ACTIVE, STACK
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import wrote
@@ -112,13 +112,6 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         yield
     finally:
         STACK.refusal = previous
-
-
-class GradientEdge(NamedTuple):
-    """Where a tensor's gradient goes: a node, and which of its outputs the tensor is."""
-
-    node: Node
-    output_nr: int
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

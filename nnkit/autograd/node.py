@@ -12,7 +12,7 @@ import itertools
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 sequence = itertools.count(1)
 
@@ -105,6 +105,13 @@ class OutputEdge:
     def __init__(self, node: Node, index: int) -> None:
         self.node = node
         self.index = index
+
+
+class GradientEdge(NamedTuple):
+    """Where a tensor's gradient goes: a node, and which of its outputs the tensor is."""
+
+    node: Any
+    output_nr: int
 
 
 class NodeHooks:
@@ -221,6 +228,16 @@ def accumulator(leaf: Any) -> AccumulateGrad:
         node = AccumulateGrad(leaf)
         hooks.node = weakref.ref(node)
     return node
+
+
+def edge_of(place: Any) -> Any:
+    """The edge of a `GradientEdge`, or of a tensor that wants a gradient."""
+    if place.__class__ is not GradientEdge:
+        return place._edge or place
+    node, index = place
+    if isinstance(node, AccumulateGrad):
+        return node.variable
+    return node if node.outputs is None else OutputEdge(node, index)
 
 
 def describe_edge(edge: Any) -> tuple[Node | None, int]:

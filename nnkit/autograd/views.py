@@ -170,7 +170,10 @@ class CopySlices(Node):
             mask = untouched if B is raw else wrap(untouched, self.device)
             to_base = B.where(mask, g, B.zeros_like(g))
         # A view of the base need not be one of a gradient that lies in memory in another order.
-        return [to_base, replay_array(B, chain, _laid(B, g, order))]
+        to_value = None
+        if self.edges[1] is not None:
+            to_value = replay_array(B, chain, _laid(B, g, order))
+        return [to_base, to_value]
 
 
 def _laid(B: Any, array: Any, order: tuple | None) -> Any:

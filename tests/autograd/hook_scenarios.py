@@ -416,3 +416,139 @@ def index_written_before_the_second_derivative(fw):
     (h,) = fw.autograd.grad(g.sum(), x, retain_graph=True)
     i.add_(1)
     return [h.tolist(), raised(g.sum().backward)]
+
+
+@scenario
+def edges_stand_for_tensors(fw):
+    edge = fw.autograd.graph.get_gradient_edge
+    x = leaf(fw, 2.0)
+    y = x**2
+    a, b = (y * 3).unbind()[0], edge(y)
+    found = [plain(fw.autograd.grad(a, b)), plain(fw.autograd.grad(b, x, fw.ones(1)))]
+    y = x**2
+    found.append(plain(fw.autograd.grad(y, edge(x), retain_graph=True)))
+    fw.autograd.backward(edge(y), fw.ones(1))
+    return [*found, x.grad.tolist()]
+
+
+@scenario
+def wrong_calls_of_grad(fw):
+    x = leaf(fw, 1.0, 2.0)
+    grad = fw.autograd.grad
+    return [
+        raised(lambda: grad(x.sum(), [])),
+        raised(lambda: grad([], x)),
+        raised(lambda: grad(x.sum(), fw.ones(1))),
+        raised(lambda: grad(x * 2, x)),
+        raised(lambda: grad(x.sum(), x, fw.ones(2))),
+        raised(lambda: grad(x.sum(), x, [fw.ones(()), fw.ones(())])),
+        raised(lambda: x.sum().backward(fw.ones((), dtype=fw.complex64))),
+        raised(lambda: x.sum().backward(3.0)),
+        raised(lambda: grad(3, x)),
+        raised(lambda: grad(x.sum(), 3)),
+    ]
+
+
+@scenario
+def hooks_of_modules(fw):
+    def net(inplace):
+        model = fw.nn.Sequential(
+            fw.nn.Linear(2, 2), fw.nn.ReLU(inplace=inplace), fw.nn.Linear(2, 1)
+        )
+        with fw.no_grad():
+            for p in model.parameters():
+                p.fill_(0.5)
+        return model
+
+    log: list[Any] = []
+    model, x = net(False), leaf(fw, 1.0, 2.0)
+    for i, layer in enumerate(model):
+        layer.register_full_backward_hook(
+            lambda _, gi, go, i=i: log.append([i, plain(gi), plain(go)])
+        )
+        layer.register_full_backward_pre_hook(lambda _, go, i=i: log.append([i, plain(go)]))
+    model(x).backward()
+    written = net(True)
+    for layer in written:
+        layer.register_full_backward_hook(lambda *gs: None)
+    replaced = fw.nn.Linear(1, 1, bias=False)
+    with fw.no_grad():
+        replaced.weight.fill_(2.0)
+    replaced.register_full_backward_hook(lambda _, gi, go: (gi[0] * 10,))
+    replaced.register_full_backward_pre_hook(lambda _, go: (go[0] * 3,))
+    y = leaf(fw, 1.0)
+    replaced(y).backward()
+    return [
+        log, x.grad.tolist(), raised(lambda: written(leaf(fw, 1.0, 2.0))),
+        y.grad.tolist(), replaced.weight.grad.tolist(),
+    ]  # fmt: skip
+
+
+@scenario
+def hooks_while_differentiating_twice(fw):
+    log: list[Any] = []
+    x = leaf(fw, 2.0)
+    y = x**3
+    y.register_hook(lambda g: log.append(["y", g.tolist(), g.requires_grad]))
+    x.register_hook(lambda g: log.append(["x", g.tolist(), g.requires_grad]))
+    (g,) = fw.autograd.grad(y, x, create_graph=True)
+    g.backward()
+    z = leaf(fw, 2.0)
+    w = z**2
+    w.register_hook(lambda g: g * z)
+    (first,) = fw.autograd.grad(w, z, create_graph=True)
+    return [log, x.grad.tolist(), first.tolist(), plain(fw.autograd.grad(first, z))]
+
+
+@scenario
+def backward_inside_backward(fw):
+    x, w = leaf(fw, 2.0), leaf(fw, 3.0)
+
+    class F(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            with fw.enable_grad():
+                (w * 4).backward()
+            return g * 2
+
+    (F.apply(x) * w).backward()
+    y = x * w
+    inner = w * 5
+    y.register_hook(lambda g: inner.backward())
+    y.backward()
+    return [x.grad.tolist(), w.grad.tolist()]
+
+
+@scenario
+def handles_and_flags(fw):
+    x, log = leaf(fw, 1.0), []
+    with x.register_hook(lambda g: log.append(1)):
+        (x * 2).backward()
+    (x * 2).backward()
+    x.register_hook(logger(log, "kept"))
+    x.requires_grad_(False).requires_grad_(True)
+    x.data = fw.full((1,), 3.0)
+    (x * x).backward()
+    y = x * 2
+    y.register_hook(logger(log, "old"))
+    z = y + 3
+    y.detach_()
+    z.backward()
+    x.retain_grad()
+    return [log, x.grad.tolist(), x.retains_grad]
+
+
+@scenario
+def results_changed_through_data(fw):
+    found = []
+    for reduce in ("median", "nanmedian", "max", "min"):
+        x = leaf(fw, 1.0, 2.0, 4.0)
+        y = getattr(x, reduce)()
+        y.data.add_(16)
+        y.backward()
+        found.append(x.grad.tolist())
+    return found

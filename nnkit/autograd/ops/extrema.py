@@ -31,7 +31,8 @@ def _grad_extreme(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -
 def _grad_total(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> Any:
     """Without a dimension torch lets NaN reach a NaN, too."""
     equal = B.eq(x, B.expand_reduced(out, tuple(x.shape), axis, keepdims))
-    return _shared(B, g, x, B.logical_or(equal, B.ne(x, x)), axis, keepdims)
+    reached = B.logical_or(equal, B.ne(x, x))
+    return B.where(reached, _shared(B, g, x, reached, axis, keepdims), B.zeros_like(x))
 
 
 def _grad_chosen(
