@@ -11,6 +11,7 @@ import operator
 from typing import Any
 
 LARGEST = (1 << 63) - 1  # of the integers that kernels compute with
+MOST_DIMENSIONS = 64  # of NumPy's arrays
 MOST_ELEMENTS = 1 << 59  # of an array: their bytes, at most 16 each, can be counted too
 
 
@@ -68,8 +69,12 @@ def check_shape(name: str, shape: tuple[int, ...], given: str = "") -> tuple[int
 
     Raises:
         TypeError: a given size does not fit 64 bits.
-        RuntimeError: a size is negative, or there are too many elements.
+        RuntimeError: a size is negative, or there are too many elements or dimensions.
     """
+    if len(shape) > MOST_DIMENSIONS:
+        raise RuntimeError(
+            f"{name}(): a tensor has at most {MOST_DIMENSIONS} dimensions, got {len(shape)}"
+        )
     if 0 in shape:  # its strides must fit all the same
         count = math.prod(n or 1 for n in shape)
     else:

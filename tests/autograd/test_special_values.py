@@ -108,6 +108,8 @@ VALUES = [
     ("torch.arange(4.0)[::2].ravel().stride(0) * torch.ones(())", 1),
     (f"{F}.fractional_max_pool2d(torch.ones(1, 2, 7), 2, output_ratio=(0.3, 0.3))", []),
     (f"{F}.fractional_max_pool3d(torch.ones(1, 3, 2, 2), 1, output_size=(2, 1, 1)).sum()", 2),
+    (f"{F}.local_response_norm(torch.full((1, 2, 1), 3), 2, alpha=1.0, beta=1.0)", [0.6, 0.3]),
+    ("torch.ones(2, 5).multinomial(3).stride(0) * torch.ones(())", 3),
     (f"{F}.conv1d(torch.zeros(1, 0, 4), torch.zeros(4, 0, 3))", []),
     (f"{F}.avg_pool2d(torch.tensor([[[5, 0], [0, 0]]]), 2, divisor_override=-2)", [-2]),
 ]
@@ -183,6 +185,14 @@ ERRORS = [
 def test_errors(lib: ModuleType, error: type[Exception], noun: str, call: str) -> None:
     with raises(lib, error, noun):
         eval(call, {"torch": lib})
+
+
+def test_dimensions_are_counted() -> None:
+    import nnkit
+
+    assert nnkit.ones([1] * 64).ndim == 64
+    with pytest.raises(RuntimeError, match="at most 64 dimensions, got 65"):
+        nnkit.ones([1] * 65)
 
 
 def test_functions_pickle_copy_and_wrap(lib: ModuleType) -> None:

@@ -205,4 +205,5 @@ def multinomial(
     source = source_of("multinomial", generator, input._device)
     B = input._device.backend
     returns = bool(replacement) and count > 1  # a single draw takes torch's numbers either way
-    return wrap(B.multinomial(input._data, count, returns, source), input._device)
+    drawn = B.multinomial(input._data, count, returns, source)
+    return wrap(B.contiguous(drawn), input._device)

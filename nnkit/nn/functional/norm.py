@@ -192,4 +192,6 @@ def local_response_norm(
     total = squares.narrow(1, 0, channels)
     for start in range(1, size):
         total = total + squares.narrow(1, start, channels)
-    return input / in_format_of(input, total * (alpha / size) + k) ** beta
+    # torch's mean of integers is one too.
+    mean = total / size if input.is_floating_point() else total // size
+    return input / in_format_of(input, mean * alpha + k) ** beta
