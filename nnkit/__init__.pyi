@@ -1988,7 +1988,7 @@ def range(
 ) -> Tensor:
     """`arange` with ``end`` included, which torch has deprecated."""
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension; a view where possible."""
+    """All elements in one dimension, next to each other; a view where they are that already."""
 def real(input: Tensor) -> Tensor:
     """The real part, as a view; a real tensor itself."""
 def reciprocal(input: _Any, *, out: _Any = None) -> Tensor:

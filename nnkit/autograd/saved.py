@@ -73,8 +73,14 @@ class PackedValue:
         else:
             self.index, self.first = saved.index, saved.first
             saved = wrap(saved._data, device)
+        version = saved._writes[0]
         with no_grad():
             self.packed = pack(saved)
+        if saved._writes[0] != version:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as "
+                "input to pack hook can not be modified by in-place operations."
+            )
 
     def tensor(self) -> Tensor:
         """What the unpack hook gives back, without history."""

@@ -1546,7 +1546,9 @@ class Tensor(builtins.object):
     ) -> Tensor:
         """Fill with integers of [from, to), all equally likely, in place."""
     def ravel(self) -> Tensor:
-        """All elements in one dimension; a view where possible."""
+        """All elements in one dimension, next to each other; a view where they are that
+        already.
+        """
     @builtins.property
     def real(self) -> Tensor:
         """The real part, as a view; a real tensor itself."""

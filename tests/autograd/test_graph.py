@@ -93,6 +93,16 @@ def test_unpack_must_return_a_tensor(lib: ModuleType, graph: Any) -> None:
         y.backward()
 
 
+def test_pack_hooks_must_not_write(lib: ModuleType, graph: Any) -> None:
+    x = leaf(lib, 2)
+    for function in (lambda x: x.exp(), lambda x: x[lib.tensor([0])]):
+        with (
+            raises(lib, RuntimeError, "pack hook is modifying its input in place"),
+            graph.saved_tensors_hooks(lambda t: t.add_(0), lambda t: t),
+        ):
+            function(x)
+
+
 def test_disabled_hooks(lib: ModuleType, graph: Any) -> None:
     with (
         graph.disable_saved_tensors_hooks("not here"),
