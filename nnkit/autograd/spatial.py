@@ -103,16 +103,18 @@ def batched(name: str, input: Tensor, axes: int) -> Tensor:
 def like_input(result: Tensor, input: Tensor) -> Tensor:
     """``result`` without its batch axis where ``input`` had none, with channels last in memory
     where the input has them."""
-    x = input._data
-    if result._data.ndim != x.ndim:
+    if result._data.ndim != input._data.ndim:
         return OPS["squeeze"](result, (0,))
-    return result if x.flags.c_contiguous else in_format_of(input, result)
+    return in_format_of(input, result)
 
 
 def in_format_of(input: Tensor, result: Tensor) -> Tensor:
     """``result`` with channels last in memory where ``input`` has them."""
-    axes = CHANNELS_LAST.get(input._data.ndim)
-    if axes is None or not is_ordered(input._data, axes) or is_ordered(result._data, axes):
+    x = input._data
+    if x.flags.c_contiguous:
+        return result
+    axes = CHANNELS_LAST.get(x.ndim)
+    if axes is None or not is_ordered(x, axes) or is_ordered(result._data, axes):
         return result
     return OPS["ordered"](result, axes)
 

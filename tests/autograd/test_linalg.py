@@ -225,3 +225,11 @@ def test_gradients_of_eigenvalues_are_real(lib):
     lib.linalg.eigvals(x).real.sum().backward()
     assert x.grad.dtype == lib.float32
     assert x.grad.tolist() == [[1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 0, 0)])
+def test_factors_of_nothing_have_gradients(lib: ModuleType, shape: tuple[int, ...]) -> None:
+    x = lib.zeros(shape, requires_grad=True)
+    u, s, vh = lib.linalg.svd(x)
+    (s.sum() + u.sum() * 0 + vh.sum() * 0).backward()
+    assert x.grad.shape == shape

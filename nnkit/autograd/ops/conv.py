@@ -80,7 +80,7 @@ def _convolve(
     if not x._data.shape[1]:  # of no channels torch makes none
         out = OPS["getitem"](out, (slice(None), slice(0)))
     out = like_input(out, input)
-    return out if weight._data.flags.c_contiguous else in_format_of(weight, out)
+    return in_format_of(weight, out)
 
 
 def _convolve_transposed(

@@ -74,6 +74,8 @@ def _grad_svd(
     B: Any, g_u: Any, g_s: Any, g_vh: Any, u: Any, s: Any, vh: Any, full_matrices: bool
 ) -> Any:
     rows, columns, k = u.shape[-2], vh.shape[-1], s.shape[-1]
+    if not k:
+        return B.matmul(B.getitem(u, (..., slice(0))), B.getitem(vh, (..., slice(0), slice(None))))
     if full_matrices and rows != columns:
         raise RuntimeError(
             "svd(): the derivative needs full_matrices=False for matrices that are not square"
