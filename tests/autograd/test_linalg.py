@@ -4,6 +4,7 @@ singular ones, and factors that are only determined up to signs."""
 from __future__ import annotations
 
 import math
+from types import ModuleType
 
 import numpy as np
 import pytest
