@@ -157,12 +157,21 @@ def _number(self: Tensor) -> Any:
     return _read(self)
 
 
+def _real(self: Tensor) -> Any:
+    number = _number(self)
+    if not isinstance(number, complex):
+        return number
+    if number.imag:
+        raise RuntimeError(f"value cannot be converted to a real number: got {number}")
+    return number.real
+
+
 def _float(self: Tensor) -> float:
-    return float(_number(self))
+    return float(_real(self))
 
 
 def _int(self: Tensor) -> int:
-    return int(_number(self))
+    return int(_real(self))
 
 
 def _complex(self: Tensor) -> complex:

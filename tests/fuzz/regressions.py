@@ -74,6 +74,30 @@ x1 = T.zeros(2, dtype=T.int64)
 x1.copy_(2.7)
 x1.copy_("2")
 """,
+    "dropout in place that drops nothing writes nothing": """
+x0 = T.ones(2, requires_grad=True)
+T.nn.functional.dropout(x0, 0.5, False, inplace=True)
+T.nn.functional.dropout(x0, 0.0, inplace=True)
+x1 = T.nn.Dropout(0.5, inplace=True).eval()(x0)
+x2 = x0 * 2
+T.nn.functional.alpha_dropout(x2, 0.5, False, inplace=True)
+T.nn.functional.dropout(x0, 0.5, inplace=True)
+T.nn.functional.dropout(x0, 2.0, False, inplace=True)
+""",
+    "a tensor written into itself": """
+x0 = T.eye(2)
+x0[None] = x0
+x1 = T.tensor([0])
+x1[-1] = x1
+x0[0:1] = x0[0]
+x0[:, 0:1] = x0[:, :1]
+x0[[0, 1]] = x0
+""",
+    "complex numbers as real ones": """
+x0 = float(T.tensor([1.5], dtype=T.complex64))
+x1 = int(T.tensor([2.5], dtype=T.complex64))
+x2 = float(T.tensor([1.5j], dtype=T.complex64))
+""",
     "set_ and the counters of writes": """
 x0 = T.zeros(2)
 x1 = T.ones(2)

@@ -14,6 +14,7 @@ from tests.fuzz.arbitrary import Difference, arbitrary
 from tests.fuzz.observe import ASPECTS, Observer, builtin_error, coarsest, difference
 from tests.fuzz.prelude import SOURCE, needed
 
+STRIDES = ASPECTS.index("strides")
 SEED = 0  # of the framework's generator, at the start of each program
 
 
@@ -141,9 +142,14 @@ def _seen(finding: Finding, before: dict, shown: dict, wanted: dict) -> Differen
         error=wanted["error"] if shown["error"] == wanted["error"] else None,
         dtype=record[0] if isinstance(record, tuple) else None,
         unchanged=_settled(record) == _settled(before.get(finding.label)),
+        expanded=any(_repeats(record) for record in before.values()),
         statement=finding.program[-1].source,
         program="\n".join(statement.source for statement in finding.program),
     )  # fmt: skip
+
+
+def _repeats(record: Any) -> bool:
+    return isinstance(record, tuple) and 0 in (record[STRIDES] or ())
 
 
 def _settled(record: Any) -> Any:

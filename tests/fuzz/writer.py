@@ -144,10 +144,20 @@ class Writer:
         memory, least = _memory(source), 2 * source.numel()
 
         def fits(t: Any) -> bool:
-            large = t.dtype is source.dtype or t.numel() >= least
-            return large and _memory(t) != memory
+            large = t.numel() >= least
+            may_grow = t.dtype is source.dtype and self.alone(t)
+            return (large or may_grow) and _memory(t) != memory
 
         return self.choose(fits)[0]
+
+    def hole_alone(self) -> str:
+        """A tensor that may get more memory: a storage that grows takes the other tensors that
+        lie in it along in torch, while here they keep what they had."""
+        return self.subject_of(self.alone)
+
+    def alone(self, tensor: Any) -> bool:
+        memory = _memory(tensor)
+        return sum(_memory(t) == memory for _, t in self.tensors) == 1
 
     def hole_also(self) -> str:
         """A second tensor that requires grad."""

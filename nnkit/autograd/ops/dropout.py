@@ -5,6 +5,7 @@ The masks are PyTorch's for the same seed.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from nnkit.autograd.dims import check_tensor
@@ -113,12 +114,22 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return _apply("feature_alpha_dropout", _alpha_dropout, input, p, train, True)
 
 
-dropout_ = public(inplace(dropout, "dropout_"), method=False)
-feature_dropout_ = public(inplace(feature_dropout, "feature_dropout_"), method=False)
-alpha_dropout_ = public(inplace(alpha_dropout, "alpha_dropout_"), method=False)
-feature_alpha_dropout_ = public(
-    inplace(feature_alpha_dropout, "feature_alpha_dropout_"), method=False
-)
+def _in_place(function: Callable) -> Callable:
+    """``name_``, which writes only where something can be dropped."""
+    write = inplace(function, f"{function.__name__}_")
+
+    @functools.wraps(write)
+    def write_in_place(input: Tensor, p: float, train: bool) -> Tensor:
+        nothing = isinstance(input, Tensor) and (not train or p == 0 or input._data.size == 0)
+        return (function if nothing else write)(input, p, train)
+
+    return public(write_in_place, method=False)
+
+
+dropout_ = _in_place(dropout)
+feature_dropout_ = _in_place(feature_dropout)
+alpha_dropout_ = _in_place(alpha_dropout)
+feature_alpha_dropout_ = _in_place(feature_alpha_dropout)
 
 
 @public(method=False)
