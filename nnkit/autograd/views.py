@@ -194,8 +194,8 @@ UNSEEN = frozenset(
     "logical_xor eq ge gt le lt ne".split()
 )
 APART = frozenset(
-    "index_add_ index_copy_ scatter_ scatter_add_ scatter_reduce_ put_ cross gather index_select "
-    "kthvalue masked_select take take_along_dim".split()
+    "index_add_ index_copy_ index_put_ scatter_ scatter_add_ scatter_reduce_ put_ cross gather "
+    "index_select kthvalue masked_select take take_along_dim".split()
 )
 
 

@@ -98,6 +98,14 @@ x0 = float(T.tensor([1.5], dtype=T.complex64))
 x1 = int(T.tensor([2.5], dtype=T.complex64))
 x2 = float(T.tensor([1.5j], dtype=T.complex64))
 """,
+    "a batch of matrices that is none": """
+x0 = T.eye(2)
+x1 = T.ones(1, 2, 2)
+x0.baddbmm_(x0, x0)
+x1.baddbmm_(x1, x0)
+x0.baddbmm_(x0, x1)
+x0.addbmm_(x1, x0)
+""",
     "set_ and the counters of writes": """
 x0 = T.zeros(2)
 x1 = T.ones(2)

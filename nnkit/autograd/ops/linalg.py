@@ -176,6 +176,8 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 def _check_batches(name: str, x: tuple, y: tuple) -> None:
+    if len(y) < 3:  # torch asks for its columns first
+        raise IndexError(f"{name}(): expected 3 dimensions for batch2, got shape {list(y)}")
     check_ndim(name, "batch1", x, 3)
     check_ndim(name, "batch2", y, 3)
     if y[0] != x[0] or y[1] != x[2]:
