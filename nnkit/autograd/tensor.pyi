@@ -522,8 +522,8 @@ class Tensor(builtins.object):
         """The products of two batches of matrices, (b, n, k) and (b, k, m)."""
     def bool(self, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.bool."""
-    def broadcast_to(self, size: _Sequence[builtins.int]) -> Tensor:
-        """``input.expand(size)``: the input repeated to a larger shape without copying."""
+    def broadcast_to(self, *size: _Any) -> Tensor:
+        """`expand`, under NumPy's name."""
     def byte(self, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.uint8."""
     def cauchy_(

@@ -19,7 +19,7 @@ from nnkit.autograd.dims import (
     sizes_of,
 )  # fmt: skip
 from nnkit.autograd.op import OPS, rule
-from nnkit.autograd.public import public
+from nnkit.autograd.public import attach, public
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.dtype import dtype as dtype_type
 from nnkit.backend.warning import warn
@@ -340,7 +340,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     return expand(input, other._data.shape)
 
 
-@public
+@public(method=False)
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """``input.expand(size)``: the input repeated to a larger shape without copying.
 
@@ -352,6 +352,14 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """
     check_tensor("broadcast_to", input)
     return expand(input, size)
+
+
+def _broadcast_to(self: Tensor, *size: Any) -> Tensor:
+    """`expand`, under NumPy's name."""
+    return expand(self, *size)
+
+
+attach("broadcast_to", _broadcast_to)
 
 
 @public(method=False)
