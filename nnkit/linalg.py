@@ -35,8 +35,13 @@ __all__ = [
     "vector_norm",
 ]  # fmt: skip
 
-inv = factorization.inverse
 det = factorization.det
+
+
+def inv(A: Tensor) -> Tensor:
+    """The inverses of square matrices; see `nnkit.inverse`."""
+    check_square("linalg.inv", A)
+    return factorization.inverse(A)
 
 
 def slogdet(A: Tensor) -> Any:

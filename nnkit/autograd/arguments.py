@@ -74,6 +74,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(python_number(value), (int, float, complex)) or _is_scalar(value)
 
 
+FLAG = {bool, type(None)}
 NONE = Kind("None", [type(None)], lambda value: False)
 KINDS = {
     Tensor: Kind("Tensor", [Tensor], lambda value: isinstance(value, Tensor)),
@@ -82,7 +83,7 @@ KINDS = {
     float: Kind("float", [float, int, bool], _is_real),
     complex: Kind("Number", [float, int, bool, complex], _is_number),
     str: _instance("str", str),
-    Sequence: _instance("tuple of ints", tuple, list, Size),
+    Sequence[int]: _instance("tuple of ints", tuple, list, Size),
     dtype: Kind("nnkit.dtype", [dtype], lambda value: isinstance(value, type)),
     device: _instance("nnkit.device", device, str) | Kind("", [int], _is_int),
     layout: _instance("nnkit.layout", layout),
@@ -93,7 +94,7 @@ KINDS[device].words = "nnkit.device"
 # What parameters of these names take everywhere, where their annotation leaves it open.
 NAMED: dict[str, Any] = {
     "dtype": dtype | None, "device": device | None, "layout": layout | None,
-    "memory_format": memory_format | None,
+    "memory_format": memory_format | None, "ord": float | str | None,
 }  # fmt: skip
 
 
@@ -115,7 +116,7 @@ def kind_of(name: str, annotation: Any, scope: dict[str, Any]) -> Kind | None:
     parts = [annotation]
     if typing.get_origin(annotation) in (types.UnionType, typing.Union):
         parts = [*typing.get_args(annotation)]
-    kinds = [KINDS.get(typing.get_origin(part) or part) for part in parts]
+    kinds = [KINDS.get(part) for part in parts]
     if None in kinds:
         return None
     return functools.reduce(lambda one, other: one | other, kinds)  # pyright: ignore
@@ -135,7 +136,7 @@ class Signature:
             kind = kind_of(each.name, each.annotation, own.__globals__)
             if is_method and not self.kinds:
                 kind = KINDS[Tensor]
-            if lax and kind is not None and not kind.classes.isdisjoint((bool, str)):
+            if lax and kind is not None and (kind.classes <= FLAG or str in kind.classes):
                 kind = None
             if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD):
                 self.positional.append(each.name)
@@ -160,6 +161,13 @@ class Signature:
                 )
             if isinstance(value, Tensor) and Tensor not in kind.classes:
                 return value.item()
+        if isinstance(value, (tuple, list)) and tuple in kind.classes:
+            for position, each in enumerate(value):
+                if each is not None and not _is_int(each):
+                    raise TypeError(
+                        f"{self.name}(): argument '{name}' must be tuple of ints, but found "
+                        f"element of type {type(each).__name__} at pos {position}"
+                    )
         if value.__class__ is int and float not in kind.classes:
             return integer(self.name, name, value)
         return value
@@ -174,6 +182,12 @@ class Signature:
         return {names.get(name, name): value for name, value in options.items()}
 
 
+def _are_ints(value: Any) -> bool:
+    """Whether an int, or every element of a sequence, is one of 64 bits."""
+    parts = (value,) if value.__class__ is int else value
+    return all(part.__class__ is int and is_int64(part) for part in parts)
+
+
 def held_in_python(function: Callable, examine: Callable) -> Callable:
     """``function``, to which ``examine`` hands arguments of classes that are not yet known."""
     known: Any = None
@@ -184,7 +198,7 @@ def held_in_python(function: Callable, examine: Callable) -> Callable:
         for classes, value in zip(known, arguments):
             if classes is not None and value.__class__ not in classes:
                 return examine(arguments, options)
-            if value.__class__ is int and not is_int64(value):
+            if value.__class__ in (int, tuple, list) and not _are_ints(value):
                 return examine(arguments, options)
         return function(*arguments)
 

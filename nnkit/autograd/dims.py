@@ -53,6 +53,8 @@ def sizes_of(name: str, given: tuple, keyword: Any = None, parameter: str = "siz
     """Sizes given one by one, as one sequence, or by keyword, as a tuple of ints."""
     if keyword is not None:
         given = (keyword,)
+    if not given:
+        raise TypeError(f"{name}() missing 1 required positional argument: '{parameter}'")
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = tuple(given[0])
     try:

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import repeat
 from typing import Any
 
 from nnkit.autograd.arguments import held
@@ -115,7 +116,7 @@ def pointwise(
     promoting.__name__ = promoting.__qualname__ = name
     promoting.__module__ = body.__module__
     promoting.apply = apply
-    promoting.in_place = write_in_place = _in_place(op, promoting, kind)
+    promoting.in_place = write_in_place = _in_place(op, promoting, kind, refuses, numbers)
     if not public:
         return promoting
     promoting.__doc__ = _docstring(name, about, count, kind, numbers, refuses, aliases, example)
@@ -231,6 +232,17 @@ def _make_apply(op: Op, count: int) -> Any:
     return apply
 
 
+def _number(name: str, parameter: str, value: Any) -> Any:
+    """A scalar argument as one of Python's numbers."""
+    if isinstance(value, Tensor) and not value._data.ndim:
+        value = value.item()
+    value = python_number(value)
+    if not isinstance(value, (int, float, complex)):
+        got = type(value).__name__
+        raise TypeError(f"{name}(): argument '{parameter}' must be Number, not {got}")
+    return value
+
+
 def _declined(*arguments: Any) -> None:
     """What a compiled op leaves to the function that attempted it."""
 
@@ -264,7 +276,7 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
                 x = input._device.backend.cast(x, int64.array)
         device = input._device
         if scalars:
-            scalars = tuple([python_number(value) for value in scalars])
+            scalars = tuple(map(_number, repeat(name), op.primitive.statics, scalars))
         out = wrap(getattr(device.backend, name)(x, *scalars), device)
         if input._base is not None and input._writes[0] != input._viewed:
             refresh(input)
@@ -371,17 +383,22 @@ def _broadcasts(shape: tuple, target: tuple) -> bool:
     return len(shape) <= len(target) and all(n in (1, m) for n, m in pairs)
 
 
-def _in_place(op: Op, promoting: Callable, kind: str) -> Any:
+def _in_place(
+    op: Op, promoting: Callable, kind: str, refuses: tuple[str, ...], numbers: str
+) -> Any:
     """``name_``: one in-place kernel where no history is wanted, else `views.write`."""
     name = op.name
     label = name + "_"
     binary = len(op.primitive.arrays) == 2
+    weak = numbers != "none"
+    fast = () if kind == "bool" else _unchecked(refuses)
 
     def write_in_place(self: Tensor, *arguments: Any) -> Tensor:
         x = self._data
         kernel = None
-        if (x.dtype is F4 or x.dtype is F8) and kind != "bool":
-            if not binary or _is_plain(arguments[0], self):
+        if x.dtype in fast:
+            operand = arguments[0] if binary else None
+            if not binary or (_is_plain(operand, self) and (weak or isinstance(operand, Tensor))):
                 kernel = getattr(self._device.backend, label)
         return write(self, label, promoting, *arguments, kernel=kernel)
 

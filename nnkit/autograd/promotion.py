@@ -48,6 +48,9 @@ _CHECKED = frozenset(
 
 # Of half tensors these read a single `other` in float32; elsewhere it is rounded to half first.
 _EXACT = frozenset(("mul", "div", "div_floor", "div_trunc", "floor_divide"))
+# What stands for `-` where masks are meant.
+_INSTEAD = {"sub": ": use ^ or logical_xor()", "neg": ": use ~ or logical_not()"}
+
 # The arithmetic that takes two numbers as well, and gives a 0-dim tensor.
 _OF_NUMBERS = frozenset(("add", "sub", "mul", "div", "div_floor", "div_trunc", "floor_divide"))
 
@@ -56,7 +59,7 @@ def check_dtype(name: str, d: Any, refuses: tuple[str, ...]) -> None:
     """RuntimeError, or its NotImplementedError, where the op is not defined for the category."""
     if ("bool", "integer", "floating", "complex")[d.category] in refuses:
         error = RuntimeError if name in _CHECKED else NotImplementedError
-        raise error(f"{name}(): not implemented for '{d.name}' tensors")
+        raise error(f"{name}(): not implemented for '{d.name}' tensors{_INSTEAD.get(name, '')}")
 
 
 def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str, ...]) -> tuple:

@@ -490,7 +490,7 @@ class Tensor(builtins.object):
         """1 with the chance that ``input`` says (or ``p``, for all elements), else 0."""
     def bernoulli_(self, p: Tensor | builtins.float = ..., *, generator: _Any = None) -> Tensor:
         """Fill with 1 where a coin of chance ``p`` falls, 0 elsewhere, in place."""
-    def bfloat16(self, memory_format: _Any = None) -> Tensor:
+    def bfloat16(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.bfloat16."""
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
         """How often each integer from 0 occurs in a 1-dim tensor, or the sum of its weights."""
@@ -520,11 +520,11 @@ class Tensor(builtins.object):
         """In-place version of `bitwise_xor`; returns the tensor."""
     def bmm(self, mat2: Tensor) -> Tensor:
         """The products of two batches of matrices, (b, n, k) and (b, k, m)."""
-    def bool(self, memory_format: _Any = None) -> Tensor:
+    def bool(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.bool."""
     def broadcast_to(self, *size: _Any) -> Tensor:
         """`expand`, under NumPy's name."""
-    def byte(self, memory_format: _Any = None) -> Tensor:
+    def byte(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.uint8."""
     def cauchy_(
         self,
@@ -536,15 +536,15 @@ class Tensor(builtins.object):
         """Fill with numbers of density ``sigma / pi / ((x - median)**2 + sigma**2)``, in
         place.
         """
-    def cdouble(self, memory_format: _Any = None) -> Tensor:
+    def cdouble(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.complex128."""
     def ceil(self) -> Tensor:
         """The smallest integer not below each element."""
     def ceil_(self, *arguments: _Any) -> Tensor:
         """In-place version of `ceil`; returns the tensor."""
-    def cfloat(self, memory_format: _Any = None) -> Tensor:
+    def cfloat(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.complex64."""
-    def char(self, memory_format: _Any = None) -> Tensor:
+    def char(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.int8."""
     def cholesky(self, upper: builtins.bool = False) -> Tensor:
         """The triangular L with a positive diagonal and ``L @ L.mH`` the input (its transpose
@@ -758,7 +758,7 @@ class Tensor(builtins.object):
         """In-place version of `div`; returns the tensor."""
     def dot(self, tensor: Tensor) -> Tensor:
         """The sum of the products of two vectors' elements."""
-    def double(self, memory_format: _Any = None) -> Tensor:
+    def double(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.float64."""
     def dsplit(
         self,
@@ -836,7 +836,7 @@ class Tensor(builtins.object):
         """`flip` along dimension 1."""
     def flipud(self) -> Tensor:
         """`flip` along dimension 0."""
-    def float(self, memory_format: _Any = None) -> Tensor:
+    def float(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.float32."""
     def float_power(self, exponent: _Any) -> Tensor:
         """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
@@ -908,7 +908,7 @@ class Tensor(builtins.object):
         """``input > other``."""
     def gt_(self, *arguments: _Any) -> Tensor:
         """In-place version of `gt`; returns the tensor."""
-    def half(self, memory_format: _Any = None) -> Tensor:
+    def half(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.float16."""
     def hardshrink(self, lambd: builtins.float = ...) -> Tensor:
         """``x`` where ``|x| > lambd``, else 0."""
@@ -1017,7 +1017,7 @@ class Tensor(builtins.object):
         """A copy of the slices of ``dim`` that a 1-dim ``index`` names, in its order."""
     def inner(self, other: Tensor) -> Tensor:
         """Sums of products along the last dimensions; with a 0-dim operand, the product."""
-    def int(self, memory_format: _Any = None) -> Tensor:
+    def int(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.int32."""
     def inverse(self) -> Tensor:
         """The inverses of square matrices."""
@@ -1182,7 +1182,7 @@ class Tensor(builtins.object):
         """``log(sum(exp(x)))`` along dimensions, without overflow; -inf where there are no
         elements.
         """
-    def long(self, memory_format: _Any = None) -> Tensor:
+    def long(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.int64."""
     def lt(self, other: _Any) -> Tensor:
         """``input < other``."""
@@ -1710,7 +1710,7 @@ class Tensor(builtins.object):
         """The sizes of its dimensions."""
     def share_memory_(self) -> Tensor:
         """Move the tensor to memory that it shares with the processes forked from now on."""
-    def short(self, memory_format: _Any = None) -> Tensor:
+    def short(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.int16."""
     def sigmoid(self) -> Tensor:
         """``1 / (1 + exp(-input))``."""

@@ -9,6 +9,12 @@ from nnkit.backend.algebra import Backend
 TYPES = ("cpu", "cuda", "meta", "mps", "xpu")  # torch's names; only some have a backend
 
 
+_MEANT = {"gpu": " (did you mean cuda?)"} | {
+    name: f" (did you mean the dtype nnkit.{name}?)"
+    for name in ("float", "double", "half", "int", "long", "bool")
+}
+
+
 class device:
     """A place where tensors live, as ``torch.device``: ``device("cpu")``, ``device("cuda", 0)``.
 
@@ -35,6 +41,7 @@ class device:
         if name not in TYPES or (colon and not _is_index(number)):
             raise RuntimeError(
                 f"Expected one of {', '.join(TYPES)} device type at start of device string: {type}"
+                + _MEANT.get(name, "")
             )
         if colon:
             if index is not None:

@@ -57,6 +57,7 @@ class Uniform(Distribution):
         return inside.to(self.low.dtype).log() - (self.high - self.low).log()
 
     def cdf(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
         return ((value - self.low) / (self.high - self.low)).clamp(0, 1)
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -113,6 +114,7 @@ class Exponential(Distribution):
         return self.rate.log() - self.rate * value
 
     def cdf(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
         return 1 - (-self.rate * value).exp()
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -172,6 +174,7 @@ class Laplace(Distribution):
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def cdf(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
         distance = value - self.loc
         return 0.5 - 0.5 * distance.sign() * (-distance.abs() / self.scale).expm1()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 from nnkit.autograd import Size, Tensor, no_grad
@@ -12,6 +13,12 @@ from nnkit.backend.dtype import default_dtype
 
 def parameters(*values: Any) -> list[Tensor]:
     """Numbers and tensors as tensors of one shape (and of one dtype, where they are numbers)."""
+    for value in values:
+        if not isinstance(value, (Tensor, numbers.Number)):
+            got = type(value).__name__
+            raise ValueError(
+                f"the parameters of a distribution must be numbers or Tensors, got {got}"
+            )
     like = next((v for v in values if isinstance(v, Tensor)), None)
     kind = default_dtype() if like is None else like.dtype
     device = None if like is None else like.device

@@ -142,6 +142,7 @@ class LogNormal(Distribution):
         return self.base_dist.log_prob(logarithm) - logarithm
 
     def cdf(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
         return self.base_dist.cdf(value.log())
 
     def icdf(self, value: Tensor) -> Tensor:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from nnkit.autograd.dims import broadcast_shape, check_tensor, normalize_dim, normalize_dims
+from nnkit.autograd.dims import (
+    broadcast_shape,
+    check_tensor,
+    check_tensors,
+    normalize_dim,
+    normalize_dims,
+)
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.op import device_of
@@ -267,6 +273,7 @@ def multi_dot(tensors: Any) -> Tensor:
         >>> nnkit.linalg.multi_dot([nnkit.ones(2, 3), nnkit.ones(3, 4), nnkit.ones(4)])
         tensor([12., 12.])
     """
+    tensors = check_tensors("multi_dot", tensors)
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     first, *_, last = tensors
@@ -315,4 +322,5 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
         >>> nnkit.chain_matmul(nnkit.ones(1, 2), nnkit.ones(2, 3), nnkit.ones(3, 1))
         tensor([[6.]])
     """
+    matrices = check_tensors("chain_matmul", matrices)
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)

@@ -198,7 +198,7 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _conversion(name: str, d: dtype_type) -> None:
-    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+    def convert(self: Tensor, *, memory_format: Any = None) -> Tensor:
         return in_format(converted(self, d), memory_format)
 
     convert.__name__ = name

@@ -68,7 +68,10 @@ def _cat_unequal(tensors: Any, dim: int) -> Tensor:
     shape = next((t._data.shape for t in tensors if t._data.shape != (0,)), (0,))
     for position, tensor in enumerate(tensors):
         if not tensor.ndim:
-            raise RuntimeError(f"cat(): zero-dimensional tensor (at position {position})")
+            raise RuntimeError(
+                f"cat(): zero-dimensional tensor (at position {position}) cannot be concatenated: "
+                "use stack()"
+            )
     axis = normalize_dim(dim, len(shape), "cat")
     if len(shape) > 1:
         nothing = (*shape[:axis], 0, *shape[axis + 1 :])

@@ -76,6 +76,10 @@ def sizes(shape: tuple) -> str:
 
 def _check_inner(name: str, x: tuple, y: tuple) -> None:
     if x[-1] != y[0 if len(y) == 1 else -2]:
+        if len(y) == 1:
+            raise RuntimeError(
+                f"{name}(): shape {list(x)} cannot be multiplied by a vector of {y[0]} elements"
+            )
         raise RuntimeError(
             f"{name}(): mat1 and mat2 shapes cannot be multiplied ({sizes(x)} and {sizes(y)})"
         )

@@ -25,7 +25,8 @@ def _checked(kernel: Callable) -> Callable:
         try:
             return kernel(*arguments)
         except linalg.LinAlgError as error:
-            raise LinAlgError(f"linalg.{kernel.__name__}: {error}") from None
+            name = "inv" if kernel.__name__ == "inverse" else kernel.__name__
+            raise LinAlgError(f"linalg.{name}: {error}") from None
 
     return run
 

@@ -74,7 +74,8 @@ def interpolate(
     fits = axes == 2 if mode == "bicubic" else LINEAR.get(mode, axes) == axes
     if mode not in MODES or not fits or not 1 <= axes <= 3:
         raise NotImplementedError(
-            f"interpolate: mode {mode!r} is not for an input of {input.ndim} dimensions"
+            f"interpolate: mode {mode!r} is not for an input of {input.ndim} dimensions; the modes "
+            f"are {', '.join(MODES)}"
         )
     if antialias:
         raise NotImplementedError("interpolate: antialias=True is not available")

@@ -19,13 +19,21 @@ struct Held {
     PyObject* attributes;
 };
 
+bool is_int64(PyObject* value) {
+    int overflow = 0;
+    PyLong_AsLongLongAndOverflow(value, &overflow);
+    return overflow == 0;
+}
+
 // Whether nothing more has to be known of an argument: 1 or 0, -1 with an error set.
 int is_known(PyObject* classes, PyObject* value) {
     if (classes == Py_None) return 1;
-    if (PyLong_CheckExact(value)) {
-        int overflow;
-        PyLong_AsLongLongAndOverflow(value, &overflow);
-        if (overflow != 0) return 0;
+    if (PyLong_CheckExact(value) && !is_int64(value)) return 0;
+    if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
+            PyObject* part = PySequence_Fast_GET_ITEM(value, i);
+            if (!PyLong_CheckExact(part) || !is_int64(part)) return 0;
+        }
     }
     return PySet_Contains(classes, reinterpret_cast<PyObject*>(Py_TYPE(value)));
 }
