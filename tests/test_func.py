@@ -287,6 +287,8 @@ def test_inference_tensors_take_part(lib: ModuleType) -> None:
         constant = lib.tensor([2.0, 3.0])
         inside = f.grad(lambda a: (a * a * constant).sum())(constant)
         pull = f.vjp(lambda a: a * constant, constant)[1]
+        rows = f.jacrev(lambda a: a * 2)(constant)
+    assert not inside.is_inference() and not rows.is_inference()
     assert inside.tolist() == [8, 18] and pull(constant)[0].tolist() == [4, 9]
     assert f.grad(lambda a: (a * a * constant).sum())(constant).tolist() == [8, 18]
     assert f.jvp(lambda a: a * constant, (constant,), (constant,))[1].tolist() == [4, 9]
@@ -370,6 +372,7 @@ def test_refuses_what_does_not_fit(lib: ModuleType) -> None:
         (RuntimeError, "floating-point or complex", lambda: f.vjp(lambda a: a.long(), x)),
         (RuntimeError, "must return tensors", lambda: f.vjp(lambda a: 1, x)),
         (RuntimeError, "structure of the arguments", lambda: f.jvp(lambda a: a, (x,), (x, x))),
+        (RuntimeError, "same dtype", lambda: pull(x + 0j)),
         (RuntimeError, "have the shape", lambda: f.jvp(lambda a: a, (x,), (three,))),
         (RuntimeError, "at least one tensor", lambda: f.jvp(lambda: x, (), ())),
         (RuntimeError, "must depend", lambda: f.jvp(lambda a: three, (x,), (x,), strict=True)),

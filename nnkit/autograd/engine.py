@@ -15,6 +15,7 @@ from typing import Any
 from nnkit.autograd.backward_pass import Pass, unpack_array, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.node import GradientEdge, Node, edge_of
+from nnkit.autograd.op import OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import refresh
 
@@ -70,14 +71,12 @@ def _first_gradient(tensor: Tensor, grad: Tensor | None) -> Tensor:
             f"Mismatch in shape: grad_output has a shape of {list(grad._data.shape)} and output "
             f"has a shape of {list(data.shape)}."
         )
-    if (grad._data.dtype.kind == "c") != (data.dtype.kind == "c"):
+    if grad.is_complex() != tensor.is_complex():
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same "
             f"dtype: got {grad.dtype} and {tensor.dtype}"
         )
-    if grad._data.dtype != data.dtype:
-        return wrap(grad._device.backend.cast(grad._data, data.dtype), grad._device)
-    return grad
+    return grad if grad._data.dtype == data.dtype else OPS["cast"](grad, data.dtype)
 
 
 def backward(

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from nnkit.autograd import Tensor
+from nnkit.autograd import Tensor, inference_mode
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.graph import disable_saved_tensors_hooks
 from nnkit.autograd.ops.creation import eye, zeros_like
 from nnkit.autograd.ops.joining import stack
@@ -343,13 +344,14 @@ def _rows(output: Tensor, level: Level) -> list[Tensor]:
     shapes = [(*output.shape, *point.shape) for point in level.inputs]
     if not rows:
         return [point.new_zeros(s) for point, s in zip(level.inputs, shapes, strict=True)]
-    return [stack(c).reshape(s) for c, s in zip(zip(*rows, strict=True), shapes, strict=True)]
+    with inference_mode(False) if MODE.inference else nullcontext():  # as its rows are
+        return [stack(c).reshape(s) for c, s in zip(zip(*rows, strict=True), shapes, strict=True)]
 
 
 def jacfwd(
     func: Callable, argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable:
-    """As `jacrev`, which computes it.
+    """As `jacrev`, which computes it: what is computed under ``no_grad`` is constant here.
 
     Args:
         func, argnums, has_aux: as of `jacrev`.

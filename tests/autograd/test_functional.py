@@ -81,6 +81,15 @@ def test_refuses(lib: ModuleType) -> None:
             call()
 
 
+def test_a_vector_of_another_dtype_keeps_its_history(lib: ModuleType) -> None:
+    v = lib.ones(2, requires_grad=True)
+    x = lib.tensor([1.0, 2.0], dtype=lib.float64)
+    f = lib.autograd.functional
+    for product in (f.vjp, f.jvp):
+        (g,) = lib.autograd.grad(product(lambda a: a**2, x, v, create_graph=True)[1].sum(), v)
+        assert g.dtype is lib.float32 and g.tolist() == [2, 4]
+
+
 def test_empty_inputs() -> None:
     """torch refuses to stack no rows; its ``func.jacrev`` gives the same as we do."""
     f, none = nnkit.autograd.functional, nnkit.zeros(0)
