@@ -92,6 +92,10 @@ x1[-1] = x1
 x0[0:1] = x0[0]
 x0[:, 0:1] = x0[:, :1]
 x0[[0, 1]] = x0
+x0[...] = x0[1]
+x0[None] += x0
+x0.copy_(x0[1])
+T.clamp(x1, 0, 1, out=x0)
 """,
     "complex numbers as real ones": """
 x0 = float(T.tensor([1.5], dtype=T.complex64))

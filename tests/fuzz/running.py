@@ -138,7 +138,7 @@ def _seen(finding: Finding, before: dict, shown: dict, wanted: dict) -> Differen
     """A finding as the rules for what is arbitrary see it."""
     record = shown.get(finding.label)
     return Difference(
-        finding.aspect, finding.expected, finding.actual,
+        finding.label, finding.aspect, finding.expected, finding.actual,
         error=wanted["error"] if shown["error"] == wanted["error"] else None,
         dtype=record[0] if isinstance(record, tuple) else None,
         unchanged=_settled(record) == _settled(before.get(finding.label)),

@@ -185,7 +185,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     elif advanced is None or any(item != ALL for item in basic[:-1]):
         target = _slice(self, basic)
     if advanced is None:
-        write(target, "copy_", _replaced, value)
+        value = shapes.expand(_without_leading_ones(value), target._data.shape)
+        write(target, "copy_", OPS["overwrite"], value)
     else:
         given = {id(i._data): i for i in (index if index.__class__ is tuple else (index,))
                  if isinstance(i, Tensor)}  # fmt: skip
@@ -248,11 +249,6 @@ def _without_leading_ones(value: Tensor) -> Tensor:
         return value
     first = next((d for d, n in enumerate(shape) if n != 1), len(shape))
     return shapes.reshape(value, shape[first:])
-
-
-def _replaced(before: Tensor, value: Tensor) -> Tensor:
-    value = shapes.expand(_without_leading_ones(value), before._data.shape)
-    return OPS["overwrite"](before, value)
 
 
 def _put(before: Tensor, value: Tensor, index: tuple) -> Tensor:
