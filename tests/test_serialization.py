@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 import nnkit
-from nnkit.backend.files import read_safetensors, write_safetensors
 
 DTYPES = (
     *("bool", "uint8", "int8", "int16", "int32", "int64"),
@@ -164,16 +163,6 @@ def test_safetensors_library_reads_ours(tmp_path: Path) -> None:
     assert loaded["w"].tolist() == [[1.0] * 3] * 2 and loaded["b"].tolist() == [True]
 
 
-def test_safetensors_library_writes_the_same_bytes() -> None:
-    library = pytest.importorskip("safetensors.numpy")
-    names = [name for name in DTYPES[:10] if name != "bfloat16"]
-    plain = {name: np.arange(6).reshape(2, 3).astype(name) for name in names}
-    stream = io.BytesIO()
-    write_safetensors(stream, plain, {"a": "b"})
-    assert read_safetensors(io.BytesIO(library.save(plain, {"a": "b"})))[1] == {"a": "b"}
-    assert stream.getvalue() == library.save(plain, {"a": "b"})
-
-
 def test_ours_reads_the_safetensors_library(tmp_path: Path) -> None:
     library = pytest.importorskip("safetensors.numpy")
     path = str(tmp_path / "x.safetensors")
@@ -211,16 +200,16 @@ def entry(shape: list[int], start: int, end: int, dtype: str = "F32") -> dict[st
         (io.BytesIO(b"not a state at all"), "neither safetensors nor npz"),
         (header([]), "neither safetensors nor npz"),
         (io.BytesIO(pickle.dumps({"x": 1})), "a bare pickle is not read"),
-        (header({"x": entry([2], 0, 8)}, b"1234"), "'x' ends at byte 8 of 4"),
-        (header({"x": entry([2], 0, 4)}, b"1234"), r"'x' of shape \[2\] and dtype F32 cannot lie"),
-        (header({"x": entry([1], 4, 8)}, b"12341234"), "cannot lie in bytes 4 to 8, behind 0"),
-        (header({"x": entry([-1], 0, -4)}), "'x' has a size that is no natural number"),
-        (header({"x": entry([True], 0, 4)}, b"1234"), "'x' has a size that is no natural number"),
+        (header({"x": entry([2], 0, 8)}, b"1234"), "file not fully covered"),
+        (header({"x": entry([2], 0, 4)}, b"1234"), "invalid shape, data type, or offset"),
+        (header({"x": entry([1], 4, 8)}, b"12341234"), "invalid offset for tensor `x`"),
+        (header({"x": entry([-1], 0, -4)}), "invalid value: integer `-1`"),
+        (header({"x": entry([True], 0, 4)}, b"1234"), "invalid type: boolean `true`"),
         (header({"x": entry([1] * 65, 0, 4)}, b"1234"), "'x' has 65 dimensions"),
-        (header({"x": entry([1], 0, 4)}, b"12345"), "take 4 bytes, and it has 5"),
-        (header({"x": entry([1], 0, 1, "F8_E4M3")}, b"1"), "unknown dtype 'F8_E4M3'"),
-        (header(b"{}", length=3), "a header of 3 bytes, and has 2"),
-        (header({"x": 3}), "damaged, TypeError"),
+        (header({"x": entry([1], 0, 4)}, b"12345"), "file not fully covered"),
+        (header({"x": entry([1], 0, 1, "F8_E4M3")}, b"1"), "unknown dtype F8_E4M3"),
+        (header(b"{}", length=3), "invalid header length"),
+        (header({"x": 3}), "invalid type: integer `3`"),
         (header({"__metadata__": {"nnkit": '["call", []]'}}), "unknown kind of value, 'call'"),
         (header({"__metadata__": {"nnkit": '["tensor", "x", 0, 0]'}}), "damaged, KeyError: 'x'"),
         (

@@ -16,15 +16,15 @@ import numpy as np
 from nnkit.backend.dtype import DTYPES
 
 MOST_DIMENSIONS = 64  # of an array of NumPy
-# The format's own names, in the order in which its library lays arrays out, so that all are
-# aligned; what it has no name for is written as its parts (see `as_plain`).
-_NAMES = {
-    "int64": "I64", "float64": "F64", "float32": "F32", "int32": "I32", "bfloat16": "BF16",
-    "float16": "F16", "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL",
+# The format's own names; what it has no name for is written as its parts (see `as_plain`).
+_BY_NAME = {
+    name: DTYPES[own].array
+    for name, own in {
+        "BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "I32": "int32",
+        "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
+    }.items()
 }  # fmt: skip
-_BY_NAME = {name: DTYPES[own].array for own, name in _NAMES.items()}
 _PARTS = {"complex64": "float32", "complex128": "float64"}
-_LONGEST_HEADER = 100_000_000  # bytes, by the format
 _LARGEST_DEFLATE = 1032  # bytes that one byte of deflate may stand for
 
 
@@ -97,23 +97,10 @@ def write_safetensors(
     stream: BinaryIO, arrays: Mapping[str, Any], metadata: Mapping[str, str]
 ) -> None:
     """Write arrays under names, with notes."""
-    header: dict[str, Any] = {"__metadata__": metadata}
-    order = list(_NAMES)
-    names = sorted(arrays, key=lambda name: (order.index(arrays[name].dtype.name), name))
-    end = 0
-    for name in names:
-        array = arrays[name]
-        start, end = end, end + array.nbytes
-        header[name] = {
-            "dtype": _NAMES[array.dtype.name],
-            "shape": array.shape,
-            "data_offsets": (start, end),
-        }
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    stream.write(len(text).to_bytes(8, "little") + text)
-    for name in names:
-        stream.write(np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8).data)
+    from safetensors.numpy import save
+
+    rows = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    stream.write(save(rows, dict(metadata)))
 
 
 def read_safetensors(
@@ -124,36 +111,25 @@ def read_safetensors(
     Raises:
         ValueError: the file is damaged, or has a dtype that is not known here.
     """
-    size = _bytes_to_end(stream)
-    check_total(size, max_bytes)
-    length = int.from_bytes(read_exactly(stream, 8), "little")
-    if length > min(size - 8, _LONGEST_HEADER):
-        raise ValueError(f"it states a header of {length} bytes, and has {size - 8}")
-    header = json.loads(read_exactly(stream, length))
-    metadata = header.pop("__metadata__", {})
+    from safetensors import SafetensorError, deserialize
+
+    check_total(_bytes_to_end(stream), max_bytes)
+    content = stream.read()
+    try:
+        entries = deserialize(content)
+    except SafetensorError as error:
+        raise ValueError(str(error)) from error
     arrays = {}
-    end = 0
-    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
-        dtype, shape = _BY_NAME.get(entry["dtype"]), entry["shape"]
+    for name, entry in entries:
+        dtype = _BY_NAME.get(entry["dtype"])
         if dtype is None:
-            raise ValueError(f"{name!r:.80} has the unknown dtype {entry['dtype']!r:.80}")
-        start, stop = entry["data_offsets"]
-        if len(shape) > MOST_DIMENSIONS:
-            raise ValueError(f"{name!r:.80} has {len(shape)} dimensions")
-        if any(type(n) is not int or n < 0 for n in (start, stop, *shape)):
-            raise ValueError(f"{name!r:.80} has a size that is no natural number")
-        if start != end or stop - start != math.prod(shape) * dtype.itemsize:
-            raise ValueError(
-                f"{name!r:.80} of shape {shape} and dtype {entry['dtype']} cannot lie in bytes "
-                f"{start} to {stop}, behind {end}"
-            )
-        if stop > size - 8 - length:
-            raise ValueError(f"{name!r:.80} ends at byte {stop} of {size - 8 - length}")
-        arrays[name] = array_of(read_exactly(stream, stop - start), dtype).reshape(shape)
-        end = stop
-    if end != size - 8 - length:
-        raise ValueError(f"its tensors take {end} bytes, and it has {size - 8 - length}")
-    return arrays, metadata
+            raise ValueError(f"{name!r:.80} has the unknown dtype {entry['dtype']}")
+        if len(entry["shape"]) > MOST_DIMENSIONS:
+            raise ValueError(f"{name!r:.80} has {len(entry['shape'])} dimensions")
+        arrays[name] = array_of(bytearray(entry["data"]), dtype).reshape(entry["shape"])
+    # The library gives the notes of a file on disk only: they stand in the JSON header.
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    return arrays, header.get("__metadata__", {})
 
 
 # zip
