@@ -294,6 +294,17 @@ def test_inference_tensors_take_part(lib: ModuleType) -> None:
     assert f.jvp(lambda a: a * constant, (constant,), (constant,))[1].tolist() == [4, 9]
 
 
+def test_views_of_leaves_made_without_grad(lib: ModuleType) -> None:
+    """torch says that they require grad, and so does what comes of them."""
+    f, leaf = of(lib), lib.ones(2, requires_grad=True)
+    with lib.no_grad():
+        view = leaf[:]
+    assert f.vjp(lambda a: a, view)[0].requires_grad
+    assert f.grad(lambda a: (a * a).sum())(view).requires_grad
+    inside = f.grad(lambda a: (a * a * without_grad(lib, lambda: a[:])).sum())
+    assert not inside(lib.ones(2)).requires_grad
+
+
 def test_refuses_inside(lib: ModuleType) -> None:
     """What would change the caller's graph from inside of a transform."""
     f, x = of(lib), lib.ones(2)

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from nnkit.autograd import Tensor, inference_mode
+from nnkit.autograd import Tensor, inference_mode, node
 from nnkit.autograd import grad as gradients_of
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.node import Node, OutputEdge
+from nnkit.autograd.node import Node, OutputEdge, Unknown
 from nnkit.autograd.ops.creation import zeros_like
 
 
@@ -29,6 +29,7 @@ class Level:
     def __init__(self, values: Sequence[Any], name: str) -> None:
         self.values = values
         self.recorded = MODE.enabled  # by what happens around the transform
+        self.order = next(node.sequence)  # nodes of a lower one were made before
         self.leaves: list[Tensor] = []
         self._mode = inference_mode(False)
         with self._mode:
@@ -95,7 +96,9 @@ class Level:
         """Whether one of the values depends on what requires a gradient outside of the level."""
         own = {id(leaf) for leaf in self.leaves}
         return any(
-            isinstance(origin, Tensor) and origin._requires_grad and id(origin) not in own
+            origin._requires_grad and id(origin) not in own
+            if isinstance(origin, Tensor)
+            else origin.__class__ is Unknown and origin.order < self.order
             for origin in _history(values)
         )
 
@@ -118,7 +121,7 @@ class Level:
 
 def _history(values: Iterable[Any]) -> Iterator[Node | Tensor]:
     """The nodes and the leaves that the values come from."""
-    edges = [value._edge or value for value in values if isinstance(value, Tensor)]
+    edges: list[Any] = [value._edge or value for value in values if isinstance(value, Tensor)]
     seen: set[Node] = set()
     while edges:
         edge = edges.pop()

@@ -23,7 +23,7 @@ def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
             values.append(inner(leaves[start : start + size]))
             start += size
         if keys is not None:
-            made = copy(tree)  # a defaultdict keeps its factory
+            made: Any = copy(tree)  # a defaultdict keeps its factory
             made.update(zip(keys, values, strict=True))
             return made
         return type(tree)(*values) if hasattr(tree, "_fields") else type(tree)(values)
