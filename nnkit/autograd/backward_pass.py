@@ -13,7 +13,7 @@ from typing import Any
 from nnkit.autograd.node import LeafHooks, Node, OutputEdge, edge_of
 from nnkit.autograd.saved import PackedValue
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.memory import has_order_of, is_view
+from nnkit.backend.memory import contiguous_format, has_order_of, is_view
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
@@ -368,7 +368,10 @@ class Pass:
             if keeper is not None and grads[index] is not None:
                 kept = self._shown(grads[index], node.device)
                 known = keeper._grad
-                keeper._grad = kept.clone() if known is None else known + kept
+                if known is None:
+                    keeper._grad = kept.clone(memory_format=contiguous_format)
+                else:
+                    keeper._grad = known + kept
         return grads
 
     def _call_hooks(self, registered: dict, grad: Any, device: Any) -> Any:

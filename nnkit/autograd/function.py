@@ -48,12 +48,6 @@ class FunctionNode(Node):
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for backward, where ``saved_tensors`` gives them back."""
-        for i, t in enumerate(tensors):
-            if t is not None and not isinstance(t, Tensor):
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument {i} is of type "
-                    f"{type(t).__name__}"
-                )
         self.to_save = tensors
 
     @property
@@ -232,15 +226,26 @@ class Function:
             outputs = _connect(node, arguments, outputs)
             _save(node, outputs)
         else:
-            outputs = tuple([_constant(out, arguments) for out in outputs])
+            outputs = tuple([_constant(node, out, arguments) for out in outputs])
         return outputs if isinstance(result, tuple) else outputs[0]
 
 
-def _constant(out: Any, inputs: tuple) -> Any:
-    """An output that has no history; an input that has one is returned as an alias without."""
-    if not isinstance(out, Tensor) or not out.requires_grad:
+def _constant(node: FunctionNode, out: Any, inputs: tuple) -> Any:
+    """An output that gets no history; an input is returned as an alias, unless it was written."""
+    if not isinstance(out, Tensor):
         return out
-    return out.detach() if _is_in(out, inputs) or out._base is not None else out.detach_()
+    if not out.requires_grad:
+        returned = _is_in(out, inputs) and not _is_in(out, node.dirty)
+        return _as_view(out) if returned else out
+    if _is_in(out, inputs):
+        return out.detach()
+    return out.detach_() if out._base is None else out
+
+
+def _as_view(tensor: Tensor) -> Tensor:
+    """A view of the whole that cannot be written while operations are recorded."""
+    with no_grad():
+        return OPS["view"](tensor, tensor._data.shape)
 
 
 def _is_in(tensor: Any, tensors: tuple) -> bool:
@@ -261,15 +266,14 @@ def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
             connected.append(out)
             continue
         if _is_in(out, node.non_differentiable) or out.dtype.category < FLOATING:
-            connected.append(_constant(out, inputs))
+            connected.append(_constant(node, out, inputs))
             continue
         edge = OutputEdge(node, index) if len(outputs) > 1 else node
         if _is_in(out, node.dirty):
             connected.append(_rebased(out, edge, inputs, len(outputs)))
             continue
         if _is_in(out, inputs):
-            with no_grad():
-                out = OPS["view"](out, out._data.shape)
+            out = _as_view(out)
         out._edge = edge
         out._requires_grad = True
         connected.append(out)
@@ -303,7 +307,12 @@ def _rebased(out: Tensor, edge: Any, inputs: tuple, count: int) -> Tensor:
 def _save(node: FunctionNode, outputs: tuple) -> None:
     """Turn what was saved into values without a reference cycle through the outputs."""
     values = []
-    for t in node.to_save:
+    for i, t in enumerate(node.to_save):
+        if t is not None and not isinstance(t, Tensor):
+            raise TypeError(
+                f"save_for_backward can only save variables, but argument {i} is of type "
+                f"{type(t).__name__}"
+            )
         if t is None:
             values.append(None)
             continue

@@ -117,7 +117,7 @@ def reshaped(x: Tensor, result: Tensor) -> None:
     """Give ``x`` the geometry over its memory, and the history, that ``result`` has."""
     x._data = result._data
     if x._base is None:
-        if result._requires_grad:
+        if result._requires_grad and MODE.enabled:
             move(x, result._edge)
     elif not isinstance(x._view, str):
         x._view = (*_strided(x), x._base._data)

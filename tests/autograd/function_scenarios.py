@@ -440,3 +440,38 @@ def hooks_of_a_function(fw):
     b.register_hook(note("b"))
     a.backward()
     return [seen, x.grad.tolist()]
+
+
+@scenario
+def functions_without_history(fw):
+    def same(ctx, x, k=None):
+        ctx.save_for_backward(x, k)
+        return x
+
+    def back(ctx, g):
+        return g
+
+    x, leaf_ = fw.ones(2), leaf(fw, 1.0, 2.0)
+    y = made(fw, same, back)(x, 3)  # what cannot be saved is refused when it would be
+    found: list[Any] = [y is x, y._base is x, y.requires_grad]
+    y.mul_(2)
+    with fw.no_grad():
+        view = made(fw, lambda ctx, x: x.view(-1), back)(leaf_)
+        copy = made(fw, lambda ctx, x: x * 2, back)(leaf_)
+        moved = fw.tensor([[1.0]], requires_grad=True)
+        moved.swapdims_(0, 1)
+    moved.backward()
+    refused = raised(lambda: made(fw, same, back)(leaf_, 3))
+    a, b = made(fw, lambda ctx, x, k: (x * 2, k), lambda ctx, g, h: (g, None))(leaf_, x)
+    return [
+        *found, x.tolist(), view.requires_grad, copy.requires_grad, refused,
+        b is x, b.requires_grad, a.requires_grad, moved.grad.tolist(), moved.is_leaf,
+    ]  # fmt: skip
+
+
+@scenario
+def retained_gradients_lie_by_rows(fw):
+    x = fw.ones(1, 1, 2, 2, requires_grad=True)
+    y = x.permute(1, 3, 0, 2)
+    fw.autograd.backward(y, fw.ones_like(y), inputs=[y])
+    return [y.grad.stride(), y.retains_grad]
