@@ -21,9 +21,9 @@ SAME_DTYPE = frozenset(
     cross logcumsumexp diff diag msort amax amin argmax argmin nonzero gather index_select
     index_copy index_add index_reduce take take_along_dim scatter scatter_add scatter_reduce
     masked_select tril triu renorm histc bucketize searchsorted softmax log_softmax quantile
-    nanquantile multinomial ormqr arange linspace logspace complex clamp clamp_min clamp_max zeros ones
+    nanquantile multinomial ormqr arange linspace logspace complex clamp clamp_min clamp_max zeros
     full empty eye
-    rand randn norm
+    rand randn norm ones
     """.split()
 )
 # Those that are computed in the dtype of ``out``.
