@@ -184,7 +184,8 @@ class Tensor:
 
     def _set_requires_grad(self, value: bool) -> Tensor:
         """The same as a call that returns the tensor."""
-        if not (value or self.is_leaf):
+        # A view that was made without grad mode stays a leaf, even one whose history is unknown.
+        if not (value or self._edge.__class__ is Unknown or self.is_leaf):
             raise RuntimeError(_NOT_A_LEAF)
         if value and self._writes is UNTRACKED and not MODE.inference:
             raise RuntimeError(

@@ -113,11 +113,18 @@ def on_its_own(result: Tensor) -> Tensor:
     return result
 
 
-def reshaped(x: Tensor, result: Tensor) -> None:
-    """Give ``x`` the geometry over its memory, and the history, that ``result`` has."""
+def reshape_in_place(x: Tensor, function: Callable, *arguments: Any, **options: Any) -> None:
+    """Let ``x`` become the view of it that ``function`` returns."""
+    with_grad = MODE.enabled
+    # The gradient of what has a history gets its old shape back in whatever mode.
+    MODE.enabled = with_grad or x._edge is not None
+    try:
+        result = function(alias(x), *arguments, **options)
+    finally:
+        MODE.enabled = with_grad
     x._data = result._data
     if x._base is None:
-        if result._requires_grad and MODE.enabled:
+        if x._edge is not None:
             move(x, result._edge)
     elif not isinstance(x._view, str):
         x._view = (*_strided(x), x._base._data)
@@ -361,11 +368,24 @@ def write(
             before._data = B.copy(before._data)
         B.copy_(target, source)
         wrote(x, operation)
+        _share_saved(result._edge, source, x)
         set_history(x, result)
     else:
         B.copy_(target, source)
         wrote(x, operation)
     return x
+
+
+def _share_saved(node: Any, source: Any, x: Tensor) -> None:
+    """Let a result that ``node`` has saved, and that stands in ``x`` now, be ``x`` itself."""
+    from nnkit.autograd.op import SavedOutput
+
+    values = getattr(node, "values", ())
+    for i, value in enumerate(values):
+        saved = value[0] if value.__class__ is tuple and len(value) == 2 else None
+        if saved.__class__ is SavedOutput and saved._data is source:
+            saved._data, saved._writes = x._data, x._writes
+            node.values = (*values[:i], (saved, x._writes[0]), *values[i + 1 :])
 
 
 def alias(x: Tensor) -> Tensor:

@@ -31,7 +31,7 @@ INTO_HISTORY = {
     "squeeze of no dimension": (lambda lib, y: y.squeeze(0).mul_(5), [10, 10, 10]),
     "expand to itself": (lambda lib, y: y.expand_as(y).mul_(5), [10, 10, 10]),
     "reshape to itself": (lambda lib, y: y.reshape(3).mul_(5), [10, 10, 10]),
-    "broadcast to itself": (lambda lib, y: y.broadcast_to(3).mul_(5), [10, 10, 10]),
+    "broadcast to itself": (lambda lib, y: y.broadcast_to((3,)).mul_(5), [10, 10, 10]),
     "one of several with mul_": (lambda lib, y: y.unsqueeze(0).select(1, 0).mul_(3), [6, 2, 2]),
 }
 
@@ -108,6 +108,15 @@ def test_a_view_that_was_turned_in_place(lib) -> None:
     assert x.grad.tolist() == [[0.0, 10.0, 100.0], [0.0, 20.0, 200.0]]
 
 
+def test_a_leaf_that_was_turned_without_grad(lib) -> None:
+    x = lib.arange(6.0).reshape(2, 3).requires_grad_()
+    with lib.no_grad():
+        x.t_()
+    assert x.is_leaf and x.requires_grad
+    (x * lib.arange(6.0).reshape(3, 2)).sum().backward()
+    assert x.grad.tolist() == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+
+
 def test_a_stale_view_written_without_grad(lib) -> None:
     x = lib.ones(3, requires_grad=True)
     y = x * 1
@@ -170,6 +179,12 @@ REFUSED = {
     "overlap scatter_": (
         lambda lib, x, w: x.scatter_(0, lib.tensor([1, 2]), x[:2]), "single memory location"
     ),
+    "overlap index_put_": (
+        lambda lib, x, w: x.__setitem__(lib.arange(4), x), "single memory location"
+    ),
+    "overlap of another shape": (
+        lambda lib, x, w: x[:2].view(1, 2).sub_(x[:2]), "single memory location"
+    ),
     "overlap out": (lambda lib, x, w: lib.cumsum(x[:-1], 0, out=x[1:]), "single memory location"),
     "expanded": (lambda lib, x, w: x[:1].expand(3).add_(1), "single memory location"),
     "expanded copy_": (
@@ -212,6 +227,10 @@ ALLOWED = {
     "between": (lambda lib, x: x[::2].add_(x[1::2]), [1, 1, 5, 3]),
     "a number of its own": (lambda lib, x: x.fill_(x[3]), [3, 3, 3, 3]),
     "masked_fill_": (lambda lib, x: x.masked_fill_(x > 1, x[1]), [0, 1, 1, 1]),
+    "itself under one more dimension": (
+        lambda lib, x: x.view(1, 4).__setitem__(slice(0, 1), x), [0, 1, 2, 3]
+    ),
+    "an element of its own": (lambda lib, x: x[:2].__setitem__(..., x[1:2]), [1, 1, 2, 3]),
     "expand to itself": (lambda lib, x: x.expand_as(x).fill_(3), [3, 3, 3, 3]),
     "expand to itself, turned": (
         lambda lib, x: x.view(2, 2).t().expand(2, 2).add_(1), [1, 2, 3, 4]
@@ -252,6 +271,25 @@ def test_views_whose_history_is_not_known(lib) -> None:
             _ = view * 2
         with lib.no_grad():
             assert (view * 2).tolist() == [8.0, 8.0]
+
+
+def test_a_result_that_was_saved_and_written_over(lib) -> None:
+    x = lib.ones(2, requires_grad=True)
+    for write in (lambda y: y.add_(1), lambda y: y[:1].zero_(), lambda y: y.exp_()):
+        y = x * 1
+        y.exp_()  # saves its result, which is y itself
+        write(y)
+        with raises(lib, RuntimeError, "modified by an inplace operation"):
+            y.sum().backward()
+    y = x * 1
+    y.exp_().sum().backward()
+    assert x.grad.tolist() == x.detach().exp().tolist()
+
+
+def test_the_conjugate_transpose_of_a_number(lib) -> None:
+    x = lib.tensor(3j)
+    with pytest.warns(UserWarning, match="0-D"):
+        assert (x.mT.item(), x.mH.item(), x.H.item()) == (3j, -3j, -3j)
 
 
 def test_no_gradient_passes_a_view_made_without_grad_mode(lib) -> None:

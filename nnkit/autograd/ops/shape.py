@@ -250,6 +250,9 @@ def _T(self: Tensor) -> Tensor:
 
 def _matrix_transpose(self: Tensor) -> Tensor:
     """The last two dimensions exchanged."""
+    if not self.ndim:
+        warn("tensor.mT and mH are deprecated on 0-D tensors, which they do not turn")
+        return self
     if self.ndim < 2:
         raise RuntimeError(
             f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D "
@@ -279,7 +282,7 @@ def _H(self: Tensor) -> Tensor:
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
         )
-    return adjoint(self) if self.ndim else self
+    return adjoint(self)
 
 
 for _name, _function in (("T", _T), ("mT", _matrix_transpose), ("H", _H), ("mH", adjoint)):

@@ -22,7 +22,7 @@ from nnkit.autograd.sizes import (
     strides_of,
 )  # fmt: skip
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views import alias, check_change, reshaped, wrote
+from nnkit.autograd.views import check_change, reshape_in_place, wrote
 from nnkit.backend.memory import axes_of
 from nnkit.backend.warning import warn
 
@@ -294,7 +294,7 @@ def _reshaping(name: str, function: Any) -> None:
 
     def write_in_place(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
         check_change(self, name)
-        reshaped(self, function(alias(self), *arguments, **options))
+        reshape_in_place(self, function, *arguments, **options)
         return wrote(self, name)
 
     write_in_place.__name__ = name
