@@ -256,7 +256,7 @@ def alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Te
     """Dropout that keeps mean 0 and variance 1, for networks with SELU."""
 def amax(
     input: Tensor,
-    dim: builtins.int | _Sequence[builtins.int] = ...,
+    dim: builtins.int | _Sequence[builtins.int] | None = ...,
     keepdim: builtins.bool = False,
     *,
     out: _Any = None,
@@ -266,7 +266,7 @@ def amax(
     """
 def amin(
     input: Tensor,
-    dim: builtins.int | _Sequence[builtins.int] = ...,
+    dim: builtins.int | _Sequence[builtins.int] | None = ...,
     keepdim: builtins.bool = False,
     *,
     out: _Any = None,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from nnkit.autograd.out import call_into
-from nnkit.autograd.sizes import integer, is_int64
+from nnkit.autograd.sizes import check_integers, integer, is_int64
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.cpu.native import bind_held
 from nnkit.backend.device import device
@@ -84,7 +84,7 @@ KINDS = {
     complex: Kind("Number", [float, int, bool, complex], _is_number),
     str: _instance("str", str),
     Sequence[int]: _instance("tuple of ints", tuple, list, Size),
-    dtype: Kind("nnkit.dtype", [dtype], lambda value: isinstance(value, type)),
+    dtype: Kind("nnkit.dtype", [dtype], lambda value: any(value is t for t in (bool, int, float))),
     device: _instance("nnkit.device", device, str) | Kind("", [int], _is_int),
     layout: _instance("nnkit.layout", layout),
     memory_format: _instance("nnkit.memory_format", memory_format),
@@ -94,7 +94,7 @@ KINDS[device].words = "nnkit.device"
 # What parameters of these names take everywhere, where their annotation leaves it open.
 NAMED: dict[str, Any] = {
     "dtype": dtype | None, "device": device | None, "layout": layout | None,
-    "memory_format": memory_format | None, "ord": float | str | None,
+    "memory_format": memory_format | None, "ord": float | str | None, "out": Tensor | None,
 }  # fmt: skip
 
 
@@ -168,6 +168,7 @@ class Signature:
                         f"{self.name}(): argument '{name}' must be tuple of ints, but found "
                         f"element of type {type(each).__name__} at pos {position}"
                     )
+            check_integers(self.name, name, [each for each in value if each.__class__ is int])
         if value.__class__ is int and float not in kind.classes:
             return integer(self.name, name, value)
         return value

@@ -355,7 +355,7 @@ class Tensor(builtins.object):
         """Whether all elements are close, as `isclose` says."""
     def amax(
         self,
-        dim: builtins.int | _Sequence[builtins.int] = ...,
+        dim: builtins.int | _Sequence[builtins.int] | None = ...,
         keepdim: builtins.bool = False,
     ) -> Tensor:
         """The largest element of all or along dimensions; NaN if one is NaN. Equal ones share
@@ -363,7 +363,7 @@ class Tensor(builtins.object):
         """
     def amin(
         self,
-        dim: builtins.int | _Sequence[builtins.int] = ...,
+        dim: builtins.int | _Sequence[builtins.int] | None = ...,
         keepdim: builtins.bool = False,
     ) -> Tensor:
         """The smallest element of all or along dimensions; see `amax`."""

@@ -251,7 +251,7 @@ def _distributions() -> list[Call]:
     calls = []
     for name, (first, value) in made.items():
         for method, arguments in (
-            ("sample", given((2,))), ("log_prob", given(value)), ("expand", given((2, 3))),
+            ("sample", given((2,))), ("log_prob", given(value)),
             ("entropy", given()), ("cdf", given(value)),
         ):  # fmt: skip
             calls.append(Call(f"distributions.{name}", first, ((method, arguments),)))

@@ -86,7 +86,7 @@ def _amax(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 
 @public(out=True)
-def amax(input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor:
+def amax(input: Tensor, dim: int | Sequence[int] | None = (), keepdim: bool = False) -> Tensor:
     """The largest element of all or along dimensions; NaN if one is NaN. Equal ones share the
     gradient.
 
@@ -107,7 +107,7 @@ def amax(input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) ->
 
 
 @public(out=True)
-def amin(input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor:
+def amin(input: Tensor, dim: int | Sequence[int] | None = (), keepdim: bool = False) -> Tensor:
     """The smallest element of all or along dimensions; see `amax`.
 
     Example:

@@ -271,6 +271,9 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     """
     check_tensor("index_put", input)
     check_tensor("index_put", values, "values")
+    if not isinstance(indices, (tuple, list)):
+        got = type(indices).__name__
+        raise TypeError(f"index_put(): argument 'indices' must be tuple of Tensors, not {got}")
     if values._data.dtype != input._data.dtype:
         raise RuntimeError(
             f"index_put(): values must have the dtype of input, got {values.dtype} for "
