@@ -65,6 +65,9 @@ RULES: dict[str, Callable[[Difference], bool]] = {
             and re.search(r"autograd\.grad\(|" + TRANSFORM, d.program) is not None
         )
     ),
+    "torch reads what it has already written where the target is an operand too": _statement(
+        r"(x\d+)\.(addmm_|baddbmm_|masked_scatter_)\(.*\b\1\b", "values"
+    ),
     "torch counts no write of running statistics": (
         lambda d: d.aspect == "version" and "running_" in d.label
     ),

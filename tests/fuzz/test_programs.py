@@ -8,10 +8,13 @@ import pytest
 
 import nnkit
 from tests.fuzz.frozen import frozen, statements
+from tests.fuzz.programs import find, in_processes, run_oracle
 from tests.fuzz.regressions import REGRESSIONS
 from tests.fuzz.running import compare, observe
 
 FROZEN = frozen()
+SEEDS = range(300)
+KNOWN = 23  # how many of these programs still differ; to go down only
 pytestmark = pytest.mark.filterwarnings("ignore")  # both warn, torch where it wants to
 
 
@@ -31,3 +34,10 @@ def test_shows_what_torch_shows(name: str, torch: ModuleType) -> None:
 
 def test_every_regression_is_kept() -> None:
     assert set(REGRESSIONS) <= set(FROZEN), "python -m tests.fuzz.frozen"
+
+
+def test_random_programs(torch: ModuleType) -> None:
+    """In a process of its own, since torch does not survive every program."""
+    found, ended = in_processes(find, SEEDS, 1)
+    assert len(found) <= KNOWN, "\n\n".join(map(str, found.values()))
+    assert set(ended) == set(in_processes(run_oracle, ended, 1)[1] if ended else ())
