@@ -90,8 +90,7 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
         exact = value is other and name in _EXACT
         if isinstance(value, Tensor):
             data = value._data
-            alone = exact and not data.ndim and getattr(input, "ndim", 0)
-            if alone and d.array in HALF and data.dtype is not d.array and device is cpu:
+            if exact and d.array in HALF and device is cpu and not data.ndim:
                 converted.append(data.item())
             else:
                 converted.append(data if data.dtype is d.array else B.cast(data, d.array))

@@ -170,7 +170,8 @@ def _geometry(
                 f"{name}(): value cannot be converted to type int without overflow: {max(numbers)}"
             )
     spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilations)]
-    if any(2 * p > span for p, span in zip(pads, spans)):
+    # torch leaves the dilation out of this for volumes.
+    if any(2 * p > span for p, span in zip(pads, kernel if axes == 3 else spans)):
         raise RuntimeError(
             f"{name}(): argument 'padding' must be at most half of the kernel size {kernel} (with "
             f"dilation {dilations}), got {pads}"

@@ -49,9 +49,10 @@ def get_num_threads() -> int:
 def set_num_threads(num: int) -> None:
     """Let an operation use ``num`` threads: a kernel of nnkit's own, or a product of matrices.
 
-    Results do not depend on it. For products that NumPy computes (of what has no compiled kernel)
-    it reaches OpenBLAS, which NumPy's own packages carry; another BLAS keeps its setting, which it
-    takes from the environment (``MKL_NUM_THREADS``, ``VECLIB_MAXIMUM_THREADS``).
+    Results of compiled kernels do not depend on it. For what NumPy computes (products without
+    compiled kernels, decompositions) it reaches OpenBLAS, which NumPy's own packages carry, and
+    whose last bits may depend on it; another BLAS keeps its setting, which it takes from the
+    environment (``MKL_NUM_THREADS``, ``VECLIB_MAXIMUM_THREADS``).
 
     Raises:
         RuntimeError: ``num`` is no int, or not positive.

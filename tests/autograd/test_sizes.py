@@ -183,3 +183,22 @@ def test_index_of_an_expanded_view_is_not_materialised():
         big[nnkit.tensor([2**33])]
     assert big[nnkit.tensor([2**33 - 1, 0])].tolist() == [1.0, 1.0]
     assert big.index_select(0, nnkit.tensor([5])).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("pool", [F.avg_pool1d, F.max_pool1d])
+@pytest.mark.parametrize("ceil", [False, True])
+def test_windows_much_longer_than_the_input(pool, ceil):
+    """Most of their places lie in the padding: nobody walks through all of those."""
+    data = nnkit.arange(5.0).reshape(1, 1, 5).requires_grad_()
+    for size in (2**31 - 1, 2**31 - 2):
+        out = pool(data, size, 1, size // 2, ceil_mode=ceil)
+        assert out.shape == (1, 1, 5 if size % 2 else 6)
+        if pool is F.max_pool1d:
+            assert out.flatten().tolist() == [4.0] * out.numel()
+        else:
+            np.testing.assert_allclose(out.detach().numpy() * size, 10.0, rtol=1e-6)
+        out.sum().backward()
+    wide = pool(data, 2**30, ceil_mode=True)
+    assert wide.shape == (1, 1, 1)
+    big = nnkit.ones(1, 1, 3, 3)
+    assert F.avg_pool2d(big, 2**20, 1, 2**19, count_include_pad=False).max().item() == 1.0

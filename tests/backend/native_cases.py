@@ -39,6 +39,8 @@ def numbers(shape: tuple[int, ...], dtype: Any = np.float32, edges: bool = False
     if dtype.kind in "iu":
         return rng.integers(0, 7, shape).astype(dtype)
     values = rng.standard_normal(shape) * 2
+    if dtype.kind == "c":
+        return (values + 2j * rng.standard_normal(shape)).astype(dtype)
     if edges:
         flat = values.reshape(-1)
         flat[::3] = rng.permutation(np.resize(EDGES, flat[::3].shape))
@@ -300,7 +302,7 @@ def ulps(count: float) -> Callable[[np.ndarray], np.ndarray]:
 
 def close(rtol: float, atol: float = 0.0) -> Callable[[np.ndarray], np.ndarray]:
     """A tolerance relative to the twin's value, and an absolute one."""
-    return lambda want: rtol * np.abs(want.astype(np.longdouble)) + atol
+    return lambda want: rtol * np.abs(want).astype(np.longdouble) + atol
 
 
 def broadcasting(values: list[np.ndarray]) -> Iterator[list[np.ndarray]]:

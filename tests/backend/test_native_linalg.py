@@ -32,7 +32,9 @@ def _pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
             yield from _operands(m, n, k, dtype)
         for layout in LAYOUTS.values():
             yield layout(numbers((9, 20), dtype)), layout(numbers((20, 30), dtype))
-    yield numbers((3, 4), "float16"), numbers((4, 2), "float16")
+    for dtype in ("float16", "complex64", "complex128"):
+        for m, n, k in ((3, 2, 4), (0, 3, 2), (2, 3, 0), (37, 29, 31), (200, 96, 70)):
+            yield from _operands(m, n, k, dtype)
 
 
 def _linear() -> Iterator[tuple]:
@@ -40,13 +42,20 @@ def _linear() -> Iterator[tuple]:
         yield x, y.T, None
         yield x, y.T, numbers(y.shape[1:], y.dtype)
     for dtype in DTYPES:
-        yield numbers((2, 3, 5, 7), dtype), numbers((11, 7), dtype), numbers((11,), dtype)
+        weight, bias = numbers((11, 7), dtype), numbers((11,), dtype)
+        x = numbers((2, 3, 5, 7), dtype)
+        for rows in (x, x.swapaxes(0, 2), x[:, 1:], x[..., ::-1], x[:, :1], x[0, 0, 0]):
+            yield rows, weight, bias
+        yield np.broadcast_to(x[0], (4, 3, 5, 7)), weight, numbers((22,), dtype)[::2]
 
 
 def _grad_weight() -> Iterator[tuple]:
     for x, y in _pairs():
         yield x.T, y
-    yield numbers((2, 3, 5)), numbers((2, 3, 7))
+    g, x = numbers((2, 3, 5)), numbers((2, 3, 7))
+    yield g, x
+    yield g.swapaxes(0, 1), x.swapaxes(0, 1)
+    yield g[:, :, ::2], x[:, :, 1:]
 
 
 def _stacks() -> Iterator[tuple]:
@@ -67,6 +76,7 @@ def _matmul() -> Iterator[tuple]:
     yield numbers((2, 3, 4, 5)), numbers((5, 6))
     yield numbers((2, 3, 5)), numbers((5,))
     yield numbers((5,)), numbers((5, 2))
+    yield numbers((3, 2, 5)).swapaxes(0, 1), numbers((10,))[::2]
 
 
 def _mv() -> Iterator[tuple]:
@@ -75,7 +85,7 @@ def _mv() -> Iterator[tuple]:
 
 
 def _dot() -> Iterator[tuple]:
-    for dtype in DTYPES:
+    for dtype in (*DTYPES, "complex64", "float16"):
         for count in (0, 1, 15, 16, 1000, 4097):
             yield numbers((count,), dtype), numbers((count,), dtype)
         yield numbers((9,), dtype)[::-1], numbers((9,), dtype)
@@ -88,6 +98,7 @@ def _added(pairs) -> Iterator[tuple]:
             yield numbers(shape, x.dtype), x, y, beta, alpha
         yield numbers(shape[-1:], x.dtype), x, y, 1.0, 1.0
         yield np.full((1, 1), np.nan, x.dtype), x, y, 0.0, 2.0
+        yield numbers((), x.dtype), x, y, 1.0, 1.0
 
 
 CASES = {
@@ -98,6 +109,7 @@ CASES = {
     "bmm": _stacks,
     "mv": _mv,
     "dot": _dot,
+    "vdot": _dot,
     "addmm": lambda: _added(_pairs()),
     "baddbmm": lambda: _added(_stacks()),
 }

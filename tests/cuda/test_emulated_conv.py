@@ -8,6 +8,7 @@ import pytest
 from nnkit.backend.cpu import conv as cpu
 from nnkit.backend.cpu import folding as cpu_folding
 from nnkit.backend.cuda import conv, folding
+from nnkit.backend.cuda.geometry import geometry as windows
 from tests.cuda.compare import BF, F4, F8, assert_same
 from tests.cuda.marks import needs_compiler
 
@@ -63,3 +64,8 @@ def test_folding():
     assert_same(folding.im2col, cpu_folding.im2col, x, *given)
     columns = cpu_folding.im2col(x, *given)
     assert_same(folding.col2im, cpu_folding.col2im, columns, x.shape, *given)
+
+
+def test_windows_beyond_what_kernels_count():
+    with pytest.raises(RuntimeError, match="2147483647"):
+        windows((2**31,), (1,), (1,), (1,), (0,), (1,))

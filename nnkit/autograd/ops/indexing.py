@@ -98,7 +98,11 @@ def _index_tensor(items: Any, device: Any) -> Any:
         raise TypeError("an index must not contain str")
     if isinstance(first, float):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-    return wrap(B.array(plain, (bool_ if isinstance(first, bool) else int64).array), device)
+    try:
+        array = B.array(plain, (bool_ if isinstance(first, bool) else int64).array)
+    except OverflowError:
+        raise ValueError(f"Overflow when unpacking long long: index {plain}") from None
+    return wrap(array, device)
 
 
 def _plain(item: Any) -> Any:
@@ -321,6 +325,8 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     check_tensor("narrow", input)
     if not input.ndim:
         raise RuntimeError("narrow(): cannot be applied to a 0-dim tensor")
+    if integer("narrow", "length", length) < 0:
+        raise RuntimeError(f"narrow(): length must be non-negative, got {length}")
     axis = normalize_dim(dim, input.ndim, "narrow")
     size = input._data.shape[axis]
     if isinstance(start, Tensor) and (start.ndim or start.dtype.category != INTEGER):
@@ -331,8 +337,6 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
             f"start out of range (expected to be in range of [{-size}, {size}], but got {first})"
         )
     first += size if first < 0 else 0
-    if integer("narrow", "length", length) < 0:
-        raise RuntimeError(f"narrow(): length must be non-negative, got {length}")
     if first + length > size:
         raise RuntimeError(
             f"narrow(): start ({first}) + length ({length}) exceeds dimension size ({size})"

@@ -219,7 +219,7 @@ def atleast_3d(*tensors: Any) -> Any:
 
 # Pieces
 
-MOST_PIECES = 1 << 32  # whose Tensors could fit into any memory
+MOST_PIECES = 1 << 28  # whose Tensors could fit into any memory
 
 
 @public
@@ -248,11 +248,14 @@ def split(
     split_size = split_size_or_sections if split_size is None else split_size
     if isinstance(split_size, (tuple, list)):
         return split_with_sizes(tensor, split_size, dim)
+    size = integer("split", "split_size", split_size)
+    if size < 0:
+        raise RuntimeError(f"split(): split_size must not be negative, got {size}")
     axis = _axis(tensor, dim, "split")
-    total, size = tensor._data.shape[axis], integer("split", "split_size", split_size)
-    if size < 0 or (size == 0 and total):
+    total = tensor._data.shape[axis]
+    if not size and total:
         raise RuntimeError(
-            f"split(): split_size must be positive (0 only for a dimension of size 0), got {size}"
+            f"split(): split_size can only be 0 for a dimension of size 0, not {total}"
         )
     count = max(-(-total // size), 1) if size else 1
     last = total - (count - 1) * size

@@ -62,9 +62,9 @@ def arange(
             "arange(): upper bound and lower bound inconsistent with step sign: "
             f"got start={start}, end={end}, step={step}"
         )
-    if d is int64:
+    if d.category == INTEGER:
         for value in (start, end, step):
-            fitting("arange", value, d)
+            fitting("arange", value, int64)
     check_shape("arange", (_distance(start, end, step),))
     place = place_of(device)
     data = place.backend.arange(start, end, step, d.array)

@@ -192,6 +192,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     sizes = sizes_of("unravel_index", (shape,), None, "shape")
     if min(sizes, default=0) < 0:
         raise ValueError(f"unravel_index(): shape must not be negative, got {list(sizes)}")
+    check_shape("unravel_index", sizes, "shape")
     B = indices._device.backend
     rest = B.wrap_index(B.cast(indices._data, int64.array), math.prod(sizes))
     coordinates = []

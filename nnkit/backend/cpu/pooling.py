@@ -8,7 +8,7 @@ differ in nothing but that table.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 import numpy as np
@@ -62,7 +62,9 @@ def _regular(
     for size, k, s, p, d in zip(spatial, kernel, stride, padding, dilation):
         start = np.arange(window_count(size, k, s, p, d, ceil))[:, None] * s - p
         first, last = np.maximum(0, -(start // d)), (size - 1 - start) // d
-        tables.append(start + d * np.clip(np.arange(k), first, last))
+        # Of a window much longer than the axis the places inside are taken alone.
+        places = np.arange(k) if k <= 2 * size else first + np.arange(size)
+        tables.append(start + d * np.clip(places, first, last))
     return _plan(spatial, tables)
 
 
@@ -268,7 +270,11 @@ def _overlaps(
 ) -> list[tuple[slice, slice]]:
     """For each tap of a window: the outputs for which it is inside the input, and where there."""
     pairs = []
-    for tap in range(kernel):
+    taps: Iterable[int] = range(kernel)
+    if kernel > size * count:  # most of them are in the padding, for all outputs
+        inside = {i + padding - o * stride for o in range(count) for i in range(size)}
+        taps = sorted(tap for tap in inside if 0 <= tap < kernel)
+    for tap in taps:
         offset = tap - padding
         first = max(0, -(offset // stride))
         stop = min(count, (size - 1 - offset) // stride + 1)

@@ -9,6 +9,9 @@ from nnkit.backend.windows import Ints
 __all__ = ["Geometry", "Ints", "geometry"]
 
 
+LARGEST = (1 << 31) - 1  # of the ints that kernels count with
+
+
 class Geometry(ctypes.Structure):
     _fields_ = tuple(
         (n, ctypes.c_int * 3)
@@ -22,6 +25,8 @@ def geometry(
     """With axes of length 1 in front where there are fewer than three."""
     lead = 3 - len(input)
     values = (input, kernel, output, stride, padding, dilation)
+    if max(map(max, values)) > LARGEST:
+        raise RuntimeError(f"windows over sizes beyond {LARGEST} are not for the GPU: {values}")
     fills = (1, 1, 1, 1, 0, 1)
     return Geometry(
         *((ctypes.c_int * 3)(*(f,) * lead, *v) for v, f in zip(values, fills, strict=True))

@@ -88,6 +88,11 @@ def interpolate(
     if mode == "area":
         pool = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[axes - 1]
         return pool(input, new)
+    if min(new) < 1 or min(old) < 1:
+        raise RuntimeError(
+            f"interpolate: input and output sizes must be greater than 0, got {list(old)} and "
+            f"{list(new)}"
+        )
     between = not mode.startswith("nearest")
     if input.dtype.category != FLOATING and (input.dtype is not uint8 or between and axes != 2):
         raise NotImplementedError(
@@ -120,11 +125,6 @@ def _sizes(batch: tuple, old: tuple, size: Any, factor: Any) -> tuple[tuple, tup
     else:
         exact = [n * float(v) for n, v in zip(old, values, strict=True)]
         new, factors = tuple(math.floor(n) if abs(n) < 1e18 else LARGEST for n in exact), values
-    if min(new) < 1 or min(old) < 1:
-        raise RuntimeError(
-            f"interpolate: input and output sizes must be greater than 0, got {list(old)} and "
-            f"{list(new)}"
-        )
     check_shape("interpolate", (*batch, *new))
     return new, factors
 

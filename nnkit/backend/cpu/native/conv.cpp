@@ -5,6 +5,7 @@
 #include "computed.h"
 #include "conv_kernels.h"
 #include "memory.h"
+#include "parts.h"
 
 namespace nnkit {
 namespace {
@@ -75,6 +76,7 @@ PyObject* convolve(Direction direction, const Geometry& g, Arguments arguments, 
 
 PyObject* conv(Arguments arguments) {
     if (arguments.count() != 7) return decline();
+    if (is_complex(arguments.array(0))) return by_parts(conv, arguments, Conjugate::none, false);
     Array x = arguments.array(0), weight = arguments.array(1);
     if (!are_operands(x, weight)) return decline();
     Geometry g;
@@ -101,8 +103,10 @@ PyObject* back(Arguments arguments, Index place) {
     return convolve(Direction::backward, g, arguments, place == 3, shape);
 }
 
-PyObject* conv_grad_input(Arguments arguments) { return back(arguments, 2); }
-PyObject* conv_transpose(Arguments arguments) { return back(arguments, 3); }
+template <Index place> PyObject* back(Arguments arguments) {
+    if (!is_complex(arguments.array(0))) return back(arguments, place);
+    return by_parts(back<place>, arguments, Conjugate::none, false);
+}
 
 template <class T>
 Owned gradient_of_weight(const Geometry& g, const Input& gradient, const Input& x,
@@ -117,6 +121,9 @@ Owned gradient_of_weight(const Geometry& g, const Input& gradient, const Input& 
 
 PyObject* conv_grad_weight(Arguments arguments) {
     if (arguments.count() != 7) return decline();
+    if (is_complex(arguments.array(0))) {
+        return by_parts(conv_grad_weight, arguments, Conjugate::none, false);
+    }
     Array gradient = arguments.array(0), x = arguments.array(1);
     if (!are_operands(gradient, x)) return decline();
     Index shape[2 + axis_count];
@@ -135,8 +142,8 @@ PyObject* conv_grad_weight(Arguments arguments) {
 
 const Registration registrations[] = {
     {"conv", conv},
-    {"conv_grad_input", conv_grad_input},
-    {"conv_transpose", conv_transpose},
+    {"conv_grad_input", back<2>},
+    {"conv_transpose", back<3>},
     {"conv_grad_weight", conv_grad_weight},
 };
 

@@ -73,6 +73,7 @@ void PassPlan<T>::run(Index task, const T* packed, T* copy, T* sums) const {
     for (Index start = 0; start < count; start += block_of_positions) {
         const Index stop = std::min(count, start + block_of_positions);
         for (Index p = 0; p < panels; ++p) {
+            poll();
             const Index first = p * panel<T>, columns = std::min(panel<T>, product.outputs - first);
             T initial[panel<T>] = {};
             if (product.bias != nullptr) {

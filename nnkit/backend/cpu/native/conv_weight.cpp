@@ -71,6 +71,7 @@ void WeightPlan<T>::run(Index task, T* copy, T* columns, T* sums) const {
                         columns + p * count * panel<T>);
             }
             for (Index start = 0; start < count; start += block_of_positions) {
+                poll();
                 const Index depth = std::min(block_of_positions, count - start);
                 for (Index p = 0; p < some_panels; ++p) {
                     const T* block = columns + (p * count + start) * panel<T>;

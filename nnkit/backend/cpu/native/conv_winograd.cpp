@@ -140,6 +140,7 @@ void WinogradPlan<T>::run(Index task, const T* weights, T* copy, T* inputs, T* s
     const Index count = tiles.tile_rows_of(run) * across;
     const Index rows = std::min(2 * tiles.tile_rows_of(run), outer.outputs - row);
     for (Index p = 0; p < panels; ++p) {
+        poll();
         const T* columns = weights + (group * panels + p) * panel_size();
         for (Index point = 0; point < points; ++point) {
             multiply_panel(count, inputs + point * tiles.point_step(), tiles.channel_step(),

@@ -1,5 +1,6 @@
 // Reading at positions: gather, index_select, embedding, and indices of whole arrays.
 #include "indexing.h"
+#include "owned.h"
 
 namespace nnkit {
 namespace {
@@ -54,14 +55,11 @@ PyObject* read_at_positions(Array x, Array index, int ndim, const npy_intp* shap
                             Index axis_stride, Bounds* bounds) {
     PyArray_Descr* descriptor = x.descriptor();
     Py_INCREF(descriptor);
-    PyObject* result = empty(ndim, shape, descriptor);
-    if (result == nullptr) return nullptr;
-    Array out(result);
-    if (out.size() == 0) return result;
-    if (bounds->size == 0) {
-        Py_DECREF(result);
-        return decline();
-    }
+    Owned result(empty(ndim, shape, descriptor));
+    if (!result) return nullptr;
+    Array out = result.array();
+    if (out.size() == 0) return result.release();
+    if (bounds->size == 0) return decline();
     Walk walk;
     walk.ndim = ndim;
     Operand operands[operand_count];
@@ -84,9 +82,7 @@ PyObject* read_at_positions(Array x, Array index, int ndim, const npy_intp* shap
             });
         });
     });
-    if (!bounds->broken) return result;
-    Py_DECREF(result);
-    return decline();
+    return bounds->broken ? decline() : result.release();
 }
 
 // gather(x, index; axis): index has the axes of x.

@@ -1,5 +1,6 @@
 // Index expressions of integer arrays, and fresh arrays to write into.
 #include "indexing.h"
+#include "owned.h"
 
 namespace nnkit {
 namespace {
@@ -111,14 +112,14 @@ bool may_overlap(Array a, Array b) {
 }
 
 PyObject* zeros(int ndim, const npy_intp* shape, PyArray_Descr* descriptor) {
-    PyObject* result = empty(ndim, shape, descriptor);
-    if (result == nullptr) return nullptr;
-    Array out(result);
+    Owned result(empty(ndim, shape, descriptor));
+    if (!result) return nullptr;
+    Array out = result.array();
     char* bytes = out.bytes();
     parallel_for(out.size() * item_bytes(out), moves_of_piece * 16, [&](Index begin, Index end) {
         std::memset(bytes + begin, 0, static_cast<std::size_t>(end - begin));
     });
-    return result;
+    return result.release();
 }
 
 }  // namespace nnkit

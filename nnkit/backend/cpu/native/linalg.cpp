@@ -2,8 +2,11 @@
 #include <algorithm>
 
 #include "array.h"
+#include "computed.h"
 #include "memory.h"
+#include "owned.h"
 #include "parallel.h"
+#include "parts.h"
 #include "product.h"
 
 namespace nnkit {
@@ -25,19 +28,38 @@ template <class T> bool as_matrix(Array x, Matrix<T>* out) {
     return true;
 }
 
-// All leading axes of x as one: its rows. False where they are not equally far apart.
-template <class T> bool as_rows(Array x, Index* rows, Matrix<T>* out) {
-    if (x.ndim() == 2) {
-        *rows = x.shape(0);
-        return as_matrix(x, out);
+// All leading axes of an array as one: its rows. Where they are not equally far apart, of a copy.
+template <class T> class Rows {
+public:
+    Index count = 1;
+    Matrix<T> matrix;
+
+    // False if there is no memory for the copy (the error is set).
+    bool read(Array x) {
+        if (join_axes(x)) return true;
+        copy_ = in_order(x);
+        return copy_ && join_axes(copy_.array());
     }
-    if (!x.is_plain()) return false;
-    Index columns = x.shape(-1);
-    *rows = 1;
-    for (int i = 0; i < x.ndim() - 1; ++i) *rows *= x.shape(i);
-    *out = {x.data<T>(), columns, 1};
-    return true;
-}
+
+private:
+    bool join_axes(Array x) {
+        constexpr Index size = static_cast<Index>(sizeof(T));
+        const int last = x.ndim() - 1;
+        Index step = 0;  // from one row to the next, in bytes
+        count = 1;
+        for (int i = last - 1; i >= 0; --i) {
+            if (x.shape(i) == 1) continue;
+            if (count == 1) step = x.strides()[i];
+            else if (x.strides()[i] != step * count) return false;
+            count *= x.shape(i);
+        }
+        if (step % size != 0 || x.strides()[last] % size != 0) return false;
+        matrix = {x.data<T>(), step / size, x.strides()[last] / size};
+        return true;
+    }
+
+    Owned copy_;
+};
 
 template <class T>
 void product(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, const T* bias) {
@@ -62,33 +84,32 @@ void product(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T* out, const 
 
 // x times a matrix of x's last axis by n, for all rows of x.
 template <class T> PyObject* rows_times(Array x, Index n, Matrix<T> y, const T* bias) {
-    Index m, k = x.shape(-1);
-    Matrix<T> a;
-    if (!as_rows(x, &m, &a)) return decline();
+    Rows<T> rows;
+    if (!rows.read(x)) return decline();
     npy_intp shape[NPY_MAXDIMS];
     std::copy(x.shape(), x.shape() + x.ndim(), shape);
     shape[x.ndim() - 1] = n;
-    PyObject* result = empty<T>(x.ndim(), shape);
-    if (result != nullptr) product<T>(m, n, k, a, y, Array(result).data<T>(), bias);
-    return result;
+    Owned result(empty<T>(x.ndim(), shape));
+    if (!result) return nullptr;
+    product<T>(rows.count, n, x.shape(-1), rows.matrix, y, result.array().data<T>(), bias);
+    return result.release();
 }
 
-template <class T> PyObject* linear_of(Array x, Array weight, Array bias) {
+template <class T> PyObject* linear_of(Array x, Array weight, const T* bias) {
     Matrix<T> w;
     if (!as_matrix(weight, &w)) return decline();
-    return rows_times<T>(x, weight.shape(0), w.transposed(), bias ? bias.data<T>() : nullptr);
+    return rows_times<T>(x, weight.shape(0), w.transposed(), bias);
 }
 
 template <class T> PyObject* linear_grad_weight_of(Array g, Array x) {
-    Index rows, also;
-    Matrix<T> a, b;
-    if (!as_rows(g, &rows, &a) || !as_rows(x, &also, &b) || rows != also) return decline();
+    Rows<T> above, input;
+    if (!above.read(g) || !input.read(x) || above.count != input.count) return decline();
     Index m = g.shape(-1), n = x.shape(-1);
-    PyObject* result = empty<T>({m, n});
-    if (result != nullptr) {
-        product<T>(m, n, rows, a.transposed(), b, Array(result).data<T>(), nullptr);
-    }
-    return result;
+    Owned result(empty<T>({m, n}));
+    if (!result) return nullptr;
+    product<T>(m, n, input.count, above.matrix.transposed(), input.matrix,
+               result.array().data<T>(), nullptr);
+    return result.release();
 }
 
 // The leading axes of two stacks of matrices, broadcast; strides are in elements.
@@ -137,9 +158,9 @@ template <class T> PyObject* stacks(Array x, Array y) {
     Index m = x.shape(-2), k = x.shape(-1), n = y.shape(-1);
     stack.shape[stack.ndim] = m;
     stack.shape[stack.ndim + 1] = n;
-    PyObject* result = empty<T>(stack.ndim + 2, stack.shape);
-    if (result == nullptr) return nullptr;
-    T* out = Array(result).data<T>();
+    Owned result(empty<T>(stack.ndim + 2, stack.shape));
+    if (!result) return nullptr;
+    T* out = result.array().data<T>();
     auto some = [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) {
             Index of_x, of_y;
@@ -151,31 +172,47 @@ template <class T> PyObject* stacks(Array x, Array y) {
     Index work = std::max<Index>(1, m * n * k);
     if (work >= large) some(0, stack.count);  // the threads share each product
     else parallel_for(stack.count, std::max<Index>(1, work_alone / work), some);
-    return result;
+    return result.release();
 }
 
-// x @ y for at least two axes each, and rows times a matrix or a vector.
+template <class T> PyObject* dot_of(Array x, Array y) {
+    Owned left = in_order(x), right = in_order(y);
+    if (!left || !right) return nullptr;
+    Owned result(empty<T>(0, nullptr));
+    if (!result) return nullptr;
+    *result.array().data<T>() =
+        dot_product(x.size(), left.array().data<T>(), right.array().data<T>());
+    return result.release();
+}
+
+// x @ y: of vectors, of rows with a matrix or a vector, of stacks of matrices.
 template <class T> PyObject* matmul_of(Array x, Array y) {
-    if (x.ndim() < 2 || y.ndim() < 1) return decline();
+    if (x.ndim() < 1 || y.ndim() < 1) return decline();
     if (x.shape(-1) != y.shape(y.ndim() == 1 ? 0 : -2)) return decline();
-    if (y.ndim() > 2) return stacks<T>(x, y);
-    Matrix<T> b;
+    if (y.ndim() > 2) return x.ndim() > 1 ? stacks<T>(x, y) : decline();
     if (y.ndim() == 2) {
+        Matrix<T> b;
         return as_matrix(y, &b) ? rows_times<T>(x, y.shape(1), b, nullptr) : decline();
     }
-    Index m;
-    if (!y.is_plain() || !as_rows(x, &m, &b)) return decline();
-    PyObject* result = empty<T>(x.ndim() - 1, x.shape());
-    if (result == nullptr) return nullptr;
-    T* out = Array(result).data<T>();
-    if (b.column == 1) multiply_vector<T>(m, y.size(), b, y.data<T>(), out);
-    else product<T>(1, m, y.size(), {y.data<T>(), 0, 1}, b.transposed(), out, nullptr);
-    return result;
+    if (x.ndim() == 1) return dot_of<T>(x, y);
+    Rows<T> rows;
+    Owned vector = in_order(y);
+    if (!vector || !rows.read(x)) return decline();
+    Owned result(empty<T>(x.ndim() - 1, x.shape()));
+    if (!result) return nullptr;
+    const T* values = vector.array().template data<T>();
+    T* out = result.array().template data<T>();
+    if (rows.matrix.column == 1) {
+        multiply_vector<T>(rows.count, y.size(), rows.matrix, values, out);
+    } else {
+        product<T>(1, rows.count, y.size(), {values, 0, 1}, rows.matrix.transposed(), out, nullptr);
+    }
+    return result.release();
 }
 
 // out = beta input + alpha out, the input broadcast to the result's shape.
 template <class T> bool add_scaled(Array out, Array input, double beta, double alpha) {
-    if (input.ndim() > out.ndim() || input.ndim() == 0) return false;
+    if (input.ndim() > out.ndim()) return false;
     Index rows = 1, n = out.shape(-1), lead = out.ndim() - input.ndim();
     for (int i = 0; i < out.ndim(); ++i) {
         Index size = i < lead ? 1 : input.shape(i - lead);
@@ -196,7 +233,8 @@ template <class T> bool add_scaled(Array out, Array input, double beta, double a
                     from += position * input.strides()[axis - lead];
                 }
             }
-            Index step = input.shape(-1) == 1 ? 0 : input.strides()[input.ndim() - 1];
+            const int last = input.ndim() - 1;
+            Index step = last < 0 || input.shape(last) == 1 ? 0 : input.strides()[last];
             T* to = data + i * n;
             for (Index j = 0; j < n; ++j) {
                 T product = to[j] * scale;
@@ -208,74 +246,132 @@ template <class T> bool add_scaled(Array out, Array input, double beta, double a
     return true;
 }
 
-template <class T> PyObject* addmm_of(Array input, Array x, Array y, double beta, double alpha) {
-    PyObject* result = matmul_of<T>(x, y);
-    if (result == nullptr || (beta == 0 && alpha == 1)) return result;
-    if (!add_scaled<T>(Array(result), input, beta, alpha)) Py_CLEAR(result);
-    return result;
+template <class T>
+PyObject* addmm_of(Array input, Array x, Array y, double beta, double alpha) {
+    Owned result(matmul_of<T>(x, y));
+    if (!result || (beta == 0 && alpha == 1)) return result.release();
+    return add_scaled<T>(result.array(), input, beta, alpha) ? result.release() : nullptr;
 }
 
-// Two arrays of the same floating type that a product can read.
-bool fit(Array x, Array y) {
-    if (!x || !y || x.type() != y.type() || !x.is_behaved() || !y.is_behaved()) return false;
-    return x.type() == Type::float32 || x.type() == Type::float64;
-}
+// An operand in the type that products compute in. It may lie in any order: only what is half
+// precision, or at odd addresses, is copied.
+class Factor {
+public:
+    bool read(Array x, Type type) {
+        if (!x || x.type() != type) return false;
+        if (item_size(type) > 2 && x.is_behaved()) {
+            array_ = x;
+            return true;
+        }
+        if (!copy_.read_foreign(x, type, x.size())) return false;
+        array_ = copy_.array();
+        return true;
+    }
+    Array array() const { return array_; }
+
+private:
+    Input copy_;
+    Array array_;
+};
+
+// Two factors of one floating type.
+struct Factors {
+    Factor x, y;
+    Type type = Type::other;
+
+    bool read(Array left, Array right) {
+        type = left.type();
+        if (type < Type::float16 || type == Type::other) return false;
+        return x.read(left, type) && y.read(right, type);
+    }
+
+    // What `run(float())` or `run(double())` returns, in the type of the factors.
+    template <class Run> PyObject* compute(Run run) const {
+        return by_computed_type(type, [&](auto zero) { return narrowed(Owned(run(zero)), type); });
+    }
+};
 
 PyObject* linear(Arguments arguments) {
-    Array x = arguments.array(0), weight = arguments.array(1), bias;
-    if (arguments.count() != 3 || !fit(x, weight)) return decline();
-    if (x.ndim() < 2 || weight.ndim() != 2 || x.shape(-1) != weight.shape(1)) return decline();
-    if (!arguments.is_none(2)) {
-        bias = arguments.array(2);
-        if (!bias || bias.type() != x.type() || !bias.is_plain()) return decline();
-        if (bias.ndim() != 1 || bias.shape(0) != weight.shape(0)) return decline();
+    Array x = arguments.array(0), weight = arguments.array(1);
+    if (arguments.count() != 3 || !x || !weight || x.ndim() < 1 || weight.ndim() != 2 ||
+        x.shape(-1) != weight.shape(1)) {
+        return decline();
     }
-    if (x.type() == Type::float32) return linear_of<float>(x, weight, bias);
-    return linear_of<double>(x, weight, bias);
+    Factors factors;
+    Input bias;
+    if (!factors.read(x, weight)) return by_parts(linear, arguments, Conjugate::none, true);
+    if (!arguments.is_none(2)) {
+        Array given = arguments.array(2);
+        if (!bias.read_foreign(given, x.type(), weight.shape(0)) || given.ndim() != 1) {
+            return decline();
+        }
+    }
+    return factors.compute([&](auto zero) {
+        using T = decltype(zero);
+        return linear_of<T>(factors.x.array(), factors.y.array(), bias.data<T>());
+    });
 }
 
 PyObject* linear_grad_weight(Arguments arguments) {
     Array g = arguments.array(0), x = arguments.array(1);
-    if (arguments.count() != 2 || !fit(g, x) || g.ndim() < 2 || x.ndim() < 2) return decline();
-    if (g.type() == Type::float32) return linear_grad_weight_of<float>(g, x);
-    return linear_grad_weight_of<double>(g, x);
+    if (arguments.count() != 2 || !g || !x || g.ndim() < 2 || x.ndim() < 2) return decline();
+    Factors factors;
+    if (!factors.read(g, x)) return by_parts(linear_grad_weight, arguments, Conjugate::second, true);
+    return factors.compute([&](auto zero) {
+        return linear_grad_weight_of<decltype(zero)>(factors.x.array(), factors.y.array());
+    });
 }
 
 PyObject* matmul(Arguments arguments) {
+    if (arguments.count() != 2) return decline();
     Array x = arguments.array(0), y = arguments.array(1);
-    if (arguments.count() != 2 || !fit(x, y)) return decline();
-    return x.type() == Type::float32 ? matmul_of<float>(x, y) : matmul_of<double>(x, y);
+    if (!x || !y) return decline();
+    Factors factors;
+    if (!factors.read(x, y)) {
+        const bool scaled = x.ndim() > 1 || y.ndim() > 1;  // a dot product is not
+        return by_parts(matmul, arguments, Conjugate::none, scaled);
+    }
+    return factors.compute([&](auto zero) {
+        return matmul_of<decltype(zero)>(factors.x.array(), factors.y.array());
+    });
 }
 
-PyObject* dot(Arguments arguments) {
-    Array x = arguments.array(0), y = arguments.array(1);
-    if (arguments.count() != 2 || !fit(x, y) || !x.is_plain() || !y.is_plain()) return decline();
-    if (x.ndim() != 1 || !x.same_shape(y)) return decline();
-    auto of = [&](auto zero) {
-        using T = decltype(zero);
-        PyObject* result = empty<T>(0, nullptr);
-        if (result != nullptr) {
-            *Array(result).data<T>() = dot_product(x.size(), x.data<T>(), y.data<T>());
-        }
-        return result;
-    };
-    return x.type() == Type::float32 ? of(0.0f) : of(0.0);
+// vdot(x, y): with x conjugated.
+PyObject* vdot(Arguments arguments) {
+    if (arguments.count() != 2) return decline();
+    if (!is_complex(arguments.array(0))) return matmul(arguments);
+    return by_parts(matmul, arguments, Conjugate::first, false);
+}
+
+PyObject* complex_addmm(Arguments arguments) {
+    PyObject *input = arguments[0], *factors[] = {arguments[1], arguments[2]};
+    PyObject *beta = arguments[3], *alpha = arguments[4];
+    Owned product(matmul(Arguments(factors, 2)));
+    if (!product) return decline();
+    Owned scaled(PyNumber_InPlaceMultiply(product.object(), alpha));
+    if (!scaled || !arguments.truth(3)) return scaled.release();  // not even a NaN counts then
+    Owned added(PyNumber_Multiply(input, beta));
+    return added ? PyNumber_InPlaceAdd(scaled.object(), added.object()) : nullptr;
 }
 
 PyObject* addmm(Arguments arguments) {
     Array input = arguments.array(0), x = arguments.array(1), y = arguments.array(2);
-    if (arguments.count() != 5 || !fit(x, y) || !fit(input, x)) return decline();
-    if (x.ndim() < 2 || y.ndim() < 2) return decline();
+    if (arguments.count() != 5 || !x || !y || x.ndim() < 2 || y.ndim() < 2) return decline();
+    if (is_complex(x)) return complex_addmm(arguments);
+    Factors factors;
+    Factor added;
+    if (!factors.read(x, y) || !added.read(input, x.type())) return decline();
     double beta = arguments.number(3), alpha = arguments.number(4);
-    if (PyErr_Occurred()) return nullptr;
-    if (x.type() == Type::float32) return addmm_of<float>(input, x, y, beta, alpha);
-    return addmm_of<double>(input, x, y, beta, alpha);
+    return factors.compute([&](auto zero) {
+        return addmm_of<decltype(zero)>(added.array(), factors.x.array(), factors.y.array(), beta,
+                                        alpha);
+    });
 }
 
 const Registration registrations[] = {
     {"linear", linear}, {"linear_grad_weight", linear_grad_weight},
     {"matmul", matmul}, {"mm", matmul}, {"bmm", matmul}, {"mv", matmul},
-    {"dot", dot}, {"addmm", addmm}, {"baddbmm", addmm},
+    {"dot", matmul}, {"vdot", vdot}, {"addmm", addmm}, {"baddbmm", addmm},
 };
 
 }  // namespace

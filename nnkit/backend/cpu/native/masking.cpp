@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "indexing.h"
+#include "owned.h"
 
 namespace nnkit {
 namespace {
@@ -93,9 +94,9 @@ PyObject* select_by_mask(Array x, Array mask) {
         slice *= x.shape(i);
     }
     Py_INCREF(x.descriptor());
-    PyObject* result = empty(ndim, shape, x.descriptor());
-    if (result == nullptr) return nullptr;
-    char *out = Array(result).bytes(), *in = x.bytes();
+    Owned result(empty(ndim, shape, x.descriptor()));
+    if (!result) return nullptr;
+    char *out = result.array().bytes(), *in = x.bytes();
     for_pieces(size, [&](Index begin, Index end) {
         auto piece = static_cast<std::size_t>(begin / mask_piece);
         Index rank = before[piece];
@@ -109,7 +110,7 @@ PyObject* select_by_mask(Array x, Array mask) {
             std::memcpy(out + k * slice, in + i * slice, static_cast<std::size_t>(slice));
         });
     });
-    return result;
+    return result.release();
 }
 
 namespace {
@@ -129,23 +130,20 @@ PyObject* masked_select_adjoint(Arguments arguments) {
     if (!y || !is_mask(mask) || !y.is_plain() || !is_movable(y) || y.ndim() != 1) return decline();
     if (ndim != mask.ndim() || !PyArray_CompareLists(mask.shape(), sizes, ndim)) return decline();
     Py_INCREF(y.descriptor());
-    PyObject* result = zeros(ndim, sizes, y.descriptor());
-    if (result == nullptr || mask.size() == 0) return result;
+    Owned result(zeros(ndim, sizes, y.descriptor()));
+    if (!result || mask.size() == 0) return result.release();
     const auto* flags = mask.data<std::uint8_t>();
     std::vector<Index> before = count_pieces(flags, mask.size());
-    if (before.back() != y.size()) {
-        Py_DECREF(result);
-        return decline();
-    }
+    if (before.back() != y.size()) return decline();
     with_item(item_bytes(y), [&](auto item) {
         using Item = decltype(item);
-        Item *out = Array(result).data<Item>(), *in = y.data<Item>();
+        Item *out = result.array().data<Item>(), *in = y.data<Item>();
         for_pieces(mask.size(), [&](Index begin, Index end) {
             Index rank = before[static_cast<std::size_t>(begin / mask_piece)];
             for_true(flags, begin, end, rank, [&](Index i, Index k) { out[i] = in[k]; });
         });
     });
-    return result;
+    return result.release();
 }
 
 // masked_fill(x, mask; value): of one shape, or with a mask that is repeated along leading axes.
@@ -240,9 +238,9 @@ PyObject* nonzero(Arguments arguments) {
     std::vector<Index> before = count_pieces(flags, size);
     int ndim = x.ndim();
     Index count = before.back();
-    PyObject* columns = empty<std::int64_t>({ndim, count});
-    if (columns == nullptr) return nullptr;
-    auto* out = Array(columns).data<std::int64_t>();
+    Owned columns(empty<std::int64_t>({ndim, count}));
+    if (!columns) return nullptr;
+    auto* out = columns.array().data<std::int64_t>();
     for_pieces(size, [&](Index begin, Index end) {
         Index rank = before[static_cast<std::size_t>(begin / mask_piece)];
         Coordinates at(ndim, x.shape(), begin);
@@ -251,9 +249,7 @@ PyObject* nonzero(Arguments arguments) {
             for (int axis = 0; axis < ndim; ++axis) out[axis * count + k] = at.values[axis];
         });
     });
-    PyObject* rows = PyArray_Transpose(reinterpret_cast<PyArrayObject*>(columns), nullptr);
-    Py_DECREF(columns);
-    return rows;
+    return PyArray_Transpose(reinterpret_cast<PyArrayObject*>(columns.object()), nullptr);
 }
 
 Registration registrations[] = {

@@ -7,6 +7,7 @@
 #include <map>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "entry.h"
 #include "formula.h"
@@ -38,16 +39,24 @@ struct Kernel {
     KernelFunction function;
     const FormulaEntry* formula;
     const UpdateEntry* update;
-    bool in_place;
+    bool in_place;  // it writes into an argument, as names that end in `_` say
     PyObject* twin;
     PyObject* name;
 };
 
+PyObject* run_kernel(const Kernel& kernel, Arguments arguments) {
+    if (kernel.function != nullptr) return kernel.function(arguments);
+    if (kernel.update != nullptr) return run_update(*kernel.update, arguments);
+    return run_formula(*kernel.formula, arguments, kernel.in_place);
+}
+
 PyObject* run(Kernel* kernel, Arguments arguments) {
     try {
-        if (kernel->function != nullptr) return kernel->function(arguments);
-        if (kernel->update != nullptr) return run_update(*kernel->update, arguments);
-        return run_formula(*kernel->formula, arguments, kernel->in_place);
+        if (!kernel->in_place) return run_kernel(*kernel, arguments);
+        Interruptible half_written(false);  // what it writes into must not stay so
+        return run_kernel(*kernel, arguments);
+    } catch (const Interrupted&) {
+        return nullptr;
     } catch (const Declined&) {
         return decline();
     } catch (const std::bad_alloc&) {
@@ -147,7 +156,9 @@ PyObject* bind(PyObject*, PyObject* args) {
     if (text == nullptr) return nullptr;
     auto found = kernels().find(text);
     if (found == kernels().end()) return Py_NewRef(twin);
-    return make_kernel(name, twin, parameters, found->second, nullptr, nullptr, false);
+    const std::string_view own = text;
+    const bool in_place = !own.empty() && own.back() == '_';
+    return make_kernel(name, twin, parameters, found->second, nullptr, nullptr, in_place);
 }
 
 PyObject* bind_formula(PyObject*, PyObject* args) {

@@ -10,6 +10,7 @@
 
 #include "half.h"
 #include "memory.h"
+#include "parallel.h"
 
 namespace nnkit {
 
@@ -73,6 +74,7 @@ Item<Key>* sort_by_digits(Item<Key>* items, Item<Key>* room, Index count) {
         for (int d = 0; d < digits; ++d) ++counts[(d << bits) + ((key >> (d * bits)) & last)];
     }
     for (int d = 0; d < digits; ++d) {
+        poll();
         std::uint32_t* places = counts.data() + (d << bits);
         Key first = (key_of_item(items[0]) >> (d * bits)) & last;
         if (places[first] == count) continue;  // all have the same digit

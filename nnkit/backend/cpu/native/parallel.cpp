@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,8 +18,28 @@
 namespace nnkit {
 namespace {
 
+class Section;
+
 thread_local int index_of_thread = 0;
 thread_local bool inside_section = false;
+thread_local bool is_deaf = false;  // to interruptions
+thread_local Section* section_of_thread = nullptr;
+thread_local PyThreadState* released = nullptr;  // while this thread has given up the GIL
+
+constexpr std::int64_t between_looks = 100'000'000;  // ns from one look for signals to the next
+thread_local std::int64_t next_look = 0;
+
+// Some milliseconds of precision suffice, and take a few nanoseconds to read.
+inline std::int64_t now() {
+#if defined(CLOCK_MONOTONIC_COARSE)
+    constexpr clockid_t clock = CLOCK_MONOTONIC_COARSE;
+#else
+    constexpr clockid_t clock = CLOCK_MONOTONIC;
+#endif
+    timespec time;
+    clock_gettime(clock, &time);
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
 
 inline void pause_processor() {
 #if defined(__x86_64__)
@@ -48,6 +69,12 @@ public:
 
     int threads() const { return threads_; }
 
+    bool failed() const { return failed_.load(std::memory_order_relaxed); }
+    // Within a handler: the first exception is thrown again when all have left.
+    void fail() {
+        if (!failed_.exchange(true)) error = std::current_exception();
+    }
+
     const Index pieces;
     std::exception_ptr error;
 
@@ -61,11 +88,12 @@ private:
     void work_on(Share& share) {
         for (;;) {
             Index piece = share.next.fetch_add(1, std::memory_order_relaxed);
-            if (piece >= share.end || failed_.load(std::memory_order_relaxed)) return;
+            if (piece >= share.end || failed()) return;
             try {
                 run_(context_, piece * grain_, std::min(count_, (piece + 1) * grain_));
+                poll();
             } catch (...) {
-                if (!failed_.exchange(true)) error = std::current_exception();
+                fail();
             }
         }
     }
@@ -115,7 +143,17 @@ public:
         if (spin_until(all_left)) return;
         std::unique_lock<std::mutex> lock(mutex_);
         waits_.store(true);
-        done_.wait(lock, all_left);
+        // In turns, since a signal may come (and not `wait_for`, which ThreadSanitizer mistakes).
+        constexpr auto turn = std::chrono::nanoseconds(between_looks);
+        while (!done_.wait_until(lock, std::chrono::system_clock::now() + turn, all_left)) {
+            lock.unlock();
+            try {
+                poll();
+            } catch (...) {
+                section.fail();
+            }
+            lock.lock();
+        }
         waits_.store(false);
     }
 
@@ -145,7 +183,7 @@ private:
 
     void serve(int index) {
         index_of_thread = index;
-        inside_section = true;
+        inside_section = is_deaf = true;  // only the thread that has called sees signals
         State seen = 0;
         auto is_new = [&] { return state_.load() / generation != seen; };
         for (;;) {
@@ -156,6 +194,7 @@ private:
                 sleeping_.fetch_sub(1);
             }
             if (join(&seen)) {
+                section_of_thread = section_;
                 section_->work();
                 leave();
             }
@@ -197,7 +236,7 @@ std::atomic<int> threads{1};
 void start_again_after_fork() {
     pool = new Pool;
     index_of_thread = 0;
-    inside_section = false;
+    inside_section = is_deaf = false;
 }
 
 [[maybe_unused]] const int fork_handler = pthread_atfork(nullptr, nullptr, start_again_after_fork);
@@ -218,10 +257,34 @@ int thread_count() { return threads.load(std::memory_order_relaxed); }
 void set_thread_count(int count) { threads.store(std::max(1, count)); }
 int thread_index() { return index_of_thread; }
 
+void poll() {
+    if (section_of_thread != nullptr && section_of_thread->failed()) throw Interrupted{};
+    if (is_deaf) return;
+    const std::int64_t time = now();
+    if (time < next_look) return;
+    next_look = time + between_looks;
+    // Handlers are Python code, and may call kernels in turn.
+    PyThreadState* state = std::exchange(released, nullptr);
+    Section* section = std::exchange(section_of_thread, nullptr);
+    if (state != nullptr) take_gil_back(state);
+    const bool raised = PyErr_CheckSignals() < 0;
+    if (state != nullptr) released = PyEval_SaveThread();
+    section_of_thread = section;
+    if (raised) throw Interrupted{};
+}
+
+Interruptible::Interruptible(bool may_be) : before_(std::exchange(is_deaf, !may_be)) {}
+Interruptible::~Interruptible() { is_deaf = before_; }
+
 void run_pieces(Index count, Index grain, PieceFunction run, void* context) {
     Section section(count, grain, run, context, inside_section ? 1 : thread_count());
     // The GIL goes only where this thread holds it: a worker that starts a section has none.
-    PyThreadState* state = inside_section ? nullptr : PyEval_SaveThread();
+    const bool outermost = !inside_section;
+    Section* const around = section_of_thread;
+    if (outermost) {
+        released = PyEval_SaveThread();
+        section_of_thread = &section;
+    }
     bool alone = section.threads() == 1 || !pool->busy.try_lock();
     if (alone) {
         bool outer = std::exchange(inside_section, true);
@@ -231,7 +294,8 @@ void run_pieces(Index count, Index grain, PieceFunction run, void* context) {
         pool->run(section);
         pool->busy.unlock();
     }
-    if (state != nullptr) take_gil_back(state);
+    section_of_thread = around;
+    if (outermost) take_gil_back(std::exchange(released, nullptr));
     if (section.error) std::rethrow_exception(section.error);
 }
 

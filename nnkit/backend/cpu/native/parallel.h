@@ -28,6 +28,24 @@ template <class Body> void parallel_for(Index count, Index grain, Body&& body) {
     run_pieces(count, grain, run, const_cast<std::remove_const_t<Plain>*>(&body));
 }
 
+// Within long work, at points that are at most some milliseconds apart (between pieces it happens
+// by itself): throws where the user has interrupted the program, or where another piece has failed.
+void poll();
+
+// What it throws then: the Python exception is set (in another thread, where a piece has failed).
+struct Interrupted {};
+
+// Whether the thread may be interrupted while one of these lives.
+class Interruptible {
+public:
+    explicit Interruptible(bool may_be);
+    ~Interruptible();
+    Interruptible(const Interruptible&) = delete;
+
+private:
+    bool before_;
+};
+
 // How many threads work on a section, the calling one among them.
 int thread_count();
 void set_thread_count(int count);

@@ -38,7 +38,8 @@ public:
         const Index width = windows_.axes[2].outputs;
         for (std::size_t z = 0; z < outer.first.size(); ++z) {
             for (std::size_t y = 0; y < middle.first.size(); ++y) {
-                line(in, z, y, out, where);
+                if (windows_.are_large) line<true>(in, z, y, out, where);
+                else line<false>(in, z, y, out, where);
                 for (Index x = 0; x < width; ++x) indices[x] = where[x];
                 out += width;
                 indices += width;
@@ -47,6 +48,7 @@ public:
     }
 
 private:
+    template <bool polls>
     void line(const T* in, std::size_t z, std::size_t y, T* best, I* where) const {
         const WindowAxis &outer = windows_.axes[0], &middle = windows_.axes[1];
         const WindowAxis& inner = windows_.axes[2];
@@ -60,13 +62,14 @@ private:
                 const Index row = ((outer.first[z] + i * outer.step) * middle.inputs +
                                    middle.first[y] + j * middle.step) * inner.inputs;
                 taps(in, row, best, where);
+                if constexpr (polls) poll();
             }
         }
     }
 
     void taps(const T* in, Index row, T* best, I* where) const {
         const WindowAxis& inner = windows_.axes[2];
-        if (inner.kernel == 0) {  // adaptive: windows that differ
+        if (inner.is_adaptive) {
             for (Index x = 0; x < inner.outputs; ++x) {
                 const Index first = inner.first[static_cast<std::size_t>(x)];
                 for (Index k = 0; k < inner.count[static_cast<std::size_t>(x)]; ++k) {
@@ -76,38 +79,33 @@ private:
             }
             return;
         }
-        for (Index k = 0; k < inner.kernel; ++k) {
-            const Index begin = inner.begin(k), count = inner.end(k) - begin;
-            if (count <= 0) continue;
-            const Index at = row + inner.offset(k) + begin * inner.stride;
+        inner.each_tap([&](Index begin, Index count, Index first, Index stride) {
+            const Index at = row + first;
             const I index = static_cast<I>(at);
-            if (inner.stride == 1) {
+            if (stride == 1) {
                 take_larger(count, in + at, 1, index, best + begin, where + begin);
-            } else if (inner.stride == 2) {
+            } else if (stride == 2) {
                 take_larger(count, in + at, 2, index, best + begin, where + begin);
             } else {
-                take_larger(count, in + at, inner.stride, index, best + begin, where + begin);
+                take_larger(count, in + at, stride, index, best + begin, where + begin);
             }
-        }
+        });
     }
 
     const Windows& windows_;
 };
 
-template <class T> PyObject* pool(const Windows& windows, Array x) {
+template <class T> PyObject* pool(Windows& windows, Array x) {
     npy_intp shape[2 + pool_axes];
     pooled_shape(windows, x.ndim(), x.shape(), shape);
-    PyObject* out = empty<T>(x.ndim(), shape);
-    PyObject* indices = out == nullptr ? nullptr : empty<std::int64_t>(x.ndim(), shape);
-    if (indices == nullptr) {
-        Py_XDECREF(out);
-        return nullptr;
-    }
+    Owned out(empty<T>(x.ndim(), shape)), indices(empty<std::int64_t>(x.ndim(), shape));
+    if (!out || !indices) return nullptr;
+    if (!windows.tabulate()) return decline();
     const MaxPool<T> pool(windows);
     const Index plane = windows.input_plane(), outputs = windows.output_plane();
     const T* in = x.data<T>();
-    T* to = Array(out).data<T>();
-    std::int64_t* where = Array(indices).data<std::int64_t>();
+    T* to = out.array().data<T>();
+    std::int64_t* where = indices.array().data<std::int64_t>();
     const Index grain = std::max<Index>(1, elements_of_piece / (plane + 1));
     parallel_for(shape[0] * shape[1], grain, [&](Index begin, Index end) {
         Scratch<typename IndexOf<T>::type> line(windows.axes[2].outputs);
@@ -115,10 +113,10 @@ template <class T> PyObject* pool(const Windows& windows, Array x) {
             pool.plane(in + i * plane, to + i * outputs, where + i * outputs, line.data());
         }
     });
-    return tuple({out, indices});
+    return tuple({out.release(), indices.release()});
 }
 
-PyObject* pool_of_type(const Windows& windows, Array x) {
+PyObject* pool_of_type(Windows& windows, Array x) {
     if (windows.input_plane() > std::numeric_limits<std::int32_t>::max()) return decline();
     return x.type() == Type::float32 ? pool<float>(windows, x) : pool<double>(windows, x);
 }
@@ -144,7 +142,6 @@ PyObject* adaptive_max_pool(Arguments arguments) {
         !read_adaptive(x.ndim() - 2, x.shape() + 2, size, &windows)) {
         return decline();
     }
-    windows.axes[2].kernel = 0;
     return pool_of_type(windows, x);
 }
 

@@ -1,6 +1,7 @@
 // The windows of pools: which elements each output sees along each of three axes.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "array.h"
@@ -13,28 +14,46 @@ constexpr int pool_axes = 3;  // axes that are not there have length 1
 struct WindowAxis {
     Index inputs = 1, outputs = 1;
     Index kernel = 1, stride = 1, padding = 0, step = 1;  // of a regular pool
-    std::vector<Index> first{0}, count{1};
-    // The outputs [begin, end) for which tap k of a regular pool is inside; where it lies for 0.
-    Index begin(Index k) const {
-        const Index at = k * step - padding;
-        return at >= 0 ? 0 : (-at + stride - 1) / stride;
+    bool is_adaptive = false;
+    std::vector<Index> first{0}, count{1};  // filled by `tabulate`
+
+    // Calls `visit(first output, how many, what the first one sees, stride)` for each place k in a
+    // window of a regular pool; those that lie in the padding for all outputs are skipped, since
+    // there may be many more of them than elements.
+    template <class Visit> void each_tap(Visit&& visit) const {
+        for (Index k = 0; k < kernel;) {
+            const Index at = k * step - padding;  // of output 0
+            const Index begin = at >= 0 ? 0 : (-at + stride - 1) / stride;
+            const Index room = inputs - 1 - at;
+            const Index end = room < 0 ? 0 : std::min(room / stride + 1, outputs);
+            if (begin < end) {
+                visit(begin, end - begin, at + begin * stride, stride);
+                ++k;
+            } else if (begin == 0) {
+                return;  // behind the end, as all that follow
+            } else {  // on to where the output before sees its first element
+                const Index next = padding - (std::min(begin, outputs) - 1) * stride;
+                k = std::max(k + 1, (next + step - 1) / step);
+            }
+        }
     }
-    Index end(Index k) const {
-        const Index room = inputs - 1 - (k * step - padding);
-        const Index stop = room < 0 ? 0 : room / stride + 1;
-        return stop < outputs ? stop : outputs;
-    }
-    Index offset(Index k) const { return k * step - padding; }
+
+    // False if a window sees no element.
+    bool tabulate();
 };
 
 struct Windows {
     WindowAxis axes[pool_axes];
     Index input_plane() const { return axes[0].inputs * axes[1].inputs * axes[2].inputs; }
     Index output_plane() const { return axes[0].outputs * axes[1].outputs * axes[2].outputs; }
+    // The tables of all axes: after the result was made, since they are as long as it is.
+    bool tabulate();
+    // Whether a row of a window takes so long that it should be possible to interrupt the pool.
+    bool are_large = false;
 };
 
 // The windows of a regular pool over the last axes of `shape`; `arguments` are kernel, stride,
-// padding and dilation (null: 1). False if a window sees no element, or something does not fit.
+// padding and dilation (null: 1). False if something does not fit.
 bool read_windows(int ndim, const Index* shape, PyObject* kernel, PyObject* stride,
                   PyObject* padding, PyObject* dilation, bool ceil, Windows* windows);
 

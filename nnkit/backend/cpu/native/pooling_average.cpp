@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "memory.h"
+#include "owned.h"
 #include "parallel.h"
 #include "pooling.h"
 
@@ -12,30 +13,28 @@ namespace {
 template <class T> struct Averages {
     Windows windows;
     std::vector<T> divisors[pool_axes];
-    bool adaptive = false;
 
-    void count_elements() {
-        for (int a = 0; a < pool_axes; ++a) {
-            for (Index count : windows.axes[a].count) {
-                divisors[a].push_back(static_cast<T>(count));
-            }
-        }
-    }
+    T divisor_of_all = 0;  // 0: the number of elements
+    bool counts_padding = false;
 
-    void count_padding() {
+    // The tables, once there is a result for them; false where a window sees no element.
+    bool tabulate() {
+        if (!windows.tabulate()) return false;
         for (int a = 0; a < pool_axes; ++a) {
             const WindowAxis& axis = windows.axes[a];
-            for (Index o = 0; o < axis.outputs; ++o) {
-                const Index start = o * axis.stride - axis.padding;
-                const Index end = std::min(start + axis.kernel, axis.inputs + axis.padding);
-                divisors[a].push_back(static_cast<T>(end - start));
-            }
+            if (divisor_of_all != 0) divisors[a].assign(axis.first.size(), T{1});
+            else if (counts_padding) count_padding(axis, &divisors[a]);
+            else divisors[a].assign(axis.count.begin(), axis.count.end());
         }
+        if (divisor_of_all != 0) divisors[0].assign(divisors[0].size(), divisor_of_all);
+        return true;
     }
 
-    void divide_by(T divisor) {
-        for (int a = 0; a < pool_axes; ++a) {
-            divisors[a].assign(windows.axes[a].first.size(), a == 0 ? divisor : T{1});
+    static void count_padding(const WindowAxis& axis, std::vector<T>* divisors) {
+        for (Index o = 0; o < axis.outputs; ++o) {
+            const Index start = o * axis.stride - axis.padding;
+            const Index end = std::min(start + axis.kernel, axis.inputs + axis.padding);
+            divisors->push_back(static_cast<T>(end - start));
         }
     }
 
@@ -50,35 +49,26 @@ template <class T> struct Averages {
         }
     }
 
-    template <class Visit> void each_row(std::size_t z, std::size_t y, Visit&& visit) const {
+    template <bool polls, class Visit>
+    void each_row(std::size_t z, std::size_t y, Visit&& visit) const {
         const WindowAxis &outer = windows.axes[0], &middle = windows.axes[1];
         for (Index i = 0; i < outer.count[z]; ++i) {
             for (Index j = 0; j < middle.count[y]; ++j) {
                 visit(((outer.first[z] + i) * middle.inputs + middle.first[y] + j) *
                       windows.axes[2].inputs);
+                if constexpr (polls) poll();
             }
         }
     }
 
-    // visit(first output, how many, first element, distance) for what each tap sees along a row.
-    template <class Visit> void each_tap(Visit&& visit) const {
-        const WindowAxis& inner = windows.axes[2];
-        for (Index k = 0; k < inner.kernel; ++k) {
-            const Index begin = inner.begin(k), count = inner.end(k) - begin;
-            if (count > 0) {
-                visit(begin, count, inner.offset(k) + begin * inner.stride, inner.stride);
-            }
-        }
-    }
-
-    void pool(const T* in, T* out) const {
+    template <bool polls> void pool(const T* in, T* out) const {
         const WindowAxis& inner = windows.axes[2];
         const Index width = inner.outputs;
         each_line([&](std::size_t z, std::size_t y) {
             std::fill_n(out, width, T{});
-            each_row(z, y, [&](Index row) {
+            each_row<polls>(z, y, [&](Index row) {
                 const T* line = in + row;
-                if (adaptive) {
+                if (inner.is_adaptive) {
                     for (std::size_t x = 0; x < inner.first.size(); ++x) {
                         T sum = 0;
                         for (Index k = 0; k < inner.count[x]; ++k) sum += line[inner.first[x] + k];
@@ -86,7 +76,7 @@ template <class T> struct Averages {
                     }
                     return;
                 }
-                each_tap([&](Index begin, Index count, Index at, Index stride) {
+                inner.each_tap([&](Index begin, Index count, Index at, Index stride) {
                     for (Index x = 0; x < count; ++x) out[begin + x] += line[at + x * stride];
                 });
             });
@@ -95,14 +85,14 @@ template <class T> struct Averages {
         });
     }
 
-    void spread(const T* g, T* out, T* share) const {
+    template <bool polls> void spread(const T* g, T* out, T* share) const {
         const WindowAxis& inner = windows.axes[2];
         std::fill_n(out, windows.input_plane(), T{});
         each_line([&](std::size_t z, std::size_t y) {
             for (std::size_t x = 0; x < inner.first.size(); ++x) share[x] = g[x] / divisor(z, y, x);
-            each_row(z, y, [&](Index row) {
+            each_row<polls>(z, y, [&](Index row) {
                 T* line = out + row;
-                if (adaptive) {
+                if (inner.is_adaptive) {
                     for (std::size_t x = 0; x < inner.first.size(); ++x) {
                         for (Index k = 0; k < inner.count[x]; ++k) {
                             line[inner.first[x] + k] += share[x];
@@ -110,7 +100,7 @@ template <class T> struct Averages {
                     }
                     return;
                 }
-                each_tap([&](Index begin, Index count, Index at, Index stride) {
+                inner.each_tap([&](Index begin, Index count, Index at, Index stride) {
                     for (Index x = 0; x < count; ++x) line[at + x * stride] += share[begin + x];
                 });
             });
@@ -119,36 +109,48 @@ template <class T> struct Averages {
     }
 };
 
-template <class T> PyObject* pooled(const Averages<T>& averages, Array x) {
+template <class T> PyObject* pooled(Averages<T>& averages, Array x) {
     npy_intp shape[2 + pool_axes];
     pooled_shape(averages.windows, x.ndim(), x.shape(), shape);
-    PyObject* result = empty<T>(x.ndim(), shape);
-    if (result == nullptr) return nullptr;
+    Owned result(empty<T>(x.ndim(), shape));
+    if (!result) return nullptr;
+    if (!averages.tabulate()) return decline();
     const Index plane = averages.windows.input_plane(), outputs = averages.windows.output_plane();
     const T* in = x.data<T>();
-    T* out = Array(result).data<T>();
+    T* out = result.array().data<T>();
     const Index grain = std::max<Index>(1, elements_of_piece / (plane + outputs));
     parallel_for(shape[0] * shape[1], grain, [&](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i) averages.pool(in + i * plane, out + i * outputs);
+        for (Index i = begin; i < end; ++i) {
+            if (averages.windows.are_large) {
+                averages.template pool<true>(in + i * plane, out + i * outputs);
+            } else {
+                averages.template pool<false>(in + i * plane, out + i * outputs);
+            }
+        }
     });
-    return result;
+    return result.release();
 }
 
 template <class T>
-PyObject* spread(const Averages<T>& averages, Array g, const Index* shape) {
-    PyObject* result = empty<T>(g.ndim(), shape);
-    if (result == nullptr) return nullptr;
+PyObject* spread(Averages<T>& averages, Array g, const Index* shape) {
+    Owned result(empty<T>(g.ndim(), shape));
+    if (!result) return nullptr;
+    if (!averages.tabulate()) return decline();
     const Index plane = averages.windows.input_plane(), outputs = averages.windows.output_plane();
     const T* from = g.data<T>();
-    T* out = Array(result).data<T>();
+    T* out = result.array().data<T>();
     const Index grain = std::max<Index>(1, elements_of_piece / (plane + outputs));
     parallel_for(shape[0] * shape[1], grain, [&](Index begin, Index end) {
         Scratch<T> share(averages.windows.axes[2].outputs);
         for (Index i = begin; i < end; ++i) {
-            averages.spread(from + i * outputs, out + i * plane, share.data());
+            if (averages.windows.are_large) {
+                averages.template spread<true>(from + i * outputs, out + i * plane, share.data());
+            } else {
+                averages.template spread<false>(from + i * outputs, out + i * plane, share.data());
+            }
         }
     });
-    return result;
+    return result.release();
 }
 
 // Reads kernel, stride, padding, ceil_mode, count_include_pad and divisor, which start at `first`.
@@ -159,17 +161,10 @@ bool read(Arguments arguments, Index first, int ndim, const Index* shape, Averag
         return false;
     }
     if (!arguments.is_none(first + 5)) {
-        const Index divisor = arguments.integer(first + 5);
-        if (divisor == 0 || PyErr_Occurred()) {
-            PyErr_Clear();
-            return false;
-        }
-        averages->divide_by(static_cast<T>(divisor));
-    } else if (arguments.truth(first + 4)) {
-        averages->count_padding();
-    } else {
-        averages->count_elements();
+        averages->divisor_of_all = static_cast<T>(arguments.integer(first + 5));
+        return averages->divisor_of_all != 0;
     }
+    averages->counts_padding = arguments.truth(first + 4);
     return true;
 }
 
@@ -216,8 +211,6 @@ template <class T>
 bool read_adaptive_averages(int ndim, const Index* spatial, const Index* size,
                             Averages<T>* averages) {
     if (!read_adaptive(ndim - 2, spatial, size, &averages->windows)) return false;
-    averages->adaptive = true;
-    averages->count_elements();
     return true;
 }
 

@@ -3,6 +3,8 @@
 
 namespace nnkit {
 
+constexpr Index large_row = 1024;
+
 bool is_handled(Array x) {
     return x && (x.type() == Type::float32 || x.type() == Type::float64) && x.is_plain() &&
            x.ndim() >= 3 && x.ndim() <= 2 + pool_axes && x.size() > 0;
@@ -30,19 +32,6 @@ bool read_windows(int ndim, const Index* shape, PyObject* kernel, PyObject* stri
         axis.outputs = (ceil ? (span + s[i] - 1) / s[i] : span / s[i]) + 1;
         // A window may run over the end, but not start in the padding behind it.
         if (ceil && (axis.outputs - 1) * s[i] >= axis.inputs + p[i]) --axis.outputs;
-        axis.first.clear();
-        axis.count.clear();
-        for (Index o = 0; o < axis.outputs; ++o) {
-            const Index start = o * s[i] - p[i];
-            const Index skipped = start < 0 ? (-start + d[i] - 1) / d[i] : 0;
-            const Index first = start + skipped * d[i];
-            if (first >= axis.inputs) return false;
-            const Index count =
-                std::min(k[i] - skipped, (axis.inputs - 1 - first) / d[i] + 1);
-            if (count < 1) return false;
-            axis.first.push_back(first);
-            axis.count.push_back(count);
-        }
     }
     return true;
 }
@@ -53,16 +42,37 @@ bool read_adaptive(int axes, const Index* spatial, const Index* size, Windows* w
         WindowAxis& axis = windows->axes[pool_axes - axes + i];
         axis.inputs = spatial[i];
         axis.outputs = size[i];
+        axis.is_adaptive = true;
         if (spatial[i] < 1 || size[i] < 1) return false;
-        axis.first.clear();
-        axis.count.clear();
-        for (Index o = 0; o < size[i]; ++o) {
-            const Index first = o * spatial[i] / size[i];
-            const Index end = ((o + 1) * spatial[i] + size[i] - 1) / size[i];
-            axis.first.push_back(first);
-            axis.count.push_back(end - first);
-        }
     }
+    return true;
+}
+
+bool WindowAxis::tabulate() {
+    first.clear();
+    count.clear();
+    for (Index o = 0; o < outputs; ++o) {
+        if (is_adaptive) {
+            first.push_back(o * inputs / outputs);
+            count.push_back(((o + 1) * inputs + outputs - 1) / outputs - first.back());
+            continue;
+        }
+        const Index start = o * stride - padding;
+        const Index skipped = start < 0 ? (-start + step - 1) / step : 0;
+        const Index from = start + skipped * step;
+        if (from >= inputs) return false;
+        first.push_back(from);
+        count.push_back(std::min(kernel - skipped, (inputs - 1 - from) / step + 1));
+        if (count.back() < 1) return false;
+    }
+    return true;
+}
+
+bool Windows::tabulate() {
+    for (WindowAxis& axis : axes) {
+        if (!axis.tabulate()) return false;
+    }
+    are_large = axes[2].inputs > large_row || axes[2].kernel > large_row;
     return true;
 }
 

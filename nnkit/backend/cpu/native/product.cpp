@@ -149,6 +149,7 @@ template <class T> struct Product {
             Index count = std::min(depth, k - start);
             for (Index at = j, end; at < j + n; at = end) {
                 end = std::min(j + n, at + (in_place ? w : packed_columns<T>));
+                poll();
                 const T* source = buffer;
                 Index source_row = w;
                 if (panels_of_b != nullptr) {

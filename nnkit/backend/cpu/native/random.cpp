@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "math.h"
+#include "owned.h"
 
 namespace nnkit {
 namespace {
@@ -116,10 +117,10 @@ PyObject* dropout_mask(Arguments arguments) {
     if (!x || !x.is_plain() || !read_numbers(arguments, 1, &p, 1)) return decline();
     Stream stream(arguments[2]);
     if (!stream) return decline();
-    PyObject* result = empty<bool>(x.ndim(), x.shape());
-    if (result == nullptr) return nullptr;
-    toss_flags(stream, Array(result).data<std::uint8_t>(), x.size(), 1.0 - p);
-    return result;
+    Owned result(empty<bool>(x.ndim(), x.shape()));
+    if (!result) return nullptr;
+    toss_flags(stream, result.array().data<std::uint8_t>(), x.size(), 1.0 - p);
+    return result.release();
 }
 
 template <class T>
@@ -145,16 +146,16 @@ PyObject* dropout(Arguments arguments) {
     if (arguments[2] != Py_False) return decline();
     Stream stream(Py_None);
     if (!stream) return decline();
-    PyObject *out = empty_like(x), *noise = empty_like(x);
-    if (out != nullptr && noise != nullptr) {
-        Array a(out), b(noise);
+    Owned out(empty_like(x)), noise(empty_like(x));
+    if (out && noise) {
+        Array a = out.array(), b = noise.array();
         if (x.type() == Type::float32) {
             drop(stream, x.data<float>(), a.data<float>(), b.data<float>(), x.size(), p);
         } else {
             drop(stream, x.data<double>(), a.data<double>(), b.data<double>(), x.size(), p);
         }
     }
-    return tuple({out, noise});
+    return tuple({out.release(), noise.release()});
 }
 
 // exponential_(x; lambd, generator)
@@ -274,9 +275,9 @@ PyObject* randperm(Arguments arguments) {
     if (descriptor->type_num != NPY_INT64) return decline();
     Stream stream(arguments[2]);
     if (!stream) return decline();
-    PyObject* result = empty<std::int64_t>({n});
-    if (result != nullptr) permute(stream, Array(result).data<std::int64_t>(), n);
-    return result;
+    Owned result(empty<std::int64_t>({n}));
+    if (result) permute(stream, result.array().data<std::int64_t>(), n);
+    return result.release();
 }
 
 Registration registrations[] = {

@@ -38,6 +38,7 @@ private:
     PyObject* bits_ = nullptr;  // ours as well: another thread may seed the generator meanwhile
     Twister* state_ = nullptr;
     bool is_drawn_ = false;
+    Interruptible half_drawn_{true};  // an array is as random as a whole one
 };
 
 inline std::uint32_t temper(std::uint32_t y) {

@@ -5,6 +5,7 @@
 
 #include "axis.h"
 #include "memory.h"
+#include "owned.h"
 #include "parallel.h"
 
 namespace nnkit {
@@ -31,15 +32,19 @@ template <class T, class Operation> void scan_row(const T* x, Index count, T* ou
     Total<T> total = x[0];
     out[0] = x[0];
     Index i = 1;
-    for (; i + 4 <= count; i += 4) {
-        Total<T> a = x[i], c = x[i + 2];
-        Total<T> ab = combine(a, x[i + 1]), cd = combine(c, x[i + 3]);
-        Total<T> abc = combine(ab, c), abcd = combine(ab, cd);
-        out[i] = static_cast<T>(combine(total, a));
-        out[i + 1] = static_cast<T>(combine(total, ab));
-        out[i + 2] = static_cast<T>(combine(total, abc));
-        total = combine(total, abcd);
-        out[i + 3] = static_cast<T>(total);
+    while (i + 4 <= count) {
+        const Index end = std::min(count, i + work_of_task);
+        for (; i + 4 <= end; i += 4) {
+            Total<T> a = x[i], c = x[i + 2];
+            Total<T> ab = combine(a, x[i + 1]), cd = combine(c, x[i + 3]);
+            Total<T> abc = combine(ab, c), abcd = combine(ab, cd);
+            out[i] = static_cast<T>(combine(total, a));
+            out[i + 1] = static_cast<T>(combine(total, ab));
+            out[i + 2] = static_cast<T>(combine(total, abc));
+            total = combine(total, abcd);
+            out[i + 3] = static_cast<T>(total);
+        }
+        if (end < count) poll();
     }
     for (; i < count; ++i) {
         total = combine(total, x[i]);
@@ -53,6 +58,7 @@ void scan_columns(const T* x, const AlongAxis& along, Index width, T* out) {
     for (Index j = 0; j < width; ++j) totals[j] = x[j];
     std::copy(x, x + width, out);
     for (Index r = 1; r < along.count; ++r) {
+        if (r % work_of_task == 0) poll();
         x += along.inner;
         out += along.inner;
         for (Index j = 0; j < width; ++j) {
@@ -107,10 +113,10 @@ template <class Operation> PyObject* running(Arguments arguments) {
     if (!read_scan(arguments, &x, &along)) return decline();
     auto of = [&](auto zero) -> PyObject* {
         using T = decltype(zero);
-        PyObject* result = empty_like(x);
-        if (result == nullptr) return nullptr;
-        scan<T, Operation>(x.data<T>(), along, Array(result).data<T>());
-        return result;
+        Owned result(empty_like(x));
+        if (!result) return nullptr;
+        scan<T, Operation>(x.data<T>(), along, result.array().data<T>());
+        return result.release();
     };
     switch (x.type()) {
         case Type::float32: return of(0.0f);
@@ -138,8 +144,8 @@ PyObject* logcumsumexp(Arguments arguments) {
     AlongAxis along;
     if (!read_scan(arguments, &x, &along)) return decline();
     if (x.type() != Type::float32 && x.type() != Type::float64) return decline();
-    PyObject* result = empty_like(x);
-    if (result == nullptr) return nullptr;
+    Owned result(empty_like(x));
+    if (!result) return nullptr;
     auto run = [&](auto* out) {
         using T = std::remove_pointer_t<decltype(out)>;
         const T* from = x.data<T>();
@@ -149,6 +155,7 @@ PyObject* logcumsumexp(Arguments arguments) {
                 double total = from[at];
                 out[at] = from[at];
                 for (Index i = 1; i < along.count; ++i) {
+                    if (i % work_of_task == 0) poll();
                     total = add_logarithms(total, from[at + i]);
                     out[at + i] = static_cast<T>(total);
                 }
@@ -157,9 +164,9 @@ PyObject* logcumsumexp(Arguments arguments) {
                 scan_columns<T, Logarithms>(from + at, along, width, out + at);
             });
     };
-    if (x.type() == Type::float32) run(Array(result).data<float>());
-    else run(Array(result).data<double>());
-    return result;
+    if (x.type() == Type::float32) run(result.array().data<float>());
+    else run(result.array().data<double>());
+    return result.release();
 }
 
 struct Larger {
@@ -197,12 +204,11 @@ template <class Order> PyObject* records(Arguments arguments) {
     if (!read_scan(arguments, &x, &along)) return decline();
     auto of = [&](auto zero) -> PyObject* {
         using T = decltype(zero);
-        PyObject* values = empty_like(x);
-        PyObject* indices = empty<std::int64_t>(x.ndim(), x.shape());
-        if (values != nullptr && indices != nullptr) {
+        Owned values(empty_like(x)), indices(empty<std::int64_t>(x.ndim(), x.shape()));
+        if (values && indices) {
             const T* from = x.data<T>();
-            T* to = Array(values).data<T>();
-            std::int64_t* places = Array(indices).data<std::int64_t>();
+            T* to = values.array().template data<T>();
+            std::int64_t* places = indices.array().template data<std::int64_t>();
             auto columns = [&](Index at, Index width) {
                 follow_records<T, Order>(from + at, along, width, to + at, places + at);
             };
@@ -210,6 +216,7 @@ template <class Order> PyObject* records(Arguments arguments) {
                 T best = from[at];
                 Index place = 0;
                 for (Index i = 0; i < along.count; ++i) {
+                    if (i % work_of_task == 0) poll();
                     bool record = Order::holds(from[at + i], best);
                     best = record ? from[at + i] : best;
                     place = record ? i : place;
@@ -219,7 +226,7 @@ template <class Order> PyObject* records(Arguments arguments) {
             };
             for_scans(along, row, columns);
         }
-        return tuple({values, indices});
+        return tuple({values.release(), indices.release()});
     };
     switch (x.type()) {
         case Type::float32: return of(0.0f);

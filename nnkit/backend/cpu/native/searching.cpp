@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "memory.h"
+#include "owned.h"
 #include "parallel.h"
 
 namespace nnkit {
@@ -65,16 +66,16 @@ PyObject* searchsorted(Arguments arguments) {
         boundaries.type() != Type::int64) {
         return decline();
     }
-    PyObject* result = empty<std::int64_t>(values.ndim(), values.shape());
-    if (result == nullptr) return nullptr;
+    Owned result(empty<std::int64_t>(values.ndim(), values.shape()));
+    if (!result) return nullptr;
     bool right = arguments.truth(2);
-    std::int64_t* places = Array(result).data<std::int64_t>();
+    std::int64_t* places = result.array().data<std::int64_t>();
     switch (boundaries.type()) {
         case Type::float32: place_all<float>(boundaries, values, right, places); break;
         case Type::float64: place_all<double>(boundaries, values, right, places); break;
         default: place_all<std::int64_t>(boundaries, values, right, places);
     }
-    return result;
+    return result.release();
 }
 
 // bincount(x, weights?; minlength), without weights
@@ -91,12 +92,12 @@ PyObject* bincount(Arguments arguments) {
     }
     if (least < 0 || minimum < 0) return decline();
     npy_intp length = std::max<Index>(minimum, greatest + 1);
-    PyObject* result = empty<std::int64_t>(1, &length);
-    if (result == nullptr) return nullptr;
-    std::int64_t* counts = Array(result).data<std::int64_t>();
+    Owned result(empty<std::int64_t>(1, &length));
+    if (!result) return nullptr;
+    std::int64_t* counts = result.array().data<std::int64_t>();
     std::fill_n(counts, length, 0);
     for (Index i = 0; i < count; ++i) ++counts[values[i]];
-    return result;
+    return result.release();
 }
 
 Registration searchsorted_("searchsorted", searchsorted), bincount_("bincount", bincount);

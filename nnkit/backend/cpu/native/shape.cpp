@@ -1,5 +1,6 @@
 // Copies into new shapes: contiguous, cast, concat, stack, pad, flip, tile and triangles.
 #include "moving.h"
+#include "owned.h"
 
 namespace nnkit {
 namespace {
@@ -106,12 +107,12 @@ PyObject* join(Arguments arguments, bool is_new_axis) {
         }
         if (!is_new_axis) shape[axis] += x.shape(static_cast<int>(axis));
     }
-    PyObject* result = empty_of(ndim, shape, first);
-    if (result == nullptr) return nullptr;
-    Array out(result);
+    Owned result(empty_of(ndim, shape, first));
+    if (!result) return nullptr;
+    Array out = result.array();
     Index outer = 1, bytes = item_bytes(first);
     for (int i = 0; i < axis; ++i) outer *= shape[i];
-    if (outer == 0) return result;
+    if (outer == 0) return result.release();
     Index line = out.size() / outer * bytes;
     char* target = out.bytes();
     for (Index k = 0; k < count; ++k) {
@@ -125,7 +126,7 @@ PyObject* join(Arguments arguments, bool is_new_axis) {
         run_move(move, bytes);
         target += run;
     }
-    return result;
+    return result.release();
 }
 
 PyObject* concat(Arguments arguments) { return join(arguments, false); }
@@ -143,9 +144,9 @@ PyObject* flip(Arguments arguments) {
         if (axis < 0 || axis >= x.ndim()) return decline();
         turned[axis] = true;
     }
-    PyObject* result = empty_of(x.ndim(), x.shape(), x);
-    if (result == nullptr || x.size() == 0) return result;
-    Array out(result);
+    Owned result(empty_of(x.ndim(), x.shape(), x));
+    if (!result || x.size() == 0) return result.release();
+    Array out = result.array();
     Move move;
     move.operands[Move::to].data = out.bytes();
     move.operands[Move::from].data = x.bytes();
@@ -155,7 +156,7 @@ PyObject* flip(Arguments arguments) {
         move.add_axis(x.shape(i), out.strides()[i], turned[i] ? -stride : stride);
     }
     run_move(move, item_bytes(x));
-    return result;
+    return result.release();
 }
 
 // tile(x; repeats)
@@ -172,9 +173,9 @@ PyObject* tile(Arguments arguments) {
         if (repeats[i] < 0) return decline();
         shape[i] = repeats[i] * (i < shift ? 1 : x.shape(i - shift));
     }
-    PyObject* result = empty_of(ndim, shape, x);
-    if (result == nullptr) return nullptr;
-    Array out(result);
+    Owned result(empty_of(ndim, shape, x));
+    if (!result) return nullptr;
+    Array out = result.array();
     Move move;
     move.operands[Move::to].data = out.bytes();
     move.operands[Move::from].data = x.bytes();
@@ -184,7 +185,7 @@ PyObject* tile(Arguments arguments) {
         if (i >= shift) move.add_axis(size, out.strides()[i], x.strides()[i - shift]);
     }
     run_move(move, item_bytes(x));
-    return result;
+    return result.release();
 }
 
 // tril(x; offset), triu(x; offset): the last two axes.
@@ -192,10 +193,10 @@ template <bool lower> PyObject* triangle(Arguments arguments) {
     Array x = arguments.array(0);
     Index offset = arguments.integer(1);
     if (!is_operand(x) || !x.is_plain() || x.ndim() < 2) return decline();
-    PyObject* result = empty_like(x);
-    if (result == nullptr || x.size() == 0) return result;
+    Owned result(empty_like(x));
+    if (!result || x.size() == 0) return result.release();
     Index rows = x.shape(-2), columns = x.shape(-1), item = item_bytes(x);
-    char *out = Array(result).bytes(), *in = x.bytes();
+    char *out = result.array().bytes(), *in = x.bytes();
     Index grain = std::max<Index>(1, moves_of_piece * 8 / (columns * item));
     parallel_for(x.size() / columns, grain, [&](Index begin, Index end) {
         for (Index k = begin; k < end; ++k) {
@@ -214,7 +215,7 @@ template <bool lower> PyObject* triangle(Arguments arguments) {
             }
         }
     });
-    return result;
+    return result.release();
 }
 
 bool read_widths(PyObject* object, int ndim, Index* before, Index* after) {
@@ -244,9 +245,9 @@ PyObject* pad(Arguments arguments) {
         PyErr_Clear();  // the twin says what is wrong
         return decline();
     }
-    PyObject* result = empty_of(x.ndim(), shape, x);
-    if (result == nullptr) return nullptr;
-    Array out(result);
+    Owned result(empty_of(x.ndim(), shape, x));
+    if (!result) return nullptr;
+    Array out = result.array();
     Move fill;
     fill.operands[Move::to].data = out.bytes();
     fill.operands[Move::from].data = value;
@@ -258,13 +259,13 @@ PyObject* pad(Arguments arguments) {
     for (int i = 0; i < x.ndim(); ++i) {
         Index first = std::max<Index>(before[i], 0), skipped = std::max<Index>(-before[i], 0);
         Index kept = x.shape(i) - skipped - std::max<Index>(-after[i], 0);
-        if (kept <= 0) return result;
+        if (kept <= 0) return result.release();
         move.operands[Move::to].data += first * out.strides()[i];
         move.operands[Move::from].data += skipped * x.strides()[i];
         move.add_axis(kept, out.strides()[i], x.strides()[i]);
     }
     run_move(move, item_bytes(x));
-    return result;
+    return result.release();
 }
 
 Registration registrations[] = {
@@ -284,9 +285,9 @@ Registration registrations[] = {
 }  // namespace
 
 PyObject* plain_copy(Array x) {
-    PyObject* result = empty_of(x.ndim(), x.shape(), x);
-    if (result != nullptr) copy_elements(Array(result), x);
-    return result;
+    Owned result(empty_of(x.ndim(), x.shape(), x));
+    if (result) copy_elements(result.array(), x);
+    return result.release();
 }
 
 }  // namespace nnkit

@@ -174,24 +174,19 @@ PyObject* by_lines(const Request& request, Index axis, Index kept, bool keep_axi
         if (i != axis) shape[ndim++] = x.shape()[i];
         else if (keep_axis) shape[ndim++] = kept;
     }
-    PyObject* values = nullptr;
+    Owned values, indices(empty<std::int64_t>(ndim, shape));
     if (with_values) {
         Py_INCREF(x.descriptor());
-        values = empty(ndim, shape, x.descriptor());
-        if (values == nullptr) return nullptr;
+        values.reset(empty(ndim, shape, x.descriptor()));
     }
-    PyObject* indices = empty<std::int64_t>(ndim, shape);
-    if (indices == nullptr) {
-        Py_XDECREF(values);
-        return nullptr;
-    }
+    if (!indices || (with_values && !values)) return nullptr;
     const AlongAxis& along = request.along;
     if (along.size() > 0 && kept > 0) {
         with_type(x.type(), [&](auto zero) {
             using T = decltype(zero);
             auto body = make(zero);
-            T* to = with_values ? Array(values).data<T>() : nullptr;
-            LineResults<T> out{to, Array(indices).data<std::int64_t>()};
+            T* to = with_values ? values.array().template data<T>() : nullptr;
+            LineResults<T> out{to, indices.array().template data<std::int64_t>()};
             Index grain = std::max<Index>(1, work_of_task / along.count);
             for_lines<T>(along, x.data<T>(), kept, out, grain,
                          [&](const T* line, LineResults<T> results) {
@@ -199,7 +194,7 @@ PyObject* by_lines(const Request& request, Index axis, Index kept, bool keep_axi
                          });
         });
     }
-    return with_values ? tuple({values, indices}) : indices;
+    return with_values ? tuple({values.release(), indices.release()}) : indices.release();
 }
 
 bool is_sortable(Array x) {
