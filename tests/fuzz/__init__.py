@@ -1,1 +1,1 @@
-"""Fuzzers: random calls and programs, the same under nnkit and torch; files; data loaders."""
+"""Fuzzers: random calls and random programs, the same under nnkit and torch."""
