@@ -225,9 +225,10 @@ class Tensor:
         if self._base is not None and self._writes[0] != self._viewed:
             from nnkit.autograd.views import check_history, refresh
 
-            check_history(self)
-            refresh(self)
-        edge = self._edge
+            view: Any = self
+            check_history(view)
+            refresh(view)
+        edge: Any = self._edge
         if edge.__class__ is OutputEdge:
             return edge.node
         return None if edge.__class__ is Unknown else edge
@@ -239,7 +240,7 @@ class Tensor:
     @property
     def output_nr(self) -> int:
         """Which output of ``grad_fn`` it is."""
-        edge = self._edge
+        edge: Any = self._edge
         return edge.index if edge.__class__ is OutputEdge else 0
 
     @property

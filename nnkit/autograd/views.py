@@ -382,7 +382,7 @@ def _share_saved(node: Any, source: Any, x: Tensor) -> None:
 
     values = getattr(node, "values", ())
     for i, value in enumerate(values):
-        saved = value[0] if value.__class__ is tuple and len(value) == 2 else None
+        saved: Any = value[0] if value.__class__ is tuple and len(value) == 2 else None
         if saved.__class__ is SavedOutput and saved._data is source:
             saved._data, saved._writes = x._data, x._writes
             node.values = (*values[:i], (saved, x._writes[0]), *values[i + 1 :])

@@ -1,5 +1,7 @@
 """Sizes and counts that overflow are refused above every kernel, with torch's error types."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ HUGE = 2**63 - 1
 x = nnkit.arange(12.0).reshape(3, 4)
 v = nnkit.arange(4)
 image = nnkit.arange(16.0).reshape(1, 1, 4, 4)
+pooled: Any = F.max_pool2d(image, 2, return_indices=True)
 kernel = nnkit.ones(1, 1, 2, 2)
 line = nnkit.ones(1, 1, 10)
 
@@ -39,7 +42,7 @@ OVERFLOWS = [
     (RuntimeError, lambda: F.max_pool3d(image[None], 1, dilation=HUGE)),
     (RuntimeError, lambda: F.adaptive_avg_pool2d(image, 2**31)),
     (RuntimeError, lambda: F.adaptive_max_pool1d(line, HUGE)),
-    (RuntimeError, lambda: F.max_unpool2d(*F.max_pool2d(image, 2, return_indices=True), 2**31)),
+    (RuntimeError, lambda: F.max_unpool2d(pooled[0], pooled[1], 2**31)),
     (RuntimeError, lambda: F.unfold(image, 2, padding=2**62)),
     (RuntimeError, lambda: F.fold(nnkit.ones(1, 4, 9), 4, 2, padding=2**62)),
     (RuntimeError, lambda: F.interpolate(line, size=HUGE)),

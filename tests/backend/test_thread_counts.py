@@ -85,7 +85,7 @@ def _module(module: Callable, *inputs, train: bool = True) -> list:
     out = built(*leaves)
     parts = [p for p in (out if isinstance(out, tuple) else (out,)) if p is not None]
     flat = [q for p in parts for q in (p if isinstance(p, tuple) else (p,))]
-    sum(q.float().square().sum() for q in flat).backward()
+    nnkit.stack([q.float().square().sum() for q in flat]).sum().backward()
     grads = [p.grad for p in built.parameters() if p.grad is not None]
     return [q.detach() for q in flat] + grads + [leaf.grad for leaf in leaves]
 

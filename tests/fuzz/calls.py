@@ -114,7 +114,7 @@ def _forms(row: OpRow) -> list[tuple[str, str]]:
     """The names of a row's function, its method, its in-place forms: here and in torch."""
     forms = [(row.name, row.torch_name), *((name, name) for name in row.aliases)]
     if row.method:
-        forms.append((f"Tensor.{row.method}",) * 2)
+        forms.append((f"Tensor.{row.method}", f"Tensor.{row.method}"))
     for name in (row.inplace,) if isinstance(row.inplace, str) else row.inplace:
         path = name if "." in name else f"Tensor.{name}"
         forms.append((path, path))

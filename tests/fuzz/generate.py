@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from tests.fuzz.graph_statements import STATEMENTS
 from tests.fuzz.running import Finding, Program, Run, Statement, compare
-from tests.fuzz.statements import STATEMENTS
 from tests.fuzz.writer import Unfit, Writer
 
 NAMES, WEIGHTS = list(STATEMENTS), [weight for weight, _ in STATEMENTS.values()]

@@ -13,6 +13,7 @@ memory and an alarm; if it dies, its parent notes the call and goes on after it.
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
 import os
 import random
@@ -266,9 +267,9 @@ def make_calls(seed: int, first: int, with_torch: bool) -> tuple[int, list[tuple
         sys.stdout.flush()
         if "asan" not in os.environ.get("LD_PRELOAD", ""):  # its shadow takes all addresses
             taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-            resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY,) * 2)
+            resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, taken + MEMORY))
         try:
-            Child(seed, first, with_torch).run(lambda line: os.write(writer, f"{line}\n".encode()))
+            Child(seed, first, with_torch).run(functools.partial(_say, writer))
         finally:
             os._exit(0)
     os.close(writer)
@@ -289,12 +290,16 @@ def make_calls(seed: int, first: int, with_torch: bool) -> tuple[int, list[tuple
     return int(number) + 1, found
 
 
+def _say(writer: int, line: str) -> None:
+    os.write(writer, f"{line}\n".encode())
+
+
 def kind(expression: str, wrong: str) -> str:
     return f"{expression} | {re.sub(r'[-0-9]+', '#', wrong)}"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--calls", type=int, default=1 << 60, help="how many at most")
     parser.add_argument("--seed", type=int, default=int(time.time()))

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from types import ModuleType
+from typing import Any
 
 from tests.fuzz.generate import check, generate
 from tests.fuzz.running import Finding
@@ -61,7 +62,7 @@ def in_processes(function: Callable, items: Sequence, count: int) -> tuple[dict,
     found: dict = {}
     ended: list = []
     waiting = [items[index::count] for index in range(count)]
-    workers: dict[Connection, list] = {}  # [process, its items, how many it has begun, the last]
+    workers: dict[Any, list] = {}  # [process, its items, how many it has begun, the last]
     while waiting or workers:
         while waiting:
             part = waiting.pop()
@@ -70,6 +71,7 @@ def in_processes(function: Callable, items: Sequence, count: int) -> tuple[dict,
             process.start()
             send.close()
             workers[receive] = [process, part, 0, None]
+        ready: Any
         for ready in wait(list(workers)):
             worker = workers[ready]
             try:
@@ -112,7 +114,7 @@ def shortest(findings: Sequence[Finding], processes: int) -> list[tuple[int, Fin
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument("--processes", type=int, default=1)

@@ -9,7 +9,7 @@ import pytest
 import nnkit
 from tests.fuzz.calls import examine
 
-CLEAN = "sum mean amax transpose unsqueeze flatten tril argmax topk".split()
+CLEAN = ["sum", "mean", "amax", "transpose", "unsqueeze", "flatten", "tril", "argmax", "topk"]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -174,7 +174,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     import nnkit
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     options = parser.parse_args(arguments)

@@ -252,16 +252,17 @@ def copy_(input: Tensor, other: Tensor | complex, non_blocking: bool = False) ->
         tensor([[1., 2.],
                 [1., 2.]])
     """
+    source: Any = other
     if isinstance(other, numbers.Number):
         B, value = input._device.backend, python_number(other)
         wide = _WIDE.get(type(value)) or of_number(value)
-        other = wrap(B.full((), value, wide.array), input._device)
-    check_tensor("copy_", other, "other")
-    other = _moved(other, input._device, non_blocking)
+        source = wrap(B.full((), value, wide.array), input._device)
+    check_tensor("copy_", source, "other")
+    source = _moved(source, input._device, non_blocking)
     shape = input._data.shape
-    if other._data.shape != shape:
-        expanded_shape("copy_", other._data.shape, shape)
-    return write(input, "copy_", _overwrite, other, kernel=input._device.backend.copy_)
+    if source._data.shape != shape:
+        expanded_shape("copy_", source._data.shape, shape)
+    return write(input, "copy_", _overwrite, source, kernel=input._device.backend.copy_)
 
 
 @public(namespace=False)

@@ -179,9 +179,13 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     return _bmm(input, mat2)
 
 
-def _check_batches(name: str, x: tuple, y: tuple) -> None:
+def _check_added_batches(name: str, x: tuple, y: tuple) -> None:
     if len(y) < 3:  # torch asks for its columns first
         raise IndexError(f"{name}(): expected 3 dimensions for batch2, got shape {list(y)}")
+    _check_batches(name, x, y)
+
+
+def _check_batches(name: str, x: tuple, y: tuple) -> None:
     check_ndim(name, "batch1", x, 3)
     check_ndim(name, "batch2", y, 3)
     if y[0] != x[0] or y[1] != x[2]:
@@ -316,7 +320,7 @@ def baddbmm(
         tensor([[[12.]]])
     """
     c, x, y = check_operands("baddbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
-    _check_batches("baddbmm", x.shape, y.shape)
+    _check_added_batches("baddbmm", x.shape, y.shape)
     _check_added("baddbmm", c.shape, (*x.shape[:2], y.shape[2]))
     return _baddbmm(input, batch1, batch2, *_scales(input, beta, alpha))
 
@@ -334,7 +338,7 @@ def addbmm(
         tensor([[4.]])
     """
     c, x, y = check_operands("addbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
-    _check_batches("addbmm", x.shape, y.shape)
+    _check_added_batches("addbmm", x.shape, y.shape)
     _check_added("addbmm", c.shape, (x.shape[1], y.shape[2]))
     # The sum over the batch is one long product.
     left = batch1.permute(1, 0, 2).reshape(x.shape[1], x.shape[0] * x.shape[2])

@@ -108,7 +108,7 @@ erfinv = pointwise("erfinv", lambda x: fn.erfinv(x), "The inverse of the error f
                    example=("nnkit.tensor([0.0, 0.5])", "tensor([0.0000, 0.4769])"),
                    kind="float", refuses=("complex",),
                    x=lambda g, x: g * (math.sqrt(math.pi) / 2)
-                   * fn.exp(fn.square(fn.erfinv(x))))  # fmt: skip
+                   * fn.exp(fn.erfinv(x) * fn.erfinv(x)))  # fmt: skip
 sigmoid = pointwise("sigmoid", lambda x: fn.sigmoid(x), "``1 / (1 + exp(-input))``.",
                     example=("nnkit.tensor([0.0, 1.0])", "tensor([0.5000, 0.7311])"), kind="float",
                     x=lambda g, out: g * fn.conj((1 - out) * out))  # fmt: skip

@@ -87,25 +87,26 @@ def repeat_index(B, repeats, count):
     return B.searchsorted(ends, _order(B, total), True)
 
 
-def _triangle(B, rows, columns, offset):
+def _triangle(B, shape, offset):
     """True on and below the diagonal that lies ``offset`` columns to the right."""
+    rows, columns = shape
     return B.ge(B.unsqueeze(_order(B, rows, offset), 1), _order(B, columns))
 
 
 def tril(B, x, offset):
-    return B.where(_triangle(B, *x.shape[-2:], offset), x, B.zeros_like(x))
+    return B.where(_triangle(B, x.shape[-2:], offset), x, B.zeros_like(x))
 
 
 def triu(B, x, offset):
-    return B.where(_triangle(B, *x.shape[-2:], offset - 1), B.zeros_like(x), x)
+    return B.where(_triangle(B, x.shape[-2:], offset - 1), B.zeros_like(x), x)
 
 
 def tril_indices(B, rows, columns, offset, dtype):
-    return B.cast(B.mT(B.nonzero(_triangle(B, rows, columns, offset))), dtype)
+    return B.cast(B.mT(B.nonzero(_triangle(B, (rows, columns), offset))), dtype)
 
 
 def triu_indices(B, rows, columns, offset, dtype):
-    below = _triangle(B, rows, columns, offset - 1)
+    below = _triangle(B, (rows, columns), offset - 1)
     return B.cast(B.mT(B.nonzero(B.eq(below, B.full((), False, bool_.array)))), dtype)
 
 
