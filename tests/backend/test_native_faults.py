@@ -69,7 +69,8 @@ def test_a_checkout_hides_the_compiled_copy(copy: Path) -> None:
     assert EXTENSION is not None
     shutil.copytree(copy / "nnkit", copy / "installed/nnkit")
     shutil.copy(EXTENSION, copy / "installed/nnkit/backend/cpu/native")
-    program = f"import sys; sys.path.append({str(copy / 'installed')!r})\n{SHOW}"
+    # Behind the folder of the program and PYTHONPATH, before what else is installed.
+    program = f"import sys; sys.path.insert(2, {str(copy / 'installed')!r})\n{SHOW}"
     assert f"the copy in {copy / 'installed'} is compiled" in run(program, copy)[0]
 
 
