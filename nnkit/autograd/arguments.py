@@ -159,8 +159,10 @@ class Signature:
                     f"{self.name}(): argument '{name}' must be {kind.words}, "
                     f"not {type(value).__name__}"
                 )
-            if isinstance(value, Tensor) and Tensor not in kind.classes:
-                return value.item()
+            if isinstance(value, Tensor):
+                if Tensor not in kind.classes:
+                    return value.item()
+                kind.classes.add(value.__class__)  # a Parameter, or another subclass
         if isinstance(value, (tuple, list)) and tuple in kind.classes:
             for position, each in enumerate(value):
                 if each is not None and not _is_int(each):

@@ -151,3 +151,20 @@ def test_a_held_function_is_freed() -> None:
     del made, function, marker
     gc.collect()
     assert alive() is None
+
+
+def test_subclasses_of_tensor_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    checked = arguments.Signature.checked
+
+    def counted(self: Any, name: str, value: Any) -> Any:
+        looked.append(name)
+        return checked(self, name, value)
+
+    monkeypatch.setattr(arguments.Signature, "checked", counted)
+    scope: dict[str, Any] = {"Tensor": nnkit.Tensor}
+    exec("def double(input: Tensor): return input * 2", scope)
+    double = arguments.held(scope["double"], "double")
+    for _ in range(3):
+        double(nnkit.nn.Parameter(nnkit.ones(2)))
+    assert looked == ["input"]
