@@ -107,3 +107,10 @@ def has_order_of(array: Any, other: Any) -> bool:
     return steps == others or all(
         a == b or n == 1 for a, b, n in zip(steps, others, array.shape, strict=True)
     )
+
+
+def extent(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> int:
+    """One more than the last position that this geometry reaches."""
+    if 0 in shape:
+        return 0
+    return 1 + offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))

@@ -1,4 +1,4 @@
-"""How many windows of a kernel lie along the axes of an array."""
+"""Windows of a kernel along the axes of an array: how many, where, and what is padded."""
 
 from __future__ import annotations
 
@@ -27,3 +27,11 @@ def part_bounds(size: int, count: int) -> tuple[list[int], list[int]]:
     """Where the windows start and end that divide an axis as evenly as can be (adaptive pools)."""
     starts = [i * size // count for i in range(count)]
     return starts, [-(-(i + 1) * size // count) for i in range(count)]
+
+
+def padded_geometry(size: tuple[int, ...], widths: tuple[tuple[int, int], ...]) -> tuple:
+    """The shape of a padded array, where the old elements lie in it, and which ones they are."""
+    shape = tuple(n + before + after for n, (before, after) in zip(size, widths, strict=True))
+    inner = tuple(slice(max(b, 0), n - max(a, 0)) for n, (b, a) in zip(shape, widths, strict=True))
+    kept = tuple(slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(size, widths, strict=True))
+    return shape, inner, kept

@@ -12,7 +12,8 @@ import numpy as np
 
 from nnkit.backend.cpu.accumulation import add_at
 from nnkit.backend.dtype import HALF
-from nnkit.backend.memory import owner
+from nnkit.backend.memory import extent, owner
+from nnkit.backend.windows import padded_geometry
 
 Array = np.ndarray
 
@@ -170,13 +171,6 @@ def storage_size(x: Any) -> int:
     return owner(x).nbytes // x.itemsize
 
 
-def _extent(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> int:
-    """One more than the last position that this geometry reaches."""
-    if 0 in shape:
-        return 0
-    return 1 + offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-
-
 def as_strided(
     x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, source: tuple
 ) -> Array:
@@ -191,7 +185,7 @@ def as_strided(
 
 def check_geometry(room: int, shape: tuple, strides: tuple, offset: int) -> None:
     """RuntimeError where a geometry does not fit in a storage of ``room`` elements."""
-    if _extent(shape, strides, offset) > room:
+    if extent(shape, strides, offset) > room:
         raise RuntimeError(
             f"as_strided(): size {list(shape)}, stride {list(strides)} and offset {offset} reach "
             f"beyond the storage of {room} elements"
@@ -217,7 +211,7 @@ def as_strided_adjoint(y: Array, source: tuple, target: tuple) -> Array:
 
     A geometry is (shape, strides, offset) in elements. Exchanging the two gives the transpose.
     """
-    flat = np.zeros(max(_extent(*source), _extent(*target)), y.dtype)
+    flat = np.zeros(max(extent(*source), extent(*target)), y.dtype)
     add_at(flat, _positions(*target).ravel(), y.ravel())
     return flat[_positions(*source)]
 
@@ -255,14 +249,6 @@ def pad(x: Array, widths: tuple[tuple[int, int], ...], value: Any) -> Array:
     out = np.full(shape, value, x.dtype)
     out[inner] = x[kept]
     return out
-
-
-def padded_geometry(size: tuple[int, ...], widths: tuple[tuple[int, int], ...]) -> tuple:
-    """The shape of a padded array, where the old elements lie in it, and which ones they are."""
-    shape = tuple(n + before + after for n, (before, after) in zip(size, widths, strict=True))
-    inner = tuple(slice(max(b, 0), n - max(a, 0)) for n, (b, a) in zip(shape, widths, strict=True))
-    kept = tuple(slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(size, widths, strict=True))
-    return shape, inner, kept
 
 
 def real(x: Any) -> Array:

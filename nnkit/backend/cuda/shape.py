@@ -22,6 +22,8 @@ from nnkit.backend.cpu.shape import (
 from nnkit.backend.cuda.accumulation import add_at
 from nnkit.backend.cuda.creation import array, copy_, full, zeros
 from nnkit.backend.cuda.differences import address, array_module, contiguous, on_bits, storage
+from nnkit.backend.memory import extent
+from nnkit.backend.windows import padded_geometry
 
 __all__ = [
     "as_strided", "as_strided_adjoint", "concat", "diagonal", "diagonal_adjoint", "expand", "flip",
@@ -160,7 +162,7 @@ def as_strided(x: Any, shape: tuple, strides: tuple, offset: int, source: tuple)
 
 def as_strided_adjoint(y: Any, source: tuple, target: tuple) -> Any:
     """Add ``y``, laid out as geometry ``target``, into zeros and read geometry ``source`` of it."""
-    flat = zeros((max(host._extent(*source), host._extent(*target)),), y.dtype)
+    flat = zeros((max(extent(*source), extent(*target)),), y.dtype)
     add_at(flat, array(host._positions(*target).ravel(), None), reshape(y, (-1,)))
     from nnkit.backend.cuda.indexing import getitem
 
@@ -189,7 +191,7 @@ def unfold_adjoint(y: Any, shape: tuple, axis: int, size: int, step: int) -> Any
 
 def pad(x: Any, widths: tuple, value: Any) -> Any:
     """Surround with ``value``; a negative width crops."""
-    shape, inner, kept = host.padded_geometry(x.shape, widths)
+    shape, inner, kept = padded_geometry(x.shape, widths)
     out = full(shape, value, x.dtype)
     copy_(out[inner], x[kept])
     return out

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 
 from nnkit.backend.dtype import bool_, int64
+from nnkit.backend.memory import extent
+from nnkit.backend.windows import padded_geometry
 
 ALL = slice(None)
 
@@ -125,19 +127,12 @@ def _positions(B, shape, strides, offset):
     return out
 
 
-def _extent(shape, strides, offset):
-    """One more than the last position that this geometry reaches."""
-    if 0 in shape:
-        return 0
-    return 1 + offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-
-
 def as_strided_adjoint(B, y, source, target):
     """Add ``y``, laid out as geometry ``target``, into zeros and read geometry ``source`` of it.
 
     A geometry is (shape, strides, offset) in elements. Exchanging the two gives the transpose.
     """
-    room = max(_extent(*source), _extent(*target))
+    room = max(extent(*source), extent(*target))
     flat = B.getitem_adjoint(y, _positions(B, *target), (room,))
     return B.getitem(flat, _positions(B, *source))
 
@@ -156,11 +151,7 @@ def unfold_adjoint(B, y, shape, axis, size, step):
 
 def pad(B, x, widths, value):
     """Surround with ``value``; a negative width crops."""
-    kept = tuple(
-        slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(x.shape, widths, strict=True)
-    )
-    shape = tuple(n + b + a for n, (b, a) in zip(x.shape, widths, strict=True))
-    inner = tuple(slice(max(b, 0), n - max(a, 0)) for n, (b, a) in zip(shape, widths, strict=True))
+    shape, inner, kept = padded_geometry(x.shape, widths)
     out = B.full(shape, value, x.dtype)
     B.copy_(B.getitem(out, inner), B.getitem(x, kept))
     return out
