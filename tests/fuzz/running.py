@@ -149,7 +149,8 @@ def _seen(finding: Finding, before: dict, shown: dict, wanted: dict) -> Differen
 
 
 def _repeats(record: Any) -> bool:
-    return isinstance(record, tuple) and 0 in (record[STRIDES] or ())
+    whole = isinstance(record, tuple) and len(record) == len(ASPECTS)  # not of a log, nor None
+    return whole and 0 in (record[STRIDES] or ())
 
 
 def _settled(record: Any) -> Any:
