@@ -1,11 +1,12 @@
 """Calls with wrong arguments: nnkit must refuse what torch refuses, with the same type of error.
 
-``python -m tests.fuzz.calls --seconds 60 --seed 0`` takes valid calls (the samples of the op table
-and of `tests.fuzz.objects`), changes one or two arguments, makes the call in torch and in nnkit and
-compares: results agree in dtype and shape, errors in their builtin type, and no message of nnkit
-speaks of what is inside. It prints one call for each (function, kind of difference), and exits with
-1 if there is one. ``--no-torch`` asks only that nnkit neither crashes nor raises an error of its
-inside, at full speed; ``--only N`` makes call number N alone and shows it.
+``python -m tests.fuzz.calls --seconds 60 --seed 0`` takes valid calls (the samples of the op
+table), changes one or two arguments, makes the call in torch and in nnkit and compares: results
+agree in dtype and shape, errors in their builtin type, and no message of nnkit speaks of what is
+inside. It prints one call for each (function, kind of difference), and exits with 1 if there is
+one. ``--no-torch`` asks only that nnkit neither crashes nor raises an error of its inside, at full
+speed; ``--only N`` makes call number N alone and shows it. `tests.fuzz.objects` does the same with
+everything that is no op.
 
 Each call depends on the seed and its number alone. A child process makes them; if it dies, its
 parent notes the call and goes on after it.
@@ -30,13 +31,13 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tests.fuzz.objects import CALLS, Arguments, Call, Made
+from tests.fuzz.objects import Arguments, Call, Made
 from tests.harness.call import (
     builtin_type,
     dtype_name,
@@ -94,14 +95,14 @@ def text(value: Any) -> str:
     return repr(value)
 
 
-def written(path: str, arguments: Arguments, owner: str = "T.") -> str:
+def written(name: str, arguments: Arguments, owner: str = "T.") -> str:
     """A call as one would type it."""
     parts = [*map(text, arguments.args), *(f"{k}={text(v)}" for k, v in arguments.kwargs.items())]
-    return f"{owner}{path}({', '.join(parts)})"
+    return f"{owner}{name}({', '.join(parts)})"
 
 
 def shown(call: Call) -> str:
-    result = written(call.path, call.first)
+    result = written(call.name, call.first)
     for name, arguments in call.then:
         result += written(name, arguments, ".")
     return result
@@ -139,9 +140,7 @@ def _elements(value: Any) -> int:
 
 
 def valid_call(rng: random.Random, names: list[str]) -> Call:
-    """A call out of the tables; one in five makes an object."""
-    if not names or (rng.random() < 0.2 and len(names) == len(ROWS)):
-        return rng.choice(CALLS)
+    """A call out of the table."""
     while True:
         row = ROWS[rng.choice(names)]
         dtype = rng.choice(row.dtypes) if rng.random() < 0.3 else row.dtypes[0]
@@ -240,15 +239,18 @@ def changed(
     return f"{key}: {kind}", Arguments(tuple(args), kwargs)
 
 
-def call_number(seed: int, number: int, names: list[str]) -> tuple[str, Call]:
+Valid = Callable[[random.Random], Call]
+
+
+def changed_call(valid: Valid, seed: int, number: int) -> tuple[str, Call]:
     """The kinds of the changes, and the changed call."""
     rng = random.Random(seed << 40 | number)
-    call = valid_call(rng, names)
+    call = valid(rng)
     kinds = []
     for _ in range(2 if rng.random() < 0.2 else 1):
         at = rng.randrange(1 + len(call.then))
         if at == 0:
-            kind, first = changed(call.first, rng, call.path.startswith("Tensor."))
+            kind, first = changed(call.first, rng, call.name.startswith("Tensor."))
             call = Call(call.path, first, call.then, call.torch)
         else:
             name, arguments = call.then[at - 1]
@@ -262,6 +264,11 @@ def call_number(seed: int, number: int, names: list[str]) -> tuple[str, Call]:
 # The call in one framework
 
 
+def callee(lib: Any, path: str | Callable) -> Callable:
+    """What a path leads to; a function of the table's own gets the framework first."""
+    return resolve(lib, path) if isinstance(path, str) else functools.partial(path, lib)
+
+
 def build(lib: Any, value: Any) -> Any:
     """The value with the framework's tensors, dtypes and objects in it."""
     if isinstance(value, np.ndarray):
@@ -272,7 +279,7 @@ def build(lib: Any, value: Any) -> Any:
     if isinstance(value, Named):
         return resolve(lib, value.name)
     if isinstance(value, Made):
-        return invoke(resolve(lib, value.path), lib, Arguments(value.args, value.kwargs))
+        return invoke(callee(lib, value.path), lib, Arguments(value.args, value.kwargs))
     if isinstance(value, (tuple, list)):
         return type(value)([build(lib, each) for each in value])
     if isinstance(value, dict):
@@ -297,15 +304,17 @@ class Answer:
         return "" if self.error is None else builtin_type(self.error).__name__
 
 
-def answer(lib: Any, call: Call) -> Answer:
+def answer(lib: Any, call: Call, seen: Callable[[Any], Iterable[Any]] = flatten) -> Answer:
+    """What a call gives, as ``seen`` sees it; a method that gives None leaves the object."""
     lib.set_grad_enabled(True)
     lib.manual_seed(0)
     path = call.torch if lib.__name__ == "torch" and call.torch else call.path
     try:
-        result = invoke(resolve(lib, path), lib, call.first)
+        result = invoke(callee(lib, path), lib, call.first)
         for name, arguments in call.then:
-            result = invoke(getattr(result, name), lib, arguments)
-        return Answer([*flatten(result)])
+            next_result = invoke(getattr(result, name), lib, arguments)
+            result = result if next_result is None else next_result
+        return Answer([*seen(result)])
     except Exception as error:
         return Answer([], error)
 
@@ -399,13 +408,18 @@ def _time_is_over(*_: Any) -> None:
     raise TimeoutError("the call took too long")
 
 
-def examine(seed: int, number: int, names: list[str], libs: list[Any]) -> Finding | None:
-    """One call in nnkit (the last of ``libs``) and, before it, in torch."""
-    change, call = call_number(seed, number, names)
+def examine(
+    change: str,
+    call: Call,
+    libs: list[Any],
+    seen: Callable[[Any], Iterable[Any]] = flatten,
+    judge: Callable[[int, Answer | None, Answer], str] = difference,
+) -> Finding | None:
+    """One call in nnkit (the last of ``libs``) and, before it, in torch; without its number."""
     *others, nnkit = libs
-    wanted = answer(others[0], call) if others else None
-    found = answer(nnkit, call)
-    wrong = difference(1 + change.count(" and "), wanted, found)
+    wanted = answer(others[0], call, seen) if others else None
+    found = answer(nnkit, call, seen)
+    wrong = judge(1 + change.count(" and "), wanted, found)
     if not wrong:
         return None
     says = [
@@ -413,16 +427,18 @@ def examine(seed: int, number: int, names: list[str], libs: list[Any]) -> Findin
         else ", ".join(map(_described, each.results)) if each else ""
         for each in (wanted, found)
     ]  # fmt: skip
-    return Finding(number, shown_path(call), change, wrong, shown(call), *says)
+    return Finding(-1, shown_path(call), change, wrong, shown(call), *says)
 
 
 def shown_path(call: Call) -> str:
-    return ".".join([call.path, *(name for name, _ in call.then)])
+    return ".".join([call.name, *(name for name, _ in call.then)])
 
 
-def _child(
-    seed: int, numbers: range, names: list[str], libs: list[Any], place: mmap.mmap, pipe: int
-) -> None:
+Make = Callable[[int], tuple[str, Call]]
+Judge = Callable[[str, Call], Finding | None]
+
+
+def _child(numbers: range, made: Make, judged: Judge, place: mmap.mmap, pipe: int) -> None:
     taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, taken + MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -434,9 +450,10 @@ def _child(
         for number in numbers:
             place[:8] = struct.pack("q", number)
             signal.setitimer(signal.ITIMER_REAL, SECONDS_A_CALL)
-            finding = examine(seed, number, names, libs)
+            finding = judged(*made(number))
             signal.setitimer(signal.ITIMER_REAL, 0)
             if finding is not None:
+                finding.number = number
                 pickle.dump(finding, out)
                 out.flush()
     os._exit(0)
@@ -448,9 +465,7 @@ def _findings(pipe: int) -> Iterator[Finding]:
             yield pickle.load(source)
 
 
-def run(
-    seed: int, names: list[str], libs: list[Any], until: Callable[[int], bool]
-) -> tuple[int, list[Finding]]:
+def run(made: Make, judged: Judge, until: Callable[[int], bool]) -> tuple[int, list[Finding]]:
     """Calls in child processes until ``until(count)``; how many, and what was found."""
     place = mmap.mmap(-1, 8)
     number, findings = 0, []
@@ -461,7 +476,7 @@ def run(
         if child == 0:
             try:
                 os.close(source)
-                _child(seed, range(number, end), names, libs, place, sink)
+                _child(range(number, end), made, judged, place, sink)
             finally:
                 os._exit(1)
         os.close(sink)
@@ -469,7 +484,7 @@ def run(
         _, status = os.waitpid(child, 0)
         if status:
             last = struct.unpack("q", place[:8])[0]
-            change, call = call_number(seed, last, names)
+            change, call = made(last)
             how = f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "ended"
             findings.append(Finding(last, shown_path(call), change, how, shown(call), "", ""))
             end = last + 1
@@ -482,6 +497,8 @@ def frameworks(with_torch: bool) -> list[Any]:
     libs = [importlib.import_module(n) for n in (("torch", "nnkit") if with_torch else ("nnkit",))]
     for lib in libs:
         lib.set_num_threads(1)
+        for name in ("prune", "stateless"):  # which are not imported with the rest
+            importlib.import_module(f"{lib.__name__}.nn.utils.{name}")
     return libs
 
 
@@ -503,23 +520,24 @@ def report(findings: list[Finding], every: bool) -> None:
     print(f"{len(findings)} findings, {len(shortest)} kinds")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(about: str, table: Callable[[str], Valid], **options: Any) -> int:
+    """The command line of a table: a function from a pattern of names to one that draws calls."""
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--calls", type=int, default=0, help="this many, instead of the seconds")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--no-torch", action="store_true")
     parser.add_argument("--only", type=int, help="one call, in this process")
-    parser.add_argument("--ops", default="", help="rows whose name matches; 'objects' for none")
+    parser.add_argument("--names", default="", help="rows whose name matches")
     parser.add_argument("--all", action="store_true", help="print every finding")
-    options = parser.parse_args()
-    names = [name for name in ROWS if re.search(options.ops, name)]
-    libs = frameworks(not options.no_torch)
-    if options.only is not None:
-        change, call = call_number(options.seed, options.only, names)
+    given = parser.parse_args()
+    libs = frameworks(not given.no_torch)
+    made = functools.partial(changed_call, table(given.names), given.seed)
+    if given.only is not None:
+        change, call = made(given.only)
         print(f"{change}\n{shown(call)}")
         for lib in libs:
-            found = answer(lib, call)
+            found = answer(lib, call, options.get("seen", flatten))
             print(f"{lib.__name__}: {found.error!r} {list(map(_described, found.results))}")
             if found.error is not None and lib is libs[-1]:
                 raise found.error
@@ -527,16 +545,23 @@ def main() -> int:
     start = time.monotonic()
 
     def until(count: int) -> bool:
-        if options.calls:
-            return count >= options.calls
-        return time.monotonic() - start > options.seconds
+        if given.calls:
+            return count >= given.calls
+        return time.monotonic() - start > given.seconds
 
-    count, findings = run(options.seed, names, libs, until)
-    report(findings, options.all)
+    judged = functools.partial(examine, libs=libs, **options)
+    count, findings = run(made, judged, until)
+    report(findings, given.all)
     taken = time.monotonic() - start
-    print(f"seed {options.seed}: {count} calls in {taken:.0f} s, {count / taken:.0f} a second")
+    print(f"seed {given.seed}: {count} calls in {taken:.0f} s, {count / taken:.0f} a second")
     return 1 if findings else 0
 
 
+def rows(pattern: str) -> Valid:
+    """A function that draws valid calls of the rows whose name matches."""
+    names = [name for name in ROWS if re.search(pattern, name)]
+    return functools.partial(valid_call, names=names)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__ or "", rows))
