@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 Number = int | float | bool | complex
@@ -248,6 +248,30 @@ class Update(Formula):
     def outputs(self, result: dict) -> tuple:
         self._names = tuple(result)
         return tuple(result.values())
+
+    def check(self, lists: Sequence[list], same_dtype: bool = False) -> None:
+        """RuntimeError for a state of another shape or kind than its parameter's.
+
+        Args:
+            lists: the arrays of a group, by name.
+            same_dtype: whether a float of another size does not do either.
+        """
+        for name, arrays in zip(self.arrays, lists, strict=True):
+            for first, array in zip(lists[0], arrays):
+                if name in self.counters:
+                    kinds = "float32" if same_dtype else ("float", "int", "uint")
+                    fits = array.size == 1 and array.dtype.name.startswith(kinds)
+                    expected = "one number"
+                else:
+                    kinds = array.dtype, first.dtype
+                    alike = kinds[0] == kinds[1] if same_dtype else kinds[0].kind == kinds[1].kind
+                    fits = alike and array.shape == first.shape
+                    expected = f"shape {list(first.shape)} and dtype {first.dtype}"
+                if not fits:
+                    raise RuntimeError(
+                        f"{self.name}: {name!r} of a parameter must have {expected}, got shape "
+                        f"{list(array.shape)} and dtype {array.dtype}"
+                    )
 
     def variant(self, values: tuple) -> tuple[Trace, tuple[str, ...]]:
         """The trace for these values of the flags, and the array each output goes to."""

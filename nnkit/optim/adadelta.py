@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.optim.optimizer import Optimizer, check_learning_rate, check_range, required_numbers
+from nnkit.optim.hyperparameters import check_learning_rate, check_range, required_numbers
+from nnkit.optim.optimizer import Optimizer
 from nnkit.optim.update import fn, update
 
 
@@ -80,9 +81,9 @@ class Adadelta(Optimizer):
         differentiable: bool = False,
     ) -> None:
         check_learning_rate(lr)
-        check_range("rho value", rho, 0 <= rho <= 1)
-        check_range("epsilon value", eps, eps >= 0)
-        check_range("weight_decay value", weight_decay, weight_decay >= 0)
+        check_range("rho value", rho, lambda rho: 0 <= rho <= 1)
+        check_range("epsilon value", eps)
+        check_range("weight_decay value", weight_decay)
         defaults = {
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
             "capturable": capturable, "foreach": foreach, "differentiable": differentiable,

@@ -7,7 +7,13 @@ from typing import Any
 from nnkit.autograd import Tensor
 from nnkit.autograd.tensor import wrap
 from nnkit.optim.counted import state_number
-from nnkit.optim.optimizer import Optimizer, check_learning_rate, check_range, required_numbers
+from nnkit.optim.hyperparameters import (
+    check_fused,
+    check_learning_rate,
+    check_range,
+    required_numbers,
+)
+from nnkit.optim.optimizer import Optimizer
 from nnkit.optim.update import fn, update
 
 
@@ -79,17 +85,18 @@ class Adagrad(Optimizer):
         fused: bool | None = None,
     ) -> None:
         check_learning_rate(lr)
-        check_range("lr_decay value", lr_decay, lr_decay >= 0)
-        check_range("weight_decay value", weight_decay, weight_decay >= 0)
+        check_range("lr_decay value", lr_decay)
+        check_range("weight_decay value", weight_decay)
         start = initial_accumulator_value
-        check_range("initial_accumulator_value value", start, start >= 0)
-        check_range("epsilon value", eps, eps >= 0)
+        check_range("initial_accumulator_value value", start)
+        check_range("epsilon value", eps)
         defaults = {
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
             "initial_accumulator_value": start, "foreach": foreach, "maximize": maximize,
             "differentiable": differentiable, "fused": fused,
         }  # fmt: skip
         super().__init__(params, defaults)
+        check_fused(fused, foreach, differentiable)
         for group in self.param_groups:
             for p in group["params"]:
                 self._start(p, group["initial_accumulator_value"])

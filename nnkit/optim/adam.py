@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.optim.optimizer import Optimizer, check_learning_rate, check_range, required_numbers
+from nnkit.optim.hyperparameters import (
+    check_fused,
+    check_learning_rate,
+    check_range,
+    member,
+    numbers_of_pair,
+    required_numbers,
+)
+from nnkit.optim.optimizer import Optimizer
 from nnkit.optim.update import fn, update
 
 
@@ -39,18 +47,22 @@ def adam(
     return new
 
 
+BETA = (float, Tensor)
+
+
 def check_moments(lr: Any, betas: Any, eps: float, weight_decay: float) -> None:
     """ValueError for a number out of range, of those that Adam and its kin have in common."""
     check_learning_rate(lr)
-    check_range("epsilon value", eps, eps >= 0)
+    check_range("epsilon value", eps)
     check_betas(betas)
-    check_range("weight_decay value", weight_decay, weight_decay >= 0)
+    check_range("weight_decay value", weight_decay)
 
 
 def check_betas(betas: Any) -> None:
     """ValueError for a decay rate that is not in [0, 1)."""
-    for i, beta in enumerate(betas):
-        check_range(f"beta parameter at index {i}", beta, 0 <= beta < 1)
+    for i in (0, 1):
+        beta = member("betas", betas, i)
+        check_range(f"beta parameter at index {i}", beta, lambda beta: 0 <= beta < 1)
 
 
 class Adam(Optimizer):
@@ -110,18 +122,20 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        check_learning_rate(lr)
-        check_range("epsilon value", eps, eps >= 0)
         if isinstance(lr, Tensor) and foreach and not capturable:
             raise ValueError("lr as a Tensor is not supported for capturable=False, foreach=True")
-        if len(betas) != 2:
-            raise IndexError(f"Adam: betas must be two numbers, got {betas}")
-        if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
+        check_moments(lr, betas, eps, weight_decay)
+        if not any(isinstance(betas[0], kind) and isinstance(betas[1], kind) for kind in BETA):
             raise ValueError(f"betas must be either both floats or both Tensors, got {betas}")
-        if isinstance(betas[0], Tensor) and foreach and not capturable:
-            raise ValueError("Tensor betas are not supported for capturable=False, foreach=True")
-        check_betas(betas)
-        check_range("weight_decay value", weight_decay, weight_decay >= 0)
+        if isinstance(betas[0], Tensor):
+            if foreach and not capturable:
+                raise ValueError(
+                    "Tensor betas are not supported for capturable=False, foreach=True"
+                )
+            for beta in betas[:2]:
+                if beta.numel() != 1:
+                    raise ValueError(f"Tensor betas must be 1-element, got {list(beta.shape)}")
+        betas = tuple([beta.item() if isinstance(beta, Tensor) else beta for beta in betas])
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
             "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach,
@@ -129,10 +143,11 @@ class Adam(Optimizer):
             "decoupled_weight_decay": decoupled_weight_decay,
         }  # fmt: skip
         super().__init__(params, defaults)
+        check_fused(fused, foreach, differentiable)
 
     def update_group(self, group: dict, params: list[Tensor]) -> None:
         lr, eps, decay = required_numbers(group, "lr", "eps", "weight_decay")
-        beta1, beta2 = (float(b) for b in group["betas"])
+        beta1, beta2 = numbers_of_pair("betas", group["betas"])
         amsgrad = group["amsgrad"]
         names = self.state_names if amsgrad else self.state_names[:2]
         states = self.gather(params, names, counter="step")

@@ -6,7 +6,8 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.optim.adam import check_moments
-from nnkit.optim.optimizer import Optimizer, required_numbers
+from nnkit.optim.hyperparameters import numbers_of_pair, required_numbers
+from nnkit.optim.optimizer import Optimizer
 from nnkit.optim.update import fn, update
 
 
@@ -90,6 +91,6 @@ class Adamax(Optimizer):
     def update_group(self, group: dict, params: list[Tensor]) -> None:
         states = self.gather(params, self.state_names, counter="step")
         lr, eps, decay = required_numbers(group, "lr", "eps", "weight_decay")
-        beta1, beta2 = group["betas"]
-        numbers = (lr, float(beta1), float(beta2), eps, decay)
+        beta1, beta2 = numbers_of_pair("betas", group["betas"])
+        numbers = (lr, beta1, beta2, eps, decay)
         self.apply(group, params, states, numbers, (group["maximize"], decay != 0))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.optim.counted import count_steps, state_number
-from nnkit.optim.optimizer import Optimizer, check_learning_rate, check_range, required_numbers
+from nnkit.optim.counted import count_steps, number_of_state, state_number
+from nnkit.optim.hyperparameters import check_learning_rate, check_range, required_numbers
+from nnkit.optim.optimizer import Optimizer
 from nnkit.optim.update import update
 
 
@@ -77,7 +78,7 @@ class ASGD(Optimizer):
         capturable: bool = False,
     ) -> None:
         check_learning_rate(lr)
-        check_range("weight_decay value", weight_decay, weight_decay >= 0)
+        check_range("weight_decay value", weight_decay)
         defaults = {
             "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
             "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
@@ -104,8 +105,7 @@ class ASGD(Optimizer):
         """The parameters by the ``eta`` and ``mu`` that their last step has left."""
         found: dict[tuple, list[Tensor]] = {}
         for p in params:
-            state = self.state[p]
-            if "eta" not in state:
-                state["eta"], state["mu"] = state_number(p, lr), state_number(p, 1.0)
-            found.setdefault((state["eta"].item(), state["mu"].item()), []).append(p)
+            eta = number_of_state(self, p, "eta", lr)
+            mu = number_of_state(self, p, "mu", 1.0)
+            found.setdefault((eta.item(), mu.item()), []).append(p)
         return found

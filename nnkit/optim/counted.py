@@ -5,7 +5,8 @@ from __future__ import annotations
 from nnkit.autograd import Tensor
 from nnkit.autograd.tensor import wrap
 from nnkit.backend.dtype import float32
-from nnkit.optim.optimizer import Optimizer
+from nnkit.optim.optimizer import Optimizer, wrong_state
+from nnkit.optim.state import NUMBERS
 
 
 def state_number(p: Tensor, value: float) -> Tensor:
@@ -13,13 +14,34 @@ def state_number(p: Tensor, value: float) -> Tensor:
     return wrap(p._device.backend.full((), value, float32.array), p._device)
 
 
+def number_of_state(optimizer: Optimizer, p: Tensor, name: str, start: float) -> Tensor:
+    """A state tensor of one number, made on first use."""
+    state = optimizer.state[p]
+    if name not in state:
+        state[name] = state_number(p, start)
+    return state[name]
+
+
+def check_state(optimizer: Optimizer, p: Tensor) -> None:
+    """RuntimeError for a state entry of another shape than it must have; TypeError for others."""
+    for name, value in optimizer.state[p].items():
+        if not isinstance(value, Tensor):
+            raise wrong_state(optimizer, name, value)
+        data, is_number = value._data, name in NUMBERS
+        if (data.size != 1 or data.dtype.kind == "c") if is_number else data.shape != p._data.shape:
+            expected = "one real number" if is_number else f"shape {list(p.shape)}"
+            raise RuntimeError(
+                f"{type(optimizer).__name__}: state {name!r} must have {expected}, got shape "
+                f"{list(value.shape)} and dtype {value.dtype}"
+            )
+
+
 def count_steps(optimizer: Optimizer, params: list[Tensor]) -> dict[int, list[Tensor]]:
     """Raise ``step`` of each parameter by one; the parameters by their new count."""
+    for p in params:  # before anything is written
+        check_state(optimizer, p)
     counted: dict[int, list[Tensor]] = {}
     for p in params:
-        state = optimizer.state[p]
-        if "step" not in state:
-            state["step"] = state_number(p, 0.0)
-        state["step"].add_(1)
-        counted.setdefault(int(state["step"].item()), []).append(p)
+        step = number_of_state(optimizer, p, "step", 0.0).add_(1)
+        counted.setdefault(int(step.item()), []).append(p)
     return counted

@@ -9,8 +9,9 @@ from nnkit.autograd import Tensor, enable_grad, no_grad
 from nnkit.autograd.ops.creation import zeros_like
 from nnkit.autograd.ops.joining import cat
 from nnkit.autograd.ops.strided import view_as_real
+from nnkit.optim.hyperparameters import check_learning_rate
 from nnkit.optim.line_search import Point, strong_wolfe
-from nnkit.optim.optimizer import Optimizer, check_learning_rate
+from nnkit.optim.optimizer import Optimizer
 
 LEAST_CURVATURE = 1e-10  # a smaller product of both changes would spoil the Hessian's estimate
 

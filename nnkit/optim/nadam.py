@@ -6,8 +6,9 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.optim.adam import check_moments
-from nnkit.optim.counted import count_steps, state_number
-from nnkit.optim.optimizer import Optimizer, check_range, required_numbers
+from nnkit.optim.counted import count_steps, number_of_state
+from nnkit.optim.hyperparameters import check_range, number, numbers_of_pair, required_numbers
+from nnkit.optim.optimizer import Optimizer
 from nnkit.optim.update import fn, update
 
 
@@ -92,7 +93,7 @@ class NAdam(Optimizer):
         differentiable: bool = False,
     ) -> None:
         check_moments(lr, betas, eps, weight_decay)
-        check_range("momentum_decay value", momentum_decay, momentum_decay >= 0)
+        check_range("momentum_decay value", momentum_decay)
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
             "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
@@ -103,11 +104,12 @@ class NAdam(Optimizer):
 
     def update_group(self, group: dict, params: list[Tensor]) -> None:
         lr, eps, decay = required_numbers(group, "lr", "eps", "weight_decay")
-        beta1, beta2 = (float(b) for b in group["betas"])
+        beta1, beta2 = numbers_of_pair("betas", group["betas"])
         flags = (group["maximize"], decay != 0, group["decoupled_weight_decay"])
+        momentum_decay = number("momentum_decay", group["momentum_decay"])
         for step, counted in count_steps(self, params).items():
             mu, following = (
-                beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1)
+                beta1 * (1 - 0.5 * 0.96 ** (t * momentum_decay)) for t in (step, step + 1)
             )
             for product, some in self._by_product(counted, mu).items():
                 grad_rate = lr * (1 - mu) / (1 - product)
@@ -119,9 +121,6 @@ class NAdam(Optimizer):
         """Multiply ``mu_product`` of each parameter by ``mu``; the parameters by their product."""
         found: dict[float, list[Tensor]] = {}
         for p in params:
-            state = self.state[p]
-            if "mu_product" not in state:
-                state["mu_product"] = state_number(p, 1.0)
-            state["mu_product"].mul_(mu)
-            found.setdefault(state["mu_product"].item(), []).append(p)
+            product = number_of_state(self, p, "mu_product", 1.0).mul_(mu)
+            found.setdefault(product.item(), []).append(p)
         return found

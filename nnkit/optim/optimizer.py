@@ -21,22 +21,11 @@ _step_pre_hooks: OrderedDict = OrderedDict()
 _step_post_hooks: OrderedDict = OrderedDict()
 
 
-def check_range(what: str, value: Any, valid: Any) -> None:
-    """ValueError for a hyperparameter that is out of its range."""
-    if not valid:
-        raise ValueError(f"Invalid {what}: {value}")
-
-
-def check_learning_rate(lr: Any) -> None:
-    """ValueError for a negative learning rate, or a tensor of several."""
-    if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise ValueError(f"Tensor lr must be 1-element, got shape {list(lr.shape)}")
-    check_range("learning rate", lr, lr >= 0)
-
-
-def required_numbers(group: dict, *names: str) -> tuple[float, ...]:
-    """The named hyperparameters of a group as floats (a learning rate may be a tensor)."""
-    return tuple([float(group[name]) for name in names])
+def wrong_state(optimizer: Any, name: str, value: Any) -> Exception:
+    """The error for a state entry that is no tensor."""
+    kind = RuntimeError if name in ("step", "mu_product") else TypeError
+    got = type(value).__name__
+    return kind(f"{type(optimizer).__name__}: state {name!r} must be a Tensor, got {got}")
 
 
 def register_optimizer_step_pre_hook(hook: Callable) -> RemovableHandle:
@@ -269,7 +258,7 @@ class Optimizer(OptimizerState):
             if counter is not None and counter not in state:
                 state[counter] = wrap(p._device.backend.zeros((), float32.array), p._device)
             for name, tensors in gathered.items():
-                if state.get(name) is None:
+                if name not in state:
                     state[name] = self.zeros_like(p)
                 tensors.append(state[name])
         return gathered
@@ -285,14 +274,25 @@ class Optimizer(OptimizerState):
         """Run the formula on ``params`` and their states, in one call of the backend."""
         if not params:
             return
-        if group.get("differentiable") and MODE.enabled:
-            from nnkit.optim.differentiable import apply_differentiable
+        differentiable = group.get("differentiable", False)
+        if differentiable is not False:
+            if differentiable is not True:
+                got = type(differentiable).__name__
+                raise TypeError(f"{type(self).__name__}: differentiable must be bool, not {got}")
+            if MODE.enabled:
+                from nnkit.optim.differentiable import apply_differentiable
 
-            apply_differentiable(self.formula, params, states, numbers, flags)
-            return
+                apply_differentiable(self.formula, params, states, numbers, flags)
+                return
         _param, _grad, *names = self.formula.arrays
         B = params[0]._device.backend
-        lists = [[t._data for t in states[n]] if n in states else [] for n in names]
+        try:
+            lists = [[t._data for t in states[n]] if n in states else [] for n in names]
+        except AttributeError:
+            for name, value in [(n, t) for n in states for t in states[n]]:
+                if not isinstance(value, Tensor):
+                    raise wrong_state(self, name, value) from None
+            raise
         data = [p._data for p in params]
         grads = [p._grad._data for p in params]  # type: ignore[union-attr]
         if "c" in {x.dtype.kind for x in data}:  # the parts are updated by themselves

@@ -8,7 +8,8 @@ from typing import Any
 from nnkit.autograd import Tensor
 from nnkit.optim.adam import check_moments
 from nnkit.optim.counted import count_steps
-from nnkit.optim.optimizer import Optimizer, required_numbers
+from nnkit.optim.hyperparameters import numbers_of_pair, required_numbers
+from nnkit.optim.optimizer import Optimizer
 from nnkit.optim.update import fn, update
 
 
@@ -98,7 +99,7 @@ class RAdam(Optimizer):
 
     def update_group(self, group: dict, params: list[Tensor]) -> None:
         lr, eps, decay = required_numbers(group, "lr", "eps", "weight_decay")
-        beta1, beta2 = (float(b) for b in group["betas"])
+        beta1, beta2 = numbers_of_pair("betas", group["betas"])
         longest = 2 / (1 - beta2) - 1
         for step, counted in count_steps(self, params).items():
             correction = 1 - beta2**step

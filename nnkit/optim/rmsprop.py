@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.optim.optimizer import Optimizer, check_learning_rate, check_range, required_numbers
+from nnkit.optim.hyperparameters import check_learning_rate, check_range, required_numbers
+from nnkit.optim.optimizer import Optimizer
 from nnkit.optim.update import fn, update
 
 
@@ -92,10 +93,10 @@ class RMSprop(Optimizer):
         differentiable: bool = False,
     ) -> None:
         check_learning_rate(lr)
-        check_range("epsilon value", eps, eps >= 0)
-        check_range("momentum value", momentum, momentum >= 0)
-        check_range("weight_decay value", weight_decay, weight_decay >= 0)
-        check_range("alpha value", alpha, alpha >= 0)
+        check_range("epsilon value", eps)
+        check_range("momentum value", momentum)
+        check_range("weight_decay value", weight_decay)
+        check_range("alpha value", alpha)
         defaults = {
             "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
             "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach,

@@ -6,7 +6,14 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.tensor import wrap
-from nnkit.optim.optimizer import Optimizer, check_learning_rate, check_range
+from nnkit.optim.hyperparameters import (
+    check_learning_rate,
+    check_range,
+    member,
+    number,
+    numbers_of_pair,
+)
+from nnkit.optim.optimizer import Optimizer
 from nnkit.optim.update import fn, update
 
 
@@ -24,6 +31,11 @@ def rprop(
     size = fn.minimum(fn.maximum(size, smallest), largest)
     grad = fn.where(same < 0, 0.0, grad)
     return {"prev": grad, "step_size": size, "param": param - fn.sign(grad) * size}
+
+
+def _are_etas(etas: Any) -> Any:
+    less = member("eta values", etas, 0)
+    return 0 < less < 1 and 1 < member("eta values", etas, 1)
 
 
 class Rprop(Optimizer):
@@ -73,7 +85,7 @@ class Rprop(Optimizer):
         differentiable: bool = False,
     ) -> None:
         check_learning_rate(lr)
-        check_range("eta values", f"{etas[0]}, {etas[1]}", 0 < etas[0] < 1 < etas[1])
+        check_range("eta values", etas, _are_etas)
         defaults = {
             "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
@@ -81,12 +93,13 @@ class Rprop(Optimizer):
         super().__init__(params, defaults)
 
     def update_group(self, group: dict, params: list[Tensor]) -> None:
-        lr = float(group["lr"])
+        lr = number("lr", group["lr"])
         for p in params:
             if "step_size" not in self.state[p]:
                 sizes = p._device.backend.zeros_like(p._data)
                 p._device.backend.fill_(sizes, complex(lr, lr) if p.is_complex() else lr)
                 self.state[p]["step_size"] = wrap(sizes, p._device)
         states = self.gather(params, self.state_names, counter="step")
-        numbers = tuple(float(x) for x in (*group["etas"], *group["step_sizes"]))
+        etas = numbers_of_pair("etas", group["etas"])
+        numbers = etas + numbers_of_pair("step_sizes", group["step_sizes"])
         self.apply(group, params, states, numbers, (group["maximize"],))

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.optim.optimizer import Optimizer, check_learning_rate, check_range, required_numbers
+from nnkit.optim.hyperparameters import (
+    check_fused,
+    check_learning_rate,
+    check_range,
+    not_negative,
+    required_numbers,
+)
+from nnkit.optim.optimizer import Optimizer
 from nnkit.optim.update import update
 
 
@@ -80,9 +87,9 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_learning_rate(lr)
-        check_range("momentum value", momentum, momentum >= 0)
-        check_range("weight_decay value", weight_decay, weight_decay >= 0)
+        check_learning_rate(lr, not_negative)
+        check_range("momentum value", momentum, not_negative)
+        check_range("weight_decay value", weight_decay, not_negative)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         defaults = {
@@ -91,6 +98,7 @@ class SGD(Optimizer):
             "differentiable": differentiable, "fused": fused,
         }  # fmt: skip
         super().__init__(params, defaults)
+        check_fused(fused, foreach, differentiable)
 
     def update_group(self, group: dict, params: list[Tensor]) -> None:
         momentum, decay = group["momentum"], group["weight_decay"]
@@ -105,6 +113,7 @@ class SGD(Optimizer):
         for p in params:
             buffer = self.state[p].get("momentum_buffer")
             if buffer is None:
+                self.state[p].pop("momentum_buffer", None)
                 fresh.append(p)
             else:
                 known.append(p)

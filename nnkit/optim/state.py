@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.node import RemovableHandle
+from nnkit.autograd.ops.interchange import tensor
+from nnkit.backend.dtype import float32
+
+# State entries that hold one number; old checkpoints keep them as Python numbers.
+NUMBERS = ("step", "mu_product", "eta", "mu")
 
 
 class OptimizerState:
@@ -87,9 +92,13 @@ class OptimizerState:
         parameter's; `copy.deepcopy` the dict to keep two optimizers apart.
 
         Raises:
+            TypeError: it is no dict.
             ValueError: another number of groups, or a group of another size; the optimizer is
                 left as it was.
         """
+        if not isinstance(state_dict, Mapping):
+            got = type(state_dict).__name__
+            raise TypeError(f"load_state_dict: state_dict must be a dict, got {got}")
         state_dict = dict(state_dict)
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             state_dict = hook(self, state_dict) or state_dict
@@ -134,7 +143,13 @@ class OptimizerState:
             self._make_state_hooks()
         for group in self.param_groups:
             for name, default in self.defaults.items():
-                group.setdefault(name, default)
+                if default is None or isinstance(default, bool):  # younger than the checkpoint
+                    group.setdefault(name, None if name in ("foreach", "fused") else False)
+            for p in group["params"]:
+                entries = self.state.get(p, {})
+                for name in NUMBERS:
+                    if name in entries and not isinstance(entries[name], Tensor):
+                        entries[name] = tensor(float(entries[name]), dtype=float32)
 
 
 def _add(hooks: OrderedDict, hook: Callable, prepend: bool) -> RemovableHandle:

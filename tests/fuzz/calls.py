@@ -320,7 +320,8 @@ def answer(lib: Any, call: Call, seen: Callable[[Any], Iterable[Any]] = flatten)
 
 
 # What may differ: a reason, a pattern over torch's error and one over nnkit's ("" for success).
-ALLOWED: list[tuple[str, str, str]] = [
+Allowed = tuple[str, str, str]
+ALLOWED: list[Allowed] = [
     (
         "torch's functions in Python find out by an attribute that is missing; nnkit asks first",
         r"^AttributeError: .* has no attribute",
@@ -362,7 +363,9 @@ def _described(value: Any) -> str:
     return type(value).__name__ if isinstance(value, (bool, int, float, complex, str)) else ""
 
 
-def difference(changes: int, wanted: Answer | None, found: Answer) -> str:
+def difference(
+    changes: int, wanted: Answer | None, found: Answer, allowed: Iterable[Allowed] = ()
+) -> str:
     """What is wrong with nnkit's answer; empty if nothing is."""
     if found.error is not None:
         message = str(found.error)
@@ -379,7 +382,7 @@ def difference(changes: int, wanted: Answer | None, found: Answer) -> str:
         if changes > 1 and wanted.kind and found.kind:
             return ""  # two arguments are wrong, and either may be found first
         mine, theirs = _said(found), _said(wanted)
-        for _, one, other in ALLOWED:
+        for _, one, other in (*ALLOWED, *allowed):
             if re.search(one, theirs, re.DOTALL) and re.search(other, mine, re.DOTALL):
                 return ""
         return f"{wanted.kind or 'success'} -> {found.kind or 'success'}"

@@ -165,7 +165,7 @@ OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("Adamax", {"betas": (2.0, 0.0)}, "Invalid beta parameter at index 0: 2.0"),
     ("NAdam", {"momentum_decay": -1.0}, "Invalid momentum_decay value: -1.0"),
     ("RAdam", {"betas": (0.0, 1.0)}, "Invalid beta parameter at index 1: 1.0"),
-    ("Rprop", {"etas": (2.0, 1.0)}, "Invalid eta values: 2.0, 1.0"),
+    ("Rprop", {"etas": (2.0, 1.0)}, r"Invalid eta values: \(2.0, 1.0\)"),
     ("ASGD", {"weight_decay": -1.0}, "Invalid weight_decay value: -1.0"),
     ("LBFGS", {"lr": -1.0}, "Invalid learning rate: -1.0"),
 ]
@@ -175,3 +175,99 @@ OTHERS: list[tuple[str, dict[str, Any], str]] = [
 def test_others_refuse(lib: ModuleType, kind: str, options: dict, message: str) -> None:
     with raises(lib, ValueError, message):
         getattr(lib.optim, kind)([leaf(lib, 1.0)], **options)
+
+
+RAW = (TypeError, AttributeError)
+every_kind = pytest.mark.parametrize(
+    "kind",
+    ["SGD", "Adam", "AdamW", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop"]
+    + ["ASGD"],
+)
+
+
+def _state(optimizer: Any) -> list[Any]:
+    tensors = [p for group in optimizer.param_groups for p in group["params"]]
+    tensors += [v for entries in optimizer.state.values() for v in entries.values()]
+    return [t.tolist() if hasattr(t, "tolist") else t for t in tensors]
+
+
+@every_kind
+def test_a_state_of_another_shape(kind: str) -> None:
+    """It is never broadcast, as torch does with some, and the refused step has written nothing."""
+    _, optimizer = trained(nnkit, kind)
+    for group in optimizer.param_groups:
+        for p in group["params"]:
+            for name, value in list(optimizer.state[p].items()):
+                optimizer.state[p][name] = nnkit.ones((2, *value.shape))
+                before = _state(optimizer)
+                with pytest.raises(RuntimeError, match="must (be|have)"):
+                    optimizer.step()
+                assert _state(optimizer) == before
+                optimizer.state[p][name] = value
+    optimizer.step()
+
+
+@every_kind
+def test_a_state_that_is_no_tensor(lib: ModuleType, kind: str) -> None:
+    _, optimizer = trained(lib, kind)
+    p = optimizer.param_groups[0]["params"][0]
+    for name, value in list(optimizer.state[p].items()):
+        optimizer.state[p][name] = "no tensor"
+        kind_of_error = RuntimeError if name in ("step", "mu_product") else TypeError
+        with pytest.raises(kind_of_error if lib is nnkit else (kind_of_error, *RAW)):
+            optimizer.step()
+        optimizer.state[p][name] = value
+    optimizer.step()
+
+
+@every_kind
+def test_state_numbers_of_old_checkpoints(lib: ModuleType, kind: str) -> None:
+    _, optimizer = trained(lib, kind)
+    state = optimizer.state_dict()
+    for entries in state["state"].values():
+        for name in {"step", "mu_product", "eta", "mu"} & entries.keys():
+            entries[name] = entries[name].item()
+    optimizer.load_state_dict(state)
+    optimizer.step()
+    for entries in optimizer.state.values():
+        assert all(isinstance(value, lib.Tensor) for value in entries.values())
+
+
+@every_kind
+def test_a_state_dict_that_is_none(lib: ModuleType, kind: str) -> None:
+    _, optimizer = trained(lib, kind)
+    for value in (None, 3, [("state", {})], "state"):
+        with pytest.raises((TypeError, AttributeError)):
+            optimizer.load_state_dict(value)
+    if lib is nnkit:
+        with pytest.raises(TypeError, match="state_dict must be a dict, got list"):
+            optimizer.load_state_dict([1])
+
+
+@every_kind
+def test_a_number_that_is_none(lib: ModuleType, kind: str) -> None:
+    make = getattr(lib.optim, kind)
+    for value in ("0.1", [0.1], None):
+        with raises(lib, TypeError, "Invalid learning rate: it must be a number, got"):
+            make([leaf(lib, 1.0)], lr=value)
+    p = leaf(lib, 1.0)
+    p.grad = lib.ones_like(p)
+    optimizer = make([p], lr=0.1, differentiable="yes")
+    with raises(lib, TypeError, "differentiable must be bool, not str"):
+        optimizer.step()
+
+
+def test_nan_is_refused_but_by_sgd(lib: ModuleType) -> None:
+    nan = float("nan")
+    assert lib.optim.SGD([leaf(lib, 1.0)], lr=nan, momentum=nan, weight_decay=nan).state == {}
+    with raises(lib, ValueError, "Invalid learning rate: nan"):
+        lib.optim.Adam([leaf(lib, 1.0)], lr=nan)
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam", "AdamW", "Adagrad"])
+def test_fused_with_others(lib: ModuleType, kind: str) -> None:
+    make = getattr(lib.optim, kind)
+    with raises(lib, RuntimeError, "`fused` does not support `differentiable`"):
+        make([leaf(lib, 1.0)], fused=True, differentiable=True)
+    with raises(lib, RuntimeError, "`fused` and `foreach` cannot be `True` together"):
+        make([leaf(lib, 1.0)], fused=True, foreach=True)

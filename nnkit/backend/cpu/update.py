@@ -27,13 +27,18 @@ def print_update(update: Update) -> Callable:
     arrays = len(update.arrays)
     scalars = arrays + len(update.scalars)
 
+    def made(flags: tuple) -> Callable:
+        if flags not in variants:
+            printed = _Variant(update, flags)
+            variants[flags] = native.bind_update(update.name, printed.trace, printed.loop())
+        return variants[flags]
+
     def kernel(*arguments: Any) -> None:
         flags = arguments[scalars:]
-        variant = variants.get(flags)
-        if variant is None:
-            printed = _Variant(update, flags)
-            variant = native.bind_update(update.name, printed.trace, printed.loop())
-            variants[flags] = variant
+        try:
+            variant = variants[flags]
+        except (KeyError, TypeError):  # not printed yet, or asked for by what is no bool
+            variant = made(tuple(map(bool, flags)))
         variant(arguments[:arrays], arguments[arrays:scalars])
 
     kernel.__name__ = update.name
@@ -63,6 +68,7 @@ class _Variant:
         steps = self.count()
 
         def run(lists: tuple, scalars: tuple) -> None:
+            update.check(lists)  # the compiled kernel has declined a group that does not fit
             numbers: Any = steps(*scalars) if not counters else None
             for k, arrays in enumerate(zip(*[lists[i] for i in positions], strict=True)):
                 if counters:

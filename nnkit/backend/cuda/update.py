@@ -133,7 +133,8 @@ def print_update(update: Update) -> Callable:
     scalars = arrays + len(update.scalars)
 
     def run(*arguments: Any) -> None:
-        lists, flags = arguments[:arrays], arguments[scalars:]
+        lists, flags = arguments[:arrays], tuple(map(bool, arguments[scalars:]))
+        update.check(lists, same_dtype=True)
         by_dtype: dict[np.dtype, list[int]] = {}
         for i, first in enumerate(lists[0]):
             by_dtype.setdefault(first.dtype, []).append(i)

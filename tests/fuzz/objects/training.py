@@ -65,7 +65,7 @@ def _optimizers() -> list[Call]:
             Call(path, made, (("add_param_group", given({"params": [f(2)], "lr": 0.2})), step)),
             Call(path, made, (("load_state_dict", given(state)), step)),
             Call(path, given([{"params": _parameters(), "lr": 0.1}], **own), (step,)),
-            Call(path, given(_parameters(), lr=0.1, foreach=False, differentiable=False), (step,)),
+            Call(path, given(_parameters(), lr=0.1, differentiable=False), (step,)),
         ]
     made = given(_parameters(), lr=0.1)
     groups = {
@@ -80,7 +80,7 @@ def _optimizers() -> list[Call]:
                 "nesterov": False,
                 "maximize": False,
                 "foreach": None,
-                "differentiable": False,
+                "fused": None,
             }
         ],
     }
