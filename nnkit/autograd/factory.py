@@ -87,8 +87,9 @@ def unwritten(B: Any, data: Any) -> Any:
 def finished(
     name: str, data: Any, place: Device, requires_grad: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """A new leaf on an array, or ``out`` with the array's contents."""
+    """A new leaf on an array, or ``out`` with the array's contents, and as a leaf with the flag."""
     result = wrap(data, place)
     if out is not None:
         result = write_out(out, result, name)
-    return result._set_requires_grad(True) if requires_grad else result
+    changes = requires_grad or (result._requires_grad and result.is_leaf)
+    return result._set_requires_grad(requires_grad) if changes else result

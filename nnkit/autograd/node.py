@@ -97,6 +97,15 @@ class Unknown(Node):
         return ()
 
 
+class NotImplementedBackward(Node):
+    """The history of what an operation without a derivative has written."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> Any:
+        raise RuntimeError(f"derivative for {self.values} is not implemented")
+
+
 class OutputEdge:
     """The edge to output ``index`` of a node with several outputs."""
 

@@ -6,8 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op import OPS
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views import UNSEEN, check_cast, check_write, wrote
+from nnkit.autograd.views import (
+    UNSEEN,
+    check_cast,
+    check_write,
+    end_history,
+    wants_history,
+    write,
+    wrote,
+)
 from nnkit.backend.dtype import OF_ARRAY
 from nnkit.backend.memory import order_of
 from nnkit.backend.warning import warn
@@ -26,6 +35,15 @@ SAME_DTYPE = frozenset(
     rand randn norm ones
     """.split()
 )
+# The functions whose ``out`` may require grad, and which only backward refuses; and those that give
+# it new sizes first, which is refused in every mode.
+ENDING = frozenset(
+    "zeros ones full eye arange linspace logspace range rand randint normal randperm diag "
+    "conj_physical heaviside floor_divide softmax".split()
+)
+RESIZING = frozenset(("empty", "randn"))
+# Those that end with a copy into ``out``, which has a derivative.
+COPYING = frozenset("inner tensordot quantile nanquantile".split())
 # Those that are computed in the dtype of ``out``.
 IN_DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod".split())
 # Those that fill an ``out`` of as many elements whatever its shape.
@@ -49,7 +67,7 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
     for o, r in zip(outs, results, strict=True):
         check_out(o, r, name, several, arguments)
     for o, r in zip(outs, results, strict=True):
-        _write(o, r, name)
+        _write(o, r, name, arguments)
     if not several:
         return out
     return type(result)(out) if type(result) is tuple else type(result)(*out)
@@ -67,7 +85,10 @@ def check_out(
     """
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    if MODE.enabled and (result._requires_grad or out._requires_grad) and name not in UNSEEN:
+    if name in RESIZING and out.requires_grad:
+        raise RuntimeError(f"{name}(): cannot resize variables that require grad")
+    gradients = MODE.enabled and (result._requires_grad or out._requires_grad)
+    if gradients and not (name in UNSEEN or name in ENDING or name in COPYING):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad."
@@ -91,7 +112,7 @@ def write_out(out: Any, result: Tensor, name: str) -> Tensor:
     return _write(out, result, name)
 
 
-def _write(out: Tensor, result: Tensor, name: str) -> Tensor:
+def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Tensor:
     """Where the shape of ``out`` differs it is resized, with a warning if it had elements, as in
     torch."""
     B, source = out._device.backend, result._data
@@ -106,5 +127,10 @@ def _write(out: Tensor, result: Tensor, name: str) -> Tensor:
                 f"{list(source.shape)}; pass one of that shape, or an empty one"
             )
         resize(out, source.shape, order_of(source))
+    if name in COPYING:
+        return write(out, "copy_", OPS["overwrite"], result)
     B.copy_(out._data, source)
-    return wrote(out, name)
+    wrote(out, name)
+    if name in ENDING and wants_history(out, arguments):
+        end_history(out, name, arguments)
+    return out

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.node import Node, Unknown, describe_edge
+from nnkit.autograd.node import Node, NotImplementedBackward, Unknown, describe_edge
 from nnkit.autograd.tensor import UNTRACKED, Tensor, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, bool_
@@ -428,6 +428,15 @@ def set_history(x: Tensor, result: Tensor) -> None:
     node, _ = describe_edge(x._edge)
     if node is not None and node.hooks:  # of a gradient that is retained
         refresh(x)
+
+
+def end_history(x: Tensor, operation: str, operands: Any = ()) -> None:
+    """Record that ``x`` was written by an operation without a derivative: backward says so."""
+    tensors = (x, *[t for t in operands if isinstance(t, Tensor)])
+    edges = tuple([(t._edge or t) if t.requires_grad else None for t in tensors])
+    result = wrap(x._data, x._device)
+    result._edge = NotImplementedBackward(edges, operation, x._device)
+    set_history(x, result)
 
 
 def inplace(function: Callable, name: str, writer: Callable | None = None) -> Callable:

@@ -7,7 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-TRANSFORM = r"T\.func\.|T\.autograd\.functional"
+import numpy as np
+
+from tests.fuzz.observe import ASPECTS, UNNAMED, record_of
+
+# What torch computes by vmap.
+VMAPS = r"T\.func\.(vmap|jacrev|jacfwd|hessian)\("
 
 
 @dataclass(frozen=True)
@@ -18,69 +23,106 @@ class Difference:
     aspect: str
     expected: Any
     actual: Any
-    error: str | None  # of the statement, in both
-    dtype: str | None  # of the tensor
-    unchanged: bool  # whether nnkit shows what it showed before the statement
-    expanded: bool  # whether elements of some tensor lie in one place
     statement: str
-    program: str
+    before: dict[str, Any]  # nnkit's records before the statement,
+    shown: dict[str, Any]  # after it,
+    wanted: dict[str, Any]  # and torch's after it
+
+    def seen(self, aspect: str, records: dict[str, Any], label: str | None = None) -> Any:
+        """One aspect of a tensor, by default the one that differs; None if there was none."""
+        record = record_of(records, label or self.label)
+        return record and record[ASPECTS.index(aspect)]
+
+    @property
+    def errors(self) -> tuple:
+        return self.wanted["error"], self.shown["error"]
+
+    def named(self) -> list[str]:
+        """The tensors that the statement names."""
+        return [n for n in re.findall(r"\bx\d+\b", self.statement) if record_of(self.before, n)]
 
 
 def _statement(pattern: str, *aspects: str) -> Callable[[Difference], bool]:
     return lambda d: d.aspect in aspects and re.search(pattern, d.statement) is not None
 
 
+def _only_grown(d: Difference) -> bool:
+    if not _statement(r"\.resize_\(", "values")(d):
+        return False
+    kept = np.prod(d.seen("shape", d.before) or (0,), dtype=int)
+    old, new = np.ravel(d.expected), np.ravel(d.actual)
+    return np.array_equal(old[:kept], new[:kept], equal_nan=True)
+
+
+def _unwritten_inference(d: Difference) -> bool:
+    kept = all(
+        d.seen(aspect, d.before) == d.seen(aspect, d.shown)
+        for aspect in ASPECTS
+        if aspect not in ("version", "grad")
+    )
+    return None not in d.errors and kept and bool(d.seen("is_inference", d.before))
+
+
+def _integer_of_history(d: Difference) -> bool:
+    dtype = d.seen("dtype", d.wanted) or ""
+    differentiable = "float" in dtype or "complex" in dtype
+    return not differentiable and _statement(r"fill_\(|\] = ", "requires_grad", "is_leaf")(d)
+
+
+def _writes_repeated(d: Difference) -> bool:
+    """Whether several elements of a tensor that the statement names lie in one place."""
+    for name in d.named():
+        shape, strides = d.seen("shape", d.before, name), d.seen("strides", d.before, name)
+        sizes = [size for size in shape if size > 1]
+        offsets = np.zeros((), int)
+        for size, stride in zip(sizes, strides or ()):
+            offsets = np.add.outer(offsets, np.arange(size) * stride)
+        if len(np.unique(offsets)) < offsets.size:
+            return True
+    return False
+
+
+def _view_of_temporary(d: Difference) -> bool:
+    inner = d.aspect == "base" and d.expected == UNNAMED
+    return inner and d.seen("base", d.wanted, d.actual) == UNNAMED
+
+
 # Each with its reason. None of them hides a value that a program without a mistake computes.
 RULES: dict[str, Callable[[Difference], bool]] = {
     "vmap is a loop here: its results lie by rows, on memory of their own": _statement(
-        TRANSFORM, "strides", "base", "identity"
+        VMAPS, "strides", "base"
     ),
     "few names of nodes are promised, and an op here may be several there": _statement(
-        r"\.name\(\)|metadata|next_functions", "value"
+        r"\.name\(\)|next_functions", "value"
     ),
-    "what resize_ adds is not initialised": _statement(r"\.resize_\(", "values"),
-    "torch refuses some writes when they are already made; here nothing has changed": (
-        lambda d: d.error is not None and d.unchanged
+    "what resize_ adds is not initialised": _only_grown,
+    "torch refuses to write inference tensors when it has written; here they keep what they had": (
+        _unwritten_inference
     ),
     "torch lets fill_ and masked_fill_ make an integer tensor that requires grad": (
-        lambda d: d.aspect in ("requires_grad", "is_leaf") and not _differentiable(d.dtype)
+        _integer_of_history
     ),
-    "what torch records as not implemented, and refuses in backward, is refused at once here": (
-        lambda d: (
-            (d.aspect, d.expected, d.actual) == ("error", None, "RuntimeError")
-            and re.search(r"out=|\.set_\(", d.statement) is not None
-        )
+    "torch computes these wrongly where elements share memory": lambda d: (
+        d.errors == (None, "RuntimeError")
+        and re.search(r"\.(tril|triu)_\(|T\.(sum|eye)\(.*out=", d.statement) is not None
+        and _writes_repeated(d)
     ),
-    "torch lets a few writes into expanded memory through, with a warning or wrong results": (
-        lambda d: (
-            (d.aspect, d.expected, d.actual) == ("error", None, "RuntimeError") and d.expanded
-        )
+    "the order of the elements decides a write into memory that several share": lambda d: (
+        d.aspect == "values" and d.label in d.before and _writes_repeated(d)
     ),
     "one gradient for two inputs may be one tensor or two": _statement(
         r"autograd\.grad\(", "identity"
     ),
     "a gradient may be a view of a temporary in torch, and views of it are views of that": (
-        lambda d: (
-            (d.aspect, d.expected) == ("base", None)
-            and re.search(r"autograd\.grad\(|" + TRANSFORM, d.program) is not None
-        )
+        _view_of_temporary
     ),
     "torch reads what it has already written where the target is an operand too": _statement(
-        r"(x\d+)\.(addmm_|baddbmm_|masked_scatter_)\(.*\b\1\b", "values"
+        r"(x\d+)(\.(addmm_|baddbmm_|masked_scatter_)\(|\[.*\] = ).*\b\1\b", "values"
     ),
-    "torch counts no write of running statistics": (
-        lambda d: d.aspect == "version" and "running_" in d.label
-    ),
-    "a write into windows that overlap depends on the order of the elements": (
-        lambda d: (
-            d.aspect == "values" and re.search(r"unfold\(|as_strided", d.program) is not None
-        )
+    "torch counts no write of running statistics": lambda d: (
+        (d.aspect, d.expected, d.actual) == ("version", False, True) and "running_" in d.label
     ),
 }  # fmt: skip
-
-
-def _differentiable(dtype: str | None) -> bool:
-    return dtype is None or "float" in dtype or "complex" in dtype
 
 
 def arbitrary(difference: Difference) -> str | None:

@@ -110,6 +110,49 @@ x1.baddbmm_(x1, x0)
 x0.baddbmm_(x0, x1)
 x0.addbmm_(x1, x0)
 """,
+    "numbers among tensors, and the same number twice": """
+x0 = T.tensor(-1.25, dtype=T.bfloat16)
+x1 = x0 * x0
+x2 = x0 / x0
+x3 = x0 // x0
+x4 = T.kron(T.tensor(1.0, dtype=T.float64), T.ones(2))
+x5 = T.inner(T.tensor(2), T.ones(2))
+x6 = T.block_diag(T.tensor(2), T.ones(2, dtype=T.int32))
+x7 = T.nn.functional.mse_loss(T.ones(2), T.tensor(3.0, dtype=T.float64))
+x8 = T.nn.functional.huber_loss(T.tensor(3.0), T.ones(2))
+""",
+    "a binary cross entropy has the dtype of its target": """
+x0 = T.tensor([0.3, -1.7], requires_grad=True)
+x1 = T.tensor([0.25, 1.0], dtype=T.float64)
+x2 = T.nn.functional.binary_cross_entropy_with_logits(x0, x1)
+x3 = T.nn.functional.binary_cross_entropy_with_logits(x0, x1.bfloat16(), pos_weight=x1 * 2)
+x4 = T.nn.functional.binary_cross_entropy_with_logits(x1, x0.detach(), weight=x1)
+x2.backward()
+T.nn.functional.binary_cross_entropy_with_logits(x0, T.tensor([0, 1]))
+""",
+    "a write without a derivative ends the history": """
+x0 = T.ones(2, 2, requires_grad=True)
+x1 = x0 * 2
+T.zeros(2, 2, out=x1)
+x1.sum().backward()
+x2 = T.autograd.grad(x1.sum(), x1)
+x3 = x0 * 2
+x4 = x3[0]
+T.arange(2, out=x4)
+x3.sum().backward()
+x5 = T.ones(2, 2)
+T.heaviside(x0, x0, out=x5)
+x6 = x0 * 2
+x6.set_(x0)
+x6.sum().backward()
+x7 = T.empty(0)
+T.inner(x0, x0, out=x7)
+x7.sum().backward()
+T.zeros(2, 2, out=x0)
+with T.no_grad(): T.randn(2, 2, out=x0)
+with T.no_grad(): T.zeros(2, 2, out=x0)
+T.zeros(2, 2, out=x0, requires_grad=True)
+""",
     "set_ and the counters of writes": """
 x0 = T.zeros(2)
 x1 = T.ones(2)

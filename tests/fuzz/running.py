@@ -11,10 +11,9 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from tests.fuzz.arbitrary import Difference, arbitrary
-from tests.fuzz.observe import ASPECTS, Observer, builtin_error, coarsest, difference
+from tests.fuzz.observe import Observer, builtin_error, coarsest, difference
 from tests.fuzz.prelude import SOURCE, needed
 
-STRIDES = ASPECTS.index("strides")
 SEED = 0  # of the framework's generator, at the start of each program
 
 
@@ -127,37 +126,12 @@ def compare(
             found = _difference(shown, wanted, coarse)
             if found is not None:
                 finding = Finding(tuple(program[: index + 1]), *found)
-                return None if arbitrary(_seen(finding, before, shown, wanted)) else finding
+                seen = Difference(*found, statement.source, before, shown, wanted)
+                return None if arbitrary(seen) else finding
             before = shown
     finally:
         run.restore()
     return None
-
-
-def _seen(finding: Finding, before: dict, shown: dict, wanted: dict) -> Difference:
-    """A finding as the rules for what is arbitrary see it."""
-    record = shown.get(finding.label)
-    return Difference(
-        finding.label, finding.aspect, finding.expected, finding.actual,
-        error=wanted["error"] if shown["error"] == wanted["error"] else None,
-        dtype=record[0] if isinstance(record, tuple) else None,
-        unchanged=_settled(record) == _settled(before.get(finding.label)),
-        expanded=any(_repeats(record) for record in before.values()),
-        statement=finding.program[-1].source,
-        program="\n".join(statement.source for statement in finding.program),
-    )  # fmt: skip
-
-
-def _repeats(record: Any) -> bool:
-    whole = isinstance(record, tuple) and len(record) == len(ASPECTS)  # not of a log, nor None
-    return whole and 0 in (record[STRIDES] or ())
-
-
-def _settled(record: Any) -> Any:
-    """A record without what is said of the last statement alone."""
-    if not isinstance(record, tuple):
-        return record
-    return tuple(r for r, a in zip(record, ASPECTS) if a not in ("version", "grad"))
 
 
 def _difference(actual: dict, expected: dict, coarse: str) -> tuple[str, str, Any, Any] | None:

@@ -162,6 +162,9 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     """
     check_tensor("kron", input)
     check_tensor("kron", other, "other")
+    if not (input.ndim and other.ndim):  # as matrices, none of them is a number in the promotion
+        ndim = max(input.ndim, other.ndim)
+        input, other = (x if x.ndim else x.reshape((1,) * ndim) for x in (input, other))
     return on_its_own(_composed("kron", *promote("kron", input, other)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.contraction import einsum
 from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, sizes
@@ -33,9 +34,11 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         >>> nnkit.inner(nnkit.tensor([1, 2]), nnkit.tensor([3, 4]))
         tensor(11)
     """
-    x, y = check_operands("inner", ("input", input), ("other", other))
-    if not x.ndim or not y.ndim:
+    check_tensor("inner", input)
+    check_tensor("inner", other, "other")
+    if not input.ndim or not other.ndim:
         return input * other
+    x, y = check_operands("inner", ("input", input), ("other", other))
     if x.shape[-1] != y.shape[-1]:
         raise RuntimeError(
             "inner() the last dimension must match on both input tensors but got shapes "

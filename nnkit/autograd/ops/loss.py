@@ -45,15 +45,18 @@ def paired(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def broadcast_pair(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Two tensors in their common dtype and shape; NotImplementedError unless that is floating."""
+    """Two tensors in their common shape and dtype; NotImplementedError unless that is floating.
+
+    The shape comes first: where it has dimensions, no operand counts as a number in the promotion.
+    """
     check_tensor(name, input)
     check_tensor(name, target, "target")
-    if input._data.dtype is not target._data.dtype:
-        input, target = promote(name, input, target)
-    check_floating(name, input)
     if input._data.shape != target._data.shape:
         shape = broadcast_shape(name, [input._data.shape, target._data.shape])
         input, target = input.expand(shape), target.expand(shape)
+    if input._data.dtype is not target._data.dtype:
+        input, target = promote(name, input, target)
+    check_floating(name, input)
     return input, target
 
 

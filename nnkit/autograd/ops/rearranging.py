@@ -10,6 +10,7 @@ from nnkit.autograd.dims import check_tensor, check_tensors, normalize_dim, norm
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import creation, joining
 from nnkit.autograd.ops import shape as shapes
+from nnkit.autograd.promotion import promoted_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import MOST_ELEMENTS, check_integers, check_shape, integer
 from nnkit.autograd.tensor import Tensor, wrap
@@ -348,7 +349,8 @@ def block_diag(*tensors: Any) -> Tensor:
                 [0, 0, 3]])
     """
     given = check_tensors("block_diag", tensors) if tensors else [creation.empty(1, 0)]
-    matrices = [joining.atleast_2d(t) for t in given]
+    dtype = promoted_dtype("block_diag", *given)
+    matrices = [joining.atleast_2d(t).to(dtype) for t in given]
     for position, tensor in enumerate(given):
         if tensor.ndim > 2:
             raise RuntimeError(

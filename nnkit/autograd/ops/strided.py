@@ -22,7 +22,7 @@ from nnkit.autograd.sizes import (
     strides_of,
 )  # fmt: skip
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views import check_change, reshape_in_place, wrote
+from nnkit.autograd.views import check_change, end_history, reshape_in_place, wrote
 from nnkit.backend.memory import axes_of
 from nnkit.backend.warning import warn
 
@@ -389,7 +389,7 @@ def set_(
         storage_offset: where to start in its storage, with ``size`` and ``stride``.
     """
     if check_change(input, "set_", (source,)):
-        raise RuntimeError("set_(): no gradient passes through a change of the memory itself")
+        end_history(input, "set_", (source,))
     if source is None:
         input._data = input._device.backend.empty((0,), input._data.dtype)
     else:

@@ -183,15 +183,16 @@ def binary_cross_entropy_with_logits(
             f"binary_cross_entropy_with_logits: target size {list(target.shape)} must be the same "
             f"as input size {list(input.shape)}"
         )
-    x, y = ops.broadcast_pair("binary_cross_entropy_with_logits", input, target)
-    if weight is None and pos_weight is None:
-        return ops.binary_cross_entropy_with_logits(x, y, reduction)
-    losses = ops.binary_cross_entropy_with_logits(x, y, "none")
+    ops.check_floating("binary_cross_entropy_with_logits", input)
+    if input.dtype is target.dtype and weight is None and pos_weight is None:
+        return ops.binary_cross_entropy_with_logits(input, target, reduction)
+    # In the dtype of the target, which an integer one refuses.
+    logarithm = log_sigmoid(input)
     if pos_weight is not None:
-        # What the factor adds to the positive part.
-        losses = losses - (pos_weight - 1) * y * log_sigmoid(x)
+        logarithm.mul_((pos_weight - 1).mul(target).add_(1))
+    losses = (1 - target).mul_(input).sub_(logarithm)
     if weight is not None:
-        losses = losses * weight
+        losses.mul_(weight)
     return reduced(losses, reduction)
 
 
