@@ -12,7 +12,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor, return_types
 from nnkit.autograd.arguments import hold_all
-from nnkit.autograd.dims import normalize_dim, normalize_dims
+from nnkit.autograd.dims import broadcast_shape, normalize_dim, normalize_dims
 from nnkit.autograd.ops import decomposition as rules
 from nnkit.autograd.ops import factorization
 from nnkit.autograd.ops import vector_norm as norms
@@ -25,6 +25,7 @@ from nnkit.autograd.ops.linalg import check_operands, matmul
 from nnkit.autograd.ops.matrix_functions import matrix_exp, powers
 from nnkit.autograd.ops.memory_format import column_major
 from nnkit.autograd.promotion import scalar
+from nnkit.backend.dtype import BOOL
 from nnkit.backend.errors import LinAlgError
 
 __all__ = [
@@ -176,6 +177,8 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     a = check_square("linalg.solve", A)
     check_operands("linalg.solve", ("A", A), ("B", B))
     b: tuple[int, ...] = tuple(B.shape)
+    if not b:
+        raise RuntimeError("linalg.solve: B must have at least 1 dimension, got shape []")
     vector = len(b) == 1 or (len(b) == len(a) - 1 and b == a[:-1])
     rows = b[-1 if vector or not left else -2]
     if rows != a[-1]:
@@ -184,6 +187,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
         )
     if vector:
         return rules.solve(A, B.unsqueeze(-1)).squeeze(-1)
+    broadcast_shape("linalg.solve", [a[:-2], b[:-2]])
     return rules.solve(A, B) if left else rules.solve(A.mT, B.mT).mT
 
 
@@ -199,6 +203,12 @@ def solve_triangular(
     """
     check_square("linalg.solve_triangular", A)
     check_operands("linalg.solve_triangular", ("A", A), ("B", B))
+    if check_matrices("linalg.solve_triangular", B)[-2 if left else -1] != A.shape[-1]:
+        raise RuntimeError(
+            f"linalg.solve_triangular: incompatible shapes of A and B: got {list(A.shape)} and "
+            f"{list(B.shape)}"
+        )
+    broadcast_shape("linalg.solve_triangular", [A.shape[:-2], B.shape[:-2]])
     if left:
         return rules.solve_triangular(A, B, upper, unitriangular)
     return column_major(rules.solve_triangular(A.mT, B.mT, not upper, unitriangular).mT)
@@ -240,6 +250,10 @@ def matrix_norm(
         >>> nnkit.linalg.matrix_norm(nnkit.tensor([[3.0, 0.0], [0.0, 4.0]]))
         tensor(5.)
     """
+    if A.ndim < 2:
+        raise RuntimeError(
+            f"linalg.matrix_norm: A must have at least 2 dimensions, got shape {list(A.shape)}"
+        )
     axes = normalize_dims(dim, A.ndim, "linalg.matrix_norm") or ()
     if len(axes) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple, got {dim}")
@@ -290,7 +304,7 @@ def norm(
     return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
 
 
-def cond(A: Tensor, p: Any = None) -> Tensor:
+def cond(A: Tensor, p: float | str | None = None) -> Tensor:
     """The condition number: the norm ``p`` (2 unless given) of A times that of its inverse.
 
     Example:
@@ -319,6 +333,10 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The sums of ``conj(x) * y`` along ``dim``."""
+    if x.dtype is not y.dtype:
+        raise RuntimeError(
+            f"linalg.vecdot: x and y must have one dtype, got {x.dtype} and {y.dtype}"
+        )
     return (x.conj() * y).sum(dim)
 
 
@@ -335,6 +353,8 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 def vander(x: Tensor, N: int | None = None) -> Tensor:
     """The matrix of powers ``x[i] ** j`` for j below N, which is the length of x unless given."""
+    if x.dtype.category == BOOL:
+        raise RuntimeError("linalg.vander: not implemented for 'bool' tensors")
     x = x.unsqueeze(0) if not x.ndim else x
     count = x.shape[-1] if N is None else N
     if count <= 1:
@@ -345,7 +365,7 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A as a map between the last dimensions and the first ``ind`` ones."""
     first, last = tuple(A.shape[:ind]), tuple(A.shape[ind:])
-    if ind <= 0 or math.prod(first) != math.prod(last):
+    if ind <= 0 or ind > A.ndim or math.prod(first) != math.prod(last):
         raise RuntimeError(
             "linalg.tensorinv: expected ind > 0 and as many elements before it as after it, got "
             f"ind={ind} for shape {list(A.shape)}"

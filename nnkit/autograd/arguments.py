@@ -85,12 +85,11 @@ KINDS = {
     str: _instance("str", str),
     Sequence[int]: _instance("tuple of ints", tuple, list, Size),
     dtype: Kind("nnkit.dtype", [dtype], lambda value: any(value is t for t in (bool, int, float))),
-    device: _instance("nnkit.device", device, str) | Kind("", [int], _is_int),
+    device: _instance("nnkit.device", device, str, int),
     layout: _instance("nnkit.layout", layout),
     memory_format: _instance("nnkit.memory_format", memory_format),
     type(None): NONE,
 }
-KINDS[device].words = "nnkit.device"
 # What parameters of these names take everywhere, where their annotation leaves it open.
 NAMED: dict[str, Any] = {
     "dtype": dtype | None, "device": device | None, "layout": layout | None,
@@ -165,7 +164,8 @@ class Signature:
                 kind.classes.add(value.__class__)  # a Parameter, or another subclass
         if isinstance(value, (tuple, list)) and tuple in kind.classes:
             for position, each in enumerate(value):
-                if each is not None and not _is_int(each):
+                taken = each is None or _is_int(each) or (position and isinstance(each, bool))
+                if not taken:  # after the first torch takes bools, too
                     raise TypeError(
                         f"{self.name}(): argument '{name}' must be tuple of ints, but found "
                         f"element of type {type(each).__name__} at pos {position}"

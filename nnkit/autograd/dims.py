@@ -41,7 +41,11 @@ def normalize_dims(dims: Any, ndim: int, name: str = "") -> tuple[int, ...] | No
     if dims is None:
         return None
     if isinstance(dims, (tuple, list)):
-        axes = tuple(normalize_dim(d, ndim, name) for d in dims)
+        try:
+            axes = tuple(normalize_dim(d, ndim, name) for d in dims)
+        except ValueError:  # one of them does not fit 64 bits
+            check_integers(name, "dim", dims)
+            raise
         if len(set(axes)) < len(axes):
             twice = next(d for d in axes if axes.count(d) > 1)
             raise RuntimeError(f"{name}(): dim {twice} appears multiple times in the list of dims")
@@ -52,7 +56,11 @@ def normalize_dims(dims: Any, ndim: int, name: str = "") -> tuple[int, ...] | No
 def sizes_of(name: str, given: tuple, keyword: Any = None, parameter: str = "size") -> tuple:
     """Sizes given one by one, as one sequence, or by keyword, as a tuple of ints."""
     if keyword is not None:
+        if given:
+            raise TypeError(f"{name}() got multiple values for argument '{parameter}'")
         given = (keyword,)
+    if given and given[0].__class__ is bool:
+        raise TypeError(f"{name}(): argument '{parameter}' must be tuple of ints, not bool")
     if not given:
         raise TypeError(f"{name}() missing 1 required positional argument: '{parameter}'")
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
@@ -112,16 +120,15 @@ def check_tensor(name: str, value: Any, parameter: str = "input") -> None:
         )
 
 
-def check_tensors(name: str, values: Any) -> tuple[Tensor, ...]:
+def check_tensors(name: str, values: Any, parameter: str = "tensors") -> tuple[Tensor, ...]:
     """A sequence of Tensors as a tuple; TypeError otherwise."""
-    if isinstance(values, Tensor) or not isinstance(values, (tuple, list)):
-        raise TypeError(
-            f"{name}(): argument 'tensors' must be tuple of Tensors, not {type(values).__name__}"
-        )
+    if not isinstance(values, (tuple, list)):
+        got = type(values).__name__
+        raise TypeError(f"{name}(): argument '{parameter}' must be tuple of Tensors, not {got}")
     for position, value in enumerate(values):
         if not isinstance(value, Tensor):
             raise TypeError(
-                f"{name}(): expected Tensor as element {position} in argument 'tensors', "
+                f"{name}(): expected Tensor as element {position} in argument '{parameter}', "
                 f"but got {type(value).__name__}"
             )
     return tuple(values)

@@ -59,8 +59,6 @@ def shape_of(name: str, given: tuple, keyword: Any = None) -> tuple[int, ...]:
     """Sizes as a tuple of non-negative ints."""
     if not given and keyword is None:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
-    if given and isinstance(given[0], bool):
-        raise TypeError(f"{name}(): argument 'size' must be tuple of ints, not bool")
     return check_shape(name, sizes_of(name, given, keyword), "size")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from nnkit.autograd.arguments import held
 from nnkit.autograd.public import PUBLIC, attach, public
 from nnkit.autograd.sizes import strides_of
 from nnkit.autograd.tensor import Size, Tensor
@@ -202,8 +203,8 @@ def is_pinned(input: Tensor) -> bool:
     return False
 
 
-PUBLIC["detach"] = Tensor.detach
-PUBLIC["is_inference"] = Tensor.is_inference
+for _name in ("detach", "is_inference"):
+    PUBLIC[_name] = held(getattr(Tensor, _name), _name, is_method=True)
 
 
 def _constant(name: str, value: Any, doc: str) -> None:

@@ -35,6 +35,7 @@ from nnkit.autograd.op_code import (
     print_apply_code,
     print_node_code,
 )
+from nnkit.autograd.promotion import translated
 from nnkit.autograd.saved import (
     ACTIVE,
     SavedIndex,
@@ -224,7 +225,7 @@ def _make_apply(op: Op) -> Any:
     scope: dict[str, Any] = {
         "op": op, "wrap": wrap, "refresh": refresh, "link_view": link_view, "MODE": MODE,
         "connect": connect, "device_of": device_of, "not_tensor": _not_tensor,
-        "index_arrays": index_arrays,
+        "index_arrays": index_arrays, "translated": translated,
     }  # fmt: skip
     scope["apply"] = apply = FunctionType(_first_call.__code__, scope)
     scope["print_apply"] = lambda: _print_apply(op, scope)
@@ -262,7 +263,10 @@ def _make_apply_to_sequence(op: Op) -> Any:
             if t._base is not None and t._writes[0] != t._viewed:
                 refresh(t)
         arrays = [t._data for t in tensors]
-        result = getattr(device.backend, name)(arrays, *statics)  # pyright: ignore
+        try:
+            result = getattr(device.backend, name)(arrays, *statics)  # pyright: ignore
+        except (TypeError, ValueError) as error:
+            raise translated(name, tensors, error) from None
         if several:
             outputs = tuple([wrap(r, device) for r in result])
         else:

@@ -41,7 +41,10 @@ def print_apply_code(op: Any) -> str:
         *_indented(unpack),
         "except AttributeError:",
         f"    raise TypeError(not_tensor(op.name, op.primitive.arrays, {tensors})) from None",
-        f"result = device.backend.{op.name}({', '.join([data, *_raw_statics(primitive)])})",
+        "try:",
+        f"    result = device.backend.{op.name}({', '.join([data, *_raw_statics(primitive)])})",
+        "except (TypeError, ValueError) as error:",
+        f"    raise translated(op.name, {tensors}, error) from None",
         f"outputs = {outputs}",
     ]
     if op.is_view:

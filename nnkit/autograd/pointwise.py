@@ -17,7 +17,7 @@ from nnkit.autograd.arguments import held
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import OPS, Op
 from nnkit.autograd.op_code import PASS
-from nnkit.autograd.promotion import check_dtype, mismatch, operands_of, together, wrong_type
+from nnkit.autograd.promotion import check_dtype, operands_of, together, translated, wrong_type
 from nnkit.autograd.public import PUBLIC, attach, known_as
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import refresh, write
@@ -223,8 +223,8 @@ def _make_apply(op: Op, count: int) -> Any:
             raise wrong_type(name, op.primitive.arrays[0], arguments[0])
         try:
             out = wrap(getattr(device.backend, name)(*raw), device)
-        except ValueError:
-            raise mismatch(name, *operands) from None
+        except (TypeError, ValueError) as error:
+            raise translated(name, operands, error) from None
         if wanted and MODE.enabled:
             connect(op, operands, arguments[count:], out, device)
         return out
@@ -254,6 +254,7 @@ def _unchecked(refuses: tuple[str, ...]) -> tuple:
 
 def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
     name = op.name
+    count = len(op.primitive.statics)
     differentiable = op.rules[0] is not None
     f4, f8 = _unchecked(refuses)
 
@@ -263,6 +264,9 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
         out = attempt(input, *scalars)
         if out is not None:
             return out
+        if len(scalars) != count:
+            given = f"{1 + count} positional argument{'s' * bool(count)} but {1 + len(scalars)}"
+            raise TypeError(f"{name}() takes {given} were given")
         try:
             x = input._data
         except AttributeError:
@@ -275,9 +279,11 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
             elif kind == "number" and d.category == BOOL:
                 x = input._device.backend.cast(x, int64.array)
         device = input._device
-        if scalars:
-            scalars = tuple(map(_number, repeat(name), op.primitive.statics, scalars))
-        out = wrap(getattr(device.backend, name)(x, *scalars), device)
+        scalars = tuple(map(_number, repeat(name), op.primitive.statics, scalars))
+        try:
+            out = wrap(getattr(device.backend, name)(x, *scalars), device)
+        except TypeError as error:
+            raise translated(name, (input,), error) from None
         if input._base is not None and input._writes[0] != input._viewed:
             refresh(input)
         if input._requires_grad and differentiable and MODE.enabled:
@@ -334,8 +340,8 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
             x, y, device = operands_of(name, input, other, kind, refuses)
         try:
             out = wrap(getattr(device.backend, name)(x, y), device)
-        except ValueError:
-            raise mismatch(name, input, other) from None
+        except (TypeError, ValueError) as error:
+            raise translated(name, (input, other), error) from None
         if not differentiable:
             return out
         if not fast:
@@ -389,19 +395,27 @@ def _in_place(
     """``name_``: one in-place kernel where no history is wanted, else `views.write`."""
     name = op.name
     label = name + "_"
-    binary = len(op.primitive.arrays) == 2
     weak = numbers != "none"
     fast = () if kind == "bool" else _unchecked(refuses)
 
-    def write_in_place(self: Tensor, *arguments: Any) -> Tensor:
-        x = self._data
-        kernel = None
-        if x.dtype in fast:
-            operand = arguments[0] if binary else None
-            if not binary or (_is_plain(operand, self) and (weak or isinstance(operand, Tensor))):
-                kernel = getattr(self._device.backend, label)
-        return write(self, label, promoting, *arguments, kernel=kernel)
+    def write_one(self: Tensor) -> Tensor:
+        kernel = getattr(self._device.backend, label) if dtype_in(self) in fast else None
+        return write(self, label, promoting, kernel=kernel)
 
+    def write_two(self: Tensor, other: Any) -> Tensor:
+        kernel = None
+        if dtype_in(self) in fast and _is_plain(other, self):
+            if weak or isinstance(other, Tensor):
+                kernel = getattr(self._device.backend, label)
+        return write(self, label, promoting, other, kernel=kernel)
+
+    def dtype_in(self: Any) -> Any:
+        try:
+            return self._data.dtype
+        except AttributeError:
+            raise wrong_type(label, "input", self) from None
+
+    write_in_place: Any = write_one if len(op.primitive.arrays) == 1 else write_two
     write_in_place.__name__ = write_in_place.__qualname__ = label
     write_in_place.__doc__ = f"In-place version of `{name}`; returns the tensor."
     return write_in_place

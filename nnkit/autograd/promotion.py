@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import numbers
+from collections.abc import Iterable
 from typing import Any
 
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.complaints import is_about_dtypes, is_about_shapes
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import (
     FLOATING,
@@ -79,6 +81,11 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
         else:
             raise wrong_type(name, parameter, value)
     d = result_dtype(parts)
+    if name == "heaviside" and parts[0][0] is not parts[1][0]:
+        raise RuntimeError(
+            f"heaviside(): expected both tensors to have one dtype, got {parts[0][0]} and "
+            f"{parts[1][0]}"
+        )
     for each in (part[0] for part in parts) if name == "sub" else (d,):  # as torch
         check_dtype(name, each, refuses)
     if kind == "float":
@@ -103,10 +110,8 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
 def _fits(name: str, value: Any, d: Any) -> Any:
     if d.category == INTEGER:
         bits = d.itemsize * 8 - d.is_signed
-        if not -(1 << bits) <= value < 1 << (d.itemsize * 8):
-            raise RuntimeError(
-                f"{name}(): value cannot be converted to type {d.name} without overflow: {value}"
-            )
+        if not -(1 << 63) <= value < 1 << 64:
+            raise OverflowError(f"{name}(): int too big to convert: {value}")
         wrapped = int(value) & ((1 << (d.itemsize * 8)) - 1)
         return wrapped - (1 << (d.itemsize * 8)) if d.is_signed and wrapped >> bits else wrapped
     return value
@@ -147,6 +152,17 @@ def mismatch(name: str, *operands: Any) -> RuntimeError:
                     f"{max(len(a), len(b)) - k}: got shapes {a} and {b}"
                 )
     return RuntimeError(f"{name}(): cannot combine operands of shapes {shapes}")
+
+
+def translated(name: str, operands: Iterable[Any], error: Exception) -> Exception:
+    """torch's error for NumPy's about operands that have passed all tests."""
+    tensors = [t for t in operands if isinstance(t, Tensor)]
+    if is_about_shapes(error):
+        return mismatch(name, *tensors)
+    if is_about_dtypes(error):
+        kinds = dict.fromkeys(f"'{t.dtype.name}'" for t in tensors)
+        return NotImplementedError(f"{name}(): not implemented for {' and '.join(kinds)} tensors")
+    return error
 
 
 def promoted_dtype(

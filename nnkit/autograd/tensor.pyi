@@ -237,19 +237,19 @@ class Tensor(builtins.object):
         """How many times its storage was written in place."""
     def abs(self) -> Tensor:
         """The absolute value; of a complex number its modulus."""
-    def abs_(self, *arguments: _Any) -> Tensor:
+    def abs_(self) -> Tensor:
         """In-place version of `abs`; returns the tensor."""
     def absolute(self) -> Tensor:
         """The absolute value; of a complex number its modulus."""
-    def absolute_(self, *arguments: _Any) -> Tensor:
+    def absolute_(self) -> Tensor:
         """In-place version of `abs`; returns the tensor."""
     def acos(self) -> Tensor:
         """The angle whose cosine is ``input``."""
-    def acos_(self, *arguments: _Any) -> Tensor:
+    def acos_(self) -> Tensor:
         """In-place version of `acos`; returns the tensor."""
     def acosh(self) -> Tensor:
         """The inverse of `cosh`, ``log(x + sqrt(x**2 - 1))``."""
-    def acosh_(self, *arguments: _Any) -> Tensor:
+    def acosh_(self) -> Tensor:
         """In-place version of `acosh`; returns the tensor."""
     def add(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
         """The sum ``input + alpha * other``, with broadcasting and type promotion."""
@@ -379,31 +379,31 @@ class Tensor(builtins.object):
         """Replace each element by ``callable(element)``; returns the tensor."""
     def arccos(self) -> Tensor:
         """The angle whose cosine is ``input``."""
-    def arccos_(self, *arguments: _Any) -> Tensor:
+    def arccos_(self) -> Tensor:
         """In-place version of `acos`; returns the tensor."""
     def arccosh(self) -> Tensor:
         """The inverse of `cosh`, ``log(x + sqrt(x**2 - 1))``."""
-    def arccosh_(self, *arguments: _Any) -> Tensor:
+    def arccosh_(self) -> Tensor:
         """In-place version of `acosh`; returns the tensor."""
     def arcsin(self) -> Tensor:
         """The angle whose sine is ``input``."""
-    def arcsin_(self, *arguments: _Any) -> Tensor:
+    def arcsin_(self) -> Tensor:
         """In-place version of `asin`; returns the tensor."""
     def arcsinh(self) -> Tensor:
         """The inverse of `sinh`, ``log(x + sqrt(x**2 + 1))``."""
-    def arcsinh_(self, *arguments: _Any) -> Tensor:
+    def arcsinh_(self) -> Tensor:
         """In-place version of `asinh`; returns the tensor."""
     def arctan(self) -> Tensor:
         """The angle whose tangent is ``input``."""
     def arctan2(self, other: _Any) -> Tensor:
         """The angle of the point (``other``, ``input``)."""
-    def arctan2_(self, *arguments: _Any) -> Tensor:
+    def arctan2_(self, other: _Any) -> Tensor:
         """In-place version of `atan2`; returns the tensor."""
-    def arctan_(self, *arguments: _Any) -> Tensor:
+    def arctan_(self) -> Tensor:
         """In-place version of `atan`; returns the tensor."""
     def arctanh(self) -> Tensor:
         """The inverse of `tanh`, ``log((1 + x) / (1 - x)) / 2``."""
-    def arctanh_(self, *arguments: _Any) -> Tensor:
+    def arctanh_(self) -> Tensor:
         """In-place version of `atanh`; returns the tensor."""
     def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
         """The index of the first largest element, along ``dim`` or in the flattened tensor."""
@@ -421,7 +421,7 @@ class Tensor(builtins.object):
     def as_strided(
         self,
         size: _Sequence[builtins.int],
-        stride: builtins.int | _Sequence[builtins.int],
+        stride: _Sequence[builtins.int],
         storage_offset: builtins.int | None = None,
     ) -> Tensor:
         """A view of the storage of ``input`` with any size, stride and offset (in elements)."""
@@ -431,29 +431,29 @@ class Tensor(builtins.object):
         self,
         src: Tensor,
         size: _Sequence[builtins.int],
-        stride: builtins.int | _Sequence[builtins.int],
+        stride: _Sequence[builtins.int],
         storage_offset: builtins.int | None = None,
     ) -> Tensor:
         """A copy of ``input`` with ``src`` where `as_strided` would look."""
     def asin(self) -> Tensor:
         """The angle whose sine is ``input``."""
-    def asin_(self, *arguments: _Any) -> Tensor:
+    def asin_(self) -> Tensor:
         """In-place version of `asin`; returns the tensor."""
     def asinh(self) -> Tensor:
         """The inverse of `sinh`, ``log(x + sqrt(x**2 + 1))``."""
-    def asinh_(self, *arguments: _Any) -> Tensor:
+    def asinh_(self) -> Tensor:
         """In-place version of `asinh`; returns the tensor."""
     def atan(self) -> Tensor:
         """The angle whose tangent is ``input``."""
     def atan2(self, other: _Any) -> Tensor:
         """The angle of the point (``other``, ``input``)."""
-    def atan2_(self, *arguments: _Any) -> Tensor:
+    def atan2_(self, other: _Any) -> Tensor:
         """In-place version of `atan2`; returns the tensor."""
-    def atan_(self, *arguments: _Any) -> Tensor:
+    def atan_(self) -> Tensor:
         """In-place version of `atan`; returns the tensor."""
     def atanh(self) -> Tensor:
         """The inverse of `tanh`, ``log((1 + x) / (1 - x)) / 2``."""
-    def atanh_(self, *arguments: _Any) -> Tensor:
+    def atanh_(self) -> Tensor:
         """In-place version of `atanh`; returns the tensor."""
     def backward(
         self,
@@ -496,27 +496,27 @@ class Tensor(builtins.object):
         """How often each integer from 0 occurs in a 1-dim tensor, or the sum of its weights."""
     def bitwise_and(self, other: _Any) -> Tensor:
         """Bits set in both (logic for bool)."""
-    def bitwise_and_(self, *arguments: _Any) -> Tensor:
+    def bitwise_and_(self, other: _Any) -> Tensor:
         """In-place version of `bitwise_and`; returns the tensor."""
     def bitwise_left_shift(self, other: _Any) -> Tensor:
         """Bits moved left: ``input * 2**other``."""
-    def bitwise_left_shift_(self, *arguments: _Any) -> Tensor:
+    def bitwise_left_shift_(self, other: _Any) -> Tensor:
         """In-place version of `bitwise_left_shift`; returns the tensor."""
     def bitwise_not(self) -> Tensor:
         """All bits flipped (logical not for bool)."""
-    def bitwise_not_(self, *arguments: _Any) -> Tensor:
+    def bitwise_not_(self) -> Tensor:
         """In-place version of `bitwise_not`; returns the tensor."""
     def bitwise_or(self, other: _Any) -> Tensor:
         """Bits set in either (logic for bool)."""
-    def bitwise_or_(self, *arguments: _Any) -> Tensor:
+    def bitwise_or_(self, other: _Any) -> Tensor:
         """In-place version of `bitwise_or`; returns the tensor."""
     def bitwise_right_shift(self, other: _Any) -> Tensor:
         """Bits moved right, sign kept."""
-    def bitwise_right_shift_(self, *arguments: _Any) -> Tensor:
+    def bitwise_right_shift_(self, other: _Any) -> Tensor:
         """In-place version of `bitwise_right_shift`; returns the tensor."""
     def bitwise_xor(self, other: _Any) -> Tensor:
         """Bits set in one of both."""
-    def bitwise_xor_(self, *arguments: _Any) -> Tensor:
+    def bitwise_xor_(self, other: _Any) -> Tensor:
         """In-place version of `bitwise_xor`; returns the tensor."""
     def bmm(self, mat2: Tensor) -> Tensor:
         """The products of two batches of matrices, (b, n, k) and (b, k, m)."""
@@ -540,7 +540,7 @@ class Tensor(builtins.object):
         """The tensor in dtype nnkit.complex128."""
     def ceil(self) -> Tensor:
         """The smallest integer not below each element."""
-    def ceil_(self, *arguments: _Any) -> Tensor:
+    def ceil_(self) -> Tensor:
         """In-place version of `ceil`; returns the tensor."""
     def cfloat(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.complex64."""
@@ -610,7 +610,7 @@ class Tensor(builtins.object):
         """
     def copysign(self, other: _Any) -> Tensor:
         """The magnitude of ``input``, the sign of ``other``."""
-    def copysign_(self, *arguments: _Any) -> Tensor:
+    def copysign_(self, other: _Any) -> Tensor:
         """In-place version of `copysign`; returns the tensor."""
     def corrcoef(self) -> Tensor:
         """The correlation coefficients of variables (rows): `cov` over the standard
@@ -618,11 +618,11 @@ class Tensor(builtins.object):
         """
     def cos(self) -> Tensor:
         """The cosine of an angle in radians."""
-    def cos_(self, *arguments: _Any) -> Tensor:
+    def cos_(self) -> Tensor:
         """In-place version of `cos`; returns the tensor."""
     def cosh(self) -> Tensor:
         """The hyperbolic cosine, ``(exp(x) + exp(-x)) / 2``."""
-    def cosh_(self, *arguments: _Any) -> Tensor:
+    def cosh_(self) -> Tensor:
         """In-place version of `cosh`; returns the tensor."""
     def count_nonzero(self, dim: builtins.int | _Sequence[builtins.int] | None = None) -> Tensor:
         """How many elements are not zero, in all or along ``dim`` (an int or a tuple)."""
@@ -667,7 +667,7 @@ class Tensor(builtins.object):
         """The address of the first element."""
     def deg2rad(self) -> Tensor:
         """Degrees to radians."""
-    def deg2rad_(self, *arguments: _Any) -> Tensor:
+    def deg2rad_(self) -> Tensor:
         """In-place version of `deg2rad`; returns the tensor."""
     def det(self) -> Tensor:
         """The determinants of square matrices. Singular matrices have a gradient, too."""
@@ -720,7 +720,7 @@ class Tensor(builtins.object):
         """
     def digamma(self) -> Tensor:
         """The derivative of `lgamma`."""
-    def digamma_(self, *arguments: _Any) -> Tensor:
+    def digamma_(self) -> Tensor:
         """In-place version of `digamma`; returns the tensor."""
     def dim(self) -> builtins.int:
         """The number of dimensions."""
@@ -762,9 +762,9 @@ class Tensor(builtins.object):
         """The tensor in dtype nnkit.float64."""
     def dsplit(
         self,
-        indices_or_sections: _Any = None,
+        indices_or_sections: builtins.int | _Sequence[builtins.int] | None = None,
         *,
-        indices: _Any = None,
+        indices: _Sequence[builtins.int] | None = None,
         sections: builtins.int | None = None,
     ) -> builtins.tuple[Tensor, ...]:
         """`tensor_split` along the dimension that the stack of that name joins."""
@@ -775,29 +775,29 @@ class Tensor(builtins.object):
         """Bytes per element."""
     def eq(self, other: _Any) -> Tensor:
         """``input == other``."""
-    def eq_(self, *arguments: _Any) -> Tensor:
+    def eq_(self, other: _Any) -> Tensor:
         """In-place version of `eq`; returns the tensor."""
     def equal(self, other: Tensor) -> builtins.bool:
         """Whether both have the same shape and the same elements."""
     def erf(self) -> Tensor:
         """``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to x."""
-    def erf_(self, *arguments: _Any) -> Tensor:
+    def erf_(self) -> Tensor:
         """In-place version of `erf`; returns the tensor."""
     def erfc(self) -> Tensor:
         """``1 - erf(input)``, exact for large input."""
-    def erfc_(self, *arguments: _Any) -> Tensor:
+    def erfc_(self) -> Tensor:
         """In-place version of `erfc`; returns the tensor."""
     def erfinv(self) -> Tensor:
         """The inverse of the error function."""
-    def erfinv_(self, *arguments: _Any) -> Tensor:
+    def erfinv_(self) -> Tensor:
         """In-place version of `erfinv`; returns the tensor."""
     def exp(self) -> Tensor:
         """``e ** input``."""
     def exp2(self) -> Tensor:
         """``2 ** input``."""
-    def exp2_(self, *arguments: _Any) -> Tensor:
+    def exp2_(self) -> Tensor:
         """In-place version of `exp2`; returns the tensor."""
-    def exp_(self, *arguments: _Any) -> Tensor:
+    def exp_(self) -> Tensor:
         """In-place version of `exp`; returns the tensor."""
     def expand(
         self,
@@ -812,7 +812,7 @@ class Tensor(builtins.object):
         """``input.expand(other.shape)``."""
     def expm1(self) -> Tensor:
         """``e ** input - 1``, exact near 0."""
-    def expm1_(self, *arguments: _Any) -> Tensor:
+    def expm1_(self) -> Tensor:
         """In-place version of `expm1`; returns the tensor."""
     def exponential_(self, lambd: builtins.float = 1, *, generator: _Any = None) -> Tensor:
         """Fill with numbers of density ``lambd exp(-lambd x)``, x > 0, in place."""
@@ -822,7 +822,7 @@ class Tensor(builtins.object):
         """Write a number onto the main diagonal of all dimensions; returns the tensor."""
     def fix(self) -> Tensor:
         """Each element rounded towards zero."""
-    def fix_(self, *arguments: _Any) -> Tensor:
+    def fix_(self) -> Tensor:
         """In-place version of `trunc`; returns the tensor."""
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
         """Merge the dimensions from ``start_dim`` to ``end_dim`` (both included) into one."""
@@ -844,11 +844,11 @@ class Tensor(builtins.object):
         """In-place version of `float_power`; returns the tensor."""
     def floor(self) -> Tensor:
         """The largest integer not above each element."""
-    def floor_(self, *arguments: _Any) -> Tensor:
+    def floor_(self) -> Tensor:
         """In-place version of `floor`; returns the tensor."""
     def floor_divide(self, other: _Any) -> Tensor:
         """``input / other`` rounded down; has no derivative (`div` with a rounding mode has)."""
-    def floor_divide_(self, *arguments: _Any) -> Tensor:
+    def floor_divide_(self, other: _Any) -> Tensor:
         """In-place version of `floor_divide`; returns the tensor."""
     def fmax(self, other: _Any) -> Tensor:
         """The larger of two elements, ignoring a single NaN."""
@@ -856,11 +856,11 @@ class Tensor(builtins.object):
         """The smaller of two elements, ignoring a single NaN."""
     def fmod(self, other: _Any) -> Tensor:
         """The remainder of ``input / other`` with the sign of ``input`` (C's ``fmod``)."""
-    def fmod_(self, *arguments: _Any) -> Tensor:
+    def fmod_(self, other: _Any) -> Tensor:
         """In-place version of `fmod`; returns the tensor."""
     def frac(self) -> Tensor:
         """The part after the point, with the sign of the element."""
-    def frac_(self, *arguments: _Any) -> Tensor:
+    def frac_(self) -> Tensor:
         """In-place version of `frac`; returns the tensor."""
     def gather(
         self,
@@ -872,7 +872,7 @@ class Tensor(builtins.object):
         """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``, and so on for every dimension."""
     def ge(self, other: _Any) -> Tensor:
         """``input >= other``."""
-    def ge_(self, *arguments: _Any) -> Tensor:
+    def ge_(self, other: _Any) -> Tensor:
         """In-place version of `ge`; returns the tensor."""
     def geometric_(self, p: builtins.float, *, generator: _Any = None) -> Tensor:
         """Fill with how many throws it took until success, of chance ``p`` each, in place."""
@@ -898,15 +898,15 @@ class Tensor(builtins.object):
         """The node of the operation that made it, None for a leaf."""
     def greater(self, other: _Any) -> Tensor:
         """``input > other``."""
-    def greater_(self, *arguments: _Any) -> Tensor:
+    def greater_(self, other: _Any) -> Tensor:
         """In-place version of `gt`; returns the tensor."""
     def greater_equal(self, other: _Any) -> Tensor:
         """``input >= other``."""
-    def greater_equal_(self, *arguments: _Any) -> Tensor:
+    def greater_equal_(self, other: _Any) -> Tensor:
         """In-place version of `ge`; returns the tensor."""
     def gt(self, other: _Any) -> Tensor:
         """``input > other``."""
-    def gt_(self, *arguments: _Any) -> Tensor:
+    def gt_(self, other: _Any) -> Tensor:
         """In-place version of `gt`; returns the tensor."""
     def half(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.float16."""
@@ -916,7 +916,7 @@ class Tensor(builtins.object):
         """0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``other`` where it is 0; no
         derivative.
         """
-    def heaviside_(self, *arguments: _Any) -> Tensor:
+    def heaviside_(self, other: _Any) -> Tensor:
         """In-place version of `heaviside`; returns the tensor."""
     def histc(
         self,
@@ -929,15 +929,15 @@ class Tensor(builtins.object):
         """
     def hsplit(
         self,
-        indices_or_sections: _Any = None,
+        indices_or_sections: builtins.int | _Sequence[builtins.int] | None = None,
         *,
-        indices: _Any = None,
+        indices: _Sequence[builtins.int] | None = None,
         sections: builtins.int | None = None,
     ) -> builtins.tuple[Tensor, ...]:
         """`tensor_split` along the dimension that the stack of that name joins."""
     def hypot(self, other: _Any) -> Tensor:
         """``sqrt(input**2 + other**2)`` without overflow."""
-    def hypot_(self, *arguments: _Any) -> Tensor:
+    def hypot_(self, other: _Any) -> Tensor:
         """In-place version of `hypot`; returns the tensor."""
     @builtins.property
     def imag(self) -> Tensor:
@@ -1102,7 +1102,7 @@ class Tensor(builtins.object):
         """In-place version of `ldexp`; returns the tensor."""
     def le(self, other: _Any) -> Tensor:
         """``input <= other``."""
-    def le_(self, *arguments: _Any) -> Tensor:
+    def le_(self, other: _Any) -> Tensor:
         """In-place version of `le`; returns the tensor."""
     def lerp(self, end: Tensor, weight: Tensor | builtins.complex) -> Tensor:
         """``input + weight * (end - input)``, computed from the nearer end."""
@@ -1110,31 +1110,31 @@ class Tensor(builtins.object):
         """In-place version of `lerp`; returns the tensor."""
     def less(self, other: _Any) -> Tensor:
         """``input < other``."""
-    def less_(self, *arguments: _Any) -> Tensor:
+    def less_(self, other: _Any) -> Tensor:
         """In-place version of `lt`; returns the tensor."""
     def less_equal(self, other: _Any) -> Tensor:
         """``input <= other``."""
-    def less_equal_(self, *arguments: _Any) -> Tensor:
+    def less_equal_(self, other: _Any) -> Tensor:
         """In-place version of `le`; returns the tensor."""
     def lgamma(self) -> Tensor:
         """The logarithm of ``|Gamma(input)|``."""
-    def lgamma_(self, *arguments: _Any) -> Tensor:
+    def lgamma_(self) -> Tensor:
         """In-place version of `lgamma`; returns the tensor."""
     def log(self) -> Tensor:
         """The natural logarithm; -inf at 0, NaN for negative real numbers."""
     def log10(self) -> Tensor:
         """The logarithm to base 10; NaN for negative real numbers."""
-    def log10_(self, *arguments: _Any) -> Tensor:
+    def log10_(self) -> Tensor:
         """In-place version of `log10`; returns the tensor."""
     def log1p(self) -> Tensor:
         """``log(1 + input)``, exact near 0."""
-    def log1p_(self, *arguments: _Any) -> Tensor:
+    def log1p_(self) -> Tensor:
         """In-place version of `log1p`; returns the tensor."""
     def log2(self) -> Tensor:
         """The logarithm to base 2; NaN for negative real numbers."""
-    def log2_(self, *arguments: _Any) -> Tensor:
+    def log2_(self) -> Tensor:
         """In-place version of `log2`; returns the tensor."""
-    def log_(self, *arguments: _Any) -> Tensor:
+    def log_(self) -> Tensor:
         """In-place version of `log`; returns the tensor."""
     def log_normal_(
         self,
@@ -1156,19 +1156,19 @@ class Tensor(builtins.object):
         """The logarithms of determinants: NaN for negative ones, -inf for 0."""
     def logical_and(self, other: _Any) -> Tensor:
         """Both are not zero."""
-    def logical_and_(self, *arguments: _Any) -> Tensor:
+    def logical_and_(self, other: _Any) -> Tensor:
         """In-place version of `logical_and`; returns the tensor."""
     def logical_not(self) -> Tensor:
         """Each element is zero."""
-    def logical_not_(self, *arguments: _Any) -> Tensor:
+    def logical_not_(self) -> Tensor:
         """In-place version of `logical_not`; returns the tensor."""
     def logical_or(self, other: _Any) -> Tensor:
         """At least one is not zero."""
-    def logical_or_(self, *arguments: _Any) -> Tensor:
+    def logical_or_(self, other: _Any) -> Tensor:
         """In-place version of `logical_or`; returns the tensor."""
     def logical_xor(self, other: _Any) -> Tensor:
         """Exactly one is not zero."""
-    def logical_xor_(self, *arguments: _Any) -> Tensor:
+    def logical_xor_(self, other: _Any) -> Tensor:
         """In-place version of `logical_xor`; returns the tensor."""
     def logit(self, eps: builtins.float | None = None) -> Tensor:
         """``log(input / (1 - input))``, the inverse of `sigmoid`; not of complex numbers."""
@@ -1186,7 +1186,7 @@ class Tensor(builtins.object):
         """The tensor in dtype nnkit.int64."""
     def lt(self, other: _Any) -> Tensor:
         """``input < other``."""
-    def lt_(self, *arguments: _Any) -> Tensor:
+    def lt_(self, other: _Any) -> Tensor:
         """In-place version of `lt`; returns the tensor."""
     @builtins.property
     def mH(self) -> Tensor:
@@ -1220,7 +1220,7 @@ class Tensor(builtins.object):
         """
     def max(
         self,
-        dim: Tensor | builtins.int | None = None,
+        dim: Tensor | builtins.int = ...,
         keepdim: builtins.bool = False,
         *,
         other: Tensor | None = None,
@@ -1242,7 +1242,7 @@ class Tensor(builtins.object):
         """The median, the lower one of an even number; NaN if there is a NaN."""
     def min(
         self,
-        dim: Tensor | builtins.int | None = None,
+        dim: Tensor | builtins.int = ...,
         keepdim: builtins.bool = False,
         *,
         other: Tensor | None = None,
@@ -1274,7 +1274,7 @@ class Tensor(builtins.object):
         """The elements sorted along the first dimension."""
     def mul(self, other: _Any) -> Tensor:
         """The product ``input * other``, with broadcasting."""
-    def mul_(self, *arguments: _Any) -> Tensor:
+    def mul_(self, other: _Any) -> Tensor:
         """In-place version of `mul`; returns the tensor."""
     def multinomial(
         self,
@@ -1286,7 +1286,7 @@ class Tensor(builtins.object):
         """Indices drawn from each row with chances in proportion to its elements."""
     def multiply(self, other: _Any) -> Tensor:
         """The product ``input * other``, with broadcasting."""
-    def multiply_(self, *arguments: _Any) -> Tensor:
+    def multiply_(self, other: _Any) -> Tensor:
         """In-place version of `mul`; returns the tensor."""
     def mv(self, vec: Tensor) -> Tensor:
         """The product of a matrix and a vector."""
@@ -1362,15 +1362,15 @@ class Tensor(builtins.object):
         """The number of dimensions."""
     def ne(self, other: _Any) -> Tensor:
         """``input != other``."""
-    def ne_(self, *arguments: _Any) -> Tensor:
+    def ne_(self, other: _Any) -> Tensor:
         """In-place version of `ne`; returns the tensor."""
     def neg(self) -> Tensor:
         """``-input``."""
-    def neg_(self, *arguments: _Any) -> Tensor:
+    def neg_(self) -> Tensor:
         """In-place version of `neg`; returns the tensor."""
     def negative(self) -> Tensor:
         """``-input``."""
-    def negative_(self, *arguments: _Any) -> Tensor:
+    def negative_(self) -> Tensor:
         """In-place version of `neg`; returns the tensor."""
     def nelement(self) -> builtins.int:
         """The number of elements."""
@@ -1433,7 +1433,7 @@ class Tensor(builtins.object):
         """`zeros` with the dtype and device of this tensor, unless given."""
     def nextafter(self, other: _Any) -> Tensor:
         """The next floating-point number after ``input`` towards ``other``."""
-    def nextafter_(self, *arguments: _Any) -> Tensor:
+    def nextafter_(self, other: _Any) -> Tensor:
         """In-place version of `nextafter`; returns the tensor."""
     def nonzero(self, *, as_tuple: builtins.bool = False) -> _Any:
         """The indices of all elements that are not zero: a row for each, or, ``as_tuple``,
@@ -1441,7 +1441,7 @@ class Tensor(builtins.object):
         """
     def norm(
         self,
-        p: _Any = 'fro',
+        p: builtins.float | builtins.str | None = 'fro',
         dim: builtins.int | _Sequence[builtins.int] | None = None,
         keepdim: builtins.bool = False,
         dtype: _Any = None,
@@ -1457,7 +1457,7 @@ class Tensor(builtins.object):
         """Fill with numbers of the normal distribution, in place."""
     def not_equal(self, other: _Any) -> Tensor:
         """``input != other``."""
-    def not_equal_(self, *arguments: _Any) -> Tensor:
+    def not_equal_(self, other: _Any) -> Tensor:
         """In-place version of `ne`; returns the tensor."""
     def numel(self) -> builtins.int:
         """The number of elements."""
@@ -1535,7 +1535,7 @@ class Tensor(builtins.object):
         """The q-quantiles along ``dim`` (of all elements without one); NaN if there is a NaN."""
     def rad2deg(self) -> Tensor:
         """Radians to degrees."""
-    def rad2deg_(self, *arguments: _Any) -> Tensor:
+    def rad2deg_(self) -> Tensor:
         """In-place version of `rad2deg`; returns the tensor."""
     def random_(
         self,
@@ -1554,7 +1554,7 @@ class Tensor(builtins.object):
         """The real part, as a view; a real tensor itself."""
     def reciprocal(self) -> Tensor:
         """``1 / input``."""
-    def reciprocal_(self, *arguments: _Any) -> Tensor:
+    def reciprocal_(self) -> Tensor:
         """In-place version of `reciprocal`; returns the tensor."""
     def register_hook(self, hook: _Any) -> _RemovableHandle:
         """Call ``hook(grad)`` when its gradient is known; what it returns replaces the
@@ -1564,11 +1564,11 @@ class Tensor(builtins.object):
         """Call ``hook(leaf)`` each time after a gradient was added to ``leaf.grad``."""
     def relu(self) -> Tensor:
         """``max(input, 0)``; the gradient at 0 is 0."""
-    def relu_(self, *arguments: _Any) -> Tensor:
+    def relu_(self) -> Tensor:
         """In-place version of `relu`; returns the tensor."""
     def remainder(self, other: _Any) -> Tensor:
         """The remainder of ``input / other`` with the sign of ``other`` (Python's ``%``)."""
-    def remainder_(self, *arguments: _Any) -> Tensor:
+    def remainder_(self, other: _Any) -> Tensor:
         """In-place version of `remainder`; returns the tensor."""
     def renorm(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
         """Scale down each slice along ``dim`` whose p-norm exceeds ``maxnorm``, so that it
@@ -1641,7 +1641,7 @@ class Tensor(builtins.object):
         """In-place version of `round`; returns the tensor."""
     def rsqrt(self) -> Tensor:
         """``1 / sqrt(input)``."""
-    def rsqrt_(self, *arguments: _Any) -> Tensor:
+    def rsqrt_(self) -> Tensor:
         """In-place version of `rsqrt`; returns the tensor."""
     def scatter(
         self,
@@ -1714,25 +1714,25 @@ class Tensor(builtins.object):
         """The tensor in dtype nnkit.int16."""
     def sigmoid(self) -> Tensor:
         """``1 / (1 + exp(-input))``."""
-    def sigmoid_(self, *arguments: _Any) -> Tensor:
+    def sigmoid_(self) -> Tensor:
         """In-place version of `sigmoid`; returns the tensor."""
     def sign(self) -> Tensor:
         """-1, 0 or 1 by the sign of each element."""
-    def sign_(self, *arguments: _Any) -> Tensor:
+    def sign_(self) -> Tensor:
         """In-place version of `sign`; returns the tensor."""
     def signbit(self) -> Tensor:
         """The sign bit is set."""
     def sin(self) -> Tensor:
         """The sine of an angle in radians."""
-    def sin_(self, *arguments: _Any) -> Tensor:
+    def sin_(self) -> Tensor:
         """In-place version of `sin`; returns the tensor."""
     def sinc(self) -> Tensor:
         """``sin(pi * input) / (pi * input)``, 1 at 0."""
-    def sinc_(self, *arguments: _Any) -> Tensor:
+    def sinc_(self) -> Tensor:
         """In-place version of `sinc`; returns the tensor."""
     def sinh(self) -> Tensor:
         """The hyperbolic sine, ``(exp(x) - exp(-x)) / 2``."""
-    def sinh_(self, *arguments: _Any) -> Tensor:
+    def sinh_(self) -> Tensor:
         """In-place version of `sinh`; returns the tensor."""
     def size(self, dim: builtins.int | None = None) -> _Any:
         """The shape, or the size of one dimension."""
@@ -1776,11 +1776,11 @@ class Tensor(builtins.object):
         """Views of consecutive pieces of the given sizes along ``dim``."""
     def sqrt(self) -> Tensor:
         """The square root; NaN for negative real numbers."""
-    def sqrt_(self, *arguments: _Any) -> Tensor:
+    def sqrt_(self) -> Tensor:
         """In-place version of `sqrt`; returns the tensor."""
     def square(self) -> Tensor:
         """The square of each element."""
-    def square_(self, *arguments: _Any) -> Tensor:
+    def square_(self) -> Tensor:
         """In-place version of `square`; returns the tensor."""
     def squeeze(self, dim: builtins.int | _Sequence[builtins.int] | None = None) -> Tensor:
         """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple)."""
@@ -1847,11 +1847,11 @@ class Tensor(builtins.object):
         """
     def tan(self) -> Tensor:
         """The tangent of an angle in radians."""
-    def tan_(self, *arguments: _Any) -> Tensor:
+    def tan_(self) -> Tensor:
         """In-place version of `tan`; returns the tensor."""
     def tanh(self) -> Tensor:
         """The hyperbolic tangent, ``sinh(x) / cosh(x)``."""
-    def tanh_(self, *arguments: _Any) -> Tensor:
+    def tanh_(self) -> Tensor:
         """In-place version of `tanh`; returns the tensor."""
     def tensor_split(
         self,
@@ -1904,7 +1904,7 @@ class Tensor(builtins.object):
         """In-place version of `true_divide`; returns the tensor."""
     def trunc(self) -> Tensor:
         """Each element rounded towards zero."""
-    def trunc_(self, *arguments: _Any) -> Tensor:
+    def trunc_(self) -> Tensor:
         """In-place version of `trunc`; returns the tensor."""
     def type(
         self,
@@ -1981,9 +1981,9 @@ class Tensor(builtins.object):
         """Deprecated: whether the tensor takes no part in a graph."""
     def vsplit(
         self,
-        indices_or_sections: _Any = None,
+        indices_or_sections: builtins.int | _Sequence[builtins.int] | None = None,
         *,
-        indices: _Any = None,
+        indices: _Sequence[builtins.int] | None = None,
         sections: builtins.int | None = None,
     ) -> builtins.tuple[Tensor, ...]:
         """`tensor_split` along the dimension that the stack of that name joins."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import Node, NotImplementedBackward, Unknown, describe_edge
+from nnkit.autograd.promotion import translated
 from nnkit.autograd.tensor import UNTRACKED, Tensor, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, bool_
@@ -334,7 +335,10 @@ def write(
     operands = (*arguments, *options.values()) if options else arguments
     tracked = check_write(x, operation, operands)
     if kernel is not None and not tracked:
-        kernel(x._data, *[a._data if isinstance(a, Tensor) else a for a in arguments])
+        try:
+            kernel(x._data, *[a._data if isinstance(a, Tensor) else a for a in arguments])
+        except (TypeError, ValueError) as error:
+            raise translated(operation, (x, *arguments), error) from None
         return wrote(x, operation)
     if compute is None:
         raise NotImplementedError(f"the derivative for '{operation}' is not implemented")

@@ -33,10 +33,20 @@ class device:
     def __new__(cls, type: Any = "cpu", index: int | None = None) -> device:
         if isinstance(type, device):
             return type
+        for parameter, value in (("type", type), ("index", index)):
+            if value.__class__ is int and not -(1 << 63) <= value < 1 << 63:
+                raise ValueError(
+                    f"device(): argument '{parameter}': Overflow when unpacking long long: {value}"
+                )
         if isinstance(type, int) and not isinstance(type, bool):
+            if index is not None and type < 0:
+                raise TypeError(f"device(): argument 'type' must be str, not int: {type}")
             type, index = "cuda", type
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
+        if index is not None and (isinstance(index, bool) or not isinstance(index, int)):
+            got = index.__class__.__name__
+            raise TypeError(f"device(): argument 'index' must be int, not {got}")
         name, colon, number = type.partition(":")
         if name not in TYPES or (colon and not _is_index(number)):
             raise RuntimeError(

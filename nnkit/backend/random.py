@@ -45,9 +45,11 @@ def checked_seed(value: Any) -> int:
         RuntimeError: ``value`` is not an integer.
         ValueError: ``value`` does not fit in 64 bits, signed or unsigned.
     """
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise RuntimeError(f"manual_seed expected a long, but got {type(value).__name__}")
-    seed = operator.index(value)
+    try:
+        seed = operator.index(None if isinstance(value, bool) else value)
+    except TypeError:
+        got = type(value).__name__
+        raise RuntimeError(f"manual_seed expected a long, but got {got}") from None
     if not -(2**63) <= seed < 2**64:
         raise ValueError(f"manual_seed: seed must be in [-2**63, 2**64), got {seed}")
     return seed % 2**64

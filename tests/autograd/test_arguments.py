@@ -68,13 +68,106 @@ WRONG = [
     (TypeError, "'mode' must be bool, not int", "torch.set_grad_enabled(1)"),
     (TypeError, "missing 1 required positional argument: 'dim'", "torch.softmax(x)"),
     (TypeError, "unexpected keyword argument 'dims'", "torch.softmax(x, dims=1)"),
+    # Shapes that only a kernel finds unfit
+    (RuntimeError, "bernoulli_(): the expanded size", "x.bernoulli_(torch.ones(3))"),
+    (RuntimeError, "complex(): size 3", "torch.complex(x, torch.ones(3))"),
+    (RuntimeError, "linalg.solve", "torch.linalg.solve(x.expand(2, 2, 2), x.expand(3, 2, 2))"),
+    (RuntimeError, "gru_cell(): expected biases", "torch.gru_cell(x, x, w, w, b[1:], b)"),
+    (RuntimeError, "gru_cell(): w_ih and w_hh must", "torch.gru_cell(x, x, w[1:], w, b, b)"),
+    (RuntimeError, "cholesky_solve(): L of shape", "torch.cholesky_solve(torch.ones(3, 2), x)"),
+    (
+        RuntimeError,
+        "solve_triangular: incompatible",
+        "torch.linalg.solve_triangular(x, torch.ones(3, 2), upper=True)",
+    ),
+    (RuntimeError, "index_put(): the", "x.index_put((i,), torch.ones(1, 1, 2))"),
+    (
+        RuntimeError,
+        "_random_samples' must have the shape",
+        "torch.nn.functional.fractional_max_pool2d(x[None], 1, 2, _random_samples=torch.ones(0))",
+    ),
+    # As many arguments as there are parameters
+    (TypeError, "takes 1 positional argument", "torch.isnan(x, [])"),
+    (TypeError, "takes 1 positional argument", "(x == x).logical_not_(1)"),
+    (TypeError, "missing 1 required positional argument", "x.fmod_()"),
+    (TypeError, "missing 1 required positional argument: 'dim'", "x.max(keepdim=True)"),
+    (TypeError, "cudnn_enabled", "torch.batch_norm(x, None, None, None, None, True, 0.1, 0.1)"),
+    (TypeError, "multiple values for argument 'size'", "torch.zeros(3, size=(2,))"),
+    # What is no tensor, number or sequence of them
+    (TypeError, "detach(): argument 'self' must be Tensor", "torch.detach(1)"),
+    (TypeError, "is_inference(): argument 'self'", "torch.is_inference(1)"),
+    (TypeError, "argument 'input' must be Tensor", "torch.Tensor.tanh_(1)"),
+    (TypeError, "byte(): argument 'self' must be", "torch.Tensor.byte(1)"),
+    (TypeError, "hsplit(): argument 'indices_or_sections'", "x.hsplit(['a'])"),
+    (RuntimeError, "expected indices or sections of int64", "torch.tensor_split(x, x)"),
+    (ValueError, "'buffer' must implement", "torch.frombuffer(1.5, dtype=torch.uint8)"),
+    (TypeError, "'dtype' must be nnkit.dtype", "torch.frombuffer(bytearray(4), dtype=None)"),
+    (RuntimeError, "'ext_tensor' must be an array", "torch.from_dlpack({})"),
+    (TypeError, "gru(): argument 'params' must be tuple", "torch.gru(*network('b'))"),
+    (TypeError, "gru(): expected Tensor as element 3", "torch.gru(*network([w, w, b, 1]))"),
+    (
+        TypeError,
+        "gru(): argument 'num_layers' must be int",
+        "torch.gru(*network([w, w, b, b], 'a'))",
+    ),
+    (RuntimeError, "gru(): got 4 params", "torch.gru(*network([w, w, b, b], 0))"),
+    (
+        RuntimeError,
+        "lstm(): expected two states",
+        "torch.lstm(x[None], [x[None]], *network([])[2:])",
+    ),
+    (TypeError, "norm(): argument 'p' must be float", "x.norm(p=[1])"),
+    (TypeError, "argument 'stride' must be tuple of ints", "x.as_strided((2,), 1)"),
+    (TypeError, "argument 'dims' must be tuple of ints, not bool", "x.flip(True)"),
+    (TypeError, "to(): expected a dtype", "x.to([0])"),
+    (TypeError, "argument 'index' must be int", "torch.device('cpu', {})"),
+    (TypeError, "argument 'index' must be int", "torch.device('cpu', True)"),
+    (TypeError, "must both be int or both be tuple", "x.movedim(0, (1,))"),
+    (TypeError, "argument 'range' must be tuple", "torch.histogram(x, 2, range=x)"),
+    (TypeError, "expected Tensor as element 0", "x.index_put(([0],), x)"),
+    (TypeError, "argument 'to' must be int, not bool", "torch.randint_like(x, True)"),
+    (TypeError, "must be str", "torch.nn.functional.gelu(x, approximate=(1, 2))"),
+    (TypeError, "argument 'mode' must be str", "torch.nn.functional.pad(x, (1, 1), 3)"),
+    (RuntimeError, "expected ints and tuples of ints", "torch.broadcast_shapes({}, (2,))"),
+    (ValueError, "must be non-negative", "torch.broadcast_shapes(-5, (1,))"),
+    (RuntimeError, "manual_seed expected a long", "torch.Generator().manual_seed(x)"),
+    (ValueError, "expected two lists of dims", "torch.tensordot(x, x, [])"),
+    (ValueError, "at least one operand", "torch.einsum(x)"),
+    # Dtypes that do not go together
+    (RuntimeError, "one dtype", "torch.heaviside(x, x.double())"),
+    (RuntimeError, "one dtype", "torch.meshgrid(x[0], x[0].double(), indexing='ij')"),
+    (RuntimeError, "one floating dtype", "torch.cdist(x, x.double())"),
+    (RuntimeError, "one dtype", "torch.linalg.vecdot(x, x.double())"),
+    (RuntimeError, "isin(): not implemented for 'bool'", "torch.isin(x, x == x)"),
+    (RuntimeError, "take_along_dim(): expected long", "x.take_along_dim(x == x, 0)"),
+    (RuntimeError, "cosine_similarity(): expected", "torch.cosine_similarity(x, x + 1j)"),
+    (RuntimeError, "mixed dtype", "torch.layer_norm(x, (2,), torch.ones(2).half())"),
+    (NotImplementedError, "polygamma(): not implemented", "torch.polygamma(1, x + 1j)"),
+    # Numbers out of range
+    (IndexError, "index 1 is out of bounds", "x[0, 0].clone().index_fill_(0, i + 1, 3.0)"),
+    (RuntimeError, "of a 0-dim tensor one index", "x[0, 0].index_select(0, i[:0])"),
+    (RuntimeError, "the bounds must be finite", "torch.rrelu(x, 0.1, float('inf'))"),
+    (RuntimeError, "rtol and atol must be", "x.allclose(x, atol=float('nan'))"),
 ]
+
+
+def scope(lib: ModuleType) -> dict[str, Any]:
+    """What the calls may name: a matrix, an index, the weights and biases of a recurrent layer."""
+    x, w, b = lib.ones(2, 2), lib.ones(6, 2), lib.ones(6)
+
+    def network(params: Any, num_layers: Any = 1) -> tuple:
+        return x[None], x[None], params, True, num_layers, 0.0, False, False, False
+
+    return {
+        "torch": lib, "x": x, "w": w, "b": b, "i": lib.tensor([0, 0]), "network": network,
+        "np": np, "array": np.array(1.5),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("error", "noun", "call"), WRONG, ids=[call for *_, call in WRONG])
 def test_wrong_types(lib: ModuleType, error: type[Exception], noun: str, call: str) -> None:
     with pytest.raises(error) as raised:
-        eval(call, {"torch": lib, "x": lib.ones(2, 2), "array": np.array(1.5)})
+        eval(call, scope(lib))
     assert lib is not nnkit or noun in str(raised.value)
 
 
@@ -90,6 +183,19 @@ RIGHT = [
     "x.to(dtype=float)",
     "torch.sum(x, 0, out=torch.empty(2))",
     "torch.linalg.svdvals(x, out=torch.empty(2))",
+    "x.to(torch.uint8) | 300",
+    "x.to(torch.int8) - 2**63",
+    "torch.gru_cell(x, x, w, w, b[:1], b)",
+    "torch.gru(*network([w, w, b, b[:1]]))[0]",
+    "torch.inner(x, torch.tensor(2))",
+    "torch.einsum('ij->ji', x == x)",
+    "x[0].scatter(0, torch.tensor(1), torch.full((7,), 5.0))",
+    "x[0].scatter_add(0, torch.tensor(1), torch.full((7,), 5.0))",
+    "torch.diagonal_scatter(x.long(), torch.tensor([1.5, 2.5]))",
+    "torch.index_put(x, (x == x,), torch.tensor(3))",
+    "torch.dropout(x.int(), 1.0, True)",
+    "torch.split(x, (2, False), 1)[0]",
+    "torch.histogram(x)[0]",
 ]
 
 
@@ -97,8 +203,7 @@ RIGHT = [
 def test_what_is_taken(torch: ModuleType, call: str) -> None:
     results = []
     for lib in (nnkit, torch):
-        names = {"torch": lib, "x": lib.ones(2, 2), "np": np}
-        results.append(eval(call, names).tolist())
+        results.append(eval(call, scope(lib)).tolist())
     np.testing.assert_allclose(*results, atol=1e-6)
 
 

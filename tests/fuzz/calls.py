@@ -2,7 +2,7 @@
 
 ``python -m tests.fuzz.calls --seconds 60 --seed 0`` takes valid calls (the samples of the op
 table), changes one or two arguments, makes the call in torch and in nnkit and compares: results
-agree in dtype and shape, errors in their builtin type, and no message of nnkit speaks of what is
+agree in values, dtype and shape, errors in their builtin type, and no message of nnkit speaks of what is
 inside. It prints one call for each (function, kind of difference), and exits with 1 if there is
 one. ``--no-torch`` asks only that nnkit neither crashes nor raises an error of its inside, at full
 speed; ``--only N`` makes call number N alone and shows it. `tests.fuzz.objects` does the same with
@@ -37,9 +37,9 @@ from typing import Any
 
 import numpy as np
 
+from tests.fuzz.differences import Answer, described, difference
 from tests.fuzz.objects import Arguments, Call, Made
 from tests.harness.call import (
-    builtin_type,
     dtype_name,
     flatten,
     resolve,
@@ -52,15 +52,6 @@ SECONDS_A_CALL = 10
 MEMORY = 4 << 30  # what a call may take beyond what is taken at the start
 LARGEST = 4096  # elements of a sample's arrays
 CHUNK = 2000
-
-# Words of NumPy, of Python about objects that the user never passed, and of nnkit's inside.
-INSIDE = re.compile(
-    r"numpy|ufunc|dtype\('|could not be broadcast|[Cc]annot cast|has no attribute '_"
-    r"|has no attribute|object is not|not supported between|unsupported operand|\b_data\b"
-    r"|<lambda>|catalogue|memoryview|buffer source|inhomogeneous|not subscriptable"
-    r"|expected \d+ arguments, got|must be real number|axis|keepdims|cannot be interpreted"
-)
-RAW = (AttributeError, KeyError, AssertionError, UnboundLocalError, NameError, SystemError)
 
 
 class Raw:
@@ -292,18 +283,6 @@ def invoke(function: Callable, lib: Any, arguments: Arguments) -> Any:
     return function(*args, **{k: build(lib, v) for k, v in arguments.kwargs.items()})
 
 
-@dataclass
-class Answer:
-    """What came of a call: results, or the error."""
-
-    results: list[Any]
-    error: BaseException | None = None
-
-    @property
-    def kind(self) -> str:
-        return "" if self.error is None else builtin_type(self.error).__name__
-
-
 def answer(lib: Any, call: Call, seen: Callable[[Any], Iterable[Any]] = flatten) -> Answer:
     """What a call gives, as ``seen`` sees it; a method that gives None leaves the object."""
     lib.set_grad_enabled(True)
@@ -317,80 +296,6 @@ def answer(lib: Any, call: Call, seen: Callable[[Any], Iterable[Any]] = flatten)
         return Answer([*seen(result)])
     except Exception as error:
         return Answer([], error)
-
-
-# What may differ: a reason, a pattern over torch's error and one over nnkit's ("" for success).
-Allowed = tuple[str, str, str]
-ALLOWED: list[Allowed] = [
-    (
-        "torch's functions in Python find out by an attribute that is missing; nnkit asks first",
-        r"^AttributeError: .* has no attribute",
-        r"^(Type|Value)Error: .* (must|should) be",
-    ),
-    (
-        "torch uses the truth of what should be a bool",
-        r"ambiguous",
-        r"^TypeError: .* (must|should) be",
-    ),
-    (
-        "NotImplementedError is a RuntimeError: which of the two torch takes is chance",
-        r"^(RuntimeError|NotImplementedError)",
-        r"^(RuntimeError|NotImplementedError)",
-    ),
-    (
-        "an argument is given twice, and is wrong by itself too",
-        r"got multiple values|got an unexpected keyword",
-        r"Error: ",
-    ),
-    ("nnkit serves more dtypes", r"^NotImplementedError: .* not implemented for", r"^$"),
-    ("nnkit has no complex form of some losses", r"^$", r"not implemented for 'complex"),
-    ("torch takes an int below -2**63 for an unsigned one", r"^OverflowError", r""),
-    ("flags of nn.functional count by their truth", r"^TypeError: .* must be bool", r"^$"),
-]
-
-
-def _memory(found: Answer) -> bool:
-    return isinstance(found.error, MemoryError) or "can't allocate memory" in str(found.error)
-
-
-def _said(each: Answer) -> str:
-    return f"{each.kind}: {each.error}" if each.error is not None else ""
-
-
-def _described(value: Any) -> str:
-    if hasattr(value, "dtype") and hasattr(value, "shape"):
-        return f"{dtype_name(value)}{list(value.shape)}"
-    return type(value).__name__ if isinstance(value, (bool, int, float, complex, str)) else ""
-
-
-def difference(
-    changes: int, wanted: Answer | None, found: Answer, allowed: Iterable[Allowed] = ()
-) -> str:
-    """What is wrong with nnkit's answer; empty if nothing is."""
-    if found.error is not None:
-        message = str(found.error)
-        own = message.replace("torch", "")
-        inside = INSIDE.search(own)
-        if inside and (wanted is None or not INSIDE.search(str(wanted.error))):
-            return f"speaks of its inside: {inside.group()}"
-    if wanted is None:
-        raw = found.error is not None and isinstance(found.error, RAW)
-        return f"raises {found.kind}" if raw else ""
-    if _memory(wanted) or _memory(found):
-        return ""
-    if wanted.kind != found.kind:
-        if changes > 1 and wanted.kind and found.kind:
-            return ""  # two arguments are wrong, and either may be found first
-        mine, theirs = _said(found), _said(wanted)
-        for _, one, other in (*ALLOWED, *allowed):
-            if re.search(one, theirs, re.DOTALL) and re.search(other, mine, re.DOTALL):
-                return ""
-        return f"{wanted.kind or 'success'} -> {found.kind or 'success'}"
-    if found.error is None:
-        one, other = ([_described(value) for value in each.results] for each in (wanted, found))
-        if one != other:
-            return f"{'/'.join(one[:3])} -> {'/'.join(other[:3])}"
-    return ""
 
 
 # The run
@@ -416,18 +321,17 @@ def examine(
     call: Call,
     libs: list[Any],
     seen: Callable[[Any], Iterable[Any]] = flatten,
-    judge: Callable[[int, Answer | None, Answer], str] = difference,
 ) -> Finding | None:
     """One call in nnkit (the last of ``libs``) and, before it, in torch; without its number."""
     *others, nnkit = libs
     wanted = answer(others[0], call, seen) if others else None
     found = answer(nnkit, call, seen)
-    wrong = judge(1 + change.count(" and "), wanted, found)
+    wrong = difference(shown_path(call), 1 + change.count(" and "), wanted, found)
     if not wrong:
         return None
     says = [
         f"{type(each.error).__name__}: {str(each.error)[:300]}" if each and each.error
-        else ", ".join(map(_described, each.results)) if each else ""
+        else ", ".join(map(described, each.results)) if each else ""
         for each in (wanted, found)
     ]  # fmt: skip
     return Finding(-1, shown_path(call), change, wrong, shown(call), *says)
@@ -541,7 +445,7 @@ def main(about: str, table: Callable[[str], Valid], **options: Any) -> int:
         print(f"{change}\n{shown(call)}")
         for lib in libs:
             found = answer(lib, call, options.get("seen", flatten))
-            print(f"{lib.__name__}: {found.error!r} {list(map(_described, found.results))}")
+            print(f"{lib.__name__}: {found.error!r} {list(map(described, found.results))}")
             if found.error is not None and lib is libs[-1]:
                 raise found.error
         return 0

@@ -240,6 +240,8 @@ def rrelu(
         tensor([-0.2500,  2.0000])
     """
     check_floating("rrelu", input)
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        raise RuntimeError(f"rrelu(): the bounds must be finite, got {lower} and {upper}")
     if lower > upper:
         raise RuntimeError(
             f"rrelu(): the lower bound should not be above the upper one, got {lower} and {upper}"

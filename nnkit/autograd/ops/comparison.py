@@ -250,7 +250,7 @@ def isclose(
     check_tensor("isclose", other, "other")
     if input.dtype is not other.dtype:
         raise RuntimeError(f"isclose(): expected equal dtypes, got {input.dtype} and {other.dtype}")
-    if rtol < 0 or atol < 0:
+    if not (rtol >= 0 and atol >= 0):
         raise RuntimeError(f"isclose(): rtol and atol must be >= 0, got {rtol} and {atol}")
     same = eq(input, other)
     if equal_nan and input.dtype.category > 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from nnkit.autograd.dims import (
@@ -50,20 +49,23 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         >>> nnkit.einsum("ii", x)
         tensor(5.)
     """
-    if isinstance(equation, Tensor):
+    if isinstance(equation, Tensor) and operands:
         equation, operands = _from_lists((equation, *operands))
-    if not isinstance(equation, str):
-        raise TypeError(f"einsum(): argument 'equation' must be str, not {type(equation).__name__}")
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     if not operands:
         raise ValueError("einsum(): must specify the equation string and at least one operand")
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum(): argument 'equation' must be str, not {type(equation).__name__}")
     if all(isinstance(x, Tensor) for x in operands) and len({x.dtype for x in operands}) > 1:
         inputs, output = parse(equation, tuple(x.ndim for x in operands))
         shared = {a for i, own in enumerate(inputs) for a in own if a in sum(inputs[:i], ())}
         if shared <= set(output):  # nothing but products, which promote
             operands = promote("einsum", *operands)
-    check_operands("einsum", *((f"operands[{i}]", x) for i, x in enumerate(operands)))
+    if len(operands) > 1:
+        check_operands("einsum", *((f"operands[{i}]", x) for i, x in enumerate(operands)))
+    else:
+        check_tensor("einsum", operands[0], "operands[0]")
     if len(operands) == 1 or _tracked(operands):
         return LIFTED.einsum(operands, equation)  # of one operand it may be a view
     device = device_of(operands, "einsum")
@@ -121,12 +123,12 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if isinstance(dims, (list, tuple)):
+        if len(dims) != 2:
+            raise ValueError(f"tensordot(): expected two lists of dims, got {dims}")
         pairs = [normalize_dims(tuple(d), t.ndim, "tensordot") or () for d, t in zip(dims, (x, y))]
-        if len(pairs) != 2:
-            raise RuntimeError(f"tensordot(): expected two lists of dims, got {dims}")
         axes_x, axes_y = pairs
     else:
-        count = operator.index(dims)
+        count = integer("tensordot", "dims", dims)
         if not 0 <= count <= min(x.ndim, y.ndim):
             raise RuntimeError(
                 f"tensordot(): expects dims >= 0 and no more than both tensors have, got {dims} "
@@ -326,4 +328,6 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
         tensor([[6.]])
     """
     matrices = check_tensors("chain_matmul", matrices)
+    for i, matrix in enumerate(matrices):
+        check_ndim("chain_matmul", f"matrices[{i}]", matrix._data.shape, 2)
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)

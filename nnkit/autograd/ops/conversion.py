@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
+from nnkit.autograd.arguments import held
 from nnkit.autograd.dims import check_tensor, expanded_shape
 from nnkit.autograd.factory import dtype_of
 from nnkit.autograd.grad_mode import MODE
@@ -116,8 +117,12 @@ def to(input: Tensor, *target: Any, **options: Any) -> Tensor:
             place, d = value._device, value.dtype
         elif isinstance(value, dtype_type) or (isinstance(value, type) and value in (int, float)):
             d = value
-        elif isinstance(value, (str, Device, numbers.Integral)) and value not in flags:
-            place = value
+        elif isinstance(value, (str, Device, numbers.Integral)):
+            place = place if isinstance(value, bool) else value
+        elif value is not None:
+            raise TypeError(
+                f"to(): expected a dtype, a device or a Tensor, not {type(value).__name__}"
+            )
     d = dtype_of("to", d, input.dtype)
     copy = options.get("copy", flags[1] if len(flags) > 1 else False)
     blocks = not options.get("non_blocking", flags[0] if flags else False)
@@ -202,9 +207,10 @@ def _conversion(name: str, d: dtype_type) -> None:
         return in_format(converted(self, d), memory_format)
 
     convert.__name__ = name
-    known_as(convert, f"Tensor.{name}")
     convert.__doc__ = f"The tensor in dtype {d}."
-    attach(name, convert)
+    offered = held(convert, name, is_method=True)
+    known_as(offered, f"Tensor.{name}")
+    attach(name, offered)
 
 
 for _name, _dtype in ALIASES.items():

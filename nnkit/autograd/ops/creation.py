@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor, sizes_of
+from nnkit.autograd.dims import broadcast_shape, check_tensor, sizes_of
 from nnkit.autograd.factory import (
     check_layout,
     dtype_of,
@@ -388,6 +388,7 @@ def _pair(name: str, one: str, first: Tensor, other: str, second: Tensor) -> Ten
             f"{name}(): expected both tensors to have one dtype, got {first.dtype} and "
             f"{second.dtype}"
         )
+    broadcast_shape(name, [first._data.shape, second._data.shape])
     return _make_complex(first, second)
 
 

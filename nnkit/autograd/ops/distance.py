@@ -57,7 +57,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     check_tensor("cosine_similarity", x1, "x1")
     check_tensor("cosine_similarity", x2, "x2")
     x, y = promote("cosine_similarity", x1, x2)
-    if x.dtype.category < FLOATING:
+    if x.dtype.category != FLOATING:
         raise RuntimeError(
             f"cosine_similarity(): expected common dtype to be floating point, got {x.dtype}"
         )

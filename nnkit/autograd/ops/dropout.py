@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.generator import check_randomness, source_of
-from nnkit.autograd.op import rule
+from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops.arithmetic import mul
 from nnkit.autograd.ops.random_inplace import need
 from nnkit.autograd.public import public
@@ -35,7 +35,7 @@ def _apply(name: str, op: Callable, input: Tensor, p: float, train: bool, featur
     if p == 0 or not train or input._data.size == 0:
         return input
     if p == 1:
-        return mul(input, 0.0)
+        return mul(input, wrap(input._device.backend.zeros((), input._data.dtype), input._device))
     if feature and input.ndim < 2:
         raise RuntimeError(
             f"{name}(): feature dropout requires at least 2 dimensions in the input, "
@@ -149,6 +149,8 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     """
     check_tensor("native_dropout", input)
     B, place = input._device.backend, input._device
+    if not input._data.size:
+        return input, OPS["copy"](input)  # as in torch the mask has the dtype of the input, too
     if train is False:
         return mul(input, 1.0), wrap(B.full(input.shape, True, bool_.array), place)
     if not 0 <= p <= 1:

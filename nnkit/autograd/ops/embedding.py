@@ -73,6 +73,8 @@ def embedding(
     check_indices("embedding", indices)
     if weight.ndim != 2:
         raise RuntimeError(f"embedding(): 'weight' must be 2-D, got shape {list(weight.shape)}")
+    if indices._data.size and not weight.shape[0]:
+        raise RuntimeError(f"embedding(): 'weight' has no rows, got shape {list(weight.shape)}")
     return _embedding(weight, indices, None if padding_idx < 0 else padding_idx, scale_grad_by_freq)
 
 

@@ -137,10 +137,12 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 
 
 def _max(name: str, kind: Any, elementwise: Any, input: Tensor, dim: Any, keepdim: bool) -> Any:
-    if isinstance(dim, Tensor):
+    if isinstance(dim, Tensor) and not keepdim:
         return elementwise(input, dim)
     shape = _ordered(name, input)
-    if dim is None:
+    if dim is ...:
+        if keepdim:
+            raise TypeError(f"{name}() missing 1 required positional argument: 'dim'")
         _check_some(name, shape, None)
         return _total[name](input, None, False)
     axis = one_axis(name, dim, len(shape))
@@ -151,7 +153,7 @@ def _max(name: str, kind: Any, elementwise: Any, input: Tensor, dim: Any, keepdi
 @public(out=True)
 def max(
     input: Tensor,
-    dim: Tensor | int | None = None,
+    dim: Tensor | int = ...,  # pyright: ignore[reportArgumentType]
     keepdim: bool = False,
     *,
     other: Tensor | None = None,
@@ -180,7 +182,7 @@ def max(
 @public(out=True)
 def min(
     input: Tensor,
-    dim: Tensor | int | None = None,
+    dim: Tensor | int = ...,  # pyright: ignore[reportArgumentType]
     keepdim: bool = False,
     *,
     other: Tensor | None = None,

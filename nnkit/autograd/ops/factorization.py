@@ -125,6 +125,8 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
         tensor([[2., 0.],
                 [1., 2.]])
     """
+    if not input._data.size:  # of any shape, as in torch
+        return input.clone()
     check_square("cholesky", input)
     # The derivative is that of the symmetric matrix that the triangle stands for.
     if upper:

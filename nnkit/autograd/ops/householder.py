@@ -45,6 +45,11 @@ def geqrf(input: Tensor) -> Any:
 def _reflected(name: str, start: Tensor, input: Tensor, tau: Tensor) -> Tensor:
     """``H[0] @ H[1] @ ... @ start`` for the reflections ``H[i] = 1 - tau[i] v[i] v[i].mH``."""
     rows = input._data.shape[-2]
+    if tau.ndim != input.ndim - 1:
+        raise RuntimeError(
+            f"{name}(): tau must have one dimension less than input, got shapes "
+            f"{list(tau.shape)} and {list(input.shape)}"
+        )
     count = tau._data.shape[-1]
     if count > input._data.shape[-1]:
         raise RuntimeError(
@@ -102,6 +107,17 @@ def ormqr(
         nnkit.Size([2, 2])
     """
     rows = check_matrices("ormqr", input)[-2]
+    if other.ndim != input.ndim:
+        raise RuntimeError(
+            f"ormqr(): other must have as many dimensions as input, got shapes "
+            f"{list(other.shape)} and {list(input.shape)}"
+        )
+    sides = (other._data.shape[-2 if left else -1], input._data.shape[-1])
+    if tau._data.shape[-1:] != (min(sides),):
+        raise RuntimeError(
+            f"ormqr(): tau must have {min(sides)} elements in its last dimension, got shape "
+            f"{list(tau.shape)}"
+        )
     q = _reflected("ormqr", eye(rows, dtype=input.dtype, device=input.device), input, tau)
     if transpose:
         q = q.mH

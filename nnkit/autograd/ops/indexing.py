@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor, normalize_dim
+from nnkit.autograd.dims import check_tensor, expanded_shape, normalize_dim
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import METHODS, attach, public
@@ -278,13 +278,25 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     if not isinstance(indices, (tuple, list)):
         got = type(indices).__name__
         raise TypeError(f"index_put(): argument 'indices' must be tuple of Tensors, not {got}")
-    if values._data.dtype != input._data.dtype:
-        raise RuntimeError(
-            f"index_put(): values must have the dtype of input, got {values.dtype} for "
-            f"{input.dtype}"
-        )
+    for position, each in enumerate(indices):
+        if each is not None and not isinstance(each, Tensor):
+            raise TypeError(
+                f"index_put(): expected Tensor as element {position} in argument 'indices', "
+                f"but got {type(each).__name__}"
+            )
     index = tuple([ALL if i is None else i for i in indices])
-    return _index_put(input, _without_leading_ones(values), index, accumulate)
+    shape = input._data.shape
+    if values._data.dtype != input._data.dtype:
+        if accumulate or _is_put(index_arrays(index), shape, values):
+            raise RuntimeError(
+                f"index_put(): values must have the dtype of input, got {values.dtype} for "
+                f"{input.dtype}"
+            )
+        values = OPS["cast"](values, input._data.dtype)
+    if values.ndim > 1 and values._data.shape[0] == 1:  # NumPy would drop leading ones
+        place = input._device.backend.getitem(input._data, index_arrays(index)).shape
+        expanded_shape("index_put", values._data.shape, place)
+    return _index_put(input, values, index, accumulate)
 
 
 # One dimension, by slices

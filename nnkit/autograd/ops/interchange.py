@@ -76,9 +76,9 @@ def _read(data: Any, d: dtype_type | None, place: Any) -> Any:
     if isinstance(data, (str, bytes, memoryview)):
         raise TypeError(f"new(): invalid data type '{kind.__name__}'")
     if not isinstance(data, Sequence):
-        raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
+        raise _no_number(kind, d)
     found: set = set()
-    data = _survey(data, found)
+    data = _survey(data, found, d)
     if d is None:
         d = _common(found)
     return _build(B, data, d)
@@ -88,7 +88,13 @@ def _is_array(data: Any) -> bool:
     return hasattr(data, "__array_interface__") or hasattr(data, "__array__")
 
 
-def _survey(data: Any, found: set) -> Any:
+def _no_number(kind: type, d: dtype_type | None) -> Exception:
+    if d is not None:
+        return TypeError(f"tensor(): argument 'data' must hold real numbers, not {kind.__name__}")
+    return RuntimeError(f"Could not infer dtype of {kind.__name__}")
+
+
+def _survey(data: Any, found: set, d: dtype_type | None) -> Any:
     """Put the kinds of the numbers in nested sequences into ``found`` (Python types, or dtypes of
     arrays), and give the data back with one-element Tensors as numbers."""
     kinds = set(map(type, data))
@@ -111,12 +117,13 @@ def _survey(data: Any, found: set) -> Any:
         elif _is_array(item):
             found.add(OF_ARRAY[cpu.backend.from_numpy(cpu.backend.as_array(item)).dtype])
         elif isinstance(item, (str, bytes)):
-            error = TypeError if items else ValueError  # torch looks for dimensions first
+            # torch looks for dimensions first
+            error = ValueError if d is None and not items else TypeError
             raise error(f"tensor(): expected numbers, got '{kind.__name__}' inside a sequence")
         elif isinstance(item, Sequence):
-            item = _survey(item, found)
+            item = _survey(item, found, d)
         else:
-            raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
+            raise _no_number(kind, d)
         items.append(item)
     return items
 
@@ -260,8 +267,16 @@ def frombuffer(
         >>> nnkit.frombuffer(bytearray([1, 2]), dtype=nnkit.uint8)
         tensor([1, 2], dtype=nnkit.uint8)
     """
+    if dtype is None:
+        raise TypeError("frombuffer(): argument 'dtype' must be nnkit.dtype, not NoneType")
     d = dtype_of("frombuffer", dtype)
-    length = memoryview(buffer).nbytes
+    try:
+        length = memoryview(buffer).nbytes
+    except TypeError:
+        raise ValueError(
+            "frombuffer(): argument 'buffer' must implement Python's buffer protocol, "
+            f"got {type(buffer).__name__}"
+        ) from None
     if not length or not count:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:
@@ -287,12 +302,20 @@ def frombuffer(
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor on the memory of another library's array, by the DLPack protocol.
 
+    Raises:
+        RuntimeError: it does not speak that protocol.
+
     Example:
         >>> import nnkit
         >>> x = nnkit.tensor([1.0, 2.0])
         >>> nnkit.from_dlpack(x)
         tensor([1., 2.])
     """
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise RuntimeError(
+            "from_dlpack(): argument 'ext_tensor' must be an array with the method __dlpack__, "
+            f"got {type(ext_tensor).__name__}"
+        )
     return wrap(cpu.backend.from_dlpack(ext_tensor), cpu)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import METHODS, known_as, public
 from nnkit.autograd.sizes import check_integers, integer
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import int64
 
 
 def _sizes_along(xs_shape: tuple, axis: int) -> tuple[int, ...]:
@@ -310,7 +310,15 @@ def _the_one(name: str, *given: Any) -> Any:
     named = [value for value in given if value is not None]
     if len(named) != 1:
         raise TypeError(f"{name}(): expected either indices or sections, got {len(named)} of them")
-    return named[0].tolist() if isinstance(named[0], Tensor) else named[0]
+    value = named[0]
+    if not isinstance(value, Tensor):
+        return value
+    if value.dtype is not int64 or value.ndim > 1:
+        raise RuntimeError(
+            f"{name}(): expected indices or sections of int64 and at most 1 dimension, got "
+            f"{value.dtype} of shape {list(value.shape)}"
+        )
+    return value.tolist()
 
 
 @public
@@ -329,8 +337,9 @@ def tensor_split(
     total = input._data.shape[axis]
     given = _the_one("tensor_split", indices_or_sections, indices, sections)
     if isinstance(given, (tuple, list)):
-        check_integers("tensor_split", "indices", given)
-        cuts = [0, *(operator.index(i) for i in given), total]
+        positions = sizes_of("tensor_split", (given,), None, "indices")
+        check_integers("tensor_split", "indices", positions)
+        cuts = [0, *positions, total]
     else:
         count = integer("tensor_split", "sections", given)
         if count <= 0:
@@ -348,8 +357,8 @@ def tensor_split(
 
 def _stack_split(name: str, minimum: int, dim_of: Any) -> None:
     def split_along(
-        input: Tensor, indices_or_sections: Any = None, *,
-        indices: Any = None, sections: int | None = None,
+        input: Tensor, indices_or_sections: int | Sequence[int] | None = None, *,
+        indices: Sequence[int] | None = None, sections: int | None = None,
     ) -> tuple[Tensor, ...]:  # fmt: skip
         check_tensor(name, input)
         given = _the_one(name, indices_or_sections, indices, sections)

@@ -33,6 +33,12 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return pinv(input, rcond)
 
 
+def _check_form(name: str, parameter: str, bound: Any, *others: Any) -> None:
+    """torch has one form with a bound by position, and one with bounds by name."""
+    if bound is not None and others != (None, None):
+        raise TypeError(f"{name}(): takes '{parameter}' or 'atol' and 'rtol', got both")
+
+
 def _bounds(A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
     """The absolute and the relative bound, each with a dimension of size 1 for the values."""
     default = max(A._data.shape[-2:]) * finfo(A.dtype).eps
@@ -72,6 +78,7 @@ def pinv(
         tensor([[0.5000, 0.0000],
                 [0.0000, 0.0000]])
     """
+    _check_form("linalg.pinv", "rcond", rcond, atol, rtol)
     (check_square if hermitian else check_matrices)("linalg.pinv", A)
     bounds = _bounds(A, atol, rcond if rtol is None else rtol)
     return rules.pinv(A, *bounds, bool(hermitian))
@@ -99,6 +106,7 @@ def matrix_rank(
         >>> nnkit.linalg.matrix_rank(nnkit.tensor([[1.0, 2.0], [2.0, 4.0]]))
         tensor(1)
     """
+    _check_form("linalg.matrix_rank", "tol", tol, atol, rtol)
     (check_square if hermitian else check_matrices)("linalg.matrix_rank", A)
     shape = A._data.shape
     if 0 in shape:

@@ -17,7 +17,7 @@ from nnkit.autograd.ops.softmax import log_softmax
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING, INTEGER, int64, uint8
+from nnkit.backend.dtype import FLOATING, int64, uint8
 from nnkit.backend.strict import complain
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -291,7 +291,7 @@ def _soft_cross_entropy(
     label_smoothing: float,
 ) -> Tensor:  # fmt: skip
     """The target holds probabilities of the classes."""
-    if target.dtype.category <= INTEGER:
+    if target.dtype.category != FLOATING:
         raise RuntimeError(
             "cross_entropy(): Expected floating point type for target with class probabilities, "
             f"got {target.dtype}"

@@ -8,7 +8,7 @@ from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.ops import decomposition as rules
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.creation import eye
-from nnkit.autograd.ops.factorization import check_square
+from nnkit.autograd.ops.factorization import check_matrices, check_square
 from nnkit.autograd.ops.joining import cat
 from nnkit.autograd.ops.linalg import check_operands, matmul
 from nnkit.autograd.ops.memory_format import column_major
@@ -118,6 +118,11 @@ def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """
     check_square("cholesky_solve", L)
     check_operands("cholesky_solve", ("input", input), ("L", L))
+    if check_matrices("cholesky_solve", input)[-2] != L._data.shape[-1]:
+        raise RuntimeError(
+            f"cholesky_solve(): L of shape {list(L.shape)} does not fit input of shape "
+            f"{list(input.shape)}"
+        )
     return column_major(rules.cholesky_solve(input, L, bool(upper)))
 
 

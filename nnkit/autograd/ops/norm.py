@@ -14,7 +14,7 @@ from nnkit.autograd.sizes import integer
 from nnkit.autograd.spatial import in_format_of, like_input
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_write, write, wrote
-from nnkit.backend.dtype import COMPLEX, FLOATING, complex128, float64
+from nnkit.backend.dtype import COMPLEX, FLOATING, complex128, float32, float64
 
 STATISTICS = ("mean", "variance")
 
@@ -87,7 +87,7 @@ def _check(name: str, input: Tensor, expected: tuple | None, **parameters: Tenso
             check_tensor(name, value, parameter)
             _check_shape(name, input, expected, parameter, value)
             if value.dtype is not input.dtype:
-                if (value.dtype is float64) != (input.dtype is float64) or input.itemsize > 2:
+                if value.dtype is not float32 or input.dtype.itemsize > 2:
                     raise RuntimeError(
                         f"{name}(): mixed dtype: input is {input.dtype}, {parameter} {value.dtype}"
                     )
@@ -275,7 +275,7 @@ def batch_norm(
     training: bool,
     momentum: float,
     eps: float,
-    cudnn_enabled: bool = True,
+    cudnn_enabled: bool,
 ) -> Tensor:
     """``(x - mean) / sqrt(variance + eps) * weight + bias`` for each channel.
 
@@ -310,10 +310,6 @@ def batch_norm(
         if input.ndim and not input._data.size:
             return input.clone()
         raise RuntimeError(f"batch_norm(): expected input (N, C, ...), got {list(input.shape)}")
-    if (running_mean is None) != (running_var is None):
-        raise ValueError(
-            "batch_norm(): running_mean and running_var must either both be None or neither be None"
-        )
     channels = (input._data.shape[1],)
     if not training and running_mean is None:
         raise RuntimeError("batch_norm(): running_mean must be defined in evaluation mode")
@@ -321,6 +317,10 @@ def batch_norm(
         "batch_norm", input, channels,
         weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,
     )  # fmt: skip
+    if (running_mean is None) != (running_var is None):
+        raise ValueError(
+            "batch_norm(): running_mean and running_var must either both be None or neither be None"
+        )
     if not training:
         # Copies: training may go on and move the running ones before the backward.
         B, place = input._device.backend, input._device
@@ -345,7 +345,7 @@ def instance_norm(
     use_input_stats: bool,
     momentum: float,
     eps: float,
-    cudnn_enabled: bool = True,
+    cudnn_enabled: bool,
 ) -> Tensor:
     """`batch_norm` of each sample by itself; running statistics are averaged over the batch.
 

@@ -95,6 +95,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         tensor([[3., 2., 1., 2., 3., 2.]])
     """
     check_tensor("pad", input)
+    if not isinstance(mode, str):
+        raise TypeError(f"pad(): argument 'mode' must be str, not {type(mode).__name__}")
     widths = _widths("pad", pad, input.ndim)
     if mode == "constant":
         _check_sizes("pad", input, widths, mode)

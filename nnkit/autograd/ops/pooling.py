@@ -192,7 +192,7 @@ def _unpool(
             f"{list(indices.shape)}"
         )
     kernel = ints(name, "kernel_size", kernel_size, axes)
-    stride = ints(name, "stride", stride, axes) if stride else kernel
+    stride = kernel if stride is None else ints(name, "stride", stride, axes)
     padding = ints(name, "padding", padding, axes)
     rows = zip(x.shape[2:], kernel, stride, padding)
     size = tuple((n - 1) * s + k - 2 * p for n, k, s, p in rows)
@@ -217,7 +217,7 @@ def _unpooled_size(name: str, wanted: Ints, default: Ints, stride: Ints) -> Ints
         if not d - s < n < d + s:
             raise ValueError(
                 f"{name}(): argument 'output_size' must be between {d - s + 1} and {d + s - 1} in "
-                f"each axis of stride {s}, got {size}"
+                f"each dimension of stride {s}, got {size}"
             )
     return size
 
@@ -315,6 +315,17 @@ def _fractional(
         )
     if samples is None:
         samples = rand(x.shape[0], x.shape[1], axes, dtype=x.dtype, device=x.device)
+    if samples.ndim != 3 or samples._data.shape[1:] != (x.shape[1], axes):
+        raise RuntimeError(
+            f"{name}(): argument '_random_samples' must have the shape (N, {x.shape[1]}, {axes}), "
+            f"got {list(samples.shape)}"
+        )
+    if samples._data.shape[0] < x.shape[0]:
+        raise RuntimeError(
+            f"{name}(): argument '_random_samples' must have samples for {x.shape[0]} inputs, got "
+            f"shape {list(samples.shape)}"
+        )
+    samples = samples[: x.shape[0]]
     # torch draws the samples of a plane from its last axis to its first, those of a volume not.
     ordered = OPS["flip"](samples, (2,)) if axes == 2 else samples
     out, indices = _fractional_max_pool(x, ordered, kernel, size)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from nnkit.autograd.dims import expanded_shape
 from nnkit.autograd.generator import source_of
 from nnkit.autograd.op import rule
 from nnkit.autograd.public import public
@@ -170,6 +171,7 @@ def bernoulli_(input: Tensor, p: Tensor | float = 0.5, *, generator: Any = None)
     source = source_of("bernoulli_", generator, input._device)
     if isinstance(p, Tensor):
         need("bernoulli_", p.dtype, (FLOATING,), NotImplementedError)
+        expanded_shape("bernoulli_", p._data.shape, input._data.shape)
         return draw(input, "bernoulli_from_", p, source)
     p = number("bernoulli_", "p", p)
     if not 0 <= p <= 1:
@@ -214,6 +216,9 @@ def random_(
 
 def integer_bounds(name: str, d: dtype, low: Any, high: Any) -> tuple[int, int]:
     """[low, high) moved inward to integers that the dtype can hold, after torch's checks."""
+    for parameter, bound in (("from", low), ("to", high)):
+        if isinstance(bound, bool):
+            raise TypeError(f"{name}(): argument '{parameter}' must be int, not bool")
     low = integer(name, "from", low)
     if d.category == COMPLEX:
         raise RuntimeError(

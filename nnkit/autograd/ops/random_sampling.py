@@ -81,6 +81,8 @@ def normal(
     if size is not None:
         mean, std = scalar(mean), scalar(std)
     tensors = [v for v in (mean, std) if isinstance(v, Tensor)]
+    if tensors and size is not None:
+        raise TypeError("normal(): argument 'size' goes with numbers as 'mean' and 'std'")
     if not tensors:
         if size is None or std is None:
             raise TypeError("normal(): expected (mean, std, size) where neither is a Tensor")

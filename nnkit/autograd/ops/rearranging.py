@@ -207,6 +207,8 @@ def repeat_interleave(
     check_tensor(name, input)
     B = input._device.backend
     if repeats is None:
+        if dim is not None:
+            raise TypeError(f"{name}() missing 1 required positional argument: 'repeats'")
         index = _repeat_index(name, B, input._data, input._data.size)
         return wrap(index, input._device)
     if dim is None:
@@ -269,6 +271,11 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
         if tensor.ndim > 1:
             raise RuntimeError(
                 f"meshgrid(): expected 0-D or 1-D tensors, got {tensor.ndim} dimensions"
+            )
+        if tensor.dtype is not given[0].dtype:
+            raise RuntimeError(
+                f"meshgrid(): expected all tensors to have one dtype, got {given[0].dtype} and "
+                f"{tensor.dtype}"
             )
     sizes = [t._data.size for t in given]
     swap = indexing == "xy" and len(given) > 1

@@ -6,14 +6,16 @@ one length is a special case: the same number of rows for each step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.arguments import held
+from nnkit.autograd.dims import check_tensors
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops.dropout import dropout as drop
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import int64
 
 _rnn_layer = rule(
     "rnn_layer", node="RnnLayerBackward0", private=("bias_ih", "bias_hh", "output"),
@@ -61,39 +63,69 @@ def _layer(
     return output, (h_n,)
 
 
-def _check(
-    kind: str, x: Tensor, states: Sequence[Tensor], weights: Sequence[Tensor | None]
-) -> None:
-    """RuntimeError where sizes or dtypes of one layer do not fit each other."""
-    weight_ih, weight_hh = weights[0], weights[1]
+def _checked(
+    kind: str, name: str, x: Tensor, states: Sequence[Tensor], weights: Sequence[Tensor | None]
+) -> list[Tensor | None]:
+    """The weights of one layer, with biases of their full size.
+
+    Raises:
+        RuntimeError: sizes or dtypes do not fit each other.
+    """
+    weight_ih, weight_hh, *biases, weight_hr = weights
     assert weight_ih is not None and weight_hh is not None
+    if weight_ih.ndim != 2 or weight_hh.ndim != 2:
+        raise RuntimeError(
+            f"{name}(): expected w_ih and w_hh of 2 dimensions, "
+            f"got shapes {list(weight_ih.shape)} and {list(weight_hh.shape)}"
+        )
     if x.shape[-1] != weight_ih.shape[1]:
         raise RuntimeError(
-            f"{kind}(): input has inconsistent input_size: got {x.shape[-1]}, "
+            f"{name}(): input has inconsistent input_size: got {x.shape[-1]}, "
             f"expected {weight_ih.shape[1]}"
         )
-    for state, size in zip(states, (weight_hh.shape[1], weight_hh.shape[0] // GATES[kind])):
+    rows = weight_hh.shape[0]
+    for state, size in zip(states, (weight_hh.shape[1], rows // GATES[kind])):
         if state.shape[-1] != size:
             raise RuntimeError(
-                f"{kind}(): hidden state has inconsistent hidden_size: got {state.shape[-1]}, "
+                f"{name}(): hidden state has inconsistent hidden_size: got {state.shape[-1]}, "
                 f"expected {size}"
             )
+    if rows != weight_ih.shape[0] or rows % GATES[kind]:
+        raise RuntimeError(
+            f"{name}(): w_ih and w_hh must have {GATES[kind]} * hidden_size rows, "
+            f"got {weight_ih.shape[0]} and {rows}"
+        )
     names = ("hx", "cx")[: len(states)] + ("w_ih", "w_hh", "b_ih", "b_hh", "w_hr")
-    for name, value in zip(names, (*states, *weights)):
+    for parameter, value in zip(names, (*states, *weights)):
         if value is not None and value.dtype is not x.dtype:
             raise RuntimeError(
-                f"{kind}(): expected argument '{name}' to have the input's dtype {x.dtype}, "
+                f"{name}(): expected argument '{parameter}' to have the input's dtype {x.dtype}, "
                 f"got {value.dtype}"
             )
+    own = [None if b is None else _full_bias(name, b, rows) for b in biases]
+    return [weight_ih, weight_hh, *own, weight_hr]
+
+
+def _full_bias(name: str, bias: Tensor, rows: int) -> Tensor:
+    """A bias as a vector of ``rows``, to which one number is repeated as in torch."""
+    if bias._data.shape == (rows,):
+        return bias
+    if bias._data.size not in (1, rows) or bias.shape[-1:] not in ((), (1,), (rows,)):
+        raise RuntimeError(
+            f"{name}(): expected biases of shape [{rows}], got shape {list(bias.shape)}"
+        )
+    flat = OPS["reshape"](bias, (bias._data.size,))
+    return flat if bias._data.size == rows else OPS["expand"](flat, (rows,))
 
 
 def _weights_of_layers(
     kind: str, params: Sequence[Tensor], has_biases: bool, count: int
 ) -> list[list[Tensor | None]]:
     """``params`` cut into weight_ih, weight_hh, bias_ih, bias_hh, weight_hr of ``count`` layers."""
-    each = len(params) // count
+    each = len(params) // max(count, 1)
     biases = 2 if has_biases else 0
-    if each * count != len(params) or each - biases not in ((2, 3) if kind == "lstm" else (2,)):
+    weights = (2, 3) if kind == "lstm" else (2,)
+    if count < 1 or each * count != len(params) or each - biases not in weights:
         raise RuntimeError(
             f"{kind}(): got {len(params)} params for {count} layers and directions "
             f"with has_biases={has_biases}"
@@ -127,8 +159,7 @@ def run(
         outputs = []
         for direction in range(directions):
             begin = [s[k + direction] for s in first]
-            own = weights[k + direction]
-            _check(kind, x, begin, own)
+            own = _checked(kind, kind, x, begin, weights[k + direction])
             output, end = _layer(kind, x, begin, own, batch_sizes, direction == 1)
             outputs.append(output)
             for collected, state in zip(last, end):
@@ -162,41 +193,72 @@ def _sequences(
     return (OPS["swapaxes"](output, 0, 1) if batch_first else output), *last
 
 
+def _network_forms(kind: str) -> tuple[Callable, Callable]:
+    """torch's two forms of a network: on sequences of one length, and on packed ones."""
+
+    def check(hx: Any, params: Any) -> Any:
+        states = check_tensors(kind, hx if kind == "lstm" else (hx,), "hx")
+        check_tensors(kind, params, "params")
+        if kind == "lstm" and len(states) != 2:
+            raise RuntimeError(f"lstm(): expected two states in argument 'hx', got {len(states)}")
+        return states
+
+    def on_sequences(
+        input: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float,
+        train: bool, bidirectional: bool, batch_first: bool,
+    ) -> tuple[Tensor, ...]:  # fmt: skip
+        return _sequences(
+            kind, input, check(hx, params), batch_first, params, has_biases, num_layers, dropout,
+            train, bidirectional,
+        )  # fmt: skip
+
+    def on_packed(
+        data: Tensor, batch_sizes: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: int,
+        dropout: float, train: bool, bidirectional: bool,
+    ) -> tuple[Tensor, ...]:  # fmt: skip
+        states = check(hx, params)
+        if batch_sizes.dtype is not int64 or batch_sizes.ndim != 1:
+            raise RuntimeError(
+                f"{kind}(): expected argument 'batch_sizes' to be a vector of int64, got "
+                f"{batch_sizes.dtype} of shape {list(batch_sizes.shape)}"
+            )
+        return run(
+            kind, data, tuple(batch_sizes.tolist()), states, params, has_biases, num_layers,
+            dropout, train, bidirectional,
+        )  # fmt: skip
+
+    return held(on_sequences, kind), held(on_packed, kind)
+
+
+_FORMS = {kind: _network_forms(kind) for kind in GATES}
+
+
 def _network(kind: str, arguments: tuple) -> tuple[Tensor, ...]:
-    """Sort out torch's two forms: (input, hx, params, ..., batch_first), and for packed sequences
-    (data, batch_sizes, hx, params, ...)."""
-    check_tensor(kind, arguments[0])
+    """Sort out the two forms: a second tensor is the batch sizes of packed sequences."""
     packed = isinstance(arguments[1 if kind == "lstm" else 2], Tensor)
-    hx = arguments[2 if packed else 1]
-    states = hx if kind == "lstm" else (hx,)
-    for state in states:
-        check_tensor(kind, state, "hx")
-    if packed:
-        data, batch_sizes, _, *options = arguments
-        return run(kind, data, tuple(batch_sizes.tolist()), states, *options)
-    input, _, *options, batch_first = arguments
-    return _sequences(kind, input, states, batch_first, *options)
+    return _FORMS[kind][packed](*arguments)
 
 
 def _cell(kind: str, input: Tensor, states: Sequence[Tensor], *weights: Tensor | None) -> Any:
     """The states after one step on a batch (N, input_size)."""
-    check_tensor(kind, input)
+    name = f"{kind}_cell"
+    states = check_tensors(name, states, "hx")
+    if kind == "lstm" and len(states) != 2:
+        raise RuntimeError(f"{name}(): expected two states in argument 'hx', got {len(states)}")
     for number, state in enumerate(states):
-        check_tensor(kind, state, "hx")
         if state.ndim != 2 or input.ndim != 2 or state.shape[0] != input.shape[0]:
             raise RuntimeError(
-                f"{kind}_cell(): input of shape {list(input.shape)} doesn't match hidden{number} "
+                f"{name}(): input of shape {list(input.shape)} doesn't match hidden{number} "
                 f"of shape {list(state.shape)}: expected (N, input_size) and (N, hidden_size)"
             )
-    own = (*weights, None)
-    _check(kind, input, states, own)
+    own = _checked(kind, name, input, states, (*weights, None))
     return _layer(kind, input, states, own, (input.shape[0],), False)[1]
 
 
 @public(method=False)
 def lstm(
     input: Tensor, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any,
-    train: Any, bidirectional: bool, batch_first: bool,
+    train: Any, bidirectional: Any, batch_first: Any,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Layers of long short-term memory over whole sequences; `nnkit.nn.LSTM` is the layer.
 
@@ -237,7 +299,7 @@ def lstm(
 def _make_network(kind: str, about: str) -> Any:
     def network(
         input: Tensor, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any,
-        train: Any, bidirectional: bool, batch_first: bool,
+        train: Any, bidirectional: Any, batch_first: Any,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
         return _network(
             kind,

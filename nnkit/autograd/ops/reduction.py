@@ -18,6 +18,7 @@ from nnkit.autograd.op import rule
 from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import public
+from nnkit.autograd.sizes import check_integers
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.axes import terms
 from nnkit.backend.dtype import FLOATING, int64, to_float
@@ -167,6 +168,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
         tensor([[2., 2., 2.]])
     """
     shape = sizes_of("sum_to_size", size)
+    check_integers("sum_to_size", "size", shape)
     expanded_shape("sum_to_size", shape, input._data.shape)
     if shape and shape == tuple(input._data.shape):
         return input

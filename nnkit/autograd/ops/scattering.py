@@ -115,6 +115,11 @@ def _element_index(name: str, input: Tensor, dim: int, index: Any, source: Any =
             )
     if source is not None:
         other = source._data.shape or (1,)
+        if len(other) < len(wanted):
+            raise IndexError(
+                f"{name}(): src must have as many dimensions as index, got {len(other)} and "
+                f"{len(wanted)}"
+            )
         if len(other) != len(wanted) or any(n > m for n, m in zip(wanted, other, strict=True)):
             raise RuntimeError(
                 f"{name}(): expected index {list(wanted)} to be no larger than src {list(other)}"
@@ -169,6 +174,8 @@ def _part(source: Tensor, index: Tensor) -> Tensor:
     shape = index._data.shape
     if source._data.shape == shape:
         return source
+    if len(shape) < source.ndim:  # a 0-dim index names the first element
+        return shapes.reshape(OPS["getitem"](source, (slice(1),)), shape)
     return OPS["getitem"](source, tuple(slice(n) for n in shape))
 
 
@@ -297,6 +304,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     """
     check_tensor("take_along_dim", input)
     check_tensor("take_along_dim", indices, "indices")
+    if indices.dtype.name != "int64":
+        raise RuntimeError(f"take_along_dim(): expected long indices, got {indices.dtype}")
     if dim is None:
         return gather(shapes.reshape(input, -1), 0, shapes.reshape(indices, -1))
     if input.ndim != indices.ndim:
@@ -358,8 +367,8 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     """
     if not accumulate:
         refuse("put_")
-    flat = _flat_index("put", input, index)
     same_dtype("put", input, source, "source")
+    flat = _flat_index("put", input, index)
     if source._data.size != index._data.size:
         raise IndexError(
             f"put(): expected source and index to have the same number of elements, got "

@@ -9,6 +9,7 @@ from typing import Any
 from nnkit.autograd import return_types
 from nnkit.autograd.dims import check_tensor, normalize_dim, normalize_dims, sizes_of
 from nnkit.autograd.op import OPS
+from nnkit.autograd.ops.linalg import check_ndim
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape, integer
@@ -225,6 +226,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 def _range_of(name: str, input: Tensor, given: Any, margin: float) -> tuple[float, float]:
     """The bounds of the bins, by default those of the data; ``margin`` apart from a single one."""
     B = input._device.backend
+    if given is not None and (not isinstance(given, (tuple, list)) or len(given) != 2):
+        raise TypeError(f"{name}(): argument 'range' must be tuple of 2 floats, got {given!r}")
     low, high = given or (0.0, 1.0)
     if given is None and input._data.size:
         low = float(B.amin(input._data, None, False))
@@ -239,7 +242,7 @@ def _range_of(name: str, input: Tensor, given: Any, margin: float) -> tuple[floa
 @public(method=False)
 def histogram(
     input: Tensor,
-    bins: Tensor | int,
+    bins: Tensor | int = 100,
     *,
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,
@@ -269,7 +272,13 @@ def histogram(
             f"{list(input._data.shape)}"
         )
     B, place, dtype = input._device.backend, input._device, input._data.dtype
-    if isinstance(bins, Tensor) and bins.ndim:
+    if isinstance(bins, Tensor) and (bins.ndim or range is None):
+        if bins.dtype is not input.dtype:
+            raise RuntimeError(
+                f"histogram(): input and bins must have one dtype, got {input.dtype} and "
+                f"{bins.dtype}"
+            )
+        check_ndim("histogram", "bins", bins._data.shape, 1)
         edges = bins._data
     else:
         bins = integer("histogram", "bins", bins)
@@ -303,8 +312,12 @@ def isin(
         tensor([False,  True, False])
     """
     x, values = promote("isin", elements, test_elements)
-    if x.dtype.category == COMPLEX:
-        raise RuntimeError(f"isin(): not implemented for '{x.dtype.name}' tensors")
+    for each in (elements, test_elements, x):
+        if isinstance(each, bool) or (
+            isinstance(each, Tensor) and each.dtype.category in (BOOL, COMPLEX)
+        ):
+            kind = each.dtype.name if isinstance(each, Tensor) else "bool"
+            raise RuntimeError(f"isin(): not implemented for '{kind}' tensors")
     B = x._device.backend
     found = B.isin(x._data, B.reshape(values._data, (values._data.size,)))
     return wrap(B.logical_not(found) if invert else found, x._device)

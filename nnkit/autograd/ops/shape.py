@@ -299,6 +299,11 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
         nnkit.Size([3, 4, 2])
     """
     check_tensor("movedim", input)
+    if isinstance(source, (tuple, list)) is not isinstance(destination, (tuple, list)):
+        raise TypeError(
+            "movedim(): arguments 'source' and 'destination' must both be int or both be tuple of "
+            f"ints, not {type(source).__name__} and {type(destination).__name__}"
+        )
     moved = normalize_dims(source, input.ndim, "movedim") or ()
     places = normalize_dims(destination, input.ndim, "movedim") or ()
     if len(moved) != len(places):
@@ -367,14 +372,29 @@ attach("broadcast_to", _broadcast_to)
 
 @public(method=False)
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that tensors of these shapes broadcast to; RuntimeError if they do not.
+    """The shape that tensors of these shapes broadcast to.
+
+    Raises:
+        RuntimeError: there is none, or an argument is no shape.
+        ValueError: a size is negative.
 
     Example:
         >>> import nnkit
         >>> nnkit.broadcast_shapes((2, 1), (3,))
         nnkit.Size([2, 3])
     """
-    return broadcast_shape("broadcast_shapes", [sizes_of("broadcast_shapes", (s,)) for s in shapes])
+    name = "broadcast_shapes"
+    for position, shape in enumerate(shapes):
+        if not isinstance(shape, (int, tuple, list)):
+            raise RuntimeError(
+                f"{name}(): expected ints and tuples of ints, but argument {position} is "
+                f"{type(shape).__name__}"
+            )
+    given = [sizes_of(name, (shape,)) if shape.__class__ is not bool else (1,) for shape in shapes]
+    for sizes in given:
+        if min(sizes, default=0) < 0:
+            raise ValueError(f"{name}(): sizes must be non-negative, got {list(sizes)}")
+    return broadcast_shape(name, given)
 
 
 @public(method=False)

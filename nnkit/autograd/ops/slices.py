@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.scattering import REDUCTIONS, check_reduce, index_argument, same_dtype
@@ -33,9 +34,10 @@ _index_fill = rule("index_fill", x=lambda B, g, index, axis: B.index_fill(g, ind
 
 def _vector_index(name: str, input: Tensor, dim: int, index: Any) -> tuple[int, Tensor]:
     """Check an index that names whole slices of one dimension."""
-    axis, index = index_argument(name, input, dim, index)
+    check_tensor(name, index, "index")
     if index.ndim > 1:
         raise IndexError(f"{name}(): index is supposed to be a vector, got {index.ndim} dimensions")
+    axis, index = index_argument(name, input, dim, index)
     return axis, index if index.ndim else shapes.reshape(index, 1)
 
 
@@ -52,6 +54,10 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         tensor([30, 10])
     """
     axis, index = _vector_index("index_select", input, dim, index)
+    if not input.ndim and index._data.size != 1:
+        raise RuntimeError(
+            f"index_select(): of a 0-dim tensor one index selects, got {index._data.size}"
+        )
     return _index_select(input, index, axis)
 
 
@@ -59,6 +65,10 @@ def _slices(name: str, input: Tensor, dim: int, index: Any, source: Any, error: 
     """Check a vector index together with the slices that go there."""
     axis, index = _vector_index(name, input, dim, index)
     same_dtype(name, input, source, "source")
+    if not source.ndim and index._data.size != 1:
+        raise IndexError(
+            f"{name}(): a 0-dim source goes with one index, got {index._data.size} of them"
+        )
     shape = source._data.shape or (1,)
     if len(shape) != (input.ndim or 1):
         raise RuntimeError(

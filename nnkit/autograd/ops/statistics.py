@@ -10,7 +10,7 @@ from nnkit.autograd.ops.creation import complex_
 from nnkit.autograd.ops.linalg import matmul
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING, INTEGER, to_float
+from nnkit.backend.dtype import BOOL, FLOATING, INTEGER, to_float
 
 
 @public
@@ -109,6 +109,9 @@ def corrcoef(input: Tensor) -> Tensor:
 def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int]:
     """The areas between neighbouring samples, and their dimension."""
     check_tensor(name, y, "y")
+    for each in (y, x):
+        if each is not None and each.dtype.category == BOOL:
+            raise RuntimeError(f"{name}(): not implemented for 'bool' tensors")
     axis = normalize_dim(dim, y.ndim, name)
     count = y._data.shape[axis]
     if count == 0:
@@ -118,6 +121,8 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[T
         return between * (dx / 2), axis
     if dx is not None and dx != 1:
         raise TypeError(f"{name}(): takes 'x' or 'dx', got both")
+    if not x.ndim:  # as in torch no sample point lies between two
+        raise RuntimeError(f"{name}(): argument 'x' must have a dimension, got shape []")
     if x._data.shape[-1] != count:
         raise RuntimeError(
             f"{name}(): there must be one `x` value for each sample point, got {x._data.shape[-1]} "

@@ -140,7 +140,7 @@ def geometry(input: Tensor) -> tuple:
 def as_strided(
     input: Tensor,
     size: Sequence[int],
-    stride: int | Sequence[int],
+    stride: Sequence[int],
     storage_offset: int | None = None,
 ) -> Tensor:
     """A view of the storage of ``input`` with any size, stride and offset (in elements).
@@ -263,7 +263,7 @@ def as_strided_scatter(
     input: Tensor,
     src: Tensor,
     size: Sequence[int],
-    stride: int | Sequence[int],
+    stride: Sequence[int],
     storage_offset: int | None = None,
 ) -> Tensor:
     """A copy of ``input`` with ``src`` where `as_strided` would look.

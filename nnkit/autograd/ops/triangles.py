@@ -186,5 +186,6 @@ def diagonal_scatter(
         )
     B = input._device.backend
     mask = B.diagonal_adjoint(B.full(expected, True, bool_.array), shape, offset, axis1, axis2)
+    src = OPS["cast"](src, input._data.dtype)
     placed = OPS["diagonal_adjoint"](src, shape, offset, axis1, axis2)
     return OPS["where"](wrap(mask, input._device), placed, input)

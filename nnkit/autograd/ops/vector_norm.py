@@ -68,7 +68,7 @@ def vector_norm(
 @public(out=True)
 def norm(
     input: Tensor,
-    p: Any = "fro",
+    p: float | str | None = "fro",
     dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
     dtype: Any = None,
@@ -172,6 +172,10 @@ def cdist(
             raise RuntimeError(
                 f"cdist only supports at least 2D tensors, {parameter} got: {value.ndim}D"
             )
+    if x1.dtype is not x2.dtype or x1.dtype.category != FLOATING:
+        raise RuntimeError(
+            f"cdist(): expected x1 and x2 of one floating dtype, got {x1.dtype} and {x2.dtype}"
+        )
     if x1._data.shape[-1] != x2._data.shape[-1]:
         raise RuntimeError(
             f"cdist(): x1 and x2 need the same number of columns, got {x1._data.shape[-1]} and "

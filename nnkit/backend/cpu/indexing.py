@@ -289,8 +289,13 @@ def index_copy_(x: Array, index: Array, source: Array, axis: int) -> Array:
 
 
 def index_fill_(x: Array, index: Array, axis: int, value: Any) -> Array:
+    if not x.ndim:
+        check_bounds(index, 1, axis, IndexError)
+        if index.size:
+            x[...] = value
+        return x
     try:
-        x[(ALL,) * axis + (index,) if x.ndim else ...] = value
+        x[(ALL,) * axis + (index,)] = value
     except IndexError as error:
         raise _index_error(error) from None
     return x

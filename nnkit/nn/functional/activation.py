@@ -117,6 +117,9 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         >>> nnkit.nn.functional.gelu(nnkit.tensor([-1.0, 2.0]))
         tensor([-0.1587,  1.9545])
     """
+    if not isinstance(approximate, str):
+        got = type(approximate).__name__
+        raise TypeError(f"gelu(): argument 'approximate' must be str, not {got}")
     if approximate not in ("none", "tanh"):
         raise RuntimeError(
             f"gelu(): argument 'approximate' must be 'none' or 'tanh', got {approximate!r}"

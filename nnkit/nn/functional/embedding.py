@@ -178,6 +178,8 @@ def embedding_bag(
             "embedding_bag(input, weight, ...)", UserWarning, stacklevel=2,
         )  # fmt: skip
         input, weight = weight, input
+    if input.ndim not in (1, 2):
+        raise ValueError(f"embedding_bag: input has to be 1D or 2D Tensor, got {input.ndim}D")
     factors = per_sample_weights
     if factors is not None and factors.shape != input.shape:
         raise ValueError(

@@ -116,7 +116,9 @@ def batch_norm(
         for size in shape[2:]:
             values *= size
         _check_count("batch_norm", values, "value per channel", shape)
-    return ops.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return ops.batch_norm(
+        input, weight, bias, running_mean, running_var, training, momentum, eps, True
+    )
 
 
 def instance_norm(
@@ -147,7 +149,7 @@ def instance_norm(
             values *= size
         _check_count("instance_norm", values, "spatial element", input.shape)
     return ops.instance_norm(
-        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps
+        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True
     )
 
 

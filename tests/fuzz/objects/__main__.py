@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 
 from tests.fuzz.calls import main
-from tests.fuzz.objects.compare import difference, seen
+from tests.fuzz.objects.compare import seen
 from tests.fuzz.objects.table import table
 
 if __name__ == "__main__":
-    sys.exit(main(__doc__ or "", table, seen=seen, judge=difference))
+    sys.exit(main(__doc__ or "", table, seen=seen))

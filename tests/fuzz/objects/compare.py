@@ -1,19 +1,11 @@
-"""What can be seen of the result of a call, alike in both frameworks, and where it differs."""
+"""What can be seen of the result of a call, alike in both frameworks."""
 
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
-
-import numpy as np
-
-from tests.fuzz.calls import Allowed, Answer
-from tests.fuzz.calls import difference as difference_of_calls
-from tests.harness.call import dtype_name, to_array
-from tests.harness.tolerances import TOLERANCES
 
 MANY = 64  # of an iterator's items
 DEEP = 6
@@ -61,47 +53,3 @@ def parts(value: Any) -> Any:
     if hasattr(value, "__next__"):
         return [*islice(value, MANY)]
     return None
-
-
-# What may differ besides: a reason, a pattern over torch's error and one over nnkit's.
-ALLOWED: list[Allowed] = [
-    (
-        "torch's functions in Python find out by looking something up; nnkit asks first",
-        r"^(AttributeError: .* has no attribute|IndexError: only integers, slices)",
-        r"^TypeError: .*(must|should) be",
-    ),
-    (
-        "nnkit takes a NumPy array of no dimensions, and a bool, for the number that it is",
-        r"^TypeError: .*not numpy.ndarray|^RuntimeError: Boolean alpha",
-        r"^$",
-    ),
-]
-
-
-def difference(changes: int, wanted: Answer | None, found: Answer) -> str:
-    """What is wrong with nnkit's answer; empty if nothing is."""
-    said = difference_of_calls(changes, wanted, found, ALLOWED)
-    if said or wanted is None or wanted.error is not None or found.error is not None:
-        return said
-    if len(wanted.results) != len(found.results):
-        return f"{len(wanted.results)} values -> {len(found.results)}"
-    for want, got in zip(wanted.results, found.results, strict=True):
-        if not _agree(want, got):
-            return "values"
-    return ""
-
-
-def _agree(want: Any, got: Any) -> bool:
-    if hasattr(want, "detach"):
-        if want.requires_grad != got.requires_grad:
-            return False
-        rtol, atol = TOLERANCES.get(dtype_name(want), (0, 0))
-        one, other = to_array(want), to_array(got)
-        return one.dtype == other.dtype and np.allclose(other, one, rtol, atol, equal_nan=True)
-    if isinstance(want, str):
-        return want == got
-    if type(want) is not type(got):
-        return False
-    if isinstance(want, (float, complex)):
-        return bool(np.isclose(got, want, 1e-5, 1e-6, equal_nan=True))
-    return want == got or (isinstance(want, float) and math.isnan(want) and math.isnan(got))

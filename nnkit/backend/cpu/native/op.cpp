@@ -143,7 +143,7 @@ public:
         int recorded = wanted_ ? mode_is(names.enabled) : 0;
         if (recorded < 0) return nullptr;
         Owned result(PyObject_Vectorcall(primitive.object(), values_, count_, nullptr));
-        if (!result) return nullptr;
+        if (!result) return is_refusal() ? decline() : nullptr;
         if (op_->several) result = Owned(PySequence_Tuple(result.object()));
         if (!result) return nullptr;
         Py_ssize_t count = op_->several ? PyTuple_GET_SIZE(result.object()) : 1;
@@ -161,6 +161,14 @@ public:
     }
 
 private:
+    // Whether a kernel refused its arguments: the twin says so in torch's words.
+    static bool is_refusal() {
+        bool refused = PyErr_ExceptionMatches(PyExc_ValueError) ||
+                       PyErr_ExceptionMatches(PyExc_TypeError);
+        if (refused) PyErr_Clear();
+        return refused;
+    }
+
     // Looks at the operands; false for what the twin must see.
     bool unwrap() {
         for (int i = 0; i < op_->inputs; ++i) {
