@@ -2,11 +2,11 @@
 
 ``python -m tests.fuzz.calls --seconds 60 --seed 0`` takes valid calls (the samples of the op
 table), changes one or two arguments, makes the call in torch and in nnkit and compares: results
-agree in values, dtype and shape, errors in their builtin type, and no message of nnkit speaks of what is
-inside. It prints one call for each (function, kind of difference), and exits with 1 if there is
-one. ``--no-torch`` asks only that nnkit neither crashes nor raises an error of its inside, at full
-speed; ``--only N`` makes call number N alone and shows it. `tests.fuzz.objects` does the same with
-everything that is no op.
+agree in values, dtype and shape, errors in their builtin type, and no message of nnkit speaks of
+what is inside. What may differ stands in `tests.fuzz.differences`. It prints one call for each
+(function, kind of difference), and exits with 1 if there is one. ``--no-torch`` asks only that
+nnkit neither crashes nor raises an error of its inside, at full speed; ``--only N`` makes call
+number N alone and shows it. `tests.fuzz.objects` does the same with everything that is no op.
 
 Each call depends on the seed and its number alone. A child process makes them; if it dies, its
 parent notes the call and goes on after it.
