@@ -59,8 +59,9 @@ ALLOWED: list[Allowed] = [
     ),
     Allowed(
         "what torch's functions in Python run into by chance: Python's own errors",
-        r"^(Type|Value|Attribute)Error: (unsupported operand|can only concatenate|len\(\) of"
-        r"|'.+' not supported|.+ object|not enough values|too many values|.+ must be a sequence)",
+        r"^(Type|Value|Attribute|Index)Error: (only integers, slices|unsupported operand"
+        r"|can only concatenate|len\(\) of|'.+' not supported|.+ object|not enough values"
+        r"|too many values|.+ must be a sequence)",
         r"",
     ),
     Allowed(
@@ -72,6 +73,11 @@ ALLOWED: list[Allowed] = [
         "torch uses the truth of what should be a bool",
         r"ambiguous",
         r"^TypeError: .* (must|should) be",
+    ),
+    Allowed(
+        "nnkit takes a NumPy array of no dimensions, and a bool, for the number that it is",
+        r"^TypeError: .*not numpy.ndarray|^RuntimeError: Boolean alpha",
+        r"^$",
     ),
     Allowed("flags of nn.functional count by their truth", r"must be bool", r"^$|ambiguous"),
     Allowed(
