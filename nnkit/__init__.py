@@ -9,7 +9,7 @@ from math import nan as nan
 from math import pi as pi
 from typing import TYPE_CHECKING, Any
 
-from nnkit import autograd as autograd, compat
+from nnkit import autograd as autograd
 from nnkit.autograd import (
     Size as Size,
     Tensor as Tensor,
@@ -71,7 +71,6 @@ newaxis = None
 globals().update(DTYPES)
 globals().update(ALIASES)
 globals().update(PUBLIC)
-compat.install(autograd)
 
 # Imported when first used: whoever needs only tensors does not pay for the layers.
 SUBMODULES = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd import functional as functional
 from nnkit.autograd import graph as graph
@@ -27,6 +26,7 @@ from nnkit.autograd.grad_mode import (
 from nnkit.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from nnkit.autograd.node import Node
 from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.variable import Variable
 
 SUBJECTS = (
     "arithmetic", "power", "bounds", "comparison", "transcendental", "activation", "creation",
@@ -44,15 +44,13 @@ import_module("nnkit.autograd.operators")
 import_module("nnkit.autograd.copying")
 import_module("nnkit.autograd.typed_tensors")
 
-if TYPE_CHECKING:
-    Variable: Any  # `nnkit.compat` installs it
-
 __all__ = [
     "Function",
     "GradcheckError",
     "Node",
     "Size",
     "Tensor",
+    "Variable",
     "backward",
     "detect_anomaly",
     "enable_grad",

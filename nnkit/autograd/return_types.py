@@ -11,9 +11,11 @@ def return_type(name: str, fields: str) -> type:
 
     def describe(self) -> str:
         lines = ",\n".join(f"{f}={v!r}" for f, v in zip(self._fields, self, strict=True))
-        return f"nnkit.return_types.{name}(\n{lines})"
+        return f"{type(self).__module__}.{name}(\n{lines})"
 
-    return type(name, (base,), {"__slots__": (), "__repr__": describe, "__module__": __name__})
+    return type(
+        name, (base,), {"__slots__": (), "__repr__": describe, "__module__": "nnkit.return_types"}
+    )
 
 
 sort = return_type("sort", "values indices")

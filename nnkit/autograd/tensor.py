@@ -59,7 +59,7 @@ class Size(tuple[int, ...]):
     __rmul__ = __mul__
 
     def __repr__(self) -> str:
-        return f"nnkit.Size({list(self)})"
+        return f"{type(self).__module__}.Size({list(self)})"
 
     def __reduce__(self):
         return (Size, (tuple(self),))

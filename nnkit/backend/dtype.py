@@ -18,6 +18,7 @@ BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 class dtype:
     """A tensor's element type, such as ``nnkit.float32``; unique, hashable, printed by name."""
 
+    __module__ = "nnkit"
     __slots__ = ("array", "category", "is_signed", "itemsize", "name")
 
     def __init__(self, name: str, array: Any, category: int) -> None:
@@ -46,7 +47,7 @@ class dtype:
         return complex128 if self is float64 else complex64
 
     def __repr__(self) -> str:
-        return f"nnkit.{self.name}"
+        return f"{type(self).__module__}.{self.name}"
 
     def __reduce__(self):
         return (_by_name, (self.name,))

@@ -8,21 +8,25 @@ from typing import Any
 class layout:
     """A layout of a tensor's elements; every tensor here is ``nnkit.strided``."""
 
+    __module__ = "nnkit"
+
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __repr__(self) -> str:
-        return f"nnkit.{self.name}"
+        return f"{type(self).__module__}.{self.name}"
 
 
 class memory_format:
     """An order of the dimensions in memory, such as ``nnkit.contiguous_format``."""
 
+    __module__ = "nnkit"
+
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __repr__(self) -> str:
-        return f"nnkit.{self.name}"
+        return f"{type(self).__module__}.{self.name}"
 
 
 def is_view(array: Any) -> bool:

@@ -62,8 +62,5 @@ def _volatile(self: Tensor) -> bool:
     return False
 
 
-def install(autograd: Any) -> None:
-    """Attach the old spellings to Tensor and to ``nnkit.autograd``."""
-    autograd.Variable = Variable
-    for name, function in (("creator", _creator), ("volatile", _volatile)):
-        setattr(Tensor, name, property(function))
+for _name, _function in (("creator", _creator), ("volatile", _volatile)):
+    setattr(Tensor, _name, property(_function))

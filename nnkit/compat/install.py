@@ -1,0 +1,252 @@
+"""Answers ``import torch``: a finder of modules, and the modules it finds."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.metadata
+import logging
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from types import ModuleType
+from typing import Any
+
+import nnkit
+from nnkit.autograd import return_types
+from nnkit.compat.layout import (
+    ROOT,
+    answered,
+    defined,
+    find,
+    homes,
+    known,
+    namesakes,
+    packages,
+    part,
+)
+from nnkit.compat.names.torch_version import __version__
+
+LOG = logging.getLogger("nnkit.compat")
+VERSION = str(__version__)
+_PLAIN = (bool, int, float, str, type(None))  # of a module's state: to be read each time anew
+_renamed: list[tuple[type, str]] = []
+_import = builtins.__import__
+
+
+class TorchModule(ModuleType):
+    """A module of torch: it asks nnkit for each name when the name is first used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__version__":
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        try:
+            value = find(self.__name__, name, vars(self)["__load__"])
+        except AttributeError:
+            LOG.info("missing: %s.%s", self.__name__, name)
+            if not FINDER.lazy:
+                raise
+            return StandIn(f"{self.__name__}.{name}")
+        LOG.info("%s.%s", self.__name__, name)
+        at_home(self.__name__, value)
+        if not isinstance(value, _PLAIN):
+            vars(self)[name] = value
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Write through to nnkit's module, so that a replaced function is used there too."""
+        for module in namesakes(self.__name__) if name[:2] != "__" else ():
+            if hasattr(module, name) and not isinstance(value, ModuleType):
+                setattr(module, name, value)
+                vars(self).pop(name, None)
+                return
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        names = {n for module in namesakes(self.__name__) for n in dir(module)}
+        return sorted(names | set(vars(self)) | set(defined().get(self.__name__, ())))
+
+
+class StandIn:
+    """A name that nnkit lacks, under ``install(lazy=True)``: it raises when it is used."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError(f"{self.__name__}: nnkit has nothing of that name")
+
+    __call__ = __iter__ = __len__ = __getitem__ = __enter__ = _refuse
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return StandIn(f"{self.__name__}.{name}")
+
+    def __mro_entries__(self, bases: tuple) -> tuple:
+        return (object,)  # a class may be derived from it; it is not the one that is missing
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__}, which nnkit lacks>"
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds ``torch`` and what lies in it, and the version that pip would tell."""
+
+    lazy = False
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name != ROOT and not name.startswith(f"{ROOT}."):
+            return None
+        if not (known(name) and answered(name)):
+            LOG.info("missing: %s", name)
+            return None
+        spec = importlib.machinery.ModuleSpec(name, self, is_package=_holds_modules(name))
+        own = namesakes(name)
+        spec.origin = own[-1].__file__ if own else nnkit.__file__
+        spec.has_location = True
+        return spec
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        module = TorchModule(spec.name)
+        vars(module)["__load__"] = importlib.import_module
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        for own in namesakes(module.__name__):
+            for value in list(vars(own).values()):
+                at_home(module.__name__, value)
+        names = _public(module.__name__)
+        if names:
+            vars(module)["__all__"] = names
+
+    def find_distributions(self, context: Any = None) -> Iterable[importlib.metadata.Distribution]:
+        name = getattr(context, "name", None)
+        return iter([Metadata()]) if name in (None, ROOT) else iter(())
+
+
+class Metadata(importlib.metadata.Distribution):
+    """What `importlib.metadata` tells about torch."""
+
+    def read_text(self, filename: str) -> str | None:
+        if filename == "METADATA":
+            return f"Metadata-Version: 2.1\nName: {ROOT}\nVersion: {VERSION}\n"
+        return None
+
+    def locate_file(self, path: Any) -> Any:
+        raise FileNotFoundError(path)
+
+
+FINDER = Finder()
+
+
+def install(
+    *, scope: Iterable[str] | None = None, lazy: bool = False, verbose: bool = False
+) -> None:
+    """Answer ``import torch`` with nnkit from now on.
+
+    Args:
+        scope: names of packages; only what they import is answered so, anyone else's ``import
+            torch`` is not touched. Imports by `importlib.import_module` are not seen.
+        lazy: a name that nnkit lacks is an object that raises when it is used, instead of an
+            AttributeError when it is asked for.
+        verbose: log each name that is asked for, by the logger ``nnkit.compat``.
+
+    Raises:
+        RuntimeError: the real torch has already been imported.
+
+    Example:
+        >>> import nnkit.compat
+        >>> nnkit.compat.install()
+        >>> import torch
+        >>> torch.arange(3).dtype
+        torch.int64
+        >>> nnkit.compat.uninstall()
+    """
+    loaded = sys.modules.get(ROOT)
+    if loaded is not None and not isinstance(loaded, TorchModule) and scope is None:
+        if getattr(loaded, "__version__", None) != VERSION:
+            raise RuntimeError("install(): torch itself has already been imported")
+    FINDER.lazy = lazy
+    LOG.setLevel(logging.INFO if verbose else logging.WARNING)
+    if verbose and not LOG.handlers:
+        LOG.addHandler(logging.StreamHandler())
+    if scope is not None:
+        builtins.__import__ = _scoped(frozenset(scope))
+        return
+    if FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, FINDER)
+    for value in list(vars(nnkit).values()):
+        at_home(ROOT, value)
+    for value in vars(return_types).values():
+        at_home(f"{ROOT}.return_types", value)
+
+
+def uninstall() -> None:
+    """Take back what `install` did; modules that have been imported keep what they have."""
+    if FINDER in sys.meta_path:
+        sys.meta_path.remove(FINDER)
+    builtins.__import__ = _import
+    for name in [n for n, m in sys.modules.items() if isinstance(m, TorchModule)]:
+        del sys.modules[name]
+    while _renamed:
+        value, module = _renamed.pop()
+        value.__module__ = module
+
+
+def at_home(module: str, value: Any) -> None:
+    """Give a class of nnkit the module that torch has it in, for pickles and `repr`."""
+    if not isinstance(value, type) or value.__module__.partition(".")[0] != nnkit.__name__:
+        return
+    home = homes().get((part(module), value.__name__))
+    if home is None and part(module) == module:
+        home = module
+    if home is not None:
+        _renamed.append((value, value.__module__))
+        value.__module__ = home
+
+
+def _holds_modules(name: str) -> bool:
+    return name in packages() or any(hasattr(m, "__path__") for m in namesakes(name))
+
+
+def _public(module: str) -> list[str]:
+    """What ``from module import *`` gives: the names that torch's module defines and nnkit has."""
+    listed = {n for own in namesakes(module) for n in getattr(own, "__all__", ())}
+    for name in defined().get(module, ()):
+        if name[0] != "_":
+            try:
+                find(module, name)
+            except AttributeError:
+                continue
+            listed.add(name)
+    return sorted(listed)
+
+
+def _scoped(scope: frozenset[str]) -> Callable:
+    """An ``__import__`` that answers for torch where one of the packages in ``scope`` asks."""
+    modules: dict[str, ModuleType] = {}
+
+    def module_of(name: str) -> ModuleType:
+        found = modules.get(name)
+        if found is None:
+            spec = FINDER.find_spec(name)
+            if spec is None:
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+            found = modules[name] = FINDER.create_module(spec)
+            vars(found)["__load__"] = module_of
+            FINDER.exec_module(found)
+        return found
+
+    def scoped(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> Any:
+        asking = str((globals or {}).get("__name__", "")).partition(".")[0]
+        if level or name.partition(".")[0] != ROOT or asking not in scope:
+            return _import(name, globals, locals, fromlist, level)
+        return module_of(name if fromlist else ROOT)
+
+    return scoped

@@ -1,0 +1,132 @@
+"""The layout of torch's files, and where nnkit has the names in them."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from importlib import resources
+from types import ModuleType
+from typing import Any
+
+ROOT = "torch"
+# Where a module of torch has its namesakes: what is only a name, and nnkit itself.
+TREES = ("nnkit.compat.names", "nnkit")
+_MISSING = object()
+
+
+@functools.cache
+def defined() -> dict[str, tuple[str, ...]]:
+    """The modules of torch, and the classes and functions that each of them defines."""
+    lines = resources.files("nnkit.compat").joinpath("layout.txt").read_text().splitlines()
+    return {module: tuple(names) for module, *names in map(str.split, lines)}
+
+
+@functools.cache
+def packages() -> frozenset[str]:
+    """The modules of torch that hold others."""
+    return frozenset(module.rpartition(".")[0] for module in defined())
+
+
+@functools.cache
+def homes() -> dict[tuple[str, str], str]:
+    """The module that defines a name, by the part of torch and the name: the deepest one."""
+    found: dict[tuple[str, str], str] = {}
+    for module, names in defined().items():
+        for name in names:
+            known = found.get((part(module), name), "")
+            if module.count(".") > known.count("."):
+                found[part(module), name] = module
+    return found
+
+
+def part(module: str) -> str:
+    """The part of torch that a module belongs to: ``torch.nn`` of ``torch.nn.modules.linear``."""
+    return ".".join(module.split(".")[:2])
+
+
+def namesake(module: str, tree: str) -> ModuleType | None:
+    """The module of a tree that answers for one of torch, imported; None if there is none."""
+    name = tree + module.removeprefix(ROOT)
+    loaded = sys.modules.get(name)
+    if loaded is not None:
+        return loaded
+    try:
+        found = importlib.util.find_spec(name)
+    except ModuleNotFoundError:  # of a parent
+        return None
+    return importlib.import_module(name) if found is not None else None
+
+
+@functools.cache
+def namesakes(module: str) -> tuple[ModuleType, ...]:
+    return tuple(m for tree in TREES if (m := namesake(module, tree)) is not None)
+
+
+@functools.cache
+def answered(module: str) -> bool:
+    """Whether there is anything of a module of torch here."""
+    if module == ROOT or namesakes(module):
+        return True
+    return any(_inherited(module, name) is not _MISSING for name in defined().get(module, ()))
+
+
+def find(
+    module: str, name: str, load: Callable[[str], ModuleType] = importlib.import_module
+) -> Any:
+    """What a name of a module of torch means here; ``load`` imports a module of torch.
+
+    Raises:
+        AttributeError: nnkit has nothing of that name.
+    """
+    own = namesakes(module)
+    found = _first(own, name)
+    inner = f"{module}.{name}"
+    if (found is _MISSING or isinstance(found, ModuleType)) and known(inner) and answered(inner):
+        return load(inner)
+    if found is _MISSING and (module not in packages() or name in defined().get(module, ())):
+        found = _inherited(module, name)
+    if found is _MISSING:
+        raise AttributeError(
+            f"module {module!r} has no attribute {name!r}: nnkit has nothing of that name "
+            "(docs/compat.md lists what it has)",
+            name=name,
+        )
+    return found
+
+
+def known(module: str) -> bool:
+    return module in defined() or namesake(module, TREES[0]) is not None
+
+
+def _first(modules: tuple[ModuleType, ...], name: str) -> Any:
+    for each in modules:
+        found = getattr(each, name, _MISSING)
+        if found is not _MISSING:
+            return found
+    return _MISSING
+
+
+def _inherited(module: str, name: str) -> Any:
+    """A name of the packages above, where nnkit has another file for it than torch.
+
+    Of torch itself a file further down has the classes alone: its functions are others.
+    """
+    above = module.rpartition(".")[0]
+    while above:
+        found = _first(namesakes(above), name)
+        near = above != ROOT or part(module) == module
+        if isinstance(found, type) or (near and not isinstance(found, ModuleType)):
+            if found is not _MISSING:
+                return found
+        above = above.rpartition(".")[0]
+    return _private(module, name) if name.startswith("_") else _MISSING
+
+
+def _private(module: str, name: str) -> Any:
+    """A private name that some other file of the same package has."""
+    package = f"{TREES[1]}{module.removeprefix(ROOT).rpartition('.')[0]}."
+    beside = [m for n, m in list(sys.modules.items()) if n.startswith(package)]
+    return _first(tuple(beside), name)

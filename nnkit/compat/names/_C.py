@@ -1,0 +1,43 @@
+"""torch._C: the few names of torch's compiled half that libraries touch."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from nnkit.autograd.generator import Generator as Generator
+from nnkit.compat.passing import Inert, false, nothing
+
+DispatchKey = enum.Enum(
+    "DispatchKey",
+    "CPU CUDA Meta Autograd AutogradCPU AutogradCUDA CompositeImplicitAutograd "
+    "CompositeExplicitAutograd Autocast AutocastCPU AutocastCUDA Python Undefined",
+)
+
+
+class Graph:
+    """A graph of TorchScript, of which there are none."""
+
+
+class Value:
+    """A value in a graph of TorchScript, of which there are none."""
+
+
+class Node:
+    """A node in a graph of TorchScript, of which there are none."""
+
+
+ScriptModule = ScriptFunction = ScriptMethod = Graph
+_log_api_usage_once = _jit_set_profiling_executor = _jit_set_profiling_mode = nothing
+_get_tracing_state = nothing
+_is_tracing = _jit_internal = false
+_set_graph_executor_optimize = nothing
+DisableTorchFunctionSubclass = DisableTorchFunction = _DisableFuncTorch = Inert
+
+
+def _get_privateuse1_backend_name() -> str:
+    return "privateuseone"
+
+
+def _cuda_getCurrentRawStream(device: Any) -> int:
+    return 0

@@ -1,0 +1,92 @@
+"""torch.jit: functions and modules stay what they are, and run in Python."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+from typing import Final as Final
+
+from nnkit.compat.passing import Inert, false, nothing, say, unchanged
+from nnkit.nn import Module
+
+T = TypeVar("T")
+_RUN_AS_THEY_ARE = "functions and modules run as they are written"
+
+
+def script(obj: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """The function, class or module itself."""
+    say("torch.jit.script", _RUN_AS_THEY_ARE)
+    return unchanged(obj)
+
+
+def trace(func: Any, *args: Any, **kwargs: Any) -> Any:
+    """The function or module itself."""
+    say("torch.jit.trace", _RUN_AS_THEY_ARE)
+    return func
+
+
+def trace_module(mod: Any, *args: Any, **kwargs: Any) -> Any:
+    """The module itself."""
+    return trace(mod)
+
+
+def annotate(the_type: Any, the_value: T) -> T:
+    """The value."""
+    return the_value
+
+
+def freeze(mod: Any, *args: Any, **kwargs: Any) -> Any:
+    """The module itself."""
+    return mod
+
+
+def load(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """Programs that TorchScript has saved cannot be read.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError("torch.jit.load: nnkit has no interpreter of TorchScript")
+
+
+def save(m: Any, f: Any, *args: Any, **kwargs: Any) -> None:
+    """Programs cannot be saved as TorchScript.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError("torch.jit.save: save the module's state_dict with torch.save")
+
+
+class ScriptModule(Module):
+    """A module that TorchScript has compiled, of which there are none."""
+
+
+class RecursiveScriptModule(ScriptModule):
+    """See `ScriptModule`."""
+
+
+class ScriptFunction:
+    """A function that TorchScript has compiled, of which there are none."""
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:  # torch's name
+    """Whether an object is of a class; of ``List[int]`` and the like, of its container."""
+    from builtins import isinstance as of_class
+    from typing import get_origin
+
+    kinds = target_type if of_class(target_type, tuple) else (target_type,)
+    return of_class(obj, tuple(get_origin(kind) or kind for kind in kinds))
+
+
+class Error(RuntimeError):
+    """An error of TorchScript, which is never raised."""
+
+
+ignore = unused = export = script_method = script_if_tracing = interface = unchanged
+_overload = _overload_method = _script_if_tracing = unchanged
+optimize_for_inference = freeze
+is_scripting = is_tracing = false
+enable_onednn_fusion = set_fusion_strategy = set_module = nothing
+optimized_execution = fuser = strict_fusion = Inert
+Attribute = annotate
+CompilationUnit = Inert

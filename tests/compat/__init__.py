@@ -1,0 +1,1 @@
+"""Programs written for torch, answered by nnkit."""

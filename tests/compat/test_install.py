@@ -1,0 +1,193 @@
+"""``import torch`` is answered by nnkit, in torch's own layout of files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+START = "import nnkit.compat; nnkit.compat.install()\n"
+
+
+def run(program: str, *arguments: str, start: str = START) -> str:
+    """What a program prints, in a process of its own: torch itself may be imported in this one."""
+    command = [sys.executable, "-c", start + program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return "\n".join([done.stdout.strip(), *done.stderr.splitlines()]).strip()
+
+
+def test_a_training_step() -> None:
+    program = """
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+for x, y in DataLoader(TensorDataset(torch.randn(8, 4), torch.arange(8) % 3), batch_size=4):
+    optimizer.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+print(model(torch.ones(1, 4)).argmax().item() in range(3), torch.get_default_dtype())
+"""
+    assert run(program) == "True torch.float32"
+
+
+@pytest.mark.parametrize(
+    ("statement", "printed"),
+    [
+        ("from torch.nn.modules.batchnorm import _BatchNorm as X", "_BatchNorm"),
+        ("from torch.nn.modules.instancenorm import InstanceNorm2d as X", "InstanceNorm2d"),
+        ("from torch.optim.optimizer import Optimizer as X", "Optimizer"),
+        ("from torch.optim.lr_scheduler import LRScheduler as X", "LRScheduler"),
+        ("from torch.utils.data.dataloader import DataLoader as X", "DataLoader"),
+        ("from torch.nn.modules.module import _IncompatibleKeys as X", "_IncompatibleKeys"),
+        ("from torch.distributions.normal import Normal as X", "Normal"),
+        ("from torch.nn.modules.conv import Tensor as X", "Tensor"),
+        ("from torch.functional import einsum as X", "einsum"),
+    ],
+)
+def test_names_lie_where_torch_has_them(statement: str, printed: str) -> None:
+    assert run(f"{statement}\nprint(X.__name__)") == printed
+
+
+def test_classes_say_that_they_are_of_torch() -> None:
+    program = """
+import pickle, torch
+print(torch.Tensor.__module__, torch.nn.Linear.__module__, torch.nn.Parameter.__module__)
+print(torch.float32, torch.Size([2]), torch.strided, torch.channels_last)
+print(repr(torch.ones(2).max(0)).split("(")[0])
+print(pickle.loads(pickle.dumps(torch.nn.Linear(2, 1))))
+nnkit.compat.uninstall()
+print(nnkit.Tensor.__module__, nnkit.float32)
+"""
+    assert run(program).splitlines() == [
+        "torch torch.nn.modules.linear torch.nn.parameter",
+        "torch.float32 torch.Size([2]) torch.strided torch.channels_last",
+        "torch.return_types.max",
+        "Linear(in_features=2, out_features=1, bias=True)",
+        "nnkit.autograd.tensor nnkit.float32",
+    ]
+
+
+def test_the_version() -> None:
+    program = """
+import importlib.metadata, torch
+print(importlib.metadata.version("torch"), torch.__version__)
+print(torch.__version__ >= (2, 1), torch.__version__ < "2.9", torch.__version__ == "2.13.0")
+"""
+    expected = ["2.13.0+nnkit 2.13.0+nnkit", "True False True"]
+    assert run(program).splitlines() == expected
+
+
+def test_what_is_missing_is_named() -> None:
+    program = """
+import torch
+for statement in ("torch.nn.Lineal", "import torch.nn.lineal", "from torch.nn import Lineal"):
+    try: exec(statement)
+    except (AttributeError, ImportError) as error: print(type(error).__name__, "|", error)
+"""
+    lines = run(program).splitlines()
+    assert lines[0].startswith("AttributeError | module 'torch.nn' has no attribute 'Lineal'")
+    assert "docs/compat.md" in lines[0]
+    assert lines[1] == "ModuleNotFoundError | No module named 'torch.nn.lineal'"
+    assert lines[2].startswith("ImportError | cannot import name 'Lineal' from 'torch.nn'")
+
+
+def test_lazy_names_raise_when_they_are_used() -> None:
+    program = """
+import torch
+Missing = torch.nn.Lineal
+class Derived(Missing): ...
+try: Missing(2)
+except NotImplementedError as error: print(error)
+"""
+    start = START.replace("install()", "install(lazy=True)")
+    assert run(program, start=start) == "torch.nn.Lineal: nnkit has nothing of that name"
+
+
+def test_verbose_tells_each_name() -> None:
+    start = START.replace("install()", "install(verbose=True)")
+    assert "torch.nn.Linear" in run("import torch; torch.nn.Linear", start=start)
+
+
+def test_a_replaced_function_is_replaced_in_nnkit() -> None:
+    program = """
+import torch
+torch.nn.functional.relu = lambda x, inplace=False: x + 1
+print(torch.nn.ReLU()(torch.zeros(1)).item(), nnkit.nn.functional.relu is torch.nn.functional.relu)
+torch.backends.cudnn.benchmark = True
+print(nnkit.backends.cudnn.benchmark)
+"""
+    assert run(program).splitlines() == ["1.0 True", "True"]
+
+
+def test_scope_answers_some_packages_alone(tmp_path: Path) -> None:
+    for name in ("inside", "outside"):
+        (tmp_path / f"{name}.py").write_text("import torch.nn as nn\nfrom torch import ones\n")
+    program = f"""
+import sys; sys.path.insert(0, {str(tmp_path)!r})
+import nnkit.compat; nnkit.compat.install(scope={{"inside"}})
+import inside
+print(inside.nn.Linear is nnkit.nn.Linear, inside.ones is nnkit.ones, "torch" in sys.modules)
+try:
+    import outside
+    print(outside.ones is nnkit.ones)
+except ModuleNotFoundError: print(False)
+"""
+    assert run(program, start="").splitlines() == ["True True False", "False"]
+
+
+def test_a_loaded_torch_is_not_replaced() -> None:
+    program = """
+import sys, types
+sys.modules["torch"] = types.ModuleType("torch")
+import nnkit.compat
+try: nnkit.compat.install()
+except RuntimeError as error: print(error)
+"""
+    assert run(program, start="") == "install(): torch itself has already been imported"
+
+
+def test_what_passes_through() -> None:
+    program = """
+import torch
+@torch.jit.script
+def f(x): return x + 1
+@torch.compile(fullgraph=True)
+def g(x): return f(x)
+@torch._dynamo.disable
+def h(x): return x
+print(g(torch.ones(1)).item(), torch.jit.is_scripting(), torch.compiler.is_compiling())
+print(torch.distributed.is_available(), torch.ops.aten.add.Tensor(torch.ones(1), 1).item())
+try: torch.ops.load_library("x.so")
+except OSError as error: print(error)
+"""
+    lines = run(program).splitlines()
+    assert lines[:2] == ["2.0 False False", "False 2.0"]
+    assert lines[2].startswith("torch.ops.load_library: x.so is compiled for torch")
+    assert [line.partition(" does nothing")[0] for line in lines[3:]] == [
+        "torch.jit.script",
+        "torch.compile",
+    ]
+
+
+@pytest.mark.parametrize("as_module", [False, True])
+def test_runs_a_program(tmp_path: Path, as_module: bool) -> None:
+    (tmp_path / "program.py").write_text(
+        "import sys, torch\nif __name__ == '__main__':\n    print(torch.ones(1), sys.argv[1:])\n"
+    )
+    what = ["-m", "program"] if as_module else [str(tmp_path / "program.py")]
+    command = [sys.executable, "-m", "nnkit.compat", *what, "-x", "1"]
+    root = str(Path(__file__).parents[2])
+    paths = {"PYTHONPATH": f"{root}:{tmp_path}"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=paths)
+    assert done.stdout == "tensor([1.]) ['-x', '1']\n", done.stderr
+
+
+def test_importing_nnkit_does_not_load_it() -> None:
+    assert run("import nnkit, sys; print('nnkit.compat' in sys.modules)", start="") == "False"
