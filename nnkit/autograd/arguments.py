@@ -74,6 +74,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(python_number(value), (int, float, complex)) or _is_scalar(value)
 
 
+TYPES = (bool, int, float, complex)  # Python's, for dtypes
 FLAG = {bool, type(None)}
 NONE = Kind("None", [type(None)], lambda value: False)
 KINDS = {
@@ -84,7 +85,7 @@ KINDS = {
     complex: Kind("Number", [float, int, bool, complex], _is_number),
     str: _instance("str", str),
     Sequence[int]: _instance("tuple of ints", tuple, list, Size),
-    dtype: Kind("nnkit.dtype", [dtype], lambda value: any(value is t for t in (bool, int, float))),
+    dtype: Kind("nnkit.dtype", [dtype], lambda value: any(value is t for t in TYPES)),
     device: _instance("nnkit.device", device, str, int),
     layout: _instance("nnkit.layout", layout),
     memory_format: _instance("nnkit.memory_format", memory_format),

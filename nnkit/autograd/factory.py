@@ -17,6 +17,7 @@ from nnkit.backend.dtype import (
     FLOATING,
     OF_ARRAY,
     bool_,
+    complex128,
     default_dtype,
     dtype,
     float64,
@@ -26,7 +27,7 @@ from nnkit.backend.dtype import (
 from nnkit.backend.reproducibility import fills_memory
 
 # Python's types stand for dtypes too.
-_OF_TYPE = {bool: bool_, int: int64, float: float64}
+_OF_TYPE = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 
 def dtype_of(name: str, given: Any, default: dtype | None = None) -> dtype:

@@ -20,6 +20,8 @@ class device:
 
     Raises:
         RuntimeError: the name is not one of a device, or the index is negative.
+        TypeError: the type is no str, or the index no int.
+        ValueError: no int64 holds the index.
 
     Example:
         >>> import nnkit
@@ -31,22 +33,21 @@ class device:
     backend: Backend
 
     def __new__(cls, type: Any = "cpu", index: int | None = None) -> device:
-        if isinstance(type, device):
-            return type
-        for parameter, value in (("type", type), ("index", index)):
-            if value.__class__ is int and not -(1 << 63) <= value < 1 << 63:
-                raise ValueError(
-                    f"device(): argument '{parameter}': Overflow when unpacking long long: {value}"
-                )
-        if isinstance(type, int) and not isinstance(type, bool):
-            if index is not None and type < 0:
-                raise TypeError(f"device(): argument 'type' must be str, not int: {type}")
-            type, index = "cuda", type
+        if index is None:
+            if isinstance(type, device):
+                return type
+            if isinstance(type, int) and not isinstance(type, bool):
+                type, index = "cuda", type
+            elif isinstance(type, bytes):
+                type = type.decode()
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
-        if index is not None and (isinstance(index, bool) or not isinstance(index, int)):
-            got = index.__class__.__name__
-            raise TypeError(f"device(): argument 'index' must be int, not {got}")
+        if index is not None:
+            if isinstance(index, bool) or not isinstance(index, int):
+                got = index.__class__.__name__
+                raise TypeError(f"device(): argument 'index' must be int, not {got}")
+            if not -(2**63) <= index < 2**63:
+                raise ValueError(f"device(): Overflow when unpacking long long: {index}")
         name, colon, number = type.partition(":")
         if name not in TYPES or (colon and not _is_index(number)):
             raise RuntimeError(

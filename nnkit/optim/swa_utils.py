@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from typing import Any
 
@@ -13,7 +13,7 @@ from nnkit.backend.dtype import int64
 from nnkit.nn.modules.batchnorm import _BatchNorm
 from nnkit.nn.modules.module import Module
 from nnkit.optim.lr_scheduler import LRScheduler
-from nnkit.optim.lr_scheduler.scheduler import for_each_group
+from nnkit.optim.lr_scheduler.scheduler import check, for_each_group, within
 from nnkit.optim.optimizer import Optimizer
 
 __all__ = [
@@ -27,10 +27,22 @@ __all__ = [
 ]
 
 
-def _checked_decay(decay: float) -> float:
-    if not 0 <= decay <= 1:
-        raise ValueError(f"the decay of an average must be between 0 and 1, got {decay}")
-    return decay
+def _check_decay(decay: float) -> None:
+    check(within, "the decay of an average", decay, "between 0 and 1")
+
+
+def _pairs(means: Any, values: Any) -> Iterator[tuple[Tensor, Tensor]]:
+    """The tensors of two lists, in pairs; at least one pair."""
+    for each in (means, values):
+        if not isinstance(each, (list, tuple)) or not all(isinstance(t, Tensor) for t in each):
+            raise TypeError("the averages and the values must be lists of Tensors")
+    if not means:
+        raise IndexError("there must be at least one average, got an empty list")
+    if len(means) != len(values):
+        raise RuntimeError(
+            f"Tensor lists must have the same number of tensors, got {len(means)} and {len(values)}"
+        )
+    return zip(means, values)
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable:
@@ -42,7 +54,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable:
         >>> average(nnkit.tensor(1.0), nnkit.tensor(3.0), 1)
         tensor(2.)
     """
-    _checked_decay(decay)
+    _check_decay(decay)
 
     @no_grad()
     def average(mean: Tensor, value: Tensor, number: Any) -> Tensor:
@@ -61,11 +73,11 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable:
         >>> means
         [tensor(2.)]
     """
-    _checked_decay(decay)
+    _check_decay(decay)
 
     @no_grad()
     def average(means: list[Tensor], values: list[Tensor], number: Any) -> None:
-        for mean, value in zip(means, values, strict=True):
+        for mean, value in _pairs(means, values):
             if mean.is_floating_point() or mean.is_complex():
                 mean.lerp_(value, 1 - decay)
             else:
@@ -104,9 +116,9 @@ def get_swa_multi_avg_fn() -> Callable:
 
     @no_grad()
     def average(means: list[Tensor], values: list[Tensor], number: Any) -> None:
-        for mean, value in zip(means, values, strict=True):
+        for mean, value in _pairs(means, values):
             if mean.is_floating_point() or mean.is_complex():
-                mean.lerp_(value, 1 / (int(number) + 1))
+                mean.lerp_(value, float(1 / (number + 1)))
             else:
                 mean.add_((value - mean) // (number + 1))
 

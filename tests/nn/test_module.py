@@ -150,24 +150,38 @@ def test_to_moves_gradients(lib: ModuleType) -> None:
 
 
 def test_to_refuses(lib: ModuleType) -> None:
-    model = layer(lib)
+    model, tensor = layer(lib), lib.ones(2)
     with raises(lib, TypeError, "floating point or complex"):
         model.to(lib.int32)
-    with raises(lib, RuntimeError, "foo"):
-        model.to("foo")
-    with raises(lib, TypeError, "'foo' is unknown or given twice"):
-        model.to(foo=1)
-    with raises(lib, TypeError, "dtype must be a dtype, got int"):
-        model.to("cpu", 3)
-    with raises(lib, TypeError, "unknown or given twice"):
-        model.to("cpu", device="cpu")
-    with raises(lib, TypeError, "at most 3 arguments are expected, got 5"):
-        model.to("cpu", lib.float32, False, False, None)
+    with raises(lib, RuntimeError, "does not take copy=True|does not accept copy"):
+        model.to("cpu", copy=True)
+    for each in (model, tensor):
+        with raises(lib, RuntimeError, "foo"):
+            each.to("foo")
+        with raises(lib, TypeError, "'foo' is unknown or given twice"):
+            each.to(foo=1)
+        with raises(lib, TypeError, "argument 'dtype' must be nnkit.dtype, not int"):
+            each.to("cpu", 3)
+        with raises(lib, TypeError, "argument 'device' must be nnkit.device, not list"):
+            each.to([])
+        with raises(lib, TypeError, "unknown or given twice"):
+            each.to("cpu", device="cpu")
+        with raises(lib, TypeError, "at most 4 such arguments, got 5"):
+            each.to("cpu", lib.float32, False, False, None)
+        with raises(lib, TypeError, "non_blocking and copy must be bool, got 1, False"):
+            each.to(lib.float32, 1)
+        with raises(lib, TypeError, "argument 'memory_format' must be memory_format, not int"):
+            each.to(memory_format=3)
+        with raises(lib, ValueError, "Overflow"):
+            each.to(2**63)
 
 
-def test_to_a_number() -> None:
-    with pytest.raises(TypeError, match="a device, a dtype or a Tensor is expected, got float"):
-        layer(nnkit).to(3.5)
+def test_to_a_number(lib: ModuleType) -> None:
+    """It stands for a tensor of it, whose dtype is taken."""
+    assert layer(lib).to(3.5).p.dtype == lib.float64
+    assert lib.ones(1).to(True).dtype == lib.bool
+    assert lib.ones(1).to(float).dtype == lib.float64
+    assert lib.ones(1).to(complex).dtype == lib.complex128
 
 
 def test_to_empty(lib: ModuleType) -> None:

@@ -287,3 +287,60 @@ def test_errors_of_several_optimizers_and_too_many_steps(lib: ModuleType) -> Non
     with raises(lib, ValueError, "step was called 3 times"):
         for _ in range(4):
             cycle.step()
+
+
+def test_functions_that_are_none(lib: ModuleType) -> None:
+    schedulers = lib.optim.lr_scheduler
+    for kind in (schedulers.LambdaLR, schedulers.MultiplicativeLR):
+        with raises(lib, TypeError, "lr_lambda must be a function, or a list of them, got 3"):
+            kind(lib.optim.SGD([lib.ones(1)]), 3)
+        with raises(lib, TypeError, "lr_lambda must be a function"):
+            kind(lib.optim.SGD([lib.ones(1)]), [0.5])
+    scheduler = schedulers.LambdaLR(lib.optim.SGD([lib.ones(1)]), lambda epoch: 1.0)
+    with pytest.raises((TypeError, AttributeError), match="must be a dict|pop"):
+        scheduler.load_state_dict(3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "expected"),
+    [
+        ("CosineAnnealingWarmRestarts", {"T_0": "a"}, "T_0 must be a positive integer, got 'a'"),
+        ("CosineAnnealingWarmRestarts", {"T_0": 2, "T_mult": None}, "T_mult must be a positive"),
+        ("OneCycleLR", {"max_lr": 1.0, "total_steps": [3]}, "total_steps must be a positive"),
+        ("OneCycleLR", {"max_lr": 1.0, "total_steps": 3, "pct_start": []}, "pct_start"),
+        ("ConstantLR", {"factor": "a"}, "factor must be between 0 and 1, got 'a'"),
+        ("LinearLR", {"start_factor": None}, "start_factor must be above 0 and at most 1"),
+        ("LinearLR", {"end_factor": "1"}, "end_factor must be between 0 and 1"),
+        ("ReduceLROnPlateau", {"factor": "a"}, "factor must be below 1"),
+        ("ReduceLROnPlateau", {"mode": 1}, "mode must be min or max, got 1"),
+    ],
+)
+def test_arguments_of_a_wrong_type(
+    lib: ModuleType, kind: str, options: dict, expected: str
+) -> None:
+    with raises(lib, TypeError, expected):
+        getattr(lib.optim.lr_scheduler, kind)(lib.optim.SGD([lib.ones(1)]), **options)
+
+
+def test_eta_min_of_restarts(lib: ModuleType) -> None:
+    with raises(lib, ValueError, "eta_min must be a float or int, got 'a'"):
+        lib.optim.lr_scheduler.CosineAnnealingWarmRestarts(
+            lib.optim.SGD([lib.ones(1)]), 2, eta_min="a"
+        )
+
+
+def test_nan_is_between(lib: ModuleType) -> None:
+    optimizer = lib.optim.SGD([lib.ones(1)], lr=0.1)
+    nan = float("nan")
+    assert lib.optim.lr_scheduler.LinearLR(optimizer, 0.5, nan).get_last_lr() == [0.05]
+
+
+def test_milestones_that_have_passed(lib: ModuleType) -> None:
+    schedulers = lib.optim.lr_scheduler
+    optimizer = lib.optim.SGD([lib.ones(1)], lr=1.0)
+    parts = [schedulers.StepLR(optimizer, 1, 0.5), schedulers.ExponentialLR(optimizer, 0.1)]
+    scheduler = schedulers.SequentialLR(optimizer, parts, [-5])
+    assert scheduler.get_last_lr() == [1.0]
+    optimizer.step()
+    scheduler.step()
+    assert scheduler.get_last_lr() == [0.1]

@@ -81,3 +81,16 @@ def test_refuses(lib: ModuleType) -> None:
         s.SWALR(optimizer, 0.1, anneal_strategy="x")
     with raises(lib, ValueError, "anneal_epochs must be"):
         s.SWALR(optimizer, 0.1, anneal_epochs=-1)
+
+
+def test_lists_that_do_not_fit(lib: ModuleType) -> None:
+    swa = lib.optim.swa_utils
+    for average in (swa.get_ema_multi_avg_fn(0.5), swa.get_swa_multi_avg_fn()):
+        with raises(lib, RuntimeError, "must have the same number of tensors, got 1 and 0"):
+            average([lib.ones(1)], [], 1)
+        with raises(lib, IndexError, "at least one average"):
+            average([], [], 1)
+        with raises(lib, TypeError, "must be lists of Tensors"):
+            average([1.0], [lib.ones(1)], 1)
+        with raises(lib, TypeError, "must be lists of Tensors"):
+            average([lib.ones(1)], 3, 1)

@@ -29,7 +29,9 @@ from nnkit.backend.dtype import (
 )
 from nnkit.backend.dtype import dtype as dtype_type
 from nnkit.backend.memory import contiguous_format
+from nnkit.backend.memory import memory_format as memory_format_type
 
+_NUMBERS = (bool, int, float, complex)
 _WIDE = {float: float64, complex: complex128}  # what no digit of a number is lost in
 _cut = rule("cast")  # to integers and bools, which have no gradient
 # The engine casts a gradient back to the dtype of the input.
@@ -85,6 +87,46 @@ def converted(input: Tensor, d: dtype_type, copy: bool = False) -> Tensor:
     return (_cast if d.category >= FLOATING else _cut)(input, d.array)
 
 
+def destination(name: str, given: tuple, named: dict[str, Any]) -> tuple:
+    """Device, dtype, ``non_blocking``, ``copy`` and memory format from the arguments of ``to``.
+
+    Raises:
+        TypeError: there are too many, or one is of a wrong type.
+    """
+    first = given[0] if given else named.get("tensor")
+    place = d = None
+    names = ("device", "dtype", "non_blocking", "copy")
+    if isinstance(first, dtype_type) or (isinstance(first, type) and first in _NUMBERS):
+        names = names[1:]
+    elif isinstance(first, Tensor):
+        place, d, names = first._device, first.dtype, ("tensor", *names[2:])
+    elif isinstance(first, (bool, float, complex)):  # as a tensor of it
+        d, names = dtype_of(name, type(first)), ("tensor", *names[2:])
+    if len(given) > len(names):
+        raise TypeError(f"{name}() takes at most {len(names)} such arguments, got {len(given)}")
+    found = dict(zip(names, given))
+    for key, value in named.items():
+        if key in found or key not in (*names, "memory_format"):
+            raise TypeError(f"{name}(): the argument {key!r} is unknown or given twice")
+        found[key] = value
+    memory_format = found.get("memory_format")
+    if memory_format is not None and not isinstance(memory_format, memory_format_type):
+        got = type(memory_format).__name__
+        raise TypeError(f"{name}(): argument 'memory_format' must be memory_format, not {got}")
+    flags = found.get("non_blocking", False), found.get("copy", False)
+    if not isinstance(flags[0], bool) or not isinstance(flags[1], bool):
+        raise TypeError(f"{name}(): non_blocking and copy must be bool, got {flags[0]}, {flags[1]}")
+    if "dtype" in found and found["dtype"] is not None:
+        d = dtype_of(name, found["dtype"])
+    if found.get("device") is not None:
+        place = found["device"]
+        if isinstance(place, bool) or not isinstance(place, (str, bytes, Device, numbers.Integral)):
+            got = type(place).__name__
+            raise TypeError(f"{name}(): argument 'device' must be nnkit.device, not {got}")
+        place = located(place)
+    return place, d, *flags, memory_format
+
+
 @public(namespace=False)
 def to(input: Tensor, *target: Any, **options: Any) -> Tensor:
     """Convert to a dtype, a device, or those of another tensor: ``to(dtype)``, ``to(device)``,
@@ -93,42 +135,27 @@ def to(input: Tensor, *target: Any, **options: Any) -> Tensor:
     Args:
         target: dtype, device or tensor; further positional arguments are ``non_blocking`` and
             ``copy``.
-        options: ``dtype``, ``device``, ``other``, ``non_blocking``, ``copy``, ``memory_format``.
+        options: ``dtype``, ``device``, ``tensor``, ``non_blocking``, ``copy``, ``memory_format``.
 
     Returns:
         ``input`` itself if nothing changes and ``copy`` is false.
 
     Raises:
         RuntimeError: the device is unknown or has no backend here.
+        TypeError: an argument is of a wrong type.
 
     Example:
         >>> import nnkit
         >>> nnkit.tensor([1, 2]).to(nnkit.float64)
         tensor([1., 2.], dtype=nnkit.float64)
     """
-    known = {"dtype", "device", "other", "non_blocking", "copy", "memory_format"}
-    if not {*options} <= known:
-        unknown = next(o for o in options if o not in known)
-        raise TypeError(f"to() got an unexpected keyword argument '{unknown}'")
-    flags = [a for a in target if isinstance(a, bool)]
-    place, d = options.get("device"), options.get("dtype")
-    for value in (*target, options.get("other")):
-        if isinstance(value, Tensor):
-            place, d = value._device, value.dtype
-        elif isinstance(value, dtype_type) or (isinstance(value, type) and value in (int, float)):
-            d = value
-        elif isinstance(value, (str, Device, numbers.Integral)):
-            place = place if isinstance(value, bool) else value
-        elif value is not None:
-            raise TypeError(
-                f"to(): expected a dtype, a device or a Tensor, not {type(value).__name__}"
-            )
-    d = dtype_of("to", d, input.dtype)
-    copy = options.get("copy", flags[1] if len(flags) > 1 else False)
-    blocks = not options.get("non_blocking", flags[0] if flags else False)
-    moved = input if place is None else _moved(input, located(place), not blocks)
+    if len(target) == 1 and not options and isinstance(target[0], dtype_type):
+        return converted(input, target[0])  # the most frequent call
+    place, d, non_blocking, copy, memory_format = destination("to", target, options)
+    d = input.dtype if d is None else d
+    moved = input if place is None else _moved(input, place, non_blocking)
     result = converted(moved, d, copy and moved is input)
-    return in_format(result, options.get("memory_format"))
+    return in_format(result, memory_format)
 
 
 class ToDevice(Node):

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.ops.conversion import destination
 from nnkit.autograd.ops.creation import empty_like
-from nnkit.backend.device import device as Device
-from nnkit.backend.dtype import dtype as Dtype
 from nnkit.nn.modules.module_tree import ModuleTree
 
 if TYPE_CHECKING:
@@ -48,15 +47,16 @@ class ModuleApply(ModuleTree):
 
         Raises:
             TypeError: the dtype is neither floating nor complex, or the arguments make no sense.
-            RuntimeError: there is no such device.
+            RuntimeError: there is no such device, or ``copy`` is asked for.
 
         Example:
             >>> import nnkit
             >>> nnkit.nn.Linear(2, 1).to(nnkit.float64).weight.dtype
             nnkit.float64
         """
-        memory_format = kwargs.pop("memory_format", None)
-        device, dtype, non_blocking = _destination(list(args), kwargs)
+        device, dtype, non_blocking, copy, memory_format = destination("Module.to", args, kwargs)
+        if copy:
+            raise RuntimeError("Module.to: it does not take copy=True")
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 f"Module.to: dtype must be a floating point or complex one, got {dtype}"
@@ -121,30 +121,3 @@ class ModuleApply(ModuleTree):
     def share_memory(self) -> Self:
         """Move all parameters and buffers to memory that processes can share."""
         return self._apply(lambda tensor: tensor.share_memory_())
-
-
-def _destination(given: list[Any], named: dict[str, Any]) -> tuple[Any, Any, bool]:
-    """Device, dtype and ``non_blocking`` from the arguments of ``to``."""
-    target: dict[str, Any] = {}
-    names = ["device", "dtype", "non_blocking"]
-    if given and isinstance(given[0], Tensor):
-        other = given.pop(0)
-        target = {"device": other.device, "dtype": other.dtype}
-        names = names[2:]
-    elif given and isinstance(given[0], Dtype):
-        names = names[1:]
-    if len(given) > len(names):
-        raise TypeError(f"Module.to: at most {len(names)} arguments are expected, got {len(given)}")
-    for name, value in (*zip(names, given), *named.items()):
-        if name in target or name not in ("device", "dtype", "non_blocking"):
-            raise TypeError(f"Module.to: the argument {name!r} is unknown or given twice")
-        target[name] = value
-    device, dtype = target.get("device"), target.get("dtype")
-    if device is not None and not isinstance(device, str | int | Device):
-        raise TypeError(
-            f"Module.to: a device, a dtype or a Tensor is expected, got {type(device).__name__}"
-        )
-    if dtype is not None and not isinstance(dtype, Dtype):
-        raise TypeError(f"Module.to: dtype must be a dtype, got {type(dtype).__name__}")
-    device = None if device is None else Device(device)
-    return device, dtype, target.get("non_blocking", False)

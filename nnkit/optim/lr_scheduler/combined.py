@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from nnkit.optim.lr_scheduler.scheduler import LRScheduler, checked_optimizer
+from nnkit.optim.lr_scheduler.scheduler import LRScheduler, checked_optimizer, set_value
 from nnkit.optim.optimizer import Optimizer
 
 
@@ -77,13 +77,14 @@ class SequentialLR(_Combined):
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = checked_optimizer(optimizer)
-        # Each scheduler has made its first step when it was made; only the first one's counts.
+        # Each scheduler has made its first step when it was made; only that of epoch 0 counts.
         for group in optimizer.param_groups:
-            group["lr"] = group["initial_lr"]
+            set_value(group, "lr", group["initial_lr"])
         for scheduler in schedulers:
             _undo(scheduler)
-        schedulers[0]._initial_step()
-        self._last_lr = schedulers[0].get_last_lr()
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
 
     def step(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Go to the next epoch, with the scheduler whose turn it is."""

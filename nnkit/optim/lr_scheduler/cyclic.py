@@ -8,7 +8,9 @@ from typing import Any
 
 from nnkit.optim.lr_scheduler.scheduler import (
     LRScheduler,
+    check,
     for_each_group,
+    is_positive_integer,
     saved_functions,
     set_value,
 )
@@ -64,7 +66,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """Half waves of a cosine, each ``T_mult`` times as long as the one before, the first ``T_0``.
 
     Raises:
-        ValueError: ``T_0`` or ``T_mult`` is no positive integer.
+        ValueError: ``T_0`` or ``T_mult`` is no positive integer, or ``eta_min`` no number.
 
     Source: Loshchilov and Hutter 2016, "SGDR: stochastic gradient descent with warm restarts";
     ``torch.optim.lr_scheduler.CosineAnnealingWarmRestarts``.
@@ -89,10 +91,12 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         last_epoch: int = -1,
     ) -> None:
         for name, value in (("T_0", T_0), ("T_mult", T_mult)):
-            if not isinstance(value, int) or value < 1:
-                raise ValueError(
-                    f"CosineAnnealingWarmRestarts: {name} must be a positive integer, got {value}"
-                )
+            what = f"CosineAnnealingWarmRestarts: {name}"
+            check(is_positive_integer, what, value, "a positive integer")
+        if not isinstance(eta_min, (float, int)):
+            raise ValueError(
+                f"CosineAnnealingWarmRestarts: eta_min must be a float or int, got {eta_min!r}"
+            )
         self.T_0 = T_0
         self.T_i = T_0
         self.T_mult = T_mult

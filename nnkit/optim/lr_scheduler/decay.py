@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from nnkit.optim.lr_scheduler.scheduler import LRScheduler, for_each_group, saved_functions
+from nnkit.optim.lr_scheduler.scheduler import (
+    LRScheduler,
+    check,
+    for_each_group,
+    saved_functions,
+    within,
+)
 from nnkit.optim.optimizer import Optimizer
 
 
@@ -130,8 +136,7 @@ class ConstantLR(LRScheduler):
         total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:
-        if not 0 <= factor <= 1:
-            raise ValueError(f"ConstantLR: factor must be between 0 and 1, got {factor}")
+        check(within, "ConstantLR: factor", factor, "between 0 and 1")
         self.factor = factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
@@ -144,7 +149,7 @@ class ConstantLR(LRScheduler):
         return self._scaled(1 / self.factor)
 
     def _get_closed_form_lr(self) -> list[Any]:
-        factor = 1.0 if self.last_epoch >= self.total_iters else self.factor
+        factor = self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
         return [lr * factor for lr in self.base_lrs]
 
 
@@ -174,12 +179,9 @@ class LinearLR(LRScheduler):
         total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:
-        if not 0 < start_factor <= 1:
-            raise ValueError(
-                f"LinearLR: start_factor must be above 0 and at most 1, got {start_factor}"
-            )
-        if not 0 <= end_factor <= 1:
-            raise ValueError(f"LinearLR: end_factor must be between 0 and 1, got {end_factor}")
+        start = "above 0 and at most 1"
+        check(lambda x: not (x > 1 or x <= 0), "LinearLR: start_factor", start_factor, start)
+        check(within, "LinearLR: end_factor", end_factor, "between 0 and 1")
         self.start_factor = start_factor
         self.end_factor = end_factor
         self.total_iters = total_iters
@@ -244,14 +246,25 @@ class _OfFunctions(LRScheduler):
         last_epoch: int = -1,
     ) -> None:
         self.lr_lambdas = for_each_group("lr_lambda", lr_lambda, optimizer)
+        for function in self.lr_lambdas:
+            if not callable(function):
+                raise TypeError(
+                    f"{type(self).__name__}: lr_lambda must be a function, or a list of them, "
+                    f"got {function!r}"
+                )
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
         """As usual; of the functions only what objects hold as attributes."""
-        return super().state_dict() | {"lr_lambdas": saved_functions(self.lr_lambdas)}
+        state = super().state_dict()
+        del state["lr_lambdas"]
+        return state | {"lr_lambdas": saved_functions(self.lr_lambdas)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """As usual; the functions stay, and objects among them get their attributes."""
+        if not isinstance(state_dict, Mapping):
+            got = type(state_dict).__name__
+            raise TypeError(f"load_state_dict: state_dict must be a dict, got {got}")
         for function, attributes in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if attributes is not None:
                 function.__dict__.update(attributes)
@@ -268,6 +281,7 @@ class LambdaLR(_OfFunctions):
         last_epoch: the epoch to go on from.
 
     Raises:
+        TypeError: what is given is no function.
         ValueError: there are more or fewer functions than groups.
 
     Source: ``torch.optim.lr_scheduler.LambdaLR``.

@@ -6,7 +6,14 @@ import math
 from typing import Any
 
 from nnkit.optim.lr_scheduler.cyclic import momentum_groups, set_momentum
-from nnkit.optim.lr_scheduler.scheduler import LRScheduler, checked_optimizer, for_each_group
+from nnkit.optim.lr_scheduler.scheduler import (
+    LRScheduler,
+    check,
+    checked_optimizer,
+    for_each_group,
+    is_positive_integer,
+    within,
+)
 from nnkit.optim.optimizer import Optimizer
 
 
@@ -64,10 +71,7 @@ class OneCycleLR(LRScheduler):
     ) -> None:
         checked_optimizer(optimizer)
         self.total_steps = _steps(total_steps, epochs, steps_per_epoch)
-        if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
-            raise ValueError(
-                f"OneCycleLR: pct_start must be a float between 0 and 1, got {pct_start}"
-            )
+        check(_is_share, "OneCycleLR: pct_start", pct_start, "a float between 0 and 1")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(
                 f"OneCycleLR: anneal_strategy must be cos or linear, got {anneal_strategy!r}"
@@ -128,9 +132,12 @@ def _steps(total: int | None, epochs: int | None, steps_per_epoch: int | None) -
             if not isinstance(value, int) or value <= 0:
                 raise ValueError(f"OneCycleLR: {name} must be a positive integer, got {value}")
         return epochs * steps_per_epoch
-    if not isinstance(total, int) or total <= 0:
-        raise ValueError(f"OneCycleLR: total_steps must be a positive integer, got {total}")
+    check(is_positive_integer, "OneCycleLR: total_steps", total, "a positive integer")
     return total
+
+
+def _is_share(value: Any) -> bool:
+    return within(value) and isinstance(value, float)
 
 
 def _phases(total: int, share: float, three: bool) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.optim.lr_scheduler.scheduler import (
     LRScheduler,
+    check,
     checked_optimizer,
     for_each_group,
     set_value,
@@ -56,20 +57,20 @@ class ReduceLROnPlateau(LRScheduler):
         min_lr: float | list[float] = 0,
         eps: float = 1e-8,
     ) -> None:
-        if factor >= 1.0:
-            raise ValueError(f"ReduceLROnPlateau: factor must be below 1, got {factor}")
+        check(lambda x: not x >= 1, "ReduceLROnPlateau: factor", factor, "below 1")
+        self.factor = factor
+        self.optimizer = checked_optimizer(optimizer)
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
+        self.min_lrs = for_each_group("min_lr", min_lr, optimizer)
         for name, value, known in (
             ("mode", mode, ("min", "max")),
             ("threshold_mode", threshold_mode, ("rel", "abs")),
         ):
-            if value not in known:
-                raise ValueError(
+            if not isinstance(value, str) or value not in known:
+                kind = ValueError if isinstance(value, str) else TypeError
+                raise kind(
                     f"ReduceLROnPlateau: {name} must be {known[0]} or {known[1]}, got {value!r}"
                 )
-        self.optimizer = checked_optimizer(optimizer)
-        self.factor = factor
-        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
-        self.min_lrs = for_each_group("min_lr", min_lr, optimizer)
         self.patience = patience
         self.cooldown = cooldown
         self.eps = eps

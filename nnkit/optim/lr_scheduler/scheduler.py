@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -16,14 +17,35 @@ def for_each_group(what: str, value: Any, optimizer: Optimizer) -> list[Any]:
     """``value`` for each param group, Tensors copied; a list must have one for each group.
 
     Raises:
+        TypeError: ``optimizer`` is no Optimizer.
         ValueError: it has another number of them.
     """
-    groups = len(optimizer.param_groups)
+    groups = len(checked_optimizer(optimizer).param_groups)
     if not isinstance(value, (list, tuple)):
         value = [value] * groups
     if len(value) != groups:
         raise ValueError(f"expected {groups} values of {what}, one a param group, got {len(value)}")
     return [own_value(v) for v in value]
+
+
+def check(valid: Callable[[Any], Any], what: str, value: Any, expected: str) -> None:
+    """ValueError for an argument that is not as expected, TypeError for one that has no order."""
+    message = f"{what} must be {expected}, got {value!r}"
+    try:
+        is_valid = valid(value)
+    except TypeError:
+        raise TypeError(message) from None
+    if not is_valid:
+        raise ValueError(message)
+
+
+def within(value: Any) -> bool:
+    """Whether a number is between 0 and 1; nan counts, as in torch."""
+    return not (value < 0 or value > 1)
+
+
+def is_positive_integer(value: Any) -> bool:
+    return value >= 1 and isinstance(value, int)
 
 
 def set_value(group: dict[str, Any], name: str, value: Any) -> None:
