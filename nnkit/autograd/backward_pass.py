@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from nnkit.autograd.node import LeafHooks, Node, OutputEdge, edge_of
+from nnkit.autograd.node import LeafHooks, Node, OutputEdge, Unknown, edge_of
 from nnkit.autograd.saved import PackedValue
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.memory import contiguous_format, has_order_of, is_view
@@ -127,6 +127,8 @@ class Pass:
         targets: set = set()
         for position, tensor in enumerate(inputs):
             target, index = target_of(edge_of(tensor))
+            if target.__class__ is Unknown:
+                continue  # no gradient comes there
             targets.add(target)
             if not accumulate:
                 self.captures.setdefault(target, []).append((index, position))
@@ -244,7 +246,7 @@ class Pass:
                     if arrived is None:
                         continue
                     grads = self._materialized(node, arrived)
-                if node.values is None:
+                if node.values is None and not node.runs_freed:
                     raise RuntimeError(FREED)
                 B = self.lifted or node.device.backend
                 try:
@@ -404,9 +406,12 @@ class Pass:
 
     def _after(self, node: Any, results: Sequence, grads: Sequence) -> Sequence:
         outputs = tuple(self._shown(g, node.device) for g in grads)
+        slots = range(len(results)) if node.slots is None else node.slots
+        shown: Sequence = [results[i] for i in slots]
         for hook in list(node.hooks.post.values()):
-            results = self._replaced(hook, results, node.device, outputs)
-        return results
+            shown = self._replaced(hook, shown, node.device, outputs)
+        after = dict(zip(slots, shown, strict=True))
+        return [after.get(i) for i in range(len(results))]
 
     # Leaves
 

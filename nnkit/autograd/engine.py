@@ -14,7 +14,7 @@ from typing import Any
 
 from nnkit.autograd.backward_pass import Pass, unpack_array, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
-from nnkit.autograd.node import GradientEdge, Node, edge_of
+from nnkit.autograd.node import GradientEdge, Node, Unknown, edge_of
 from nnkit.autograd.op import OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import refresh
@@ -35,7 +35,7 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, create: bool) -> Pas
         else:
             if tensor._base is not None:
                 refresh(tensor)
-            if not tensor._requires_grad:
+            if not tensor._requires_grad or tensor._edge.__class__ is Unknown:
                 raise RuntimeError(
                     f"element {index} of tensors does not require grad and does not have a grad_fn"
                 )

@@ -12,11 +12,11 @@ from nnkit.autograd import node as node_module
 from nnkit.autograd.backward_pass import FREED, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.lifted import LIFTED
-from nnkit.autograd.node import Node, OutputEdge, describe_edge
+from nnkit.autograd.node import Node, OutputEdge
 from nnkit.autograd.op import OPS, SavedOutput
 from nnkit.autograd.saved import ACTIVE, pack_values
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import check_traceable, set_history, wrote
+from nnkit.autograd.views import check_history, check_traceable, set_history, wrote
 from nnkit.backend.dtype import FLOATING
 
 
@@ -25,8 +25,8 @@ class FunctionNode(Node):
 
     # No __slots__: users keep their own attributes on ctx.
     runs_always = True
+    runs_freed = True  # by `saved_tensors`
     _function: type[Function]
-    _was_tensor: tuple[bool, ...] = ()
 
     def __init__(self, needs: tuple[bool, ...]) -> None:
         super().__init__((), (), None)
@@ -39,12 +39,6 @@ class FunctionNode(Node):
     @property
     def operation(self) -> str:
         return type(self).__name__
-
-    @property
-    def next_functions(self) -> tuple:
-        """A pair (node, output number) for each tensor that forward took."""
-        shown = zip(self.edges, self._was_tensor, strict=True)
-        return tuple(describe_edge(edge) for edge, was_tensor in shown if was_tensor)
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for backward, where ``saved_tensors`` gives them back."""
@@ -110,7 +104,7 @@ class FunctionNode(Node):
                     "expected a Tensor or None"
                 )
             if meta is None:
-                if not self._was_tensor[i]:
+                if i not in self.slots:
                     raise RuntimeError(
                         f"function {name} returned a gradient different from None at position "
                         f"{i + 1}, but the corresponding forward input was not a Variable"
@@ -198,9 +192,12 @@ class Function:
             bound = inspect.signature(cls.forward).bind(*arguments, **options)
             bound.apply_defaults()
             arguments, options = bound.args, bound.kwargs
-        was_tensor = tuple(isinstance(a, Tensor) for a in arguments)
         needs = tuple(isinstance(a, Tensor) and a.requires_grad for a in arguments)
         node = cls._node_type(needs)
+        if MODE.enabled:
+            for argument, need in zip(arguments, needs, strict=True):
+                if need:
+                    check_history(argument)
         edges = tuple(
             (a._edge or a) if need else None for a, need in zip(arguments, needs, strict=True)
         )
@@ -216,7 +213,7 @@ class Function:
         if MODE.enabled and any(needs):
             node.order = next(node_module.sequence)
             node.edges = edges
-            node._was_tensor = was_tensor
+            node.slots = tuple([i for i, a in enumerate(arguments) if isinstance(a, Tensor)])
             tensors = [a for a in arguments if isinstance(a, Tensor)]
             node.device = tensors[0]._device
             node.meta = tuple(

@@ -26,6 +26,8 @@ class Node:
     saves_arrays = False
     materializes = True  # whether outputs without a gradient get zeros before the rules run
     runs_always = False  # whether they get them even where no output has a gradient
+    runs_freed = False  # whether the rules themselves notice that what they read was freed
+    slots: tuple | None = None  # the inputs with a rule, which alone are shown; None for all
 
     def __init__(self, edges: tuple, values: Any, device: Any, meta: Any = None) -> None:
         self.edges = edges
@@ -50,7 +52,8 @@ class Node:
     @property
     def next_functions(self) -> tuple:
         """A pair (node, output number) for each input; ``(None, 0)`` where none is recorded."""
-        return tuple(describe_edge(e) for e in self.edges)
+        edges = self.edges if self.slots is None else [self.edges[i] for i in self.slots]
+        return tuple(describe_edge(e) for e in edges)
 
     @property
     def metadata(self) -> dict:

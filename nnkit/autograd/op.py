@@ -154,13 +154,18 @@ class Op:
         exec(compile(source, f"<node {self.node_name}>", "exec"), scope)
         members = {
             "__slots__": (), "gradients": scope["gradients"], "op": self, "operation": self.name,
-            "saves_arrays": scope["saves_arrays"],
+            "saves_arrays": scope["saves_arrays"], "slots": self._slots(),
             "__module__": "nnkit.autograd",
         }  # fmt: skip
         self.node_type = scope["NodeType"] = type(self.node_name, (Node,), members)
         self.record = scope["record"]
         self.record.source = source
         return self.record
+
+    def _slots(self) -> tuple | None:
+        if self.joint or self.primitive.sequences:
+            return None
+        return tuple([i for i, r in enumerate(self.rules) if r is not None])
 
 
 def rule(

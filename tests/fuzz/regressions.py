@@ -153,6 +153,67 @@ with T.no_grad(): T.randn(2, 2, out=x0)
 with T.no_grad(): T.zeros(2, 2, out=x0)
 T.zeros(2, 2, out=x0, requires_grad=True)
 """,
+    "the factor alpha has at most the category of what it is added to": """
+x0 = T.tensor([[False]])
+x1 = T.add(x0, True, alpha=2)
+x0.add_(True, alpha=2)
+x2 = T.add(T.ones(2, dtype=T.int64), 1, alpha=2)
+T.add(x2, 1, alpha=1.0)
+T.add(x2, x2, alpha=True)
+T.sub(x2, 2.5, alpha=1.5)
+T.add(T.ones(2), 1, alpha=1j)
+""",
+    "no gradient comes to a view that was made without grad mode": """
+x0 = T.ones(2, requires_grad=True)
+with T.no_grad(): x1 = x0[:1]
+x2 = T.autograd.grad(x1.sum(), [x1], allow_unused=True)
+x3 = T.autograd.grad(x1.sum(), [x1], materialize_grads=True)
+T.autograd.grad(x1.sum(), [x1])
+x1.backward(T.ones(1))
+x1.sum().backward(inputs=[x1])
+""",
+    "what a node shows of its inputs": """
+log = []
+def see(inputs, outputs): log.append(("node", list(inputs + outputs)))
+x0 = T.tensor([0.5, -1.5], requires_grad=True)
+x1 = x0.masked_scatter(T.tensor([True, False]), x0)
+h2 = x1.grad_fn.register_hook(see)
+x1.sum().backward()
+x3 = len(x1.grad_fn.next_functions)
+x4 = T.where(x0 > 0, x0, 2 * x0)
+x5 = len(x4.grad_fn.next_functions)
+""",
+    "a Function of one's own whose graph was freed, or whose input has no history": """
+log = []
+class Both(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return x * y, x + y
+    @staticmethod
+    def backward(ctx, g, h):
+        log.append(("Both", [g, h]))
+        x, y = ctx.saved_tensors
+        return g * y + h, g * x + h
+class Dirty(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+x0 = T.ones(2, requires_grad=True)
+x1, x2 = Both.apply(x0, x0)
+x2.sum().backward()
+x2.sum().backward()
+x3 = (x0 * 2).unbind(0)[0]
+x4 = x0 * 2
+x5 = x4.detach()
+x6, x7 = x4.split(1)
+x4 += 1
+Dirty.apply(x6)
+""",
     "set_ and the counters of writes": """
 x0 = T.zeros(2)
 x1 = T.ones(2)

@@ -39,10 +39,13 @@ class Writer:
     def refresh(self) -> None:
         """Look at the variables once a statement."""
         self.tensors: list[tuple[str, Any]] = []
+        self.lists: list[Any] = []  # of tensors
         self.others: dict[str, list[str]] = {}
         for name, value in list(self.namespace.items())[self.skip :]:
             if isinstance(value, self.T.Tensor):
                 self.tensors.append((name, value))
+            elif isinstance(value, (tuple, list)):
+                self.lists.append([t for t in value if isinstance(t, self.T.Tensor)])
             elif name[0] in "moh" and not isinstance(value, (int, float)):
                 self.others.setdefault(name[0], []).append(name)
         self.subject = None
@@ -157,7 +160,12 @@ class Writer:
 
     def alone(self, tensor: Any) -> bool:
         memory = _memory(tensor)
-        return sum(_memory(t) == memory for _, t in self.tensors) == 1
+        listed = [t for several in self.lists for t in several]
+        return sum(_memory(t) == memory for t in [*listed, *(t for _, t in self.tensors)]) == 1
+
+    def hole_roomy(self) -> str:
+        """A tensor with memory for four elements, or that may get more."""
+        return self.subject_of(lambda t: t.numel() > 3 or self.alone(t))
 
     def hole_also(self) -> str:
         """A second tensor that requires grad."""

@@ -13,7 +13,7 @@ from nnkit.autograd.promotion import check_dtype, promote, promoted_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import write
-from nnkit.backend.dtype import BOOL, FLOATING, HALF, INTEGER, float32
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, HALF, INTEGER, float32, of_number
 
 THREE = ("input", "tensor1", "tensor2")
 
@@ -211,20 +211,20 @@ def _scale(x: Tensor, factor: Any) -> Tensor:
 
 def _scaled(name: str, other: Any, alpha: Any, input: Any) -> Any:
     """``alpha * other`` for add and sub, with torch's check of alpha's type."""
-    if isinstance(alpha, float) and isinstance(input, Tensor):
-        both = [t for t in (input, other) if isinstance(t, Tensor)]
-        if all(t.dtype.category < FLOATING for t in both) and not isinstance(other, float):
-            raise RuntimeError(
-                f"{name}(): for integral input tensors, argument alpha must not be a floating "
-                f"point number, got {alpha}"
-            )
-    if isinstance(alpha, bool) and any(
-        isinstance(t, Tensor) and t.dtype.category != BOOL for t in (input, other)
-    ):
-        raise RuntimeError(f"{name}(): Boolean alpha only supported for Boolean results.")
-    if not isinstance(other, Tensor):
-        return other * alpha
+    if alpha.__class__ is int and alpha == 1:
+        return other
     d = promoted_dtype(name, input, other)
+    kind = BOOL if isinstance(alpha, Tensor) else of_number(alpha).category
+    if alpha.__class__ is bool and d.category != BOOL:
+        raise RuntimeError(f"{name}(): Boolean alpha only supported for Boolean results.")
+    if kind > max(d.category, INTEGER):
+        of, wrong = ("complex", "complex") if kind == COMPLEX else ("floating", "floating point")
+        raise RuntimeError(
+            f"{name}(): for {d.name} operands, which are not {of}, argument alpha must not be a "
+            f"{wrong} number, got {alpha}"
+        )
+    if not isinstance(other, Tensor):
+        return bool(other * alpha) if d.category == BOOL else other * alpha
     return _scale(converted(other, d), bool(alpha) if d.category == BOOL else alpha)
 
 
@@ -232,7 +232,7 @@ def _in_place_of(name: str, op: Callable) -> Callable:
     """``add_`` and ``sub_``: one kernel that writes, as for the plain formula."""
 
     def write_in_place(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-        return op.in_place(self, other if alpha == 1 else _scaled(name, other, alpha, self))
+        return op.in_place(self, _scaled(name, other, alpha, self))
 
     return write_in_place
 
@@ -252,7 +252,7 @@ def add(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1)
         >>> nnkit.add(nnkit.tensor([1.0, 2.0]), 10, alpha=2)
         tensor([21., 22.])
     """
-    return _add(input, other if alpha == 1 else _scaled("add", other, alpha, input))
+    return _add(input, _scaled("add", other, alpha, input))
 
 
 @public(out=True, in_place=_in_place_of("sub", _sub), aliases=("subtract",))
@@ -264,7 +264,7 @@ def sub(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1)
         >>> nnkit.sub(nnkit.tensor([1.0, 2.0]), 1)
         tensor([0., 1.])
     """
-    return _sub(input, other if alpha == 1 else _scaled("sub", other, alpha, input))
+    return _sub(input, _scaled("sub", other, alpha, input))
 
 
 @public(method=False)
