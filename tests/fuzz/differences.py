@@ -49,7 +49,8 @@ ALLOWED: list[Allowed] = [
         "nnkit looks at the types of all arguments first; torch's functions in Python fail where a "
         "wrong one is used",
         r"Error: ",
-        r"^(Type|Value)Error: .*((must|should) be|is not an) |^RuntimeError: .* must be an int or a tuple",
+        r"^(Type|Value)Error: .*((must|should) be|is not an) "
+        r"|^RuntimeError: .* must be an int or a tuple",
     ),
     Allowed(
         "and some of torch's go on with a number in place of a tensor, or with a broken number",
