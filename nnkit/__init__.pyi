@@ -20,11 +20,8 @@ from nnkit import backends as backends
 from nnkit import cpu as cpu
 from nnkit import cuda as cuda
 from nnkit import distributions as distributions
-from nnkit import dtype as dtype
 from nnkit import func as func
-from nnkit import layout as layout
 from nnkit import linalg as linalg
-from nnkit import memory_format as memory_format
 from nnkit import nn as nn
 from nnkit import optim as optim
 from nnkit import random as random
@@ -52,8 +49,14 @@ from nnkit.backend.device import device as device
 from nnkit.backend.device import get_default_device as get_default_device
 from nnkit.backend.device import set_default_device as set_default_device
 from nnkit.backend.dtype import default_dtype as get_default_dtype
+from nnkit.backend.dtype import dtype as _dtype
+from nnkit.backend.dtype import dtype as dtype
 from nnkit.backend.dtype import promote_types as promote_types
 from nnkit.backend.dtype import set_default_dtype as set_default_dtype
+from nnkit.backend.memory import layout as _layout
+from nnkit.backend.memory import layout as layout
+from nnkit.backend.memory import memory_format as _memory_format
+from nnkit.backend.memory import memory_format as memory_format
 from nnkit.backend.reproducibility import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from nnkit.backend.reproducibility import get_deterministic_debug_mode as get_deterministic_debug_mode
 from nnkit.backend.reproducibility import get_float32_matmul_precision as get_float32_matmul_precision
@@ -453,7 +456,7 @@ def bernoulli(
     out: _Any = None,
 ) -> Tensor:
     """1 with the chance that ``input`` says (or ``p``, for all elements), else 0."""
-bfloat16: dtype
+bfloat16: _dtype
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input1 @ weight[k] @ input2 + bias[k]`` for each output feature k."""
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
@@ -486,7 +489,7 @@ def block_diag(*tensors: _Any) -> Tensor:
     """A matrix with the given ones (vectors are rows) along its diagonal, zero elsewhere."""
 def bmm(input: Tensor, mat2: Tensor, *, out: _Any = None) -> Tensor:
     """The products of two batches of matrices, (b, n, k) and (b, k, m)."""
-bool: dtype
+bool: _dtype
 def broadcast_shapes(*shapes: _Any) -> _Size:
     """The shape that tensors of these shapes broadcast to."""
 def broadcast_tensors(*tensors: _Any) -> builtins.tuple[Tensor, ...]:
@@ -504,7 +507,7 @@ def bucketize(
     """The index of the bucket each element falls into: `searchsorted` with the operands
     exchanged.
     """
-def can_cast(from_: dtype, to: dtype) -> builtins.bool:
+def can_cast(from_: _dtype, to: _dtype) -> builtins.bool:
     """Whether a result of dtype ``from_`` may be written into a tensor of dtype ``to``."""
 def cartesian_prod(*tensors: _Any) -> Tensor:
     """All combinations of one element from each 1-dim tensor, one row each."""
@@ -523,7 +526,7 @@ def cdist(
     compute_mode: builtins.str = 'use_mm_for_euclid_dist_if_necessary',
 ) -> Tensor:
     """The p-norm distance of each row of ``x1`` to each row of ``x2``."""
-cdouble: dtype
+cdouble: _dtype
 def ceil(input: _Any, *, out: _Any = None) -> Tensor:
     """The smallest integer not below each element."""
 def ceil_(self: Tensor) -> Tensor:
@@ -532,13 +535,13 @@ def celu(input: Tensor, alpha: builtins.float = ...) -> Tensor:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``"""
 def celu_(input: Tensor, alpha: builtins.float = ...) -> Tensor:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``"""
-cfloat: dtype
+cfloat: _dtype
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """`nnkit.linalg.multi_dot` of one or more matrices."""
 def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
     """Channels (dimension 1) regrouped: the first of each group, then the second of each, ..."""
-channels_last: memory_format
-channels_last_3d: memory_format
+channels_last: _memory_format
+channels_last_3d: _memory_format
 def cholesky(input: Tensor, upper: builtins.bool = False, *, out: _Any = None) -> Tensor:
     """The triangular L with a positive diagonal and ``L @ L.mH`` the input (its transpose
     with ``upper``), for positive definite matrices.
@@ -607,8 +610,8 @@ def combinations(
     """All combinations of ``r`` elements of a 1-dim tensor, in order, one row each."""
 def complex(real: Tensor, imag: Tensor, *, out: _Any = None) -> Tensor:
     """``real + i imag``, from float32 or float64 tensors of one dtype that broadcast."""
-complex128: dtype
-complex64: dtype
+complex128: _dtype
+complex64: _dtype
 def concat(
     tensors: _Any,
     dim: builtins.int = 0,
@@ -631,7 +634,7 @@ def conj_physical(input: Tensor, *, out: _Any = None) -> Tensor:
     """The complex conjugate; a real tensor is returned as it is."""
 def constant_pad_nd(input: Tensor, pad: _Any, value: builtins.complex = 0) -> Tensor:
     """``input`` with ``value`` around it; see `nnkit.nn.functional.pad`."""
-contiguous_format: memory_format
+contiguous_format: _memory_format
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -844,7 +847,7 @@ def divide_(
     """The quotient ``input / other``."""
 def dot(input: Tensor, tensor: Tensor, *, out: _Any = None) -> Tensor:
     """The sum of the products of two vectors' elements."""
-double: dtype
+double: _dtype
 def dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
     """Set each element to 0 with chance ``p`` and multiply the others by ``1 / (1 - p)``."""
 def dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
@@ -993,10 +996,10 @@ def fliplr(input: Tensor) -> Tensor:
     """`flip` along dimension 1."""
 def flipud(input: Tensor) -> Tensor:
     """`flip` along dimension 0."""
-float: dtype
-float16: dtype
-float32: dtype
-float64: dtype
+float: _dtype
+float16: _dtype
+float32: _dtype
+float64: _dtype
 def float_power(input: _Any, exponent: _Any, *, out: _Any = None) -> Tensor:
     """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
 def float_power_(input: _Any, exponent: _Any) -> Tensor:
@@ -1122,7 +1125,7 @@ def gt(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input > other``."""
 def gt_(self: Tensor, other: _Any) -> Tensor:
     """In-place version of `gt`; returns the tensor."""
-half: dtype
+half: _dtype
 def hardshrink(input: Tensor, lambd: builtins.float = ...) -> Tensor:
     """``x`` where ``|x| > lambd``, else 0."""
 def heaviside(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
@@ -1273,11 +1276,11 @@ def instance_norm(
     cudnn_enabled: builtins.bool,
 ) -> Tensor:
     """`batch_norm` of each sample by itself; running statistics are averaged over the batch."""
-int: dtype
-int16: dtype
-int32: dtype
-int64: dtype
-int8: dtype
+int: _dtype
+int16: _dtype
+int32: _dtype
+int64: _dtype
+int8: _dtype
 def inverse(input: Tensor, *, out: _Any = None) -> Tensor:
     """The inverses of square matrices."""
 def is_complex(input: Tensor) -> builtins.bool:
@@ -1407,7 +1410,7 @@ def log_(self: Tensor) -> Tensor:
 def log_softmax(
     input: Tensor,
     dim: builtins.int,
-    dtype: dtype | None = None,
+    dtype: _dtype | None = None,
     *,
     out: _Any = None,
 ) -> Tensor:
@@ -1466,7 +1469,7 @@ def logsumexp(
     """``log(sum(exp(x)))`` along dimensions, without overflow; -inf where there are no
     elements.
     """
-long: dtype
+long: _dtype
 def lstm(
     input: Tensor,
     hx: _Any,
@@ -1848,7 +1851,7 @@ def pow_(input: _Any, exponent: _Any) -> Tensor:
     """``input`` to the power ``exponent``; either may be a number."""
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``input`` where it is positive, else ``weight * input``, one weight per channel or one."""
-preserve_format: memory_format
+preserve_format: _memory_format
 def prod(
     input: Tensor,
     dim: builtins.int | None = None,
@@ -2029,7 +2032,7 @@ def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: conjugation and negation are never put off here."""
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself: conjugation and negation are never put off here."""
-def result_type(tensor1: _Any, tensor2: _Any) -> dtype:
+def result_type(tensor1: _Any, tensor2: _Any) -> _dtype:
     """The dtype of an operation between two tensors or numbers."""
 def rms_norm(
     input: Tensor,
@@ -2218,7 +2221,7 @@ def sgn(input: Tensor, *, out: _Any = None) -> Tensor:
     """The sign of each element; of a complex number ``input / abs(input)``, 0 at 0."""
 def sgn_(input: Tensor) -> Tensor:
     """The sign of each element; of a complex number ``input / abs(input)``, 0 at 0."""
-short: dtype
+short: _dtype
 def sigmoid(input: _Any, *, out: _Any = None) -> Tensor:
     """``1 / (1 + exp(-input))``."""
 def sigmoid_(self: Tensor) -> Tensor:
@@ -2255,7 +2258,7 @@ def slogdet(input: Tensor, *, out: _Any = None) -> _Any:
 def softmax(
     input: Tensor,
     dim: builtins.int,
-    dtype: dtype | None = None,
+    dtype: _dtype | None = None,
     *,
     out: _Any = None,
 ) -> Tensor:
@@ -2317,7 +2320,7 @@ def std_mean(
     out: _Any = None,
 ) -> builtins.tuple[Tensor, Tensor]:
     """`std` and `mean`."""
-strided: layout
+strided: _layout
 def sub(
     input: Tensor | builtins.complex,
     other: Tensor | builtins.complex,
@@ -2486,7 +2489,7 @@ def trunc(input: _Any, *, out: _Any = None) -> Tensor:
     """Each element rounded towards zero."""
 def trunc_(self: Tensor) -> Tensor:
     """In-place version of `trunc`; returns the tensor."""
-uint8: dtype
+uint8: _dtype
 def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Views of all slices along ``dim``, which is dropped."""
 def unflatten(input: Tensor, dim: builtins.int, sizes: _Any) -> Tensor:

@@ -15,7 +15,7 @@ from nnkit.autograd.grad_mode import INFERENCE_MODES, MODE, refuse_in_transform
 from nnkit.autograd.node import OutputEdge, RemovableHandle, Unknown, leaf_hooks
 from nnkit.backend.cpu.native import bind_wrap
 from nnkit.backend.device import cpu, device
-from nnkit.backend.dtype import COMPLEX, FLOATING, OF_ARRAY, dtype
+from nnkit.backend.dtype import COMPLEX, FLOATING, OF_ARRAY, dtype, package_of
 
 
 class Size(tuple[int, ...]):
@@ -59,7 +59,7 @@ class Size(tuple[int, ...]):
     __rmul__ = __mul__
 
     def __repr__(self) -> str:
-        return f"{type(self).__module__}.Size({list(self)})"
+        return f"{package_of(self)}.Size({list(self)})"
 
     def __reduce__(self):
         return (Size, (tuple(self),))

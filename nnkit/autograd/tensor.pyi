@@ -6,10 +6,10 @@ Generated from the running package: ``python -m tools.stubs``.
 from collections.abc import Callable as _Callable
 from collections.abc import Iterator as _Iterator
 from collections.abc import Sequence as _Sequence
-from nnkit import dtype as _dtype
 from nnkit.autograd.node import RemovableHandle as _RemovableHandle
 from nnkit.autograd.storage import Storage as _Storage
 from nnkit.backend.device import device as _device
+from nnkit.backend.dtype import dtype as _dtype
 from typing import Any as _Any
 import builtins
 

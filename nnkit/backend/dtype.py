@@ -15,10 +15,14 @@ import numpy as np
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 
 
+def package_of(value: Any) -> str:
+    """The package that the class of a value says it is of: `nnkit.compat` lets it say another."""
+    return type(value).__module__.partition(".")[0]
+
+
 class dtype:
     """A tensor's element type, such as ``nnkit.float32``; unique, hashable, printed by name."""
 
-    __module__ = "nnkit"
     __slots__ = ("array", "category", "is_signed", "itemsize", "name")
 
     def __init__(self, name: str, array: Any, category: int) -> None:
@@ -47,7 +51,7 @@ class dtype:
         return complex128 if self is float64 else complex64
 
     def __repr__(self) -> str:
-        return f"{type(self).__module__}.{self.name}"
+        return f"{package_of(self)}.{self.name}"
 
     def __reduce__(self):
         return (_by_name, (self.name,))

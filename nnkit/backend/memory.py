@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from nnkit.backend.dtype import package_of
+
 
 class layout:
     """A layout of a tensor's elements; every tensor here is ``nnkit.strided``."""
-
-    __module__ = "nnkit"
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __repr__(self) -> str:
-        return f"{type(self).__module__}.{self.name}"
+        return f"{package_of(self)}.{self.name}"
 
 
 class memory_format:
     """An order of the dimensions in memory, such as ``nnkit.contiguous_format``."""
 
-    __module__ = "nnkit"
-
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __repr__(self) -> str:
-        return f"{type(self).__module__}.{self.name}"
+        return f"{package_of(self)}.{self.name}"
 
 
 def is_view(array: Any) -> bool:

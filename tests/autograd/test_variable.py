@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import nnkit
-from nnkit.autograd import Variable
+
+Variable: Any = nnkit.autograd.Variable
 
 
 def test_variable() -> None:
