@@ -489,7 +489,13 @@ class Pass:
             place = leaf.detach()
             leaf._grad = self.lifted.overwrite(place, grad) if known is None else known + grad
         elif known is not None:
-            B.add_(known._data, grad)
+            try:
+                B.add_(known._data, grad)
+            except ValueError:
+                raise RuntimeError(
+                    f"a gradient of shape {list(known.shape)} cannot take up one of shape "
+                    f"{list(grad.shape)}: the leaf has got another shape since"
+                ) from None
             known._writes[0] += 1
         elif fresh and not is_view(grad) and (grad.ndim < 2 or has_order_of(grad, leaf._data)):
             leaf._grad = wrap(grad, leaf._device)

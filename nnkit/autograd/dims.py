@@ -157,6 +157,12 @@ def expanded_shape(name: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -
     return check_shape(name, tuple(sizes), "size")
 
 
+def broadcasts(shape: tuple, target: tuple) -> bool:
+    """Whether an array of ``shape`` can be expanded to ``target``."""
+    pairs = zip(reversed(shape), reversed(target), strict=False)
+    return len(shape) <= len(target) and all(n in (1, m) for n, m in pairs)
+
+
 def broadcast_shape(name: str, shapes: list) -> Size:
     """The shape that all ``shapes`` broadcast to; RuntimeError if there is none."""
     ndim = max(map(len, shapes), default=0)

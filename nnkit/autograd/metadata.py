@@ -10,7 +10,7 @@ from nnkit.autograd.public import PUBLIC, attach, public
 from nnkit.autograd.sizes import strides_of
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.dtype import dtype as dtype_type
-from nnkit.backend.memory import AXES, is_ordered, is_view, owner, strided
+from nnkit.backend.memory import AXES, is_ordered, is_view, owner, steps_of, strided
 
 
 @public(namespace=False)
@@ -52,16 +52,6 @@ def numel(input: Tensor) -> int:
 attach("nelement", numel)
 
 
-def _strides_of_view(data: Any) -> tuple[int, ...]:
-    """Those of the array, but torch's where a dimension of size 1 was inserted."""
-    strides = [s // data.itemsize for s in data.strides]
-    for axis in range(data.ndim - 1, -1, -1):
-        if data.shape[axis] == 1 and not strides[axis]:
-            last = axis + 1 == data.ndim
-            strides[axis] = 1 if last else data.shape[axis + 1] * strides[axis + 1]
-    return tuple(strides)
-
-
 @public(namespace=False)
 def stride(input: Tensor, dim: int | None = None) -> Any:
     """How many elements lie between neighbours along each dimension, or along one."""
@@ -69,7 +59,7 @@ def stride(input: Tensor, dim: int | None = None) -> Any:
     if data.flags.c_contiguous and (not is_view(data) or not any(data.strides)):
         strides = strides_of(data.shape)
     else:
-        strides = _strides_of_view(data)
+        strides = steps_of(data)
     if dim is None:
         return strides
     from nnkit.autograd.dims import normalize_dim

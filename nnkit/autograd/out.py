@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nnkit.autograd.dims import broadcasts
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import OPS
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import (
     UNSEEN,
     check_cast,
+    check_inference,
     check_write,
     end_history,
     wants_history,
@@ -64,6 +66,8 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
         raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors")
     outs: Any = out if several else (out,)
     results = result if several else (result,)
+    if arguments and isinstance(arguments[0], (list, tuple)):
+        arguments = (*arguments[0], *arguments[1:])
     for o, r in zip(outs, results, strict=True):
         check_out(o, r, name, several, arguments)
     for o, r in zip(outs, results, strict=True):
@@ -103,7 +107,14 @@ def check_out(
             f"{name}(): expected argument 'out' to have dtype {result.dtype}, got {out.dtype}"
         )
     check_cast(OF_ARRAY[wanted], OF_ARRAY[x.dtype])
+    shape = result._data.shape
+    if x.shape != shape and broadcasts(x.shape, shape) and any(a is out for a in arguments):
+        raise RuntimeError(
+            f"{name}(): output with shape {list(x.shape)} doesn't match the broadcast shape "
+            f"{list(shape)}, and is not resized, since it is an operand too"
+        )
     check_write(out, name, arguments)
+    check_inference(out, name)
 
 
 def write_out(out: Any, result: Tensor, name: str) -> Tensor:

@@ -14,10 +14,18 @@ from itertools import repeat
 from typing import Any
 
 from nnkit.autograd.arguments import held
+from nnkit.autograd.dims import broadcasts
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import OPS, Op
 from nnkit.autograd.op_code import PASS
-from nnkit.autograd.promotion import check_dtype, operands_of, together, translated, wrong_type
+from nnkit.autograd.promotion import (
+    CATEGORIES,
+    check_dtype,
+    operands_of,
+    together,
+    translated,
+    wrong_type,
+)
 from nnkit.autograd.public import PUBLIC, attach, known_as
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import refresh, write
@@ -69,7 +77,7 @@ def pointwise(
     node: str | None = None,
     function: bool = True,
     public: bool = True,
-    in_place: bool = True,
+    in_place: bool | str = True,
     aliases: tuple[str, ...] = (),
     refuses: tuple[str, ...] = (),
     **rules: Callable,
@@ -89,7 +97,7 @@ def pointwise(
         node: the node's class name, by default ``<Name>Backward0``.
         function: whether to make a function of one or two tensors, with promotion.
         public: whether `nnkit` and Tensor offer it; false where it is a part of another function.
-        in_place: whether they offer ``name_`` too.
+        in_place: whether they offer ``name_`` too; the category of dtype that only this refuses.
         aliases: further public names.
         refuses: categories of dtype it is not defined for ("bool", "integer", "complex").
         rules: for each differentiable input a formula of ``g``, inputs, ``out`` and scalars.
@@ -116,7 +124,7 @@ def pointwise(
     promoting.__name__ = promoting.__qualname__ = name
     promoting.__module__ = body.__module__
     promoting.apply = apply
-    promoting.in_place = write_in_place = _in_place(op, promoting, kind, refuses, numbers)
+    promoting.in_place = write_in_place = _in_place(op, promoting, kind, refuses, numbers, in_place)
     if not public:
         return promoting
     promoting.__doc__ = _docstring(name, about, count, kind, numbers, refuses, aliases, example)
@@ -380,33 +388,35 @@ def _is_plain(operand: Any, target: Tensor) -> bool:
     x, y = target._data, operand._data
     if y.dtype is not x.dtype or operand._device is not target._device:
         return False
-    return y.shape == x.shape or _broadcasts(y.shape, x.shape)
-
-
-def _broadcasts(shape: tuple, target: tuple) -> bool:
-    """Whether an array of ``shape`` can be written into one of shape ``target``."""
-    pairs = zip(reversed(shape), reversed(target), strict=False)
-    return len(shape) <= len(target) and all(n in (1, m) for n, m in pairs)
+    return y.shape == x.shape or broadcasts(y.shape, x.shape)
 
 
 def _in_place(
-    op: Op, promoting: Callable, kind: str, refuses: tuple[str, ...], numbers: str
-) -> Any:
+    op: Op, promoting: Callable, kind: str, refuses: tuple[str, ...], numbers: str,
+    refused: bool | str,
+) -> Any:  # fmt: skip
     """``name_``: one in-place kernel where no history is wanted, else `views.write`."""
     name = op.name
     label = name + "_"
     weak = numbers != "none"
+    taken = (Tensor, int, float, complex) if weak else Tensor
     fast = () if kind == "bool" else _unchecked(refuses)
 
     def write_one(self: Tensor) -> Tensor:
-        kernel = getattr(self._device.backend, label) if dtype_in(self) in fast else None
+        kernel = None
+        if dtype_in(self) in fast:
+            kernel = getattr(self._device.backend, label)
+        elif CATEGORIES[self.dtype.category] == refused:
+            raise RuntimeError(f"{label}(): not supported in place for {self.dtype} tensors")
         return write(self, label, promoting, kernel=kernel)
 
     def write_two(self: Tensor, other: Any) -> Tensor:
         kernel = None
-        if dtype_in(self) in fast and _is_plain(other, self):
-            if weak or isinstance(other, Tensor):
-                kernel = getattr(self._device.backend, label)
+        dtype = dtype_in(self)
+        if other.__class__ is not Tensor and not isinstance(python_number(other), taken):
+            raise wrong_type(name, "other", other)
+        if dtype in fast and _is_plain(other, self):
+            kernel = getattr(self._device.backend, label)
         return write(self, label, promoting, other, kernel=kernel)
 
     def dtype_in(self: Any) -> Any:

@@ -41,6 +41,7 @@ def wrong_type(name: str, parameter: str, value: Any) -> OperandError:
     )
 
 
+CATEGORIES = ("bool", "integer", "floating", "complex")  # of dtypes, in their order
 # torch looks at the dtype itself here; elsewhere it finds that it has no kernel.
 _CHECKED = frozenset(
     ("deg2rad", "fmax", "fmin", "heaviside", "isneginf", "isposinf", "maximum", "minimum", "neg")
@@ -59,7 +60,7 @@ _OF_NUMBERS = frozenset(("add", "sub", "mul", "div", "div_floor", "div_trunc", "
 
 def check_dtype(name: str, d: Any, refuses: tuple[str, ...]) -> None:
     """RuntimeError, or its NotImplementedError, where the op is not defined for the category."""
-    if ("bool", "integer", "floating", "complex")[d.category] in refuses:
+    if CATEGORIES[d.category] in refuses:
         error = RuntimeError if name in _CHECKED else NotImplementedError
         raise error(f"{name}(): not implemented for '{d.name}' tensors{_INSTEAD.get(name, '')}")
 

@@ -20,7 +20,7 @@ from nnkit.autograd.promotion import translated
 from nnkit.autograd.tensor import UNTRACKED, Tensor, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, bool_
-from nnkit.backend.memory import order_of, overlap, owner
+from nnkit.backend.memory import order_of, overlap, owner, steps_of
 
 
 def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: bool) -> None:
@@ -60,7 +60,7 @@ def refresh(view: Any) -> None:
     base = view._base
     if base is None or view._writes[0] == view._viewed:
         return
-    if base._requires_grad and isinstance(view._view, str):
+    if isinstance(view._view, str):
         if MODE.enabled:
             check_history(view)
         return
@@ -78,9 +78,9 @@ def refresh(view: Any) -> None:
 def check_history(view: Tensor) -> None:
     """RuntimeError where the history of a view could not follow a write to its base."""
     base: Any = view._base
-    if base is None or view._writes[0] == view._viewed or not base._requires_grad:
+    if base is None or view._writes[0] == view._viewed or not isinstance(view._view, str):
         return
-    if isinstance(view._view, str):
+    if base._requires_grad or view._edge is not None:
         raise RuntimeError(
             f"A view {_MADE[view._view]}, and its base or another view of its base has been "
             "modified inplace since: its history is not known. Make the view again"
@@ -114,8 +114,11 @@ def on_its_own(result: Tensor) -> Tensor:
     return result
 
 
-def reshape_in_place(x: Tensor, function: Callable, *arguments: Any, **options: Any) -> None:
+def reshape_in_place(
+    x: Tensor, operation: str, function: Callable, *arguments: Any, **options: Any
+) -> Tensor:
     """Let ``x`` become the view of it that ``function`` returns."""
+    check_change(x, operation)
     with_grad = MODE.enabled
     # The gradient of what has a history gets its old shape back in whatever mode.
     MODE.enabled = with_grad or x._edge is not None
@@ -123,6 +126,7 @@ def reshape_in_place(x: Tensor, function: Callable, *arguments: Any, **options: 
         result = function(alias(x), *arguments, **options)
     finally:
         MODE.enabled = with_grad
+    check_inference(x, operation)
     x._data = result._data
     if x._base is None:
         if x._edge is not None:
@@ -130,6 +134,7 @@ def reshape_in_place(x: Tensor, function: Callable, *arguments: Any, **options: 
     elif not isinstance(x._view, str):
         x._view = (*_strided(x), x._base._data)
         x._viewed = -1
+    return wrote(x, operation)
 
 
 def _strided(view: Any) -> tuple:
@@ -195,15 +200,20 @@ def _laid(B: Any, array: Any, order: tuple | None) -> Any:
 # The writes whose target may have several elements in one place, those whose operands may lie in
 # any part of the target; those that torch keeps from the history, whatever was written over (in
 # place, and into ``out``); and those whose operands may not even be the target itself.
-REPEATABLE = frozenset(("fill_", "zero_"))
-ANYWHERE = frozenset("fill_ masked_fill_ index_fill_ masked_scatter_ addmm_ addbmm_".split())
+REPEATABLE = frozenset(
+    "fill_ zero_ masked_fill_ index_fill_ index_put_ addmv_ baddbmm_ zeros ones full".split()
+)
+ANYWHERE = frozenset(
+    "fill_ masked_fill_ index_fill_ masked_scatter_ addmm_ addmv_ addbmm_ baddbmm_".split()
+)
 UNSEEN = frozenset(
     "logical_and_ logical_not_ logical_or_ logical_xor_ logical_and logical_not logical_or "
     "logical_xor eq ge gt le lt ne".split()
 )
 APART = frozenset(
     "index_add_ index_copy_ index_put_ scatter_ scatter_add_ scatter_reduce_ put_ cross gather "
-    "index_select kthvalue masked_select take take_along_dim".split()
+    "index_select kthvalue masked_select take take_along_dim cat concat concatenate stack hstack "
+    "vstack row_stack dstack column_stack".split()
 )
 
 
@@ -218,7 +228,8 @@ def check_write(x: Tensor, operation: str, operands: Any = ()) -> bool:
     data = x._data
     may_share = data.base is not None
     if may_share and 0 in data.strides and operation not in REPEATABLE:
-        check_expanded(operation, data)
+        if operation != "copy_" or not is_same(x, operands[0]):
+            check_expanded(operation, data)
     for operand in operands:
         if isinstance(operand, Tensor):
             if may_share or operand._data.base is not None or operand._data is data:
@@ -230,30 +241,49 @@ def check_change(x: Tensor, operation: str, operands: Any = ()) -> bool:
     """Whether a change of ``x``, its contents or its shape, becomes history.
 
     Raises:
-        RuntimeError: it is an inference tensor outside of its mode, a leaf that requires grad or a
-            view of one, or a view whose base could not follow.
+        RuntimeError: a leaf that requires grad or a view of one, or a view whose base could not
+            follow.
     """
+    if not wants_history(x, operands) or x.dtype.category < FLOATING or operation in UNSEEN:
+        return False
+    if x._base is not None and not isinstance(x._view, str):
+        _check_current(x)
+        refresh(x)
+    check_traceable(x)
+    return True
+
+
+def _check_current(view: Any) -> None:
+    """RuntimeError for a view without history whose base has got one since: until the view is
+    used, a write to it is one to a leaf in torch."""
+    if view._base._requires_grad and view._edge is None and -1 < view._viewed < view._writes[0]:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation: a view "
+            "that was not used since its base got a history"
+        )
+
+
+def check_inference(x: Tensor, operation: str) -> None:
+    """RuntimeError for an inference tensor outside of its mode: the last check before a write."""
     if x._writes is UNTRACKED and not MODE.inference:
         raise RuntimeError(
             f"{operation}(): Inplace update to inference tensor outside InferenceMode is not "
             "allowed. Make a clone to get a normal tensor before doing inplace update."
         )
-    if not wants_history(x, operands) or x.dtype.category < FLOATING or operation in UNSEEN:
-        return False
-    check_traceable(x)
-    return True
 
 
 def wants_history(x: Tensor, operands: Any) -> bool:
     """Whether an operation on these operands becomes history."""
-    if not MODE.enabled:
-        return False
-    if x._requires_grad if x._base is None else x.requires_grad:
-        return True
-    for t in operands:
-        if isinstance(t, Tensor) and (t._requires_grad if t._base is None else t.requires_grad):
-            return True
+    if MODE.enabled:
+        for t in (x, *operands):
+            if isinstance(t, Tensor) and (t._requires_grad or _is_of_history(t)):
+                return True
     return False
+
+
+def _is_of_history(t: Any) -> bool:
+    """Whether a tensor is a view of one that requires grad."""
+    return t._base is not None and t._base._requires_grad
 
 
 def check_expanded(operation: str, data: Any) -> None:
@@ -269,15 +299,23 @@ def check_expanded(operation: str, data: Any) -> None:
 def check_apart(operation: str, x: Tensor, operand: Tensor) -> None:
     """RuntimeError where an operand shares part of the written memory, or, if the operation reads
     it out of order, all of it."""
-    wholly = operation in APART
-    if (operand is x and not wholly) or operation in ANYWHERE or not shares_memory(x, operand):
+    if operation in ANYWHERE or not shares_memory(x, operand):
         return
-    shared = overlap(x._device.backend, x._data, operand._data)
-    if shared == "part" or (wholly and shared == "all"):
+    shared = "all" if operand is x else overlap(x._device.backend, x._data, operand._data)
+    if shared == "part" or (shared == "all" and operation in APART):
         raise RuntimeError(
             f"{operation}(): some elements of an input and of the written-to tensor refer to a "
             "single memory location: clone() one of them"
         )
+
+
+def is_same(x: Tensor, source: Any) -> bool:
+    """Whether both are the same elements in memory, so that a copy changes nothing."""
+    if not (isinstance(source, Tensor) and shares_memory(x, source)):
+        return False
+    a, b, B = x._data, source._data, x._device.backend
+    same = a.shape == b.shape and a.dtype == b.dtype and steps_of(a) == steps_of(b)
+    return same and B.data_pointer(a) == B.data_pointer(b)
 
 
 def shares_memory(x: Tensor, y: Tensor) -> bool:
@@ -322,7 +360,7 @@ def wrote(x: Tensor, operation: str) -> Tensor:
 
 def write(
     x: Tensor, operation: str, compute: Callable | None, *arguments: Any,
-    kernel: Callable | None = None, **options: Any,
+    kernel: Callable | None = None, overlapping: Callable | None = None, **options: Any,
 ) -> Tensor:  # fmt: skip
     """Replace the contents of ``x`` by ``compute(x, *arguments)``, with the history it has.
 
@@ -331,10 +369,13 @@ def write(
 
     Args:
         kernel: does the same in place on arrays; called where nothing becomes history.
+        overlapping: does it, with the algebra before the arguments, where several elements lie in
+            one place: there a copy would write over what was written.
     """
     operands = (*arguments, *options.values()) if options else arguments
     tracked = check_write(x, operation, operands)
     if kernel is not None and not tracked:
+        check_inference(x, operation)
         try:
             kernel(x._data, *[a._data if isinstance(a, Tensor) else a for a in arguments])
         except (TypeError, ValueError) as error:
@@ -362,22 +403,38 @@ def write(
             f"{operation}(): output with shape {list(target.shape)} doesn't match the broadcast "
             f"shape {list(source.shape)}"
         )
+    check_inference(x, operation)
+    put: Callable = B.copy_
+    if overlapping is not None and 0 in target.strides:
+        put = lambda target, source: overlapping(B, target, *arguments, **options)
     tracked = tracked or result._requires_grad  # by an operand deep in the arguments
     if tracked and OF_ARRAY[target.dtype].category >= FLOATING:
         check_traceable(x)
-        if not result._requires_grad:  # no gradient passes: whatever x was has no influence
-            result = OPS["overwrite"](before, result)
+        if not result._requires_grad:
+            result = _without_influence(result, before, operands)
         # Somebody else holds `before`: a rule reads the old contents, so they must stay.
         if sys.getrefcount(before) > 2:
             before._data = B.copy(before._data)
-        B.copy_(target, source)
+        put(target, source)
         wrote(x, operation)
         _share_saved(result._edge, source, x)
         set_history(x, result)
     else:
-        B.copy_(target, source)
+        put(target, source)
         wrote(x, operation)
     return x
+
+
+def _without_influence(result: Tensor, before: Tensor, operands: Any) -> Tensor:
+    """``result`` with a history in which the gradients of all it was made of are zero."""
+    from nnkit.autograd.op import OPS
+
+    B, out = result._device.backend, OPS["overwrite"](before, result)
+    for t in operands:
+        if isinstance(t, Tensor) and t._requires_grad:
+            nowhere = wrap(B.full(out._data.shape, False, bool_.array), out._device)
+            out = OPS["where"](nowhere, OPS["cast"](t, out._data.dtype), out)
+    return out
 
 
 def _share_saved(node: Any, source: Any, x: Tensor) -> None:

@@ -62,7 +62,8 @@ def overlap(B: Any, a: Any, b: Any) -> str:
         return "none"
     first, second = B.data_pointer(a), B.data_pointer(b)
     if first == second and a.nbytes == b.nbytes:
-        return "all" if a.shape == b.shape and has_order_of(a, b) else "part"
+        same = a.shape == b.shape and steps_of(a) == steps_of(b)
+        return "all" if same else "part"
     return "part" if first < second + b.nbytes and second < first + a.nbytes else "none"
 
 
@@ -101,6 +102,16 @@ def order_of(array: Any) -> tuple[int, ...] | None:
 def is_ordered(array: Any, axes: tuple[int, ...]) -> bool:
     """Whether the elements lie in memory in this order of the dimensions, without gaps."""
     return array.transpose(axes).flags.c_contiguous
+
+
+def steps_of(array: Any) -> tuple[int, ...]:
+    """The strides in elements; torch's where a dimension of size 1 was inserted."""
+    steps = [s // array.itemsize for s in array.strides]
+    for axis in range(array.ndim - 1, -1, -1):
+        if array.shape[axis] == 1 and not steps[axis]:
+            last = axis + 1 == array.ndim
+            steps[axis] = 1 if last else array.shape[axis + 1] * steps[axis + 1]
+    return tuple(steps)
 
 
 def has_order_of(array: Any, other: Any) -> bool:

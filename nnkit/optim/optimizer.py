@@ -12,6 +12,7 @@ from nnkit.autograd import Tensor, enable_grad
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import RemovableHandle
 from nnkit.autograd.tensor import wrap
+from nnkit.autograd.views import check_expanded
 from nnkit.backend.dtype import float32
 from nnkit.backend.formula import Update
 from nnkit.optim.state import OptimizerState
@@ -239,6 +240,8 @@ class Optimizer(OptimizerState):
                     f"{list(p.shape)} and dtype {p.dtype} has shape {list(grad.shape)} and "
                     f"dtype {grad.dtype}"
                 )
+            if 0 in x.strides:
+                check_expanded("step", x)
             params.append(p)
         return params
 

@@ -225,4 +225,131 @@ x0.apply_(lambda value: value + 1)
 x0.map_(x1, max)
 x0.map_(x2, max)
 """,
+    "a write to a view whose base has got a history since": """
+x0 = T.zeros(2, 3)
+x1, x2, x3 = T.tensor(1.0, requires_grad=True), x0[0], x0[1:]
+x2[...] += x1
+x2[:] += x1
+x3[:5] += x1
+x3[:, 1:] += x1
+x0[...] += x1
+x0.sum().backward()
+""",
+    "the same elements with other strides": """
+x0 = T.zeros(1)
+x0[...] = x0.view(1, 1)
+x0.view(1, 1)[...] = x0
+x0[...] = x0[0]
+x1 = T.zeros(1, 2)
+x1[::2] = x1
+x1.copy_(x1[::2])
+x1.mul_(x1.view(2, 1).T)
+x1[:1] = x1[:, :]
+""",
+    "a write of no elements into themselves": """
+x0 = T.zeros(2, 0)
+x0[[1, 0]] = x0
+x0.scatter_add_(0, T.zeros(2, 0, dtype=T.int64), x0)
+x0.add_(x0)
+""",
+    "one number at a mask": """
+x0 = T.zeros(1)
+x0[[True]] = x0
+x0.index_put_((T.tensor([True]),), x0)
+x0.index_put_((T.tensor([True]),), T.tensor(2, dtype=T.float64))
+x0[[0]] = x0
+x1 = T.zeros(2, 2)
+x1[x1 == 0] = x1
+x1[T.tensor([True, False]), 0] = x1
+x1.index_put_((0,), T.ones(1))
+""",
+    "writes into elements that lie in one place": """
+x0 = T.tensor([2.0]).expand(2, 2)
+x0[T.tensor([0])] = 3.0
+x0[[True, False]] += 1
+x0.masked_fill_(T.tensor([[True, False], [False, False]]), 5.0)
+x0.index_fill_(0, T.tensor([0]), 6.0)
+x0.index_put_((T.tensor([0]),), T.ones(1, 2), accumulate=True)
+x0[0] = 1.0
+x0[0, 0] = 1.0
+x0.fill_(2)
+x0.fill_(T.tensor(2.0))
+x0[0] = x0[0]
+x0.copy_(x0)
+x0.mul_(2)
+T.ones(2, 2, out=x0)
+x1 = T.tensor([2.0]).expand(2, 2)
+x1.masked_fill_(T.tensor([[True, False], [False, False]]), T.tensor(3.0, requires_grad=True))
+x2 = T.tensor([2.0]).expand(2, 2)
+T.zeros(2, out=x2)
+x3 = T.tensor([2.0]).expand(2, 2).requires_grad_()
+x3.sum().backward()
+T.optim.SGD([x3]).step()
+""",
+    "what is asked first of a write": """
+x0 = T.zeros(2, requires_grad=True)
+x0.atan2_(0.5)
+x0.pow_("2")
+x0.mul_(None)
+x0.map_(T.zeros(2, dtype=T.float64), max)
+T.nn.functional.hardtanh_(x0.to(T.complex64).detach().requires_grad_())
+with T.inference_mode():
+    x1 = T.zeros(2)
+x1.cumsum_(5)
+x1.transpose_(0, 5)
+x1.bitwise_and_(1)
+x1.add_(1)
+T.zeros(2, dtype=T.complex64).abs_()
+T.zeros(2, dtype=T.bool).cumsum_(0)
+T.zeros(2).cumsum_(0, dtype=T.float64)
+""",
+    "a batch of matrices, of which torch asks for the sizes first": """
+x0 = T.eye(3)
+x0.baddbmm_(x0.T, x0)
+x1 = T.full((3, 2), 2)
+x1.baddbmm_(T.zeros(0), T.zeros(0))
+x2 = T.ones(1, 3, 3)
+x2.baddbmm_(x2, x2.mT)
+""",
+    "a result is not written into its operands": """
+x0 = T.zeros(1)
+T.cat([x0], out=x0)
+T.add(x0, T.ones(2, 2), out=x0)
+T.gt(T.ones(2, 2), x0, out=x0)
+T.neg(x0, out=x0)
+""",
+    "a view of no known history has no gradient": """
+x0 = T.ones(2, requires_grad=True)
+with T.no_grad():
+    x1 = x0[:1]
+x2 = T.autograd.grad(x1.sum(), [x1], allow_unused=True)
+x3 = T.autograd.grad(x1.sum(), [x1, x0], materialize_grads=True)
+x1.backward()
+x4, x5 = T.tensor([2.0]).expand(2, 2).requires_grad_()
+with T.no_grad():
+    x4.fill_(1)
+x0.backward(T.ones(2))
+x0.data = T.ones(3)
+x0.sum().backward()
+""",
+    "a comparison in place lets zeros through": """
+x0 = T.ones(2, requires_grad=True)
+x1 = T.zeros(2)
+x1.eq_(x0)
+x1 += 1
+x1.sum().backward()
+""",
+    "functions of no elements": """
+x0 = T.zeros(0, dtype=T.int64)
+x1 = x0 % 0
+x2 = x0 // 0
+x3 = T.zeros(0).cummax(2)
+x4 = T.zeros(0).roll(1, 2)
+x5 = T.zeros(0).view(T.float64)
+x6 = T.take_along_dim(T.zeros(2, 0), T.zeros(1, 0), 0)
+x7 = T.zeros(0, dtype=T.complex64).max()
+x8 = T.zeros(1, dtype=T.complex64).max(0)
+x9 = T.cdist(T.ones(1, 1), T.ones(1, 1, dtype=T.float64))
+x10 = T.zeros(2).index_fill(0, T.tensor([0], dtype=T.int32), 1)
+""",
 }

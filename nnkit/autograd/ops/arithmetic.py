@@ -79,7 +79,7 @@ neg = pointwise(
 abs = pointwise(
     "abs", lambda x: fn.abs(x), "The absolute value; of a complex number its modulus.",
     example=("nnkit.tensor([-1.5, 2.0])", "tensor([1.5000, 2.0000])"),
-    aliases=("absolute",), refuses=("bool",), x=lambda g, x: g * fn.sgn(x),
+    aliases=("absolute",), refuses=("bool",), in_place="complex", x=lambda g, x: g * fn.sgn(x),
 )  # fmt: skip
 sign = pointwise(
     "sign", lambda x: fn.sign(x), "-1, 0 or 1 by the sign of each element.",

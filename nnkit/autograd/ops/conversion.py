@@ -15,7 +15,7 @@ from nnkit.autograd.op import rule
 from nnkit.autograd.ops.memory_format import in_format
 from nnkit.autograd.public import attach, known_as, public
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import write
+from nnkit.autograd.views import check_expanded, write
 from nnkit.backend.device import device as Device
 from nnkit.backend.device import located
 from nnkit.backend.dtype import (
@@ -313,6 +313,7 @@ def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
                 f"{value.ndim} dimensions."
             )
         value = _moved(value, input._device)
+        check_expanded("fill_", input._data)
         return write(input, "fill_", _overwrite, value, kernel=input._device.backend.copy_)
     value = python_number(value)
     if not isinstance(value, numbers.Number):

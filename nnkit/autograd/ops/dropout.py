@@ -121,7 +121,11 @@ def _in_place(function: Callable) -> Callable:
     @functools.wraps(write)
     def write_in_place(input: Tensor, p: float, train: bool) -> Tensor:
         nothing = isinstance(input, Tensor) and (not train or p == 0 or input._data.size == 0)
-        return (function if nothing else write)(input, p, train)
+        if nothing:
+            return function(input, p, train)
+        if p != 1:  # torch draws before it asks for the history of what it writes
+            need(function.__name__, input.dtype, (BOOL, INTEGER, FLOATING), NotImplementedError)
+        return write(input, p, train)
 
     return public(write_in_place, method=False)
 

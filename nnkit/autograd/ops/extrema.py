@@ -139,12 +139,16 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 def _max(name: str, kind: Any, elementwise: Any, input: Tensor, dim: Any, keepdim: bool) -> Any:
     if isinstance(dim, Tensor) and not keepdim:
         return elementwise(input, dim)
-    shape = _ordered(name, input)
+    check_tensor(name, input)
+    shape = input._data.shape
     if dim is ...:
         if keepdim:
             raise TypeError(f"{name}() missing 1 required positional argument: 'dim'")
         _check_some(name, shape, None)
+        _ordered(name, input)
         return _total[name](input, None, False)
+    if input.dtype.category == COMPLEX:
+        raise RuntimeError(f"{name}(): does not support complex input, got {input.dtype}")
     axis = one_axis(name, dim, len(shape))
     _check_some(name, shape, () if axis is None else axis)
     return kind(*_chosen[name](input, axis, keepdim))
@@ -166,9 +170,8 @@ def max(
         first largest element along ``dim``; or a tensor (`maximum`). A NaN is the largest of all.
 
     Raises:
-        RuntimeError: there are no elements and no ``dim``.
+        RuntimeError: there are no elements and no ``dim``, or the dtype is complex.
         IndexError: ``dim`` is out of range or has size 0.
-        NotImplementedError: the dtype is complex.
 
     Example:
         >>> import nnkit

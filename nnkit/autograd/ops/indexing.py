@@ -16,7 +16,15 @@ from nnkit.autograd.public import METHODS, attach, public
 from nnkit.autograd.saved import index_arrays
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import check_write, shares_memory, wants_history, write, wrote
+from nnkit.autograd.views import (
+    check_apart,
+    check_expanded,
+    check_inference,
+    shares_memory,
+    wants_history,
+    write,
+    wrote,
+)
 from nnkit.backend.dtype import COMPLEX, INTEGER, bool_, int64, python_number, uint8
 from nnkit.backend.index import ALL, split_index
 from nnkit.backend.warning import warn
@@ -177,25 +185,43 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     index = _normal_index(index, self._device)
     arrays = index_arrays(index)
     value = _value_tensor(self, arrays, value)
-    if not (wants_history(self, (value,)) or shares_memory(self, value) or 0 in self._data.strides):
-        check_write(self, "setitem")
+    if not (wants_history(self, (value,)) or shares_memory(self, value)):
+        if 0 in self._data.strides and (place := _plain_part(B, self._data, arrays)) is not None:
+            check_expanded("setitem", place)
+        check_inference(self, "setitem")
         B.setitem_(self._data, _without_leading_ones(value)._data, arrays)
         wrote(self, "setitem")
         return
     basic, advanced = split_index(arrays, self._data.shape)
-    target = self
-    if index is Ellipsis:
-        pass
-    elif advanced is None or any(item != ALL for item in basic[:-1]):
-        target = _slice(self, basic)
+    target = self if _is_whole(basic, self._data.shape) else _slice(self, basic)
     if advanced is None:
-        value = shapes.expand(_without_leading_ones(value), target._data.shape)
-        write(target, "copy_", OPS["overwrite"], value)
+        operation = "copy_"
+        if not value._data.ndim and target._data.ndim:
+            operation = "fill_"
+            check_expanded(operation, target._data)
+        if value._data.shape != target._data.shape:
+            value = _without_leading_ones(value)
+            if target._data.size == 1 and operation == "copy_" and not value._data.ndim:
+                check_apart(operation, target, value)  # expanded it has other strides, all zero
+            value = shapes.expand(value, target._data.shape)
+        write(target, operation, OPS["overwrite"], value)
     else:
         given = {id(i._data): i for i in (index if index.__class__ is tuple else (index,))
                  if isinstance(i, Tensor)}  # fmt: skip
         part = tuple([_part(given.get(id(i), i), self._device) for i in advanced])
-        write(target, "index_put_", _put, _without_leading_ones(value), part)
+        operation = "masked_fill_" if _is_fill(advanced, value) else "index_put_"
+        value = _without_leading_ones(value)
+        write(target, operation, _put, value, part, overlapping=_put_overlapping)
+
+
+def _is_whole(basic: tuple, shape: tuple) -> bool:
+    """Whether a basic index, which ends in an Ellipsis, leaves all as it is, as torch sees it."""
+    for item, size in zip(basic[:-1], shape, strict=False):
+        if item.__class__ is not slice or item.start or (item.step or 1) != 1:
+            return False
+        if item.stop is not None and item.stop < size:
+            return False
+    return len(basic) <= len(shape) + 1
 
 
 def _part(item: Any, device: Any) -> Any:
@@ -209,7 +235,8 @@ def _value_tensor(self: Tensor, index: Any, value: Any) -> Tensor:
             value = _moved(self, value)
         if value._data.dtype is self._data.dtype:
             return value
-        if _is_put(index, self._data.shape, value):
+        advanced = split_index(index, self._data.shape)[1]
+        if advanced is not None and not _is_fill(advanced, value):
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "
                 f"{dtype} for the destination and {value.dtype} for the source."
@@ -226,13 +253,11 @@ def _value_tensor(self: Tensor, index: Any, value: Any) -> Tensor:
     return wrap(B.full((), value, self._data.dtype), self._device)
 
 
-def _is_put(index: Any, shape: tuple, value: Tensor) -> bool:
-    """Whether the write is an `index_put_`, which casts nothing; one number at a mask is not."""
-    advanced = split_index(index, shape)[1]
-    if advanced is None:
-        return False
+def _is_fill(advanced: tuple, value: Tensor) -> bool:
+    """Whether one number is written at one mask: torch does that with `masked_fill_`, which casts
+    it, and which may find it in the memory that is written."""
     arrays = [i for i in advanced if i is not ALL]
-    return value._data.size != 1 or len(arrays) > 1 or not _is_mask(arrays[0])
+    return value._data.size == 1 and len(arrays) == 1 and _is_mask(arrays[0])
 
 
 def _is_mask(item: Any) -> bool:
@@ -255,17 +280,54 @@ def _without_leading_ones(value: Tensor) -> Tensor:
     return shapes.reshape(value, shape[first:])
 
 
+def _plain_part(B: Any, array: Any, index: Any) -> Any:
+    """The view of an array that a basic index names; None for an index of another kind."""
+    basic, advanced = split_index(index, array.shape)
+    return B.getitem(array, basic) if advanced is None else None
+
+
+def _put_overlapping(B: Any, x: Any, value: Tensor, index: tuple, accumulate: bool = False) -> Any:
+    return B.index_put_(x, value._data, index_arrays(index), accumulate)
+
+
 def _put(before: Tensor, value: Tensor, index: tuple) -> Tensor:
     return _index_put(before, value, index, False)
 
 
-@public(name="index_put", in_place=True)
+def _index_put_in_place(
+    self: Tensor, indices: Any, values: Tensor, accumulate: bool = False
+) -> Tensor:
+    fills = not accumulate and _is_fill(index_arrays(_index_of(indices)), values)
+    operation = "masked_fill_" if fills else "index_put_"
+    put = lambda B, x, indices, values, accumulate: _put_overlapping(
+        B, x, values, _index_of(indices), accumulate
+    )
+    return write(self, operation, index_put, indices, values, accumulate, overlapping=put)
+
+
+def _index_of(indices: Any) -> tuple:
+    if not isinstance(indices, (tuple, list)):
+        got = type(indices).__name__
+        raise TypeError(f"index_put(): argument 'indices' must be tuple of Tensors, not {got}")
+    for position, item in enumerate(indices):
+        if not isinstance(item, Tensor):
+            got = type(item).__name__
+            raise TypeError(f"index_put(): expected Tensor as indices[{position}], got {got}")
+    return tuple(indices)
+
+
+@public(name="index_put", in_place=_index_put_in_place)
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with ``input[indices] = values``, or ``+= values``, where repeated indices add up.
 
     Args:
-        indices: a tuple of index tensors (or None for a whole dimension).
-        values: of the dtype of ``input``, broadcast to the indexed shape.
+        indices: a tuple of index tensors.
+        values: of the dtype of ``input``, broadcast to the indexed shape; a single one that is
+            written at a single mask may have any dtype.
+
+    Raises:
+        TypeError: ``indices`` is no tuple of Tensors.
+        RuntimeError: the dtypes differ, or the shapes do not fit.
 
     Example:
         >>> import nnkit
@@ -275,19 +337,9 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     """
     check_tensor("index_put", input)
     check_tensor("index_put", values, "values")
-    if not isinstance(indices, (tuple, list)):
-        got = type(indices).__name__
-        raise TypeError(f"index_put(): argument 'indices' must be tuple of Tensors, not {got}")
-    for position, each in enumerate(indices):
-        if each is not None and not isinstance(each, Tensor):
-            raise TypeError(
-                f"index_put(): expected Tensor as element {position} in argument 'indices', "
-                f"but got {type(each).__name__}"
-            )
-    index = tuple([ALL if i is None else i for i in indices])
-    shape = input._data.shape
+    index = _index_of(indices)
     if values._data.dtype != input._data.dtype:
-        if accumulate or _is_put(index_arrays(index), shape, values):
+        if accumulate or not _is_fill(index_arrays(index), values):
             raise RuntimeError(
                 f"index_put(): values must have the dtype of input, got {values.dtype} for "
                 f"{input.dtype}"

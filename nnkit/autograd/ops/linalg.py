@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.dims import broadcasts, check_tensor
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.shape import squeeze, transpose, unsqueeze
 from nnkit.autograd.promotion import promote
@@ -179,10 +179,10 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     return _bmm(input, mat2)
 
 
-def _check_added_batches(name: str, x: tuple, y: tuple) -> None:
-    if len(y) < 3:  # torch asks for its columns first
-        raise IndexError(f"{name}(): expected 3 dimensions for batch2, got shape {list(y)}")
-    _check_batches(name, x, y)
+def _check_asked(name: str, parameter: str, shape: tuple, ndim: int) -> None:
+    """IndexError where a dimension is missing for which torch asks before it looks at anything."""
+    if len(shape) < ndim:
+        raise IndexError(f"{name}(): expected 3 dimensions for {parameter}, got {list(shape)}")
 
 
 def _check_batches(name: str, x: tuple, y: tuple) -> None:
@@ -277,8 +277,7 @@ def _scales(input: Tensor, *scales: Any) -> Any:
 
 def _check_added(name: str, shape: tuple, wanted: tuple) -> None:
     """The added tensor must broadcast to the product."""
-    lead = len(wanted) - len(shape)
-    if lead < 0 or any(m not in (1, n) for m, n in zip(shape, wanted[lead:], strict=True)):
+    if not broadcasts(shape, wanted):
         raise RuntimeError(
             f"{name}(): argument 'input' of shape {list(shape)} cannot be expanded to the "
             f"product's shape {list(wanted)}"
@@ -319,8 +318,10 @@ def baddbmm(
         >>> nnkit.baddbmm(nnkit.ones(1, 1, 1), x, x.mT, beta=10)
         tensor([[[12.]]])
     """
+    _check_asked("baddbmm", "batch1", batch1._data.shape, 2)
+    _check_asked("baddbmm", "batch2", batch2._data.shape, 3)
     c, x, y = check_operands("baddbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
-    _check_added_batches("baddbmm", x.shape, y.shape)
+    _check_batches("baddbmm", x.shape, y.shape)
     _check_added("baddbmm", c.shape, (*x.shape[:2], y.shape[2]))
     return _baddbmm(input, batch1, batch2, *_scales(input, beta, alpha))
 
@@ -338,7 +339,8 @@ def addbmm(
         tensor([[4.]])
     """
     c, x, y = check_operands("addbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
-    _check_added_batches("addbmm", x.shape, y.shape)
+    _check_asked("addbmm", "batch2", y.shape, 3)
+    _check_batches("addbmm", x.shape, y.shape)
     _check_added("addbmm", c.shape, (x.shape[1], y.shape[2]))
     # The sum over the batch is one long product.
     left = batch1.permute(1, 0, 2).reshape(x.shape[1], x.shape[0] * x.shape[2])

@@ -22,7 +22,8 @@ def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
         >>> nnkit.tensor([1.0, 2.0]).apply_(lambda value: value + 1)
         tensor([2., 3.])
     """
-    return _map("apply_", callable, input)
+    _check_constant("apply_", input)
+    return _map(callable, input)
 
 
 @public(namespace=False)
@@ -42,17 +43,21 @@ def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> T
         tensor([3, 5])
     """
     check_tensor("map_", other, "other")
+    _check_constant("map_", input, other)
     if other.dtype is not input.dtype:
         raise TypeError(f"map_(): expected {input.dtype} for 'other', got {other.dtype}")
     expanded_shape("map_", other._data.shape, input._data.shape)
-    return _map("map_", callable, input, other.expand(input.shape))
+    return _map(callable, input, other.expand(input.shape))
 
 
-def _map(name: str, function: Callable, target: Tensor, *others: Tensor) -> Tensor:
-    if any(each.requires_grad for each in (target, *others)):
+def _check_constant(name: str, *tensors: Tensor) -> None:
+    if any(each.requires_grad for each in tensors):
         raise RuntimeError(
             f"{name}(): cannot be called on a tensor that requires grad, use x.detach().{name}()"
         )
+
+
+def _map(function: Callable, target: Tensor, *others: Tensor) -> Tensor:
     B = target._device.backend
     columns = [each._data.reshape(-1).tolist() for each in (target, *others)]
     values = B.array([function(*row) for row in zip(*columns)], target._data.dtype)

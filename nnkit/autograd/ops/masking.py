@@ -10,6 +10,7 @@ from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.scattering import same_dtype
 from nnkit.autograd.public import METHODS, public
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views import write
 from nnkit.backend.dtype import BOOL, COMPLEX
 
 _masked_fill = rule("masked_fill", broadcasts=True, x=lambda B, g, mask: B.masked_fill(g, mask, 0))
@@ -45,7 +46,12 @@ def _mask_of(name: str, input: Tensor, mask: Any) -> tuple[int, ...]:
     return broadcast_shape(name, [input._data.shape, mask._data.shape])
 
 
-@public(in_place=True)
+def _masked_fill_in_place(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
+    fill = lambda B, x, mask, value: B.masked_fill_(x, mask._data, getattr(value, "_data", value))
+    return write(self, "masked_fill_", masked_fill, mask, value, overlapping=fill)
+
+
+@public(in_place=_masked_fill_in_place)
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
     """A copy with ``value`` where ``mask`` is true; input and mask broadcast.
 

@@ -28,7 +28,7 @@ _pow_scalar = pointwise(
 
 
 @public(out=True, in_place=True)
-def pow(input: Any, exponent: Any) -> Tensor:
+def pow(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
     """``input`` to the power ``exponent``; either may be a number.
 
     Raises:
@@ -63,7 +63,7 @@ def _float_power_in_place(self: Tensor, exponent: Any) -> Tensor:
 
 
 @public(out=True, in_place=_float_power_in_place)
-def float_power(input: Any, exponent: Any) -> Tensor:
+def float_power(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
     """``input ** exponent`` computed in float64 (complex128 for complex operands).
 
     Example:

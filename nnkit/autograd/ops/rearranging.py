@@ -174,6 +174,8 @@ def roll(
         raise RuntimeError(
             f"roll(): shifts and dims must align, got {len(counts)} shifts and {len(axes)} dims"
         )
+    if not input._data.size:  # torch does not ask for the dimension of no elements
+        return input.clone()
     if not axes:
         flat = _roll(shapes.reshape(input, -1), counts, (0,))
         return on_its_own(shapes.reshape(flat, input._data.shape))

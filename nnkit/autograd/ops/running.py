@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -16,7 +17,8 @@ from nnkit.autograd.ops.transcendental import logaddexp
 from nnkit.autograd.public import METHODS, public
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import COMPLEX, FLOATING, int64
+from nnkit.autograd.views import write
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, int64
 
 
 def _reversed(B: Any, function: Any, g: Any, axis: int) -> Any:
@@ -78,11 +80,29 @@ def _running(name: str, apply: Any, input: Tensor, dim: int, dtype: Any) -> Tens
     x = in_dtype(name, input, dtype)
     if x.dtype.category < FLOATING and dtype is None:
         x = converted(x, int64)
-    total = apply(x, normalize_dim(dim, x._data.ndim, name))
+    axis = normalize_dim(dim, x._data.ndim, name)
+    if x.dtype.category == BOOL:
+        raise NotImplementedError(f"{name}(): not implemented for 'bool' totals")
+    total = apply(x, axis)
     return converted(total, x.dtype)
 
 
-@public(out=True, in_place=True)
+def _in_place_of(name: str, apply: Any) -> Any:
+    """``cumsum_`` and ``cumprod_``, whose totals are computed in the dtype of the tensor."""
+
+    def write_in_place(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+        if dtype is not None and dtype is not self.dtype:
+            raise RuntimeError(
+                f"{name}_(): Bad in-place call: input tensor dtype {self.dtype} and output tensor "
+                f"dtype {dtype} should match"
+            )
+        compute = functools.partial(_running, name, apply)
+        return write(self, f"{name}_", compute, dim, self.dtype)
+
+    return write_in_place
+
+
+@public(out=True, in_place=_in_place_of("cumsum", _cumsum))
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The sums of all elements up to each one along ``dim``; integers give int64.
 
@@ -98,7 +118,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return _running("cumsum", _cumsum, input, dim, dtype)
 
 
-@public(out=True, in_place=True)
+@public(out=True, in_place=_in_place_of("cumprod", _cumprod))
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The products of all elements up to each one along ``dim``; integers give int64.
 
@@ -142,7 +162,9 @@ def _record(name: str, kind: Any, input: Tensor, dim: int) -> Any:
     check_tensor(name, input)
     if input.dtype.category == COMPLEX:
         raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
-    return kind(*_records[name](input, normalize_dim(dim, input._data.ndim, name)))
+    # As torch, which does not ask for the dimension of no elements.
+    axis = normalize_dim(dim, input._data.ndim, name) if input._data.size else 0
+    return kind(*_records[name](input, axis))
 
 
 @public(out=True)

@@ -308,6 +308,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         raise RuntimeError(f"take_along_dim(): expected long indices, got {indices.dtype}")
     if dim is None:
         return gather(shapes.reshape(input, -1), 0, shapes.reshape(indices, -1))
+    if indices.dtype is not int64:
+        raise RuntimeError(f"take_along_dim(): expected dtype int64, got {indices.dtype}")
     if input.ndim != indices.ndim:
         raise RuntimeError(
             f"take_along_dim(): input and indices should have the same number of dimensions, but "

@@ -109,7 +109,7 @@ def _bitcast(input: Tensor, dtype: dtype_type) -> Tensor:
     data = input._data
     here, there = data.itemsize, dtype.itemsize
     if here != there:
-        if not data.ndim or data.strides[-1] != here:
+        if not data.ndim or (data.size and data.strides[-1] != here):
             raise RuntimeError(
                 f"view(): the last dimension must have stride 1 to read {input.dtype} as {dtype}, "
                 f"got shape {list(data.shape)}"

@@ -10,7 +10,8 @@ from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.scattering import REDUCTIONS, check_reduce, index_argument, same_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.dtype import bool_
+from nnkit.autograd.views import write
+from nnkit.backend.dtype import bool_, int64
 
 _index_select = rule(
     "index_select",
@@ -32,9 +33,15 @@ _index_copy = rule(
 _index_fill = rule("index_fill", x=lambda B, g, index, axis: B.index_fill(g, index, axis, 0))
 
 
+# The functions that take no index but int64, each with its error.
+_LONG: dict[str, type[Exception]] = {"index_fill": IndexError, "index_copy": RuntimeError}
+
+
 def _vector_index(name: str, input: Tensor, dim: int, index: Any) -> tuple[int, Tensor]:
     """Check an index that names whole slices of one dimension."""
     check_tensor(name, index, "index")
+    if name in _LONG and index.dtype is not int64:
+        raise _LONG[name](f"{name}(): expected dtype int64 for index, got {index.dtype}")
     if index.ndim > 1:
         raise IndexError(f"{name}(): index is supposed to be a vector, got {index.ndim} dimensions")
     axis, index = index_argument(name, input, dim, index)
@@ -137,7 +144,15 @@ def index_reduce(
     return OPS["scatter_reduce"](input, rows, source, axis, reduce, include_self)
 
 
-@public(in_place=True)
+def _index_fill_in_place(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
+    def fill(B: Any, x: Any, dim: int, index: Tensor, value: Any) -> Any:
+        axis, index = _vector_index("index_fill", self, dim, index)
+        return B.index_fill_(x, index._data, axis, getattr(value, "_data", value))
+
+    return write(self, "index_fill_", index_fill, dim, index, value, overlapping=fill)
+
+
+@public(in_place=_index_fill_in_place)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
     """A copy with the slices of ``dim`` that ``index`` names set to ``value``, a number or a
     0-dim tensor.

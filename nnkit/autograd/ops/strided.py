@@ -22,7 +22,13 @@ from nnkit.autograd.sizes import (
     strides_of,
 )  # fmt: skip
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views import check_change, end_history, reshape_in_place, wrote
+from nnkit.autograd.views import (
+    check_change,
+    check_inference,
+    end_history,
+    reshape_in_place,
+    wrote,
+)
 from nnkit.backend.memory import axes_of
 from nnkit.backend.warning import warn
 
@@ -293,9 +299,7 @@ def _reshaping(name: str, function: Any) -> None:
     """``name_``: let the tensor become what ``name`` returns, with that history."""
 
     def write_in_place(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
-        check_change(self, name)
-        reshape_in_place(self, function, *arguments, **options)
-        return wrote(self, name)
+        return reshape_in_place(self, name, function, *arguments, **options)
 
     write_in_place.__name__ = name
     known_as(write_in_place, f"Tensor.{name}")
@@ -326,6 +330,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     check_change(input, "resize_")
     axes = axes_of(memory_format, len(shape))
     if shape != input._data.shape or axes is not None:
+        check_inference(input, "resize_")
         resize(input, shape, axes)
         wrote(input, "resize_")
     return input
@@ -345,8 +350,9 @@ def resize(input: Tensor, shape: tuple[int, ...], axes: tuple[int, ...] | None =
     count = math.prod(shape)
     if offset + count > B.storage_size(data):
         larger = unwritten(B, B.empty((count,), data.dtype))
-        kept = B.as_strided(data, (data.size,), (1,), offset, source)
-        B.copy_(B.getitem(larger, slice(data.size)), kept)
+        size = min(count, B.storage_size(data) - offset)
+        kept = B.as_strided(data, (size,), (1,), offset, source)
+        B.copy_(B.getitem(larger, slice(size)), kept)
         input._data = B.as_strided(larger, shape, strides, 0, ((count,), (1,), 0))
     else:
         input._data = B.as_strided(data, shape, strides, offset, source)
@@ -390,6 +396,7 @@ def set_(
     """
     if check_change(input, "set_", (source,)):
         end_history(input, "set_", (source,))
+    check_inference(input, "set_")
     if source is None:
         input._data = input._device.backend.empty((0,), input._data.dtype)
     else:

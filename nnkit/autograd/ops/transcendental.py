@@ -264,7 +264,7 @@ def polygamma_method(self: Tensor, n: int) -> Tensor:
 
 
 @public(out=True, in_place=True)
-def xlogy(input: Any, other: Any) -> Tensor:
+def xlogy(input: Tensor | complex, other: Tensor | complex) -> Tensor:
     """``input * log(other)``, 0 where ``input`` is 0; either may be a number, neither complex.
 
     Example:

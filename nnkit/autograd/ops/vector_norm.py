@@ -158,8 +158,8 @@ def cdist(
         (*, n, m). The gradient of a distance of 0 is 0.
 
     Raises:
-        RuntimeError: an operand has less than two dimensions, the last dimensions differ, or ``p``
-            is negative.
+        RuntimeError: an operand has less than two dimensions or no floating-point dtype, the last
+            dimensions or the dtypes differ, or ``p`` is negative.
 
     Example:
         >>> import nnkit

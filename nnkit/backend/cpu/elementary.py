@@ -22,14 +22,14 @@ def conj(x: Any) -> Any:
 
 def div_floor(x: Any, y: Any, out: Any = None) -> Any:
     """x / y rounded down; integers divided by zero raise, as in torch."""
-    _refuse_zero(y)
+    _refuse_zero(x, y)
     return np.floor_divide(x, y, out=out)
 
 
 def div_trunc(x: Any, y: Any, out: Any = None) -> Any:
     """x / y rounded towards zero, exact for integers of any size."""
     if _is_integer(x) and _is_integer(y):
-        _refuse_zero(y)
+        _refuse_zero(x, y)
         quotient = np.floor_divide(x, y, out=out)
         inexact = (np.remainder(x, y) != 0) & ((np.less(x, 0)) != (np.less(y, 0)))
         return np.add(quotient, inexact, out=out, casting="unsafe", dtype=quotient.dtype)
@@ -38,13 +38,13 @@ def div_trunc(x: Any, y: Any, out: Any = None) -> Any:
 
 def remainder(x: Any, y: Any, out: Any = None) -> Any:
     """x - y * floor(x / y), with the sign of y."""
-    _refuse_zero(y)
+    _refuse_zero(x, y)
     return np.remainder(x, y, out=out)
 
 
 def fmod(x: Any, y: Any, out: Any = None) -> Any:
     """x - y * trunc(x / y), with the sign of x."""
-    _refuse_zero(y)
+    _refuse_zero(x, y)
     return np.fmod(x, y, out=out)
 
 
@@ -101,6 +101,6 @@ def _is_integer(x: Any) -> bool:
     return isinstance(x, int) if not hasattr(x, "dtype") else x.dtype.kind in "iub"
 
 
-def _refuse_zero(y: Any) -> None:
-    if _is_integer(y) and not np.all(y):
+def _refuse_zero(x: Any, y: Any) -> None:
+    if _is_integer(y) and not np.all(y) and np.size(x):
         raise RuntimeError("ZeroDivisionError: division by zero on integers")

@@ -122,7 +122,7 @@ def index_put_(x: Array, value: Any, index: Any, accumulate: bool) -> Array:
         view[... if advanced is None else advanced] = value
     except IndexError as error:
         raise _index_error(error) from None
-    except ValueError:
+    except (ValueError, TypeError):  # of a mask NumPy says that the value has too many dimensions
         raise shape_mismatch(np.shape(value), getitem(x, index).shape) from None
     return x
 

@@ -9,7 +9,7 @@ from typing import Any
 from nnkit.autograd import Tensor
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.ops import activation as ops
-from nnkit.autograd.views import write
+from nnkit.autograd.views import check_change, write
 from nnkit.backend.dtype import BOOL, COMPLEX, INTEGER
 
 __all__ = [
@@ -23,6 +23,8 @@ hardshrink, threshold_ = ops.hardshrink, ops.threshold_
 def floating(name: str, op: Callable, input: Tensor, inplace: bool, *scalars: float) -> Tensor:
     """An op that is defined for floating-point tensors, in place or not; the first of its
     ``scalars`` is the slope on the negative side, or has its sign."""
+    if inplace:
+        check_change(input, name + "_")  # torch asks for the history before the dtype
     ops.check_floating(name, input)
     if not inplace:
         return op(input, *scalars)
@@ -73,6 +75,8 @@ def hardtanh(
         raise ValueError(
             f"hardtanh(): min_val cannot be greater than max_val, got {min_val} and {max_val}"
         )
+    if inplace:
+        check_change(input, "hardtanh_")
     if input.dtype.category == COMPLEX:
         raise NotImplementedError(f"hardtanh(): not implemented for '{input.dtype.name}' tensors")
     if input.dtype.category == BOOL:
