@@ -34,7 +34,7 @@ def packed(record: Any) -> Any:
     values = None if record[VALUES] is None else array_of(record)
     if values is not None:
         if values.dtype.kind == "c":
-            values = values.view(f"f{values.itemsize // 2}").reshape(-1)
+            values = values.reshape(-1).view(f"f{values.itemsize // 2}")
         values = values.reshape(-1).tolist()
     return [*record[:VALUES], values, *record[VALUES + 1 :]]
 

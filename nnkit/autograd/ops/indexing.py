@@ -312,7 +312,10 @@ def _index_of(indices: Any) -> tuple:
     for position, item in enumerate(indices):
         if not isinstance(item, Tensor):
             got = type(item).__name__
-            raise TypeError(f"index_put(): expected Tensor as indices[{position}], got {got}")
+            raise TypeError(
+                f"index_put(): expected Tensor as element {position} in argument 'indices', "
+                f"but got {got}"
+            )
     return tuple(indices)
 
 
