@@ -83,6 +83,11 @@ def test_written_before_backward(framework: ModuleType, row: OpRow) -> None:
     checks.written(framework, row)
 
 
+@each(lambda row: row.differentiable and not row.again)
+def test_backward_again(framework: ModuleType, torch: ModuleType, row: OpRow) -> None:
+    checks.backward_again(framework, row)
+
+
 @each(lambda row: row.any_layout)
 def test_layouts(framework: ModuleType, row: OpRow) -> None:
     checks.layouts(framework, row)

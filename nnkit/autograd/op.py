@@ -102,16 +102,17 @@ class Op:
     """A primitive with its rules; makes the nodes of its results."""
 
     __slots__ = (
-        "broadcasts", "differentiable", "is_view", "joint", "name", "node_name", "node_type",
-        "only_first", "primitive", "private", "record", "rules", "values",
+        "broadcasts", "depends", "differentiable", "is_view", "joint", "name", "node_name",
+        "node_type", "only_first", "primitive", "private", "record", "rules", "values",
     )  # fmt: skip
 
     def __init__(
         self, primitive: Primitive, rules: dict[str, Callable], joint: Callable | None,
         node: str, view: bool, broadcasts: bool, nondifferentiable: tuple[str, ...],
-        private: tuple[str, ...] = (),
+        private: tuple[str, ...] = (), depends: str | None = None,
     ) -> None:  # fmt: skip
         self.name = primitive.name
+        self.depends = depends
         self.primitive = primitive
         self.node_name = node
         self.is_view = view
@@ -148,7 +149,12 @@ class Op:
         scope: dict[str, Any] = {"new": object.__new__, "next": next, "node": node_module}
         scope.update(Tensor=Tensor, SavedOutput=SavedOutput)
         scope.update(hooked=ACTIVE, pack_values=pack_values, keep_copy=keep_copy)
-        scope.update(SavedIndex=SavedIndex, save_index=save_index, unpack_index=unpack_index)
+        scope.update(
+            depending=depending,
+            SavedIndex=SavedIndex,
+            save_index=save_index,
+            unpack_index=unpack_index,
+        )
         for i, r in enumerate([*self.rules, self.joint]):
             scope[f"rule{i}"] = r and r.function
         exec(compile(source, f"<node {self.node_name}>", "exec"), scope)
@@ -168,6 +174,35 @@ class Op:
         return tuple([i for i, r in enumerate(self.rules) if r is not None])
 
 
+class Dependence(Node):
+    """Of a gradient that is a function of its op's inputs in form alone (``depends``): passes on
+    what it gets, and zeros or nothing to them."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> tuple:
+        g = grads[0]
+        others = len(self.edges) - 1
+        return g, *((B.zeros_like(g),) if self.values == "zeros" else (None,) * others)
+
+
+def depending(node: Node, results: tuple, kind: str) -> tuple:
+    """The gradients of a node whose op ``depends``; only Tensors have a history."""
+    linked = []
+    for i, result in enumerate(results):
+        if isinstance(result, Tensor) and node.edges[i] is not None and MODE.enabled:
+            known = (result._edge or result) if result._requires_grad else None
+            if kind == "zeros":
+                edges, meta = (known, node.edges[i]), (None, node.meta and node.meta[i])
+            else:
+                edges, meta = (known, *node.edges), None
+            result = wrap(result._data, result._device)
+            result._requires_grad = True
+            result._edge = Dependence(edges, kind, result._device, meta)
+        linked.append(result)
+    return tuple(linked)
+
+
 def rule(
     name: str,
     *,
@@ -177,6 +212,7 @@ def rule(
     joint: Callable | None = None,
     nondifferentiable: tuple[str, ...] = (),
     private: tuple[str, ...] = (),
+    depends: str | None = None,
     **rules: Callable,
 ) -> Callable:
     """Declare how primitive ``name`` is differentiated and get its function on Tensors.
@@ -192,12 +228,15 @@ def rule(
             ``g_<output>``: None, unless the backward is differentiated and saved that output.
         private: inputs and outputs of which a copy is saved, so that they may be written before
             backward: where torch's op, made of several, saves what only it can see.
+        depends: what a gradient is in torch even where nothing it is computed of wants one:
+            ``"zeros"`` a function of its input, with a derivative of zeros (of kinked functions and
+            of pools), or ``"none"`` of all inputs, to which no gradient goes (a bias').
         rules: for each differentiable input a function ``(B, g, ...)`` that returns its gradient,
             with the *output's* broadcast shape where the op broadcasts (the engine reduces it).
     """
     primitive = CATALOGUE[name]
     node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
-    op = Op(primitive, rules, joint, node, view, broadcasts, nondifferentiable, private)
+    op = Op(primitive, rules, joint, node, view, broadcasts, nondifferentiable, private, depends)
     apply = _make_apply(op)
     apply.__name__ = apply.__qualname__ = name
     apply.op = op

@@ -95,6 +95,8 @@ def print_node_code(op: Any) -> str:
         if kind == INPUT:
             t = f"tensors[{i}]"
             value = f"({t}, {t}._writes[0]) if isinstance({t}, Tensor) else ({t}, None)"
+        elif kind == OUTPUT and op.primitive.outputs[i] in op.primitive.constants:
+            value = f"(outputs[{i}], outputs[{i}]._writes[0])"
         elif kind == OUTPUT:
             o = f"outputs[{i}]"
             first = ", outputs[0]._data" if i and op.only_first else ""
@@ -161,6 +163,8 @@ def print_node_code(op: Any) -> str:
             for i, r in enumerate(op.rules)
         ]
         result = f"({', '.join(several)},)"
+    if op.depends:
+        result = f"depending(self, {result}, {op.depends!r})"
     unpacking = f"    {', '.join(f'v{i}' for i in range(len(names)))}, = self.values"
     gradients = [
         "def gradients(self, B, grads, unpack):",

@@ -80,6 +80,7 @@ def pointwise(
     in_place: bool | str = True,
     aliases: tuple[str, ...] = (),
     refuses: tuple[str, ...] = (),
+    depends: str | None = None,
     **rules: Callable,
 ) -> Callable:
     """Declare an element-wise op.
@@ -100,6 +101,7 @@ def pointwise(
         in_place: whether they offer ``name_`` too; the category of dtype that only this refuses.
         aliases: further public names.
         refuses: categories of dtype it is not defined for ("bool", "integer", "complex").
+        depends: as of `rule`.
         rules: for each differentiable input a formula of ``g``, inputs, ``out`` and scalars.
 
     Returns:
@@ -112,7 +114,7 @@ def pointwise(
         x: _gradient_rule(f"{name}_grad_{x}", rule, scalars) for x, rule in rules.items()
     }
     node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
-    op = Op(primitive, derivatives, None, node, False, False, ())
+    op = Op(primitive, derivatives, None, node, False, False, (), (), depends)
     apply = _make_apply(op, len(formula.arrays))
     apply.__name__ = apply.__qualname__ = name
     apply.op = op

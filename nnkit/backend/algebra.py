@@ -23,8 +23,8 @@ class Primitive:
     """A parsed signature: names of array inputs, of static arguments and of outputs."""
 
     __slots__ = (
-        "arrays", "constant", "indices", "many", "name", "optional", "outputs", "sequences",
-        "statics", "subject", "writes",
+        "arrays", "constant", "constants", "indices", "many", "name", "optional", "outputs",
+        "sequences", "statics", "subject", "writes",
     )  # fmt: skip
 
     def __init__(self, signature: str, subject: str) -> None:
@@ -42,7 +42,8 @@ class Primitive:
         self.statics = tuple(s.removesuffix("[]") for s in given)
         self.indices = tuple(s.removesuffix("[]") for s in given if s.endswith("[]"))
         self.outputs = tuple(o.strip(" *~") for o in outputs.split(",") if o.strip()) or ("out",)
-        self.constant = "~" in outputs
+        self.constants = tuple(o.strip(" ~") for o in outputs.split(",") if "~" in o)
+        self.constant = len(self.constants) == len(self.outputs)
         self.many = "*" in outputs
 
     @property

@@ -134,10 +134,12 @@ SIGNATURES = {
         triu_indices(; rows, columns, offset, dtype) -> out~
         diagonal(x; offset, axis1, axis2)
         diagonal_adjoint(y; shape, offset, axis1, axis2)
+        diagonal_scatter(x, y; offset, axis1, axis2)
         storage_offset(x)
         storage_size(x)
         as_strided(x; shape, strides, offset, source)
         as_strided_adjoint(y; source, target)
+        as_strided_scatter(x, y; shape, strides, offset)
         unfold(x; axis, size, step)
         unfold_adjoint(y; shape, axis, size, step)
         pad(x; widths, value)
@@ -238,8 +240,8 @@ SIGNATURES = {
         normal_between(mean, std; shape, generator)
     """,
     "dropout": """
-        dropout(x; p, feature) -> out, noise
-        alpha_dropout(x; p, feature) -> out, noise
+        dropout(x; p, feature) -> out, noise~
+        alpha_dropout(x; p, feature) -> out, noise~
     """,
     "softmax": """
         softmax(x; axis)
@@ -316,5 +318,9 @@ SIGNATURES = {
         avg_pool_grad(g; shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
         adaptive_avg_pool(x; size)
         adaptive_avg_pool_grad(g; shape)
+    """,
+    "resampling": """
+        resample(x; size, scales, mode, aligned)
+        resample_adjoint(y; shape, scales, mode, aligned)
     """,
 }

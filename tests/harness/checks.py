@@ -200,6 +200,50 @@ def _gradients_after_write(
     return [None if g is None else to_array(g) for g in found], len(tensors)
 
 
+def backward_again(framework: ModuleType, row: OpRow) -> None:
+    """A second backward through the same graph, and one through the gradients, are refused where
+    torch refuses them; the gradients have a history where torch's have one."""
+    double = [dtype for dtype in row.dtypes if dtype == "float64"]
+    dtype = next(dtype for dtype in (*double, *row.dtypes) if dtype in FLOATS + COMPLEX)
+    for number, sample in enumerate(row.samples(Maker(row, dtype))):
+        theirs = _backward_again(expectations.torch, row, sample)
+        mine = _backward_again(framework, row, sample)
+        for what, wanted in theirs.items():
+            place = f"{row.name}: sample {number}, {what}"
+            assert mine.get(what) == wanted, f"{place}: {mine.get(what)}, torch {wanted}"
+
+
+def _backward_again(framework: Any, row: OpRow, sample: Sample) -> dict[str, Any]:
+    """What comes of it; without what torch has no derivative for."""
+    call = Call(framework, row, sample, track=True)
+    grad = framework.autograd.grad
+    seen: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tracked = [out for out in flatten(call()) if getattr(out, "requires_grad", False)]
+        if not tracked:
+            return seen
+        cotangents = [to_tensor(framework, cotangent(out)) for out in tracked]
+        first = functools.partial(grad, tracked, call.leaves, cotangents, allow_unused=True)
+        first()
+        try:
+            first()
+            seen["a second backward"] = "done"
+        except RuntimeError:
+            seen["a second backward"] = "refused"
+        tracked = [out for out in flatten(call()) if getattr(out, "requires_grad", False)]
+        gradients = grad(tracked, call.leaves, cotangents, allow_unused=True, create_graph=True)
+        found = [g for g in gradients if g is not None and g.requires_grad]
+        try:
+            ones = [framework.ones_like(g) for g in found]
+            second = grad(found, call.leaves, ones, allow_unused=True) if found else []
+        except (RuntimeError, TypeError):  # torch lacks some, and stumbles over others
+            return seen
+        seen["gradients with a history"] = [g is not None and g.requires_grad for g in gradients]
+        seen["second gradients"] = [g is not None for g in second]
+    return seen
+
+
 def out_variant(framework: ModuleType, row: OpRow) -> None:
     """``out=`` is written, resized, returned; refused in the wrong dtype or with a graph."""
     call = Call(framework, row, _first(row))

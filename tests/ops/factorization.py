@@ -99,6 +99,7 @@ ROWS = [
         out=True,
         method="det",
         aliases=("linalg.det",),
+        again="torch differentiates one element by itself",
         errors=square_errors,
     ),
     row("slogdet", matrices, dtypes=DOUBLE, edges=empty, method="slogdet", errors=square_errors),

@@ -46,6 +46,7 @@ ROWS = [
         "Tensor.__getitem__",
         reads,
         dtypes=ALL,
+        again="torch copies at an index of one bool, nnkit gives a view",
         errors=lambda make: [
             Raises(IndexError, "index 5", make(3, 4), 5),
             Raises(IndexError, "dimension 1 with size 4", make(3, 4), (0, -5)),

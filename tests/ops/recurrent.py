@@ -94,7 +94,8 @@ def cell(name: str, gates: int) -> OpRow:
     def edges(make: Maker) -> list[Sample]:
         return [Sample(make(0, INPUT), states(make, 0), *parameters(make, gates))]
 
-    return OpRow(name, samples, dtypes=DTYPES, edges=edges, errors=errors)
+    again = "torch's is made of others, each with a node" if name == "rnn_relu_cell" else ""
+    return OpRow(name, samples, dtypes=DTYPES, edges=edges, errors=errors, again=again)
 
 
 ROWS = [

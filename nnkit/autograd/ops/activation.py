@@ -9,7 +9,6 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.generator import source_of
 from nnkit.autograd.node import Node
-from nnkit.autograd.ops.arithmetic import mul
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.public import PUBLIC, public
 from nnkit.autograd.tensor import Tensor, wrap
@@ -19,11 +18,11 @@ from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER, held
 relu = pointwise(
     "relu", lambda x: fn.maximum(x, 0), "``max(input, 0)``; the gradient at 0 is 0.",
     example=("nnkit.tensor([-1.0, 2.0])", "tensor([0., 2.])"),
-    refuses=("bool", "complex"), x=lambda g, out: fn.where(out <= 0, 0, g),
+    refuses=("bool", "complex"), depends="zeros", x=lambda g, out: fn.where(out <= 0, 0, g),
 )  # fmt: skip
 leaky_relu = pointwise(
     "leaky_relu", lambda x, slope: fn.where(x > 0, x, x * slope), scalars=("slope",),
-    function=False, x=lambda g, x, slope: fn.where(x > 0, g, g * slope),
+    function=False, depends="zeros", x=lambda g, x, slope: fn.where(x > 0, g, g * slope),
 )  # fmt: skip
 elu = pointwise(
     "elu",
@@ -94,11 +93,12 @@ softsign = pointwise(
 )  # fmt: skip
 hardtanh = pointwise(
     "hardtanh", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
-    scalars=("low", "high"), function=False,
+    scalars=("low", "high"), function=False, depends="zeros",
     x=lambda g, x, low, high: fn.where(fn.logical_or(x <= low, x >= high), 0, g),
 )  # fmt: skip
 hardsigmoid = pointwise(
     "hardsigmoid", lambda x: fn.minimum(fn.maximum(x + 3, 0), 6) / 6, function=False,
+    depends="zeros",
     # torch multiplies by float32's sixth, in double precision too.
     x=lambda g, x: fn.where(fn.logical_and(x > -3, x < 3), g * 0.1666666716337204, 0),
 )  # fmt: skip
@@ -109,18 +109,18 @@ hardswish = pointwise(
 _hardshrink = pointwise(
     "hardshrink",
     lambda x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, x),
-    scalars=("lambd",), function=False,
+    scalars=("lambd",), function=False, depends="zeros",
     x=lambda g, x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, g),
 )  # fmt: skip
 softshrink = pointwise(
     "softshrink",
     lambda x, lambd: fn.where(x > lambd, x - lambd, fn.where(x < -lambd, x + lambd, x * 0)),
-    scalars=("lambd",), function=False,
+    scalars=("lambd",), function=False, depends="zeros",
     x=lambda g, x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, g),
 )  # fmt: skip
 _threshold = pointwise(
     "threshold", lambda x, limit, value: fn.where(x <= limit, value, x),
-    scalars=("limit", "value"), function=False,
+    scalars=("limit", "value"), function=False, depends="zeros",
     x=lambda g, x, limit, value: fn.where(x <= limit, 0, g),
 )  # fmt: skip
 log_sigmoid = pointwise(
@@ -128,7 +128,7 @@ log_sigmoid = pointwise(
     x=lambda g, x: g * fn.sigmoid(-x),
 )  # fmt: skip
 _prelu = pointwise(
-    "prelu", lambda x, weight: fn.where(x > 0, x, x * weight), function=False,
+    "prelu", lambda x, weight: fn.where(x > 0, x, x * weight), function=False, depends="zeros",
     node="PreluKernelBackward0", x=lambda g, x, weight: fn.where(x > 0, g, g * weight),
     weight=lambda g, x: fn.where(x > 0, 0, g * x),
 )  # fmt: skip
@@ -250,7 +250,7 @@ def rrelu(
         return leaky_relu(input, (lower + upper) / 2)
     source = source_of("rrelu", None, input._device)
     noise = input._device.backend.rrelu_noise(input._data, lower, upper, source)
-    return mul(input, wrap(noise, input._device))
+    return _prelu(input, wrap(noise, input._device))
 
 
 @public(method=False)

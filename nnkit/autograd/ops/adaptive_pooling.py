@@ -7,15 +7,16 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import rule
+from nnkit.autograd.ops.reduction import mean
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape
-from nnkit.autograd.spatial import Ints, at_least, batched, ints, like_input
+from nnkit.autograd.spatial import Ints, at_least, batched, in_format_of, ints, like_input
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING
 
 _adaptive_avg_pool = rule(
-    "adaptive_avg_pool", node="AdaptiveAvgPool2DBackward0",
-    x=lambda B, g, x_shape: B.adaptive_avg_pool_grad(g, x_shape),
+    "adaptive_avg_pool", node="AdaptiveAvgPool2DBackward0", depends="zeros",
+    x=lambda B, g, x: B.adaptive_avg_pool_grad(g, tuple(x.shape)),
 )  # fmt: skip
 rule(
     "adaptive_avg_pool_grad",
@@ -23,6 +24,7 @@ rule(
 )
 _adaptive_max_pool = rule(
     "adaptive_max_pool", node="AdaptiveMaxPool2DBackward0", nondifferentiable=("indices",),
+    depends="zeros",
     x=lambda B, g_out, indices, x_shape: B.max_pool_grad(g_out, indices, x_shape),
 )  # fmt: skip
 
@@ -34,8 +36,6 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
     if several and input.ndim <= len(output_size):
         raise ValueError(f"{name}(): expected at least {axes + 1} dims, got {list(input.shape)}")
     x = batched(name, input, axes)
-    if x.dtype.category != FLOATING:
-        raise NotImplementedError(f"{name}(): not implemented for {x.dtype.name} tensors")
     if 0 in x.shape[2:]:
         raise RuntimeError(
             f"{name}(): the pooled dimensions must not be empty, got input of shape "
@@ -48,13 +48,22 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
     return x, size
 
 
+def _check_floating(name: str, input: Tensor) -> None:
+    if input.dtype.category != FLOATING:
+        raise NotImplementedError(f"{name}(): not implemented for {input.dtype.name} tensors")
+
+
 def _average(name: str, axes: int, input: Any, output_size: Any) -> Tensor:
     x, size = _prepared(name, axes, input, output_size)
+    if size == (1,) * axes:
+        return in_format_of(input, mean(input, tuple(range(-axes, 0)), True))
+    _check_floating(name, x)
     return like_input(_adaptive_avg_pool(x, size), input)
 
 
 def _largest(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tensor, Tensor]:
     x, size = _prepared(name, axes, input, output_size)
+    _check_floating(name, x)
     if not x.shape[1]:
         raise RuntimeError(f"{name}(): input has no channels: shape {list(input.shape)}")
     out, indices = _adaptive_max_pool(x, size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -41,11 +42,11 @@ _div = pointwise(
 )  # fmt: skip
 _div_floor = pointwise(
     "div_floor", lambda x, y: fn.div_floor(x, y), node="DivBackward1", public=False,
-    refuses=("complex",), x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
+    refuses=("complex",), x=lambda g, y: fn.zeros_like(g), y=lambda g, y: fn.zeros_like(g),
 )  # fmt: skip
 _div_trunc = pointwise(
     "div_trunc", lambda x, y: fn.div_trunc(x, y), node="DivBackward1", public=False,
-    refuses=("complex",), x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
+    refuses=("complex",), x=lambda g, y: fn.zeros_like(g), y=lambda g, y: fn.zeros_like(g),
 )  # fmt: skip
 floor_divide = pointwise(
     "floor_divide", lambda x, y: fn.div_floor(x, y),
@@ -85,6 +86,16 @@ sign = pointwise(
     "sign", lambda x: fn.sign(x), "-1, 0 or 1 by the sign of each element.",
     example=("nnkit.tensor([-3.0, 0.0, 5.0])", "tensor([-1.,  0.,  1.])"),
     refuses=("complex",), x=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+_sgn = pointwise(
+    "sgn", lambda x: fn.sgn(x), function=False, x=lambda g, x, out: fn.where(
+        fn.eq(x, 0), 0, (g - out * fn.real(g * fn.conj(out))) / fn.abs(x)
+    ),
+)  # fmt: skip
+# Of real numbers: like `sign`, but torch saves the result.
+_sgn_real = pointwise(
+    "sgn_real", lambda x: fn.sign(x), function=False, node="SgnBackward0",
+    x=lambda g, out: fn.zeros_like(g),
 )  # fmt: skip
 square = pointwise(
     "square", lambda x: x * x, "The square of each element.",
@@ -132,6 +143,11 @@ _round = pointwise(
     "round", lambda x: fn.round(x), public=False, refuses=("bool", "complex"),
     x=lambda g: fn.zeros_like(g),
 )  # fmt: skip
+_round_to = pointwise(
+    "round_to", lambda x, finer, coarser: fn.round(x * finer / coarser) * coarser / finer,
+    scalars=("finer", "coarser"), function=False, node="RoundBackward1",
+    x=lambda g: fn.zeros_like(g),
+)  # fmt: skip
 copysign = pointwise(
     "copysign", lambda x, y: fn.copysign(x, y),
     "The magnitude of ``input``, the sign of ``other``.",
@@ -174,6 +190,14 @@ _lerp = pointwise(
     function=False, x=lambda g, weight: g * (1 - fn.conj(weight)),
     y=lambda g, weight: g * fn.conj(weight), weight=lambda g, x, y: g * fn.conj(y - x),
 )  # fmt: skip
+# By a number: a node that saves no tensor.
+BY_NUMBER: dict[str, Any] = {
+    "scalars": ("weight",), "function": False, "node": "LerpBackward0",
+    "x": lambda g, weight: fn.conj(fn.conj(g) * (1 - weight)),
+    "y": lambda g, weight: fn.conj(fn.conj(g) * weight),
+}  # fmt: skip
+_lerp_near = pointwise("lerp_near", lambda x, y, weight: x + weight * (y - x), **BY_NUMBER)
+_lerp_far = pointwise("lerp_far", lambda x, y, weight: y - (y - x) * (1 - weight), **BY_NUMBER)
 _addcmul = pointwise(
     "addcmul", lambda x, y, z, value: x + value * y * z, scalars=("value",), function=False,
     x=lambda g: g, y=lambda g, z, value: g * fn.conj(z * value),
@@ -202,7 +226,7 @@ def conj(input: Tensor) -> Tensor:
 OPS["conj"] = conj
 
 
-def _scale(x: Tensor, factor: Any) -> Tensor:
+def scaled(x: Tensor, factor: Any) -> Tensor:
     """``x * factor``; a node that saves no tensor, as a factor in a sum is none in torch."""
     if x.dtype.category < FLOATING or isinstance(factor, (complex, Tensor)):
         return mul(x, factor)
@@ -225,7 +249,7 @@ def _scaled(name: str, other: Any, alpha: Any, input: Any) -> Any:
         )
     if not isinstance(other, Tensor):
         return bool(other * alpha) if d.category == BOOL else other * alpha
-    return _scale(converted(other, d), bool(alpha) if d.category == BOOL else alpha)
+    return scaled(converted(other, d), bool(alpha) if d.category == BOOL else alpha)
 
 
 def _in_place_of(name: str, op: Callable) -> Callable:
@@ -271,7 +295,7 @@ def sub(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1)
 def rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
     """``other - alpha * input``."""
     check_tensor("rsub", input)
-    return _sub(other, input if alpha == 1 else _scale(input, alpha))
+    return _sub(other, input if alpha == 1 else scaled(input, alpha))
 
 
 @public(out=True, in_place=_div_in_place, aliases=("divide",))
@@ -337,10 +361,8 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
         return _round(input)
     if input.dtype.array in HALF:
         return converted(round(converted(input, float32), decimals=decimals), input.dtype)
-    scale = 10.0 ** (decimals if decimals > 0 else -decimals)
-    if decimals > 0:
-        return _div(_round(mul(input, scale)), scale)
-    return mul(_round(_div(input, scale)), scale)
+    finer, coarser = 10.0 ** max(decimals, 0), 10.0 ** max(-decimals, 0)
+    return _round_to(input, finer, coarser)
 
 
 @public(out=True, in_place=True)
@@ -361,8 +383,9 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
             raise RuntimeError(f"lerp(): expected dtype {input.dtype}, got {t.dtype}")
     check_dtype("lerp", input.dtype, ("bool", "integer"))
     if isinstance(weight, Tensor):
-        input, end, weight = promote("lerp", input, end, weight)
-    return _lerp(input, end, weight)
+        return _lerp(*promote("lerp", input, end, weight))
+    by_number = _lerp_near if builtins.abs(weight) < 0.5 else _lerp_far
+    return by_number(*promote("lerp", input, end), weight)
 
 
 @public(out=True, in_place=True)
@@ -402,13 +425,15 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
 
 @public(out=True, in_place=True)
 def sgn(input: Tensor) -> Tensor:
-    """The sign of each element; of a complex number ``input / abs(input)``, 0 at 0."""
+    """The sign of each element; of a complex number ``input / abs(input)``, 0 at 0.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.sgn(nnkit.tensor([-2.0, 0.0, 3.0]))
+        tensor([-1.,  0.,  1.])
+    """
     check_tensor("sgn", input)
-    if not input.is_complex():
-        return sign(input)
-    size = abs(input)
-    zero = size == 0
-    return div(input, size.masked_fill(zero, 1.0)).masked_fill(zero, 0.0)
+    return _sgn(input) if input.is_complex() else _sgn_real(input)
 
 
 OPS["sgn"] = sgn

@@ -17,10 +17,10 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, int64
 
 _avg_pool = rule(
-    "avg_pool", node="AvgPool2DBackward0",
-    x=lambda B, g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor: (
+    "avg_pool", node="AvgPool2DBackward0", depends="zeros",
+    x=lambda B, g, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor: (
         B.avg_pool_grad(
-            g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor
+            g, tuple(x.shape), kernel, stride, padding, ceil_mode, count_include_pad, divisor
         )
     ),
 )  # fmt: skip

@@ -19,7 +19,7 @@ def _bias(B: Any, g: Any) -> Any:
 # conv, its gradient in the input and its gradient in the weight are the three ways to contract two
 # of (input, weight, output) against the third: each one's derivatives are the other two.
 _conv = rule(
-    "conv", node="ConvolutionBackward0",
+    "conv", node="ConvolutionBackward0", depends="none",
     x=lambda B, g, weight, x_shape, stride, padding, dilation, groups: B.conv_grad_input(
         g, B.conj(weight), x_shape, stride, padding, dilation, groups
     ),
@@ -38,7 +38,7 @@ def _conv_like(B: Any, x: Any, weight: Any, shape: Ints, *statics: Any) -> Any:
 
 
 _conv_transpose = rule(
-    "conv_transpose", node="ConvolutionBackward0",
+    "conv_transpose", node="ConvolutionBackward0", depends="none",
     x=lambda B, g, weight, x_shape, stride, padding, dilation, groups: _conv_like(
         B, g, B.conj(weight), x_shape, stride, padding, dilation, groups
     ),

@@ -30,7 +30,8 @@ __all__ = ["arange", "finfo", "iinfo", "legacy_tensor", "linspace", "logspace", 
 
 _make_complex = rule(
     "make_complex", node="ComplexBackward0", broadcasts=True,
-    real=lambda B, g: B.real(g), imag=lambda B, g: B.imag(g),
+    # torch saves both parts.
+    real=lambda B, g, real, imag: B.real(g), imag=lambda B, g, real, imag: B.imag(g),
 )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ def _with_bias(grads: tuple, g: Any, needs: tuple) -> tuple:
 
 _layer_norm = rule(
     "layer_norm", node="NativeLayerNormBackward0", broadcasts=True, nondifferentiable=STATISTICS,
+    depends="none",
     joint=lambda B, g_out, x, weight, mean, variance, ndim, eps, needs: _with_bias(
         B.layer_norm_grad(g_out, x, weight, mean, variance, ndim, eps), g_out, needs
     ),
@@ -51,6 +52,7 @@ _group_norm = rule(
 )  # fmt: skip
 _batch_norm = rule(
     "batch_norm", node="NativeBatchNormBackward0", nondifferentiable=STATISTICS,
+    depends="none",
     joint=lambda B, g_out, x, weight, mean, variance, eps, needs: (
         *B.batch_norm_grad(g_out, x, weight, mean, variance, eps),
         _sum_channels(B, g_out) if needs[2] else None,
@@ -72,7 +74,7 @@ def _batch_norm_eval_rule(
 
 
 _batch_norm_eval = rule(
-    "batch_norm_eval", node="NativeBatchNormBackward0", joint=_batch_norm_eval_rule
+    "batch_norm_eval", node="NativeBatchNormBackward0", joint=_batch_norm_eval_rule, depends="none"
 )
 
 

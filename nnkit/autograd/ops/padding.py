@@ -14,7 +14,10 @@ from nnkit.autograd.tensor import Tensor
 
 Widths = tuple[tuple[int, int], ...]
 
-_pad_mode = rule("pad_mode", x=lambda B, g, widths, mode: B.pad_mode_adjoint(g, widths, mode))
+_pad_mode = rule(
+    "pad_mode", depends="zeros",
+    x=lambda B, g, widths, mode: B.pad_mode_adjoint(g, widths, mode),
+)  # fmt: skip
 rule("pad_mode_adjoint", g=lambda B, g_out, widths, mode: B.pad_mode(g_out, widths, mode))
 
 

@@ -25,6 +25,10 @@ _pow_scalar = pointwise(
     "pow_scalar", lambda x, exponent: x**exponent, scalars=("exponent",), function=False,
     node="PowBackward0", x=lambda g, x, exponent: g * fn.conj(exponent * x ** (exponent - 1)),
 )  # fmt: skip
+_pow_zero = pointwise(
+    "pow_zero", lambda x: fn.zeros_like(x) + 1, function=False, node="PowBackward0",
+    x=lambda g, x: fn.zeros_like(g),
+)  # fmt: skip
 
 
 @public(out=True, in_place=True)
@@ -40,9 +44,9 @@ def pow(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
         tensor([1., 4., 9.])
     """
     exponent = python_number(exponent)
-    simple = isinstance(exponent, (int, float)) and isinstance(input, Tensor) and exponent
+    simple = isinstance(exponent, (int, float)) and isinstance(input, Tensor)
     if simple and not isinstance(exponent, bool) and input.dtype.category >= FLOATING:
-        return _pow_scalar(input, held(exponent, input.dtype))
+        return _pow_scalar(input, held(exponent, input.dtype)) if exponent else _pow_zero(input)
     if simple and exponent < 0 and isinstance(exponent, int) and input.dtype.category == INTEGER:
         raise RuntimeError("pow(): Integers to negative integer powers are not allowed.")
     if isinstance(exponent, Tensor) and (

@@ -219,15 +219,24 @@ def repeat_interleave(
     source = input if input.ndim else shapes.reshape(input, 1)
     size = source._data.shape[axis]
     if isinstance(repeats, Tensor):
-        counts = repeats._data
+        index = _repeat_index(name, B, repeats._data, size)
+        length = index.shape[0]
     else:
-        counts = B.full((), integer(name, "repeats", repeats), int64.array)
-    index = _repeat_index(name, B, counts, size)
-    if output_size is not None and output_size != index.shape[0]:
+        repeats = integer(name, "repeats", repeats)
+        if repeats < 0:
+            raise RuntimeError(f"{name}(): repeats must be non-negative, got {repeats}")
+        length = size * repeats
+        check_shape(name, (*source._data.shape[:axis], length, *source._data.shape[axis + 1 :]))
+    if output_size is not None and output_size != length:
         raise RuntimeError(
-            f"{name}(): output_size is {output_size}, but the repeats sum to {index.shape[0]}"
+            f"{name}(): output_size is {output_size}, but the repeats sum to {length}"
         )
-    return OPS["index_select"](source, wrap(index, input._device), axis)
+    if isinstance(repeats, Tensor):
+        return OPS["index_select"](source, wrap(index, input._device), axis)
+    each = shapes.unsqueeze(source, axis + 1)
+    shape = list(each._data.shape)
+    shape[axis + 1] = repeats
+    return shapes.flatten(shapes.expand(each, shape).clone(), axis, axis + 1)
 
 
 def _repeat_index(name: str, B: Any, counts: Any, size: int) -> Any:

@@ -36,6 +36,8 @@ def shifted(B: Any, x: Any, axis: int, by: int, value: float) -> Any:
 
 def _grad_prod(B: Any, g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """The product of all other elements, which needs no division and so may contain zeros."""
+    if not x.ndim:
+        return g
     if axis is None:
         flat = _grad_prod(B, B.reshape(g, (1,)), B.reshape(x, (-1,)), 0, True)
         return B.reshape(flat, tuple(x.shape))

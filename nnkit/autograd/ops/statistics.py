@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim
+from nnkit.autograd.ops.arithmetic import scaled
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.creation import complex_
 from nnkit.autograd.ops.linalg import matmul
@@ -118,7 +119,7 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[T
         return y, axis
     between = y.narrow(axis, 1, count - 1) + y.narrow(axis, 0, count - 1)
     if x is None:
-        return between * (dx / 2), axis
+        return scaled(between, dx / 2), axis
     if dx is not None and dx != 1:
         raise TypeError(f"{name}(): takes 'x' or 'dx', got both")
     if not x.ndim:  # as in torch no sample point lies between two

@@ -10,8 +10,9 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor, normalize_dim, sizes_of
 from nnkit.autograd.factory import unwritten
 from nnkit.autograd.metadata import stride as stride_of
-from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.op import rule
 from nnkit.autograd.ops import shape as shapes
+from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import METHODS, attach, known_as, public
 from nnkit.autograd.sizes import (
     MOST_ELEMENTS,
@@ -62,6 +63,15 @@ _as_strided_adjoint = rule(
     "as_strided_adjoint",
     y=lambda B, g, source, target: B.as_strided_adjoint(g, target, source),
 )
+_as_strided_scatter = rule(
+    "as_strided_scatter",
+    x=lambda B, g, y_shape, shape, strides, offset: B.as_strided_scatter(
+        g, B.expand(B.zeros_like(B.sum(g, None, False)), y_shape), shape, strides, offset
+    ),
+    y=lambda B, g, x_shape, shape, strides, offset: B.as_strided(
+        B.contiguous(g), shape, strides, offset, (x_shape, strides_of(x_shape), 0)
+    ),
+)  # fmt: skip
 _unfold = rule(
     "unfold", view=True,
     x=lambda B, g, x_shape, axis, size, step: B.unfold_adjoint(g, x_shape, axis, size, step),
@@ -281,15 +291,16 @@ def as_strided_scatter(
     """
     check_tensor("as_strided_scatter", input)
     check_tensor("as_strided_scatter", src, "src")
-    out = OPS["contiguous"](OPS["copy"](input))
     shape = sizes_of("as_strided_scatter", (size,))
     if src._data.shape != shape:
         raise RuntimeError(
             f"as_strided_scatter(): expected src to have size {list(shape)}, got "
             f"{list(src._data.shape)}"
         )
-    METHODS["copy_"](as_strided(out, size, stride, storage_offset), src)
-    return out
+    whole = OPS["contiguous"](OPS["copy"](input.detach()))
+    place = as_strided(whole, size, stride, storage_offset)  # refuses what does not fit
+    source = converted(src, input.dtype)
+    return _as_strided_scatter(input, source, shape, place.stride(), place.storage_offset())
 
 
 # In place: the tensor itself gets another geometry over its memory

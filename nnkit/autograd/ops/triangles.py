@@ -8,15 +8,23 @@ from nnkit.autograd.dims import check_tensor, normalize_dim
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops import strided
+from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape, clipped, integer
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.device import device as device_type
-from nnkit.backend.dtype import bool_, int64
+from nnkit.backend.dtype import int64
 
 _tril = rule("tril", x=lambda B, g, offset: B.tril(g, offset))
 _triu = rule("triu", x=lambda B, g, offset: B.triu(g, offset))
+_diagonal_scatter = rule(
+    "diagonal_scatter",
+    x=lambda B, g, offset, axis1, axis2: B.diagonal_scatter(
+        g, B.zeros_like(B.diagonal(g, offset, axis1, axis2)), offset, axis1, axis2
+    ),
+    y=lambda B, g, offset, axis1, axis2: B.diagonal(g, offset, axis1, axis2),
+)
 
 
 @public(in_place=True, out=True)
@@ -184,8 +192,4 @@ def diagonal_scatter(
             f"diagonal_scatter(): expected src to have size {list(expected)}, got "
             f"{list(src._data.shape)}"
         )
-    B = input._device.backend
-    mask = B.diagonal_adjoint(B.full(expected, True, bool_.array), shape, offset, axis1, axis2)
-    src = OPS["cast"](src, input._data.dtype)
-    placed = OPS["diagonal_adjoint"](src, shape, offset, axis1, axis2)
-    return OPS["where"](wrap(mask, input._device), placed, input)
+    return _diagonal_scatter(input, converted(src, input.dtype), offset, axis1, axis2)

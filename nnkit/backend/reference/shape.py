@@ -119,6 +119,20 @@ def diagonal_adjoint(B, y, shape, offset, axis1, axis2):
     return out
 
 
+def diagonal_scatter(B, x, y, offset, axis1, axis2):
+    """A copy of ``x`` with ``y`` on the diagonal."""
+    out = B.copy(x)
+    B.copy_(B.diagonal(out, offset, axis1, axis2), y)
+    return out
+
+
+def as_strided_scatter(B, x, y, shape, strides, offset):
+    """``x`` by rows, with ``y`` where that geometry lies in it."""
+    out = B.contiguous(B.copy(x))
+    B.copy_(B.as_strided(out, shape, strides, offset, ()), y)
+    return out
+
+
 def _positions(B, shape, strides, offset):
     out = B.full(shape, offset, int64.array)
     for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):

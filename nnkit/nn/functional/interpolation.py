@@ -1,19 +1,15 @@
-"""Images, signals and volumes of another size.
-
-Each spatial axis by itself: its samples are weighted sums of a few samples of the input.
-"""
+"""Images, signals and volumes of another size."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.ranges import arange
+from nnkit.autograd.ops.resampling import resample
 from nnkit.autograd.sizes import LARGEST, check_shape
 from nnkit.autograd.spatial import in_format_of, ints
-from nnkit.backend.dtype import FLOATING, float32, float64, int64, uint8
+from nnkit.backend.dtype import FLOATING, uint8
 from nnkit.backend.warning import warn
 from nnkit.nn.functional.pooling import (
     adaptive_avg_pool1d,
@@ -25,7 +21,6 @@ __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 
 LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}
 MODES = ("nearest", "nearest-exact", "area", *LINEAR, "bicubic")
-SHARPNESS = -0.75  # of the cubic kernel, as in OpenCV
 
 
 def interpolate(
@@ -98,15 +93,7 @@ def interpolate(
         raise NotImplementedError(
             f"interpolate: mode {mode!r} is not implemented for '{input.dtype.name}' tensors"
         )
-    work = float64 if input.dtype is float64 else float32
-    out = input if not input.is_floating_point() else input.to(work)
-    for axis in reversed(range(axes)):
-        aligned = bool(align_corners)
-        position = _positions(old[axis], new[axis], factors[axis], mode, aligned, input, work)
-        out = _resample(out, axis + 2, position, mode)
-        if between and input.dtype is uint8:  # each axis is rounded and held in its range
-            out = (out + 0.5).floor().clamp(0, 255)
-    return in_format_of(input, out.to(input.dtype))
+    return in_format_of(input, resample(input, new, factors, mode, bool(align_corners)))
 
 
 def _sizes(batch: tuple, old: tuple, size: Any, factor: Any) -> tuple[tuple, tuple]:
@@ -127,52 +114,6 @@ def _sizes(batch: tuple, old: tuple, size: Any, factor: Any) -> tuple[tuple, tup
         new, factors = tuple(math.floor(n) if abs(n) < 1e18 else LARGEST for n in exact), values
     check_shape("interpolate", (*batch, *new))
     return new, factors
-
-
-def _positions(
-    old: int, new: int, factor: Any, mode: str, aligned: bool, like: Tensor, work: Any
-) -> Tensor:
-    """Where in the input each sample of the output lies."""
-    index = arange(new, dtype=work, device=like.device)
-    if aligned:
-        return index * ((old - 1) / (new - 1) if new > 1 else 0.0)
-    scale = old / new if factor is None else 1.0 / float(factor)
-    if mode == "nearest":
-        return index * scale
-    if mode == "nearest-exact":
-        return (index + 0.5) * scale
-    centred = (index + 0.5) * scale - 0.5
-    return centred if mode == "bicubic" else centred.clamp(min=0.0)
-
-
-def _resample(x: Tensor, axis: int, position: Tensor, mode: str) -> Tensor:
-    last = x.shape[axis] - 1
-    first = position.floor().to(int64)
-    if mode.startswith("nearest"):
-        return x.index_select(axis, first.clamp(max=last))
-    shape = [-1 if d == axis else 1 for d in range(x.ndim)]
-    weigh = _cubic(position - first) if mode == "bicubic" else _linear(position - first)
-    total = None
-    for offset, weight in weigh:
-        samples = x.index_select(axis, (first + offset).clamp(0, last)) * weight.view(shape)
-        total = samples if total is None else total + samples
-    assert total is not None
-    return total
-
-
-def _linear(way: Tensor) -> Iterator[tuple[int, Tensor]]:
-    yield 0, 1 - way
-    yield 1, way
-
-
-def _cubic(way: Tensor) -> Iterator[tuple[int, Tensor]]:
-    """Keys' kernel of four samples."""
-    a = SHARPNESS
-    for offset, distance in ((-1, way + 1), (0, way), (1, 1 - way), (2, 2 - way)):
-        if offset in (0, 1):
-            yield offset, ((a + 2) * distance - (a + 3)) * distance * distance + 1
-        else:
-            yield offset, ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
 
 
 def upsample(

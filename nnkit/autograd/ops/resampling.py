@@ -1,0 +1,18 @@
+"""Another size of the spatial axes."""
+
+from __future__ import annotations
+
+from nnkit.autograd.op import rule
+
+resample = rule(
+    "resample", node="UpsampleBackward0",
+    x=lambda B, g, x_shape, scales, mode, aligned: B.resample_adjoint(
+        g, x_shape, scales, mode, aligned
+    ),
+)  # fmt: skip
+rule(
+    "resample_adjoint",
+    y=lambda B, g, y_shape, scales, mode, aligned: B.resample(
+        g, y_shape[2:], scales, mode, aligned
+    ),
+)
