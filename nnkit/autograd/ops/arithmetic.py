@@ -42,11 +42,11 @@ _div = pointwise(
 )  # fmt: skip
 _div_floor = pointwise(
     "div_floor", lambda x, y: fn.div_floor(x, y), node="DivBackward1", public=False,
-    refuses=("complex",), x=lambda g, y: fn.zeros_like(g), y=lambda g, y: fn.zeros_like(g),
+    refuses=("complex",), x=lambda g, y: fn.zeros_like(g + y), y=lambda g, y: fn.zeros_like(g + y),
 )  # fmt: skip
 _div_trunc = pointwise(
     "div_trunc", lambda x, y: fn.div_trunc(x, y), node="DivBackward1", public=False,
-    refuses=("complex",), x=lambda g, y: fn.zeros_like(g), y=lambda g, y: fn.zeros_like(g),
+    refuses=("complex",), x=lambda g, y: fn.zeros_like(g + y), y=lambda g, y: fn.zeros_like(g + y),
 )  # fmt: skip
 floor_divide = pointwise(
     "floor_divide", lambda x, y: fn.div_floor(x, y),
@@ -95,7 +95,7 @@ _sgn = pointwise(
 # Of real numbers: like `sign`, but torch saves the result.
 _sgn_real = pointwise(
     "sgn_real", lambda x: fn.sign(x), function=False, node="SgnBackward0",
-    x=lambda g, out: fn.zeros_like(g),
+    x=lambda g, out: fn.zeros_like(g + out),
 )  # fmt: skip
 square = pointwise(
     "square", lambda x: x * x, "The square of each element.",
@@ -192,12 +192,15 @@ _lerp = pointwise(
 )  # fmt: skip
 # By a number: a node that saves no tensor.
 BY_NUMBER: dict[str, Any] = {
-    "scalars": ("weight",), "function": False, "node": "LerpBackward0",
-    "x": lambda g, weight: fn.conj(fn.conj(g) * (1 - weight)),
-    "y": lambda g, weight: fn.conj(fn.conj(g) * weight),
+    "scalars": ("weight", "conjugate"), "function": False, "node": "LerpBackward0",
+    "x": lambda g, conjugate: g * (1 - conjugate), "y": lambda g, conjugate: g * conjugate,
 }  # fmt: skip
-_lerp_near = pointwise("lerp_near", lambda x, y, weight: x + weight * (y - x), **BY_NUMBER)
-_lerp_far = pointwise("lerp_far", lambda x, y, weight: y - (y - x) * (1 - weight), **BY_NUMBER)
+_lerp_near = pointwise(
+    "lerp_near", lambda x, y, weight, conjugate: x + weight * (y - x), **BY_NUMBER
+)
+_lerp_far = pointwise(
+    "lerp_far", lambda x, y, weight, conjugate: y - (y - x) * (1 - weight), **BY_NUMBER
+)
 _addcmul = pointwise(
     "addcmul", lambda x, y, z, value: x + value * y * z, scalars=("value",), function=False,
     x=lambda g: g, y=lambda g, z, value: g * fn.conj(z * value),
@@ -385,7 +388,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
     if isinstance(weight, Tensor):
         return _lerp(*promote("lerp", input, end, weight))
     by_number = _lerp_near if builtins.abs(weight) < 0.5 else _lerp_far
-    return by_number(*promote("lerp", input, end), weight)
+    return by_number(*promote("lerp", input, end), weight, weight.conjugate())
 
 
 @public(out=True, in_place=True)

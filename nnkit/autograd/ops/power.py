@@ -27,7 +27,7 @@ _pow_scalar = pointwise(
 )  # fmt: skip
 _pow_zero = pointwise(
     "pow_zero", lambda x: fn.zeros_like(x) + 1, function=False, node="PowBackward0",
-    x=lambda g, x: fn.zeros_like(g),
+    x=lambda g, x: fn.zeros_like(g + x),
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor, normalize_dim, sizes_of
 from nnkit.autograd.factory import unwritten
 from nnkit.autograd.metadata import stride as stride_of
-from nnkit.autograd.op import rule
+from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import METHODS, attach, known_as, public
