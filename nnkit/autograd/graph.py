@@ -88,12 +88,12 @@ class save_on_cpu(saved_tensors_hooks):
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(tensor: Tensor) -> tuple[Any, Tensor]:
-            copy = tensor.cpu() if tensor.device.type != "cpu" else tensor.clone()
-            return tensor.device, copy.pin_memory() if pin_memory else copy
+            kept = tensor.cpu()  # itself, where it is there: torch notices no write to it
+            return tensor.device, kept.pin_memory() if pin_memory else kept
 
         def unpack(packed: tuple[Any, Tensor]) -> Tensor:
-            device, copy = packed
-            return copy.to(device, non_blocking=pin_memory)
+            device, kept = packed
+            return kept.to(device, non_blocking=pin_memory)
 
         super().__init__(pack, unpack)
 

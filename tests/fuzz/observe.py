@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.fuzz.flow import Flow
 from tests.harness.tolerances import TOLERANCES
 
 # What is recorded of a tensor, in the order in which a difference is reported.
@@ -106,8 +107,6 @@ class Observer:
             array = self.array(tensor)
         except RuntimeError:  # what a transform has left behind
             return dtype_name(tensor), tuple(tensor.shape), None
-        if array.dtype == bool:  # any byte but 0 is True, where numbers are viewed as bools
-            array = array.view(np.uint8) != 0
         return dtype_name(tensor), tuple(tensor.shape), array.tobytes()
 
     def tensor(self, label: str, tensor: Any) -> None:
@@ -173,24 +172,18 @@ def shown(content: tuple) -> Any:
 
 
 def close(actual: tuple, expected: tuple, coarsest: str) -> bool:
-    """Whether two contents of one dtype and shape agree to the tolerance of the dtype, or of the
-    coarsest dtype that the program has used: a number keeps its error when it is cast."""
+    """Whether two contents of one dtype and shape agree to the tolerance of the coarsest dtype that
+    has flowed there: a number keeps its error when it is cast."""
     if actual[2] is None or expected[2] is None:
         return False
     if expected[0] not in TOLERANCES:
         return False  # the bytes differ
-    rtol, atol = max(TOLERANCES[expected[0]], TOLERANCES[coarsest])
+    rtol, atol = TOLERANCES[coarsest]
     a, b = array_of(actual), array_of(expected)
     return bool(np.allclose(a, b, rtol, atol, equal_nan=True))
 
 
-def coarsest(records: dict, known: str = "float64") -> str:
-    """The dtype of the largest tolerance among the records."""
-    dtypes = {r[0] for r in records.values() if isinstance(r, tuple)} & TOLERANCES.keys()
-    return max(dtypes | {known}, key=TOLERANCES.__getitem__)
-
-
-def difference(actual: dict, expected: dict, coarse: str) -> tuple[str, str, Any, Any] | None:
+def difference(actual: dict, expected: dict, flow: Flow) -> tuple[str, str, Any, Any] | None:
     """The first record that differs: (variable, aspect, expected, actual); None if none does."""
     if actual == expected:
         return None
@@ -211,7 +204,7 @@ def difference(actual: dict, expected: dict, coarse: str) -> tuple[str, str, Any
             if index == BASE and {got[index], want[index]} == {None, UNNAMED}:
                 continue  # nobody can look at it
             if index == VALUES:
-                if close(got, want, coarse):
+                if close(got, want, flow[label]):
                     continue
                 return label, aspect, shown(want), shown(got)
             return label, aspect, want[index], got[index]

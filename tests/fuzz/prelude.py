@@ -80,7 +80,7 @@ class Signs(T.autograd.Function):
         return x * 2, sign
     @staticmethod
     def backward(ctx, g, g_sign):
-        log.append(("Signs", [g, g_sign]))
+        log.append(("Signs", [g.clone(), g_sign.clone()]))
         return g * 2
 """,
     "Both": """
@@ -92,7 +92,7 @@ class Both(T.autograd.Function):
         return x * y, x + y
     @staticmethod
     def backward(ctx, g, h):
-        log.append(("Both", [g, h]))
+        log.append(("Both", [t if t is None else t.clone() for t in (g, h)]))
         x, y = ctx.saved_tensors
         if g is None:
             return h, None, None
@@ -133,7 +133,7 @@ class Best(T.autograd.Function):
         return x * 2, x.argmax()
     @staticmethod
     def backward(ctx, g, h):
-        log.append(("Best", [g, h]))
+        log.append(("Best", [g.clone(), h.clone()]))
         return g * 2
 """,
     "Miscounted": """

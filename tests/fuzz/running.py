@@ -11,7 +11,8 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from tests.fuzz.arbitrary import Difference, arbitrary
-from tests.fuzz.observe import Observer, builtin_error, coarsest, difference
+from tests.fuzz.flow import Flow
+from tests.fuzz.observe import Observer, builtin_error, difference
 from tests.fuzz.prelude import SOURCE, needed
 
 SEED = 0  # of the framework's generator, at the start of each program
@@ -116,14 +117,14 @@ def compare(
 ) -> Finding | None:
     """Run a program until something differs from what was expected."""
     run = Run(framework)
-    coarse = "float64"
+    flow = Flow()
     before: dict[str, Any] = {}
     try:
         for index, statement in enumerate(program):
             wanted = expected[index]
-            coarse = coarsest(wanted, coarse)
+            flow.follow(statement.source, wanted)
             shown = run.step(statement)
-            found = _difference(shown, wanted, coarse)
+            found = _difference(shown, wanted, flow)
             if found is not None:
                 finding = Finding(tuple(program[: index + 1]), *found)
                 seen = Difference(*found, statement.source, before, shown, wanted)
@@ -134,7 +135,7 @@ def compare(
     return None
 
 
-def _difference(actual: dict, expected: dict, coarse: str) -> tuple[str, str, Any, Any] | None:
+def _difference(actual: dict, expected: dict, flow: Flow) -> tuple[str, str, Any, Any] | None:
     if actual["error"] != expected["error"]:
         return "error", "error", expected["error"], actual["error"]
-    return difference(actual, expected, coarse)
+    return difference(actual, expected, flow)

@@ -246,6 +246,10 @@ class Writer:
     def hole_dtype(self) -> str:
         return f"T.{self.random.choice(DTYPES)}"
 
+    def hole_bits(self) -> str:
+        """A dtype to view any memory as: bytes other than 0 and 1 are no bools."""
+        return f"T.{self.random.choice([d for d in DTYPES if d != 'bool'])}"
+
     def hole_literal(self) -> str:
         return self.literal(self.shape())
 
