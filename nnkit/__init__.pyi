@@ -100,9 +100,10 @@ def adaptive_avg_pool1d(
 def adaptive_max_pool1d(
     input: Tensor,
     output_size: builtins.int | _Sequence[builtins.int],
-    return_indices: builtins.bool = False,
 ) -> builtins.tuple[Tensor, Tensor]:
-    """`adaptive_max_pool1d` and the indices, whatever ``return_indices`` says."""
+    """The largest element of each window and its index; see
+    `nnkit.nn.functional.adaptive_max_pool1d`.
+    """
 def add(
     input: Tensor | builtins.complex,
     other: Tensor | builtins.complex,
@@ -371,7 +372,7 @@ def as_strided_scatter(
     storage_offset: builtins.int | None = None,
 ) -> Tensor:
     """A copy of ``input`` with ``src`` where `as_strided` would look."""
-def as_tensor(data: _Any, dtype: _Any = None, device: _Any = None) -> Tensor:
+def as_tensor(data: _Any, *, dtype: _Any = None, device: _Any = None) -> Tensor:
     """``data`` as a tensor, without a copy where it is a Tensor or an array of that dtype."""
 def asarray(
     obj: _Any,
@@ -1000,9 +1001,14 @@ float: _dtype
 float16: _dtype
 float32: _dtype
 float64: _dtype
-def float_power(input: _Any, exponent: _Any, *, out: _Any = None) -> Tensor:
+def float_power(
+    input: Tensor | builtins.complex,
+    exponent: Tensor | builtins.complex,
+    *,
+    out: _Any = None,
+) -> Tensor:
     """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
-def float_power_(input: _Any, exponent: _Any) -> Tensor:
+def float_power_(input: Tensor | builtins.complex, exponent: Tensor | builtins.complex) -> Tensor:
     """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
 def floor(input: _Any, *, out: _Any = None) -> Tensor:
     """The largest integer not above each element."""
@@ -1845,9 +1851,14 @@ def polygamma(n: builtins.int, input: Tensor, *, out: _Any = None) -> Tensor:
     """The ``n``-th derivative of `digamma`."""
 def positive(input: Tensor) -> Tensor:
     """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``."""
-def pow(input: _Any, exponent: _Any, *, out: _Any = None) -> Tensor:
+def pow(
+    input: Tensor | builtins.complex,
+    exponent: Tensor | builtins.complex,
+    *,
+    out: _Any = None,
+) -> Tensor:
     """``input`` to the power ``exponent``; either may be a number."""
-def pow_(input: _Any, exponent: _Any) -> Tensor:
+def pow_(input: Tensor | builtins.complex, exponent: Tensor | builtins.complex) -> Tensor:
     """``input`` to the power ``exponent``; either may be a number."""
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``input`` where it is positive, else ``weight * input``, one weight per channel or one."""
@@ -2284,7 +2295,7 @@ def split(
     """Views of consecutive pieces along ``dim``."""
 def split_with_sizes(
     input: Tensor,
-    split_sizes: builtins.int | _Sequence[builtins.int],
+    split_sizes: _Sequence[builtins.int],
     dim: builtins.int = 0,
 ) -> builtins.tuple[Tensor, ...]:
     """Views of consecutive pieces of the given sizes along ``dim``."""
@@ -2408,7 +2419,13 @@ def tensor_split(
     """Views of pieces: that many nearly equal ones, or cut at the given indices."""
 def tensordot(a: Tensor, b: Tensor, dims: _Any = 2, *, out: _Any = None) -> Tensor:
     """Sums of products over pairs of dimensions."""
-def threshold(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
+def threshold(
+    input: Tensor,
+    threshold: builtins.float,
+    value: builtins.float,
+    *,
+    out: _Any = None,
+) -> Tensor:
     """``x`` where it is above ``threshold``, else ``value``."""
 def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
     """``x`` where it is above ``threshold``, else ``value``."""
@@ -2492,7 +2509,7 @@ def trunc_(self: Tensor) -> Tensor:
 uint8: _dtype
 def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Views of all slices along ``dim``, which is dropped."""
-def unflatten(input: Tensor, dim: builtins.int, sizes: _Any) -> Tensor:
+def unflatten(input: Tensor, dim: builtins.int, sizes: _Sequence[builtins.int]) -> Tensor:
     """Split dimension ``dim`` into ``sizes``, one of which may be -1."""
 def unique(
     input: Tensor,
@@ -2563,11 +2580,16 @@ def where(
     out: _Any = None,
 ) -> _Any:
     """``input`` where ``condition`` holds, else ``other``; with broadcasting and promotion."""
-def xlogy(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+def xlogy(
+    input: Tensor | builtins.complex,
+    other: Tensor | builtins.complex,
+    *,
+    out: _Any = None,
+) -> Tensor:
     """``input * log(other)``, 0 where ``input`` is 0; either may be a number, neither
     complex.
     """
-def xlogy_(input: _Any, other: _Any) -> Tensor:
+def xlogy_(input: Tensor | builtins.complex, other: Tensor | builtins.complex) -> Tensor:
     """``input * log(other)``, 0 where ``input`` is 0; either may be a number, neither
     complex.
     """

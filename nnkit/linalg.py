@@ -25,7 +25,7 @@ from nnkit.autograd.ops.linalg import check_operands, matmul
 from nnkit.autograd.ops.matrix_functions import matrix_exp, powers
 from nnkit.autograd.ops.memory_format import column_major
 from nnkit.autograd.promotion import scalar
-from nnkit.backend.dtype import BOOL
+from nnkit.backend.dtype import BOOL, FLOATING
 from nnkit.backend.errors import LinAlgError
 
 __all__ = [
@@ -228,7 +228,7 @@ def vector_norm(
 
 def matrix_norm(
     A: Tensor,
-    ord: Any = "fro",
+    ord: float | str = "fro",
     dim: int | Sequence[int] = (-2, -1),
     keepdim: bool = False,
     *,
@@ -254,9 +254,13 @@ def matrix_norm(
         raise RuntimeError(
             f"linalg.matrix_norm: A must have at least 2 dimensions, got shape {list(A.shape)}"
         )
-    axes = normalize_dims(dim, A.ndim, "linalg.matrix_norm") or ()
-    if len(axes) != 2:
+    if A.dtype.category < FLOATING and dtype is None:
+        raise RuntimeError(
+            f"linalg.matrix_norm: expected a floating point or complex tensor, got {A.dtype}"
+        )
+    if not isinstance(dim, (tuple, list)) or len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple, got {dim}")
+    axes = normalize_dims(dim, A.ndim, "linalg.matrix_norm") or ()
     x = A if dtype is None else A.to(dtype)
     if ord == "fro":
         return norms.vector_norm("linalg.matrix_norm", x, 2, axes, keepdim)
@@ -312,6 +316,8 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
         >>> nnkit.linalg.cond(nnkit.tensor([[4.0, 0.0], [0.0, 2.0]]))
         tensor(2.)
     """
+    if p not in (None, "fro", "nuc", 2, -2, 1, -1, math.inf, -math.inf):
+        raise RuntimeError(f"linalg.cond: norm {p!r} not supported")
     if not A.numel():
         return A.new_zeros(A.shape[:-2]).abs()
     if p is None or p in (2, -2):
@@ -351,7 +357,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     return A.diagonal(offset, dim1, dim2)
 
 
-def vander(x: Tensor, N: int | None = None) -> Tensor:
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The matrix of powers ``x[i] ** j`` for j below N, which is the length of x unless given."""
     if x.dtype.category == BOOL:
         raise RuntimeError("linalg.vander: not implemented for 'bool' tensors")

@@ -24,8 +24,9 @@ def normalize_dim(dim: Any, ndim: int, name: str = "") -> int:
     limit = ndim or 1
     if not -limit <= number < limit:
         integer(name, "dim", number)
+        who = f"{name}(): " * bool(name)
         raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], "
+            f"{who}Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], "
             f"but got {number})"
         )
     return number + limit if number < 0 else number
@@ -65,6 +66,11 @@ def sizes_of(name: str, given: tuple, keyword: Any = None, parameter: str = "siz
         raise TypeError(f"{name}() missing 1 required positional argument: '{parameter}'")
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = tuple(given[0])
+        if given and given[0].__class__ is bool:
+            raise TypeError(
+                f"{name}(): argument '{parameter}' must be tuple of ints, but found element of "
+                "type bool at pos 0"
+            )
     try:
         return tuple(map(operator.index, given))
     except TypeError:

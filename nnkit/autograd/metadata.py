@@ -26,7 +26,7 @@ def size(input: Tensor, dim: int | None = None) -> Any:
         return Size(input._data.shape)
     from nnkit.autograd.dims import normalize_dim
 
-    return input._data.shape[normalize_dim(dim, input._data.ndim)]
+    return input._data.shape[normalize_dim(dim, input._data.ndim, "size")]
 
 
 @public(namespace=False, aliases=("ndimension",))

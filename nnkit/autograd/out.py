@@ -106,7 +106,7 @@ def check_out(
         raise RuntimeError(
             f"{name}(): expected argument 'out' to have dtype {result.dtype}, got {out.dtype}"
         )
-    check_cast(OF_ARRAY[wanted], OF_ARRAY[x.dtype])
+    check_cast(name, OF_ARRAY[wanted], OF_ARRAY[x.dtype])
     shape = result._data.shape
     if x.shape != shape and broadcasts(x.shape, shape) and any(a is out for a in arguments):
         raise RuntimeError(

@@ -634,7 +634,7 @@ class Tensor(builtins.object):
         aweights: Tensor | None = None,
     ) -> Tensor:
         """The covariances of variables (rows) over observations (columns)."""
-    def cpu(self, memory_format: _Any = None) -> Tensor:
+    def cpu(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in main memory."""
     @builtins.property
     def creator(self) -> _Any:
@@ -838,9 +838,9 @@ class Tensor(builtins.object):
         """`flip` along dimension 0."""
     def float(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.float32."""
-    def float_power(self, exponent: _Any) -> Tensor:
+    def float_power(self, exponent: Tensor | builtins.complex) -> Tensor:
         """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
-    def float_power_(self, exponent: _Any) -> Tensor:
+    def float_power_(self, exponent: Tensor | builtins.complex) -> Tensor:
         """In-place version of `float_power`; returns the tensor."""
     def floor(self) -> Tensor:
         """The largest integer not above each element."""
@@ -1500,9 +1500,9 @@ class Tensor(builtins.object):
         """In-place version of `polygamma_method`; returns the tensor."""
     def positive(self) -> Tensor:
         """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``."""
-    def pow(self, exponent: _Any) -> Tensor:
+    def pow(self, exponent: Tensor | builtins.complex) -> Tensor:
         """``input`` to the power ``exponent``; either may be a number."""
-    def pow_(self, exponent: _Any) -> Tensor:
+    def pow_(self, exponent: Tensor | builtins.complex) -> Tensor:
         """In-place version of `pow`; returns the tensor."""
     def prelu(self, weight: Tensor) -> Tensor:
         """``input`` where it is positive, else ``weight * input``, one weight per channel or
@@ -1770,7 +1770,7 @@ class Tensor(builtins.object):
         """Views of consecutive pieces along ``dim``."""
     def split_with_sizes(
         self,
-        split_sizes: builtins.int | _Sequence[builtins.int],
+        split_sizes: _Sequence[builtins.int],
         dim: builtins.int = 0,
     ) -> builtins.tuple[Tensor, ...]:
         """Views of consecutive pieces of the given sizes along ``dim``."""
@@ -1918,7 +1918,7 @@ class Tensor(builtins.object):
         """``input`` in the dtype and on the device of ``other``."""
     def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of all slices along ``dim``, which is dropped."""
-    def unflatten(self, dim: builtins.int, sizes: _Any) -> Tensor:
+    def unflatten(self, dim: builtins.int, sizes: _Sequence[builtins.int]) -> Tensor:
         """Split dimension ``dim`` into ``sizes``, one of which may be -1."""
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
         """Windows of ``size`` elements, ``step`` apart, along ``dimension``, in a new last
@@ -1989,11 +1989,11 @@ class Tensor(builtins.object):
         """`tensor_split` along the dimension that the stack of that name joins."""
     def where(self, condition: Tensor, other: _Any) -> Tensor:
         """``self`` where ``condition`` holds, else ``other``."""
-    def xlogy(self, other: _Any) -> Tensor:
+    def xlogy(self, other: Tensor | builtins.complex) -> Tensor:
         """``input * log(other)``, 0 where ``input`` is 0; either may be a number, neither
         complex.
         """
-    def xlogy_(self, other: _Any) -> Tensor:
+    def xlogy_(self, other: Tensor | builtins.complex) -> Tensor:
         """In-place version of `xlogy`; returns the tensor."""
     def zero_(self) -> Tensor:
         """Overwrite every element with 0; returns the tensor."""

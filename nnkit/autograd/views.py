@@ -395,7 +395,7 @@ def write(
     target, source = x._data, result._data
     B = x._device.backend
     if source.dtype != target.dtype:
-        check_cast(OF_ARRAY[source.dtype], OF_ARRAY[target.dtype])
+        check_cast(operation, OF_ARRAY[source.dtype], OF_ARRAY[target.dtype])
         result = OPS["cast"](result, target.dtype)
         source = result._data
     if source.shape != target.shape:
@@ -458,11 +458,12 @@ def alias(x: Tensor) -> Tensor:
     return before
 
 
-def check_cast(source: Any, target: Any) -> None:
+def check_cast(name: str, source: Any, target: Any) -> None:
     """RuntimeError where an in-place result does not fit the tensor's category of dtype."""
     if source.category > target.category:
         raise RuntimeError(
-            f"result type {source.name} can't be cast to the desired output type {target.name}"
+            f"{name}(): result type {source.name} can't be cast to the desired output type "
+            f"{target.name}"
         )
 
 

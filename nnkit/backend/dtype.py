@@ -175,7 +175,7 @@ def python_number(value: Any) -> Any:
 
 def held(value: Any, d: dtype) -> Any:
     """The number as an element of half precision holds it; of other dtypes the number itself."""
-    return d.array.type(value).item() if d.array in HALF else value
+    return d.array.type(float(value)).item() if d.array in HALF else value
 
 
 def of_number(value: Any) -> dtype:
@@ -184,6 +184,8 @@ def of_number(value: Any) -> dtype:
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):
+        if not -(1 << 63) <= value < 1 << 64:
+            raise OverflowError(f"int too big to convert: {value}")
         return int64
     if isinstance(value, float):
         return _default

@@ -119,7 +119,7 @@ WRONG = [
     (TypeError, "norm(): argument 'p' must be float", "x.norm(p=[1])"),
     (TypeError, "argument 'stride' must be tuple of ints", "x.as_strided((2,), 1)"),
     (TypeError, "argument 'dims' must be tuple of ints, not bool", "x.flip(True)"),
-    (TypeError, "to(): expected a dtype", "x.to([0])"),
+    (TypeError, "to(): argument 'device' must be", "x.to([0])"),
     (TypeError, "argument 'index' must be int", "torch.device('cpu', {})"),
     (TypeError, "argument 'index' must be int", "torch.device('cpu', True)"),
     (TypeError, "must both be int or both be tuple", "x.movedim(0, (1,))"),

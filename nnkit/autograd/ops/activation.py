@@ -253,7 +253,7 @@ def rrelu(
     return _prelu(input, wrap(noise, input._device))
 
 
-@public(method=False)
+@public(method=False, out=True)
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """``x`` where it is above ``threshold``, else ``value``.
 

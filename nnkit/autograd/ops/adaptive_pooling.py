@@ -41,7 +41,12 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
             f"{name}(): the pooled dimensions must not be empty, got input of shape "
             f"{list(input.shape)}"
         )
-    if several and len(output_size) == axes:
+    if several and len(output_size) != axes:
+        raise RuntimeError(
+            f"{name}(): argument 'output_size' must be an int or a tuple of {axes} ints, "
+            f"got {output_size!r}"
+        )
+    if several:
         output_size = [n if m is None else m for n, m in zip(x.shape[2:], output_size)]
     size = ints(name, "output_size", output_size, axes)
     check_shape(name, (*x.shape[:2], *at_least(name, "output_size", size, 0)))
@@ -64,7 +69,7 @@ def _average(name: str, axes: int, input: Any, output_size: Any) -> Tensor:
 def _largest(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tensor, Tensor]:
     x, size = _prepared(name, axes, input, output_size)
     _check_floating(name, x)
-    if not x.shape[1]:
+    if axes > 1 and not x.shape[1]:
         raise RuntimeError(f"{name}(): input has no channels: shape {list(input.shape)}")
     out, indices = _adaptive_max_pool(x, size)
     return like_input(out, input), like_input(indices, input)
@@ -181,11 +186,17 @@ def adaptive_max_pool3d(
     return both if return_indices else both[0]
 
 
-@public(name="adaptive_max_pool1d", method=False)
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """`adaptive_max_pool1d` and the indices, whatever ``return_indices`` says."""
+    return _largest("adaptive_max_pool1d", 1, input, output_size)
+
+
+@public(name="adaptive_max_pool1d", method=False)
+def _adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The largest element of each window and its index; see
+    `nnkit.nn.functional.adaptive_max_pool1d`."""
     return _largest("adaptive_max_pool1d", 1, input, output_size)
 
 

@@ -261,6 +261,7 @@ def _in_place_of(name: str, op: Callable) -> Callable:
     def write_in_place(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         return op.in_place(self, _scaled(name, other, alpha, self))
 
+    write_in_place.__name__ = write_in_place.__qualname__ = name + "_"
     return write_in_place
 
 

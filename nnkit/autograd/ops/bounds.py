@@ -12,7 +12,7 @@ from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote, scalar
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING, python_number
+from nnkit.backend.dtype import COMPLEX, FLOATING, python_number
 
 maximum = pointwise(
     "maximum", lambda x, y: fn.maximum(x, y),
@@ -131,6 +131,11 @@ def clamp(
     if isinstance(min, Tensor) != isinstance(max, Tensor) and None not in (min, max):
         raise TypeError("clamp(): 'min' and 'max' must be both numbers or both Tensors")
     min, max = python_number(min), python_number(max)
+    if COMPLEX in (each.dtype.category for each in (input, min, max) if isinstance(each, Tensor)):
+        raise NotImplementedError("clamp(): not implemented for complex tensors")
+    for parameter, bound in (("min", min), ("max", max)):
+        if isinstance(bound, complex):
+            raise RuntimeError(f"clamp(): argument '{parameter}' must be real, got {bound}")
     numbers = not isinstance(min, Tensor) and not isinstance(max, Tensor)
     if min is not None and max is not None and numbers and input.dtype.category == FLOATING:
         return _clamp_between(input, min, max)

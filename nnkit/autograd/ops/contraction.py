@@ -10,6 +10,7 @@ from nnkit.autograd.dims import (
     check_tensors,
     normalize_dim,
     normalize_dims,
+    sizes_of,
 )
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
@@ -96,7 +97,12 @@ def _from_lists(arguments: tuple) -> tuple[str, tuple]:
 
 def _letters(subscripts: Any) -> str:
     text = ""
+    if not isinstance(subscripts, (tuple, list)):
+        got = type(subscripts).__name__
+        raise TypeError(f"einsum(): subscripts must be a list of ints or Ellipsis, not {got}")
     for s in subscripts:
+        if s is not Ellipsis and not isinstance(s, int):
+            raise TypeError(f"einsum(): a subscript must be int or Ellipsis, not {s!r}")
         if s is not Ellipsis and not 0 <= s < len(_LETTERS):
             raise RuntimeError(f"einsum(): subscripts must be within [0, {len(_LETTERS)}), got {s}")
         text += "..." if s is Ellipsis else _LETTERS[s]
@@ -125,7 +131,16 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     if isinstance(dims, (list, tuple)):
         if len(dims) != 2:
             raise ValueError(f"tensordot(): expected two lists of dims, got {dims}")
-        pairs = [normalize_dims(tuple(d), t.ndim, "tensordot") or () for d, t in zip(dims, (x, y))]
+        for each in dims:
+            if not isinstance(each, (tuple, list)):
+                got = type(each).__name__
+                raise TypeError(
+                    f"tensordot(): argument 'dims' must be two lists of ints, not {got}"
+                )
+        pairs = [
+            normalize_dims(sizes_of("tensordot", (d,), None, "dims"), t.ndim, "tensordot") or ()
+            for d, t in zip(dims, (x, y))
+        ]
         axes_x, axes_y = pairs
     else:
         count = integer("tensordot", "dims", dims)

@@ -233,7 +233,7 @@ def _conversion(name: str, d: dtype_type) -> None:
     def convert(self: Tensor, *, memory_format: Any = None) -> Tensor:
         return in_format(converted(self, d), memory_format)
 
-    convert.__name__ = name
+    convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = f"The tensor in dtype {d}."
     offered = held(convert, name, is_method=True)
     known_as(offered, f"Tensor.{name}")
@@ -252,7 +252,7 @@ for _name, _full in {
 
 
 @public(namespace=False)
-def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
+def cpu(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor in main memory."""
     return in_format(_moved(input, Device("cpu")), memory_format)
 

@@ -61,6 +61,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         raise RuntimeError(
             f"cosine_similarity(): expected common dtype to be floating point, got {x.dtype}"
         )
+    if not eps >= 0:
+        raise RuntimeError(f"cosine_similarity(): eps must be non-negative, got {eps}")
     ndim = max(x.ndim, y.ndim)
     axis = normalize_dim(dim, ndim, "cosine_similarity") - ndim
     shape = broadcast_shape("cosine_similarity", [x.shape, y.shape])
@@ -96,7 +98,9 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     check_tensor("pdist", input)
     if input.ndim != 2:
         raise RuntimeError(f"pdist(): only supports 2D tensors, got shape {list(input.shape)}")
-    if p < 0:
+    if input.dtype.category != FLOATING:
+        raise RuntimeError(f"pdist(): expected a floating dtype, got {input.dtype}")
+    if not p >= 0:
         raise RuntimeError(f"pdist(): only supports non-negative p values, got {p}")
     first, second = triu_indices(len(input), len(input), 1).unbind(0)
     return distances("pdist", input[first] - input[second], p)

@@ -250,8 +250,8 @@ def _truth(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     check_tensor(name, input)
     ndim = input._data.ndim
     # An empty tuple reduces nothing here, unlike in the sums.
-    axes = normalize_dims(dim, ndim, name) if ndim or dim is None else None
-    result = _logical[name](input, axes, keepdim)
+    axes = normalize_dims(dim, ndim, name)
+    result = _logical[name](input, axes if ndim else None, keepdim)
     return converted(result, uint8) if input.dtype is uint8 else result
 
 

@@ -32,6 +32,15 @@ def _columns(
 ) -> tuple[tuple, int, int]:
     """Kernel, dilation, padding and stride for each axis of an image of ``shape``, and how many
     elements a window has, and how many windows there are."""
+    for parameter, value in (
+        ("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding),
+        ("stride", stride),
+    ):  # fmt: skip
+        if isinstance(value, (tuple, list)) and len(value) != 2:
+            raise RuntimeError(
+                f"{name}(): argument '{parameter}' must be an int or a tuple of 2 ints, "
+                f"got {value!r}"
+            )
     kernel = at_least(name, "kernel_size", ints(name, "kernel_size", kernel_size, 2), 1)
     dilation = at_least(name, "dilation", ints(name, "dilation", dilation, 2), 1)
     padding = at_least(name, "padding", ints(name, "padding", padding, 2), 0)

@@ -50,7 +50,15 @@ def _reflected(name: str, start: Tensor, input: Tensor, tau: Tensor) -> Tensor:
             f"{name}(): tau must have one dimension less than input, got shapes "
             f"{list(tau.shape)} and {list(input.shape)}"
         )
+    if tau.dtype is not input.dtype:
+        raise RuntimeError(
+            f"{name}(): tau must have the input's dtype {input.dtype}, got {tau.dtype}"
+        )
     count = tau._data.shape[-1]
+    if name == "orgqr" and rows < input._data.shape[-1]:
+        raise RuntimeError(
+            f"orgqr(): input must have at least as many rows as columns, got {list(input.shape)}"
+        )
     if count > input._data.shape[-1]:
         raise RuntimeError(
             f"{name}(): input.shape[-1] must be greater than or equal to tau.shape[-1], got "

@@ -104,8 +104,6 @@ def _index_tensor(items: Any, device: Any) -> Any:
         first = first[0] if first else 0
     if isinstance(first, str):
         raise TypeError("an index must not contain str")
-    if isinstance(first, float):
-        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     try:
         array = B.array(plain, (bool_ if isinstance(first, bool) else int64).array)
     except OverflowError:

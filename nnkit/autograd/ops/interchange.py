@@ -13,6 +13,7 @@ from nnkit.autograd.public import attach, public
 from nnkit.autograd.tensor import Size, Tensor, fill, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import (
+    INTEGER,
     OF_ARRAY,
     bfloat16,
     default_dtype,
@@ -109,7 +110,7 @@ def _survey(data: Any, found: set, d: dtype_type | None) -> Any:
         elif isinstance(item, Tensor):
             found.add(item.dtype)
             if item._data.size != 1:
-                raise ValueError(
+                raise (TypeError if item.dtype.category == INTEGER else ValueError)(
                     "only one element tensors can be converted to Python scalars: "
                     f"got shape {list(item.shape)} inside a sequence"
                 )
@@ -117,8 +118,7 @@ def _survey(data: Any, found: set, d: dtype_type | None) -> Any:
         elif _is_array(item):
             found.add(OF_ARRAY[cpu.backend.from_numpy(cpu.backend.as_array(item)).dtype])
         elif isinstance(item, (str, bytes)):
-            # torch looks for dimensions first
-            error = ValueError if d is None and not items else TypeError
+            error = TypeError if items else ValueError  # torch looks for dimensions first
             raise error(f"tensor(): expected numbers, got '{kind.__name__}' inside a sequence")
         elif isinstance(item, Sequence):
             item = _survey(item, found, d)
@@ -190,7 +190,7 @@ def _each(data: Any, depth: int, d: dtype_type) -> Any:
 
 
 @public(method=False)
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """``data`` as a tensor, without a copy where it is a Tensor or an array of that dtype.
 
     Example:
@@ -278,21 +278,23 @@ def frombuffer(
             f"got {type(buffer).__name__}"
         ) from None
     if not length or not count:
-        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+        raise ValueError(
+            f"frombuffer(): both buffer length ({length}) and count ({count}) must not be 0"
+        )
     if not 0 <= offset < length:
         raise ValueError(
-            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
-            f"({length} bytes) minus 1"
+            f"frombuffer(): offset ({offset} bytes) must be non-negative and no greater than "
+            f"buffer length ({length} bytes) minus 1"
         )
     if count < 0 and (length - offset) % d.itemsize:
         raise ValueError(
-            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a "
-            f"multiple of element size ({d.itemsize})"
+            f"frombuffer(): buffer length ({length - offset} bytes) after offset ({offset} bytes) "
+            f"must be a multiple of element size ({d.itemsize})"
         )
     if count > 0 and offset + count * d.itemsize > length:
         raise ValueError(
-            f"requested buffer length ({count} * {d.itemsize} bytes) after offset ({offset} bytes) "
-            f"must not be greater than actual buffer length ({length} bytes)"
+            f"frombuffer(): requested buffer length ({count} * {d.itemsize} bytes) after offset "
+            f"({offset} bytes) must not be greater than actual buffer length ({length} bytes)"
         )
     data = cpu.backend.from_buffer(buffer, d.array, count, offset)
     return finished("frombuffer", data, cpu, requires_grad)

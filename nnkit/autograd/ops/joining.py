@@ -269,9 +269,7 @@ def _axis(input: Tensor, dim: int, name: str) -> int:
 
 
 @public
-def split_with_sizes(
-    input: Tensor, split_sizes: int | Sequence[int], dim: int = 0
-) -> tuple[Tensor, ...]:
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive pieces of the given sizes along ``dim``."""
     check_tensor("split_with_sizes", input)
     axis = _axis(input, dim, "split_with_sizes")
@@ -311,6 +309,8 @@ def _the_one(name: str, *given: Any) -> Any:
     if len(named) != 1:
         raise TypeError(f"{name}(): expected either indices or sections, got {len(named)} of them")
     value = named[0]
+    if isinstance(value, bool):
+        raise TypeError(f"{name}(): argument 'sections' must be int, not bool")
     if not isinstance(value, Tensor):
         return value
     if value.dtype is not int64 or value.ndim > 1:

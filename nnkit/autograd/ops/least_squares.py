@@ -14,6 +14,7 @@ from nnkit.autograd.ops.linalg import check_operands, matmul
 from nnkit.autograd.ops.memory_format import column_major
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import COMPLEX
 
 
 @public
@@ -37,6 +38,9 @@ def _check_form(name: str, parameter: str, bound: Any, *others: Any) -> None:
     """torch has one form with a bound by position, and one with bounds by name."""
     if bound is not None and others != (None, None):
         raise TypeError(f"{name}(): takes '{parameter}' or 'atol' and 'rtol', got both")
+    for each in (bound, *others):
+        if isinstance(each, Tensor) and each.dtype.category == COMPLEX:
+            raise RuntimeError(f"{name}(): a bound must be real, got {each.dtype}")
 
 
 def _bounds(A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:

@@ -133,6 +133,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             f"bilinear(): inputs of shapes {list(x.shape)} and {list(y.shape)} do not fit a weight "
             f"of shape {list(w.shape)}"
         )
+    if bias is not None and bias.dtype is not input1.dtype:
+        raise RuntimeError(
+            f"bilinear(): bias must have the inputs' dtype {input1.dtype}, got {bias.dtype}"
+        )
     if bias is not None and (bias.ndim != 1 or bias._data.shape[0] != w.shape[0]):
         raise RuntimeError(
             f"bilinear(): bias of shape {list(bias.shape)} does not fit {w.shape[0]} outputs"

@@ -237,14 +237,22 @@ def nll_loss(
     check_tensor("nll_loss", target, "target")
     if input.ndim == 0:
         raise ValueError("nll_loss(): Expected 1 or more dimensions (got 0)")
-    check_floating("nll_loss", input)
     target = _check_labels("nll_loss", input, target, weight)
+    check_floating("nll_loss", input)
     return _nll_loss(input, target, weight, ignore_index, reduction)
 
 
 def check_floating(name: str, input: Tensor) -> None:
     if input.dtype.category != FLOATING:
         raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
+
+
+def _check_weight(name: str, weight: Tensor, classes: int) -> None:
+    if weight._data.shape != (classes,):
+        raise RuntimeError(
+            f"{name}(): weight tensor should be defined either for all {classes} classes or "
+            f"no classes but got weight tensor of shape {list(weight.shape)}"
+        )
 
 
 def _check_labels(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> Tensor:
@@ -273,11 +281,7 @@ def _check_labels(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
         )
     if weight is not None:
         classes = x.shape[1] if x.ndim > 1 else x.shape[0]
-        if weight._data.shape != (classes,):
-            raise RuntimeError(
-                f"{name}(): weight tensor should be defined either for all {classes} classes or "
-                f"no classes but got weight tensor of shape {list(weight.shape)}"
-            )
+        _check_weight(name, weight, classes)
         if weight.dtype is not input.dtype:
             raise RuntimeError(
                 f"{name}(): expected weight of dtype {input.dtype}, but found {weight.dtype}"
@@ -307,6 +311,7 @@ def _soft_cross_entropy(
         target = target * (1 - label_smoothing) + label_smoothing / classes
     losses = log_softmax(input, axis) * target
     if weight is not None:
+        _check_weight("cross_entropy", weight, classes)
         losses = losses * weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))
     if reduction == "none":
         return -losses.sum(axis)

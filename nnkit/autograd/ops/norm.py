@@ -189,6 +189,12 @@ def rms_norm(
         >>> nnkit.rms_norm(nnkit.tensor([3.0, 3.0]), (2,))
         tensor([1., 1.])
     """
+    check_tensor("rms_norm", input)
+    if isinstance(normalized_shape, (tuple, list)) and input.ndim < len(normalized_shape):
+        raise ValueError(
+            f"rms_norm(): input must have at least {len(normalized_shape)} dimensions, got shape "
+            f"{list(input.shape)}"
+        )
     shape = _normalized("rms_norm", input, normalized_shape)
     if eps is None:
         eps = 2.0**-52 if input.dtype in (float64, complex128) else 2.0**-23
@@ -199,6 +205,9 @@ def rms_norm(
             return out
         _check_shape("rms_norm", input, shape, "weight", weight)
         return out * weight
+    if isinstance(weight, Tensor) and weight.dtype is not input.dtype and input.itemsize > 2:
+        _check_shape("rms_norm", input, shape, "weight", weight)
+        return converted(rms_norm(input, shape, None, eps) * weight, input.dtype)
     (weight,) = _check("rms_norm", input, shape, weight=weight)
     return _rms_norm(input, weight, len(shape), eps)[0]
 

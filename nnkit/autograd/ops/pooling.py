@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.dims import check_tensor, sizes_of
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import adaptive_pooling, average_pooling  # noqa: F401
 from nnkit.autograd.ops.random import rand
@@ -188,18 +188,19 @@ def _unpool(
     x = pooled_input(name, input, axes)
     if indices.dtype is not int64:
         raise RuntimeError(f"{name}(): argument 'indices' must be int64, got {indices.dtype}")
-    if indices.shape != input.shape:
-        raise RuntimeError(
-            f"{name}(): argument 'indices' must have the input's shape {list(input.shape)}, got "
-            f"{list(indices.shape)}"
-        )
     kernel = ints(name, "kernel_size", kernel_size, axes)
     stride = kernel if stride is None else ints(name, "stride", stride, axes)
     padding = ints(name, "padding", padding, axes)
     rows = zip(x.shape[2:], kernel, stride, padding)
     size = tuple((n - 1) * s + k - 2 * p for n, k, s, p in rows)
     if output_size is not None:
-        size = _unpooled_size(name, tuple(output_size), size, stride)
+        wanted = sizes_of(name, (output_size,), None, "output_size")
+        size = _unpooled_size(name, wanted, size, stride)
+    if indices.shape != input.shape:
+        raise RuntimeError(
+            f"{name}(): argument 'indices' must have the input's shape {list(input.shape)}, got "
+            f"{list(indices.shape)}"
+        )
     if min(size) < 0:
         raise ValueError(f"{name}(): the output would have a negative size: {list(size)}")
     check_shape(name, (*x.shape[:2], *size))
@@ -295,6 +296,16 @@ def max_unpool3d(
     return _unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)
 
 
+def _ratios(name: str, given: Any, axes: int) -> tuple[float, ...]:
+    ratios = given if isinstance(given, (tuple, list)) else (given,) * axes
+    if len(ratios) < axes or not all(isinstance(r, (int, float)) for r in ratios):
+        raise TypeError(
+            f"{name}(): argument 'output_ratio' must be float or tuple of {axes} floats, "
+            f"got {given!r}"
+        )
+    return tuple(ratios)
+
+
 def _fractional(
     name: str, axes: int, input: Any, kernel_size: Any, output_size: Any, output_ratio: Any,
     samples: Tensor | None,
@@ -304,9 +315,7 @@ def _fractional(
     if output_size is not None:
         size = ints(name, "output_size", output_size, axes)
     elif output_ratio is not None:
-        many = isinstance(output_ratio, (tuple, list))
-        ratios = output_ratio if many else (output_ratio,) * axes
-        size = tuple(int(n * r) for n, r in zip(x.shape[2:], ratios, strict=True))
+        size = tuple(int(n * r) for n, r in zip(x.shape[2:], _ratios(name, output_ratio, axes)))
     else:
         raise ValueError(f"{name}(): either 'output_size' or 'output_ratio' must be given")
     at_least(name, "output_size", size, 0)
@@ -317,6 +326,11 @@ def _fractional(
         )
     if samples is None:
         samples = rand(x.shape[0], x.shape[1], axes, dtype=x.dtype, device=x.device)
+    if samples.dtype is not x.dtype:
+        raise RuntimeError(
+            f"{name}(): argument '_random_samples' must have the input's dtype {x.dtype}, got "
+            f"{samples.dtype}"
+        )
     if samples.ndim != 3 or samples._data.shape[1:] != (x.shape[1], axes):
         raise RuntimeError(
             f"{name}(): argument '_random_samples' must have the shape (N, {x.shape[1]}, {axes}), "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import Any
 
@@ -46,6 +47,9 @@ def arange(
     if "end" not in given:
         raise TypeError('arange() missing 1 required positional arguments: "end"')
     given = {n: number("arange", n, v) for n, v in given.items()}
+    for parameter, value in given.items():
+        if isinstance(value, complex):
+            raise RuntimeError(f"arange(): argument '{parameter}' must be real, got {value}")
     start, end, step = given.get("start", 0), given["end"], given.get("step", 1)
     default = int64 if all(isinstance(v, int) for v in (start, end, step)) else default_dtype()
     d = dtype_of("arange", dtype, default if out is None else out.dtype)
@@ -140,7 +144,10 @@ def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> 
     default = default_dtype()
     if isinstance(start, complex) or isinstance(end, complex):
         default = default.to_complex()
-    return start, end, dtype_of(name, dtype, default if out is None else out.dtype)
+    d = dtype_of(name, dtype, default if out is None else out.dtype)
+    if d.category == INTEGER and not (cmath.isfinite(start) and cmath.isfinite(end)):
+        raise RuntimeError(f"{name}(): {start} to {end} cannot be converted to {d}")
+    return start, end, d
 
 
 @public(method=False)

@@ -215,8 +215,10 @@ def repeat_interleave(
         return wrap(index, input._device)
     if dim is None:
         input, dim = shapes.reshape(input, -1), 0
+    if not input.ndim:
+        raise IndexError(f"{name}(): a 0-dim tensor has no dimension {dim}")
     axis = normalize_dim(dim, input.ndim, name)
-    source = input if input.ndim else shapes.reshape(input, 1)
+    source = input
     size = source._data.shape[axis]
     if isinstance(repeats, Tensor):
         index = _repeat_index(name, B, repeats._data, size)
@@ -320,7 +322,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
                 [2, 3],
                 [2, 4]])
     """
-    given = _unpacked("cartesian_prod", tensors)
+    given = check_tensors("cartesian_prod", tensors)
     for tensor in given:
         if tensor.ndim != 1:
             raise RuntimeError(

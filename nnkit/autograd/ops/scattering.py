@@ -115,11 +115,6 @@ def _element_index(name: str, input: Tensor, dim: int, index: Any, source: Any =
             )
     if source is not None:
         other = source._data.shape or (1,)
-        if len(other) < len(wanted):
-            raise IndexError(
-                f"{name}(): src must have as many dimensions as index, got {len(other)} and "
-                f"{len(wanted)}"
-            )
         if len(other) != len(wanted) or any(n > m for n, m in zip(wanted, other, strict=True)):
             raise RuntimeError(
                 f"{name}(): expected index {list(wanted)} to be no larger than src {list(other)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,6 +55,8 @@ def _distinct(name: str, input: Tensor, dim: Any, inverse: bool, counts: bool) -
     check_tensor(name, input)
     if input.dtype.category == COMPLEX:
         raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
+    if dim is not None and not input.ndim:
+        raise IndexError(f"{name}(): a 0-dim tensor has no dimension {dim}")
     axis = None if dim is None else normalize_dim(dim, input.ndim, name)
     found = getattr(input._device.backend, name)(input._data, axis)
     wanted = (True, inverse, counts)
@@ -95,6 +96,8 @@ def searchsorted(
     if side == "left" and right:
         raise RuntimeError(f"{name}(): side and right can't be set to opposites, got side of left")
     if sorter is not None:
+        if sorter.dtype is not int64:
+            raise RuntimeError(f"{name}(): sorter must be int64, got {sorter.dtype}")
         if sorter._data.shape != sorted_sequence._data.shape:
             raise RuntimeError(
                 f"{name}(): boundary and sorter must have the same size, got "
@@ -174,6 +177,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
             f"bincount(): weights should be 1-d and have the same length as input, got "
             f"{list(weights._data.shape)} and {list(input._data.shape)}"
         )
+    if weights is not None and weights.dtype.category == COMPLEX:
+        weights = weights.real  # as in torch
     counts = B.bincount(input._data, None if weights is None else weights._data, minlength)
     return wrap(counts, input._device)
 
@@ -190,12 +195,16 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     check_tensor("unravel_index", indices, "indices")
     if indices.dtype.category != INTEGER:
         raise TypeError(f"unravel_index(): expected integer indices, got {indices.dtype}")
+    if isinstance(shape, Tensor):
+        raise TypeError("unravel_index(): argument 'shape' must be tuple of ints, not Tensor")
     sizes = sizes_of("unravel_index", (shape,), None, "shape")
     if min(sizes, default=0) < 0:
         raise ValueError(f"unravel_index(): shape must not be negative, got {list(sizes)}")
     check_shape("unravel_index", sizes, "shape")
+    if not sizes:
+        return ()
     B = indices._device.backend
-    rest = B.wrap_index(B.cast(indices._data, int64.array), math.prod(sizes))
+    rest = B.cast(indices._data, int64.array)  # as in torch one beyond the last wraps around
     coordinates = []
     for size in reversed(sizes):
         coordinates.append(wrap(B.remainder(rest, size), indices._device))
@@ -266,10 +275,15 @@ def histogram(
     check_tensor("histogram", input)
     if input.dtype.name not in ("float32", "float64"):
         raise NotImplementedError(f"histogram(): not implemented for '{input.dtype.name}' tensors")
-    if weight is not None and weight._data.shape != input._data.shape:
+    if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(
-            f"histogram(): weight must have the shape of input, got {list(weight._data.shape)} and "
-            f"{list(input._data.shape)}"
+            f"histogram(): input and weight must have one dtype, got {input.dtype} and "
+            f"{weight.dtype}"
+        )
+    if weight is not None and weight._data.size != input._data.size:
+        raise RuntimeError(
+            "histogram(): weight must have as many elements as input, got "
+            f"{list(weight._data.shape)} and {list(input._data.shape)}"
         )
     B, place, dtype = input._device.backend, input._device, input._data.dtype
     if isinstance(bins, Tensor) and (bins.ndim or range is None):
@@ -279,6 +293,8 @@ def histogram(
                 f"{bins.dtype}"
             )
         check_ndim("histogram", "bins", bins._data.shape, 1)
+        if not bins._data.size:
+            raise RuntimeError("histogram(): argument 'bins' must have at least 1 element")
         edges = bins._data
     else:
         bins = integer("histogram", "bins", bins)
@@ -336,4 +352,4 @@ def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None) -> Tens
     B = input._device.backend
     axes = normalize_dims(dim, input.ndim, "count_nonzero")
     found = B.ne(input._data, 0)
-    return wrap(B.sum(found, axes if input.ndim else None, False), input._device)
+    return wrap(B.sum(found, axes if axes and input.ndim else None, False), input._device)

@@ -171,7 +171,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 
 @public
-def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Split dimension ``dim`` into ``sizes``, one of which may be -1.
 
     Example:
@@ -181,6 +181,8 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """
     check_tensor("unflatten", input)
     shape = input._data.shape
+    if not shape:
+        raise RuntimeError("unflatten(): a 0-dim tensor has no dimension to divide")
     dim = normalize_dim(dim, len(shape), "unflatten")
     inner = complete_shape("unflatten", sizes_of("unflatten", (sizes,), None, "sizes"), shape[dim])
     return _reshape(input, (*shape[:dim], *inner, *shape[dim + 1 :]))
@@ -304,13 +306,13 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
             "movedim(): arguments 'source' and 'destination' must both be int or both be tuple of "
             f"ints, not {type(source).__name__} and {type(destination).__name__}"
         )
-    moved = normalize_dims(source, input.ndim, "movedim") or ()
-    places = normalize_dims(destination, input.ndim, "movedim") or ()
-    if len(moved) != len(places):
+    if isinstance(source, (tuple, list)) and len(source) != len(destination):  # pyright: ignore
         raise RuntimeError(
             f"movedim(): source and destination must name as many dims, got {source} and "
             f"{destination}"
         )
+    moved = normalize_dims(source, input.ndim, "movedim") or ()
+    places = normalize_dims(destination, input.ndim, "movedim") or ()
     if not input.ndim:
         return _permute(input, ())
     order = [d for d in range(input.ndim) if d not in moved]
@@ -390,7 +392,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
                 f"{name}(): expected ints and tuples of ints, but argument {position} is "
                 f"{type(shape).__name__}"
             )
-    given = [sizes_of(name, (shape,)) if shape.__class__ is not bool else (1,) for shape in shapes]
+    given = [sizes_of(name, (int(s) if isinstance(s, bool) else s,)) for s in shapes]
     for sizes in given:
         if min(sizes, default=0) < 0:
             raise ValueError(f"{name}(): sizes must be non-negative, got {list(sizes)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.limits import fitting
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.scattering import REDUCTIONS, check_reduce, index_argument, same_dtype
@@ -61,6 +62,11 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         tensor([30, 10])
     """
     axis, index = _vector_index("index_select", input, dim, index)
+    if index._data.size and input.ndim and not input._data.shape[axis]:
+        raise RuntimeError(
+            f"index_select(): dimension {axis} of input has no elements to select, got shape "
+            f"{list(input.shape)}"
+        )
     if not input.ndim and index._data.size != 1:
         raise RuntimeError(
             f"index_select(): of a 0-dim tensor one index selects, got {index._data.size}"
@@ -71,6 +77,12 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 def _slices(name: str, input: Tensor, dim: int, index: Any, source: Any, error: type) -> tuple:
     """Check a vector index together with the slices that go there."""
     axis, index = _vector_index(name, input, dim, index)
+    check_tensor(name, source, "source")
+    if source.ndim and input.ndim and source.ndim != input.ndim:
+        raise error(
+            f"{name}(): source must have as many dimensions as input, got {source.ndim} and "
+            f"{input.ndim}"
+        )
     same_dtype(name, input, source, "source")
     if not source.ndim and index._data.size != 1:
         raise IndexError(
@@ -162,9 +174,11 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) 
         >>> nnkit.index_fill(nnkit.zeros(3), 0, nnkit.tensor([0, 2]), 7)
         tensor([7., 0., 7.])
     """
+    if isinstance(index, Tensor) and index.dtype is not int64:
+        raise IndexError(f"index_fill(): expected an int64 index, got {index.dtype}")
     axis, index = _vector_index("index_fill", input, dim, index)
     if not isinstance(value, Tensor):
-        return _index_fill(input, index, axis, value)
+        return _index_fill(input, index, axis, fitting("index_fill", value, input.dtype))
     if value.ndim:
         raise RuntimeError(
             f"index_fill(): value must be a number or a 0-dim tensor, got {value.ndim} dimensions"

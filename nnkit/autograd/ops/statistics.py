@@ -49,6 +49,8 @@ def cov(
             "cov(): expected input to have two or fewer dimensions but got an input with "
             f"{input.ndim} dimensions"
         )
+    if input.dtype.category == BOOL:
+        raise RuntimeError("cov(): not implemented for 'bool' tensors")
     x = converted(input, to_float(input.dtype))
     x = x.reshape(1, -1) if x.ndim < 2 else x
     count = x._data.shape[1]
@@ -60,6 +62,10 @@ def cov(
             raise RuntimeError(
                 f"cov(): expected {name} to have {'floating point' if floating else 'integral'} "
                 f"dtype but got {given.dtype.name}"
+            )
+        if given.ndim > 1:
+            raise RuntimeError(
+                f"cov(): expected {name} to have one or fewer dimensions but got {given.ndim}"
             )
         if given.numel() != count:
             raise RuntimeError(
@@ -107,7 +113,7 @@ def corrcoef(input: Tensor) -> Tensor:
     return c.clamp(-1, 1)
 
 
-def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int]:
+def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int, float]:
     """The areas between neighbouring samples, and their dimension."""
     check_tensor(name, y, "y")
     for each in (y, x):
@@ -115,11 +121,13 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[T
             raise RuntimeError(f"{name}(): not implemented for 'bool' tensors")
     axis = normalize_dim(dim, y.ndim, name)
     count = y._data.shape[axis]
+    if isinstance(dx, complex):
+        raise RuntimeError(f"{name}(): argument 'dx' must be a real number, got {dx}")
     if count == 0:
-        return y, axis
+        return y, axis, 1
     between = y.narrow(axis, 1, count - 1) + y.narrow(axis, 0, count - 1)
     if x is None:
-        return scaled(between, dx / 2), axis
+        return between, axis, dx / 2
     if dx is not None and dx != 1:
         raise TypeError(f"{name}(): takes 'x' or 'dx', got both")
     if not x.ndim:  # as in torch no sample point lies between two
@@ -132,7 +140,7 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[T
     width = x.diff(dim=-1) if x.ndim == 1 else x.diff(dim=axis)
     if x.ndim == 1:
         width = width.reshape(-1, *[1] * (y.ndim - axis - 1))
-    return between * width / 2, axis
+    return between * width, axis, 0.5
 
 
 @public(method=False, aliases=("trapz",))
@@ -151,8 +159,8 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: complex = 1, dim: int =
         >>> nnkit.trapezoid(nnkit.tensor([1.0, 2.0, 4.0]))
         tensor(4.5000)
     """
-    areas, axis = _areas("trapezoid", y, x, dx, dim)
-    return areas.sum(axis)
+    areas, axis, factor = _areas("trapezoid", y, x, dx, dim)
+    return scaled(areas.sum(axis), factor)
 
 
 @public(method=False)
@@ -166,5 +174,5 @@ def cumulative_trapezoid(
         >>> nnkit.cumulative_trapezoid(nnkit.tensor([1.0, 2.0, 3.0]))
         tensor([1.5000, 4.0000])
     """
-    areas, axis = _areas("cumulative_trapezoid", y, x, dx, dim)
-    return areas.cumsum(axis)
+    areas, axis, factor = _areas("cumulative_trapezoid", y, x, dx, dim)
+    return scaled(areas.cumsum(axis), factor)

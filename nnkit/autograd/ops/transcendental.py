@@ -11,7 +11,7 @@ from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import check_dtype, promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import COMPLEX
+from nnkit.backend.dtype import BOOL, COMPLEX
 
 LN2, LN10 = math.log(2), math.log(10)
 
@@ -251,7 +251,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     """
     check_tensor("polygamma", input)
     if n < 0:
-        raise RuntimeError(f"polygamma(n, x) does not support negative n, got {n}")
+        raise RuntimeError(f"polygamma(): does not support negative n, got {n}")
     if input.dtype.category == COMPLEX:
         raise NotImplementedError(f"polygamma(): not implemented for '{input.dtype.name}' tensors")
     return _polygamma(*promote("polygamma", input, floating=True), n)
@@ -286,6 +286,8 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
         >>> nnkit.mvlgamma(nnkit.tensor([2.0]), 1)
         tensor([0.])
     """
+    if input.dtype.category == BOOL:
+        raise RuntimeError("mvlgamma(): not implemented for 'bool' tensors")
     if p < 1:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, got {p}")
     total: Any = p * (p - 1) / 4 * math.log(math.pi)

@@ -49,10 +49,11 @@ def vector_norm(
 ) -> Tensor:
     """The p-norm along dimensions, for a function called ``name``."""
     x = in_dtype(name, input, dtype)
-    if x.dtype.category < FLOATING:
-        raise RuntimeError(
-            f"{name}(): expected a floating point or complex tensor as input, got {x.dtype.name}"
-        )
+    for each in (input, x):
+        if each.dtype.category < FLOATING:
+            raise RuntimeError(
+                f"{name}(): expected a floating point or complex tensor, got {each.dtype.name}"
+            )
     shape = x._data.shape
     axis = axis_of(name, dim, len(shape))
     if 0 in shape and (p < 0 or p == math.inf):
@@ -172,6 +173,9 @@ def cdist(
             raise RuntimeError(
                 f"cdist only supports at least 2D tensors, {parameter} got: {value.ndim}D"
             )
+    modes = (f"{each}use_mm_for_euclid_dist" for each in ("", "donot_"))
+    if compute_mode not in (*modes, "use_mm_for_euclid_dist_if_necessary"):
+        raise ValueError(f"cdist(): {compute_mode!r} is not a valid value for compute_mode")
     if x1.dtype is not x2.dtype or x1.dtype.category != FLOATING:
         raise RuntimeError(
             f"cdist(): expected x1 and x2 of one floating dtype, got {x1.dtype} and {x2.dtype}"
@@ -181,7 +185,7 @@ def cdist(
             f"cdist(): x1 and x2 need the same number of columns, got {x1._data.shape[-1]} and "
             f"{x2._data.shape[-1]}"
         )
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
     return distances("cdist", x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
 

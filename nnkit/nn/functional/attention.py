@@ -245,7 +245,7 @@ def multi_head_attention_forward(
     if need_weights:
         attention = attention_scores(LIFTED, q, k, mask, False, 1 / math.sqrt(size)).softmax(-1)
         if dropout_p:
-            attention = dropout(attention, dropout_p, True)
+            attention = dropout(attention, max(dropout_p, 0.0), True)
         result = attention @ v
         if average_attn_weights:
             attention = attention.mean(1)

@@ -13,9 +13,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _check(p: float) -> None:
+def _check(name: str, p: float) -> None:
     if p < 0.0 or p > 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise ValueError(f"{name}(): dropout probability has to be between 0 and 1, but got {p}")
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -38,7 +38,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         >>> nnkit.nn.functional.dropout(nnkit.ones(4), 0.5)
         tensor([0., 0., 2., 0.])
     """
-    _check(p)
+    _check("dropout", p)
     return (ops.dropout_ if inplace else ops.dropout)(input, p, training)
 
 
@@ -57,7 +57,7 @@ def alpha_dropout(
         >>> nnkit.nn.functional.alpha_dropout(nnkit.ones(2), training=False)
         tensor([1., 1.])
     """
-    _check(p)
+    _check("alpha_dropout", p)
     return (ops.alpha_dropout_ if inplace else ops.alpha_dropout)(input, p, training)
 
 
@@ -76,7 +76,7 @@ def feature_alpha_dropout(
         >>> bool((x == x[:, :, :1]).all())
         True
     """
-    _check(p)
+    _check("feature_alpha_dropout", p)
     function = ops.feature_alpha_dropout_ if inplace else ops.feature_alpha_dropout
     return function(input, p, training)
 
@@ -109,7 +109,7 @@ def dropout1d(
         >>> bool((x == x[:, :, :1]).all())
         True
     """
-    _check(p)
+    _check("dropout1d", p)
     if input.ndim not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input"
@@ -142,7 +142,7 @@ def dropout2d(
         >>> bool((x == x[:, :, :1, :1]).all())
         True
     """
-    _check(p)
+    _check("dropout2d", p)
     if input.ndim not in (3, 4):
         _warn_dimensions("dropout2d", input.ndim, "3D or 4D")
     if input.ndim == 3:
@@ -167,7 +167,7 @@ def dropout3d(
         >>> bool((x == x[:, :, :1, :1, :1]).all())
         True
     """
-    _check(p)
+    _check("dropout3d", p)
     if input.ndim not in (4, 5):
         _warn_dimensions("dropout3d", input.ndim, "4D or 5D")
     if input.ndim == 5:

@@ -7,7 +7,7 @@ import warnings
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.op import OPS
 from nnkit.autograd.ops import embedding as ops
-from nnkit.backend.dtype import int64
+from nnkit.backend.dtype import FLOATING, int64
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
@@ -102,8 +102,6 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> t
         return input.reshape(-1), bags, count
     if input.ndim != 1:
         raise ValueError(f"embedding_bag: input has to be 1D or 2D, but got {input.ndim}D")
-    if offsets is None:
-        raise ValueError("embedding_bag: offsets has to be a 1D Tensor but got None")
     if offsets.ndim != 1:
         raise ValueError(f"embedding_bag: offsets has to be a 1D Tensor, got {offsets.ndim}D")
     ops.check_indices("embedding_bag", offsets, "offsets")
@@ -196,7 +194,16 @@ def embedding_bag(
         )
     if weight.ndim != 2:
         raise ValueError(f"embedding_bag: weight has to be a 2D Tensor, got {weight.ndim}D")
+    if input.ndim == 1 and offsets is None:
+        raise ValueError("embedding_bag: offsets has to be a 1D Tensor but got None")
+    if weight.dtype.category != FLOATING:
+        raise RuntimeError(f"embedding_bag: weight must be floating point, got {weight.dtype}")
     ops.check_indices("embedding_bag", input, "input")
+    if factors is not None and factors.dtype is not weight.dtype:
+        raise RuntimeError(
+            f"embedding_bag: weight and per_sample_weights must have one dtype, got {weight.dtype} "
+            f"and {factors.dtype}"
+        )
     index, bags, count = _bags(input, offsets, include_last_offset)
     padding = _padding("embedding_bag", padding_idx, weight)
     factors = None if factors is None else factors.reshape(-1).narrow(0, 0, index.shape[0])

@@ -6,8 +6,8 @@ from nnkit.autograd import Tensor
 from nnkit.autograd.ops import loss as ops
 from nnkit.autograd.ops.activation import log_sigmoid, relu
 from nnkit.autograd.ops.bounds import clamp_min
-from nnkit.backend.dtype import int64
-from nnkit.nn.functional.reductions import check_reduction, legacy, reduced
+from nnkit.backend.dtype import FLOATING, int64
+from nnkit.nn.functional.reductions import check_reduction, in_dtype_of, legacy, reduced
 
 __all__ = [
     "margin_ranking_loss", "multi_margin_loss", "multilabel_margin_loss",
@@ -43,7 +43,12 @@ def soft_margin_loss(
         reduction = legacy(size_average, reduce)
     check_reduction("soft_margin_loss", reduction)
     x, y = ops.broadcast_pair("soft_margin_loss", input, target)
-    return ops.soft_margin_loss(x, y, reduction)
+    if x.shape != input.shape:
+        raise RuntimeError(
+            f"soft_margin_loss: target of shape {list(target.shape)} does not broadcast to the "
+            f"input's shape {list(input.shape)}"
+        )
+    return in_dtype_of("soft_margin_loss", input, ops.soft_margin_loss(x, y, reduction))
 
 
 def margin_ranking_loss(
@@ -156,6 +161,10 @@ def multi_margin_loss(
     if weight is not None:
         if weight.ndim != 1:
             raise ValueError(f"{name}: weight must be one-dimensional, got {list(weight.shape)}")
+        if weight.dtype is not input.dtype:
+            raise RuntimeError(
+                f"{name}: expected weight of dtype {input.dtype}, got {weight.dtype}"
+            )
         if weight.numel() != classes:
             raise RuntimeError(
                 f"{name}: inconsistent weight size, expected {classes} but got {weight.numel()}"
@@ -249,6 +258,12 @@ def multilabel_soft_margin_loss(
     """
     if size_average is not None or reduce is not None:
         reduction = legacy(size_average, reduce)
+    if input.dtype.category < FLOATING:
+        raise NotImplementedError(
+            f"multilabel_soft_margin_loss: not implemented for '{input.dtype.name}' tensors"
+        )
+    if not input.ndim:
+        raise IndexError("multilabel_soft_margin_loss: input must have a dimension, got shape []")
     losses = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
     if weight is not None:
         losses = losses * weight

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.views import check_cast
 from nnkit.backend.warning import warn
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -34,3 +35,13 @@ def reduced(losses: Tensor, reduction: str) -> Tensor:
     if reduction == "mean":
         return losses.mean()
     return losses.sum() if reduction == "sum" else losses
+
+
+def in_dtype_of(name: str, input: Tensor, loss: Tensor) -> Tensor:
+    """A loss that torch writes into memory of the input's dtype.
+
+    Raises:
+        RuntimeError: the loss is floating point and the input is not.
+    """
+    check_cast(name, loss.dtype, input.dtype)
+    return loss.to(input.dtype)

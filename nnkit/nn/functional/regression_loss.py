@@ -8,18 +8,18 @@ from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops import loss as ops
 from nnkit.autograd.ops.loss import paired
 from nnkit.autograd.promotion import scalar
-from nnkit.backend.dtype import COMPLEX
-from nnkit.nn.functional.reductions import check_reduction, legacy, reduced
+from nnkit.backend.dtype import COMPLEX, to_float
+from nnkit.nn.functional.reductions import check_reduction, in_dtype_of, legacy, reduced
 
 __all__ = [
     "gaussian_nll_loss", "huber_loss", "l1_loss", "mse_loss", "poisson_nll_loss", "smooth_l1_loss",
 ]  # fmt: skip
 
 
-def _weighted(losses: Tensor, input: Tensor, weight: Tensor) -> Tensor:
+def _weighted(name: str, losses: Tensor, input: Tensor, weight: Tensor) -> Tensor:
     if weight.shape != input.shape:
         raise ValueError(
-            "Weights and input must have the same size, "
+            f"{name}: Weights and input must have the same size, "
             f"got {list(weight.shape)} and {list(input.shape)}"
         )
     return losses * weight
@@ -61,7 +61,7 @@ def mse_loss(
     x, y = paired("mse_loss", input, target)
     if weight is None:
         return ops.mse_loss(x, y, reduction)
-    losses = _weighted((x - y).square(), input, weight)
+    losses = _weighted("mse_loss", (x - y).square(), input, weight)
     return losses.sum() / weight.sum() if reduction == "mean" else reduced(losses, reduction)
 
 
@@ -93,7 +93,7 @@ def l1_loss(
         return reduced((input - target).abs(), reduction)
     if weight is None:
         return ops.l1_loss(x, y, reduction)
-    losses = _weighted((x - y).abs(), input, weight)
+    losses = _weighted("l1_loss", (x - y).abs(), input, weight)
     return losses.sum() / weight.sum() if reduction == "mean" else reduced(losses, reduction)
 
 
@@ -122,7 +122,7 @@ def smooth_l1_loss(
         reduction = legacy(size_average, reduce)
     check_reduction("smooth_l1_loss", reduction)
     x, y = paired("smooth_l1_loss", input, target)
-    if beta < 0:
+    if not beta >= 0:
         raise RuntimeError(f"smooth_l1_loss: beta must not be negative, got {beta}")
     return ops.smooth_l1_loss(x, y, reduction, beta) if beta else ops.l1_loss(x, y, reduction)
 
@@ -158,8 +158,9 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError(f"huber_loss: delta must be positive, got {delta}")
     if weight is None:
-        return ops.huber_loss(x, y, reduction, delta)
-    return reduced(_weighted(ops.huber_loss(x, y, "none", delta), input, weight), reduction)
+        return in_dtype_of("huber_loss", input, ops.huber_loss(x, y, reduction, delta))
+    losses = ops.huber_loss(x, y, "none", delta)
+    return reduced(_weighted("huber_loss", losses, input, weight), reduction)
 
 
 def poisson_nll_loss(
@@ -245,7 +246,7 @@ def gaussian_nll_loss(
         tensor(1.1931)
     """
     if not isinstance(var, Tensor):
-        var = input.new_full(input.shape, float(var))
+        var = input.new_full(input.shape, float(var), dtype=to_float(input.dtype))
     if bool((var < 0).any()):
         raise ValueError("gaussian_nll_loss: var has negative entry/entries")
     if var.shape != input.shape:

@@ -176,13 +176,12 @@ template <bool adds, bool in_place> PyObject* index_write(Arguments arguments) {
     Bounds bounds{x.shape(static_cast<int>(axis))};
     if (in_place && !all_in_bounds(index, &bounds)) return decline();
     if (bounds.size == 0 && index.size() > 0) return decline();
+    double alpha = adds ? arguments.number(4) : 1;
     if (!adds) {
         run_assignment(target.array(), lines, &bounds);
-    } else if (PyLong_Check(arguments[4]) && PyLong_AsLong(arguments[4]) == 1) {
+    } else if (alpha == 1) {
         run_typed(target.array(), lines, &bounds, Add{});
     } else {
-        double alpha = arguments.number(4);
-        if (alpha == -1 && PyErr_Occurred()) return nullptr;
         if (x.type() == Type::float32) {
             run_all<float>(lines, &bounds, AddScaled<float>{static_cast<float>(alpha)});
         } else if (x.type() == Type::float64) {
