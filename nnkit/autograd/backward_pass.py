@@ -132,6 +132,8 @@ class Pass:
             targets.add(target)
             if not accumulate:
                 self.captures.setdefault(target, []).append((index, position))
+        for edge, _ in self.roots:  # whose tensors' hooks run in any case
+            self.captures.setdefault(target_of(edge)[0], [])
         needed = set(targets) if accumulate else set()
         nodes = [target for target in self._reachable() if isinstance(target, Node)]
         for node in sorted(nodes, key=lambda n: n.order):
@@ -159,7 +161,7 @@ class Pass:
         """Whether a gradient of this node or leaf is or will be computed."""
         if self.needed is None:
             return target in self._reachable()
-        return target in self.needed or target in self.captures
+        return target in self.needed or bool(self.captures.get(target))
 
     def send(self, edge: Any, grad: Any, fresh: bool) -> None:
         """Let ``grad`` arrive at ``edge``; None says that there is none."""

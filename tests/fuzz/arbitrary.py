@@ -66,7 +66,9 @@ def _refused_unchanged(d: Difference) -> bool:
 def _integer_of_history(d: Difference) -> bool:
     dtype = d.seen("dtype", d.wanted) or ""
     differentiable = "float" in dtype or "complex" in dtype
-    return not differentiable and _statement(r"fill_\(|\] = ", "requires_grad", "is_leaf")(d)
+    return not differentiable and _statement(
+        r"fill_\(|\] = |\.(eq|ge)_\(", "requires_grad", "is_leaf"
+    )(d)
 
 
 def _writes_repeated(d: Difference) -> bool:
@@ -130,7 +132,10 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "the bits of a rounded number": _statement(r"\.view\(T\.int64\)", "values"),
     "what resize_ adds is not initialised": _only_grown,
     "torch refuses to write inference tensors when it has written; here they keep what they had": (
-        lambda d: bool(d.seen("is_inference", d.before)) and _refused_unchanged(d)
+        lambda d: (
+            any(d.seen("is_inference", d.before, name) for name in d.named())
+            and _refused_unchanged(d)
+        )
     ),
     "torch gives an out= its sizes before it refuses to compute, or packs what it would save": (
         lambda d: (
