@@ -19,6 +19,7 @@ class _Mode(threading.local):
     transforms = 0
     refuses_random = False
     reads: Any = None
+    forward: Any = None  # the innermost level of forward mode that is entered
 
 
 MODE = _Mode()

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from nnkit.autograd.op import OPS, device_of
+from nnkit.autograd.dual import on_one_device
+from nnkit.autograd.op import OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, reference_body
 from nnkit.backend.formula import interpret
@@ -49,10 +50,10 @@ def _constant(name: str) -> Callable[..., Any]:
     """A primitive without derivatives: runs on the data, gives tensors without history."""
 
     def apply(*arguments: Any) -> Any:
-        tensors = tuple(a for a in arguments if isinstance(a, Tensor))
-        if not tensors:
+        arguments = on_one_device(name, arguments)
+        device = next((a._device for a in arguments if isinstance(a, Tensor)), None)
+        if device is None:
             raise TypeError(f"{name}: the lifted algebra needs a Tensor argument to find a device")
-        device = device_of(tensors, name)
         raw = [a._data if isinstance(a, Tensor) else a for a in arguments]
         result = getattr(device.backend, name)(*raw)
         if isinstance(result, tuple):

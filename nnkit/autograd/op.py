@@ -22,6 +22,7 @@ from types import FunctionType
 from typing import Any
 
 from nnkit.autograd import node as node_module
+from nnkit.autograd.dual import on_one_device
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import Node, OutputEdge
 from nnkit.autograd.op_code import (
@@ -246,29 +247,13 @@ def rule(
     return apply
 
 
-def device_of(tensors: tuple, name: str) -> Any:
-    """The one device of the tensors; RuntimeError where there are two."""
-    device = None
-    for t in tensors:
-        if t is None:
-            continue
-        if device is None:
-            device = t._device
-        elif t._device is not device:
-            raise RuntimeError(
-                f"{name}(): expected all tensors to be on the same device, "
-                f"but found {device} and {t._device}"
-            )
-    return device
-
-
 def _make_apply(op: Op) -> Any:
     """The function of an op on Tensors; static arguments are passed on as they are."""
     if op.primitive.sequences:
         return _make_apply_to_sequence(op)
     scope: dict[str, Any] = {
         "op": op, "wrap": wrap, "refresh": refresh, "link_view": link_view, "MODE": MODE,
-        "connect": connect, "device_of": device_of, "not_tensor": _not_tensor,
+        "connect": connect, "on_one_device": on_one_device, "not_tensor": _not_tensor,
         "index_arrays": index_arrays, "translated": translated,
     }  # fmt: skip
     scope["apply"] = apply = FunctionType(_first_call.__code__, scope)
@@ -303,7 +288,9 @@ def _make_apply_to_sequence(op: Op) -> Any:
             if not isinstance(t, Tensor):
                 raise TypeError(_not_tensor(name, op.primitive.arrays * len(tensors), tensors))
             if t._device is not device:
-                device = t._device if device is None else device_of(tensors, name)
+                if device is not None:
+                    return apply(on_one_device(name, tensors), *statics)
+                device = t._device
             if t._base is not None and t._writes[0] != t._viewed:
                 refresh(t)
         arrays = [t._data for t in tensors]

@@ -28,7 +28,8 @@ def print_apply_code(op: Any) -> str:
     for name in others:
         lines = [
             f"{name}_data = {name}._data",
-            f"if {name}._device is not device: device_of({tensors}, op.name)",
+            f"if {name}._device is not device:",
+            f"    return apply(*on_one_device(op.name, {tensors}), *statics)",
             *_refreshed(name),
         ]
         if name in primitive.optional:

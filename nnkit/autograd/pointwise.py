@@ -224,6 +224,8 @@ def _make_apply(op: Op, count: int) -> Any:
         raw = [*operands, *map(python_number, arguments[count:])]
         for i, t in enumerate(operands):
             if isinstance(t, Tensor):
+                if device is not None and t._device is not device:
+                    return apply(*on_one_device(name, arguments))
                 device = t._device
                 raw[i] = t._data
                 if t._base is not None and t._writes[0] != t._viewed:

@@ -124,17 +124,10 @@ def together(name: str, *values: Any) -> tuple:
     Raises:
         RuntimeError: others are on different devices.
     """
-    devices = {v._device: None for v in values if isinstance(v, Tensor)}
-    if len(devices) < 2:
-        return values
-    found = {v._device: None for v in values if isinstance(v, Tensor) and not _moves(v)}
-    if len(found) > 1:
-        raise RuntimeError(
-            f"{name}(): expected all tensors to be on the same device, "
-            f"but found {' and '.join(map(str, found))}"
-        )
-    place = next(iter(found))
-    return tuple(v.to(place) if isinstance(v, Tensor) and _moves(v) else v for v in values)
+    places = [v._device for v in values if isinstance(v, Tensor) and not _moves(v)]
+    if places:
+        values = tuple(v.to(places[0]) if isinstance(v, Tensor) and _moves(v) else v for v in values)
+    return on_one_device(name, values)
 
 
 def _moves(value: Tensor) -> bool:

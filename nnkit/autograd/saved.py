@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from nnkit.autograd.dual import array_of
 from nnkit.autograd.grad_mode import no_grad
 from nnkit.autograd.tensor import Tensor, wrap
 
@@ -52,8 +53,8 @@ def unpack_index(node: Any, saved: SavedIndex, unpack: Callable) -> tuple:
 def index_arrays(index: Any) -> Any:
     """The index with an array for each Tensor."""
     if index.__class__ is tuple:
-        return tuple([i._data if isinstance(i, Tensor) else i for i in index])
-    return index._data if isinstance(index, Tensor) else index
+        return tuple([array_of(i) if isinstance(i, Tensor) else i for i in index])
+    return array_of(index) if isinstance(index, Tensor) else index
 
 
 class PackedValue:

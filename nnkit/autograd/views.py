@@ -18,7 +18,6 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import Node, NotImplementedBackward, Unknown, describe_edge
 from nnkit.autograd.promotion import translated
 from nnkit.autograd.tensor import UNTRACKED, Tensor, wrap
-from nnkit.backend.device import cpu
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, bool_
 from nnkit.backend.memory import order_of, overlap, owner, steps_of
 
@@ -28,7 +27,7 @@ def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: b
     data, memory = out._data, source._data
     if data is not memory:
         parent = data.base
-        if parent is None and source._device is not cpu:
+        if parent is None and source._device.type != "cpu":
             from nnkit.backend.cuda.differences import looks_into
 
             if not looks_into(data, memory):
@@ -102,7 +101,7 @@ def chain_of(view: Any) -> tuple:
         chain.append((name, statics))
     now = view._base._data
     if link is not now and owner(link) is owner(now):  # the base has got another geometry
-        return (_strided(view),)
+        return (strided(view),)
     return tuple(chain[::-1])
 
 
@@ -132,12 +131,12 @@ def reshape_in_place(
         if x._edge is not None:
             move(x, result._edge)
     elif not isinstance(x._view, str):
-        x._view = (*_strided(x), x._base._data)
+        x._view = (*strided(x), x._base._data)
         x._viewed = -1
     return wrote(x, operation)
 
 
-def _strided(view: Any) -> tuple:
+def strided(view: Any) -> tuple:
     """The one operation that makes a view of its base by their geometries."""
     B = view._device.backend
     shape, strides, offset = _geometry(B, view._data)
@@ -176,7 +175,7 @@ class CopySlices(Node):
         (g,) = grads
         chain, shape, order = self.values
         raw = self.device.backend
-        untouched = _laid(raw, raw.full(shape, True, bool_.array), order)
+        untouched = laid(raw, raw.full(shape, True, bool_.array), order)
         raw.fill_(replay_array(raw, chain, untouched), False)
         to_base = None
         if self.edges[0] is not None:
@@ -185,11 +184,11 @@ class CopySlices(Node):
         # A view of the base need not be one of a gradient that lies in memory in another order.
         to_value = None
         if self.edges[1] is not None:
-            to_value = replay_array(B, chain, _laid(B, g, order))
+            to_value = replay_array(B, chain, laid(B, g, order))
         return [to_base, to_value]
 
 
-def _laid(B: Any, array: Any, order: tuple | None) -> Any:
+def laid(B: Any, array: Any, order: tuple | None) -> Any:
     """The array with its dimensions in this order in memory."""
     if order is None:
         return B.contiguous(array)
@@ -373,6 +372,8 @@ def write(
             one place: there a copy would write over what was written.
     """
     operands = (*arguments, *options.values()) if options else arguments
+    if LEVELS:
+        _join_level(x, operands)
     tracked = check_write(x, operation, operands)
     if kernel is not None and not tracked:
         check_inference(x, operation)
@@ -435,6 +436,18 @@ def _without_influence(result: Tensor, before: Tensor, operands: Any) -> Tensor:
             nowhere = wrap(B.full(out._data.shape, False, bool_.array), out._device)
             out = OPS["where"](nowhere, OPS["cast"](t, out._data.dtype), out)
     return out
+# The levels of forward mode that are entered, in whatever thread.
+LEVELS: set[Any] = set()
+
+
+def _join_level(x: Tensor, operands: Any) -> None:
+    """Make ``x`` one of the tensors of a forward level if what is written to it is."""
+    level = MODE.forward
+    while level is not None and level is not x._device:
+        if any(isinstance(t, Tensor) and t._device is level for t in operands):
+            level.join(x)
+            return
+        level = level.around
 
 
 def _share_saved(node: Any, source: Any, x: Tensor) -> None:

@@ -17,9 +17,11 @@ from typing import Any
 
 from nnkit.autograd import Tensor, inference_mode, node
 from nnkit.autograd import grad as gradients_of
+from nnkit.autograd.dual import ForwardLevel, is_dual
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import Node, OutputEdge, Unknown
-from nnkit.autograd.ops.creation import zeros_like
+from nnkit.autograd.lifted import LIFTED
+from nnkit.autograd.tensor import wrap
 
 
 class Level:
@@ -29,17 +31,16 @@ class Level:
     def __init__(self, values: Sequence[Any], name: str) -> None:
         self.values = values
         self.recorded = MODE.enabled  # by what happens around the transform
+        self.around = MODE.forward  # the forward level that the inputs are of
         self.order = next(node.sequence)  # nodes of a lower one were made before
         self.leaves: list[Tensor] = []
         self._mode = inference_mode(False)
+        check_tensors(name, values)
         with self._mode:
-            self.inputs = [self._input(value, name) for value in self.values]
+            self.inputs = [self._input(value) for value in self.values]
 
-    def _input(self, value: Any, name: str) -> Tensor:
-        if not isinstance(value, Tensor):
-            raise ValueError(
-                f"{name}: what it differentiates by must be tensors, got {type(value).__name__}"
-            )
+    def _input(self, value: Tensor) -> Tensor:
+        value = self.lifted(value)
         if not (self.recorded and value.requires_grad):
             return self.leaf(value)
         view = value.view_as(value)
@@ -48,8 +49,7 @@ class Level:
 
     def leaf(self, value: Tensor) -> Tensor:
         """``value`` without its history, which requires a gradient until the level is left."""
-        alone = value.data if value.is_inference() else value.detach()
-        leaf = alone._set_requires_grad(True)
+        leaf = alone(value)._set_requires_grad(True)
         self.leaves.append(leaf)
         return leaf
 
@@ -74,23 +74,44 @@ class Level:
     ) -> list[Tensor]:  # fmt: skip
         """The gradients of the outputs, times ``weights``, by ``inputs``; zeros where constant."""
         with self:
+            weights = [self.lifted(w) for w in weights]
             used = [i for i, output in enumerate(outputs) if output.requires_grad]
             if not used:
-                return [zeros_like(point) for point in inputs]
+                return [LIFTED.zeros_like(point) for point in inputs]
             found = gradients_of(
                 [outputs[i] for i in used], inputs, [weights[i] for i in used], retain_graph,
                 create_graph, allow_unused=True,
             )  # fmt: skip
-            return [zeros_like(p) if g is None else g for p, g in zip(inputs, found, strict=True)]
+            return [LIFTED.zeros_like(p) if g is None else g for p, g in zip(inputs, found, strict=True)]
 
     def pull(
         self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any],
         retain_graph: bool = True,
     ) -> list[Tensor]:  # fmt: skip
         """The same as a result of the level, recorded if grad mode is on and anything wants it."""
-        recorded = MODE.enabled and self.is_live([*outputs, *weights])
+        inner = max((w._device.depth for w in weights if is_dual(w)), default=0)
+        if inner > (self.around.depth if self.around else 0):
+            return self._pull_dual(outputs, inputs, weights, inner)
+        recorded = MODE.enabled and (self.around or self.is_live([*outputs, *weights]))
         found = self.gradients(outputs, inputs, weights, recorded, retain_graph)
         return self.results(found, recorded)
+
+    def _pull_dual(
+        self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any], depth: int
+    ) -> list[Tensor]:
+        """The same for weights of a forward level inside of this one: it is linear in them."""
+        level = next(w._device for w in weights if is_dual(w) and w._device.depth == depth)
+        pairs = [level.lower(w) for w in weights]
+        primals = self.pull(outputs, inputs, [primal for primal, _ in pairs])
+        rows = []
+        for i in range(level.count):
+            row = [t[i] if t else LIFTED.zeros_like(primal) for primal, t in pairs]
+            rows.append(self.pull(outputs, inputs, row))
+        return list(map(level.lift, primals, zip(*rows, strict=True)))
+
+    def lifted(self, value: Any) -> Any:
+        """A tensor from around the forward level that the inputs are of as one of that level."""
+        return value if self.around is None else self.around.lift(value)
 
     def is_live(self, values: Iterable[Any]) -> bool:
         """Whether one of the values depends on what requires a gradient outside of the level."""
@@ -102,21 +123,34 @@ class Level:
             for origin in _history(values)
         )
 
-    def is_reached(self, value: Tensor) -> bool:
-        """Whether ``value`` depends on the level's inputs."""
-        inputs = {id(point._edge or point) for point in self.inputs}
-        return any(id(origin) in inputs for origin in _history([value]))
-
     def results(self, values: Iterable[Any], recorded: bool) -> list[Any]:
         """The values as what happens around the transform sees them."""
         given = {id(point): value for point, value in zip(self.inputs, self.values, strict=True)}
-        values = [given.get(id(v), v) for v in values]
-        return [
-            v.detach()
-            if isinstance(v, Tensor) and v.requires_grad and not (recorded and self.is_live([v]))
-            else v
-            for v in values
-        ]
+        values = [given.get(id(v), self.lifted(v)) for v in values]
+        return [self._result(v, recorded) if isinstance(v, Tensor) else v for v in values]
+
+    def _result(self, value: Tensor, recorded: bool) -> Tensor:
+        if not recorded and isinstance(value._device, ForwardLevel):
+            return value._device.without_history(value)
+        kept = not value.requires_grad or (recorded and self.is_live([value]))
+        return value if kept else alone(value)
+
+
+def alone(value: Tensor) -> Tensor:
+    """The tensor without its history, but with its tangents, if it is of a forward level."""
+    found = wrap(value._data, value._device)
+    if not value.is_inference():
+        found._writes = value._writes
+    return found
+
+
+def check_tensors(name: str, values: Iterable[Any]) -> None:
+    """ValueError for what is no tensor among the arguments to differentiate by."""
+    for value in values:
+        if not isinstance(value, Tensor):
+            raise ValueError(
+                f"{name}: what it differentiates by must be tensors, got {type(value).__name__}"
+            )
 
 
 def _history(values: Iterable[Any]) -> Iterator[Node | Tensor]:

@@ -1,22 +1,26 @@
 """Derivatives of functions as functions: `grad`, `vjp`, `jacrev` ...
 
-All are computed in reverse mode, each on a level of its own (`nnkit.func.level`). A derivative
-that is taken inside another one, or of what requires a gradient, can itself be differentiated.
+Each is computed on a level of its own: backwards (`nnkit.func.level`), or forwards by `jvp` and
+`jacfwd` (`nnkit.autograd.dual`). A derivative that is taken inside another one, or of what requires
+a gradient, can itself be differentiated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from nnkit.autograd import Tensor, inference_mode
+from nnkit.autograd.dual import ForwardLevel
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.graph import disable_saved_tensors_hooks
-from nnkit.autograd.ops.creation import eye, zeros_like
+from nnkit.autograd.lifted import LIFTED
+from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.joining import stack
 from nnkit.autograd.saved import STACK
-from nnkit.func.level import Level
+from nnkit.func.level import Level, check_tensors
 from nnkit.func.tree import flatten, structure
 from nnkit.func.vmap import drawing
 
@@ -28,27 +32,20 @@ class _Call:
 
     def __init__(
         self, name: str, func: Callable, args: tuple, argnums: Any, kwargs: dict[str, Any],
-        has_aux: bool, hooks: bool = False,
+        has_aux: bool,
     ) -> None:  # fmt: skip
-        self.name, self.argnums = name, argnums
+        self.argnums = argnums
         numbers = _positions(name, argnums, len(args))
         values, self.rebuild = flatten(tuple(args[n] for n in numbers))
         self.level = level = Level(values, name)
         points = list(args)
         for number, value in zip(numbers, self.rebuild(level.inputs), strict=True):
             points[number] = value
-        with level, nullcontext() if hooks else _without_hooks():
+        with level, _without_hooks():
             result = func(*points, **kwargs)
         self.value, self.aux = _pair(name, result) if has_aux else (result, ())
-        self.outputs = self._tensors(self.value, "the function must return tensors")
-        self._tensors(self.aux, "aux must be tensors")
-
-    def _tensors(self, tree: Any, expected: str) -> list[Tensor]:
-        leaves, _ = flatten(tree)
-        for leaf in leaves:
-            if not isinstance(leaf, Tensor):
-                raise RuntimeError(f"{self.name}: {expected}, got {type(leaf).__name__}")
-        return leaves
+        self.outputs, _ = _outputs(name, self.value, "the function must return tensors")
+        _outputs(name, self.aux, "aux must be tensors")
 
     def pull(self, weights: Sequence[Any], retain_graph: bool = True) -> Any:
         """The gradients by the arguments, in their structure, of the outputs times ``weights``."""
@@ -64,6 +61,15 @@ class _Call:
         """What the function returned, as what happens around the transform sees it."""
         leaves, rebuild = flatten(tree)
         return rebuild(self.level.results(leaves, self.level.recorded))
+
+
+def _outputs(name: str, tree: Any, expected: str) -> tuple[list[Tensor], Callable]:
+    """The tensors that a function returned, and how they are put together."""
+    leaves, rebuild = flatten(tree)
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(f"{name}: {expected}, got {type(leaf).__name__}")
+    return leaves, rebuild
 
 
 def _without_hooks() -> Any:
@@ -195,50 +201,32 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> Any:
     return (shown, pull, call.shown(call.aux)) if has_aux else (shown, pull)
 
 
-class _Linearized:
-    """A function at a point: its value there, and its derivatives in directions.
+class _Forward:
+    """A call of a function on a level that carries derivatives along: what it returned there."""
 
-    The gradient of the outputs, each times a weight, is linear in the weights: its own derivative
-    by them is the derivative of the function. So the weights may be zeros.
-    """
+    def __init__(
+        self, name: str, func: Callable, args: tuple, numbers: Sequence[int],
+        tangents: Sequence[Sequence[Tensor]], has_aux: bool = False,
+    ) -> None:  # fmt: skip
+        """``tangents``: in each direction one for each tensor in the arguments of ``numbers``."""
+        values, rebuild = flatten(tuple(args[n] for n in numbers))
+        check_tensors(name, values)
+        self.level = level = ForwardLevel(values[0].device, len(tangents))
+        points = list(args)
+        with level:
+            own = zip(*tangents, strict=True) if tangents else [()] * len(values)
+            lifted = [level.lift(v, tuple(t)) for v, t in zip(values, own, strict=True)]
+            for number, point in zip(numbers, rebuild(lifted), strict=True):
+                points[number] = point
+            result = func(*points)
+        value, self.aux = _pair(name, result) if has_aux else (result, ())
+        self.outputs, self.rebuild = _outputs(name, value, "the function must return tensors")
+        _outputs(name, self.aux, "aux must be tensors")
 
-    def __init__(self, name: str, func: Callable, primals: Any, has_aux: bool = False) -> None:
-        self.name = name
-        self.primals = primals
-        self.call = call = _Call(
-            name, func, primals, tuple(range(len(primals))), {}, has_aux, hooks=True
-        )
-        level = call.level
-        if not level.inputs:
-            raise RuntimeError(f"{name}: the arguments must hold at least one tensor")
-        self.outputs = [o for o in call.outputs if o.is_floating_point() or o.is_complex()]
-        self.weights = [level.leaf(zeros_like(output)) for output in self.outputs]
-        self.gradients = level.gradients(self.outputs, level.inputs, self.weights, True)
-
-    def derivative(self, tangents: tuple) -> Any:
-        """The derivative of the outputs in the direction of ``tangents``, in their structure."""
-        if structure(tangents) != structure(self.primals):
-            raise RuntimeError(
-                f"{self.name}: the tangents must have the structure of the arguments "
-                f"{structure(self.primals)}, got {structure(tangents)}"
-            )
-        call = self.call
-        directions, _ = flatten(tangents)
-        for point, direction in zip(call.level.inputs, directions, strict=True):
-            if point.shape != direction.shape:
-                raise RuntimeError(
-                    f"{self.name}: a tangent must have the shape of its argument "
-                    f"{list(point.shape)}, got {list(direction.shape)}"
-                )
-        found = dict(
-            zip(
-                map(id, self.outputs),
-                call.level.pull(self.gradients, self.weights, directions),
-                strict=True,
-            )
-        )
-        _, rebuild = flatten(call.value)
-        return rebuild([found.get(id(o), zeros_like(o)) for o in call.outputs])
+    def shown(self, tree: Any) -> Any:
+        """Tensors of the level as what happens around the transform sees them."""
+        leaves, rebuild = flatten(tree)
+        return rebuild([self.level.lower(leaf)[0] for leaf in leaves])
 
 
 def jvp(
@@ -246,8 +234,8 @@ def jvp(
 ) -> tuple:
     """The value of ``func`` and its derivative in the direction of ``tangents``.
 
-    Computed by differentiating a gradient by its weights, not forwards: what the function computes
-    under ``no_grad`` is constant here.
+    Computed forwards, along with the value: what the function computes under ``no_grad`` has its
+    derivative too, what it detaches or computes in ``inference_mode`` has none.
 
     Args:
         func: returns a tensor, or a nested dict, list or tuple of tensors; with ``has_aux`` a pair.
@@ -268,18 +256,40 @@ def jvp(
     for name, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, tuple):
             raise RuntimeError(f"jvp: {name} must be a tuple, got {type(given).__name__}")
-    linear = _Linearized("jvp", func, primals, has_aux)
-    call = linear.call
-    if strict and not all(call.level.is_reached(output) for output in call.outputs):
+    call = _along("jvp", func, primals, tangents, has_aux)
+    moved = [call.level.lower(output) for output in call.outputs]
+    if strict and not all(tangents for _, tangents in moved):
         raise RuntimeError("jvp: with strict every output must depend on the arguments")
-    result = call.shown(call.value), linear.derivative(tangents)
+    derivatives = [t[0] if t else LIFTED.zeros_like(primal) for primal, t in moved]
+    result = call.rebuild([primal for primal, _ in moved]), call.rebuild(derivatives)
     return (*result, call.shown(call.aux)) if has_aux else result
+
+
+def _along(
+    name: str, func: Callable, primals: tuple, tangents: tuple, has_aux: bool = False
+) -> _Forward:
+    """The call of a function with its derivative in one direction."""
+    if structure(tangents) != structure(primals):
+        raise RuntimeError(
+            f"{name}: the tangents must have the structure of the arguments "
+            f"{structure(primals)}, got {structure(tangents)}"
+        )
+    points, directions = flatten(primals)[0], flatten(tangents)[0]
+    if not points:
+        raise RuntimeError(f"{name}: the arguments must hold at least one tensor")
+    for point, direction in zip(points, directions, strict=True):
+        if point.shape != direction.shape:
+            raise RuntimeError(
+                f"{name}: a tangent must have the shape of its argument "
+                f"{list(point.shape)}, got {list(direction.shape)}"
+            )
+    return _Forward(name, func, primals, range(len(primals)), [directions], has_aux)
 
 
 def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
     """The value of ``func`` and the function from directions to the derivatives in them.
 
-    As `jvp`, with the function called once for any number of directions.
+    As `jvp`; each derivative is computed by another call of the function.
 
     Raises:
         RuntimeError: there is no tensor among the arguments; or from the returned function, if the
@@ -291,8 +301,13 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
         >>> derivative(nnkit.tensor(1.0))
         tensor(6.)
     """
-    linear = _Linearized("linearize", func, primals)
-    return linear.call.shown(linear.call.value), lambda *tangents: linear.derivative(tangents)
+    points, rebuild = flatten(primals)
+    if not points:
+        raise RuntimeError("linearize: the arguments must hold at least one tensor")
+    primals = rebuild([p.clone() if isinstance(p, Tensor) else p for p in points])  # to stay there
+    still = rebuild([LIFTED.zeros_like(p) for p in flatten(primals)[0]])
+    value, _ = jvp(func, primals, still)
+    return value, lambda *tangents: jvp(func, primals, tangents)[1]
 
 
 def jacrev(
@@ -351,7 +366,7 @@ def _rows(output: Tensor, level: Level) -> list[Tensor]:
 def jacfwd(
     func: Callable, argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable:
-    """As `jacrev`, which computes it: what is computed under ``no_grad`` is constant here.
+    """As `jacrev`, computed forwards: columns of the Jacobian, carried along all at once.
 
     Args:
         func, argnums, has_aux: as of `jacrev`.
@@ -366,13 +381,50 @@ def jacfwd(
         >>> nnkit.func.jacfwd(nnkit.sin)(nnkit.zeros(1))
         tensor([[1.]])
     """
-    jacobian = jacrev(func, argnums, has_aux=has_aux)
 
-    def forward(*args: Any, **kwargs: Any) -> Any:
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        numbers = _positions("jacfwd", argnums, len(args))
+        points, rebuild = flatten(tuple(args[n] for n in numbers))
+        check_tensors("jacfwd", points)
         with drawing(randomness):
-            return jacobian(*args, **kwargs)
+            called = partial(func, **kwargs)
+            call = _Forward("jacfwd", called, args, numbers, _units(points), has_aux)
+        columns = [call.level.lower(output) for output in call.outputs]
+        blocks = [_blocks(primal, tangents, points) for primal, tangents in columns]
+        arranged = map(rebuild, blocks)
+        found = call.rebuild(list(arranged if isinstance(argnums, tuple) else (b[0] for b in arranged)))
+        return (found, call.shown(call.aux)) if has_aux else found
 
-    return forward
+    return jacobian
+
+
+def _units(points: Sequence[Tensor]) -> list[list[Tensor]]:
+    """The unit vectors of the space that the points are one point of."""
+    still = [LIFTED.zeros_like(p) for p in points]
+    found = []
+    for number, point in enumerate(points):
+        for unit in eye(point.numel(), dtype=point.dtype, device=point.device):
+            found.append([*still[:number], unit.view(point.shape), *still[number + 1 :]])
+    return found
+
+
+def _blocks(
+    output: Tensor, tangents: Sequence[Tensor] | None, points: Sequence[Tensor]
+) -> list[Tensor]:
+    """The Jacobians of one output by each point, given its tangents in all unit directions."""
+    with inference_mode(False) if MODE.inference else nullcontext():
+        sizes = [point.numel() for point in points]
+        if not tangents:
+            tangents = (LIFTED.zeros_like(output),) * sum(sizes)
+        found, start = [], 0
+        for point, size in zip(points, sizes, strict=True):
+            shape = (*output.shape, *point.shape)
+            columns = tangents[start : start + size]
+            found.append(
+                stack(columns, -1).reshape(shape) if columns else output.new_zeros(shape)
+            )
+            start += size
+        return found
 
 
 def hessian(func: Callable, argnums: Any = 0) -> Callable:

@@ -5,9 +5,6 @@
 prints each program that differs in values, ``requires_grad``, gradients afterwards or the type of
 the error; the exit status is 1 if any does. A program is one expression of vectors of two elements,
 in which ``w`` and ``u`` are leaves that require a gradient and ``c`` is none.
-
-Not drawn, because the difference is known: grad modes inside of what torch differentiates forwards
-(`jvp`, `jacfwd`), which go on there regardless of them.
 """
 
 from __future__ import annotations
@@ -20,7 +17,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
-FORWARDS = ("jvp", "jacfwd", "hessian")
 # What torch cannot do: differentiate forwards what vmap gives as an expanded tensor; write what is
 # batched into what is not.
 LIMITS = (
@@ -39,8 +35,8 @@ class Writer:
 
     def program(self) -> str:
         around = self.random.choice(["", "", "", "", "no_grad", "inference_mode"])
-        depth, modes = self.random.choice([2, 3, 3, 4]), around != "inference_mode"
-        whole = self.vector(["w", "u", "c"], depth, modes)
+        depth = self.random.choice([2, 3, 3, 4])
+        whole = self.vector(["w", "u", "c"], depth, around != "inference_mode")
         return f"within(lib.{around}(), lambda: {whole})" if around else whole
 
     def name(self) -> str:
@@ -84,7 +80,7 @@ class Writer:
             ["grad", "grad", "value", "vjp", "pulled", "jvp", "jacrev", "jacfwd", "hessian", "vmap"]
         )
         x = self.name()
-        body = self.vector([*names, x], depth - 1, modes and kind not in FORWARDS)
+        body = self.vector([*names, x], depth - 1, modes)
         # Not the argument itself, whose gradient torch does not copy: under no_grad that shows.
         function = f"lambda {x}: {body} * 1.0"
         point, other = inner(), inner(2)

@@ -226,6 +226,7 @@ def conj(input: Tensor) -> Tensor:
     return _conj(input) if input.is_complex() else input
 
 
+conj.op = _conj.op
 OPS["conj"] = conj
 
 

@@ -14,7 +14,7 @@ from nnkit.autograd.dims import (
 )
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
-from nnkit.autograd.op import device_of
+from nnkit.autograd.dual import on_one_device
 from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, mm
 from nnkit.autograd.promotion import promote
@@ -69,7 +69,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         check_tensor("einsum", operands[0], "operands[0]")
     if len(operands) == 1 or _tracked(operands):
         return LIFTED.einsum(operands, equation)  # of one operand it may be a view
-    device = device_of(operands, "einsum")
+    operands = on_one_device("einsum", tuple(operands))
+    device = operands[0]._device
     return wrap(device.backend.einsum([x._data for x in operands], equation), device)
 
 
@@ -81,7 +82,8 @@ def _composed(name: str, x: Tensor, y: Tensor, *statics: Any) -> Tensor:
     """Run a reference body: on the arrays themselves where no history is wanted."""
     if _tracked((x, y)):
         return getattr(LIFTED, name)(x, y, *statics)
-    device = device_of((x, y), name)
+    x, y = on_one_device(name, (x, y))
+    device = x._device
     return wrap(getattr(device.backend, name)(x._data, y._data, *statics), device)
 
 

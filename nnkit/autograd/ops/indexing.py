@@ -183,7 +183,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     index = _normal_index(index, self._device)
     arrays = index_arrays(index)
     value = _value_tensor(self, arrays, value)
-    if not (wants_history(self, (value,)) or shares_memory(self, value)):
+    simple = value._device is self._device
+    if simple and not (wants_history(self, (value,)) or shares_memory(self, value)):
         if 0 in self._data.strides and (place := _plain_part(B, self._data, arrays)) is not None:
             check_expanded("setitem", place)
         check_inference(self, "setitem")

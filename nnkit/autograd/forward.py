@@ -1,0 +1,209 @@
+"""The algebra of a forward level: the primitives, on duals.
+
+A derivative is carried through an op by its rules, which give the gradients of the inputs for those
+of the outputs: they are linear in these, and the transposed map, their own derivative by the
+gradients of the outputs, takes tangents of the inputs to those of the outputs. So every op that can
+be differentiated backwards can be differentiated forwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from nnkit.autograd.backward_pass import unpack_tensor
+from nnkit.autograd.capture import grad
+from nnkit.autograd.dual import Dual, ForwardLevel, Tangents, laid_out, on_one_device
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.lifted import LIFTED
+from nnkit.autograd.op import OPS
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views import shares_memory, wrote
+from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
+from nnkit.backend.dtype import COMPLEX, FLOATING
+from nnkit.backend.formula import interpret
+
+# What is asked of the memory of an array; the answer is no array of the level.
+_OF_MEMORY = frozenset("to_numpy data_pointer is_shared storage_offset storage_size".split())
+
+
+class Forward:
+    """The names of a backend, on the duals of a level."""
+
+    def __init__(self, level: ForwardLevel) -> None:
+        self.level = level
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        bound = self._find(name)
+        setattr(self, name, bound)
+        return bound
+
+    def _find(self, name: str) -> Callable[..., Any]:
+        if name in OPS and not hasattr(OPS[name], "op"):
+            return partial(_compose, self, OPS[name])
+        if name not in CATALOGUE:
+            raise AttributeError(f"no primitive {name!r} in the algebra")
+        primitive = CATALOGUE[name]
+        function = _WRITES.get(name) or (_write if primitive.writes else _compute)
+        return partial(function, self, primitive)
+
+    def primal(self, value: Any) -> Any:
+        """The tensor below a dual or an array; anything else as it is."""
+        if value.__class__ is Dual:
+            return value.primal
+        return wrap(value, self.level.place) if hasattr(value, "strides") else value
+
+
+def _compose(B: Forward, function: Callable, *operands: Dual) -> Dual:
+    """A function of Tensors that is made of others."""
+    return function(*[wrap(x, B.level) for x in operands])._data
+
+
+def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
+    name, count = primitive.name, len(primitive.arrays)
+    given, statics = arguments[:count], arguments[count:]
+    operands = tuple(given[0]) if primitive.sequences else given
+    primals = on_one_device(name, tuple(map(B.primal, operands)))
+    if name in _OF_MEMORY or not primals:
+        place = primals[0]._device if primals else B.level.place
+        result = getattr(place.backend, name)(*[p._data for p in primals], *statics)
+        return result if primals else Dual(wrap(result, place), None)
+    tangents = [x.tangents if x.__class__ is Dual else None for x in operands]
+    moving = not MODE.inference and any(tangents)
+    if moving:
+        primals, tangents = _together(name, primals, tangents)
+    if moving and name not in OPS and not primitive.constant:
+        if name in FORMULAS:
+            known = dict(zip(FORMULAS[name].parameters, arguments, strict=True))
+            return interpret(FORMULAS[name].trace(), known, B)[0]
+        body = reference_body(primitive)
+        if body is not None:
+            return body(B, *arguments)
+    function = getattr(LIFTED, name)
+    result = function(*((primals,) if primitive.sequences else primals), *statics)
+    if result is primals[0]:
+        return operands[0]
+    outputs = result if isinstance(result, tuple) else (result,)
+    op = getattr(function, "op", None)
+    if op is not None and op.is_view and shares_memory(outputs[0], primals[0]):
+        source = operands[0]
+
+        def part(tangent: Tensor, i: int) -> Tensor:
+            found = function(laid_out(tangent, source.primal), *statics)
+            return found[i] if isinstance(result, tuple) else found
+
+        views = [Dual(out, None, source, partial(part, i=i)) for i, out in enumerate(outputs)]
+    elif moving and op is not None:
+        views = list(map(Dual, outputs, _pushed(op, primals, statics, outputs, tangents, B.level)))
+    else:
+        views = [Dual(out, None) for out in outputs]
+    return tuple(views) if isinstance(result, tuple) else views[0]
+
+
+def _together(name: str, primals: tuple, tangents: list) -> tuple[tuple, list]:
+    """Primals and tangents on one device: some may be of a level around this one, some not."""
+    moved = iter(on_one_device(name, (*primals, *[t for ts in tangents for t in ts or ()])))
+    primals = tuple([next(moved) for _ in primals])
+    return primals, [ts and tuple([next(moved) for _ in ts]) for ts in tangents]
+
+
+def _pushed(
+    op: Any, primals: tuple, statics: tuple, outputs: tuple, tangents: list, level: ForwardLevel
+) -> list[Tangents]:
+    """The tangents of an op's outputs, given those of its inputs."""
+    flows = [op.joint or rule for rule in op.rules] * (len(primals) if op.primitive.sequences else 1)
+    edges = tuple(
+        [p if flow and _has_derivative(p) else None for p, flow in zip(primals, flows, strict=False)]
+    )
+    device = outputs[0]._device
+    differentiable = op.differentiable * len(outputs) if op.primitive.many else op.differentiable
+    wanted = [d and _has_derivative(o) for d, o in zip(differentiable, outputs, strict=True)]
+    if not any(wanted) or not any(e is not None and t for e, t in zip(edges, tangents)):
+        return [None] * len(outputs)
+    node = op.record(primals, statics, edges, outputs, device)
+
+    def unpack(node: Any, value: Any) -> Any:
+        saved, _ = value
+        if getattr(saved, "index", None) is not None:
+            return outputs[saved.index]
+        return unpack_tensor(node, value)
+
+    recorded, MODE.enabled = MODE.enabled, True
+    try:
+        weights = [LIFTED.zeros_like(o)._set_requires_grad(True) if w else None for o, w in zip(outputs, wanted)]
+        gradients = node.gradients(LIFTED, weights, unpack)
+    finally:
+        MODE.enabled = recorded
+    pairs = [
+        (gradient, given or (LIFTED.zeros_like(primal),) * level.count)
+        for primal, gradient, given in zip(primals, gradients, tangents, strict=True)
+        if gradient is not None and gradient.requires_grad
+    ]
+    rows = [
+        grad(
+            [g for g, _ in pairs], [w for w in weights if w is not None],
+            [_fitted(given[i], g) for g, given in pairs],
+            retain_graph=True, create_graph=recorded, allow_unused=True,
+        )
+        for i in range(level.count)
+    ]  # fmt: skip
+    found = iter(zip(*rows, strict=True))
+    result: list[Tangents] = []
+    for output, weight in zip(outputs, weights, strict=True):
+        column = next(found) if weight is not None else None
+        if column is not None:
+            column = tuple([LIFTED.zeros_like(output) if t is None else t for t in column])
+        result.append(column)
+    return result
+
+
+def _has_derivative(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.dtype.category >= FLOATING
+
+
+def _fitted(tangent: Tensor, gradient: Tensor) -> Tensor:
+    """A tangent as the gradient of its input is: of the output's shape and dtype, for some rules."""
+    if tangent._data.dtype != gradient._data.dtype:
+        if tangent.dtype.category == COMPLEX > gradient.dtype.category:
+            tangent = OPS["real"](tangent)
+        tangent = OPS["cast"](tangent, gradient._data.dtype)
+    return tangent.expand(gradient.shape) if tangent.shape != gradient.shape else tangent
+
+
+def _write(B: Forward, primitive: Primitive, x: Dual, *arguments: Any) -> Dual:
+    """A write: by the primitive that computes the same, or of what has no derivative."""
+    name = primitive.name
+    if name[:-1] in CATALOGUE:
+        return B.copy_(x, getattr(B, name[:-1])(x, *arguments))
+    primal, *operands = map(B.primal, (x, *arguments))
+    raw = [a._data if isinstance(a, Tensor) else a for a in operands]
+    getattr(primal._device.backend, name)(primal._data, *raw)
+    wrote(primal, name)
+    x.tangents = None
+    return x
+
+
+def _copy(B: Forward, primitive: Primitive, x: Dual, source: Any) -> Dual:
+    x.primal.copy_(B.primal(source))
+    tangents = source.tangents if source.__class__ is Dual and not MODE.inference else None
+    dtype = x.primal._data.dtype
+    x.tangents = tangents and tuple(
+        [OPS["cast"](t, dtype).expand(x.primal.shape) for t in tangents]
+    )
+    return x
+
+
+def _put(B: Forward, primitive: Primitive, x: Dual, value: Any, index: Any) -> Dual:
+    return B.index_put_(x, value, index, False)
+
+
+def _fill(B: Forward, primitive: Primitive, x: Dual, value: Any) -> Dual:
+    x.primal.fill_(value)
+    x.tangents = None
+    return x
+
+
+_WRITES = {"copy_": _copy, "fill_": _fill, "setitem_": _put}
