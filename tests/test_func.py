@@ -233,6 +233,86 @@ NESTED: dict[str, tuple[Any, float, int]] = {
 }  # fmt: skip
 
 
+FORWARDS = {
+    "jvp": lambda lib, f, x: f.jvp(lambda a: without_grad(lib, cube, a), (x,), (x / x,))[1],
+    "jacfwd": lambda lib, f, x: f.jacfwd(lambda a: without_grad(lib, cube, a))(x),
+    "linearize": lambda lib, f, x: f.linearize(lambda a: without_grad(lib, cube, a), x)[1](x / x),
+    "of a gradient": lambda lib, f, x: f.jacfwd(
+        lambda a: without_grad(lib, f.grad(lambda b: b**4 / 4), a)
+    )(x),
+    "written": lambda lib, f, x: f.jacfwd(lambda a: lib.zeros(()).add_(cube(a)))(x),
+    "written through a view": lambda lib, f, x: f.jacfwd(
+        lambda a: without_grad(lib, put, lib.zeros(2), cube(a)).sum()
+    )(x),
+    "written over": lambda lib, f, x: f.jacfwd(lambda a: put(put(lib.zeros(2), a), cube(a)).sum())(
+        x
+    ),
+    "into a view that was taken before": lambda lib, f, x: f.jacfwd(
+        lambda a: written_later(a * lib.ones(2), cube(a))
+    )(x),
+    "a random number": lambda lib, f, x: f.jacfwd(
+        lambda a: cube(a) + (a * 0).uniform_() * a.detach(), randomness="same"
+    )(x),
+    "beside inference mode": lambda lib, f, x: f.jacfwd(lambda a: cube(a) + inferred(lib, cube, a))(
+        x
+    ),
+    "an index": lambda lib, f, x: f.jacfwd(
+        lambda a: lib.stack([a, cube(a)])[lib.stack([a, cube(a)]).argmax()]
+    )(x),
+}
+
+
+@pytest.mark.parametrize("name", FORWARDS)
+def test_forwards(lib: ModuleType, name: str) -> None:
+    """Forward mode does not ask whether operations are recorded, and follows writes."""
+    found = FORWARDS[name](lib, of(lib), scalar(lib, 2.0))
+    assert found.item() == pytest.approx(12)
+    assert not found.requires_grad and not found.is_inference()
+
+
+def put(target: Any, value: Any) -> Any:
+    target[1] = value
+    return target
+
+
+def written_later(target: Any, value: Any) -> Any:
+    part = target.view(2, 1)[1]
+    target.zero_()
+    target.add_(value)
+    return part[0]
+
+
+def test_forwards_in_place(lib: ModuleType) -> None:
+    """The argument itself is written, and its tangent."""
+    f, x, v = of(lib), lib.tensor([2.0, 3.0]), lib.ones(2)
+    value, derivative = f.jvp(lambda a: a.mul_(2), (x,), (v,))
+    assert value.tolist() == x.tolist() == [4, 6]
+    assert derivative.tolist() == v.tolist() == [2, 2]
+    kept, _ = f.jvp(lambda a: (a + 1, a.zero_()), (x,), (v,))[1]
+    assert kept.tolist() == [2, 2] and v.tolist() == [0, 0]
+    leaf = lib.ones(2, requires_grad=True)
+    with raises(lib, RuntimeError, "leaf"):
+        f.jvp(lambda a: a.mul_(2), (leaf,), (v,))
+    with raises(lib, RuntimeError, "single memory location"):
+        f.jacfwd(lambda a: a)(lib.ones(1).expand(2))
+
+
+def test_joining_a_level_ends_with_it(lib: ModuleType) -> None:
+    """What is made inside and written to is an ordinary tensor afterwards."""
+    f, kept = of(lib), []
+
+    def function(a: Any) -> Any:
+        made = lib.zeros(2, 2)
+        kept.append(made)
+        made[0].copy_(a)
+        return made.sum(0)
+
+    assert f.jvp(function, (lib.ones(2),), (lib.ones(2),))[1].tolist() == [1, 1]
+    if lib is nnkit:  # torch's wrapper outlives its transform
+        assert kept[0].tolist() == [[1, 1], [0, 0]]
+        assert (kept[0] * 2).add_(1).tolist() == [[3, 3], [1, 1]]
+
+
 def cube(x: Any) -> Any:
     return x**3
 

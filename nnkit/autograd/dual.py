@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from nnkit.autograd.grad_mode import MODE, inference_mode
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import LEVELS, check_expanded, laid, replay, strided
 from nnkit.backend.device import device
@@ -26,19 +26,21 @@ class Dual:
 
     Args:
         primal: a tensor of what happens around the level.
-        tangents: see `Tangents`; tensors that nobody writes to, since they may be shared.
+        tangents: see `Tangents`; tensors that nobody writes to, since they may be shared. Only
+            those that the user has ``given`` are written along with the primal, as in torch.
         source: the dual whose memory it shares.
         link: gives the part of a tangent of ``source``, a view of it where it is laid out as the
             primal of ``source`` is.
     """
 
-    __slots__ = ("_known", "_tangents", "link", "primal", "source")
+    __slots__ = ("_known", "_tangents", "given", "link", "primal", "source")
 
     def __init__(
         self, primal: Tensor, tangents: Tangents, source: Any = None, link: Callable | None = None
     ) -> None:
         self.primal = primal
         self._tangents = tangents
+        self.given = False
         self.source = source
         self.link: Any = link
         self._known: Tangents = None  # those of the source that `tangents` are parts of
@@ -46,10 +48,21 @@ class Dual:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.primal._data, name)
 
+    def __len__(self) -> int:
+        return len(self.primal._data)
+
+    def __int__(self) -> int:
+        return int(self.primal._data)
+
+    def __bool__(self) -> bool:
+        return bool(self.primal._data)
+
     @property
     def base(self) -> Any:
         """The dual that owns the memory, if it is another."""
-        return None if self.source is None else self.source.base or self.source
+        if self.source is None or self.source.source is None:
+            return self.source
+        return self.source.base
 
     @property
     def tangents(self) -> Tangents:
@@ -64,7 +77,11 @@ class Dual:
     @tangents.setter
     def tangents(self, new: Tangents) -> None:
         if self.source is None:
-            self._tangents = new
+            if self.given and self._tangents:
+                for i, tangent in enumerate(self._tangents):
+                    tangent.copy_(new[i]) if new else tangent.zero_()
+            else:
+                self._tangents = new
             return
         from nnkit.autograd.lifted import LIFTED
 
@@ -95,7 +112,7 @@ class ForwardLevel(device):
     Its tensors are those given to `lift` with tangents, and all that is computed with them.
     """
 
-    __slots__ = ("_modes", "around", "count", "depth", "joined", "place")
+    __slots__ = ("around", "count", "depth", "joined", "place")
 
     def __new__(cls, place: device, count: int = 1) -> ForwardLevel:
         from nnkit.autograd.forward import Forward
@@ -112,16 +129,10 @@ class ForwardLevel(device):
 
     def __enter__(self) -> ForwardLevel:
         MODE.forward = self
-        MODE.transforms += 1
         LEVELS.add(id(self))
-        self._modes = MODE.enabled, inference_mode(False)
-        self._modes[1].__enter__()
-        MODE.enabled = self._modes[0]
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        self._modes[1].__exit__(*exception)
-        MODE.transforms -= 1
         MODE.forward = self.around
         LEVELS.discard(id(self))
         while self.joined:
@@ -145,7 +156,13 @@ class ForwardLevel(device):
         """A tensor of what happens around the level as one of the level."""
         if not isinstance(value, Tensor) or value._device is self:
             return value
-        return wrap(Dual(value, tangents and tuple([laid_out(t, value) for t in tangents])), self)
+        return wrap(Dual(value, tangents), self)
+
+    def point(self, value: Tensor, tangents: tuple[Tensor, ...]) -> Tensor:
+        """What is differentiated by: ``value``, with the tangents that the user gives it."""
+        found = wrap(Dual(value, tuple([laid_out(t, value) for t in tangents])), self)
+        found._data.given = True
+        return found
 
     def join(self, x: Tensor) -> None:
         """Let ``x``, a tensor from around the level, be one of the level until that is left: what
@@ -185,24 +202,6 @@ def _exchange(x: Tensor, y: Tensor) -> None:
         x._edge, x._requires_grad, x._writes, x._viewed, x._view,
     )  # fmt: skip
     x._edge, x._requires_grad, x._writes, x._viewed = None, False, [0, None], 0
-
-
-def on_one_device(name: str, values: tuple) -> tuple:
-    """The tensors among the values on one device: at the innermost level, if there are levels.
-
-    Raises:
-        RuntimeError: they are on different devices.
-    """
-    places = [v._device for v in values if isinstance(v, Tensor)]
-    if all(place is places[0] for place in places):
-        return values
-    levels = [place for place in places if isinstance(place, ForwardLevel)]
-    if not levels or any(place.type != places[0].type for place in places):
-        raise RuntimeError(
-            f"{name}(): expected all tensors to be on the same device, "
-            f"but found {' and '.join(map(str, places))}"
-        )
-    return tuple(map(max(levels, key=lambda level: level.depth).lift, values))
 
 
 def is_dual(value: Any) -> bool:

@@ -8,7 +8,6 @@ import numbers
 from typing import Any
 
 from nnkit.autograd.dims import sizes_of
-from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.out import write_out
 from nnkit.autograd.sizes import check_shape
 from nnkit.autograd.tensor import Tensor, wrap
@@ -46,9 +45,9 @@ def dtype_of(name: str, given: Any, default: dtype | None = None) -> dtype:
 
 def place_of(given: Any, default: Device | None = None) -> Device:
     """The device that was asked for, else ``default``, else the default device."""
-    place = (default or located(get_default_device())) if given is None else located(given)
-    level = MODE.forward
-    return level if level is not None and level == place else place
+    if given is None:
+        return default or located(get_default_device())
+    return located(given)
 
 
 def check_layout(name: str, layout: Any) -> None:

@@ -14,10 +14,11 @@ from typing import Any
 
 from nnkit.autograd.backward_pass import unpack_tensor
 from nnkit.autograd.capture import grad
-from nnkit.autograd.dual import Dual, ForwardLevel, Tangents, laid_out, on_one_device
+from nnkit.autograd.dual import Dual, ForwardLevel, Tangents, laid_out
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.op import OPS
+from nnkit.autograd.promotion import on_one_device
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import shares_memory, wrote
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
@@ -114,9 +115,12 @@ def _pushed(
     op: Any, primals: tuple, statics: tuple, outputs: tuple, tangents: list, level: ForwardLevel
 ) -> list[Tangents]:
     """The tangents of an op's outputs, given those of its inputs."""
-    flows = [op.joint or rule for rule in op.rules] * (len(primals) if op.primitive.sequences else 1)
+    rules = op.rules * len(primals) if op.primitive.sequences else op.rules
     edges = tuple(
-        [p if flow and _has_derivative(p) else None for p, flow in zip(primals, flows, strict=False)]
+        [
+            primal if (op.joint or rule) and _has_derivative(primal) else None
+            for primal, rule in zip(primals, rules, strict=True)
+        ]
     )
     device = outputs[0]._device
     differentiable = op.differentiable * len(outputs) if op.primitive.many else op.differentiable
@@ -133,7 +137,10 @@ def _pushed(
 
     recorded, MODE.enabled = MODE.enabled, True
     try:
-        weights = [LIFTED.zeros_like(o)._set_requires_grad(True) if w else None for o, w in zip(outputs, wanted)]
+        weights = [
+            LIFTED.zeros_like(output)._set_requires_grad(True) if has else None
+            for output, has in zip(outputs, wanted, strict=True)
+        ]
         gradients = node.gradients(LIFTED, weights, unpack)
     finally:
         MODE.enabled = recorded
@@ -150,12 +157,15 @@ def _pushed(
         )
         for i in range(level.count)
     ]  # fmt: skip
+    theirs = [t for ts in tangents for t in ts or ()]  # which may be written
     found = iter(zip(*rows, strict=True))
     result: list[Tangents] = []
     for output, weight in zip(outputs, weights, strict=True):
         column = next(found) if weight is not None else None
         if column is not None:
             column = tuple([LIFTED.zeros_like(output) if t is None else t for t in column])
+            shared = [any(shares_memory(t, other) for other in theirs) for t in column]
+            column = tuple([t.clone() if s else t for t, s in zip(column, shared, strict=True)])
         result.append(column)
     return result
 
@@ -165,7 +175,7 @@ def _has_derivative(value: Any) -> bool:
 
 
 def _fitted(tangent: Tensor, gradient: Tensor) -> Tensor:
-    """A tangent as the gradient of its input is: of the output's shape and dtype, for some rules."""
+    """A tangent with the shape and the dtype of its input's gradient, which may be the output's."""
     if tangent._data.dtype != gradient._data.dtype:
         if tangent.dtype.category == COMPLEX > gradient.dtype.category:
             tangent = OPS["real"](tangent)
@@ -176,7 +186,8 @@ def _fitted(tangent: Tensor, gradient: Tensor) -> Tensor:
 def _write(B: Forward, primitive: Primitive, x: Dual, *arguments: Any) -> Dual:
     """A write: by the primitive that computes the same, or of what has no derivative."""
     name = primitive.name
-    if name[:-1] in CATALOGUE:
+    twin = CATALOGUE.get(name[:-1])
+    if twin is not None and twin.parameters == primitive.parameters:
         return B.copy_(x, getattr(B, name[:-1])(x, *arguments))
     primal, *operands = map(B.primal, (x, *arguments))
     raw = [a._data if isinstance(a, Tensor) else a for a in operands]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.capture import grad
+from nnkit.autograd.dual import ForwardLevel
 from nnkit.autograd.tensor import Tensor, wrap
 
 
@@ -111,12 +112,13 @@ def gradcheck(
         atol, rtol: tolerances of the comparison.
         raise_exception: raise `GradcheckError` instead of returning False.
         nondet_tol: how much two runs of backward may differ.
-        check_undefined_grad, check_grad_dtypes, check_batched_grad, fast_mode, masked: accepted
-            as torch does; every check here is the full one.
+        check_backward_ad, check_forward_ad: which derivatives to check.
+        check_undefined_grad, check_grad_dtypes, check_batched_grad, check_batched_forward_grad,
+            fast_mode, masked: accepted as torch does; every check here is the full one.
 
     Raises:
-        ValueError: no input requires grad, or forward-mode checks are asked for.
-        AssertionError: ``check_backward_ad`` is false, so that nothing is left to check.
+        ValueError: no input requires grad.
+        AssertionError: neither ``check_backward_ad`` nor ``check_forward_ad`` is true.
         GradcheckError: a gradient is wrong.
 
     Example:
@@ -125,13 +127,14 @@ def gradcheck(
         >>> nnkit.autograd.gradcheck(lambda x: x.exp() * x, (x,))
         True
     """
-    if check_forward_ad or check_batched_forward_grad:
-        raise ValueError("gradcheck(): forward-mode derivatives are not available")
-    if not check_backward_ad:
-        raise AssertionError("gradcheck(): expected check_backward_ad to be True")
+    if not (check_backward_ad or check_forward_ad):
+        raise AssertionError(
+            "gradcheck(): expected check_backward_ad or check_forward_ad to be True"
+        )
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     try:
-        _check(func, inputs, eps, atol, rtol, nondet_tol)
+        directions = check_backward_ad, check_forward_ad
+        _check(func, inputs, eps, atol, rtol, nondet_tol, *directions)
     except GradcheckError:
         if raise_exception:
             raise
@@ -140,8 +143,9 @@ def gradcheck(
 
 
 def _check(
-    func: Callable, inputs: tuple, eps: float, atol: float, rtol: float, nondet_tol: float
-) -> None:
+    func: Callable, inputs: tuple, eps: float, atol: float, rtol: float, nondet_tol: float,
+    backwards: bool, forwards: bool,
+) -> None:  # fmt: skip
     checked = [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
     if not checked:
         raise ValueError(
@@ -160,7 +164,9 @@ def _check(
         if not x._data.size:
             continue  # no element to vary
         rows = _numerical(lambda: func(*inputs), x, eps)
-        for position, out in enumerate(outputs):
+        if forwards:
+            _check_forwards(func, inputs, x, rows, atol, rtol, k)
+        for position, out in enumerate(outputs if backwards else ()):
             units = [1.0, 1j] if out.is_complex() else [1.0]
             for unit in units:
                 analytical = _analytical(outputs, x, position, unit)
@@ -170,6 +176,29 @@ def _check(
                     raise GradcheckError(f"Backward is not reentrant: input {k}, output {position}")
                 expected = _expected(rows, positions[position], unit, x.is_complex())
                 _compare(analytical, expected, atol, rtol, k, position)
+
+
+def _check_forwards(
+    func: Callable, inputs: tuple, x: Tensor, rows: list, atol: float, rtol: float, k: int
+) -> None:
+    """The tangents of all outputs for each unit tangent of one input."""
+    for index, columns in zip(_indices(x), rows, strict=True):
+        for unit, expected in zip((1.0, 1j), columns, strict=False):
+            tangent = wrap(x._device.backend.zeros_like(x._data), x._device)
+            tangent._device.backend.setitem_(tangent._data, _scalar(x, unit), index)
+            with ForwardLevel(x._device) as level:
+                points = []
+                for t in inputs:
+                    if isinstance(t, Tensor):
+                        given = level.lift(t.detach(), (tangent,) if t is x else None)
+                        # The function may itself ask for gradients.
+                        points.append(given._set_requires_grad(t.requires_grad))
+                    else:
+                        points.append(t)
+                found = [level.lower(t) for t in _tensors(func(*points))]
+            for position, (output, tangents) in enumerate(found):
+                got = [0.0] * output.numel() if tangents is None else _flat(tangents[0])
+                _compare([got], [expected[position]], atol, rtol, k, position)
 
 
 def _expected(rows: list, position: int, unit: Any, complex_input: bool) -> list[list]:
@@ -227,8 +256,6 @@ def gradgradcheck(
         >>> nnkit.autograd.gradgradcheck(lambda x: x.exp() * x, (x,))
         True
     """
-    if check_fwd_over_rev:
-        raise ValueError("gradgradcheck(): forward-mode derivatives are not available")
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     if grad_outputs is None:
         outputs = _differentiable(func(*inputs))
@@ -247,6 +274,7 @@ def gradgradcheck(
     return gradcheck(
         first, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol,
         raise_exception=raise_exception, nondet_tol=nondet_tol,
+        check_backward_ad=check_rev_over_rev, check_forward_ad=check_fwd_over_rev,
     )  # fmt: skip
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from nnkit.autograd.dual import on_one_device
 from nnkit.autograd.op import OPS
+from nnkit.autograd.promotion import on_one_device
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, reference_body
 from nnkit.backend.formula import interpret

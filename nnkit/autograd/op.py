@@ -22,7 +22,6 @@ from types import FunctionType
 from typing import Any
 
 from nnkit.autograd import node as node_module
-from nnkit.autograd.dual import on_one_device
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import Node, OutputEdge
 from nnkit.autograd.op_code import (
@@ -36,7 +35,7 @@ from nnkit.autograd.op_code import (
     print_apply_code,
     print_node_code,
 )
-from nnkit.autograd.promotion import translated
+from nnkit.autograd.promotion import on_one_device, translated
 from nnkit.autograd.saved import (
     ACTIVE,
     SavedIndex,

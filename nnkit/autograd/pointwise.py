@@ -21,6 +21,7 @@ from nnkit.autograd.op_code import PASS
 from nnkit.autograd.promotion import (
     CATEGORIES,
     check_dtype,
+    on_one_device,
     operands_of,
     together,
     translated,

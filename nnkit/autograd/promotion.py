@@ -126,8 +126,28 @@ def together(name: str, *values: Any) -> tuple:
     """
     places = [v._device for v in values if isinstance(v, Tensor) and not _moves(v)]
     if places:
-        values = tuple(v.to(places[0]) if isinstance(v, Tensor) and _moves(v) else v for v in values)
+        values = tuple(
+            v.to(places[0]) if isinstance(v, Tensor) and _moves(v) else v for v in values
+        )
     return on_one_device(name, values)
+
+
+def on_one_device(name: str, values: tuple) -> tuple:
+    """The tensors among the values on one device: at the innermost forward level, if one is at any.
+
+    Raises:
+        RuntimeError: they are on different devices.
+    """
+    places = [v._device for v in values if isinstance(v, Tensor)]
+    if all(place is places[0] for place in places):
+        return values
+    level = max(places, key=lambda place: place.depth)
+    if not level.depth or any(place.type != places[0].type for place in places):
+        raise RuntimeError(
+            f"{name}(): expected all tensors to be on the same device, "
+            f"but found {' and '.join(map(str, places))}"
+        )
+    return tuple(map(level.lift, values))
 
 
 def _moves(value: Tensor) -> bool:

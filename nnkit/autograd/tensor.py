@@ -146,7 +146,8 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same memory without history; writing to it is not seen by autograd."""
-        out = wrap(self._device.detached(self._data), self._device)
+        place = self._device
+        out = wrap(self._data if place is cpu else place.detached(self._data), place)
         if out._writes is UNTRACKED:
             out._writes = [0, None]
         return out
@@ -353,7 +354,8 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """The same memory as a leaf that requires no gradient."""
-        out = wrap(self._device.detached(self._data), self._device)
+        place = self._device
+        out = wrap(self._data if place is cpu else place.detached(self._data), place)
         out._writes = self._writes
         return out
 

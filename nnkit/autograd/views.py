@@ -372,8 +372,8 @@ def write(
             one place: there a copy would write over what was written.
     """
     operands = (*arguments, *options.values()) if options else arguments
-    if LEVELS:
-        _join_level(x, operands)
+    if LEVELS and _join_level(x, operands):
+        kernel = None
     tracked = check_write(x, operation, operands)
     if kernel is not None and not tracked:
         check_inference(x, operation)
@@ -436,18 +436,21 @@ def _without_influence(result: Tensor, before: Tensor, operands: Any) -> Tensor:
             nowhere = wrap(B.full(out._data.shape, False, bool_.array), out._device)
             out = OPS["where"](nowhere, OPS["cast"](t, out._data.dtype), out)
     return out
+
+
 # The levels of forward mode that are entered, in whatever thread.
 LEVELS: set[Any] = set()
 
 
-def _join_level(x: Tensor, operands: Any) -> None:
-    """Make ``x`` one of the tensors of a forward level if what is written to it is."""
+def _join_level(x: Tensor, operands: Any) -> bool:
+    """Make ``x`` one of the tensors of a forward level if what is written to it is; whether so."""
     level = MODE.forward
     while level is not None and level is not x._device:
         if any(isinstance(t, Tensor) and t._device is level for t in operands):
             level.join(x)
-            return
+            return True
         level = level.around
+    return False
 
 
 def _share_saved(node: Any, source: Any, x: Tensor) -> None:

@@ -31,6 +31,7 @@ class device:
 
     __slots__ = ("backend", "index", "type")
     backend: Backend
+    depth = 0  # of forward levels in each other
 
     def __new__(cls, type: Any = "cpu", index: int | None = None) -> device:
         if index is None:

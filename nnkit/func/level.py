@@ -13,14 +13,15 @@ transform sees its results only, and these are recorded where the mode around it
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from nnkit.autograd import Tensor, inference_mode, node
 from nnkit.autograd import grad as gradients_of
 from nnkit.autograd.dual import ForwardLevel, is_dual
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.node import Node, OutputEdge, Unknown
 from nnkit.autograd.lifted import LIFTED
+from nnkit.autograd.node import Node, OutputEdge, Unknown
 from nnkit.autograd.tensor import wrap
 
 
@@ -82,7 +83,9 @@ class Level:
                 [outputs[i] for i in used], inputs, [weights[i] for i in used], retain_graph,
                 create_graph, allow_unused=True,
             )  # fmt: skip
-            return [LIFTED.zeros_like(p) if g is None else g for p, g in zip(inputs, found, strict=True)]
+            return [
+                LIFTED.zeros_like(p) if g is None else g for p, g in zip(inputs, found, strict=True)
+            ]
 
     def pull(
         self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any],
@@ -97,7 +100,11 @@ class Level:
         return self.results(found, recorded)
 
     def _pull_dual(
-        self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any], depth: int
+        self,
+        outputs: Sequence[Tensor],
+        inputs: Sequence[Tensor],
+        weights: Sequence[Any],
+        depth: int,
     ) -> list[Tensor]:
         """The same for weights of a forward level inside of this one: it is linear in them."""
         level = next(w._device for w in weights if is_dual(w) and w._device.depth == depth)
@@ -134,6 +141,19 @@ class Level:
             return value._device.without_history(value)
         kept = not value.requires_grad or (recorded and self.is_live([value]))
         return value if kept else alone(value)
+
+
+@contextmanager
+def transforming() -> Iterator[None]:
+    """While active a function is transformed, whose results are no inference tensors."""
+    enabled = MODE.enabled
+    MODE.transforms += 1
+    try:
+        with inference_mode(False):
+            MODE.enabled = enabled
+            yield
+    finally:
+        MODE.transforms -= 1
 
 
 def alone(value: Tensor) -> Tensor:

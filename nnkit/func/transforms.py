@@ -20,7 +20,7 @@ from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.joining import stack
 from nnkit.autograd.saved import STACK
-from nnkit.func.level import Level, check_tensors
+from nnkit.func.level import Level, check_tensors, transforming
 from nnkit.func.tree import flatten, structure
 from nnkit.func.vmap import drawing
 
@@ -202,31 +202,31 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> Any:
 
 
 class _Forward:
-    """A call of a function on a level that carries derivatives along: what it returned there."""
+    """What a function returned on a level that carries derivatives along.
+
+    Args:
+        numbers: of the arguments whose tensors have tangents.
+        tangents: in each direction one for each of these tensors.
+    """
 
     def __init__(
         self, name: str, func: Callable, args: tuple, numbers: Sequence[int],
         tangents: Sequence[Sequence[Tensor]], has_aux: bool = False,
     ) -> None:  # fmt: skip
-        """``tangents``: in each direction one for each tensor in the arguments of ``numbers``."""
         values, rebuild = flatten(tuple(args[n] for n in numbers))
-        check_tensors(name, values)
-        self.level = level = ForwardLevel(values[0].device, len(tangents))
         points = list(args)
-        with level:
+        with ForwardLevel(values[0].device, len(tangents)) as level, transforming():
             own = zip(*tangents, strict=True) if tangents else [()] * len(values)
-            lifted = [level.lift(v, tuple(t)) for v, t in zip(values, own, strict=True)]
-            for number, point in zip(numbers, rebuild(lifted), strict=True):
+            lifted = rebuild(list(map(level.point, values, map(tuple, own))))
+            for number, point in zip(numbers, lifted, strict=True):
                 points[number] = point
             result = func(*points)
-        value, self.aux = _pair(name, result) if has_aux else (result, ())
-        self.outputs, self.rebuild = _outputs(name, value, "the function must return tensors")
-        _outputs(name, self.aux, "aux must be tensors")
-
-    def shown(self, tree: Any) -> Any:
-        """Tensors of the level as what happens around the transform sees them."""
-        leaves, rebuild = flatten(tree)
-        return rebuild([self.level.lower(leaf)[0] for leaf in leaves])
+            value, aux = _pair(name, result) if has_aux else (result, ())
+            leaves, self.rebuild = _outputs(name, value, "the function must return tensors")
+            # For each output its primal and its tangents, if it has any.
+            self.outputs = [level.lower(leaf) for leaf in leaves]
+            leaves, rebuild = _outputs(name, aux, "aux must be tensors")
+            self.aux = rebuild([level.lower(leaf)[0] for leaf in leaves])
 
 
 def jvp(
@@ -257,12 +257,11 @@ def jvp(
         if not isinstance(given, tuple):
             raise RuntimeError(f"jvp: {name} must be a tuple, got {type(given).__name__}")
     call = _along("jvp", func, primals, tangents, has_aux)
-    moved = [call.level.lower(output) for output in call.outputs]
-    if strict and not all(tangents for _, tangents in moved):
+    if strict and not all(tangents for _, tangents in call.outputs):
         raise RuntimeError("jvp: with strict every output must depend on the arguments")
-    derivatives = [t[0] if t else LIFTED.zeros_like(primal) for primal, t in moved]
-    result = call.rebuild([primal for primal, _ in moved]), call.rebuild(derivatives)
-    return (*result, call.shown(call.aux)) if has_aux else result
+    derivatives = [t[0] if t else LIFTED.zeros_like(primal) for primal, t in call.outputs]
+    result = call.rebuild([primal for primal, _ in call.outputs]), call.rebuild(derivatives)
+    return (*result, call.aux) if has_aux else result
 
 
 def _along(
@@ -275,6 +274,7 @@ def _along(
             f"{structure(primals)}, got {structure(tangents)}"
         )
     points, directions = flatten(primals)[0], flatten(tangents)[0]
+    check_tensors(name, [*points, *directions])
     if not points:
         raise RuntimeError(f"{name}: the arguments must hold at least one tensor")
     for point, direction in zip(points, directions, strict=True):
@@ -389,11 +389,12 @@ def jacfwd(
         with drawing(randomness):
             called = partial(func, **kwargs)
             call = _Forward("jacfwd", called, args, numbers, _units(points), has_aux)
-        columns = [call.level.lower(output) for output in call.outputs]
-        blocks = [_blocks(primal, tangents, points) for primal, tangents in columns]
+        blocks = [_blocks(primal, tangents, points) for primal, tangents in call.outputs]
         arranged = map(rebuild, blocks)
-        found = call.rebuild(list(arranged if isinstance(argnums, tuple) else (b[0] for b in arranged)))
-        return (found, call.shown(call.aux)) if has_aux else found
+        found = call.rebuild(
+            list(arranged if isinstance(argnums, tuple) else (b[0] for b in arranged))
+        )
+        return (found, call.aux) if has_aux else found
 
     return jacobian
 
@@ -420,9 +421,7 @@ def _blocks(
         for point, size in zip(points, sizes, strict=True):
             shape = (*output.shape, *point.shape)
             columns = tangents[start : start + size]
-            found.append(
-                stack(columns, -1).reshape(shape) if columns else output.new_zeros(shape)
-            )
+            found.append(stack(columns, -1).reshape(shape) if columns else output.new_zeros(shape))
             start += size
         return found
 

@@ -14,10 +14,9 @@ from nnkit.autograd.dims import (
 )
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
-from nnkit.autograd.dual import on_one_device
 from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, mm
-from nnkit.autograd.promotion import promote
+from nnkit.autograd.promotion import on_one_device, promote
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap

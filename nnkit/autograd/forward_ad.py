@@ -1,0 +1,113 @@
+"""Forward mode by hand, as ``torch.autograd.forward_ad``: derivatives carried along with values.
+
+What is computed with a dual tensor while the level is open is dual too. `nnkit.func.jvp` does the
+same for a function, and may be nested.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from nnkit.autograd.dual import Dual, ForwardLevel
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.device import get_default_device
+from nnkit.backend.dtype import FLOATING
+
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]
+
+
+class UnpackedDualTensor(NamedTuple):
+    """A value and its derivative, None where it has none."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def enter_dual_level() -> int:
+    """Open the level that dual tensors are of; gives its number, 0.
+
+    Raises:
+        RuntimeError: one is open: `nnkit.func.jvp` may be nested, this may not.
+    """
+    if MODE.forward is not None:
+        raise RuntimeError("enter_dual_level(): Nested forward mode AD is not supported")
+    ForwardLevel(get_default_device()).__enter__()
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Close the level: no tensor has a derivative any more.
+
+    Raises:
+        RuntimeError: none is open.
+    """
+    _level("exit_dual_level", level).__exit__()
+
+
+class dual_level:
+    """A context manager in which there are dual tensors.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.autograd import forward_ad
+        >>> with forward_ad.dual_level():
+        ...     x = forward_ad.make_dual(nnkit.tensor(3.0), nnkit.tensor(1.0))
+        ...     forward_ad.unpack_dual(x * x).tangent
+        tensor(6.)
+    """
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exception: Any) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A tensor with the values of ``tensor`` and the derivative ``tangent``.
+
+    Gradients flow to ``tensor`` from what `unpack_dual` gives; the dual tensor requires none.
+
+    Raises:
+        RuntimeError: no level is open, ``tensor`` has a derivative already, or the shapes differ.
+        ValueError: one of them is neither floating point nor complex.
+    """
+    here = _level("make_dual", level)
+    for name, value in (("tensor", tensor), ("tangent", tangent)):
+        if value.dtype.category < FLOATING:
+            raise ValueError(
+                f"make_dual(): expected {name} to be floating point or complex, got {value.dtype}"
+            )
+    if unpack_dual(tensor).tangent is not None:
+        raise RuntimeError("make_dual(): argument 'tensor' has a forward gradient already")
+    if tensor.shape != tangent.shape:
+        raise RuntimeError(
+            f"make_dual(): the tangent must have the shape {list(tensor.shape)} of the tensor, "
+            f"got {list(tangent.shape)}"
+        )
+    return here.point(here.lower(tensor)[0], (tangent,))
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """The value and the derivative of a tensor, which is None if it has none."""
+    data = tensor._data
+    if data.__class__ is not Dual:
+        return UnpackedDualTensor(tensor, None)
+    known = data.tangents if tensor._device is MODE.forward else None
+    return UnpackedDualTensor(data.primal, known and known[0])
+
+
+def _level(function: str, number: int | None) -> ForwardLevel:
+    if MODE.forward is None:
+        raise RuntimeError(f"{function}(): no level is open: call enter_dual_level() first")
+    if number:
+        raise RuntimeError(f"{function}(): Invalid level {number}, there is only 0")
+    return MODE.forward

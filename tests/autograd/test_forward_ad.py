@@ -1,0 +1,70 @@
+"""Dual tensors made by hand, and forward mode under `gradcheck`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import nnkit
+from tests.frameworks import raises
+
+
+def forward_ad(lib: ModuleType) -> Any:
+    return import_module(f"{lib.__name__}.autograd.forward_ad")
+
+
+def test_carries_a_derivative_along(lib: ModuleType) -> None:
+    fa, x, v = forward_ad(lib), lib.tensor([2.0, 3.0], requires_grad=True), lib.ones(2)
+    with fa.dual_level():
+        dual = fa.make_dual(x, v)
+        with lib.no_grad():
+            assert fa.unpack_dual(dual * 3).tangent.tolist() == [3, 3]
+        value, derivative = fa.unpack_dual(dual * dual)
+        assert fa.unpack_dual(x).tangent is None
+        assert fa.unpack_dual(dual.view(2, 1)).tangent.shape == (2, 1)
+    assert value.tolist() == [4, 9] and derivative.tolist() == [4, 6]
+    derivative.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    assert fa.unpack_dual(dual).tangent is None
+
+
+def test_refuses(lib: ModuleType) -> None:
+    fa, x, v = forward_ad(lib), lib.ones(2), lib.ones(2)
+    for outside in (lambda: fa.make_dual(x, v), fa.exit_dual_level):
+        with raises(lib, RuntimeError, "no level is open"):
+            outside()
+    assert fa.unpack_dual(x).tangent is None
+    with fa.dual_level():
+        for error, message, program in [
+            (RuntimeError, "Nested", fa.enter_dual_level),
+            (RuntimeError, "Invalid level", lambda: fa.make_dual(x, v, level=1)),
+            (RuntimeError, "must have the shape", lambda: fa.make_dual(x, lib.ones(3))),
+            (ValueError, "floating point", lambda: fa.make_dual(x.long(), v)),
+            (ValueError, "floating point", lambda: fa.make_dual(x, v.long())),
+            (RuntimeError, "already", lambda: fa.make_dual(fa.make_dual(x, v), v)),
+        ]:
+            with raises(lib, error, message):
+                program()
+
+
+def test_gradcheck_forwards(lib: ModuleType) -> None:
+    check, checks = lib.autograd.gradcheck, {"check_forward_ad": True, "check_backward_ad": False}
+    x = lib.tensor([0.5, 2.0], dtype=lib.float64, requires_grad=True)
+    z = lib.tensor([0.5 + 1j], requires_grad=True, dtype=lib.complex128)
+    assert check(lambda x: x.exp() * x.detach(), (x,), **checks, raise_exception=False) is False
+    assert check(lambda x: (x.exp(), x * 2), (x,), **checks)
+    assert check(lambda z: z * z * 1j, (z,), **checks)
+    assert lib.autograd.gradgradcheck(lambda x: x**3, (x,), check_fwd_over_rev=True)
+    with pytest.raises(AssertionError, match="check_forward_ad"):
+        check(lambda x: x, (x,), check_backward_ad=False)
+
+
+def test_a_level_is_a_device_like_that_below(lib: ModuleType) -> None:
+    seen = []
+    lib.func.jvp(lambda x: (seen.append(x.device), x)[1], (lib.ones(2),), (lib.ones(2),))
+    assert seen[0] == lib.ones(1).device and str(seen[0]) == "cpu"
+    if lib is nnkit:
+        assert nnkit.device("cpu") == seen[0] and hash(seen[0]) == hash(nnkit.device("cpu"))
