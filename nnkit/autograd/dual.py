@@ -102,7 +102,6 @@ def laid_out(tangent: Tensor, primal: Tensor) -> Tensor:
 
     if has_order_of(tangent._data, primal._data):
         return tangent
-    check_expanded("make_dual", primal._data)
     return laid(LIFTED, tangent, order_of(primal._data))
 
 
@@ -159,7 +158,13 @@ class ForwardLevel(device):
         return wrap(Dual(value, tangents), self)
 
     def point(self, value: Tensor, tangents: tuple[Tensor, ...]) -> Tensor:
-        """What is differentiated by: ``value``, with the tangents that the user gives it."""
+        """What is differentiated by: ``value``, with the tangents that the user gives it.
+
+        Raises:
+            RuntimeError: elements of ``value`` share their memory, as those of a tangent do not.
+        """
+        if any(not has_order_of(t._data, value._data) for t in tangents):
+            check_expanded("make_dual", value._data)
         found = wrap(Dual(value, tuple([laid_out(t, value) for t in tangents])), self)
         found._data.given = True
         return found
