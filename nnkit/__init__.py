@@ -80,6 +80,8 @@ SUBMODULES = (
     "cuda",
     "distributions",
     "func",
+    "futures",
+    "hub",
     "linalg",
     "nn",
     "optim",

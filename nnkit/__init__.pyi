@@ -21,6 +21,8 @@ from nnkit import cpu as cpu
 from nnkit import cuda as cuda
 from nnkit import distributions as distributions
 from nnkit import func as func
+from nnkit import futures as futures
+from nnkit import hub as hub
 from nnkit import linalg as linalg
 from nnkit import nn as nn
 from nnkit import optim as optim

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from nnkit.compat.names._foreach import FUNCTIONS
 from nnkit.compat.names._ops import ops as ops
 from nnkit.compat.names.torch_version import __version__ as __version__
 from nnkit.compat.passing import say, unchanged
+
+globals().update(FUNCTIONS)
+SymInt, SymFloat, SymBool = int, float, bool
 
 
 def compile(model: Any = None, **kwargs: Any) -> Any:
@@ -32,3 +36,64 @@ def typename(obj: Any) -> str:
     kind = obj if hasattr(obj, "__qualname__") else type(obj)
     module = "" if kind.__module__ in (None, "builtins") else f"{kind.__module__}."
     return module + kind.__qualname__
+
+
+def _check(cond: Any, message: Any = None) -> None:
+    """Raise RuntimeError, with what ``message()`` gives, unless the condition holds."""
+    _check_with(RuntimeError, cond, message)
+
+
+def _check_with(error_type: type[Exception], cond: Any, message: Any = None) -> None:
+    if not cond:
+        raise error_type("Expected cond to be True" if message is None else str(message()))
+
+
+def _check_index(cond: Any, message: Any = None) -> None:
+    _check_with(IndexError, cond, message)
+
+
+def _check_value(cond: Any, message: Any = None) -> None:
+    _check_with(ValueError, cond, message)
+
+
+def _check_type(cond: Any, message: Any = None) -> None:
+    _check_with(TypeError, cond, message)
+
+
+def _check_is_size(i: Any, message: Any = None, *, max: Any = None) -> None:
+    _check(i >= 0 and (max is None or i <= max), message)
+
+
+def sym_int(a: Any) -> int:
+    """The number as an int."""
+    return int(a)
+
+
+def sym_float(a: Any) -> float:
+    """The number as a float."""
+    return float(a)
+
+
+def sym_not(a: Any) -> bool:
+    """The opposite of a bool."""
+    return not a
+
+
+def sym_max(a: Any, b: Any) -> Any:
+    """The larger number."""
+    return max(a, b)
+
+
+def sym_min(a: Any, b: Any) -> Any:
+    """The smaller number."""
+    return min(a, b)
+
+
+def sym_ite(b: Any, t: Any, f: Any) -> Any:
+    """One number or the other."""
+    return t if b else f
+
+
+def sym_sum(args: Any) -> Any:
+    """The sum of numbers."""
+    return sum(args)

@@ -1,0 +1,1 @@
+"""torch.nn: names that are only names."""

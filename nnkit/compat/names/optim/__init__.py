@@ -1,0 +1,1 @@
+"""torch.optim: names that are only names."""
