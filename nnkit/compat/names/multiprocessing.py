@@ -53,9 +53,9 @@ def spawn(
     Raises:
         RuntimeError: one of them has failed.
     """
-    context = _multiprocessing.get_context(start_method)
-    processes: list[Any] = [
-        context.Process(target=_started, args=(fn, index, args), daemon=daemon)  # type: ignore[attr-defined]
+    context: Any = _multiprocessing.get_context(start_method)
+    processes = [
+        context.Process(target=_started, args=(fn, index, args), daemon=daemon)
         for index in range(nprocs)
     ]
     for process in processes:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Sequence
-from typing import Any, Union
+from typing import Any
 
 from nnkit import Size, Tensor
 from nnkit import device as _device
 
 _int, _float, _bool, _str = builtins.int, builtins.float, builtins.bool, builtins.str
 _complex = builtins.complex
-Number = Union[builtins.int, builtins.float, builtins.bool]
+Number = builtins.int | builtins.float | builtins.bool
 _Number = (builtins.int, builtins.float, builtins.bool)
-_size = Union[Size, builtins.list[builtins.int], tuple[builtins.int, ...]]
+_size = Size | builtins.list[builtins.int] | tuple[builtins.int, ...]
 _symsize = _size
-_TensorOrTensors = Union[Tensor, Sequence[Tensor]]
+_TensorOrTensors = Tensor | Sequence[Tensor]
 _TensorOrTensorsOrGradEdge = _TensorOrTensors
-_dispatchkey = Union[builtins.str, Any]
-Device = Union[_device, builtins.str, builtins.int, None]
-FileLike = Union[builtins.str, os.PathLike, Any]
+_dispatchkey = builtins.str | Any
+Device = _device | builtins.str | builtins.int | None
+FileLike = builtins.str | os.PathLike | Any
 IntLikeType = PySymType = py_sym_types = builtins.int
 FloatLikeType = builtins.float
 BoolLikeType = builtins.bool
