@@ -21,6 +21,7 @@ class autocast:
         cache_enabled: without effect.
 
     Raises:
+        ValueError: ``device_type`` is no str.
         NotImplementedError: it is enabled and would have to cast.
 
     Example:
@@ -37,6 +38,8 @@ class autocast:
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
+        if not isinstance(device_type, str):
+            raise ValueError(f"autocast: device_type must be str, got {type(device_type).__name__}")
         self.device = device(device_type).type
         if enabled and self.device == "cuda" and not is_available():
             warnings.warn("autocast: there is no GPU, so it is switched off", stacklevel=2)

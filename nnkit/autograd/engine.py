@@ -8,6 +8,7 @@ in torch, each has its gradient as soon as it is complete. The pass itself is in
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -46,6 +47,20 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, create: bool) -> Pas
 
         return Pass(roots, LIFTED, unpack_tensor, retain)
     return Pass(roots, None, unpack_array, retain)
+
+
+def flag(name: str, value: Any) -> bool:
+    """What is given for a bool: an integer counts by its truth, as in torch.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if value.__class__ is bool:
+        return value
+    try:
+        return operator.index(value) != 0
+    except TypeError:
+        raise TypeError(f"{name} must be bool, got {type(value).__name__}") from None
 
 
 def as_tuple(places: Any) -> tuple:
@@ -129,7 +144,8 @@ def backward(
         inputs = as_tuple(inputs)
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    retain = create_graph if retain_graph is None else retain_graph
+    create_graph = flag("create_graph", create_graph)
+    retain = create_graph if retain_graph is None else flag("retain_graph", retain_graph)
     with_grad = MODE.enabled
     MODE.enabled = create_graph
     try:
@@ -147,7 +163,14 @@ def backward(
 def check_inputs(inputs: Sequence) -> Sequence:
     """The inputs, tensors and edges; RuntimeError if one of them has no gradient."""
     for position, tensor in enumerate(inputs):
-        if tensor.__class__ is not GradientEdge and not tensor.requires_grad:
+        if tensor.__class__ is GradientEdge:
+            continue
+        if not isinstance(tensor, Tensor):
+            raise RuntimeError(
+                "all inputs have to be Tensors or GradientEdges, but got "
+                f"{type(tensor).__name__} at position {position}"
+            )
+        if not tensor.requires_grad:
             raise RuntimeError(
                 "One of the differentiated Tensors does not require grad: "
                 f"input {position} of shape {list(tensor.shape)}"

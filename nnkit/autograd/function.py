@@ -55,14 +55,16 @@ class FunctionNode(Node):
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Say which inputs forward wrote in place; they must be among its outputs."""
-        self.dirty = tensors
+        self.dirty = _checked("mark_dirty", tensors)
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Say which outputs never get a gradient."""
-        self.non_differentiable = tensors
+        self.non_differentiable = _checked("mark_non_differentiable", tensors)
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether backward gets zeros (the default) or None for outputs without gradient."""
+        if not isinstance(value, bool):
+            raise TypeError(f"set_materialize_grads: value must be bool, got {value!r}")
         self.materializes = value
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
@@ -81,7 +83,7 @@ class FunctionNode(Node):
                 "Function is not allowed"
             )
         results = backward(self, *shown)
-        results = list(results) if isinstance(results, (tuple, list)) else [results]
+        results = list(results) if isinstance(results, tuple) else [results]
         results = self._check(results)
         return [r if lifted or r is None else r._data for r in results]
 
@@ -99,7 +101,7 @@ class FunctionNode(Node):
             if result is None:
                 continue
             if not isinstance(result, Tensor):
-                raise TypeError(
+                raise RuntimeError(
                     f"function {name} returned a {type(result).__name__} at index {i}, "
                     "expected a Tensor or None"
                 )
@@ -115,6 +117,17 @@ class FunctionNode(Node):
                     f"{list(result.shape)} but expected shape compatible with {list(meta[0])}"
                 )
         return results
+
+
+def _checked(method: str, tensors: tuple) -> tuple:
+    """RuntimeError for what is no tensor."""
+    for position, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise RuntimeError(
+                f"{method} can only accept tensors, but argument {position} is of type "
+                f"{type(t).__name__}"
+            )
+    return tensors
 
 
 def _expandable(small: tuple, large: tuple) -> bool:

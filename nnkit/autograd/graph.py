@@ -6,7 +6,7 @@ The names are those of ``torch.autograd.graph``.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -138,6 +138,9 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """Count a write to a tensor (or several) that happened where nnkit could not see it.
 
+    Raises:
+        RuntimeError: something else is given.
+
     Example:
         >>> import nnkit
         >>> x = nnkit.ones(2)
@@ -145,7 +148,14 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
         >>> x._version
         1
     """
+    if not isinstance(tensor, Iterable):
+        raise RuntimeError(
+            "increment_version: expected a Tensor or an iterable of Tensors, "
+            f"got {type(tensor).__name__}"
+        )
     for t in [tensor] if isinstance(tensor, Tensor) else tensor:
+        if not isinstance(t, Tensor):
+            raise RuntimeError(f"increment_version: expected Tensors, got {type(t).__name__}")
         wrote(t, "increment_version")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.limits import finfo
+from nnkit.autograd.ops.creation import arange
 from nnkit.autograd.ops.random import bernoulli
 from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.nn.functional import binary_cross_entropy_with_logits
@@ -16,7 +18,7 @@ def _one_of(name: str, probs: Any, logits: Any) -> None:
 
 
 def _clamped(probs: Tensor) -> Tensor:
-    eps = probs.new_tensor(1.0).nextafter(probs.new_tensor(2.0)).item() - 1.0
+    eps = finfo(probs.dtype).eps
     return probs.clamp(eps, 1 - eps)
 
 
@@ -52,7 +54,9 @@ class Categorical(Distribution):
         super().__init__(given.shape[:-1], (), validate_args)
         if logits is None:
             total = probs.sum(-1, keepdim=True)
-            self._check_parameter("probs", probs, (probs >= 0) & (total > 0), "a distribution")
+            self._check_parameter(
+                "probs", probs, (probs >= 0).all(-1, True) & (total > 0), "a distribution"
+            )
             self.probs = probs / total
         else:
             self._check_parameter("logits", logits, logits == logits, "real")
@@ -77,11 +81,19 @@ class Categorical(Distribution):
             drawn = rows.multinomial(count, True).T
         return drawn.reshape(self._extended_shape(sample_shape))
 
+    @property
+    def _support(self) -> str:  # type: ignore[override]
+        return f"a class from 0 to {self._num_events - 1}"
+
+    def _is_possible(self, value: Tensor) -> Tensor:
+        return (value >= 0) & (value < self._num_events) & (value % 1 == 0)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        return self._enumerated(arange(self._num_events, device=self.logits.device), expand)
+
     def log_prob(self, value: Tensor) -> Tensor:
         n = self._num_events
-        self._check_sample(
-            value, lambda x: (x >= 0) & (x < n) & (x % 1 == 0), f"a class from 0 to {n - 1}"
-        )
+        self._check_sample(value)
         index = value.long().unsqueeze(-1)
         shape = (index[..., 0] + self.logits[..., 0].detach() * 0).shape
         logits = self.logits.expand(*shape, n)
@@ -152,8 +164,17 @@ class Bernoulli(Distribution):
         with no_grad():
             return bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
+    _support = "0 or 1"
+
+    def _is_possible(self, value: Tensor) -> Tensor:
+        return (value == 0) | (value == 1)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        like = self.logits
+        return self._enumerated(arange(2, dtype=like.dtype, device=like.device), expand)
+
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value, lambda x: (x == 0) | (x == 1), "0 or 1")
+        self._check_sample(value)
         logits, value = parameters(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 

@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.limits import finfo
 from nnkit.autograd.ops.random import rand
+from nnkit.autograd.ops.transcendental import log1p
 from nnkit.distributions.distribution import Distribution, parameters
 
 
@@ -49,10 +51,13 @@ class Uniform(Distribution):
         drawn = rand(shape, dtype=self.low.dtype, device=self.low.device)
         return self.low + drawn * (self.high - self.low)
 
+    _support = "between low and high"
+
+    def _is_possible(self, value: Tensor) -> Tensor:
+        return (value >= self.low) & (value <= self.high)
+
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(
-            value, lambda x: (x >= self.low) & (x <= self.high), "between low and high"
-        )
+        self._check_sample(value)
         inside = (self.low <= value) & (self.high > value)
         return inside.to(self.low.dtype).log() - (self.high - self.low).log()
 
@@ -109,8 +114,13 @@ class Exponential(Distribution):
         shape = self._extended_shape(sample_shape)
         return self.rate.new_empty(shape).exponential_() / self.rate
 
+    _support = "at least 0"
+
+    def _is_possible(self, value: Tensor) -> Tensor:
+        return value >= 0
+
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value, lambda x: x >= 0, "at least 0")
+        self._check_sample(value)
         return self.rate.log() - self.rate * value
 
     def cdf(self, value: Tensor) -> Tensor:
@@ -118,7 +128,7 @@ class Exponential(Distribution):
         return 1 - (-self.rate * value).exp()
 
     def icdf(self, value: Tensor) -> Tensor:
-        return -(-value).log1p() / self.rate
+        return -log1p(-value) / self.rate
 
     def entropy(self) -> Tensor:
         return 1 - self.rate.log()
@@ -163,14 +173,17 @@ class Laplace(Distribution):
         return math.sqrt(2) * self.scale
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        empty = self.loc.new_empty(self._extended_shape(sample_shape))
-        one = empty.new_tensor(1.0)
-        eps = one.nextafter(one * 2).item() - 1.0
-        u = empty.uniform_(eps - 1, 1)
+        eps = finfo(self.loc.dtype).eps
+        u = self.loc.new_empty(self._extended_shape(sample_shape)).uniform_(eps - 1, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
+    _support = "real"
+
+    def _is_possible(self, value: Tensor) -> Tensor:
+        return value == value
+
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value, lambda x: x == x, "real")
+        self._check_sample(value)
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def cdf(self, value: Tensor) -> Tensor:

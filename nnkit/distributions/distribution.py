@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd import Size, Tensor, no_grad
 from nnkit.autograd.ops.interchange import tensor
 from nnkit.autograd.ops.shape import broadcast_tensors
 from nnkit.backend.dtype import default_dtype
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+SCALAR = Size()  # the shape of one number
+
 
 def parameters(*values: Any) -> list[Tensor]:
     """Numbers and tensors as tensors of one shape (and of one dtype, where they are numbers)."""
     for value in values:
-        if not isinstance(value, (Tensor, numbers.Number)):
+        if not isinstance(value, (Tensor, numbers.Real)):
             got = type(value).__name__
             raise ValueError(
                 f"the parameters of a distribution must be numbers or Tensors, got {got}"
@@ -39,19 +45,29 @@ class Distribution:
 
     has_rsample = False
     arg_names: tuple[str, ...] = ()
+    _support = "anything"  # in words
     _validates = True
 
     def __init__(
-        self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None
+        self,
+        batch_shape: Any = SCALAR,
+        event_shape: Any = SCALAR,
+        validate_args: bool | None = None,
     ) -> None:
-        self._batch_shape = Size(batch_shape)
-        self._event_shape = Size(event_shape)
+        self._batch_shape = batch_shape
+        self._event_shape = event_shape
         if validate_args is not None:
-            self._validates = validate_args
+            self._validates = bool(validate_args)
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether distributions check their parameters and values unless told otherwise."""
+        """Whether distributions check their parameters and values unless told otherwise.
+
+        Raises:
+            ValueError: ``value`` is neither True nor False.
+        """
+        if value not in (True, False):
+            raise ValueError(f"set_default_validate_args: value must be bool, got {value!r}")
         Distribution._validates = value
 
     @property
@@ -116,6 +132,29 @@ class Distribution:
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All possible values of a distribution over finitely many, in a new first dimension.
+
+        Args:
+            expand: repeat them for each distribution of the batch.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no finite support")
+
+    def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
+        values = values.reshape(-1, *[1 for _ in self._batch_shape])
+        return values.expand(-1, *self._batch_shape) if expand else values
+
+    def expand(self, batch_shape: Any) -> Self:
+        """The same distribution, side by side in the shape ``batch_shape``."""
+        shape = Size(batch_shape)
+        new = copy.copy(self)
+        for name, value in self.__dict__.items():
+            if isinstance(value, Tensor):
+                own = value.ndim - len(self._batch_shape)
+                new.__dict__[name] = value.expand(shape + value.shape[value.ndim - own :])
+        new._batch_shape = shape
+        return new
+
     def _check_parameter(self, name: str, value: Tensor, valid: Tensor, what: str) -> None:
         """ValueError unless all of ``valid`` holds for parameter ``name``."""
         if self._validates and not bool(valid.all()):
@@ -124,7 +163,11 @@ class Distribution:
                 f"{what}, got {value}"
             )
 
-    def _check_sample(self, value: Any, valid: Any = None, what: str = "") -> None:
+    def _is_possible(self, value: Tensor) -> Tensor | None:
+        """Where ``value`` can be drawn; None for what takes anything."""
+        return None
+
+    def _check_sample(self, value: Any) -> None:
         """ValueError for a value that is no tensor, of another shape, or outside the support."""
         if not self._validates:
             return
@@ -144,8 +187,9 @@ class Distribution:
                 f"{name}: the value's last dimensions must be {tuple(self._event_shape)}, got the "
                 f"shape {tuple(value.shape)}"
             )
-        if valid is not None and not bool(valid(value).all()):
-            raise ValueError(f"{name}: the value must be {what}, got {value}")
+        possible = self._is_possible(value)
+        if possible is not None and not bool(possible.all()):
+            raise ValueError(f"{name}: the value must be {self._support}, got {value}")
 
     def __repr__(self) -> str:
         shown = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd import Tensor
+from nnkit.autograd import Size, Tensor
 from nnkit.distributions.distribution import Distribution
 
 
@@ -39,14 +39,14 @@ class Independent(Distribution):
         reinterpreted_batch_ndims: int,
         validate_args: bool | None = None,
     ) -> None:
-        batch = tuple(base_distribution.batch_shape)
+        batch = base_distribution.batch_shape
         if reinterpreted_batch_ndims > len(batch):
             raise ValueError(
                 "Independent: reinterpreted_batch_ndims must be at most the number of batch "
                 f"dimensions, {len(batch)}, got {reinterpreted_batch_ndims}"
             )
         cut = len(batch) - reinterpreted_batch_ndims
-        event = (*batch[cut:], *base_distribution.event_shape)
+        event = batch[cut:] + base_distribution.event_shape
         self.base_dist = base_distribution
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
         super().__init__(batch[:cut], event, validate_args)
@@ -79,6 +79,16 @@ class Independent(Distribution):
 
     def entropy(self) -> Tensor:
         return sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+
+    def expand(self, batch_shape: Any) -> Independent:
+        event = self.base_dist.batch_shape[len(self.batch_shape) :]
+        base = self.base_dist.expand(Size(batch_shape) + event)
+        return type(self)(base, self.reinterpreted_batch_ndims)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        if self.reinterpreted_batch_ndims > 0:
+            raise NotImplementedError("Enumeration over cartesian product is not implemented")
+        return self.base_dist.enumerate_support(expand)
 
     def __repr__(self) -> str:
         return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"

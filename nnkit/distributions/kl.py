@@ -19,6 +19,9 @@ _FORMULAS: dict[tuple[type, type], Callable[[Any, Any], Tensor]] = {}
 def register_kl(p: type, q: type) -> Callable:
     """Decorate the function that computes the divergence of a ``p`` and a ``q``.
 
+    Raises:
+        TypeError: one of them is no class of distributions.
+
     Example:
         >>> import nnkit
         >>> class Point(nnkit.distributions.Distribution): ...
@@ -28,6 +31,10 @@ def register_kl(p: type, q: type) -> Callable:
         >>> nnkit.distributions.kl_divergence(Point(), Point())
         tensor(0.)
     """
+
+    for kind in (p, q):
+        if not isinstance(kind, type):
+            raise TypeError(f"register_kl: expected a class of distributions, got {kind!r}")
 
     def register(function: Callable) -> Callable:
         _FORMULAS[p, q] = function

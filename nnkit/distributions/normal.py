@@ -8,6 +8,8 @@ from typing import Any
 from nnkit.autograd import Size, Tensor, no_grad
 from nnkit.autograd.ops.creation import ones, zeros
 from nnkit.autograd.ops.random import normal
+from nnkit.autograd.ops.transcendental import erfinv, log
+from nnkit.backend.errors import LinAlgError
 from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.linalg import cholesky, solve_triangular
 
@@ -63,10 +65,6 @@ class Normal(Distribution):
     def variance(self) -> Tensor:
         return self.scale**2
 
-    def expand(self, batch_shape: Any) -> Normal:
-        """The same distribution, side by side in the shape ``batch_shape``."""
-        return type(self)(self.loc.expand(batch_shape), self.scale.expand(batch_shape))
-
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with no_grad():
@@ -76,8 +74,13 @@ class Normal(Distribution):
         shape = self._extended_shape(sample_shape)
         return self.loc + standard_normal(shape, self.loc) * self.scale
 
+    _support = "real"
+
+    def _is_possible(self, value: Tensor) -> Tensor:
+        return value == value
+
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value, lambda x: x == x, "real")
+        self._check_sample(value)
         squared = (value - self.loc) ** 2 / (2 * self.scale**2)
         return -squared - self.scale.log() - HALF_LOG_2PI
 
@@ -86,7 +89,7 @@ class Normal(Distribution):
         return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
 
     def icdf(self, value: Tensor) -> Tensor:
-        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
+        return self.loc + self.scale * erfinv(2 * value - 1) * math.sqrt(2)
 
     def entropy(self) -> Tensor:
         return 0.5 + HALF_LOG_2PI + self.scale.log()
@@ -136,20 +139,46 @@ class LogNormal(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self.base_dist.rsample(sample_shape).exp()
 
+    _support = "positive"
+
+    def _is_possible(self, value: Tensor) -> Tensor:
+        return value > 0
+
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value, lambda x: x > 0, "positive")
+        self._check_sample(value)
         logarithm = value.log()
         return self.base_dist.log_prob(logarithm) - logarithm
 
     def cdf(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
-        return self.base_dist.cdf(value.log())
+        return self.base_dist.cdf(log(value))
 
     def icdf(self, value: Tensor) -> Tensor:
         return self.base_dist.icdf(value).exp()
 
+    def expand(self, batch_shape: Any) -> LogNormal:
+        new = super().expand(batch_shape)
+        new.base_dist = self.base_dist.expand(batch_shape)
+        return new
+
     def entropy(self) -> Tensor:
         return self.base_dist.entropy() + self.loc
+
+
+def _is_factor(matrix: Tensor) -> Tensor:
+    """Whether each matrix is lower triangular with a positive diagonal."""
+    is_lower = (matrix.tril() == matrix).flatten(-2).all(-1)
+    return is_lower & (matrix.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+def _is_positive_definite(matrix: Tensor) -> Tensor:
+    if matrix.shape[-1] != matrix.shape[-2]:
+        return zeros(matrix.shape[:-2]) > 0
+    is_symmetric = matrix.isclose(matrix.mT, atol=1e-6).all(-2).all(-1)
+    try:
+        cholesky(matrix)
+    except LinAlgError:
+        return zeros(matrix.shape[:-2]) > 0
+    return is_symmetric
 
 
 class MultivariateNormal(Distribution):
@@ -162,7 +191,8 @@ class MultivariateNormal(Distribution):
         validate_args: check parameters and values.
 
     Raises:
-        ValueError: not exactly one of the matrices is given, or ``loc`` has no dimension.
+        ValueError: not exactly one of the matrices is given, or ``loc`` has no dimension, or a
+            matrix is not of its kind.
 
     Source: ``torch.distributions.MultivariateNormal``.
 
@@ -184,28 +214,35 @@ class MultivariateNormal(Distribution):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        given = [m for m in (covariance_matrix, precision_matrix, scale_tril) if m is not None]
+        matrices = {
+            "covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix,
+            "scale_tril": scale_tril,
+        }  # fmt: skip
+        given = {name: m for name, m in matrices.items() if m is not None}
         if loc.ndim < 1 or len(given) != 1:
             raise ValueError(
                 "MultivariateNormal: loc must have a dimension, and exactly one of "
                 "covariance_matrix, precision_matrix and scale_tril must be given"
             )
-        if scale_tril is None:
-            covariance = given[0] if precision_matrix is None else given[0].inverse()
-            factor = cholesky(covariance)
+        ((name, matrix),) = given.items()
+        if matrix.ndim < 2:
+            raise ValueError(
+                f"MultivariateNormal: {name} must have at least 2 dimensions, got {matrix.ndim}"
+            )
+        batch = (zeros(matrix.shape[:-2]) + zeros(loc.shape[:-1])).shape
+        super().__init__(batch, loc.shape[-1:], validate_args)
+        self.loc = loc.expand(*batch, -1)
+        matrix = self.__dict__[name] = matrix.expand(*batch, -1, -1)
+        if self._validates:
+            self._check_parameter("loc", self.loc, self.loc == self.loc, "real")
+            is_valid = _is_factor if name == "scale_tril" else _is_positive_definite
+            what = "lower triangular, its diagonal positive"
+            what = what if name == "scale_tril" else "symmetric and positive definite"
+            self._check_parameter(name, matrix, is_valid(matrix), what)
+        if name == "scale_tril":
+            self._factor = matrix
         else:
-            factor = scale_tril
-        n = loc.shape[-1]
-        batch = (zeros(factor.shape[:-2]) + zeros(loc.shape[:-1])).shape
-        self.loc = loc.expand(*batch, n)
-        self._factor = factor.expand(*batch, n, n)
-        for name, matrix in (
-            ("covariance_matrix", covariance_matrix), ("precision_matrix", precision_matrix),
-            ("scale_tril", scale_tril),
-        ):  # fmt: skip
-            if matrix is not None:
-                self.__dict__[name] = matrix.expand(*batch, n, n)
-        super().__init__(batch, (n,), validate_args)
+            self._factor = cholesky(matrix.inverse() if name == "precision_matrix" else matrix)
 
     def __getattr__(self, name: str) -> Tensor:
         if name == "scale_tril":
@@ -232,8 +269,13 @@ class MultivariateNormal(Distribution):
         noise = standard_normal(self._extended_shape(sample_shape), self.loc)
         return self.loc + (self._factor @ noise.unsqueeze(-1)).squeeze(-1)
 
+    _support = "real"
+
+    def _is_possible(self, value: Tensor) -> Tensor:
+        return value == value
+
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value, lambda x: x == x, "real")
+        self._check_sample(value)
         difference = (value - self.loc).unsqueeze(-1)
         shape = Size((*difference.shape[:-2], *self._factor.shape[-2:]))
         scaled = solve_triangular(self._factor.expand(shape), difference, upper=False)
