@@ -165,3 +165,63 @@ def test_what_is_not_there(lib: ModuleType) -> None:
     with raises(lib, AttributeError, "no attribute"):
         getattr(d.Categorical(lib.ones(2)), "nothing")  # noqa: B009
     assert d.Normal(0.0, -1.0, validate_args=False).log_prob(lib.tensor(0.0)).isnan()
+
+
+def test_values_outside_the_support(lib: ModuleType) -> None:
+    d = lib.distributions
+    with raises(lib, ValueError, "between low and high"):
+        d.Uniform(0.0, 1.0).cdf(lib.tensor(2.0))
+    with raises(lib, ValueError, "at least 0"):
+        d.Exponential(1.0).cdf(lib.tensor(-2.0))
+    with raises(lib, ValueError, "real"):
+        d.Laplace(0.0, 1.0).cdf(lib.tensor(float("nan")))
+    assert d.Uniform(0.0, 1.0, validate_args=False).cdf(lib.tensor(2.0)).item() == 1
+
+
+def test_matrices_of_another_kind(lib: ModuleType) -> None:
+    make = lib.distributions.MultivariateNormal
+    with raises(lib, ValueError, "must be symmetric and positive definite"):
+        make(lib.zeros(2), lib.ones(2, 2))
+    with raises(lib, ValueError, "must be symmetric and positive definite"):
+        make(lib.zeros(2), lib.ones(2, 3))
+    with raises(lib, ValueError, "must be lower triangular"):
+        make(lib.zeros(2), scale_tril=lib.ones(2, 2))
+    with raises(lib, ValueError, "at least 2 dimensions"):
+        make(lib.zeros(2), lib.ones(2))
+
+
+def test_expanded(lib: ModuleType) -> None:
+    d = lib.distributions
+    for made, value in (
+        (d.Bernoulli(lib.tensor([0.25, 0.5])), lib.ones(2)),
+        (d.LogNormal(lib.zeros(2), lib.ones(2)), lib.ones(2)),
+        (d.MultivariateNormal(lib.zeros(2), lib.eye(2)), lib.ones(2)),
+        (d.Independent(d.Laplace(lib.zeros(2), lib.ones(2)), 1), lib.ones(2)),
+    ):
+        shape = (3, *made.batch_shape)
+        expanded = made.expand(shape)
+        assert type(expanded) is type(made) and expanded.batch_shape == shape
+        assert expanded.event_shape == made.event_shape
+        assert expanded.log_prob(value)[1].tolist() == made.log_prob(value).tolist()
+
+
+def test_finite_supports(lib: ModuleType) -> None:
+    d = lib.distributions
+    assert d.Bernoulli(lib.full((2,), 0.5)).enumerate_support().tolist() == [[0, 0], [1, 1]]
+    classes = d.Categorical(lib.ones(2, 3))
+    assert classes.enumerate_support(False).tolist() == [[0], [1], [2]]
+    assert classes.enumerate_support().shape == (3, 2)
+    with raises(lib, NotImplementedError, "no finite support"):
+        d.Normal(0.0, 1.0).enumerate_support()
+
+
+def test_arguments_that_are_none(lib: ModuleType) -> None:
+    d = lib.distributions
+    with raises(lib, ValueError, "must be numbers or Tensors, got complex"):
+        d.Normal(1j, 1.0)
+    with raises(lib, ValueError, "value must be bool, got 2"):
+        d.Distribution.set_default_validate_args(2)
+    with raises(lib, TypeError, "a class of distributions, got 3"):
+        d.register_kl(3, 4)
+    with raises(lib, TypeError, "argument 'input' must be Tensor"):
+        d.Normal(0.0, 1.0).icdf(7)

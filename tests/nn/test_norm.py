@@ -111,6 +111,7 @@ def test_evaluation_is_differentiated_with_the_statistics_it_used() -> None:
     layer: Any = nnkit.nn.BatchNorm1d(1, eps=0.0).eval()
     x: Any = nnkit.tensor([[1.0], [2.0]], requires_grad=True)
     out = layer(x)
+    layer.eps = 1e-5
     layer.train()(nnkit.tensor([[1.0], [9.0]]))
     assert layer.running_var.item() != 1
     out.sum().backward()
@@ -196,3 +197,17 @@ def test_softmax2d(lib: ModuleType) -> None:
     np.testing.assert_allclose(lib.nn.Softmax2d()(x).sum(1).numpy(), np.ones((2, 4, 4)))
     with raises(lib, ValueError, "got 2D"):
         lib.nn.Softmax2d()(lib.zeros(2, 3))
+
+
+def test_eps_in_training(lib: ModuleType) -> None:
+    x = lib.ones(2, 3)
+    with raises(lib, ValueError, "eps must be positive during training, got 0"):
+        lib.nn.BatchNorm1d(3, eps=0)(x)
+    assert lib.nn.BatchNorm1d(3, eps=0).eval()(x).tolist() == x.tolist()
+
+
+def test_training_counts_by_its_truth(lib: ModuleType) -> None:
+    layer = lib.nn.BatchNorm1d(3)
+    layer.training = "yes"
+    layer(lib.ones(2, 3))
+    assert layer.num_batches_tracked.item() == 1

@@ -102,7 +102,7 @@ def batch_norm(
     Arguments and errors are those of `nnkit.batch_norm`, where they stand in another order.
 
     Raises:
-        ValueError: a channel has only one value in training.
+        ValueError: a channel has only one value in training, or ``eps`` is not positive then.
 
     Example:
         >>> import nnkit
@@ -116,6 +116,8 @@ def batch_norm(
         for size in shape[2:]:
             values *= size
         _check_count("batch_norm", values, "value per channel", shape)
+        if eps <= 0:
+            raise ValueError(f"batch_norm: eps must be positive during training, got {eps}")
     return ops.batch_norm(
         input, weight, bias, running_mean, running_var, training, momentum, eps, True
     )

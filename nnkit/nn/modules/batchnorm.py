@@ -125,7 +125,7 @@ class _BatchNorm(_NormBase):
             self.running_var if tracked else None,
             self.weight,
             self.bias,
-            self.training or (self.running_mean is None and self.running_var is None),
+            bool(self.training) or (self.running_mean is None and self.running_var is None),
             momentum,
             self.eps,
         )

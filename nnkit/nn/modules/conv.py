@@ -11,7 +11,7 @@ from nnkit.autograd.ops.creation import empty
 from nnkit.nn import functional as F
 from nnkit.nn import init
 from nnkit.nn.modules.module import Module
-from nnkit.nn.modules.utils import ntuple
+from nnkit.nn.modules.utils import check_integers, ntuple
 from nnkit.nn.parameter import Parameter
 
 __all__ = [
@@ -46,8 +46,9 @@ class _ConvNd(Module):
     ) -> None:  # fmt: skip
         """Check the arguments and keep them."""
         name, axes = type(self).__name__, self._axes
-        if groups <= 0:
+        if isinstance(groups, (int, float)) and groups <= 0:
             raise ValueError(f"{name}: groups must be a positive integer, got {groups}")
+        check_integers(name, groups=groups, in_channels=in_channels, out_channels=out_channels)
         for what, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
             if channels % groups:
                 raise ValueError(
@@ -226,6 +227,9 @@ class _ConvTransposeNd(_ConvNd):
         axes = self._axes
         if output_size is None:
             return self.output_padding
+        if not isinstance(output_size, (tuple, list)):
+            got = type(output_size).__name__
+            raise TypeError(f"{type(self).__name__}: output_size must be tuple of ints, got {got}")
         wanted = tuple(output_size)
         if len(wanted) == input.ndim:
             wanted = wanted[-axes:]

@@ -9,6 +9,7 @@ from nnkit.autograd.ops.creation import empty
 from nnkit.nn import functional as F
 from nnkit.nn import init
 from nnkit.nn.modules.module import Module
+from nnkit.nn.modules.utils import check_integers
 from nnkit.nn.parameter import Parameter
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ class _Table(Module):
     def _make(self, weight: Tensor | None, freeze: bool, device: Any, dtype: Any) -> None:
         count, width = self.num_embeddings, self.embedding_dim
         padding_idx = self.padding_idx
+        check_integers(type(self).__name__, num_embeddings=count, embedding_dim=width)
         if padding_idx is not None:
+            check_integers(type(self).__name__, padding_idx=padding_idx)
             if not -count <= padding_idx < max(count, 1):
                 raise AssertionError(
                     f"{type(self).__name__}: padding_idx must be within num_embeddings, "

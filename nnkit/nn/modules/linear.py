@@ -11,6 +11,7 @@ from nnkit.nn import functional as F
 from nnkit.nn import init
 from nnkit.nn.modules.lazy import LazyModuleMixin
 from nnkit.nn.modules.module import Module
+from nnkit.nn.modules.utils import check_integers
 from nnkit.nn.parameter import Parameter, UninitializedParameter
 
 __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
@@ -171,8 +172,9 @@ class Bilinear(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if in1_features <= 0:
+        if isinstance(in1_features, (int, float)) and in1_features <= 0:
             raise ValueError(f"Bilinear: in1_features must be positive, got {in1_features}")
+        check_integers("Bilinear", in1_features=in1_features)
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features

@@ -59,8 +59,9 @@ class RNNBase(Module):
     ) -> None:
         super().__init__()
         _check_settings(mode, **{k: v for k, v in locals().items() if k in _SETTINGS})
-        if mode not in _MODES:
-            raise ValueError(f"Unrecognized RNN mode: {mode!r}, expected one of {list(_MODES)}")
+        if not isinstance(mode, str) or mode not in _MODES:
+            kind = ValueError if isinstance(mode, str) else TypeError
+            raise kind(f"Unrecognized RNN mode: {mode!r}, expected one of {list(_MODES)}")
         if dropout > 0 and num_layers == 1:
             warnings.warn(
                 f"{type(self).__name__}: dropout acts between layers, so it has no effect with "

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from nnkit.autograd.arguments import KINDS
+
 
 def ntuple(value: Any, axes: int) -> tuple:
     """A number repeated for each axis; several numbers as they are.
@@ -13,6 +15,13 @@ def ntuple(value: Any, axes: int) -> tuple:
     ((3, 3), (1, 2))
     """
     return tuple(value) if isinstance(value, Iterable) else (value,) * axes
+
+
+def check_integers(name: str, **values: Any) -> None:
+    """TypeError for sizes that are no integers; 0-dim tensors of integers are."""
+    for what, value in values.items():
+        if value.__class__ is not int and not KINDS[int].takes(value):
+            raise TypeError(f"{name}: {what} must be an int, got {value!r}")
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:

@@ -65,9 +65,9 @@ def get_total_norm(
         tensor(5.)
     """
     tensors = _listed(tensors)
+    norm_type = float(norm_type)
     if not tensors:
         return tensor(0.0)
-    norm_type = float(norm_type)
     place = tensors[0].device
     norms = [each.norm(norm_type).to(place) for each in tensors]
     total_norm = stack(norms).norm(norm_type)
@@ -88,6 +88,9 @@ def clip_grads_with_norm_(
 ) -> None:
     """Scale all gradients in place by ``min(1, max_norm / (total_norm + 1e-6))``.
 
+    Raises:
+        TypeError: ``total_norm`` is no tensor.
+
     Example:
         >>> import nnkit
         >>> w = nnkit.zeros(2, requires_grad=True)
@@ -96,8 +99,15 @@ def clip_grads_with_norm_(
         >>> w.grad
         tensor([0.6000, 0.8000])
     """
-    scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-    for grad in _grads(_listed(parameters)):
+    max_norm = float(max_norm)
+    grads = _grads(_listed(parameters))
+    if not grads:
+        return
+    if not isinstance(total_norm, Tensor):
+        got = type(total_norm).__name__
+        raise TypeError(f"clip_grads_with_norm_: total_norm must be a Tensor, got {got}")
+    scale = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
+    for grad in grads:
         grad.mul_(scale.to(grad.device))
 
 

@@ -14,8 +14,15 @@ __all__ = ["spectral_norm", "weight_norm"]
 
 def norm_except(v: Tensor, dim: int | None) -> Tensor:
     """The Euclidean norm over all dimensions but one (over all if ``dim`` is None or -1)."""
+    if dim is not None and (isinstance(dim, bool) or not isinstance(dim, int)):
+        raise TypeError(f"weight_norm: dim must be int or None, not {type(dim).__name__}")
     if dim is None or dim == -1:
         return v.norm()
+    if not -v.ndim <= dim < v.ndim:
+        raise IndexError(
+            f"weight_norm: dim must be between {-v.ndim} and {v.ndim - 1} for a weight of shape "
+            f"{list(v.shape)}, got {dim}"
+        )
     others = [d for d in range(v.ndim) if d != dim % v.ndim]
     return v.norm(2, others, keepdim=True) if others else v.abs()
 
@@ -41,6 +48,10 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
         module: what has the weight.
         name: the weight's name; ``parametrizations.<name>.original0`` is g, ``original1`` v.
         dim: the dimension along which each slice has a length; None for one length.
+
+    Raises:
+        TypeError: ``dim`` is no int.
+        IndexError: the weight has no such dimension.
 
     Source: Salimans and Kingma 2016, "Weight normalization"; torch's function of this name.
 

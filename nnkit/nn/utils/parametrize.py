@@ -153,7 +153,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
         >>> nnkit.nn.utils.parametrize.is_parametrized(nnkit.nn.Linear(1, 1))
         False
     """
-    parametrizations = module._modules.get("parametrizations")
+    parametrizations = getattr(module, "parametrizations", None)
     if not isinstance(parametrizations, ModuleDict):
         return False
     return len(parametrizations) > 0 if tensor_name is None else tensor_name in parametrizations

@@ -263,6 +263,11 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        if default_mask.shape != self.mask.shape:
+            raise AssertionError(
+                f"CustomFromMask: the mask must have the parameter's shape "
+                f"{list(default_mask.shape)}, got {list(self.mask.shape)}"
+            )
         return default_mask * self.mask.to(default_mask.dtype)
 
 
@@ -343,7 +348,18 @@ def global_unstructured(
     importance_scores: dict[tuple[Module, str], Tensor] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Prune several parameters as if they were one; ``kwargs`` are the method's."""
+    """Prune several parameters as if they were one; ``kwargs`` are the method's.
+
+    Raises:
+        TypeError: ``parameters`` is not iterable, the scores are no dict, or the method does not
+            prune element by element.
+    """
+    if not isinstance(parameters, Iterable):
+        got = type(parameters).__name__
+        raise TypeError(f"global_unstructured: parameters must be a list of pairs, got {got}")
+    if not isinstance(importance_scores, dict | None):
+        got = type(importance_scores).__name__
+        raise TypeError(f"global_unstructured: importance_scores must be a dict, got {got}")
     pairs = list(parameters)
     scores = importance_scores or {}
     given: list[Any] = [scores.get((m, n), getattr(m, n)) for m, n in pairs]

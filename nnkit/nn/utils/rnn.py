@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments import hold_all
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.ops.creation import empty_like, full
 from nnkit.autograd.ops.interchange import as_tensor
@@ -119,6 +120,10 @@ class PackedSequence(_Fields):
         """The same with ``data`` as uint8."""
         return self.to(uint8)
 
+    def is_pinned(self) -> bool:
+        """Whether ``data`` is in page-locked memory."""
+        return self.data.is_pinned()
+
     @property
     def is_cuda(self) -> bool:
         """Whether ``data`` is on a GPU."""
@@ -135,14 +140,15 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """
     if permutation is None:
         return None
+    check_tensor("invert_permutation", permutation)
     numbers = arange(0, permutation.numel(), device=permutation.device)
     return empty_like(permutation).scatter_(0, permutation, numbers)
 
 
 def _lengths(lengths: Any) -> Tensor:
-    if not isinstance(lengths, Tensor):
-        return as_tensor(lengths, dtype=int64)
-    if lengths.ndim != 1 or lengths.dtype is not int64 or lengths.device.type != "cpu":
+    made = lengths if isinstance(lengths, Tensor) else as_tensor(lengths)
+    lengths = made.to(int64)
+    if lengths.ndim != 1 or lengths.device.type != "cpu":
         raise RuntimeError(
             f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.ndim}D "
             f"{lengths.device} {lengths.dtype} tensor"
@@ -151,7 +157,7 @@ def _lengths(lengths: Any) -> Tensor:
 
 
 def pack_padded_sequence(
-    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: Any = True
 ) -> PackedSequence:
     """Pack padded sequences.
 
@@ -225,6 +231,7 @@ def pad_packed_sequence(
         The padded sequences, and their lengths as an int64 tensor (N,).
 
     Raises:
+        TypeError: ``sequence`` is something else.
         ValueError: ``total_length`` is below the longest length.
 
     Example:
@@ -235,6 +242,9 @@ def pad_packed_sequence(
         (tensor([[1, 2, 3],
                 [4, 5, 0]]), tensor([3, 2]))
     """
+    if not isinstance(sequence, PackedSequence):
+        got = type(sequence).__name__
+        raise TypeError(f"pad_packed_sequence(): sequence must be a PackedSequence, got {got}")
     data, batch_sizes, _, unsorted_indices = sequence
     steps, batch = batch_sizes.numel(), int(batch_sizes[0])
     if total_length is not None and total_length < steps:
@@ -279,6 +289,7 @@ def pad_sequence(
     Raises:
         RuntimeError: there are no sequences, their shapes do not fit, or ``padding_side`` is
             something else.
+        TypeError: they are no tensors.
 
     Example:
         >>> import nnkit
@@ -301,7 +312,13 @@ def pad_sequence(
         raise RuntimeError(
             f"pad_sequence(): expected padding_side to be left or right, got {padding_side!r}"
         )
-    shape = sequences[0].shape[1:]
+    for position, sequence in enumerate(sequences):
+        if not isinstance(sequence, Tensor):
+            raise TypeError(
+                f"pad_sequence(): sequences must be Tensors, but element {position} is of type "
+                f"{type(sequence).__name__}"
+            )
+    shape, kind = sequences[0].shape[1:], sequences[0].dtype
     for sequence in sequences:
         if sequence.ndim == 0 or sequence.shape[1:] != shape:
             raise RuntimeError(
@@ -313,14 +330,17 @@ def pad_sequence(
     if padding_side == "left":
         positions = positions.flip(0)
     present = positions < as_tensor(lengths).unsqueeze(1)
-    padded = _padded(cat(sequences), present, padding_value)
+    padded = _padded(cat([s.to(kind) for s in sequences]), present, padding_value)
     return padded if batch_first else padded.transpose(0, 1)
 
 
 def unpad_sequence(
-    padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
+    padded_sequences: Tensor, lengths: Tensor, batch_first: Any = False
 ) -> list[Tensor]:
     """Cut padded sequences to their lengths, the reverse of `pad_sequence`.
+
+    Raises:
+        ValueError: there is not one length for each sequence.
 
     Example:
         >>> import nnkit
@@ -330,7 +350,12 @@ def unpad_sequence(
     """
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    return [s[:n] for s, n in zip(padded_sequences, lengths.tolist())]
+    if lengths.ndim != 1 or len(lengths) != len(padded_sequences):
+        raise ValueError(
+            "unpad_sequence(): there must be a length for each of the "
+            f"{len(padded_sequences)} sequences, got shape {list(lengths.shape)}"
+        )
+    return [s[:n] for s, n in zip(padded_sequences, lengths.tolist(), strict=True)]
 
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:
@@ -364,3 +389,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
+
+
+hold_all(globals())

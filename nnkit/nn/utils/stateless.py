@@ -133,6 +133,7 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
 
     Raises:
         RuntimeError: there are no models, or of several classes.
+        TypeError: something else is given.
 
     Example:
         >>> import nnkit
@@ -141,6 +142,8 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
         >>> params["weight"].shape
         nnkit.Size([3, 1, 2])
     """
+    if not isinstance(models, Sequence) or not all(isinstance(m, Module) for m in models):
+        raise TypeError("stack_module_state: models must be a list of Modules")
     if not models or any(type(m) is not type(models[0]) for m in models):
         raise RuntimeError("stack_module_state: models must be modules of one class, and not none")
 
