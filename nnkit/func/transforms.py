@@ -274,9 +274,14 @@ def _along(
             f"{structure(primals)}, got {structure(tangents)}"
         )
     points, directions = flatten(primals)[0], flatten(tangents)[0]
-    check_tensors(name, [*points, *directions])
     if not points:
         raise RuntimeError(f"{name}: the arguments must hold at least one tensor")
+    for what, leaves in (("primals", points), ("tangents", directions)):
+        for leaf in leaves:
+            if not isinstance(leaf, Tensor):
+                raise RuntimeError(f"{name}: {what} must hold Tensors, got {type(leaf).__name__}")
+            if not (leaf.is_floating_point() or leaf.is_complex()):
+                raise ValueError(f"{name}: {what} must be floating or complex, got {leaf.dtype}")
     for point, direction in zip(points, directions, strict=True):
         if point.shape != direction.shape:
             raise RuntimeError(
