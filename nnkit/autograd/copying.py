@@ -5,10 +5,12 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+from nnkit.autograd.ops.strided import geometry
 from nnkit.autograd.public import attach
 from nnkit.autograd.storage import storage
 from nnkit.autograd.tensor import Tensor, fill
 from nnkit.backend.device import cpu
+from nnkit.backend.memory import extent
 
 
 def shallow_copy(self: Tensor) -> Tensor:
@@ -54,25 +56,31 @@ def deep_copy(self: Tensor, memo: dict) -> Tensor:
 
 
 def rebuild(
-    cls: type, array: Any, place: Any, requires_grad: bool, attributes: dict, order: tuple[int, ...]
-) -> Any:
-    """Make the tensor that was pickled, whose dimensions lay in memory in ``order``."""
+    cls: type, elements: Any, place: Any, requires_grad: bool, attributes: dict,
+    shape: tuple[int, ...], strides: tuple[int, ...],
+) -> Any:  # fmt: skip
+    """Make the tensor that was pickled from the piece of memory that it lay in."""
     tensor = object.__new__(cls)
     B = place.backend
-    data = B.array(cpu.backend.from_numpy(array), None)
-    fill(tensor, B.permute(data, tuple(map(order.index, range(len(order))))), place)
+    memory = B.array(cpu.backend.from_numpy(elements), None)
+    source = (memory.shape, (1,), 0)
+    fill(tensor, B.as_strided(memory, shape, strides, 0, source), place)
     tensor._requires_grad = requires_grad
     tensor.__dict__.update(attributes)
     return tensor
 
 
 def reduce(self: Tensor, protocol: int) -> tuple:
-    """Pickle it as a leaf: its array, device, ``requires_grad`` and attributes."""
-    order = tuple(sorted(range(self.ndim), key=self.stride().__getitem__, reverse=True))
+    """Pickle it as a leaf: its memory from the first to the last element, with the gaps that its
+    strides leave; its device, ``requires_grad`` and attributes."""
+    shape, strides, offset = source = geometry(self)
     B = self._device.backend
-    array = B.to_numpy(B.permute(self._data, order))
+    length = (extent(shape, strides, 0),)
+    elements = B.to_numpy(B.as_strided(self._data, length, (1,), offset, source))
     attributes = dict(self.__dict__)
-    return rebuild, (type(self), array, self._device, self.requires_grad, attributes, order)
+    return rebuild, (
+        type(self), elements, self._device, self.requires_grad, attributes, shape, strides,
+    )  # fmt: skip
 
 
 attach("__copy__", shallow_copy)

@@ -11,6 +11,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from nnkit.backend.memory import Walked, order_of_result
+
 ALL = slice(None)
 
 
@@ -119,6 +121,45 @@ def split_index(index: Any, shape: tuple[int, ...]) -> tuple[tuple, tuple | None
                 f"indices, got {getattr(item, 'dtype', type(item).__name__)}"
             )
     return (*basic, Ellipsis), tuple(advanced) if is_advanced else None
+
+
+def order_of_indexed(shape: tuple[int, ...], view: Any, advanced: tuple) -> tuple[int, ...] | None:
+    """The order in memory of the dimensions of ``view[advanced]``, which has this shape; None for
+    rows.
+
+    As in torch the positions and what is left of ``view`` are walked together, which stands still
+    along the dimensions of the positions.
+    """
+    flags = [item.flags for item in advanced if _is_array(item) and not _is_mask(item)]
+    if view.flags.c_contiguous and all(f.c_contiguous for f in flags):
+        return None
+    positions: list[Walked] = []
+    places: list[int] = []  # of the indexed dimensions
+    kept: list[int] = []
+    dim = 0
+    for item in advanced:
+        if item is ALL:
+            kept.append(dim)
+            dim += 1
+        elif _is_array(item) and not _is_mask(item):
+            positions.append(Walked(item.shape, item.strides, item.itemsize))
+            places.append(dim)
+            dim += 1
+        else:  # of a mask the positions are counted, one array for each of its dimensions
+            count = item.ndim if _is_array(item) else 1
+            places += range(dim, dim + count)
+            dim += count
+    together = places[-1] - places[0] == len(places) - 1
+    kept += range(dim, view.ndim)
+    before = sum(d < places[0] for d in kept) if together else 0
+    inserted = len(shape) - len(kept)
+    steps = [view.strides[d] for d in kept]
+    source = Walked(shape, (*steps[:before], *[0] * inserted, *steps[before:]), view.itemsize)
+    after = (1,) * (len(kept) - before)
+    walks = [
+        Walked((*p.shape, *after), (*p.strides, *(0 for _ in after)), p.itemsize) for p in positions
+    ]
+    return order_of_result(shape, [source, *walks])
 
 
 def shape_mismatch(got: tuple[int, ...], expected: tuple[int, ...]) -> RuntimeError:

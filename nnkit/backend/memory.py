@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from nnkit.backend.dtype import package_of
 
@@ -92,16 +93,16 @@ def axes_of(format: Any, ndim: int) -> tuple[int, ...] | None:
     return axes
 
 
-def order_of(array: Any) -> tuple[int, ...] | None:
-    """The dimensions from the slowest to the fastest in memory; None for rows."""
-    if array.flags.c_contiguous:
-        return None
-    return tuple(sorted(range(array.ndim), key=lambda axis: -array.strides[axis]))
+class Walked(NamedTuple):
+    """How memory is walked through: what the order of a result is decided by."""
 
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    itemsize: int
 
-def is_ordered(array: Any, axes: tuple[int, ...]) -> bool:
-    """Whether the elements lie in memory in this order of the dimensions, without gaps."""
-    return array.transpose(axes).flags.c_contiguous
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
 
 
 def steps_of(array: Any) -> tuple[int, ...]:
@@ -112,6 +113,89 @@ def steps_of(array: Any) -> tuple[int, ...]:
             last = axis + 1 == array.ndim
             steps[axis] = 1 if last else array.shape[axis + 1] * steps[axis + 1]
     return tuple(steps)
+
+
+def order_of_result(shape: tuple[int, ...], arrays: Sequence[Any]) -> tuple[int, ...] | None:
+    """The dimensions from the slowest to the fastest in memory of what is computed from each
+    element of some arrays; None for rows.
+
+    torch's rule (`TensorIterator::reorder_dimensions`): of two dimensions the one with the larger
+    stride is the slower; the first array decides in which both have one, since it has none along a
+    dimension that is repeated. Of equal strides the longer dimension is the slower. The compiled
+    twin is `order_axes` in cpu/native/layout.cpp.
+    """
+    ndim = len(shape)
+    walks = [_steps_under(array, shape) for array in arrays if array.ndim]
+
+    def compare(a: int, b: int) -> int:
+        for steps in walks:
+            step_a, step_b = steps[a], steps[b]
+            if step_a and step_b:
+                if step_a != step_b:
+                    return step_a - step_b
+                if shape[a] > shape[b]:
+                    return 1
+        return 0
+
+    order = list(range(ndim - 1, -1, -1))  # the fastest first
+    for i in range(1, ndim):
+        at = i
+        for before in range(i - 1, -1, -1):
+            result = compare(order[before], order[at])
+            if result < 0:
+                break
+            if result > 0:
+                order[before], order[at] = order[at], order[before]
+                at = before
+    order.reverse()
+    return None if order == list(range(ndim)) else tuple(order)
+
+
+def order_of(array: Any) -> tuple[int, ...] | None:
+    """The dimensions from the slowest to the fastest in memory; None for rows."""
+    return None if array.flags.c_contiguous else order_of_result(array.shape, (array,))
+
+
+def _steps_under(array: Any, shape: tuple[int, ...]) -> list[int]:
+    """The strides of an array that is broadcast to ``shape``: 0 where it is repeated."""
+    steps = [abs(step) for step in steps_of(array)]
+    missing = len(shape) - array.ndim
+    for axis, size in enumerate(array.shape):
+        if size == 1 != shape[missing + axis]:
+            steps[axis] = 0
+    return [0] * missing + steps
+
+
+def is_ordered(array: Any, axes: tuple[int, ...]) -> bool:
+    """Whether the elements lie in memory in this order of the dimensions, without gaps."""
+    return array.transpose(axes).flags.c_contiguous
+
+
+def format_of(array: Any) -> tuple[int, ...] | None:
+    """The order of the dimensions that a layer gives its result: that of channels last if the
+    strides of ``array`` look so, None for rows.
+
+    torch's `suggest_memory_format`: gaps are no matter, and a single channel, or single elements
+    that lie both ways, count as rows.
+    """
+    axes = CHANNELS_LAST.get(array.ndim)
+    if axes is None or array.flags.c_contiguous and 1 not in array.shape:
+        return None
+    steps, least = steps_of(array), 0
+    if not steps[1]:
+        return None
+    for axis in reversed(axes):
+        size, step = array.shape[axis], steps[axis]
+        if not size or step < least or (axis == 0 and least == steps[1]):
+            return None
+        least = step * size if size > 1 else step
+    return axes
+
+
+def common_format(arrays: Sequence[Any]) -> tuple[int, ...] | None:
+    """The order that `format_of` gives for all of them, None if they differ."""
+    formats = {format_of(array) for array in arrays}
+    return formats.pop() if len(formats) == 1 else None
 
 
 def has_order_of(array: Any, other: Any) -> bool:

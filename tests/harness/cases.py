@@ -115,6 +115,12 @@ def _resized(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return np.resize(array.ravel(), shape)
 
 
+def resized_sample(sample: Sample, shapes: Sequence[tuple[int, ...]]) -> Sample:
+    """The same call of arrays of other shapes."""
+    arrays = plain_arrays(sample)
+    return _with_arrays(sample, [_resized(a, s) for a, s in zip(arrays, shapes, strict=True)])
+
+
 def _same(samples: Sequence[Sample]) -> Iterator[Sample]:
     for sample in samples:
         arrays = plain_arrays(sample)
@@ -126,10 +132,8 @@ def _same(samples: Sequence[Sample]) -> Iterator[Sample]:
 
 def _broadcast(samples: Sequence[Sample]) -> Iterator[Sample]:
     for sample in samples:
-        arrays = plain_arrays(sample)
-        for combination in BROADCASTS.get(len(arrays), ()):
-            resized = [_resized(a, shape) for a, shape in zip(arrays, combination, strict=True)]
-            yield _with_arrays(sample, resized)
+        for combination in BROADCASTS.get(len(plain_arrays(sample)), ()):
+            yield resized_sample(sample, combination)
 
 
 def _shapes(samples: Sequence[Sample]) -> Iterator[Sample]:

@@ -9,6 +9,7 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.generator import source_of
 from nnkit.autograd.node import Node
+from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.public import PUBLIC, public
 from nnkit.autograd.tensor import Tensor, wrap
@@ -246,6 +247,7 @@ def rrelu(
         raise RuntimeError(
             f"rrelu(): the lower bound should not be above the upper one, got {lower} and {upper}"
         )
+    input = contiguous(input)
     if not training:
         return leaky_relu(input, (lower + upper) / 2)
     source = source_of("rrelu", None, input._device)

@@ -101,7 +101,7 @@ square = pointwise(
     "square", lambda x: x * x, "The square of each element.",
     example=("nnkit.tensor([3, -4])", "tensor([ 9, 16])"),
     kind="number", node="PowBackward0",
-    x=lambda g, x: g * 2 * fn.conj(x),
+    x=lambda g, x: g * (2 * fn.conj(x)),
 )  # fmt: skip
 sqrt = pointwise(
     "sqrt", lambda x: fn.sqrt(x), "The square root; NaN for negative real numbers.",

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.ops.creation import ones_like
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
@@ -231,7 +232,7 @@ def isreal(input: Tensor) -> Tensor:
     """
     check_tensor("isreal", input)
     if not input.is_complex():
-        return input.new_ones(input.shape, dtype=bool_)
+        return ones_like(input, dtype=bool_)
     return eq(input.imag, 0)
 
 

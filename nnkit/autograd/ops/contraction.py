@@ -14,6 +14,7 @@ from nnkit.autograd.dims import (
 )
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
+from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, mm
 from nnkit.autograd.promotion import on_one_device, promote
@@ -259,6 +260,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
                 [0, 1]])
     """
     check_tensor("matrix_power", input)
+    input = contiguous(input)
     shape = input._data.shape
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise RuntimeError(
@@ -346,4 +348,4 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     matrices = check_tensors("chain_matmul", matrices)
     for i, matrix in enumerate(matrices):
         check_ndim("chain_matmul", f"matrices[{i}]", matrix._data.shape, 2)
-    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
+    return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices)

@@ -24,7 +24,7 @@ from nnkit.autograd.public import attach, known_as, public
 from nnkit.autograd.sizes import check_shape, check_strided, integer
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import float32, float64, of_number
-from nnkit.backend.memory import axes_of, preserve_format
+from nnkit.backend.memory import axes_of, order_of, preserve_format
 
 __all__ = ["arange", "finfo", "iinfo", "legacy_tensor", "linspace", "logspace", "tensor"]
 
@@ -172,11 +172,8 @@ def _like(
         data = empty_in_order(B, x.shape, d.array, axes_of(memory_format, x.ndim))
     elif d is input.dtype and place is input._device:
         data = unwritten(B, B.empty_like(x))  # in the order of the input's strides
-    elif x.flags.c_contiguous or 0 in x.strides:
-        data = unwritten(B, B.empty(x.shape, d.array))
     else:
-        order = tuple(sorted(range(x.ndim), key=lambda axis: -x.strides[axis]))
-        data = empty_in_order(B, x.shape, d.array, order)
+        data = empty_in_order(B, x.shape, d.array, order_of(x))
     if value is not None:
         B.fill_(data, fitting(name, value, d))
     return finished(name, data, place, requires_grad)

@@ -6,12 +6,14 @@ integers, slices and None give a view, integer tensors and masks a copy.
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, expanded_shape, normalize_dim
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
+from nnkit.autograd.ops.conversion import clone
 from nnkit.autograd.public import METHODS, attach, public
 from nnkit.autograd.saved import index_arrays
 from nnkit.autograd.sizes import integer
@@ -27,6 +29,7 @@ from nnkit.autograd.views import (
 )
 from nnkit.backend.dtype import COMPLEX, INTEGER, bool_, int64, python_number, uint8
 from nnkit.backend.index import ALL, split_index
+from nnkit.backend.memory import contiguous_format
 from nnkit.backend.warning import warn
 
 
@@ -40,8 +43,15 @@ def _reads(node: str) -> Any:
 
 _select = _reads("SelectBackward0")
 _slice = _reads("SliceBackward0")
-_unsqueeze = _reads("UnsqueezeBackward0")
-_alias = _reads("AliasBackward0")
+_unsqueeze = rule(
+    "getitem", node="UnsqueezeBackward0", view=True,
+    x=lambda B, g, index, x_shape: (
+        B.reshape(g, x_shape)
+        if math.prod(g.shape) == math.prod(x_shape)
+        else B.getitem_adjoint(g, index, x_shape)
+    ),
+)  # fmt: skip
+_alias = rule("getitem", node="AliasBackward0", view=True, x=lambda B, g: g)
 _index = _reads("IndexBackward0")
 _getitem_adjoint = rule("getitem_adjoint", y=lambda B, g, index: B.getitem(g, index))
 
@@ -419,7 +429,7 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
         >>> nnkit.narrow_copy(nnkit.arange(5), 0, 1, 2)
         tensor([1, 2])
     """
-    return OPS["copy"](narrow(input, dim, start, length))
+    return clone(narrow(input, dim, start, length), memory_format=contiguous_format)
 
 
 @public

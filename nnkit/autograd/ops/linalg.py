@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd.dims import broadcasts, check_tensor
 from nnkit.autograd.op import rule
+from nnkit.autograd.ops.memory_format import arranged
 from nnkit.autograd.ops.shape import squeeze, transpose, unsqueeze
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
@@ -388,4 +389,5 @@ def addr(
     if input.dtype.category == BOOL:
         return addr(input.byte(), vec1.byte(), vec2.byte(), beta=beta, alpha=alpha).bool()
     column, row = unsqueeze(vec1, 1), unsqueeze(vec2, 0)
-    return _addmm(input, column, row, *_scales(input, beta, alpha))
+    result = _addmm(input, column, row, *_scales(input, beta, alpha))
+    return arranged(result, input, column, row)

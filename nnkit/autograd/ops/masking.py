@@ -7,6 +7,7 @@ from typing import Any
 from nnkit.autograd.dims import broadcast_shape, check_tensor
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
+from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.ops.scattering import same_dtype
 from nnkit.autograd.public import METHODS, public
 from nnkit.autograd.tensor import Tensor, wrap
@@ -77,7 +78,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
         )
     if value._device is not input._device:
         value = METHODS["to"](value, input._device)
-    return OPS["where"](mask, OPS["cast"](value, input._data.dtype), input)
+    value = OPS["cast"](value, input._data.dtype)
+    return OPS["where"](contiguous(mask), value, contiguous(input))  # torch's lies by rows
 
 
 @public(out=True)

@@ -6,7 +6,7 @@ import math
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.ops import decomposition as rules
-from nnkit.autograd.ops.conversion import converted
+from nnkit.autograd.ops.conversion import clone, contiguous, converted
 from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.factorization import check_matrices, check_square
 from nnkit.autograd.ops.joining import cat
@@ -16,6 +16,7 @@ from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import HALF, float32
+from nnkit.backend.memory import contiguous_format
 
 # The coefficients of the [13/13] Pade approximant, and up to which 1-norm it is exact to rounding
 # (Higham, "The scaling and squaring method for the matrix exponential revisited", 2005).
@@ -45,6 +46,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     if input.dtype.array in HALF:
         return converted(matrix_exp(converted(input, float32)), input.dtype)
     n = check_square("matrix_exp", input)[-1]
+    input = contiguous(input)
     largest = float(input.detach().abs().sum(-2).max()) if input._data.size else 0.0
     if not math.isfinite(largest):
         finite = input.isfinite().all(-1, True).all(-2, True)
@@ -61,7 +63,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     result = rules.solve(even - odd, even + odd)
     for _ in range(halvings):
         result = matmul(result, result)
-    return result if halvings else result.clone()  # `solve` keeps its result
+    return clone(result, memory_format=contiguous_format)  # `solve` keeps its result, by columns
 
 
 @public(method=False)

@@ -9,7 +9,7 @@ from nnkit.autograd.factory import dtype_of, finished, place_of, shape_of, unwri
 from nnkit.autograd.op import rule
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.memory import axes_of, is_ordered, preserve_format
+from nnkit.backend.memory import axes_of, is_ordered, order_of_result, preserve_format
 
 _contiguous = rule("contiguous", node="CloneBackward0", x=lambda B, g: g)
 _ordered = rule("ordered", node="CloneBackward0", x=lambda B, g: g)
@@ -24,6 +24,16 @@ def in_format(input: Tensor, memory_format: Any) -> Tensor:
         B = input._device.backend
         return input if B.contiguous(input._data) is input._data else _contiguous(input)
     return input if is_ordered(input._data, axes) else _ordered(input, axes)
+
+
+def arranged(result: Tensor, *operands: Tensor) -> Tensor:
+    """``result``, or a copy of it if what is computed from each element of ``operands`` has its
+    dimensions in another order in memory."""
+    data = result._data
+    axes = order_of_result(data.shape, [x._data for x in operands])
+    if data.flags.c_contiguous if axes is None else is_ordered(data, axes):
+        return result
+    return _contiguous(result) if axes is None else _ordered(result, axes)
 
 
 def column_major(input: Tensor) -> Tensor:

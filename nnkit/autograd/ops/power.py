@@ -6,7 +6,7 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.ops.arithmetic import mul
-from nnkit.autograd.ops.conversion import converted
+from nnkit.autograd.ops.conversion import contiguous, converted
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote, promoted_dtype
 from nnkit.autograd.public import public
@@ -44,6 +44,8 @@ def pow(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
         tensor([1., 4., 9.])
     """
     exponent = python_number(exponent)
+    if isinstance(exponent, Tensor) and not isinstance(input, Tensor):
+        exponent = contiguous(exponent)  # torch's result lies by rows
     simple = isinstance(exponent, (int, float)) and isinstance(input, Tensor)
     if simple and not isinstance(exponent, bool) and input.dtype.category >= FLOATING:
         return _pow_scalar(input, held(exponent, input.dtype)) if exponent else _pow_zero(input)

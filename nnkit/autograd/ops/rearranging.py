@@ -10,12 +10,14 @@ from nnkit.autograd.dims import check_tensor, check_tensors, normalize_dim, norm
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import creation, joining
 from nnkit.autograd.ops import shape as shapes
+from nnkit.autograd.ops.conversion import clone
 from nnkit.autograd.promotion import promoted_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import MOST_ELEMENTS, check_integers, check_shape, integer
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import on_its_own
 from nnkit.backend.dtype import int32, int64
+from nnkit.backend.memory import contiguous_format
 
 
 def _tile_adjoint(B: Any, g: Any, x_shape: tuple, repeats: tuple) -> Any:
@@ -148,7 +150,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     if turns == 2:
         return _flip(input, (a, b))
     if turns == 0:
-        return OPS["copy"](input)
+        return clone(input, memory_format=contiguous_format)
     return shapes.transpose(_flip(input, (b if turns == 1 else a,)), a, b)
 
 

@@ -33,12 +33,14 @@ def _decaying(B: Any, factors: Any, g: Any, axis: int) -> Any:
 
 
 def _grad_cumsum(B: Any, g: Any, axis: int) -> Any:
-    return _reversed(B, lambda t: B.cumsum(t, axis), g, axis) if len(g.shape) else g
+    if not len(g.shape) or g.shape[axis] == 1:
+        return g
+    return _reversed(B, lambda t: B.cumsum(t, axis), g, axis)
 
 
 def _grad_cumprod(B: Any, g: Any, x: Any, out: Any, axis: int) -> Any:
     """The products before an element times what follows it: no division, so zeros do no harm."""
-    if not len(x.shape):
+    if not len(x.shape) or x.shape[axis] == 1:
         return g
     before = shifted(B, out, axis, 1, 1.0)
     return B.mul(_decaying(B, B.conj(x), g, axis), B.conj(before))

@@ -7,6 +7,7 @@ from typing import Any
 from nnkit.autograd.dims import broadcast_shape, check_tensor, normalize_dim
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
+from nnkit.autograd.ops.memory_format import arranged
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import on_its_own
@@ -373,4 +374,4 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         )
     operation = _scatter_add if accumulate else _scatter
     out = operation(shapes.reshape(input, -1), flat, shapes.reshape(source, -1), 0)
-    return shapes.reshape(out, input._data.shape)
+    return arranged(shapes.reshape(out, input._data.shape), input)

@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.ops.comparison import where
+from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import check_dtype, promote
 from nnkit.autograd.public import public
@@ -290,6 +291,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
         raise RuntimeError("mvlgamma(): not implemented for 'bool' tensors")
     if p < 1:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, got {p}")
+    input = contiguous(input)  # torch's result lies by rows
     total: Any = p * (p - 1) / 4 * math.log(math.pi)
     for j in range(p):
         total = lgamma(input + (1 - p + j) / 2) + total

@@ -9,6 +9,7 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops.comparison import where
+from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.ops.reduction import axis_of, in_dtype, ratio
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
@@ -133,6 +134,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         raise RuntimeError(f"renorm(): input needs at least 2 dimensions, got {input.ndim}")
     if not p > 0 or not maxnorm >= 0:
         raise RuntimeError(f"renorm(): expected p > 0 and maxnorm >= 0, got {p} and {maxnorm}")
+    input = contiguous(input)
     own = axis_of("renorm", dim, input.ndim)
     others = tuple(a for a in range(input.ndim) if a != own)
     size = vector_norm("renorm", input, p, others, True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu.memory import empty_for
 from nnkit.backend.dtype import HALF
 
 __all__ = [
@@ -34,13 +35,12 @@ def full(shape: tuple, value: Any, dtype: np.dtype) -> np.ndarray:
 
 
 def empty_like(x: np.ndarray) -> np.ndarray:
-    return np.empty_like(x, order=_order(x))
+    return np.empty(x.shape, x.dtype) if x.flags.c_contiguous else empty_for(x.shape, x.dtype, x)
 
 
 def zeros_like(x: np.ndarray) -> np.ndarray:
-    # np.zeros asks the system for zeroed pages, np.zeros_like writes them.
-    plain = x.flags.c_contiguous or 0 in x.strides
-    return np.zeros(x.shape, x.dtype) if plain else np.zeros_like(x)
+    # np.zeros asks the system for zeroed pages.
+    return np.zeros(x.shape, x.dtype) if x.flags.c_contiguous else fill_(empty_like(x), 0)
 
 
 def ones_like(x: np.ndarray) -> np.ndarray:
@@ -119,16 +119,11 @@ def array(data: Any, dtype: np.dtype | None) -> np.ndarray:
 def cast(x: Any, dtype: np.dtype) -> np.ndarray:
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = x.real
-    return x.astype(dtype, _order(x))
-
-
-def _order(x: np.ndarray) -> Any:
-    """The order in memory of a copy: that of the strides, of rows where elements are repeated."""
-    return "C" if 0 in x.strides else "K"
+    return x.astype(dtype) if x.flags.c_contiguous else copy_(empty_for(x.shape, dtype, x), x)
 
 
 def copy(x: np.ndarray) -> np.ndarray:
-    return x.copy(_order(x))
+    return x.copy() if x.flags.c_contiguous else copy_(empty_like(x), x)
 
 
 def contiguous(x: np.ndarray) -> np.ndarray:
@@ -158,7 +153,8 @@ def overwrite(x: np.ndarray, source: np.ndarray) -> np.ndarray:
 def make_complex(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
     """``real + i imag`` without the rounding (and the NaN of ``inf * 0``) of a multiplication."""
     shape = np.broadcast_shapes(real.shape, imag.shape)
-    out = np.empty(shape, np.complex128 if real.dtype == np.float64 else np.complex64)
+    dtype = np.dtype(np.complex128 if real.dtype == np.float64 else np.complex64)
+    out = empty_for(shape, dtype, real, imag)
     out.real = real
     out.imag = imag
     return out

@@ -19,18 +19,20 @@ from nnkit.backend.cpu.accumulation import (
     positions,
     wrap_index,
 )
+from nnkit.backend.cpu.creation import copy
+from nnkit.backend.cpu.memory import rearranged
 from nnkit.backend.dtype import HALF
-from nnkit.backend.index import ALL, shape_mismatch, split_index
+from nnkit.backend.index import ALL, order_of_indexed, shape_mismatch, split_index
 
 Array = np.ndarray
 
 
-def on_copy(kernel: Callable) -> Callable:
-    """The out-of-place twin of an in-place kernel."""
+def on_copy(kernel: Callable, copied: Callable = np.ndarray.copy) -> Callable:
+    """The out-of-place twin of an in-place kernel, which works on a copy: of rows, or another."""
 
     @functools.wraps(kernel)
     def fresh(x: Array, *arguments: Any) -> Array:
-        return kernel(x.copy(), *arguments)
+        return kernel(copied(x), *arguments)
 
     fresh.__name__ = fresh.__qualname__ = kernel.__name__.rstrip("_")
     return fresh
@@ -97,11 +99,13 @@ def getitem(x: Array, index: Any) -> Array:
         return view
     try:
         arrays = [axis for axis, item in enumerate(advanced) if item is not ALL]
-        if len(arrays) == 1 and not _is_bool(advanced[arrays[0]]):
-            return take(view, advanced[arrays[0]], arrays[0])
-        return np.ascontiguousarray(view[advanced])
+        if len(arrays) == 1 and not _is_bool(advanced[arrays[0]]) and view.flags.c_contiguous:
+            result = take(view, advanced[arrays[0]], arrays[0])
+        else:
+            result = view[advanced]
     except IndexError as error:
         raise _index_error(error) from None
+    return rearranged(result, order_of_indexed(result.shape, view, advanced))
 
 
 def setitem_(x: Array, value: Any, index: Any) -> Array:
@@ -127,7 +131,7 @@ def index_put_(x: Array, value: Any, index: Any, accumulate: bool) -> Array:
     return x
 
 
-index_put = on_copy(index_put_)
+index_put = on_copy(index_put_, copy)
 
 
 def getitem_adjoint(y: Array, index: Any, shape: tuple[int, ...]) -> Array:
@@ -303,7 +307,7 @@ def index_fill_(x: Array, index: Array, axis: int, value: Any) -> Array:
 
 index_add = on_copy(index_add_)
 index_copy = on_copy(index_copy_)
-index_fill = on_copy(index_fill_)
+index_fill = on_copy(index_fill_, copy)
 
 
 # Masks

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu.memory import arranged
 from nnkit.backend.dtype import HALF
 from nnkit.backend.formula import Expression, Formula, Trace, Update
 
@@ -50,7 +51,9 @@ def narrow(kernel: Callable, arguments: tuple) -> Any:
         for a in arguments
     ]
     result = kernel(*wide)
-    return result if result.dtype.kind == "b" or len(floats) > 1 else result.astype(floats.pop())
+    if result.dtype.kind != "b" and len(floats) == 1:
+        result = result.astype(floats.pop())
+    return arranged(result, *arguments)
 
 
 def _namespace() -> dict[str, Any]:
@@ -62,7 +65,8 @@ def _namespace() -> dict[str, Any]:
         names.update({n: f for n, f in vars(module).items() if not n.startswith("_")})
     names.update(
         ndarray=np.ndarray, asarray=np.asarray, copyto=np.copyto, where=np.where,
-        zeros_like=np.zeros_like, HALF=HALF, narrow=narrow, math=math, inf=math.inf, nan=math.nan,
+        zeros_like=np.zeros_like, HALF=HALF, narrow=narrow, arranged=arranged,
+        math=math, inf=math.inf, nan=math.nan,
         __name__="nnkit.backend.cpu.printed",
     )  # fmt: skip
     return names
@@ -207,7 +211,7 @@ def print_formula(name: str, formula: Formula) -> Callable:
     if name != formula.name:
         return _print_inplace(name, formula, trace, parameters)
     lines, (result,) = printer.small()
-    body = [*lines, f"r = {result}", "return r if r.__class__ is ndarray else asarray(r)"]
+    body = [*lines, f"r = {result}"]
     head = []
     first, *others = arrays
     operations = sum(not printer._is_scalar[n] for n in _operations(trace))
@@ -224,8 +228,12 @@ def print_formula(name: str, formula: Formula) -> Callable:
         )
         large, (temporary,) = printer.large()
         # The temporaries of integers and complex numbers differ in dtype.
-        head.append(f"if {first}.size >= {BLOCK} and {first}.dtype.kind == 'f'{same}:")
-        head += [f"    {line}" for line in large] + [f"    return {temporary}"]
+        body = [
+            f"if {first}.size >= {BLOCK} and {first}.dtype.kind == 'f'{same}:",
+            *(f"    {line}" for line in [*large, f"r = {temporary}"]),
+            "else:",
+            *(f"    {line}" for line in body),
+        ]
     elif operations == 1 and len(arrays) == 1:
         # Neither ours nor an operation with a number keeps half precision.
         (root,) = trace.outputs
@@ -238,10 +246,23 @@ def print_formula(name: str, formula: Formula) -> Callable:
         head.append(f"if {x}.__class__ is not {y}.__class__ and {kind}:")
         head.append(f"    return narrow({name}_kernel, ({parameters},))")
     elif result in arrays:
-        body = [f"return {result}.copy()"]
+        body = [f"r = {result}.copy()"]
     elif not _operations(trace) or not printer.trace.symbols(trace.outputs[0]) & set(arrays):
         raise ValueError(f"formula {name!r} does not depend on an array")
+    apart = " or ".join(_lies_apart(array, len(arrays) == 1) for array in arrays)
+    body += [
+        f"if {apart}:",
+        f"    r = arranged(r, {', '.join(arrays)})",
+        "return r if r.__class__ is ndarray else asarray(r)",
+    ]
     return compile_source(_function(name, parameters, head + body), name)
+
+
+def _lies_apart(operand: str, is_array: bool) -> str:
+    """Printed code: whether an operand is an array whose elements do not lie by rows. Of those that
+    do NumPy's results do too; of others it decides in another way than torch."""
+    test = f"not {operand}.flags.c_contiguous"
+    return test if is_array else f"{operand}.__class__ is ndarray and {test}"
 
 
 def _as_array(number: str, other: str) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cpu.accumulation import add_at
+from nnkit.backend.cpu.creation import overwrite
 from nnkit.backend.dtype import HALF
-from nnkit.backend.memory import extent, owner
+from nnkit.backend.memory import common_format, extent, owner
 from nnkit.backend.windows import padded_geometry
 
 Array = np.ndarray
@@ -75,13 +76,21 @@ def unsqueeze(x: Array, axis: int) -> Array:
 
 
 def concat(xs: Any, axis: int) -> Array:
-    return np.concatenate(xs, axis)
+    """By rows, or with channels last where all have them so."""
+    axes = common_format(xs)
+    if axes is None:
+        return np.ascontiguousarray(np.concatenate(xs, axis))
+    back = np.argsort(axes)
+    joined = np.concatenate([x.transpose(axes) for x in xs], back[axis])
+    return np.ascontiguousarray(joined).transpose(back)
 
 
 def stack(xs: Any, axis: int) -> Array:
     axis = axis + xs[0].ndim + 1 if axis < 0 else axis
-    new = (slice(None),) * axis + (None,)
-    return np.concatenate([x[new] for x in xs], axis)
+    if axis == xs[0].ndim:
+        return concat([unsqueeze(x, axis) for x in xs], axis)
+    shape = xs[0].shape
+    return concat(xs, axis).reshape(*shape[:axis], len(xs), *shape[axis:])
 
 
 def split(x: Array, sizes: tuple[int, ...], axis: int) -> tuple[Array, ...]:
@@ -103,11 +112,11 @@ def flip(x: Array, axes: tuple[int, ...]) -> Array:
     backwards = [slice(None)] * x.ndim
     for axis in axes:
         backwards[axis] = slice(None, None, -1)
-    return x[tuple(backwards)].copy() if axes else x.copy()
+    return overwrite(x, x[tuple(backwards)])
 
 
 def roll(x: Array, shifts: tuple[int, ...], axes: tuple[int, ...] | None) -> Array:
-    return np.roll(x, shifts, axes)
+    return np.ascontiguousarray(np.roll(x, shifts, axes))
 
 
 def tile(x: Array, repeats: tuple[int, ...]) -> Array:
@@ -125,11 +134,11 @@ def _triangle(x: Array, offset: int) -> Array:
 
 
 def tril(x: Array, offset: int) -> Array:
-    return np.where(_triangle(x, offset), x, np.zeros((), x.dtype))
+    return np.where(_triangle(x, offset), np.ascontiguousarray(x), np.zeros((), x.dtype))
 
 
 def triu(x: Array, offset: int) -> Array:
-    return np.where(_triangle(x, offset - 1), np.zeros((), x.dtype), x)
+    return np.where(_triangle(x, offset - 1), np.zeros((), x.dtype), np.ascontiguousarray(x))
 
 
 def tril_indices(rows: int, columns: int, offset: int, dtype: np.dtype) -> Array:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu.memory import arranged
 from nnkit.backend.dtype import HALF
 
 Array = np.ndarray
@@ -32,6 +33,10 @@ def _pick(x: Array, order: Array, axis: int) -> Array:
 def argsort(x: Array, axis: int, descending: bool) -> Array:
     if not x.ndim:
         return np.zeros((), np.int64)
+    return arranged(_order(x, axis, descending), x)
+
+
+def _order(x: Array, axis: int, descending: bool) -> Array:
     keys = _comparable(x)
     if not descending:
         return np.argsort(keys, axis, kind="stable")
@@ -42,8 +47,10 @@ def argsort(x: Array, axis: int, descending: bool) -> Array:
 
 
 def sort(x: Array, axis: int, descending: bool) -> tuple[Array, Array]:
-    order = argsort(x, axis, descending)
-    return (_pick(x, order, axis) if x.ndim else x.copy()), order
+    if not x.ndim:
+        return x.copy(), np.zeros((), np.int64)
+    order = _order(x, axis, descending)
+    return arranged(_pick(x, order, axis), x), arranged(order, x)
 
 
 def topk(x: Array, k: int, axis: int, largest: bool, sorted: bool) -> tuple[Array, Array]:
@@ -52,7 +59,7 @@ def topk(x: Array, k: int, axis: int, largest: bool, sorted: bool) -> tuple[Arra
     n = x.shape[axis]
     # Measured: below this a full sort costs less than selecting first.
     if n < 256 or 4 * k > n or not k:
-        order = argsort(x, axis, largest)
+        order = _order(x, axis, largest)
         best = order[(slice(None),) * (axis % x.ndim) + (slice(k),)].copy()
         return _pick(x, best, axis), best
     keys = _comparable(x)
@@ -60,14 +67,14 @@ def topk(x: Array, k: int, axis: int, largest: bool, sorted: bool) -> tuple[Arra
     chosen = np.argpartition(keys, border, axis)
     chosen = chosen.take(np.arange(border, n) if largest else np.arange(k), axis)
     chosen.sort(axis)
-    best = _pick(chosen, argsort(_pick(keys, chosen, axis), axis, largest), axis)
+    best = _pick(chosen, _order(_pick(keys, chosen, axis), axis, largest), axis)
     return _pick(x, best, axis), best
 
 
 def kthvalue(x: Array, k: int, axis: int, keepdims: bool) -> tuple[Array, Array]:
     if not x.ndim:
         return x.copy(), np.zeros((), np.int64)
-    order = argsort(x, axis, False).take([k - 1], axis)
+    order = _order(x, axis, False).take([k - 1], axis)
     return _reduced(_pick(x, order, axis), order, axis, keepdims)
 
 
@@ -80,7 +87,7 @@ def median(x: Array, axis: int, keepdims: bool) -> tuple[Array, Array]:
     if not x.ndim:
         return x.copy(), np.zeros((), np.int64)
     keys = _comparable(x)
-    indices = argsort(x, axis, False).take([(x.shape[axis] - 1) // 2], axis)
+    indices = _order(x, axis, False).take([(x.shape[axis] - 1) // 2], axis)
     if keys.dtype.kind == "f":
         missing = np.isnan(keys)
         first = np.expand_dims(missing.argmax(axis), axis)
@@ -99,7 +106,7 @@ def nanmedian(x: Array, axis: int, keepdims: bool) -> tuple[Array, Array]:
     """The lower median of what is not NaN; NaN where nothing else is."""
     if not x.ndim or x.dtype.kind != "f" and x.dtype not in HALF:
         return median(x, axis, keepdims)
-    order = argsort(x, axis, False)
+    order = _order(x, axis, False)
     count = np.sum(~np.isnan(_comparable(x)), axis, keepdims=True)
     indices = _pick(order, np.maximum(count - 1, 0) // 2, axis)
     return _reduced(_pick(x, indices, axis), indices, axis, keepdims)
@@ -109,7 +116,7 @@ def mode(x: Array, axis: int, keepdims: bool) -> tuple[Array, Array]:
     """The most frequent value, the smallest of several; the last index at which it stands."""
     if not x.ndim:
         return x.copy(), np.zeros((), np.int64)
-    order = argsort(x, axis, False)
+    order = _order(x, axis, False)
     values = np.moveaxis(_pick(_comparable(x), order, axis), axis, -1)
     n = values.shape[-1]
     here = np.arange(n)

@@ -245,7 +245,7 @@ def logsigmoid(input: Tensor) -> Tensor:
         >>> nnkit.nn.functional.logsigmoid(nnkit.tensor([0.0, 2.0]))
         tensor([-0.6931, -0.1269])
     """
-    return floating("logsigmoid", ops.log_sigmoid, input, False)
+    return floating("logsigmoid", lambda x: ops.log_sigmoid(x.contiguous()), input, False)
 
 
 def rrelu(

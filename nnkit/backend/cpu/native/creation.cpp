@@ -18,7 +18,10 @@ PyObject* make(Arguments arguments, int shape_at, int dtype_at) {
 
 PyObject* make_like(Arguments arguments) {
     Array x = arguments.array(0);
-    return x && x.is_plain() && is_movable(x) ? empty_like(x) : decline();
+    if (!x || !is_movable(x) || x.ndim() > most_axes) return decline();
+    if (x.is_plain()) return empty_like(x);
+    Py_INCREF(x.descriptor());
+    return empty_in_order_of(x, x.descriptor());
 }
 
 constexpr Index bytes_of_piece = 1 << 18;

@@ -180,22 +180,6 @@ int result_number(const Call& call) {
     }
 }
 
-// A new array whose axes lie in memory in the order of the walk.
-PyObject* new_result(const Call& call, const Walk& walk, int ndim) {
-    npy_intp ordered[most_axes];
-    for (int i = 0; i < ndim; ++i) ordered[i] = walk.shape[i];
-    PyObject* result = empty(ndim, ordered, PyArray_DescrFromType(result_number(call)));
-    bool is_c_order = true;
-    for (int i = 0; i < ndim; ++i) is_c_order = is_c_order && walk.order[i] == i;
-    if (result == nullptr || is_c_order) return result;
-    npy_intp back[most_axes];
-    for (int i = 0; i < ndim; ++i) back[walk.order[i]] = i;
-    PyArray_Dims axes{back, ndim};
-    PyObject* turned = PyArray_Transpose(reinterpret_cast<PyArrayObject*>(result), &axes);
-    Py_DECREF(result);
-    return turned;
-}
-
 PyObject* run_general(Call& call, Array target) {
     int ndim;
     npy_intp shape[most_axes];
@@ -212,7 +196,9 @@ PyObject* run_general(Call& call, Array target) {
         all[count++] = target;
     }
     order_axes(all, operands, count, ndim, shape, &walk);
-    PyObject* result = target ? Py_NewRef(target.object()) : new_result(call, walk, ndim);
+    PyObject* result =
+        target ? Py_NewRef(target.object())
+               : empty_in_order(ndim, shape, walk.order, PyArray_DescrFromType(result_number(call)));
     if (result == nullptr) return nullptr;
     if (!target) {
         all[count++] = Array(result);

@@ -48,16 +48,16 @@ void read_rows(const Walk& walk, const Operand* operands, Index axis_stride, Bou
     for_joint_rows<operand_count>(walk, operands, begin, end - begin, read);
 }
 
-// Fills a result of the given shape from `x`. Each axis of the shape has a stride in positions and
-// in x; the positions count along one axis of x, `axis_stride` bytes apart.
-PyObject* read_at_positions(Array x, Array index, int ndim, const npy_intp* shape,
-                            const Index* index_strides, const Index* x_strides,
-                            Index axis_stride, Bounds* bounds) {
-    PyArray_Descr* descriptor = x.descriptor();
-    Py_INCREF(descriptor);
-    Owned result(empty(ndim, shape, descriptor));
+// Fills a new array, which it takes over, from `x`. Each of its axes has a stride in positions and in
+// x; the positions count along one axis of x, `axis_stride` bytes apart. `order` is that of the axes
+// in its memory.
+PyObject* read_at_positions(PyObject* fresh, const int* order, Array x, Array index,
+                            const Index* index_strides, const Index* x_strides, Index axis_stride,
+                            Bounds* bounds) {
+    Owned result(fresh);
     if (!result) return nullptr;
     Array out = result.array();
+    int ndim = out.ndim();
     if (out.size() == 0) return result.release();
     if (bounds->size == 0) return decline();
     Walk walk;
@@ -67,10 +67,11 @@ PyObject* read_at_positions(Array x, Array index, int ndim, const npy_intp* shap
     operands[positions_].data = index.bytes();
     operands[source_].data = x.bytes();
     for (int i = 0; i < ndim; ++i) {
-        walk.shape[i] = shape[i];
-        operands[result_].strides[i] = out.strides()[i];
-        operands[positions_].strides[i] = index_strides[i];
-        operands[source_].strides[i] = x_strides[i];
+        int axis = order[i];
+        walk.shape[i] = out.shape(axis);
+        operands[result_].strides[i] = out.strides()[axis];
+        operands[positions_].strides[i] = index_strides[axis];
+        operands[source_].strides[i] = x_strides[axis];
     }
     merge_axes(&walk, operands, operand_count);
     Index grain = std::max<Index>(1, moves_of_piece * 8 / (item_bytes(x) + 4));
@@ -92,28 +93,36 @@ PyObject* gather(Arguments arguments) {
     if (!x || !is_movable(x) || !x.is_behaved() || !is_index(index)) return decline();
     if (x.ndim() == 0 || x.ndim() != index.ndim() || axis < 0 || axis >= x.ndim()) return decline();
     Index x_strides[most_axes], index_strides[most_axes];
+    int order[most_axes];
     if (x.ndim() > most_axes) return decline();
     for (int i = 0; i < x.ndim(); ++i) {
         if (i != axis && index.shape(i) > x.shape(i)) return decline();
         x_strides[i] = i == axis ? 0 : x.strides()[i];
         index_strides[i] = index.strides()[i];
+        order[i] = i;
     }
     Bounds bounds{x.shape(static_cast<int>(axis))};
-    return read_at_positions(x, index, x.ndim(), index.shape(), index_strides, x_strides,
-                             x.strides()[axis], &bounds);
+    Py_INCREF(x.descriptor());
+    PyObject* fresh = empty(x.ndim(), index.shape(), x.descriptor());
+    return read_at_positions(fresh, order, x, index, index_strides, x_strides, x.strides()[axis],
+                             &bounds);
 }
 
-// Positions of any shape in place of some axes of x; the positions are in bounds.
-PyObject* read_slices(Array x, const Slices& slices, Bounds* bounds) {
+// Positions of any shape in place of some axes of x. The result lies by rows, or `in_order`: as x and
+// the positions do.
+PyObject* read_slices(Array x, const Slices& slices, Bounds* bounds, bool in_order) {
     int ndim = x.ndim() - slices.axes + slices.index.ndim();
     if (ndim > most_axes) return decline();
     npy_intp shape[most_axes];
-    Index x_strides[most_axes], index_strides[most_axes];
+    Index strides[2][most_axes];  // of x and of the positions
+    int order[most_axes];
     int at = 0;
     auto add = [&](npy_intp size, Index x_stride, Index index_stride) {
         shape[at] = size;
-        x_strides[at] = x_stride;
-        index_strides[at++] = index_stride;
+        strides[0][at] = x_stride;
+        strides[1][at] = index_stride;
+        order[at] = at;
+        ++at;
     };
     for (int i = 0; i <= x.ndim(); ++i) {
         if (i == slices.axis) {
@@ -123,15 +132,19 @@ PyObject* read_slices(Array x, const Slices& slices, Bounds* bounds) {
         }
         if (i < x.ndim()) add(x.shape(i), x.strides()[i], 0);
     }
-    return read_at_positions(x, slices.index, ndim, shape, index_strides, x_strides,
-                             slices.stride, bounds);
+    if (in_order) sort_axes(strides, 2, ndim, shape, order);
+    Py_INCREF(x.descriptor());
+    PyObject* fresh = empty_in_order(ndim, shape, order, x.descriptor());
+    return read_at_positions(fresh, order, x, slices.index, strides[1], strides[0], slices.stride,
+                             bounds);
 }
 
 PyObject* read_along(Array x, Array index, Index axis) {
     if (!x || !is_movable(x) || !x.is_behaved() || !is_index(index)) return decline();
     if (axis < 0 || axis >= x.ndim()) return decline();
     Bounds bounds{x.shape(static_cast<int>(axis))};
-    return read_slices(x, {static_cast<int>(axis), 1, index, x.strides()[axis]}, &bounds);
+    return read_slices(x, {static_cast<int>(axis), 1, index, x.strides()[axis]}, &bounds,
+                       false);
 }
 
 // index_select(x, index; axis)
@@ -153,11 +166,14 @@ PyObject* getitem(Arguments arguments) {
     }
     ArrayIndex index;
     if (!read_array_index(arguments[1], x.ndim(), &index)) return decline();
+    for (int k = 0; k < index.count && index.count > 1; ++k) {
+        if (!index.arrays[k].is_plain()) return decline();  // they might lie in other orders
+    }
     Owned offsets;
     Slices slices;
     Bounds bounds{0, true};
     if (!find_slices(x, index, &offsets, &slices, &bounds)) return decline();
-    return read_slices(x, slices, &bounds);
+    return read_slices(x, slices, &bounds, true);
 }
 
 Registration gather_("gather", gather);

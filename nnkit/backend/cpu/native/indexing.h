@@ -147,6 +147,8 @@ bool may_overlap(Array a, Array b);
 
 // A copy in C order, made by several threads.
 PyObject* plain_copy(Array x);
+// The same with the axes in the order of the strides.
+PyObject* copy_in_order(Array x);
 // A new array of zeros.
 PyObject* zeros(int ndim, const npy_intp* shape, PyArray_Descr* descriptor);
 

@@ -3,7 +3,22 @@
 
 #include <algorithm>
 
+#include "memory.h"
+
 namespace nnkit {
+namespace {
+
+// The distance of an array's elements along an axis; along an inserted one of size 1, which NumPy
+// gives none, that of the elements inside of it, as torch does.
+Index step_along(Array array, int axis) {
+    Index step = array.strides()[axis];
+    if (step != 0 || array.shape(axis) != 1) return std::abs(step);
+    bool last = axis + 1 == array.ndim();
+    return last ? static_cast<Index>(PyDataType_ELSIZE(array.descriptor()))
+                : array.shape(axis + 1) * step_along(array, axis + 1);
+}
+
+}  // namespace
 
 bool broadcast_shapes(const Array* arrays, int count, int* ndim, npy_intp* shape) {
     *ndim = 0;
@@ -22,40 +37,74 @@ bool broadcast_shapes(const Array* arrays, int count, int* ndim, npy_intp* shape
     return true;
 }
 
+void sort_axes(const Index (*steps)[most_axes], int count, int ndim, const npy_intp* shape,
+               int* order) {
+    // Positive if axis a belongs outside of axis b, 0 if no operand says anything.
+    auto compare = [&](int a, int b) {
+        for (int k = 0; k < count; ++k) {
+            Index step_a = steps[k][a], step_b = steps[k][b];
+            if (step_a == 0 || step_b == 0) continue;
+            if (step_a != step_b) return step_a > step_b ? 1 : -1;
+            if (shape[a] > shape[b]) return 1;
+        }
+        return 0;
+    };
+    // The innermost axis first; an insertion sort that passes over axes of which nothing is known.
+    int inner[most_axes];
+    for (int i = 0; i < ndim; ++i) inner[i] = ndim - 1 - i;
+    for (int i = 1; i < ndim; ++i) {
+        for (int at = i, before = i - 1; before >= 0; --before) {
+            int result = compare(inner[before], inner[at]);
+            if (result < 0) break;
+            if (result == 0) continue;
+            std::swap(inner[before], inner[at]);
+            at = before;
+        }
+    }
+    std::reverse_copy(inner, inner + ndim, order);
+}
+
 void order_axes(const Array* arrays, Operand* operands, int count, int ndim, const npy_intp* shape,
                 Walk* walk) {
-    Index strides[most_operands_of_walk][most_axes];
+    Index strides[most_operands_of_walk][most_axes], steps[most_operands_of_walk][most_axes];
     for (int k = 0; k < count; ++k) {
         int shift = ndim - arrays[k].ndim();
         for (int i = 0; i < ndim; ++i) {
-            bool repeats = i < shift || arrays[k].shape()[i - shift] == 1;
+            bool repeats = i < shift || (arrays[k].shape()[i - shift] == 1 && shape[i] != 1);
             strides[k][i] = repeats ? 0 : arrays[k].strides()[i - shift];
+            steps[k][i] = repeats ? 0 : step_along(arrays[k], i - shift);
         }
     }
-    // NumPy's rule: an insertion sort from the last axis on. An axis moves inwards past another if the
-    // operands that move along both say so; where they disagree, C order wins.
-    for (int i = 0; i < ndim; ++i) walk->order[i] = i;
-    for (int placed = ndim - 2; placed >= 0; --placed) {
-        int axis = walk->order[placed], target = placed;
-        for (int at = placed + 1; at < ndim; ++at) {
-            bool decided = false, inwards = false;
-            for (int k = 0; k < count; ++k) {
-                Index a = std::abs(strides[k][axis]), b = std::abs(strides[k][walk->order[at]]);
-                if (a == 0 || b == 0) continue;
-                if (a >= b) inwards = false;
-                else if (!decided) inwards = true;
-                decided = true;
-            }
-            if (decided && !inwards) break;
-            if (inwards) target = at;
-        }
-        std::rotate(walk->order + placed, walk->order + placed + 1, walk->order + target + 1);
-    }
+    sort_axes(steps, count, ndim, shape, walk->order);
     walk->ndim = ndim;
     for (int i = 0; i < ndim; ++i) {
         walk->shape[i] = shape[walk->order[i]];
         for (int k = 0; k < count; ++k) operands[k].strides[i] = strides[k][walk->order[i]];
     }
+}
+
+PyObject* empty_in_order(int ndim, const npy_intp* shape, const int* order,
+                         PyArray_Descr* descriptor) {
+    npy_intp ordered[most_axes], back[most_axes];
+    bool by_rows = true;
+    for (int i = 0; i < ndim; ++i) {
+        ordered[i] = shape[order[i]];
+        back[order[i]] = i;
+        by_rows = by_rows && order[i] == i;
+    }
+    PyObject* result = empty(ndim, ordered, descriptor);
+    if (result == nullptr || by_rows) return result;
+    PyArray_Dims axes{back, ndim};
+    PyObject* turned = PyArray_Transpose(reinterpret_cast<PyArrayObject*>(result), &axes);
+    Py_DECREF(result);
+    return turned;
+}
+
+PyObject* empty_in_order_of(Array x, PyArray_Descr* descriptor) {
+    Walk walk;
+    Operand operand;
+    order_axes(&x, &operand, 1, x.ndim(), x.shape(), &walk);
+    return empty_in_order(x.ndim(), x.shape(), walk.order, descriptor);
 }
 
 void merge_axes(Walk* walk, Operand* operands, int count) {

@@ -134,10 +134,21 @@ void scatter(const Walk& walk, const Operand& to, Index start, Index count, cons
 // The common shape of the arrays by NumPy's rules; false if they do not broadcast.
 bool broadcast_shapes(const Array* arrays, int count, int* ndim, npy_intp* shape);
 
-// The axes in the order that NumPy gives a result of these arrays ("K"): the one that walks through
-// their memory forward. `operands` get the arrays' strides under the common shape.
+// The order that the axes of an element-wise result have in memory, the slowest first: torch's (its
+// twin is `order_of_result` in backend/memory.py). Each operand has a step along each axis of the
+// common shape, 0 where it is repeated.
+void sort_axes(const Index (*steps)[most_axes], int count, int ndim, const npy_intp* shape,
+               int* order);
+
+// A walk over the arrays in that order; `operands` get their strides under the common shape.
 void order_axes(const Array* arrays, Operand* operands, int count, int ndim, const npy_intp* shape,
                 Walk* walk);
+
+// A new array whose axis `order[0]` is the slowest in memory, and so on; and one whose axes lie like
+// those of another array. They take the descriptor's reference.
+PyObject* empty_in_order(int ndim, const npy_intp* shape, const int* order,
+                         PyArray_Descr* descriptor);
+PyObject* empty_in_order_of(Array x, PyArray_Descr* descriptor);
 
 // Merges neighbouring axes along which every operand goes straight on.
 void merge_axes(Walk* walk, Operand* operands, int count);

@@ -70,11 +70,12 @@ void run_assignment(Array target, const Lines& lines, Bounds* bounds) {
 bool is_operand(Array x) { return x && is_movable(x) && x.is_behaved(); }
 
 // Checks what all functions that write share, and copies the array unless it is written itself.
-bool prepare(Array x, Array index, Array source, bool in_place, Owned* target) {
+bool prepare(Array x, Array index, Array source, bool in_place, Owned* target,
+             PyObject* (*copied)(Array) = plain_copy) {
     if (!is_operand(x) || !is_index(index) || !is_operand(source)) return false;
     if (x.number() != source.number()) return false;
     if (!in_place) {
-        target->reset(plain_copy(x));
+        target->reset(copied(x));
         return static_cast<bool>(*target);
     }
     if (!x.is_writeable() || may_overlap(x, source) || may_overlap(x, index)) return false;
@@ -164,12 +165,13 @@ PyObject* getitem_adjoint(Arguments arguments) {
 }
 
 // index_add(x, index, source; axis, alpha), index_copy(x, index, source; axis)
-template <bool adds, bool in_place> PyObject* index_write(Arguments arguments) {
+template <bool adds, bool in_place, auto copied = plain_copy>
+PyObject* index_write(Arguments arguments) {
     Array x = arguments.array(0), index = arguments.array(1), source = arguments.array(2);
     Index axis = arguments.integer(3);
     if (!x || axis < 0 || axis >= x.ndim() || (adds && !is_summable(x))) return decline();
     Owned target;
-    if (!prepare(x, index, source, in_place, &target) || index.ndim() != 1) return decline();
+    if (!prepare(x, index, source, in_place, &target, copied) || index.ndim() != 1) return decline();
     Slices slices{static_cast<int>(axis), 1, index, target.array().strides()[axis]};
     Lines lines;
     if (!lines_of_slices(target.array(), slices, source, &lines)) return decline();
@@ -214,17 +216,17 @@ PyObject* scatter_fill(Arguments arguments) {
     return scatter<false, false>(Arguments(values, 4));
 }
 
-// index_fill(x, index; axis, value)
+// index_fill(x, index; axis, value): the axes keep their order.
 template <bool in_place> PyObject* index_fill(Arguments arguments) {
     Array x = arguments.array(0);
     if (!is_operand(x)) return decline();
     Owned value = scalar_like(arguments[3], x);
     if (!value) return decline();
     PyObject* values[] = {arguments[0], arguments[1], value.array().object(), arguments[2]};
-    return index_write<false, in_place>(Arguments(values, 4));
+    return index_write<false, in_place, copy_in_order>(Arguments(values, 4));
 }
 
-// Writes or adds a number or an array of the shape that reading would give.
+// Writes or adds a number or an array of the shape that reading would give; the axes keep their order.
 PyObject* write_at_index(Array x, PyObject* value, PyObject* expression, bool adds,
                          bool in_place) {
     ArrayIndex index;
@@ -240,7 +242,7 @@ PyObject* write_at_index(Array x, PyObject* value, PyObject* expression, bool ad
         source = number.array();
     }
     Owned target, offsets;
-    if (!prepare(x, index.arrays[0], source, in_place, &target)) return decline();
+    if (!prepare(x, index.arrays[0], source, in_place, &target, copy_in_order)) return decline();
     Slices slices;
     Lines lines;
     Bounds bounds{0, true};

@@ -1,4 +1,7 @@
 // Copies into new shapes: contiguous, cast, concat, stack, pad, flip, tile and triangles.
+#include <algorithm>
+#include <numeric>
+
 #include "moving.h"
 #include "owned.h"
 
@@ -12,21 +15,42 @@ PyObject* empty_of(int ndim, const npy_intp* shape, Array like) {
     return empty(ndim, shape, like.descriptor());
 }
 
-// All elements of one array to the other, of the same shape and type.
-void copy_elements(Array to, Array from) {
+// All elements of one array to the other, of the same shape, in the order of the memory of the first;
+// from the other end along the axes that are turned.
+Move move_between(Array to, Array from, const bool* turned = nullptr) {
+    int order[most_axes];
+    std::iota(order, order + to.ndim(), 0);
+    if (!to.is_plain()) {
+        std::stable_sort(order, order + to.ndim(), [to](int a, int b) {
+            return std::abs(to.strides()[a]) > std::abs(to.strides()[b]);
+        });
+    }
     Move move;
     move.operands[Move::to].data = to.bytes();
     move.operands[Move::from].data = from.bytes();
+    move.operands[Move::to].type = to.type();
+    move.operands[Move::from].type = from.type();
     for (int i = 0; i < to.ndim(); ++i) {
-        move.add_axis(to.shape(i), to.strides()[i], from.strides()[i]);
+        int axis = order[i];
+        Index size = to.shape(axis), stride = from.strides()[axis];
+        if (turned != nullptr && turned[axis]) {
+            move.operands[Move::from].data += (size - 1) * stride;
+            stride = -stride;
+        }
+        move.add_axis(size, to.strides()[axis], stride);
     }
+    return move;
+}
+
+void copy_elements(Array to, Array from) {
+    Move move = move_between(to, from);
     run_move(move, item_bytes(to));
 }
 
-// copy(x): of a plain array; others keep the order of their axes.
+// copy(x): the axes keep their order.
 PyObject* copy(Arguments arguments) {
     Array x = arguments.array(0);
-    return is_operand(x) && x.is_plain() ? plain_copy(x) : decline();
+    return is_operand(x) ? copy_in_order(x) : decline();
 }
 
 // contiguous(x)
@@ -59,23 +83,20 @@ PyObject* copy_into(Arguments arguments) {
     return Py_NewRef(x.object());
 }
 
-// cast(x; dtype): of a plain array.
+// cast(x; dtype): the axes keep their order.
 PyObject* cast(Arguments arguments) {
     Array x = arguments.array(0);
-    if (!x || !x.is_plain() || !PyArray_DescrCheck(arguments[1])) return decline();
+    if (!x || x.ndim() > most_axes || !x.is_behaved()) return decline();
+    if (!PyArray_DescrCheck(arguments[1])) return decline();
     auto* descriptor = reinterpret_cast<PyArray_Descr*>(arguments[1]);
-    if (descriptor->type_num == x.number() && is_movable(x)) return plain_copy(x);
+    if (descriptor->type_num == x.number() && is_movable(x)) return copy_in_order(x);
     Py_INCREF(descriptor);
-    Owned result(empty(x.ndim(), x.shape(), descriptor));
+    Owned result(x.is_plain() ? empty(x.ndim(), x.shape(), descriptor)
+                              : empty_in_order_of(x, descriptor));
     if (!result) return nullptr;
     Array out = result.array();
     if (!out.is_behaved() || !can_convert(x.type(), out.type())) return decline();
-    Move move;
-    move.operands[Move::to].data = out.bytes();
-    move.operands[Move::from].data = x.bytes();
-    move.operands[Move::to].type = out.type();
-    move.operands[Move::from].type = x.type();
-    move.add_axis(x.size(), item_bytes(out), item_bytes(x));
+    Move move = move_between(out, x);
     run_conversion(move);
     return result.release();
 }
@@ -144,17 +165,10 @@ PyObject* flip(Arguments arguments) {
         if (axis < 0 || axis >= x.ndim()) return decline();
         turned[axis] = true;
     }
-    Owned result(empty_of(x.ndim(), x.shape(), x));
+    Py_INCREF(x.descriptor());
+    Owned result(empty_in_order_of(x, x.descriptor()));
     if (!result || x.size() == 0) return result.release();
-    Array out = result.array();
-    Move move;
-    move.operands[Move::to].data = out.bytes();
-    move.operands[Move::from].data = x.bytes();
-    for (int i = 0; i < x.ndim(); ++i) {
-        Index stride = x.strides()[i];
-        if (turned[i]) move.operands[Move::from].data += (x.shape(i) - 1) * stride;
-        move.add_axis(x.shape(i), out.strides()[i], turned[i] ? -stride : stride);
-    }
+    Move move = move_between(result.array(), x, turned);
     run_move(move, item_bytes(x));
     return result.release();
 }
@@ -286,6 +300,14 @@ Registration registrations[] = {
 
 PyObject* plain_copy(Array x) {
     Owned result(empty_of(x.ndim(), x.shape(), x));
+    if (result) copy_elements(result.array(), x);
+    return result.release();
+}
+
+PyObject* copy_in_order(Array x) {
+    if (x.is_plain()) return plain_copy(x);
+    Py_INCREF(x.descriptor());
+    Owned result(empty_in_order_of(x, x.descriptor()));
     if (result) copy_elements(result.array(), x);
     return result.release();
 }

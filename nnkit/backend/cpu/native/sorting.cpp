@@ -201,12 +201,48 @@ bool is_sortable(Array x) {
     return with_type(x.type(), [](auto) {});
 }
 
+PyObject* transposed(PyObject* array, const npy_intp* axes) {
+    PyArray_Dims dims{const_cast<npy_intp*>(axes), Array(array).ndim()};
+    return PyArray_Transpose(reinterpret_cast<PyArrayObject*>(array), &dims);
+}
+
+// What was made of a turned array, turned back; it takes the reference.
+PyObject* turned_back(PyObject* result, const npy_intp* back) {
+    Owned scope(result);
+    if (result == nullptr || !PyTuple_CheckExact(result)) {
+        return result == nullptr ? nullptr : transposed(result, back);
+    }
+    return tuple({transposed(PyTuple_GET_ITEM(result, 0), back),
+                  transposed(PyTuple_GET_ITEM(result, 1), back)});
+}
+
+// sort(x; axis, descending), argsort(x; axis, descending): the results lie in memory as x does.
 PyObject* sorted(Arguments arguments, bool with_values) {
     Request request;
     if (!request.read(arguments, 1) || !is_sortable(request.x)) return decline();
     bool descending = arguments.truth(2);
-    return by_lines(request, arguments.integer(1), request.along.count, true, with_values,
-                    [&](auto zero) { return Sorter<decltype(zero)>{descending}; });
+    Index axis = arguments.integer(1);
+    auto run = [&] {
+        return by_lines(request, axis, request.along.count, true, with_values,
+                        [&](auto zero) { return Sorter<decltype(zero)>{descending}; });
+    };
+    Array x = request.x;
+    if (x.is_plain()) return run();
+    if (x.ndim() > most_axes) return decline();
+    Walk walk;
+    Operand operand;
+    order_axes(&x, &operand, 1, x.ndim(), x.shape(), &walk);
+    npy_intp axes[most_axes], back[most_axes];
+    for (int i = 0; i < x.ndim(); ++i) {
+        axes[i] = walk.order[i];
+        back[walk.order[i]] = i;
+    }
+    Owned turned(transposed(x.object(), axes));
+    if (!turned) return nullptr;
+    axis = back[axis < 0 ? axis + x.ndim() : axis];
+    request.x = turned.array();
+    request.along = along_axis(request.x, static_cast<int>(axis));
+    return turned_back(run(), back);
 }
 
 PyObject* sort(Arguments arguments) { return sorted(arguments, true); }

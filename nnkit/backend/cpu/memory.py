@@ -1,0 +1,40 @@
+"""Memory for results, its dimensions in torch's order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.memory import is_ordered, order_of_result
+
+
+def empty_in_order(shape: tuple, dtype: np.dtype, axes: tuple[int, ...] | None) -> np.ndarray:
+    """Memory whose dimension ``axes[0]`` is the slowest, and so on; None for rows."""
+    if axes is None:
+        return np.empty(shape, dtype)
+    back = [axes.index(axis) for axis in range(len(axes))]
+    return np.empty([shape[axis] for axis in axes], dtype).transpose(back)
+
+
+def empty_for(shape: tuple, dtype: np.dtype, *operands: np.ndarray) -> np.ndarray:
+    """Memory for what is computed from each element of some arrays."""
+    return empty_in_order(shape, dtype, order_of_result(shape, operands))
+
+
+def arranged(result: np.ndarray, *operands: Any) -> np.ndarray:
+    """What was computed from each element of some arrays and numbers, or a copy of it that lies in
+    memory as those ask for."""
+    arrays = [x for x in operands if isinstance(x, np.ndarray)]
+    if result.flags.c_contiguous and all(x.flags.c_contiguous for x in arrays):
+        return result
+    return rearranged(result, order_of_result(result.shape, arrays))
+
+
+def rearranged(result: np.ndarray, axes: tuple[int, ...] | None) -> np.ndarray:
+    """An array, or a copy of it whose dimension ``axes[0]`` is the slowest in memory, and so on."""
+    if result.flags.c_contiguous if axes is None else is_ordered(result, axes):
+        return result
+    out = empty_in_order(result.shape, result.dtype, axes)
+    out[...] = result
+    return out
