@@ -132,8 +132,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
     Returns:
         A named tuple (solution, residuals, rank, singular_values). With ``driver`` "gels", "gelsd"
-        or "gelss" the residuals are the squared errors, where m > n and the rank is full, and with
-        the latter two the singular values are those of A; otherwise they are empty, as the rank is
+        or "gelss" the residuals are the squared errors, where m > n and the rank is full, which
+        "gels" does not ask, and with the latter two the singular values are those of A; otherwise they are empty, as the rank is
         with "gels".
 
     Example:
@@ -146,7 +146,10 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     check_operands("linalg.lstsq", ("A", A), ("B", B))
     solution = matmul(pinv(A, rtol=rcond), B)
     rank = matrix_rank(A, rtol=rcond)
-    full = driver in ("gels", "gelsd", "gelss") and m > n and bool((rank == n).all())
+    # "gels" takes the rank to be full.
+    full = m > n and (
+        driver == "gels" or driver in ("gelsd", "gelss") and bool((rank == n).all())
+    )
     errors = matmul(A, solution) - B if full else solution.new_zeros(0, 1) * solution.sum()
     residuals = errors.abs().square().sum(-2) if full else errors.abs().sum(-1)
     fixed, none = A.detach(), A.new_empty(0).abs()
