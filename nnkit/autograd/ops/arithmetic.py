@@ -42,17 +42,19 @@ _div = pointwise(
 )  # fmt: skip
 _div_floor = pointwise(
     "div_floor", lambda x, y: fn.div_floor(x, y), node="DivBackward1", public=False,
-    refuses=("complex",), x=lambda g, y: fn.zeros_like(g + y), y=lambda g, y: fn.zeros_like(g + y),
+    refuses=("bool", "complex"),
+    x=lambda g, y: fn.zeros_like(g + y), y=lambda g, y: fn.zeros_like(g + y),
 )  # fmt: skip
 _div_trunc = pointwise(
     "div_trunc", lambda x, y: fn.div_trunc(x, y), node="DivBackward1", public=False,
-    refuses=("complex",), x=lambda g, y: fn.zeros_like(g + y), y=lambda g, y: fn.zeros_like(g + y),
+    refuses=("bool", "complex"),
+    x=lambda g, y: fn.zeros_like(g + y), y=lambda g, y: fn.zeros_like(g + y),
 )  # fmt: skip
 floor_divide = pointwise(
     "floor_divide", lambda x, y: fn.div_floor(x, y),
     "``input / other`` rounded down; has no derivative (`div` with a rounding mode has).",
     example=("nnkit.tensor([7, -7]), 2", "tensor([ 3, -4])"),
-    refuses=("complex",), x=lambda g, x: _no_derivative("floor_divide"),
+    refuses=("bool", "complex"), x=lambda g, x: _no_derivative("floor_divide"),
     y=lambda g, x: _no_derivative("floor_divide"),
 )  # fmt: skip
 remainder = pointwise(
@@ -358,12 +360,9 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
         tensor([ 0.,  2., -2.])
     """
     check_tensor("round", input)
-    if input.dtype.category == INTEGER:
-        if decimals:
-            raise RuntimeError("round(): 'decimals' is not implemented for integer tensors")
-        return input.clone()
     if not decimals:
-        return _round(input)
+        return _round(input) if input.dtype.category != INTEGER else input.clone()
+    check_dtype("round", input.dtype, ("bool", "integer", "complex"))
     if input.dtype.array in HALF:
         return converted(round(converted(input, float32), decimals=decimals), input.dtype)
     finer, coarser = 10.0 ** max(decimals, 0), 10.0 ** max(-decimals, 0)

@@ -9,7 +9,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.ops.creation import complex_
 from nnkit.autograd.ops.strided import imag, real
 from nnkit.autograd.pointwise import fn, pointwise
-from nnkit.autograd.promotion import promote, scalar
+from nnkit.autograd.promotion import check_dtype, promote, scalar
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import COMPLEX, FLOATING, python_number
@@ -49,13 +49,13 @@ fmin = pointwise(
     numbers="none",
 )  # fmt: skip
 _clamp_min = pointwise(
-    "clamp_min", lambda x, y: fn.maximum(x, y), public=False, refuses=("complex",),
-    node="ClampMinBackward0",
+    "clamp_min", lambda x, y: fn.maximum(x, y), public=False,
+    refuses=("bool", "complex"), node="ClampMinBackward0",
     x=lambda g, x, y: fn.where(x >= y, g, 0), y=lambda g, x, y: fn.where(x < y, g, 0),
 )  # fmt: skip
 _clamp_max = pointwise(
-    "clamp_max", lambda x, y: fn.minimum(x, y), public=False, refuses=("complex",),
-    node="ClampMaxBackward0",
+    "clamp_max", lambda x, y: fn.minimum(x, y), public=False,
+    refuses=("bool", "complex"), node="ClampMaxBackward0",
     x=lambda g, x, y: fn.where(x <= y, g, 0), y=lambda g, x, y: fn.where(x > y, g, 0),
 )  # fmt: skip
 _clamp_tensors = pointwise(
@@ -140,7 +140,9 @@ def clamp(
     if min is not None and max is not None and numbers and input.dtype.category == FLOATING:
         return _clamp_between(input, min, max)
     if isinstance(min, Tensor) and isinstance(max, Tensor):
-        return _clamp_tensors(*promote("clamp", input, min, max))
+        operands = promote("clamp", input, min, max)
+        check_dtype("clamp", operands[0].dtype, ("bool",))
+        return _clamp_tensors(*operands)
     result = input if min is None else _clamp_min(input, min)
     return result if max is None else _clamp_max(result, max)
 

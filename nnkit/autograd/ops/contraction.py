@@ -17,7 +17,7 @@ from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, mm
-from nnkit.autograd.promotion import on_one_device, promote
+from nnkit.autograd.promotion import check_dtype, on_one_device, promote
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
@@ -240,6 +240,7 @@ def trace(input: Tensor) -> Tensor:
     """
     check_tensor("trace", input)
     check_ndim("trace", "input", input._data.shape, 2)
+    check_dtype("trace", input.dtype, ("bool",))
     return input.diagonal().sum()
 
 

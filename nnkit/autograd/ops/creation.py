@@ -23,7 +23,7 @@ from nnkit.autograd.ops.ranges import arange, linspace, logspace
 from nnkit.autograd.public import attach, known_as, public
 from nnkit.autograd.sizes import check_shape, check_strided, integer
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import float32, float64, of_number
+from nnkit.backend.dtype import FLOATING, float32, float64, of_number
 from nnkit.backend.memory import axes_of, order_of, preserve_format
 
 __all__ = ["arange", "finfo", "iinfo", "legacy_tensor", "linspace", "logspace", "tensor"]
@@ -408,5 +408,7 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
         raise RuntimeError(
             f"polar(): expected both tensors to have one dtype, got {abs.dtype} and {angle.dtype}"
         )
+    if abs.dtype.category != FLOATING:
+        raise RuntimeError(f"polar(): expected floating-point tensors, got {abs.dtype}")
     abs, angle = abs.clone(), angle.clone()  # torch's node keeps the result, not its arguments
     return _pair("polar", "abs", abs * angle.cos(), "angle", abs * angle.sin())

@@ -10,7 +10,7 @@ from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import write
-from nnkit.backend.dtype import int32, int64
+from nnkit.backend.dtype import FLOATING, int32, int64
 
 _embedding = rule(
     "embedding",
@@ -104,6 +104,8 @@ def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_typ
     check_indices("embedding_renorm_", indices)
     if weight.ndim != 2:
         raise RuntimeError(f"embedding_renorm_(): 'weight' must be 2-D, got {list(weight.shape)}")
+    if weight.dtype.category < FLOATING:
+        raise RuntimeError(f"embedding_renorm_(): expected a floating weight, got {weight.dtype}")
     return write(
         weight, "embedding_renorm_", None, indices, float(max_norm), float(norm_type),
         kernel=weight._device.backend.embedding_renorm_,

@@ -131,10 +131,10 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
             ``max(m, n) * eps``.
 
     Returns:
-        A named tuple (solution, residuals, rank, singular_values). With ``driver`` "gels", "gelsd"
-        or "gelss" the residuals are the squared errors, where m > n and the rank is full, which
-        "gels" does not ask, and with the latter two the singular values are those of A; otherwise they are empty, as the rank is
-        with "gels".
+        A named tuple (solution, residuals, rank, singular_values). Where m > n, the residuals are
+        the squared errors with ``driver`` "gels", and with "gelsd" or "gelss" where the rank is
+        full; with these two the singular values are those of A. What is not mentioned is empty,
+        as the rank is with "gels".
 
     Example:
         >>> import nnkit
@@ -147,9 +147,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     solution = matmul(pinv(A, rtol=rcond), B)
     rank = matrix_rank(A, rtol=rcond)
     # "gels" takes the rank to be full.
-    full = m > n and (
-        driver == "gels" or driver in ("gelsd", "gelss") and bool((rank == n).all())
-    )
+    full = m > n and (driver == "gels" or driver in ("gelsd", "gelss") and bool((rank == n).all()))
     errors = matmul(A, solution) - B if full else solution.new_zeros(0, 1) * solution.sum()
     residuals = errors.abs().square().sum(-2) if full else errors.abs().sum(-1)
     fixed, none = A.detach(), A.new_empty(0).abs()

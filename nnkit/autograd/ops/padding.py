@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_integers, check_shape
 from nnkit.autograd.spatial import in_format_of
@@ -109,6 +110,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             "pad(): argument 'mode' must be 'constant', 'reflect', 'replicate' or 'circular', "
             f"got {mode!r}"
         )
+    if mode != "circular":
+        check_dtype("pad", input.dtype, ("bool",))
     if value:
         raise RuntimeError(f"pad(): mode={mode!r} takes no argument 'value', got {value}")
     axes = len(pad) // 2

@@ -39,9 +39,9 @@ rule(
 
 def _pool(
     name: str, axes: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
-    ceil_mode: bool,
+    ceil_mode: bool, integers: bool = True,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    x = pooled_input(name, input, axes, integers=axes > 1)
+    x = pooled_input(name, input, axes, integers)
     statics = geometry(name, x, kernel_size, stride, padding, dilation, ceil_mode)
     out, indices = _max_pool(x, *statics, bool(ceil_mode))
     return like_input(out, input), like_input(indices, input)
@@ -67,7 +67,8 @@ def max_pool1d(
         >>> nnkit.max_pool1d(nnkit.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
         tensor([[3., 4.]])
     """
-    both = _pool("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
+    statics = (kernel_size, stride, padding, dilation, ceil_mode)
+    both = _pool("max_pool1d", 1, input, *statics, integers=return_indices)
     return both if return_indices else both[0]
 
 

@@ -11,7 +11,7 @@ from nnkit.autograd.limits import fitting
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import LARGEST, check_shape, integer
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING, INTEGER, default_dtype, int64
+from nnkit.backend.dtype import FLOATING, INTEGER, bool_, default_dtype, int64
 from nnkit.backend.warning import warn
 
 
@@ -147,6 +147,8 @@ def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> 
     d = dtype_of(name, dtype, default if out is None else out.dtype)
     if d.category == INTEGER and not (cmath.isfinite(start) and cmath.isfinite(end)):
         raise RuntimeError(f"{name}(): {start} to {end} cannot be converted to {d}")
+    if d is bool_ and steps > 1:
+        raise NotImplementedError(f"{name}(): not implemented for 'bool' tensors")
     return start, end, d
 
 

@@ -14,7 +14,7 @@ from nnkit.autograd.sizes import check_shape, clipped, integer
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.device import device as device_type
-from nnkit.backend.dtype import int64
+from nnkit.backend.dtype import int32, int64
 
 _tril = rule("tril", x=lambda B, g, offset: B.tril(g, offset))
 _triu = rule("triu", x=lambda B, g, offset: B.triu(g, offset))
@@ -79,6 +79,8 @@ def _triangle_indices(
     else:
         row = clipped(row, 0, max(col - offset, 0))
     check_shape(name, (2, row, col))
+    if dtype not in (None, int32, int64):
+        raise NotImplementedError(f"{name}(): expected dtype int32 or int64, got {dtype}")
     place = cpu if device is None else device_type(device)
     return wrap(getattr(place.backend, name)(row, col, offset, (dtype or int64).array), place)
 

@@ -8,7 +8,7 @@ from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops import loss as ops
 from nnkit.autograd.ops.loss import paired
 from nnkit.autograd.promotion import scalar
-from nnkit.backend.dtype import COMPLEX, to_float
+from nnkit.backend.dtype import to_float
 from nnkit.nn.functional.reductions import check_reduction, in_dtype_of, legacy, reduced
 
 __all__ = [
@@ -88,7 +88,7 @@ def l1_loss(
     try:
         x, y = paired("l1_loss", input, target)
     except NotImplementedError:
-        if COMPLEX not in (input.dtype.category, target.dtype.category) or weight is not None:
+        if weight is not None:
             raise
         return reduced((input - target).abs(), reduction)
     if weight is None:
