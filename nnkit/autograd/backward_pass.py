@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
+from nnkit.autograd import node as node_module
 from nnkit.autograd.node import LeafHooks, Node, OutputEdge, Unknown, edge_of
-from nnkit.autograd.saved import PackedValue
+from nnkit.autograd.saved import ACTIVE, PackedValue, SavedOutput
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.cpu.native import bind_unpack
 from nnkit.backend.memory import contiguous_format, has_order_of, is_view
 
 FREED = (
@@ -37,7 +39,7 @@ class _Running(threading.local):
 RUNNING = _Running()  # the passes of this thread: one inside another where a backward starts one
 
 
-def unpack_array(node: Node, value: Any) -> Any:
+def _unpack_array(node: Node, value: Any) -> Any:
     """The array of a saved value; RuntimeError if it was written since."""
     saved, version = value
     if version is None:
@@ -45,6 +47,9 @@ def unpack_array(node: Node, value: Any) -> Any:
     if saved._writes[0] != version:
         raise RuntimeError(_modified(node, saved, version))
     return saved._data
+
+
+unpack_array = bind_unpack(node_module, SavedOutput, ACTIVE, _unpack_array)
 
 
 def unpack_tensor(node: Node, value: Any) -> Any:
@@ -96,10 +101,12 @@ class Pass:
         retain: keep what the nodes saved, for another pass.
     """
 
-    __slots__ = (
-        "__weakref__", "captured", "captures", "expected", "fresh", "heap", "leaves", "lifted",
-        "needed", "outer", "owned", "pending", "reached", "retain", "roots", "unpack", "watched",
-    )  # fmt: skip
+    needed: set | None = None  # set by `limit_to`: the nodes and leaves to run
+    reached: set | None = None
+    # While hooks may look: how many gradients each leaf still waits for.
+    watched = False
+    expected: dict[Tensor, int] | None = None
+    outer: Pass | None = None
 
     def __init__(self, roots: list, lifted: Any, unpack: Callable, retain: bool) -> None:
         self.roots = roots
@@ -109,18 +116,11 @@ class Pass:
         self.heap: list[tuple[int, Node]] = []
         self.pending: dict[Node, Any] = {}
         self.leaves: dict[Tensor, Any] = {}
-        self.owned: set[int] = set()  # ids of leaves and nodes whose sum we allocated
-        self.fresh: set[int] = set()  # ids of leaves whose only gradient nobody else holds
-        # Set by `limit_to`: the nodes and leaves to run, and which of their gradients (output,
-        # place in `captured`) somebody asked for.
-        self.needed: set | None = None
+        self.owned: set[Tensor | Node] = set()  # those whose sum we allocated
+        self.fresh: set[Tensor] = set()  # leaves whose only gradient nobody else holds
+        # Which gradients (output, place in `captured`) of which nodes and leaves are asked for.
         self.captures: dict[Any, list[tuple[int, int]]] = {}
         self.captured: dict[int, Any] = {}
-        # While hooks may look: how many gradients each leaf still waits for.
-        self.watched = False
-        self.expected: dict[Tensor, int] | None = None
-        self.reached: set | None = None
-        self.outer: Pass | None = None
 
     def limit_to(self, inputs: Sequence, accumulate: bool) -> None:
         """Run only what leads to ``inputs``: note their gradients, or accumulate them."""
@@ -168,19 +168,31 @@ class Pass:
         target, index = (edge.node, edge.index) if edge.__class__ is OutputEdge else (edge, 0)
         if self.needed is not None and target not in self.needed and target not in self.captures:
             return
-        if not isinstance(target, Node):
-            self._send_to_leaf(target, grad, fresh)
+        if isinstance(target, Node):
+            self._send_to_node(target, index, grad)
             return
+        waiting = self.leaves.get(target)
+        if waiting is None:
+            self.leaves[target] = grad
+            if fresh:
+                self.fresh.add(target)
+        elif grad is not None:
+            self.leaves[target] = self._add(target, target._device, waiting, grad)
+            self.fresh.add(target)
+        if target._hooks is not None:
+            self.watched = True
+
+    def _send_to_node(self, node: Node, index: int, grad: Any) -> None:
         pending = self.pending
-        if target not in pending:
-            heappush(self.heap, (-target.order, target))
-            pending[target] = None
-        if target.outputs is not None:
-            grad = self._with_output(target, pending[target], index, grad)
-        elif grad is not None and pending[target] is not None:
-            grad = self._add(target, target.device, pending[target], grad)
+        if node not in pending:
+            heappush(self.heap, (-node.order, node))
+            pending[node] = None
+        if node.outputs is not None:
+            grad = self._with_output(node, pending[node], index, grad)
+        elif grad is not None and pending[node] is not None:
+            grad = self._add(node, node.device, pending[node], grad)
         if grad is not None:
-            pending[target] = grad
+            pending[node] = grad
 
     def _with_output(self, node: Node, waiting: Any, index: int, grad: Any) -> list:
         """The gradients of a node's several outputs after one more has arrived."""
@@ -196,25 +208,13 @@ class Pass:
             waiting[index] = (self.lifted or node.device.backend).add(known, grad)
         return waiting
 
-    def _send_to_leaf(self, leaf: Tensor, grad: Any, fresh: bool) -> None:
-        waiting = self.leaves.get(leaf)
-        if waiting is None:
-            self.leaves[leaf] = grad
-            if fresh:
-                self.fresh.add(id(leaf))
-        elif grad is not None:
-            self.leaves[leaf] = self._add(leaf, leaf._device, waiting, grad)
-            self.fresh.add(id(leaf))
-        if leaf._hooks is not None:
-            self.watched = True
-
     def _add(self, key: Any, device: Any, waiting: Any, grad: Any) -> Any:
         # In place only into a sum that was allocated here: nobody else can hold it.
         if self.lifted:
             return self.lifted.add(waiting, grad)
-        if id(key) in self.owned and waiting.dtype == grad.dtype:
+        if key in self.owned and waiting.dtype == grad.dtype:
             return device.backend.add_(waiting, grad)
-        self.owned.add(id(key))
+        self.owned.add(key)
         return device.backend.add(waiting, grad)
 
     def run(self) -> None:
@@ -226,7 +226,7 @@ class Pass:
             self._run()
             for leaf, grad in self.leaves.items():
                 if leaf._hooks is None and self.needed is None:
-                    self._accumulate(leaf, grad, id(leaf) in self.fresh)
+                    self._accumulate(leaf, grad, leaf in self.fresh)
                 else:
                     self._serve(leaf, grad)
         finally:
@@ -456,7 +456,7 @@ class Pass:
 
     def _serve(self, leaf: Tensor, grad: Any) -> None:
         """Give a leaf what has arrived, before and after which its hooks run."""
-        fresh = id(leaf) in self.fresh
+        fresh = leaf in self.fresh
         hooks: Any = leaf._hooks or NO_HOOKS
         if hooks.tensor:
             grad = self._call_hooks(hooks.tensor, grad, leaf._device)
@@ -499,7 +499,11 @@ class Pass:
                     f"{list(grad.shape)}: the leaf has got another shape since"
                 ) from None
             known._writes[0] += 1
-        elif fresh and not is_view(grad) and (grad.ndim < 2 or has_order_of(grad, leaf._data)):
+        elif (
+            fresh
+            and (grad.base is None or not is_view(grad))
+            and (grad.ndim < 2 or has_order_of(grad, leaf._data))
+        ):
             leaf._grad = wrap(grad, leaf._device)
         else:
             # The gradient is the user's: no view, and nobody else's.

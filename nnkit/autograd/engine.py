@@ -17,6 +17,7 @@ from nnkit.autograd.backward_pass import Pass, unpack_array, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.node import GradientEdge, Node, Unknown, edge_of
 from nnkit.autograd.op import OPS
+from nnkit.autograd.public import attach
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import refresh
 
@@ -30,7 +31,7 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, create: bool) -> Pas
     roots = []
     for index, (tensor, grad) in enumerate(zip(tensors, grads, strict=False)):
         if tensor.__class__ is GradientEdge:
-            first = grad
+            edge, first = edge_of(tensor), grad
             if grad is None:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
         else:
@@ -40,8 +41,8 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, create: bool) -> Pas
                 raise RuntimeError(
                     f"element {index} of tensors does not require grad and does not have a grad_fn"
                 )
-            first = _first_gradient(tensor, grad)
-        roots.append((edge_of(tensor), first if create else first._data))
+            edge, first = tensor._edge or tensor, _first_gradient(tensor, grad)
+        roots.append((edge, first if create else first._data))
     if create:
         from nnkit.autograd.lifted import LIFTED
 
@@ -124,7 +125,8 @@ def backward(
         >>> x.grad
         tensor(6.)
     """
-    refuse_in_transform("backward()")
+    if MODE.transforms:
+        refuse_in_transform("backward()")
     if grad_variables is not None:
         warnings.warn(
             "grad_variables= is deprecated: use grad_tensors=", DeprecationWarning, stacklevel=2
@@ -158,6 +160,28 @@ def backward(
         this.run()
     finally:
         MODE.enabled = with_grad
+
+
+def _backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradient of this tensor to the ``grad`` of every leaf it came from.
+
+    Args:
+        gradient: the gradient of the final value with respect to this tensor; may be left out
+            for a scalar.
+        retain_graph: keep what the nodes saved, so that backward can run again.
+        create_graph: record the backward itself, for higher derivatives.
+        inputs: accumulate only into these tensors.
+    """
+    backward(self, gradient, retain_graph, create_graph, None, inputs)
+
+
+attach("backward", _backward)
 
 
 def check_inputs(inputs: Sequence) -> Sequence:

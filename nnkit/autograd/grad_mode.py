@@ -8,10 +8,15 @@ import threading
 import warnings
 from typing import Any
 
+from nnkit.backend.cpu.native import bind_modes
 
-class _Mode(threading.local):
+
+class _Modes(threading.local):
     enabled = True  # whether operations are recorded
     inference = False
+
+
+class _Mode(bind_modes(_Modes)):
     grad_in_inference = False  # what `enable_grad` said in inference mode, which records nothing
     # Of `nnkit.func`: how many transforms this thread is computing; whether a `vmap` among them
     # was not told what random numbers its examples should have; and the numbers that the example
@@ -23,9 +28,8 @@ class _Mode(threading.local):
 
 
 MODE = _Mode()
-# The inference modes that are on, in whatever thread: a set's truth is read faster than MODE.
-INFERENCE_MODES: set[Any] = set()
-# In the same way the calls of `vmap` that are being computed, which want to know of `MODE.reads`.
+# The calls of `vmap` that are being computed, in whatever thread, which want to know of
+# `MODE.reads`: a set's truth is read faster than MODE.
 VMAPS: set[Any] = set()
 
 
@@ -221,9 +225,6 @@ class inference_mode(_Context):
         MODE.inference = self.mode
         MODE.enabled = not self.mode
         MODE.grad_in_inference = False
-        if self.mode:
-            INFERENCE_MODES.add(self)
 
     def __exit__(self, *exception: Any) -> None:
         MODE.enabled, MODE.inference, MODE.grad_in_inference = self._before
-        INFERENCE_MODES.discard(self)

@@ -39,6 +39,7 @@ from nnkit.autograd.promotion import on_one_device, translated
 from nnkit.autograd.saved import (
     ACTIVE,
     SavedIndex,
+    SavedOutput,
     index_arrays,
     keep_copy,
     pack_values,
@@ -48,7 +49,7 @@ from nnkit.autograd.saved import (
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import link_view, refresh
 from nnkit.backend.algebra import CATALOGUE, Primitive
-from nnkit.backend.cpu.native import bind_op
+from nnkit.backend.cpu.native import bind_op, bind_record
 
 OPS: dict[str, Callable] = {}  # name -> apply function; what `Lifted` offers
 
@@ -79,18 +80,6 @@ def _source(name: str, primitive: Primitive) -> tuple[int, Any]:
     if name.startswith("g_") and name[2:] in primitive.outputs:
         return GRAD, primitive.outputs.index(name[2:])
     raise TypeError(f"rule of {primitive}: parameter {name!r} is no input, output or static")
-
-
-class SavedOutput:
-    """An output kept for backward without a reference cycle through its own node."""
-
-    __slots__ = ("_data", "_writes", "first", "index")
-
-    def __init__(self, data: Any, version: list, index: int, first: Any = None) -> None:
-        self._data = data
-        self._writes = version
-        self.index = index
-        self.first = first  # the first output's array, for an output that counts as hidden
 
 
 def parameter_names(function: Callable) -> tuple[str, ...]:
@@ -160,18 +149,29 @@ class Op:
         exec(compile(source, f"<node {self.node_name}>", "exec"), scope)
         members = {
             "__slots__": (), "gradients": scope["gradients"], "op": self, "operation": self.name,
-            "saves_arrays": scope["saves_arrays"], "slots": self._slots(),
+            "saves_arrays": scope["saves_arrays"], "slots": self._slots(), "source": source,
             "__module__": "nnkit.autograd",
         }  # fmt: skip
         self.node_type = scope["NodeType"] = type(self.node_name, (Node,), members)
-        self.record = scope["record"]
-        self.record.source = source
+        self.record = self._compiled(scope["record"])
         return self.record
 
     def _slots(self) -> tuple | None:
         if self.joint or self.primitive.sequences:
             return None
         return tuple([i for i, r in enumerate(self.rules) if r is not None])
+
+    def _compiled(self, record: Callable) -> Callable:
+        """The compiled form of ``record``, where it knows all that must be saved."""
+        if self.private or self.primitive.sequences or any(k == INDEX for k, _ in self.values):
+            return record
+        values = []
+        for (kind, place), users in self.values.items():
+            bits = sum(1 << user for user in users)
+            for_all = len(users) == len(self.primitive.arrays)
+            has_first = kind == OUTPUT and place > 0 and self.only_first
+            values.append((kind, place, bits, for_all, has_first))
+        return bind_record(record, self.node_type, values)
 
 
 class Dependence(Node):

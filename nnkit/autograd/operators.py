@@ -26,7 +26,8 @@ def _operator(name: str, function: Callable) -> None:
             return NotImplemented
 
     forward.__name__ = forward.__qualname__ = f"__{name}__"
-    setattr(Tensor, f"__{name}__", forward)
+    compiled = getattr(function, "compiled", None)
+    setattr(Tensor, f"__{name}__", forward if compiled is None else compiled(forward))
 
 
 def _reflected(name: str, function: Callable) -> None:

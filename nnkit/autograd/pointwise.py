@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from itertools import repeat
 from typing import Any
@@ -319,7 +320,8 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
     i8 = None if kind == "float" or "integer" in refuses else int64.array
 
     dtypes = tuple([d for d in (f4, f8, i8) if d])
-    attempt = bind_op(op, _declined, dtypes=dtypes, number=bool(weak))
+    compiled = functools.partial(bind_op, op, dtypes=dtypes, number=bool(weak))
+    attempt = compiled(_declined)
 
     def binary(input: Any, other: Any) -> Tensor:
         out = attempt(input, other)
@@ -383,6 +385,7 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
             out._requires_grad = True
         return out
 
+    binary.compiled = compiled
     return binary
 
 

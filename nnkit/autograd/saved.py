@@ -22,6 +22,18 @@ STACK = _Stack()
 ACTIVE: set[Any] = set()
 
 
+class SavedOutput:
+    """An output kept for backward without a reference cycle through its own node."""
+
+    __slots__ = ("_data", "_writes", "first", "index")
+
+    def __init__(self, data: Any, version: list, index: int, first: Any = None) -> None:
+        self._data = data
+        self._writes = version
+        self.index = index
+        self.first = first  # the first output's array, for an output that counts as hidden
+
+
 class SavedIndex:
     """The items of an index, each Tensor with the count of its writes."""
 
@@ -58,13 +70,14 @@ def index_arrays(index: Any) -> Any:
 
 
 class PackedValue:
-    """What a pack hook made of a saved tensor."""
+    """What stands for a saved tensor: what a pack hook made of it, or a copy."""
 
     __slots__ = ("device", "edge", "first", "index", "packed", "unpack")
 
-    def __init__(self, saved: Any, device: Any, hooks: tuple[Callable, Callable]) -> None:
-        pack, self.unpack = hooks
+    def __init__(self, saved: Any, device: Any) -> None:
         self.device = device
+        self.packed: Any = None
+        self.unpack: Callable | None = None
         # The history of an input; that of an output is its own node.
         self.edge: Any = None
         self.index: Any = None
@@ -73,7 +86,12 @@ class PackedValue:
             self.edge = (saved._edge or saved) if saved._requires_grad else None
         else:
             self.index, self.first = saved.index, saved.first
-            saved = wrap(saved._data, device)
+
+    def pack(self, saved: Any, hooks: tuple[Callable, Callable]) -> None:
+        """Keep what the hooks' first makes of ``saved``, for the second."""
+        pack, self.unpack = hooks
+        if not isinstance(saved, Tensor):
+            saved = wrap(saved._data, self.device)
         version = saved._writes[0]
         with no_grad():
             self.packed = pack(saved)
@@ -84,7 +102,9 @@ class PackedValue:
             )
 
     def tensor(self) -> Tensor:
-        """What the unpack hook gives back, without history."""
+        """What was saved, without history."""
+        if self.unpack is None:
+            return self.packed
         with no_grad():
             value = self.unpack(self.packed)
         if not isinstance(value, Tensor):
@@ -95,9 +115,18 @@ class PackedValue:
         return value
 
 
-def keep_copy(value: Any, device: Any) -> tuple:
+def _is_counted(value: Any) -> bool:
+    """Whether a saved value is a tensor beside the count of its writes; all else is a static."""
+    return isinstance(value, tuple) and len(value) == 2 and hasattr(value[0], "_writes")
+
+
+def keep_copy(value: Any, device: Any) -> Any:
     """A saved value that no write can reach."""
-    return _packed(value, device, (Tensor.clone, lambda copy: copy))
+    if not _is_counted(value):
+        return value
+    kept = PackedValue(value[0], device)
+    kept.packed = wrap(device.backend.copy(value[0]._data), device)
+    return kept, None
 
 
 def pack_values(node: Any) -> None:
@@ -110,6 +139,8 @@ def pack_values(node: Any) -> None:
 def _packed(value: Any, device: Any, hooks: tuple[Callable, Callable]) -> Any:
     if value.__class__ is SavedIndex:
         return SavedIndex(tuple([_packed(item, device, hooks) for item in value.items]))
-    # A saved tensor stands beside the count of its writes; all else is a static.
-    is_saved = isinstance(value, tuple) and len(value) == 2 and hasattr(value[0], "_writes")
-    return (PackedValue(value[0], device, hooks), None) if is_saved else value
+    if not _is_counted(value):
+        return value
+    packed = PackedValue(value[0], device)
+    packed.pack(value[0], hooks)
+    return packed, None

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.grad_mode import INFERENCE_MODES, MODE, refuse_in_transform
+from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.node import OutputEdge, RemovableHandle, Unknown, leaf_hooks
 from nnkit.backend.cpu.native import bind_wrap
 from nnkit.backend.device import cpu, device
@@ -332,26 +332,6 @@ class Tensor:
             )
         return RemovableHandle.add(leaf_hooks(self).post_accumulate, hook)
 
-    def backward(
-        self,
-        gradient: Tensor | None = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Any = None,
-    ) -> None:
-        """Add the gradient of this tensor to the ``grad`` of every leaf it came from.
-
-        Args:
-            gradient: the gradient of the final value with respect to this tensor; may be left out
-                for a scalar.
-            retain_graph: keep what the nodes saved, so that backward can run again.
-            create_graph: record the backward itself, for higher derivatives.
-            inputs: accumulate only into these tensors.
-        """
-        from nnkit.autograd.engine import backward
-
-        backward(self, gradient, retain_graph, create_graph, None, inputs)
-
     def detach(self) -> Tensor:
         """The same memory as a leaf that requires no gradient."""
         place = self._device
@@ -366,14 +346,6 @@ class Tensor:
     def _is_view(self) -> bool:
         """Whether its history is that of a view of ``_base``."""
         return self._base is not None
-
-    @property
-    def _inference(self) -> bool:
-        return self._writes is UNTRACKED
-
-    @_inference.setter
-    def _inference(self, value: bool) -> None:  # by the compiled `wrap`
-        self._writes = UNTRACKED
 
     def is_floating_point(self) -> bool:
         """Whether its dtype is float16, bfloat16, float32 or float64."""
@@ -442,7 +414,7 @@ def fill(self: Tensor, data: Any, place: Any) -> None:
     self._view = None
     self._viewed = 0
     self._hooks = None
-    if INFERENCE_MODES and MODE.inference:
+    if MODE.inference:
         self._writes = UNTRACKED
 
 
@@ -459,9 +431,9 @@ def wrap_in_python(data: Any, place: Any = cpu) -> Tensor:
     self._view = None
     self._viewed = 0
     self._hooks = None
-    if INFERENCE_MODES and MODE.inference:
+    if MODE.inference:
         self._writes = UNTRACKED
     return self
 
 
-wrap: Callable[..., Tensor] = bind_wrap(Tensor, cpu, MODE, INFERENCE_MODES, wrap_in_python)
+wrap: Callable[..., Tensor] = bind_wrap(Tensor, cpu, UNTRACKED, wrap_in_python)

@@ -17,6 +17,7 @@ from typing import Any
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import Node, NotImplementedBackward, Unknown, describe_edge
 from nnkit.autograd.promotion import translated
+from nnkit.autograd.saved import SavedOutput
 from nnkit.autograd.tensor import UNTRACKED, Tensor, wrap
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, bool_
 from nnkit.backend.memory import order_of, overlap, owner, steps_of
@@ -455,8 +456,6 @@ def _join_level(x: Tensor, operands: Any) -> bool:
 
 def _share_saved(node: Any, source: Any, x: Tensor) -> None:
     """Let a result that ``node`` has saved, and that stands in ``x`` now, be ``x`` itself."""
-    from nnkit.autograd.op import SavedOutput
-
     values = getattr(node, "values", ())
     for i, value in enumerate(values):
         saved: Any = value[0] if value.__class__ is tuple and len(value) == 2 else None

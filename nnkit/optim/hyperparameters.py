@@ -79,6 +79,6 @@ def numbers_of_pair(name: str, values: Any) -> tuple[float, float]:
 def required_numbers(group: dict, *names: str) -> tuple[float, ...]:
     """The named hyperparameters of a group as floats; what `number` raises."""
     try:
-        return tuple([float(group[name]) for name in names])
+        return tuple(map(float, map(group.__getitem__, names)))
     except (TypeError, ValueError):
         return tuple([number(name, group[name]) for name in names])

@@ -296,19 +296,24 @@ class Optimizer(OptimizerState):
                 if not isinstance(value, Tensor):
                     raise wrong_state(self, name, value) from None
             raise
-        data = [p._data for p in params]
-        grads = [p._grad._data for p in params]  # type: ignore[union-attr]
-        if "c" in {x.dtype.kind for x in data}:  # the parts are updated by themselves
+        data: list[Any] = []
+        grads: list[Any] = []
+        is_complex = False
+        for p in params:
+            x = p._data
+            data.append(x)
+            grads.append(p._grad._data)  # type: ignore[union-attr]
+            is_complex = is_complex or x.dtype.kind == "c"
+            version = p._writes
+            version[0] += 1
+            version[1] = "optimizer step"
+        if is_complex:  # the parts are updated by themselves
             data, grads, *lists = (
                 [B.view_as_real(x) if x.dtype.kind == "c" else x for x in arrays]
                 for arrays in (data, grads, *lists)
             )
         update = getattr(B, self.formula.name)
         update(data, grads, *lists, *numbers, *flags)
-        for p in params:
-            version = p._writes
-            version[0] += 1
-            version[1] = "optimizer step"
 
     def __repr__(self) -> str:
         text = type(self).__name__ + " ("

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import nnkit
-from nnkit.autograd.grad_mode import INFERENCE_MODES, MODE
 from nnkit.autograd.op import OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.cpu import native
@@ -76,7 +75,7 @@ def test_wrap_sets_every_slot() -> None:
 def test_classes_without_the_slots_are_refused() -> None:
     assert native.MODULE is not None
     with pytest.raises(AttributeError, match="_data"):
-        native.MODULE.set_tensor(dict, cpu, MODE, INFERENCE_MODES)
+        native.MODULE.set_tensor(dict, cpu, [])
     assert wrap(np.ones(1)).tolist() == [1]  # the class that it knew stays
 
 
@@ -121,6 +120,15 @@ def test_more_that_it_leaves_to_the_twin() -> None:
         add(lazy, lazy)
     with pytest.raises(TwinError):  # a scalar of NumPy has a dtype
         alone("leaky_relu", (F4,))(x, np.float32(0.1))
+
+
+def test_an_operator_is_an_op_that_is_bound_as_functions_are() -> None:
+    x = example()
+    operator: Any = Tensor.__add__
+    assert type(operator) is type(add) and operator.__wrapped__ is operator.twin
+    assert x.__add__(x).equal(x + x)
+    assert x.__add__(object()) is NotImplemented
+    assert (x + nnkit.ones(3)).tolist() == [[1, 2, 3], [4, 5, 6]]  # by the twin
 
 
 def test_history() -> None:

@@ -27,7 +27,7 @@ from nnkit.backend.formula import Formula, Trace
 from nnkit.backend.processors import default_threads
 
 # Of what module.cpp offers, and of the arguments that it takes; counted up there and here.
-INTERFACE = 1
+INTERFACE = 2
 
 # The best one first, with the names that NumPy has for what a CPU needs for it.
 TARGETS = {"avx512": ("AVX512_SKX",), "avx2": ("AVX2", "FMA3"), "baseline": ()}
@@ -125,12 +125,42 @@ def bind_update(name: str, trace: Trace, twin: Callable) -> Callable:
     return MODULE.bind_update(name, twin, fingerprint(trace)) if MODULE is not None else twin
 
 
-def bind_wrap(tensor: type, cpu: Any, mode: Any, inference_modes: set, twin: Callable) -> Callable:
+def bind_modes(twin: type) -> type:
+    """The compiled class of the object that has the modes of each thread."""
+    return MODULE.Modes if MODULE is not None else twin
+
+
+def bind_wrap(tensor: type, cpu: Any, untracked: list, twin: Callable) -> Callable:
     """The compiled form of `nnkit.autograd.tensor.wrap`; ops know the class from now on."""
     if MODULE is None:
         return twin
-    MODULE.set_tensor(tensor, cpu, mode, inference_modes)
+    MODULE.set_tensor(tensor, cpu, untracked)
     return MODULE.wrap
+
+
+def bind_unpack(node: Any, saved_output: type, hooked: set, twin: Callable) -> Callable:
+    """The compiled form of `nnkit.autograd.backward_pass.unpack_array`.
+
+    Args:
+        node: the module of the class `Node`; records know it from now on.
+        saved_output: the class in place of an output that a node saves.
+        hooked: whether hooks pack what nodes save.
+    """
+    if MODULE is None:
+        return twin
+    MODULE.set_node(node.Node, saved_output, hooked, vars(node), twin)
+    return MODULE.unpack_array
+
+
+def bind_record(twin: Callable, node_type: type, values: list[tuple]) -> Callable:
+    """The compiled form of what makes the nodes of an op.
+
+    Args:
+        values: of each that is saved the kind, the place among those of its kind, the inputs whose
+            rules read it as bits, whether it is saved whoever wants a gradient, and whether the
+            array of the first output is kept with it.
+    """
+    return MODULE.bind_record(twin, node_type, values) if MODULE is not None else twin
 
 
 def bind_op(
@@ -169,4 +199,4 @@ def bind_entry(twin: type) -> Any:
 
 def bind_held(twin: Callable) -> Any:
     """The compiled class of functions that look at the classes of their arguments."""
-    return getattr(MODULE, "Held", twin)
+    return MODULE.Held if MODULE is not None else twin

@@ -13,16 +13,18 @@
 #include "formula.h"
 #include "held.h"
 #include "memory.h"
+#include "node.h"
 #include "op.h"
 #include "owned.h"
 #include "parallel.h"
+#include "tensor.h"
 #include "update.h"
 
 namespace nnkit {
 namespace {
 
 // Of what this file offers to native/__init__.py, where the same number stands.
-constexpr long interface_number = 1;
+constexpr long interface_number = 2;
 
 // Filled by static objects in the other files while the module is loaded.
 std::map<std::string, KernelFunction>& kernels() {
@@ -229,10 +231,14 @@ PyMethodDef methods[] = {
     {"bind", bind, METH_VARARGS, "The kernel of a primitive, or its twin if there is none."},
     {"bind_formula", bind_formula, METH_VARARGS, "The kernel of a printed formula, or its twin."},
     {"bind_update", bind_update, METH_VARARGS, "The kernel of a printed update, or its twin."},
-    {"set_tensor", set_tensor, METH_VARARGS, "Tell the class and the modes of Tensors."},
+    {"set_tensor", set_tensor, METH_VARARGS, "Tell the class of Tensors."},
     {"wrap", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(wrap_array)),
      METH_FASTCALL, "A new leaf on an array."},
     {"bind_op", bind_op, METH_VARARGS, "An op on Tensors, or its twin."},
+    {"set_node", set_node, METH_VARARGS, "Tell the classes of nodes and of saved outputs."},
+    {"bind_record", bind_record, METH_VARARGS, "What makes the nodes of an op."},
+    {"unpack_array", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(unpack_array)),
+     METH_FASTCALL, "The array of a saved value."},
     {"names", names, METH_NOARGS, "The primitives that have a kernel."},
     {"set_threads", python_set_threads, METH_O, "Set the number of threads of a section."},
     {"threads", python_threads, METH_NOARGS, "The number of threads of a section."},
@@ -275,10 +281,12 @@ PyMODINIT_FUNC NNKIT_INIT() {
     if (module == nullptr) return nullptr;
     nnkit::kernel_type = PyType_FromSpec(&nnkit::kernel_spec);
     nnkit::Owned entry(nnkit::make_entry_type()), held(nnkit::make_held_type());
-    if (nnkit::kernel_type == nullptr || !entry || !held ||
+    nnkit::Owned modes(nnkit::make_modes_type());
+    if (nnkit::kernel_type == nullptr || !entry || !held || !modes ||
         PyModule_AddObjectRef(module, "Kernel", nnkit::kernel_type) < 0 ||
         PyModule_AddObjectRef(module, "Entry", entry.object()) < 0 ||
         PyModule_AddObjectRef(module, "Held", held.object()) < 0 ||
+        PyModule_AddObjectRef(module, "Modes", modes.object()) < 0 ||
         PyModule_AddIntConstant(module, "INTERFACE", nnkit::interface_number) < 0) {
         Py_DECREF(module);
         return nullptr;

@@ -6,63 +6,20 @@
 #include <structmember.h>
 
 #include "owned.h"
+#include "tensor.h"
 
 namespace nnkit {
 namespace {
 
-// Where the slots of a Tensor lie, and the objects that hold the modes of its thread.
-struct Layout {
-    PyTypeObject* type = nullptr;
-    Py_ssize_t data, device, requires_grad, grad, edge, writes, base, view, viewed, hooks;
-    PyObject *cpu, *mode, *inference_modes;
-} layout;
-
 // Attribute names, made once.
 struct Names {
-    PyObject *backend, *enabled, *inference, *made_in_inference, *record, *zero;
-} names;
+    PyObject* backend = PyUnicode_InternFromString("backend");
+    PyObject* record = PyUnicode_InternFromString("record");
+};
 
-PyObject*& slot(PyObject* tensor, Py_ssize_t offset) {
-    return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(tensor) + offset);
-}
-
-void set_slot(PyObject* tensor, Py_ssize_t offset, PyObject* value) {
-    PyObject* old = slot(tensor, offset);
-    slot(tensor, offset) = Py_NewRef(value);
-    Py_XDECREF(old);
-}
-
-// 1 or 0; -1 with an error set.
-int mode_is(PyObject* name) {
-    Owned value(PyObject_GetAttr(layout.mode, name));
-    return value ? PyObject_IsTrue(value.object()) : -1;
-}
-
-// A new leaf on an array.
-PyObject* wrap(PyObject* data, PyObject* device) {
-    Owned writes(PyList_New(2));
-    if (!writes) return nullptr;
-    PyList_SET_ITEM(writes.object(), 0, Py_NewRef(names.zero));
-    PyList_SET_ITEM(writes.object(), 1, none());
-    Owned tensor(layout.type->tp_alloc(layout.type, 0));
-    if (!tensor) return nullptr;
-    PyObject* self = tensor.object();
-    slot(self, layout.data) = Py_NewRef(data);
-    slot(self, layout.device) = Py_NewRef(device);
-    slot(self, layout.requires_grad) = Py_NewRef(Py_False);
-    slot(self, layout.writes) = writes.release();
-    slot(self, layout.viewed) = Py_NewRef(names.zero);
-    for (Py_ssize_t at : {layout.grad, layout.edge, layout.base, layout.view, layout.hooks}) {
-        slot(self, at) = none();
-    }
-    if (PySet_GET_SIZE(layout.inference_modes) != 0) {
-        int inference = mode_is(names.inference);
-        if (inference < 0) return nullptr;
-        if (inference && PyObject_SetAttr(self, names.made_in_inference, Py_True) < 0) {
-            return nullptr;
-        }
-    }
-    return tensor.release();
+const Names& names() {
+    static const Names* made = new Names;
+    return *made;
 }
 
 // What `bind_op` gives: a `Call` serves it, and the twin if that declines.
@@ -83,12 +40,6 @@ struct Op {
 
 constexpr Py_ssize_t most_arguments = 24;
 
-// Classes that guard their attributes (parameters that have no shape yet) are the twin's affair.
-bool is_tensor(PyObject* object) {
-    return PyObject_TypeCheck(object, layout.type) &&
-           Py_TYPE(object)->tp_getattro == layout.type->tp_getattro;
-}
-
 bool is_number(PyObject* object) {
     return PyFloat_CheckExact(object) || PyLong_CheckExact(object);
 }
@@ -96,11 +47,9 @@ bool is_number(PyObject* object) {
 // Whether the storage of a view was written since the view got its history. What is no counter
 // (the attribute can be set from Python) is the twin's affair.
 bool is_stale(PyObject* tensor) {
-    if (slot(tensor, layout.base) == Py_None) return false;
-    PyObject* writes = slot(tensor, layout.writes);
-    if (!PyList_CheckExact(writes) || PyList_GET_SIZE(writes) == 0) return true;
-    PyObject *count = PyList_GET_ITEM(writes, 0), *viewed = slot(tensor, layout.viewed);
-    if (!PyLong_CheckExact(count) || !PyLong_CheckExact(viewed)) return true;
+    if (slot(tensor, tensors.base) == Py_None) return false;
+    PyObject *count = count_of(slot(tensor, tensors.writes)), *viewed = slot(tensor, tensors.viewed);
+    if (count == nullptr || !PyLong_CheckExact(count) || !PyLong_CheckExact(viewed)) return true;
     return PyObject_RichCompareBool(count, viewed, Py_EQ) != 1;
 }
 
@@ -136,12 +85,10 @@ public:
 
     PyObject* run() {
         if (!unwrap()) return decline();
-        Owned backend(PyObject_GetAttr(device_, names.backend));
+        Owned backend(PyObject_GetAttr(device_, names().backend));
         if (!backend) return nullptr;
         Owned primitive(PyObject_GetAttr(backend.object(), op_->name));
         if (!primitive) return nullptr;
-        int recorded = wanted_ ? mode_is(names.enabled) : 0;
-        if (recorded < 0) return nullptr;
         Owned result(PyObject_Vectorcall(primitive.object(), values_, count_, nullptr));
         if (!result) return is_refusal() ? decline() : nullptr;
         if (op_->several) result = Owned(PySequence_Tuple(result.object()));
@@ -155,7 +102,7 @@ public:
             if (output == nullptr) return nullptr;
             PyTuple_SET_ITEM(outputs.object(), i, output);
         }
-        if (recorded && !record(outputs.object())) return nullptr;
+        if (wanted_ && modes.enabled && !record(outputs.object())) return nullptr;
         if (op_->several) return outputs.release();
         return Py_NewRef(PyTuple_GET_ITEM(outputs.object(), 0));
     }
@@ -180,11 +127,11 @@ private:
                 keep(operand);
                 continue;
             }
-            PyObject *data = slot(operand, layout.data), *device = slot(operand, layout.device);
+            PyObject *data = slot(operand, tensors.data), *device = slot(operand, tensors.device);
             if (data == nullptr || device == nullptr || is_stale(operand)) return false;
             if (device_ != nullptr && device != device_) return false;
             device_ = device;
-            wanted_ |= (op_->flowing >> i & 1) && slot(operand, layout.requires_grad) == Py_True;
+            wanted_ |= (op_->flowing >> i & 1) && slot(operand, tensors.requires_grad) == Py_True;
             keep(data);
         }
         if (device_ == nullptr) return false;
@@ -213,8 +160,8 @@ private:
         for (int i = 0; made != nullptr && i < op_->inputs; ++i) {
             PyObject *operand = arguments_[i], *to = Py_None;
             if ((op_->flowing >> i & 1) && is_tensor(operand) &&
-                slot(operand, layout.requires_grad) == Py_True) {
-                PyObject* edge = slot(operand, layout.edge);
+                slot(operand, tensors.requires_grad) == Py_True) {
+                PyObject* edge = slot(operand, tensors.edge);
                 to = edge == Py_None ? operand : edge;
             }
             PyTuple_SET_ITEM(made, i, Py_NewRef(to));
@@ -223,20 +170,20 @@ private:
     }
 
     bool record(PyObject* outputs) const {
-        Owned tensors(slice(0, op_->inputs)), statics(slice(op_->inputs, count_)), to(edges());
-        if (!tensors || !statics || !to) return false;
-        PyObject* values[] = {op_->op,     tensors.object(), statics.object(),
-                              to.object(), outputs,          device_};
+        Owned inputs(slice(0, op_->inputs)), statics(slice(op_->inputs, count_)), to(edges());
+        if (!inputs || !statics || !to) return false;
+        PyObject* values[] = {op_->op,     inputs.object(), statics.object(),
+                              to.object(), outputs,         device_};
         if (!op_->simple) {
             return bool(Owned(PyObject_Vectorcall(op_->connect, values, 6, nullptr)));
         }
-        Owned function(PyObject_GetAttr(op_->op, names.record));
+        Owned function(PyObject_GetAttr(op_->op, names().record));
         if (!function) return false;
         Owned node(PyObject_Vectorcall(function.object(), values + 1, 5, nullptr));
         if (!node) return false;
         PyObject* output = PyTuple_GET_ITEM(outputs, 0);
-        set_slot(output, layout.edge, node.object());
-        set_slot(output, layout.requires_grad, Py_True);
+        set_slot(output, tensors.edge, node.object());
+        set_slot(output, tensors.requires_grad, Py_True);
         return true;
     }
 
@@ -282,7 +229,14 @@ PyObject* represent_op(PyObject* self) {
     return PyUnicode_FromFormat("<native op %U>", reinterpret_cast<Op*>(self)->name);
 }
 
+// As functions, it is a method of the class that has it.
+PyObject* get_op(PyObject* self, PyObject* instance, PyObject*) {
+    if (instance == nullptr || instance == Py_None) return Py_NewRef(self);
+    return PyMethod_New(self, instance);
+}
+
 PyMemberDef op_members[] = {
+    {"__wrapped__", T_OBJECT_EX, offsetof(Op, twin), READONLY, "The twin, for its signature."},
     {"twin", T_OBJECT_EX, offsetof(Op, twin), READONLY,
      "The same in Python; it serves the operands that the native op declines."},
     {"op", T_OBJECT_EX, offsetof(Op, op), READONLY, "The primitive with its rules."},
@@ -295,6 +249,7 @@ PyType_Slot op_slots[] = {
     {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
     {Py_tp_dealloc, reinterpret_cast<void*>(free_op)},
     {Py_tp_traverse, reinterpret_cast<void*>(traverse_op)},
+    {Py_tp_descr_get, reinterpret_cast<void*>(get_op)},
     {Py_tp_repr, reinterpret_cast<void*>(represent_op)},
     {Py_tp_members, op_members},
     {Py_tp_doc, const_cast<char*>("An op on Tensors, compiled.")},
@@ -304,68 +259,13 @@ PyType_Slot op_slots[] = {
 PyType_Spec op_spec = {
     "nnkit.backend.cpu.native.Op", sizeof(Op), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+        Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     op_slots,
 };
 
 PyTypeObject* op_type = nullptr;
 
-// The offset of a slot that a class has; -1 with an error set.
-Py_ssize_t offset_of(PyObject* type, const char* name) {
-    Owned member(PyObject_GetAttrString(type, name));
-    if (!member) return -1;
-    if (!PyObject_TypeCheck(member.object(), &PyMemberDescr_Type)) {
-        PyErr_Format(PyExc_TypeError, "set_tensor: %s is no slot", name);
-        return -1;
-    }
-    return reinterpret_cast<PyMemberDescrObject*>(member.object())->d_member->offset;
-}
-
 }  // namespace
-
-PyObject* set_tensor(PyObject*, PyObject* args) {
-    PyObject *type, *cpu, *mode, *inference_modes;
-    if (!PyArg_ParseTuple(args, "O!OOO!:set_tensor", &PyType_Type, &type, &cpu, &mode,
-                          &PySet_Type, &inference_modes)) {
-        return nullptr;
-    }
-    Layout found;
-    const std::pair<const char*, Py_ssize_t*> slots[] = {
-        {"_data", &found.data}, {"_device", &found.device},
-        {"_requires_grad", &found.requires_grad}, {"_grad", &found.grad},
-        {"_edge", &found.edge}, {"_writes", &found.writes}, {"_base", &found.base},
-        {"_view", &found.view}, {"_viewed", &found.viewed}, {"_hooks", &found.hooks},
-    };
-    for (auto [name, offset] : slots) {
-        *offset = offset_of(type, name);
-        if (*offset < 0) return nullptr;
-    }
-    const std::pair<const char*, PyObject**> strings[] = {
-        {"backend", &names.backend}, {"enabled", &names.enabled},
-        {"inference", &names.inference}, {"_inference", &names.made_in_inference},
-        {"record", &names.record},
-    };
-    for (auto [text, name] : strings) {
-        *name = PyUnicode_InternFromString(text);
-        if (*name == nullptr) return nullptr;
-    }
-    names.zero = PyLong_FromLong(0);
-    if (op_type == nullptr) op_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&op_spec));
-    if (op_type == nullptr) return nullptr;
-    found.type = reinterpret_cast<PyTypeObject*>(Py_NewRef(type));
-    found.cpu = Py_NewRef(cpu);
-    found.mode = Py_NewRef(mode);
-    found.inference_modes = Py_NewRef(inference_modes);
-    layout = found;  // whole, or not at all
-    return none();
-}
-
-PyObject* wrap_array(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-    if (count < 1 || count > 2) {
-        return fail(PyExc_TypeError, "wrap() takes an array and a device, got %zd arguments", count);
-    }
-    return wrap(arguments[0], count == 2 ? arguments[1] : layout.cpu);
-}
 
 PyObject* bind_op(PyObject*, PyObject* args) {
     PyObject *twin, *rules, *connect, *name, *dtypes;
@@ -375,7 +275,9 @@ PyObject* bind_op(PyObject*, PyObject* args) {
                           &optional, &flowing, &inputs, &takes_number, &several, &simple)) {
         return nullptr;
     }
-    if (layout.type == nullptr || inputs > most_arguments) return Py_NewRef(twin);
+    if (tensors.type == nullptr || inputs > most_arguments) return Py_NewRef(twin);
+    if (op_type == nullptr) op_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&op_spec));
+    if (op_type == nullptr) return nullptr;
     auto* op = PyObject_GC_New(Op, op_type);
     if (op == nullptr) return nullptr;
     op->call = call_op;

@@ -1,0 +1,60 @@
+// Tensors as compiled code sees them (autograd/tensor.py): their slots, found by their descriptors, and
+// the modes of their thread.
+#pragma once
+
+#include "array.h"
+
+namespace nnkit {
+
+// Where the slots of a Tensor lie, and what all of them share.
+struct TensorLayout {
+    PyTypeObject* type = nullptr;
+    Py_ssize_t data, device, requires_grad, grad, edge, writes, base, view, viewed, hooks;
+    PyObject* cpu;
+    PyObject* untracked;  // the writes of tensors that are made in inference mode
+};
+
+extern TensorLayout tensors;
+
+// The modes of this thread that operations look at.
+struct Modes {
+    bool enabled = true, inference = false;
+};
+
+extern thread_local Modes modes;
+
+inline PyObject*& slot(PyObject* object, Py_ssize_t offset) {
+    return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset);
+}
+
+inline void set_slot(PyObject* object, Py_ssize_t offset, PyObject* value) {
+    PyObject* old = slot(object, offset);
+    slot(object, offset) = Py_NewRef(value);
+    Py_XDECREF(old);
+}
+
+// Classes that guard their attributes (parameters that have no shape yet) are Python's affair.
+inline bool is_tensor(PyObject* object) {
+    return PyObject_TypeCheck(object, tensors.type) &&
+           Py_TYPE(object)->tp_getattro == tensors.type->tp_getattro;
+}
+
+// How many times the storage was written, borrowed; null for what is no plain counter.
+inline PyObject* count_of(PyObject* writes) {
+    return PyList_CheckExact(writes) && PyList_GET_SIZE(writes) ? PyList_GET_ITEM(writes, 0)
+                                                                : nullptr;
+}
+
+// The offset of a slot that a class has; -1 with an error set.
+Py_ssize_t offset_of(PyObject* type, const char* name);
+
+// A new leaf on an array.
+PyObject* wrap(PyObject* data, PyObject* device);
+
+// What the module offers: set_tensor(Tensor, cpu, INFERENCE_MODES, UNTRACKED), before the other;
+// wrap(array, device=cpu); and the class of the object that has the modes for attributes.
+PyObject* set_tensor(PyObject* module, PyObject* args);
+PyObject* wrap_array(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
+PyObject* make_modes_type();
+
+}  // namespace nnkit
