@@ -215,12 +215,6 @@ class Tensor(builtins.object):
     @builtins.property
     def _grad_fn(self) -> _Any:
         ...
-    @builtins.property
-    def _inference(self) -> builtins.bool:
-        ...
-    @_inference.setter
-    def _inference(self, value: builtins.bool) -> None:
-        ...
     def _is_view(self) -> builtins.bool:
         """Whether its history is that of a view of ``_base``."""
     @builtins.staticmethod

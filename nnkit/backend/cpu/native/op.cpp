@@ -252,7 +252,6 @@ PyType_Slot op_slots[] = {
     {Py_tp_descr_get, reinterpret_cast<void*>(get_op)},
     {Py_tp_repr, reinterpret_cast<void*>(represent_op)},
     {Py_tp_members, op_members},
-    {Py_tp_doc, const_cast<char*>("An op on Tensors, compiled.")},
     {0, nullptr},
 };
 
