@@ -172,10 +172,12 @@ def test_it_goes_through_the_door() -> None:
     assert [name for name, _, _ in recorder.calls] == ["add"]
 
 
-def test_an_error_of_the_primitive_passes() -> None:
-    linear = alone("linear")
-    with pytest.raises(ValueError, match="not aligned"):
-        linear(example(), example((3, 2)), None)
+def test_errors_of_the_primitive() -> None:
+    with pytest.raises(TwinError):  # the twin says in torch's words what it refuses
+        alone("linear")(example(), example((3, 2)), None)
+    outside = nnkit.tensor([[0, 5], [0, 0]])
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        alone("gather")(example(), outside, 1)
 
 
 def test_references_are_given_back() -> None:
