@@ -11,8 +11,8 @@ from heapq import heappop, heappush
 from typing import Any
 
 from nnkit.autograd import node as node_module
-from nnkit.autograd.node import LeafHooks, Node, OutputEdge, Unknown, edge_of
-from nnkit.autograd.saved import ACTIVE, PackedValue, SavedOutput
+from nnkit.autograd.node import LeafHooks, Node, OutputEdge, SavedOutput, Unknown, edge_of
+from nnkit.autograd.saved import ACTIVE, PackedValue
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.cpu.native import bind_unpack
 from nnkit.backend.memory import contiguous_format, has_order_of, is_view

@@ -12,8 +12,8 @@ from nnkit.autograd import node as node_module
 from nnkit.autograd.backward_pass import FREED, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.lifted import LIFTED
-from nnkit.autograd.node import Node, OutputEdge
-from nnkit.autograd.op import OPS, SavedOutput
+from nnkit.autograd.node import Node, OutputEdge, SavedOutput
+from nnkit.autograd.op import OPS
 from nnkit.autograd.saved import ACTIVE, pack_values
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_history, check_traceable, set_history, wrote

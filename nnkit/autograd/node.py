@@ -109,6 +109,18 @@ class NotImplementedBackward(Node):
         raise RuntimeError(f"derivative for {self.values} is not implemented")
 
 
+class SavedOutput:
+    """An output kept for backward without a reference cycle through its own node."""
+
+    __slots__ = ("_data", "_writes", "first", "index")
+
+    def __init__(self, data: Any, version: list, index: int, first: Any = None) -> None:
+        self._data = data
+        self._writes = version
+        self.index = index
+        self.first = first  # the first output's array, for an output that counts as hidden
+
+
 class OutputEdge:
     """The edge to output ``index`` of a node with several outputs."""
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from nnkit.autograd import node as node_module
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.node import Node, OutputEdge
+from nnkit.autograd.node import Node, OutputEdge, SavedOutput
 from nnkit.autograd.op_code import (
     GRAD,
     INDEX,
@@ -39,7 +39,6 @@ from nnkit.autograd.promotion import on_one_device, translated
 from nnkit.autograd.saved import (
     ACTIVE,
     SavedIndex,
-    SavedOutput,
     index_arrays,
     keep_copy,
     pack_values,

@@ -22,18 +22,6 @@ STACK = _Stack()
 ACTIVE: set[Any] = set()
 
 
-class SavedOutput:
-    """An output kept for backward without a reference cycle through its own node."""
-
-    __slots__ = ("_data", "_writes", "first", "index")
-
-    def __init__(self, data: Any, version: list, index: int, first: Any = None) -> None:
-        self._data = data
-        self._writes = version
-        self.index = index
-        self.first = first  # the first output's array, for an output that counts as hidden
-
-
 class SavedIndex:
     """The items of an index, each Tensor with the count of its writes."""
 

@@ -15,9 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.node import Node, NotImplementedBackward, Unknown, describe_edge
+from nnkit.autograd.node import Node, NotImplementedBackward, SavedOutput, Unknown, describe_edge
 from nnkit.autograd.promotion import translated
-from nnkit.autograd.saved import SavedOutput
 from nnkit.autograd.tensor import UNTRACKED, Tensor, wrap
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, bool_
 from nnkit.backend.memory import order_of, overlap, owner, steps_of

@@ -14,8 +14,9 @@ import nnkit
 from nnkit.autograd import backward_pass, node
 from nnkit.autograd.backward_pass import unpack_array
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.node import SavedOutput
 from nnkit.autograd.op import OPS
-from nnkit.autograd.saved import ACTIVE, SavedOutput
+from nnkit.autograd.saved import ACTIVE
 from nnkit.autograd.tensor import wrap
 from nnkit.backend.cpu import native
 from nnkit.backend.device import cpu
