@@ -10,8 +10,11 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import OPS
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import (
+    APART,
     UNSEEN,
+    check_apart,
     check_cast,
+    check_change,
     check_inference,
     check_write,
     end_history,
@@ -46,6 +49,12 @@ ENDING = frozenset(
 RESIZING = frozenset(("empty", "randn"))
 # Those that end with a copy into ``out``, which has a derivative.
 COPYING = frozenset("inner tensordot quantile nanquantile".split())
+# Those that give it its new size before they look at the memory.
+FIRST_RESIZED = frozenset(
+    "arange linspace logspace zeros ones full eye mm mv bmm matmul addmm addmv addbmm baddbmm dot "
+    "cumsum cumprod cummax cummin logcumsumexp max min sort topk tril triu cat concat concatenate "
+    "stack gather".split()
+)
 # Those that are computed in the dtype of ``out``.
 IN_DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod".split())
 # Those that fill an ``out`` of as many elements whatever its shape.
@@ -113,7 +122,13 @@ def check_out(
             f"{name}(): output with shape {list(x.shape)} doesn't match the broadcast shape "
             f"{list(shape)}, and is not resized, since it is an operand too"
         )
-    check_write(out, name, arguments)
+    if x.shape != shape and name in FIRST_RESIZED:
+        check_change(out, name, arguments)
+        for operand in arguments if name in APART else ():
+            if isinstance(operand, Tensor):
+                check_apart(name, out, operand)
+    else:
+        check_write(out, name, arguments)
     check_inference(out, name)
 
 

@@ -24,13 +24,14 @@ from nnkit.autograd.promotion import (
     check_dtype,
     on_one_device,
     operands_of,
+    promoted_dtype,
     together,
     translated,
     wrong_type,
 )
 from nnkit.autograd.public import PUBLIC, attach, known_as
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import refresh, write
+from nnkit.autograd.views import check_cast, refresh, write
 from nnkit.backend.algebra import register_formula
 from nnkit.backend.cpu.native import bind_op
 from nnkit.backend.dtype import (
@@ -425,6 +426,8 @@ def _in_place(
             raise wrong_type(name, "other", other)
         if dtype in fast and _is_plain(other, self):
             kernel = getattr(self._device.backend, label)
+        elif kind != "bool":  # torch asks for the cast before it asks for a kernel
+            check_cast(promoted_dtype(name, self, other), OF_ARRAY[dtype])
         return write(self, label, promoting, other, kernel=kernel)
 
     def dtype_in(self: Any) -> Any:

@@ -203,7 +203,8 @@ REPEATABLE = frozenset(
     "fill_ zero_ threshold_ masked_fill_ index_fill_ index_put_ addmv_ baddbmm_ zeros ones full".split()
 )
 ANYWHERE = frozenset(
-    "fill_ masked_fill_ index_fill_ masked_scatter_ addmm_ addmv_ addbmm_ baddbmm_".split()
+    "fill_ masked_fill_ index_fill_ masked_scatter_ addmm_ addmv_ addbmm_ baddbmm_ mm mv bmm "
+    "matmul addmm addmv addbmm baddbmm dot vdot linalg.norm".split()
 )
 UNSEEN = frozenset(
     "logical_and_ logical_not_ logical_or_ logical_xor_ logical_and logical_not logical_or "

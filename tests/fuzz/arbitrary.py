@@ -91,9 +91,11 @@ def _reads_what_it_writes(d: Difference) -> bool:
         return False
     if re.search(r"(x\d+)(\.(addmm_|baddbmm_|masked_scatter_)\(|\[.*\] .?= ).*\b\1\b", d.statement):
         return True
+    owners = [d.seen("base", d.before, n) or d.seen("identity", d.before, n) for n in d.named()]
+    if re.search(r"T\.matmul\(.*out=", d.statement) and owners[-1] in owners[:-1]:
+        return True
     places: dict[str, set] = {}
-    for name in d.named():
-        owner = d.seen("base", d.before, name) or d.seen("identity", d.before, name)
+    for name, owner in zip(d.named(), owners):
         geometry = d.seen("shape", d.before, name), d.seen("strides", d.before, name)
         places.setdefault(owner, set()).add(geometry)
     return any(len(found) > 1 for found in places.values())

@@ -352,4 +352,35 @@ x8 = T.zeros(1, dtype=T.complex64).max(0)
 x9 = T.cdist(T.ones(1, 1), T.ones(1, 1, dtype=T.float64))
 x10 = T.zeros(2).index_fill(0, T.tensor([0], dtype=T.int32), 1)
 """,
+    "True and False as an index": """
+x0 = T.zeros(1)
+x0[True] = x0
+x0[T.tensor(True)] = x0
+x0[True] = T.tensor(1)
+x0[T.tensor(True)] = T.tensor(1)
+x0[False] = T.ones(7)
+""",
+    "what is asked of out= and of a cast before anything else": """
+x0 = T.ones(3, 3)
+T.mm(x0[:, :1], x0[:1], out=x0)
+x1 = T.tensor([2.0]).expand(2, 2)
+T.cat([T.ones(2, 2), T.ones(3, 2)], out=x1)
+x2 = T.ones(2)
+x2.atan2_(T.complex(x2, x2))
+""",
+    "the bytes of a view as larger numbers": """
+x0 = T.zeros(2, 3)[:, :2].view(T.float64)
+x1 = T.zeros(5)[1:].view(T.float64)
+x2 = T.zeros(2, 0).view(T.float64)
+x3 = T.zeros(6)[2:].view(T.float64)
+""",
+    "sgn saves its input and its result": """
+x0 = T.ones(2, requires_grad=True)
+x1 = x0.sgn()
+x1.sum().backward()
+x1.sum().backward()
+x2 = x0.sgn()
+x2.add_(1)
+x2.sum().backward()
+""",
 }

@@ -190,9 +190,12 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             its dtype is not that of ``self``.
     """
     B = self._device.backend
-    index = _normal_index(index, self._device)
+    # By itself True is a new dimension, and nothing is looked at where False is.
+    index = None if index is True else _normal_index(index, self._device)
     arrays = index_arrays(index)
     value = _value_tensor(self, arrays, value)
+    if index is False:
+        return
     simple = value._device is self._device
     if simple and not (wants_history(self, (value,)) or shares_memory(self, value)):
         if 0 in self._data.strides and (place := _plain_part(B, self._data, arrays)) is not None:
@@ -266,11 +269,9 @@ def _is_fill(advanced: tuple, value: Tensor) -> bool:
     """Whether one number is written at one mask: torch does that with `masked_fill_`, which casts
     it, and which may find it in the memory that is written."""
     arrays = [i for i in advanced if i is not ALL]
-    return value._data.size == 1 and len(arrays) == 1 and _is_mask(arrays[0])
-
-
-def _is_mask(item: Any) -> bool:
-    return isinstance(item, list) or item.dtype == bool_.array
+    if value._data.size != 1 or len(arrays) != 1 or isinstance(arrays[0], list):
+        return False
+    return arrays[0].dtype == bool_.array
 
 
 def _moved(self: Tensor, value: Tensor) -> Tensor:

@@ -20,8 +20,10 @@ from nnkit.autograd.dims import (
 )  # fmt: skip
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.public import attach, public
+from nnkit.autograd.sizes import strides_of
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.dtype import dtype as dtype_type
+from nnkit.backend.memory import steps_of
 from nnkit.backend.warning import warn
 
 
@@ -118,6 +120,13 @@ def _bitcast(input: Tensor, dtype: dtype_type) -> Tensor:
             raise RuntimeError(
                 f"view(): size {data.shape[-1]} of the last dimension must be divisible by "
                 f"{there // here} to read {input.dtype} as {dtype}"
+            )
+        steps = steps_of(data) if data.size else strides_of(data.shape)
+        start = input._device.backend.storage_offset(data)
+        if any(step * here % there for step in (*steps[:-1], start)):
+            raise RuntimeError(
+                f"view(): the strides {list(steps)} but for the last, and the offset {start}, must "
+                f"be divisible by {there // here} to read {input.dtype} as {dtype}"
             )
     out = _view_dtype(input, dtype.array)
     out._writes = input._writes  # not a view with a history, as in torch

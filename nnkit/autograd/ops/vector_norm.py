@@ -13,7 +13,7 @@ from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.ops.reduction import axis_of, in_dtype, ratio
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING
+from nnkit.backend.dtype import FLOATING, HALF
 
 
 def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: bool) -> Any:
@@ -182,6 +182,9 @@ def cdist(
         raise RuntimeError(
             f"cdist(): expected x1 and x2 of one floating dtype, got {x1.dtype} and {x2.dtype}"
         )
+    rows = max(x1._data.shape[-2], x2._data.shape[-2])
+    if x1._data.dtype in HALF and (p != 2 or rows <= 25):  # more are a matrix product in torch
+        raise NotImplementedError(f"cdist(): not implemented for '{x1.dtype.name}' tensors")
     if x1._data.shape[-1] != x2._data.shape[-1]:
         raise RuntimeError(
             f"cdist(): x1 and x2 need the same number of columns, got {x1._data.shape[-1]} and "
