@@ -427,7 +427,7 @@ def _in_place(
         if dtype in fast and _is_plain(other, self):
             kernel = getattr(self._device.backend, label)
         elif kind != "bool":  # torch asks for the cast before it asks for a kernel
-            check_cast(promoted_dtype(name, self, other), OF_ARRAY[dtype])
+            check_cast(label, promoted_dtype(name, self, other), OF_ARRAY[dtype])
         return write(self, label, promoting, other, kernel=kernel)
 
     def dtype_in(self: Any) -> Any:

@@ -200,7 +200,8 @@ def laid(B: Any, array: Any, order: tuple | None) -> Any:
 # any part of the target; those that torch keeps from the history, whatever was written over (in
 # place, and into ``out``); and those whose operands may not even be the target itself.
 REPEATABLE = frozenset(
-    "fill_ zero_ threshold_ masked_fill_ index_fill_ index_put_ addmv_ baddbmm_ zeros ones full".split()
+    "fill_ zero_ threshold_ masked_fill_ index_fill_ index_put_ addmv_ baddbmm_ zeros ones "
+    "full".split()
 )
 ANYWHERE = frozenset(
     "fill_ masked_fill_ index_fill_ masked_scatter_ addmm_ addmv_ addbmm_ baddbmm_ mm mv bmm "
