@@ -507,6 +507,20 @@ def test_vmap_structures(lib: ModuleType) -> None:
             program()
 
 
+def test_vmap_gives_back_what_it_was_given(lib: ModuleType) -> None:
+    f, leaf = of(lib), lib.ones(2, 3, requires_grad=True)
+    assert f.vmap(lambda a: a)(leaf) is leaf
+    assert f.vmap(lambda a, b: (b, a * 2), (None, -1), (1, None))(leaf[0], leaf)[0] is leaf
+    assert f.vmap(lambda a: a, 1)(leaf).shape == (3, 2)
+    with lib.no_grad():
+        assert f.vmap(lambda a: a)(leaf).requires_grad
+    with lib.inference_mode():
+        assert f.vmap(lambda a: a * 2)(leaf).is_inference()
+        assert not f.vmap(f.grad(lambda a: a.sum()))(leaf).is_inference()
+    with pytest.raises(AssertionError):
+        f.vmap(lambda a: a, chunk_size=1)(leaf[:0])
+
+
 def test_vmap_refuses_random_numbers(lib: ModuleType) -> None:
     f, x, F = of(lib), lib.ones(3, 2), lib.nn.functional
     for draw in (

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from numbers import Number
 from typing import Any
 
+from nnkit.autograd.anomaly import set_detect_anomaly
 from nnkit.autograd.backward_pass import unpack_tensor
 from nnkit.autograd.capture import grad
 from nnkit.autograd.dual import Dual, ForwardLevel, Tangents, laid_out
@@ -76,6 +78,7 @@ def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
     moving = not MODE.inference and any(tangents)
     if moving:
         primals, tangents = _together(name, primals, tangents)
+        primals = tuple([_tensor(p, primals) for p in primals])
     if moving and name not in OPS and not primitive.constant:
         if name in FORMULAS:
             known = dict(zip(FORMULAS[name].parameters, arguments, strict=True))
@@ -89,7 +92,7 @@ def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
         return operands[0]
     outputs = result if isinstance(result, tuple) else (result,)
     op = getattr(function, "op", None)
-    if op is not None and op.is_view and shares_memory(outputs[0], primals[0]):
+    if op is not None and op.is_view and all(shares_memory(o, primals[0]) for o in outputs):
         source = operands[0]
 
         def part(tangent: Tensor, i: int) -> Tensor:
@@ -109,6 +112,15 @@ def _together(name: str, primals: tuple, tangents: list) -> tuple[tuple, list]:
     moved = iter(on_one_device(name, (*primals, *[t for ts in tangents for t in ts or ()])))
     primals = tuple([next(moved) for _ in primals])
     return primals, [ts and tuple([next(moved) for _ in ts]) for ts in tangents]
+
+
+def _tensor(operand: Any, operands: tuple) -> Any:
+    """A number among the operands as a constant: whether a tangent depends on the others is found
+    as in torch, where it is one."""
+    if not isinstance(operand, Number):
+        return operand
+    like = next(x for x in operands if isinstance(x, Tensor))
+    return wrap(like._device.backend.full((), operand, like._data.dtype), like._device)
 
 
 def _pushed(
@@ -149,14 +161,15 @@ def _pushed(
         for primal, gradient, given in zip(primals, gradients, tangents, strict=True)
         if gradient is not None and gradient.requires_grad
     ]
-    rows = [
-        grad(
-            [g for g, _ in pairs], [w for w in weights if w is not None],
-            [_fitted(given[i], g) for g, given in pairs],
-            retain_graph=True, create_graph=recorded, allow_unused=True,
-        )
-        for i in range(level.count)
-    ]  # fmt: skip
+    moved = [w for w in weights if w is not None]
+    with set_detect_anomaly(False):  # which is about backward
+        rows = [
+            grad(
+                [g for g, _ in pairs], moved, [_fitted(given[i], g) for g, given in pairs],
+                retain_graph=True, create_graph=recorded, allow_unused=True,
+            )
+            for i in range(level.count)
+        ]  # fmt: skip
     theirs = [t for ts in tangents for t in ts or ()]  # which may be written
     found = iter(zip(*rows, strict=True))
     result: list[Tangents] = []

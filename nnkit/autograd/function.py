@@ -10,7 +10,7 @@ from typing import Any
 
 from nnkit.autograd import node as node_module
 from nnkit.autograd.backward_pass import FREED, unpack_tensor
-from nnkit.autograd.grad_mode import MODE, no_grad
+from nnkit.autograd.grad_mode import MODE, is_grad_enabled, no_grad
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.node import Node, OutputEdge, SavedOutput
 from nnkit.autograd.op import OPS
@@ -223,7 +223,7 @@ class Function:
         outputs = result if isinstance(result, tuple) else (result,)
         for t in node.dirty:
             wrote(t, node.name())
-        if MODE.enabled and any(needs):
+        if is_grad_enabled() and any(needs):
             node.order = next(node_module.sequence)
             node.edges = edges
             node.slots = tuple([i for i, a in enumerate(arguments) if isinstance(a, Tensor)])

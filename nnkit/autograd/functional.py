@@ -48,6 +48,11 @@ def _vectors(v: Any, likes: tuple[Tensor, ...], function: str, what: str) -> tup
                 f"The vector v can only be None if the {what} given to {function} is a single "
                 "Tensor with one element."
             )
+        if likes[0].is_complex():
+            raise RuntimeError(
+                f"The vector v can only be None if the {what} given to {function} is real, "
+                f"got {likes[0].dtype}"
+            )
         return (wrap(likes[0]._device.backend.ones_like(likes[0]._data), likes[0]._device),)
     _, vectors = _tuple(v, "v", function)
     if len(vectors) != len(likes):
@@ -193,6 +198,11 @@ def jacobian(
         table = []
         for out in outputs:
             flat = out.reshape(-1)
+            if not flat.numel():
+                raise RuntimeError(
+                    "jacobian(): the function must return tensors with elements, one for each row "
+                    f"of the Jacobian, got shape {list(out.shape)}"
+                )
             rows: list[list[Tensor]] = [[] for _ in points]
             for i in range(flat.numel()):
                 found = _gradients((flat[i],), points, None, create_graph, strict, "jacobian")
@@ -202,8 +212,6 @@ def jacobian(
                     column.append(g)
             blocks = tuple(
                 OPS["stack"](tuple(column), 0).reshape(tuple(out.shape) + tuple(p.shape))
-                if column
-                else p.new_zeros(tuple(out.shape) + tuple(p.shape))
                 for column, p in zip(rows, points, strict=True)
             )
             table.append(_finished(blocks, create_graph))

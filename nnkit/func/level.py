@@ -50,7 +50,8 @@ class Level:
 
     def leaf(self, value: Tensor) -> Tensor:
         """``value`` without its history, which requires a gradient until the level is left."""
-        leaf = alone(value)._set_requires_grad(True)
+        leaf = wrap(value._data, value._device)._set_requires_grad(True)
+        leaf._writes = value._writes
         self.leaves.append(leaf)
         return leaf
 
@@ -67,7 +68,7 @@ class Level:
 
     def _want_gradients(self, wanted: bool) -> None:
         for leaf in self.leaves:
-            leaf.requires_grad = wanted
+            leaf._requires_grad = wanted
 
     def gradients(
         self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any],
@@ -159,8 +160,7 @@ def transforming() -> Iterator[None]:
 def alone(value: Tensor) -> Tensor:
     """The tensor without its history, but with its tangents, if it is of a forward level."""
     found = wrap(value._data, value._device)
-    if not value.is_inference():
-        found._writes = value._writes
+    found._writes = value._writes
     return found
 
 

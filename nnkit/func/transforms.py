@@ -131,7 +131,7 @@ def grad_and_value(func: Callable, argnums: Any = 0, has_aux: bool = False) -> C
         if not isinstance(value, Tensor) or value.ndim != 0:
             shown = list(value.shape) if isinstance(value, Tensor) else type(value).__name__
             raise RuntimeError(f"grad: the function must return a 0-dim tensor, got {shown}")
-        if value.is_complex():
+        if value.is_complex() and value.requires_grad:
             raise RuntimeError(f"grad: the function must return a real number, got {value.dtype}")
         gradient, value = call.pull([None]), call.shown(value)
         return gradient, (value, call.shown(call.aux)) if has_aux else value

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple
 
-from nnkit.autograd import Tensor
+from nnkit.autograd import Tensor, inference_mode
 from nnkit.autograd.generator import get_rng_state, set_rng_state
 from nnkit.autograd.grad_mode import MODE, VMAPS
 from nnkit.autograd.ops.comparison import equal
 from nnkit.autograd.ops.joining import stack
+from nnkit.autograd.ops.shape import movedim
 from nnkit.func.tree import flatten
 
 
@@ -42,6 +43,7 @@ def vmap(
     Raises:
         ValueError: no argument has a batch dimension, their sizes differ, ``in_dims`` or
             ``out_dims`` do not fit, or ``func`` returns something else than tensors.
+        AssertionError: ``chunk_size`` is given and the batch is empty.
         RuntimeError: ``randomness`` is "error" and random numbers are drawn, or is unknown; or
             the function reads other numbers for one example than for another.
 
@@ -67,16 +69,19 @@ def vmap(
         leaves, rebuild = flatten(args)
         dims = _spread(in_dims, args, "in_dims")
         size = _batch_size(leaves, dims)
+        if chunk_size is not None and not size:
+            raise AssertionError("vmap: an empty batch cannot be divided into chunks")
         state = get_rng_state() if randomness == "same" else None
-        results = []
+        results, examples = [], []
         with drawing(randomness), _same_reads() as compare:
             for i in range(size) if size else (None,):
                 if state is not None:
                     set_rng_state(state)
                 chosen = [_example(v, d, i) for v, d in zip(leaves, dims, strict=True)]
                 results.append(func(*rebuild(chosen), **kwargs))
+                examples.append(chosen)
                 compare()
-        return _joined(results, out_dims, size)
+        return _joined(results, out_dims, size, _Batch(leaves, dims, examples))
 
     return batched
 
@@ -155,7 +160,24 @@ def _example(value: Any, dim: int | None, i: int | None) -> Any:
     return value.new_zeros(shape)
 
 
-def _joined(results: list[Any], out_dims: Any, size: int) -> Any:
+class _Batch(NamedTuple):
+    """The arguments of a call, and what each example has got of them."""
+
+    leaves: list[Any]
+    dims: list[Any]
+    examples: list[list[Any]]
+
+    def whole(self, values: tuple, dim: int) -> Tensor | None:
+        """The argument of which each value is the example, if there is one."""
+        for place, (leaf, own) in enumerate(zip(self.leaves, self.dims, strict=True)):
+            same = zip(values, self.examples, strict=True)
+            if own is not None and all(value is example[place] for value, example in same):
+                own, dim = own % leaf.ndim, dim % leaf.ndim
+                return leaf if own == dim else movedim(leaf, own, dim)
+        return None
+
+
+def _joined(results: list[Any], out_dims: Any, size: int, batch: _Batch) -> Any:
     """The results of all examples, stacked along the dimensions of ``out_dims``."""
     first, rebuild = flatten(results[0])
     if isinstance(results[0], Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
@@ -173,8 +195,14 @@ def _joined(results: list[Any], out_dims: Any, size: int) -> Any:
                 "that is the same for all examples has None in out_dims"
             )
         else:
-            together = stack(values, dim)
-            joined.append(together if size else together.narrow(dim, 0, 0))
+            together = batch.whole(values, dim)
+            if together is None:
+                # As each of them: a transform's results are no inference tensors.
+                plain = MODE.inference and not values[0].is_inference()
+                with inference_mode(False) if plain else nullcontext():
+                    together = stack(values, dim)
+                together = together if size else together.narrow(dim, 0, 0)
+            joined.append(together)
     return rebuild(joined)
 
 

@@ -107,6 +107,8 @@ class Observer:
             array = self.array(tensor)
         except RuntimeError:  # what a transform has left behind
             return dtype_name(tensor), tuple(tensor.shape), None
+        if array.dtype == bool:
+            array = np.ascontiguousarray(array).view(np.uint8) != 0  # what is true is true
         return dtype_name(tensor), tuple(tensor.shape), array.tobytes()
 
     def tensor(self, label: str, tensor: Any) -> None:

@@ -214,6 +214,31 @@ x6, x7 = x4.split(1)
 x4 += 1
 Dirty.apply(x6)
 """,
+    "memory read as another dtype": """
+with T.inference_mode(): x0 = T.ones(2, 2)
+x1 = x0.view(T.float64)
+x2 = T.ones(2, 2)
+with T.inference_mode(): x3 = x2.view(T.int32)
+x4 = T.arange(6.0).unfold(0, 2, 1).view(T.complex64)
+x5 = T.arange(6.0)[1:3].view(T.complex64)
+x6 = T.zeros(2, 0).view(T.int64)
+x7 = x0.data
+""",
+    "a Function in inference mode where grad mode was switched on": """
+x0 = T.ones(2, requires_grad=True)
+with T.inference_mode(), T.enable_grad(): x1 = Same.apply(x0)
+with T.inference_mode(), T.enable_grad(): x2 = Exp.apply(x0)
+with T.inference_mode(), T.enable_grad(): x3, x4 = Signs.apply(x0)
+""",
+    "what requires grad of derivatives computed forwards": """
+x0 = T.ones(2, requires_grad=True)
+x1 = T.func.jvp(lambda t: t * 2, (x0,), (T.ones(2),))
+x2 = T.func.jvp(lambda t: t + 2, (x0,), (T.ones(2),))
+x3 = T.func.jacfwd(lambda t: t / 2)(x0)
+x4 = T.func.hessian(lambda t: t.abs())(x0)
+x5 = T.func.jacfwd(lambda t: t.sum())(x0)
+x6 = T.func.jacfwd(T.no_grad()(lambda t: t * t))(x0)
+""",
     "set_ and the counters of writes": """
 x0 = T.zeros(2)
 x1 = T.ones(2)

@@ -111,15 +111,18 @@ def _bitcast(input: Tensor, dtype: dtype_type) -> Tensor:
     data = input._data
     here, there = data.itemsize, dtype.itemsize
     if here != there:
-        if not data.ndim or (data.size and data.strides[-1] != here):
+        steps = input.stride()
+        if not data.ndim or steps[-1] != 1:
             raise RuntimeError(
                 f"view(): the last dimension must have stride 1 to read {input.dtype} as {dtype}, "
-                f"got shape {list(data.shape)}"
+                f"got shape {list(data.shape)} with strides {list(steps)}"
             )
-        if data.shape[-1] * here % there:
+        places = (data.shape[-1], input.storage_offset(), *steps[:-1])
+        if any(place * here % there for place in places):
             raise RuntimeError(
-                f"view(): size {data.shape[-1]} of the last dimension must be divisible by "
-                f"{there // here} to read {input.dtype} as {dtype}"
+                f"view(): size {data.shape[-1]} of the last dimension, the offset {places[1]} and "
+                f"the other strides {list(steps[:-1])} must be divisible by {there // here} to "
+                f"read {input.dtype} as {dtype}"
             )
         steps = steps_of(data) if data.size else strides_of(data.shape)
         start = input._device.backend.storage_offset(data)
@@ -129,7 +132,8 @@ def _bitcast(input: Tensor, dtype: dtype_type) -> Tensor:
                 f"be divisible by {there // here} to read {input.dtype} as {dtype}"
             )
     out = _view_dtype(input, dtype.array)
-    out._writes = input._writes  # not a view with a history, as in torch
+    if not (input.is_inference() or out.is_inference()):
+        out._writes = input._writes  # not a view with a history, as in torch
     return out
 
 
