@@ -265,7 +265,7 @@ class Pass:
                     results = self._after(node, results, arrived)
                 if node.saves_arrays and not self.retain:
                     node.values = None
-                for edge, result in zip(node.edges, results, strict=True):
+                for edge, result in zip(node.edges, results):
                     if edge is None:
                         continue
                     if (

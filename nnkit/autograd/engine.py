@@ -29,7 +29,7 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, create: bool) -> Pas
             f"got {len(tensors)} tensors and {len(grads)} gradients, expected as many"
         )
     roots = []
-    for index, (tensor, grad) in enumerate(zip(tensors, grads, strict=False)):
+    for index, (tensor, grad) in enumerate(zip(tensors, grads)):
         if tensor.__class__ is GradientEdge:
             edge, first = edge_of(tensor), grad
             if grad is None:

@@ -14,10 +14,10 @@ from nnkit.backend.cpu.native import bind_modes
 class _Modes(threading.local):
     enabled = True  # whether operations are recorded
     inference = False
+    grad_in_inference = False  # what `enable_grad` said in inference mode, which records nothing
 
 
 class _Mode(bind_modes(_Modes)):
-    grad_in_inference = False  # what `enable_grad` said in inference mode, which records nothing
     # Of `nnkit.func`: how many transforms this thread is computing; whether a `vmap` among them
     # was not told what random numbers its examples should have; and the numbers that the example
     # a `vmap` is computing has read from its tensors.

@@ -94,7 +94,7 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
         try:
             if self._hooked:
                 return self._call_with_hooks(args, kwargs)
-            return self.forward(*args, **kwargs)
+            return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
         except Exception as error:
             _note_path(error, self)
             raise

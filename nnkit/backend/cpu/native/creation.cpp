@@ -36,16 +36,28 @@ PyObject* with_zeros(PyObject* result) {
     return result;
 }
 
-// All elements of a plain array; false with an exception set. NumPy converts the value, once; the
+// The first element of a plain array; false with an exception set. NumPy converts what is no float.
+bool set_first(Array out, PyObject* value) {
+    if (PyFloat_CheckExact(value) && out.type() == Type::float32) {
+        *out.data<float>() = static_cast<float>(PyFloat_AS_DOUBLE(value));
+        return true;
+    }
+    if (PyFloat_CheckExact(value) && out.type() == Type::float64) {
+        *out.data<double>() = PyFloat_AS_DOUBLE(value);
+        return true;
+    }
+    Py_INCREF(out.descriptor());
+    Owned first(PyArray_NewFromDescr(&PyArray_Type, out.descriptor(), 0, nullptr, nullptr,
+                                     out.bytes(), NPY_ARRAY_CARRAY, nullptr));
+    return first && PyArray_FillWithScalar(
+                        reinterpret_cast<PyArrayObject*>(first.object()), value) >= 0;
+}
+
+// All elements of a plain array; false with an exception set. The value is converted once; the
 // other elements are copies of the first.
 bool fill_with(Array out, PyObject* value) {
     if (out.size() == 0) return true;
-    Py_INCREF(out.descriptor());
-    PyObject* first = PyArray_NewFromDescr(&PyArray_Type, out.descriptor(), 0, nullptr, nullptr,
-                                           out.bytes(), NPY_ARRAY_CARRAY, nullptr);
-    Owned scope(first);
-    if (first == nullptr) return false;
-    if (PyArray_FillWithScalar(reinterpret_cast<PyArrayObject*>(first), value) < 0) return false;
+    if (!set_first(out, value)) return false;
     Index bytes = item_bytes(out);
     Move move;
     move.operands[Move::to].data = out.bytes() + bytes;
@@ -73,9 +85,8 @@ PyObject* full(Arguments arguments) { return with_value(make(arguments, 0, 2), a
 PyObject* zeros_like(Arguments arguments) { return with_zeros(make_like(arguments)); }
 
 PyObject* ones_like(Arguments arguments) {
-    PyObject* one = PyLong_FromLong(1);
-    Owned scope(one);
-    return with_value(make_like(arguments), one);
+    Owned one(PyFloat_FromDouble(1));
+    return one ? with_value(make_like(arguments), one.object()) : nullptr;
 }
 
 const Registration registrations[] = {

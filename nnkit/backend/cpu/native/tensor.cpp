@@ -15,28 +15,37 @@ namespace {
 
 PyObject* zero = nullptr;
 
-template <bool Modes::*mode> PyObject* get_mode(PyObject*, void*) {
-    return PyBool_FromLong(modes.*mode);
+// The mode that an attribute is the name of, null for others: those are `threading.local`'s, which
+// looks them up in a dictionary of the thread.
+bool* mode_called(PyObject* name) {
+    static PyObject* const enabled = PyUnicode_InternFromString("enabled");
+    static PyObject* const inference = PyUnicode_InternFromString("inference");
+    static PyObject* const grad_in_inference = PyUnicode_InternFromString("grad_in_inference");
+    if (name == enabled) return &modes.enabled;
+    if (name == inference) return &modes.inference;
+    return name == grad_in_inference ? &modes.grad_in_inference : nullptr;
 }
 
-template <bool Modes::*mode> int set_mode(PyObject*, PyObject* value, void*) {
-    int truth = value == nullptr ? 1 : PyObject_IsTrue(value);
+PyTypeObject* local = nullptr;  // threading.local
+
+PyObject* get_mode(PyObject* self, PyObject* name) {
+    const bool* mode = mode_called(name);
+    return mode == nullptr ? local->tp_getattro(self, name) : PyBool_FromLong(*mode);
+}
+
+int set_mode(PyObject* self, PyObject* name, PyObject* value) {
+    bool* mode = mode_called(name);
+    if (mode == nullptr || value == nullptr) return local->tp_setattro(self, name, value);
+    int truth = PyObject_IsTrue(value);
     if (truth < 0) return -1;
-    modes.*mode = truth != 0;
+    *mode = truth != 0;
     return 0;
 }
 
-PyGetSetDef modes_getset[] = {
-    {"enabled", get_mode<&Modes::enabled>, set_mode<&Modes::enabled>,
-     "Whether operations are recorded.", nullptr},
-    {"inference", get_mode<&Modes::inference>, set_mode<&Modes::inference>,
-     "Whether results stay out of every graph.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
-};
-
 PyType_Slot modes_slots[] = {
-    {Py_tp_getset, modes_getset},
-    {Py_tp_doc, const_cast<char*>("The modes of a thread.")},
+    {Py_tp_getattro, reinterpret_cast<void*>(get_mode)},
+    {Py_tp_setattro, reinterpret_cast<void*>(set_mode)},
+    {Py_tp_doc, const_cast<char*>("The modes of a thread, beside other attributes of its own.")},
     {0, nullptr},
 };
 
@@ -114,8 +123,9 @@ PyObject* wrap_array(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
 PyObject* make_modes_type() {
     Owned threading(PyImport_ImportModule("threading"));
     if (!threading) return nullptr;
-    Owned local(PyObject_GetAttrString(threading.object(), "local"));
-    return local ? PyType_FromSpecWithBases(&modes_spec, local.object()) : nullptr;
+    PyObject* base = PyObject_GetAttrString(threading.object(), "local");
+    local = reinterpret_cast<PyTypeObject*>(base);  // for as long as the process runs
+    return base == nullptr ? nullptr : PyType_FromSpecWithBases(&modes_spec, base);
 }
 
 }  // namespace nnkit

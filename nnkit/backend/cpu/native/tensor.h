@@ -16,9 +16,9 @@ struct TensorLayout {
 
 extern TensorLayout tensors;
 
-// The modes of this thread that operations look at.
+// The modes of this thread (autograd/grad_mode.py).
 struct Modes {
-    bool enabled = true, inference = false;
+    bool enabled = true, inference = false, grad_in_inference = false;
 };
 
 extern thread_local Modes modes;
