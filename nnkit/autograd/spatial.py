@@ -169,13 +169,12 @@ def _geometry(
             raise RuntimeError(
                 f"{name}(): value cannot be converted to type int without overflow: {max(numbers)}"
             )
-    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilations)]
-    # torch leaves the dilation out of this for volumes.
-    if any(2 * p > span for p, span in zip(pads, kernel if axes == 3 else spans)):
+    if any(2 * p > k for p, k in zip(pads, kernel)):
         raise RuntimeError(
-            f"{name}(): argument 'padding' must be at most half of the kernel size {kernel} (with "
-            f"dilation {dilations}), got {pads}"
+            f"{name}(): argument 'padding' must be at most half of the kernel size {kernel} "
+            f"(without its dilation), got {pads}"
         )
+    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilations)]
     for n, span, s, p in zip(spatial, spans, strides, pads):
         if n + 2 * p - span + (s - 1 if ceil else 0) < 0:
             raise RuntimeError(

@@ -68,6 +68,7 @@ def wrong_pool(axes: int, dilated: bool) -> Callable[[Maker], Sequence[Raises]]:
             wrong.append(Raises(TypeError, "input", 3, 2))
         if dilated:
             wrong.append(Raises(RuntimeError, "dilation", x, 2, dilation=0))
+            wrong.append(Raises(RuntimeError, "half", x, 2, 1, 2, dilation=3))
         elif axes > 1:
             wrong.append(Raises(RuntimeError, "divisor_override", x, 2, divisor_override=0))
         return wrong

@@ -66,7 +66,7 @@ def _read(data: Any, d: dtype_type | None, place: Any) -> Any:
     B = place.backend
     kind = data.__class__
     if kind in _NUMBERS:
-        d = d or of_number(data)
+        d = d or (int64 if data.__class__ is int else of_number(data))
         return B.full((), _checked(data, d), d.array)
     if isinstance(data, Tensor):
         moved = data.detach().to(place)

@@ -125,7 +125,17 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     return out if mode == "circular" else in_format_of(input, out)
 
 
+def _within_edge(n: int, before: int, after: int) -> tuple[int, int]:
+    """The same padding where one side cuts off all that is there, and some of the other side's."""
+    left = n + before + after
+    if after < -n:
+        return left, -n
+    return (-n, left) if before < -n else (before, after)
+
+
 def _pad_with_itself(input: Tensor, widths: Widths, mode: str) -> Tensor:
+    if mode == "replicate":
+        widths = tuple(_within_edge(n, *pair) for n, pair in zip(input._data.shape, widths))
     cut = tuple((min(before, 0), min(after, 0)) for before, after in widths)
     more = tuple((max(before, 0), max(after, 0)) for before, after in widths)
     # A reflection goes on behind what is cut off; a circle is closed where it was cut.

@@ -216,9 +216,9 @@ def diff(
         raise RuntimeError("diff(): expects input to be at least one-dimensional")
     if integer("diff", "n", n) < 0:
         raise RuntimeError(f"diff(): order must be non-negative but got {n}")
-    axis = normalize_dim(dim, input.ndim, "diff")
     if n == 0:
         return OPS["copy"](input)
+    axis = normalize_dim(dim, input.ndim, "diff")
     parts = [t for t in (prepend, input, append) if t is not None]
     out = cat(parts, axis) if len(parts) > 1 else input
     subtract = METHODS["logical_xor" if input.dtype.name == "bool" else "sub"]

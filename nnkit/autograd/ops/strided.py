@@ -25,6 +25,7 @@ from nnkit.autograd.sizes import (
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import (
     check_change,
+    check_expanded,
     check_inference,
     end_history,
     reshape_in_place,
@@ -299,6 +300,7 @@ def as_strided_scatter(
         )
     whole = OPS["contiguous"](OPS["copy"](input.detach()))
     place = as_strided(whole, size, stride, storage_offset)  # refuses what does not fit
+    check_expanded("as_strided_scatter", place._data)
     source = converted(src, input.dtype)
     return _as_strided_scatter(input, source, shape, place.stride(), place.storage_offset())
 

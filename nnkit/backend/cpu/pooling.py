@@ -149,6 +149,9 @@ def max_pool(
 
 def adaptive_max_pool(x: Array, size: Ints) -> tuple[Array, Array]:
     """`max_pool` with windows that divide each axis into ``size`` parts as evenly as can be."""
+    if 0 in size:
+        shape = (*x.shape[:2], *size)
+        return np.zeros(shape, x.dtype), np.zeros(shape, np.int64)
     return _max_pool(x, _adaptive(x.shape[2:], size))
 
 
@@ -336,6 +339,8 @@ def _regular_arguments(spatial: Ints, size: Ints) -> tuple | None:
 
 def adaptive_avg_pool(x: Array, size: Ints) -> Array:
     """The means of windows that divide each axis into ``size`` parts as evenly as can be."""
+    if 0 in size:  # beside which the others may be huge
+        return np.zeros((*x.shape[:2], *size), x.dtype)
     if math.prod(size) == 1:
         wide = np.float32 if x.dtype in HALF else x.dtype
         planes = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
@@ -357,6 +362,8 @@ def adaptive_avg_pool(x: Array, size: Ints) -> Array:
 
 def adaptive_avg_pool_grad(g: Array, shape: Ints) -> Array:
     """The adjoint of `adaptive_avg_pool` on an input of ``shape``."""
+    if not g.size:
+        return np.zeros(shape, g.dtype)
     regular = _regular_arguments(shape[2:], g.shape[2:])
     if regular and math.prod(g.shape[2:]) > 1:
         return avg_pool_grad(g, shape, *regular)
