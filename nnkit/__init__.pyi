@@ -80,19 +80,19 @@ FOUND_IN: builtins.dict
 __version__: builtins.str
 def abs(input: _Any, *, out: _Any = None) -> Tensor:
     """The absolute value; of a complex number its modulus."""
-def abs_(self: Tensor) -> Tensor:
+def abs_(self: _Any) -> Tensor:
     """In-place version of `abs`; returns the tensor."""
 def absolute(input: _Any, *, out: _Any = None) -> Tensor:
     """The absolute value; of a complex number its modulus."""
-def absolute_(self: Tensor) -> Tensor:
+def absolute_(self: _Any) -> Tensor:
     """In-place version of `abs`; returns the tensor."""
 def acos(input: _Any, *, out: _Any = None) -> Tensor:
     """The angle whose cosine is ``input``."""
-def acos_(self: Tensor) -> Tensor:
+def acos_(self: _Any) -> Tensor:
     """In-place version of `acos`; returns the tensor."""
 def acosh(input: _Any, *, out: _Any = None) -> Tensor:
     """The inverse of `cosh`, ``log(x + sqrt(x**2 - 1))``."""
-def acosh_(self: Tensor) -> Tensor:
+def acosh_(self: _Any) -> Tensor:
     """In-place version of `acosh`; returns the tensor."""
 def adaptive_avg_pool1d(
     input: Tensor,
@@ -306,31 +306,31 @@ def arange(
     """
 def arccos(input: _Any, *, out: _Any = None) -> Tensor:
     """The angle whose cosine is ``input``."""
-def arccos_(self: Tensor) -> Tensor:
+def arccos_(self: _Any) -> Tensor:
     """In-place version of `acos`; returns the tensor."""
 def arccosh(input: _Any, *, out: _Any = None) -> Tensor:
     """The inverse of `cosh`, ``log(x + sqrt(x**2 - 1))``."""
-def arccosh_(self: Tensor) -> Tensor:
+def arccosh_(self: _Any) -> Tensor:
     """In-place version of `acosh`; returns the tensor."""
 def arcsin(input: _Any, *, out: _Any = None) -> Tensor:
     """The angle whose sine is ``input``."""
-def arcsin_(self: Tensor) -> Tensor:
+def arcsin_(self: _Any) -> Tensor:
     """In-place version of `asin`; returns the tensor."""
 def arcsinh(input: _Any, *, out: _Any = None) -> Tensor:
     """The inverse of `sinh`, ``log(x + sqrt(x**2 + 1))``."""
-def arcsinh_(self: Tensor) -> Tensor:
+def arcsinh_(self: _Any) -> Tensor:
     """In-place version of `asinh`; returns the tensor."""
 def arctan(input: _Any, *, out: _Any = None) -> Tensor:
     """The angle whose tangent is ``input``."""
 def arctan2(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The angle of the point (``other``, ``input``)."""
-def arctan2_(self: Tensor, other: _Any) -> Tensor:
+def arctan2_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `atan2`; returns the tensor."""
-def arctan_(self: Tensor) -> Tensor:
+def arctan_(self: _Any) -> Tensor:
     """In-place version of `atan`; returns the tensor."""
 def arctanh(input: _Any, *, out: _Any = None) -> Tensor:
     """The inverse of `tanh`, ``log((1 + x) / (1 - x)) / 2``."""
-def arctanh_(self: Tensor) -> Tensor:
+def arctanh_(self: _Any) -> Tensor:
     """In-place version of `atanh`; returns the tensor."""
 def argmax(
     input: Tensor,
@@ -387,23 +387,23 @@ def asarray(
     """``obj`` as a tensor that shares its memory where it can."""
 def asin(input: _Any, *, out: _Any = None) -> Tensor:
     """The angle whose sine is ``input``."""
-def asin_(self: Tensor) -> Tensor:
+def asin_(self: _Any) -> Tensor:
     """In-place version of `asin`; returns the tensor."""
 def asinh(input: _Any, *, out: _Any = None) -> Tensor:
     """The inverse of `sinh`, ``log(x + sqrt(x**2 + 1))``."""
-def asinh_(self: Tensor) -> Tensor:
+def asinh_(self: _Any) -> Tensor:
     """In-place version of `asinh`; returns the tensor."""
 def atan(input: _Any, *, out: _Any = None) -> Tensor:
     """The angle whose tangent is ``input``."""
 def atan2(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The angle of the point (``other``, ``input``)."""
-def atan2_(self: Tensor, other: _Any) -> Tensor:
+def atan2_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `atan2`; returns the tensor."""
-def atan_(self: Tensor) -> Tensor:
+def atan_(self: _Any) -> Tensor:
     """In-place version of `atan`; returns the tensor."""
 def atanh(input: _Any, *, out: _Any = None) -> Tensor:
     """The inverse of `tanh`, ``log((1 + x) / (1 - x)) / 2``."""
-def atanh_(self: Tensor) -> Tensor:
+def atanh_(self: _Any) -> Tensor:
     """In-place version of `atanh`; returns the tensor."""
 def atleast_1d(*tensors: _Any) -> _Any:
     """The tensor, or each of several, with at least one dimension."""
@@ -466,27 +466,27 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.i
     """How often each integer from 0 occurs in a 1-dim tensor, or the sum of its weights."""
 def bitwise_and(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Bits set in both (logic for bool)."""
-def bitwise_and_(self: Tensor, other: _Any) -> Tensor:
+def bitwise_and_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `bitwise_and`; returns the tensor."""
 def bitwise_left_shift(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Bits moved left: ``input * 2**other``."""
-def bitwise_left_shift_(self: Tensor, other: _Any) -> Tensor:
+def bitwise_left_shift_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `bitwise_left_shift`; returns the tensor."""
 def bitwise_not(input: _Any, *, out: _Any = None) -> Tensor:
     """All bits flipped (logical not for bool)."""
-def bitwise_not_(self: Tensor) -> Tensor:
+def bitwise_not_(self: _Any) -> Tensor:
     """In-place version of `bitwise_not`; returns the tensor."""
 def bitwise_or(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Bits set in either (logic for bool)."""
-def bitwise_or_(self: Tensor, other: _Any) -> Tensor:
+def bitwise_or_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `bitwise_or`; returns the tensor."""
 def bitwise_right_shift(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Bits moved right, sign kept."""
-def bitwise_right_shift_(self: Tensor, other: _Any) -> Tensor:
+def bitwise_right_shift_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `bitwise_right_shift`; returns the tensor."""
 def bitwise_xor(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Bits set in one of both."""
-def bitwise_xor_(self: Tensor, other: _Any) -> Tensor:
+def bitwise_xor_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `bitwise_xor`; returns the tensor."""
 def block_diag(*tensors: _Any) -> Tensor:
     """A matrix with the given ones (vectors are rows) along its diagonal, zero elsewhere."""
@@ -532,7 +532,7 @@ def cdist(
 cdouble: _dtype
 def ceil(input: _Any, *, out: _Any = None) -> Tensor:
     """The smallest integer not below each element."""
-def ceil_(self: Tensor) -> Tensor:
+def ceil_(self: _Any) -> Tensor:
     """In-place version of `ceil`; returns the tensor."""
 def celu(input: Tensor, alpha: builtins.float = ...) -> Tensor:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``"""
@@ -703,17 +703,17 @@ def conv_transpose3d(
     """3-dimensional transposed convolution; see `conv_transpose2d`."""
 def copysign(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The magnitude of ``input``, the sign of ``other``."""
-def copysign_(self: Tensor, other: _Any) -> Tensor:
+def copysign_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `copysign`; returns the tensor."""
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation coefficients of variables (rows): `cov` over the standard deviations."""
 def cos(input: _Any, *, out: _Any = None) -> Tensor:
     """The cosine of an angle in radians."""
-def cos_(self: Tensor) -> Tensor:
+def cos_(self: _Any) -> Tensor:
     """In-place version of `cos`; returns the tensor."""
 def cosh(input: _Any, *, out: _Any = None) -> Tensor:
     """The hyperbolic cosine, ``(exp(x) + exp(-x)) / 2``."""
-def cosh_(self: Tensor) -> Tensor:
+def cosh_(self: _Any) -> Tensor:
     """In-place version of `cosh`; returns the tensor."""
 def cosine_similarity(
     x1: Tensor,
@@ -768,7 +768,7 @@ def cumulative_trapezoid(
 default_generator: _Generator
 def deg2rad(input: _Any, *, out: _Any = None) -> Tensor:
     """Degrees to radians."""
-def deg2rad_(self: Tensor) -> Tensor:
+def deg2rad_(self: _Any) -> Tensor:
     """In-place version of `deg2rad`; returns the tensor."""
 def det(input: Tensor, *, out: _Any = None) -> Tensor:
     """The determinants of square matrices. Singular matrices have a gradient, too."""
@@ -814,7 +814,7 @@ def diff(
     """
 def digamma(input: _Any, *, out: _Any = None) -> Tensor:
     """The derivative of `lgamma`."""
-def digamma_(self: Tensor) -> Tensor:
+def digamma_(self: _Any) -> Tensor:
     """In-place version of `digamma`; returns the tensor."""
 def dist(input: Tensor, other: Tensor, p: builtins.float = 2) -> Tensor:
     """The p-norm of ``input - other``."""
@@ -933,33 +933,33 @@ def empty_strided(
     """Uninitialised memory under a shape with given strides, counted in elements."""
 def eq(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input == other``."""
-def eq_(self: Tensor, other: _Any) -> Tensor:
+def eq_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `eq`; returns the tensor."""
 def equal(input: Tensor, other: Tensor) -> builtins.bool:
     """Whether both have the same shape and the same elements."""
 def erf(input: _Any, *, out: _Any = None) -> Tensor:
     """``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to x."""
-def erf_(self: Tensor) -> Tensor:
+def erf_(self: _Any) -> Tensor:
     """In-place version of `erf`; returns the tensor."""
 def erfc(input: _Any, *, out: _Any = None) -> Tensor:
     """``1 - erf(input)``, exact for large input."""
-def erfc_(self: Tensor) -> Tensor:
+def erfc_(self: _Any) -> Tensor:
     """In-place version of `erfc`; returns the tensor."""
 def erfinv(input: _Any, *, out: _Any = None) -> Tensor:
     """The inverse of the error function."""
-def erfinv_(self: Tensor) -> Tensor:
+def erfinv_(self: _Any) -> Tensor:
     """In-place version of `erfinv`; returns the tensor."""
 def exp(input: _Any, *, out: _Any = None) -> Tensor:
     """``e ** input``."""
 def exp2(input: _Any, *, out: _Any = None) -> Tensor:
     """``2 ** input``."""
-def exp2_(self: Tensor) -> Tensor:
+def exp2_(self: _Any) -> Tensor:
     """In-place version of `exp2`; returns the tensor."""
-def exp_(self: Tensor) -> Tensor:
+def exp_(self: _Any) -> Tensor:
     """In-place version of `exp`; returns the tensor."""
 def expm1(input: _Any, *, out: _Any = None) -> Tensor:
     """``e ** input - 1``, exact near 0."""
-def expm1_(self: Tensor) -> Tensor:
+def expm1_(self: _Any) -> Tensor:
     """In-place version of `expm1`; returns the tensor."""
 def eye(
     n: builtins.int,
@@ -985,7 +985,7 @@ def fill(input: Tensor, value: Tensor | builtins.complex) -> Tensor:
     """A copy of ``input`` in which every element is ``value``."""
 def fix(input: _Any, *, out: _Any = None) -> Tensor:
     """Each element rounded towards zero."""
-def fix_(self: Tensor) -> Tensor:
+def fix_(self: _Any) -> Tensor:
     """In-place version of `trunc`; returns the tensor."""
 def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
     """Merge the dimensions from ``start_dim`` to ``end_dim`` (both included) into one."""
@@ -1014,11 +1014,11 @@ def float_power_(input: Tensor | builtins.complex, exponent: Tensor | builtins.c
     """``input ** exponent`` computed in float64 (complex128 for complex operands)."""
 def floor(input: _Any, *, out: _Any = None) -> Tensor:
     """The largest integer not above each element."""
-def floor_(self: Tensor) -> Tensor:
+def floor_(self: _Any) -> Tensor:
     """In-place version of `floor`; returns the tensor."""
 def floor_divide(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input / other`` rounded down; has no derivative (`div` with a rounding mode has)."""
-def floor_divide_(self: Tensor, other: _Any) -> Tensor:
+def floor_divide_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `floor_divide`; returns the tensor."""
 def fmax(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The larger of two elements, ignoring a single NaN."""
@@ -1026,11 +1026,11 @@ def fmin(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The smaller of two elements, ignoring a single NaN."""
 def fmod(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The remainder of ``input / other`` with the sign of ``input`` (C's ``fmod``)."""
-def fmod_(self: Tensor, other: _Any) -> Tensor:
+def fmod_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `fmod`; returns the tensor."""
 def frac(input: _Any, *, out: _Any = None) -> Tensor:
     """The part after the point, with the sign of the element."""
-def frac_(self: Tensor) -> Tensor:
+def frac_(self: _Any) -> Tensor:
     """In-place version of `frac`; returns the tensor."""
 def from_dlpack(ext_tensor: _Any) -> Tensor:
     """A tensor on the memory of another library's array, by the DLPack protocol."""
@@ -1079,7 +1079,7 @@ def gather(
     """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``, and so on for every dimension."""
 def ge(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input >= other``."""
-def ge_(self: Tensor, other: _Any) -> Tensor:
+def ge_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `ge`; returns the tensor."""
 def geqrf(input: Tensor, *, out: _Any = None) -> _Any:
     """The QR factorization in LAPACK's form: R on and above the diagonal, reflections below
@@ -1093,11 +1093,11 @@ def get_rng_state() -> Tensor:
     """The default generator's state, as `Generator.get_state` gives it."""
 def greater(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input > other``."""
-def greater_(self: Tensor, other: _Any) -> Tensor:
+def greater_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `gt`; returns the tensor."""
 def greater_equal(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input >= other``."""
-def greater_equal_(self: Tensor, other: _Any) -> Tensor:
+def greater_equal_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `ge`; returns the tensor."""
 def group_norm(
     input: Tensor,
@@ -1131,7 +1131,7 @@ def gru_cell(
     """One step of `gru` on a batch (N, input_size) with states (N, hidden_size)."""
 def gt(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input > other``."""
-def gt_(self: Tensor, other: _Any) -> Tensor:
+def gt_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `gt`; returns the tensor."""
 half: _dtype
 def hardshrink(input: Tensor, lambd: builtins.float = ...) -> Tensor:
@@ -1140,7 +1140,7 @@ def heaviside(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``other`` where it is 0; no
     derivative.
     """
-def heaviside_(self: Tensor, other: _Any) -> Tensor:
+def heaviside_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `heaviside`; returns the tensor."""
 def histc(
     input: Tensor,
@@ -1174,7 +1174,7 @@ def hstack(tensors: _Any, *, out: _Any = None) -> Tensor:
     """`cat` along dimension 1 (0 for 1-dim tensors), after `atleast_1d`."""
 def hypot(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``sqrt(input**2 + other**2)`` without overflow."""
-def hypot_(self: Tensor, other: _Any) -> Tensor:
+def hypot_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `hypot`; returns the tensor."""
 def imag(input: Tensor) -> Tensor:
     """The imaginary part of a complex tensor, as a view."""
@@ -1362,7 +1362,7 @@ def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2**other``; for integers ``other`` neither factor overflows by itself."""
 def le(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input <= other``."""
-def le_(self: Tensor, other: _Any) -> Tensor:
+def le_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `le`; returns the tensor."""
 def lerp(
     input: Tensor,
@@ -1376,15 +1376,15 @@ def lerp_(input: Tensor, end: Tensor, weight: Tensor | builtins.complex) -> Tens
     """``input + weight * (end - input)``, computed from the nearer end."""
 def less(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input < other``."""
-def less_(self: Tensor, other: _Any) -> Tensor:
+def less_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `lt`; returns the tensor."""
 def less_equal(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input <= other``."""
-def less_equal_(self: Tensor, other: _Any) -> Tensor:
+def less_equal_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `le`; returns the tensor."""
 def lgamma(input: _Any, *, out: _Any = None) -> Tensor:
     """The logarithm of ``|Gamma(input)|``."""
-def lgamma_(self: Tensor) -> Tensor:
+def lgamma_(self: _Any) -> Tensor:
     """In-place version of `lgamma`; returns the tensor."""
 def linspace(
     start: Tensor | builtins.complex,
@@ -1403,17 +1403,17 @@ def log(input: _Any, *, out: _Any = None) -> Tensor:
     """The natural logarithm; -inf at 0, NaN for negative real numbers."""
 def log10(input: _Any, *, out: _Any = None) -> Tensor:
     """The logarithm to base 10; NaN for negative real numbers."""
-def log10_(self: Tensor) -> Tensor:
+def log10_(self: _Any) -> Tensor:
     """In-place version of `log10`; returns the tensor."""
 def log1p(input: _Any, *, out: _Any = None) -> Tensor:
     """``log(1 + input)``, exact near 0."""
-def log1p_(self: Tensor) -> Tensor:
+def log1p_(self: _Any) -> Tensor:
     """In-place version of `log1p`; returns the tensor."""
 def log2(input: _Any, *, out: _Any = None) -> Tensor:
     """The logarithm to base 2; NaN for negative real numbers."""
-def log2_(self: Tensor) -> Tensor:
+def log2_(self: _Any) -> Tensor:
     """In-place version of `log2`; returns the tensor."""
-def log_(self: Tensor) -> Tensor:
+def log_(self: _Any) -> Tensor:
     """In-place version of `log`; returns the tensor."""
 def log_softmax(
     input: Tensor,
@@ -1433,19 +1433,19 @@ def logdet(input: Tensor) -> Tensor:
     """The logarithms of determinants: NaN for negative ones, -inf for 0."""
 def logical_and(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Both are not zero."""
-def logical_and_(self: Tensor, other: _Any) -> Tensor:
+def logical_and_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `logical_and`; returns the tensor."""
 def logical_not(input: _Any, *, out: _Any = None) -> Tensor:
     """Each element is zero."""
-def logical_not_(self: Tensor) -> Tensor:
+def logical_not_(self: _Any) -> Tensor:
     """In-place version of `logical_not`; returns the tensor."""
 def logical_or(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """At least one is not zero."""
-def logical_or_(self: Tensor, other: _Any) -> Tensor:
+def logical_or_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `logical_or`; returns the tensor."""
 def logical_xor(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Exactly one is not zero."""
-def logical_xor_(self: Tensor, other: _Any) -> Tensor:
+def logical_xor_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `logical_xor`; returns the tensor."""
 def logit(input: Tensor, eps: builtins.float | None = None, *, out: _Any = None) -> Tensor:
     """``log(input / (1 - input))``, the inverse of `sigmoid`; not of complex numbers."""
@@ -1501,7 +1501,7 @@ def lstm_cell(
     """One step of `lstm` on a batch."""
 def lt(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input < other``."""
-def lt_(self: Tensor, other: _Any) -> Tensor:
+def lt_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `lt`; returns the tensor."""
 def manual_seed(seed: _Any) -> _Generator:
     """Start the default generators of the CPU, which is returned, and of all GPUs again from
@@ -1638,7 +1638,7 @@ def msort(input: Tensor, *, out: _Any = None) -> Tensor:
     """The elements sorted along the first dimension."""
 def mul(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The product ``input * other``, with broadcasting."""
-def mul_(self: Tensor, other: _Any) -> Tensor:
+def mul_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `mul`; returns the tensor."""
 def multinomial(
     input: Tensor,
@@ -1651,7 +1651,7 @@ def multinomial(
     """Indices drawn from each row with chances in proportion to its elements."""
 def multiply(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The product ``input * other``, with broadcasting."""
-def multiply_(self: Tensor, other: _Any) -> Tensor:
+def multiply_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `mul`; returns the tensor."""
 def mv(input: Tensor, vec: Tensor, *, out: _Any = None) -> Tensor:
     """The product of a matrix and a vector."""
@@ -1736,20 +1736,20 @@ def native_dropout(
     """`dropout` together with the mask of the elements that stay."""
 def ne(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input != other``."""
-def ne_(self: Tensor, other: _Any) -> Tensor:
+def ne_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `ne`; returns the tensor."""
 def neg(input: _Any, *, out: _Any = None) -> Tensor:
     """``-input``."""
-def neg_(self: Tensor) -> Tensor:
+def neg_(self: _Any) -> Tensor:
     """In-place version of `neg`; returns the tensor."""
 def negative(input: _Any, *, out: _Any = None) -> Tensor:
     """``-input``."""
-def negative_(self: Tensor) -> Tensor:
+def negative_(self: _Any) -> Tensor:
     """In-place version of `neg`; returns the tensor."""
 newaxis: None
 def nextafter(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The next floating-point number after ``input`` towards ``other``."""
-def nextafter_(self: Tensor, other: _Any) -> Tensor:
+def nextafter_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `nextafter`; returns the tensor."""
 def nonzero(input: Tensor, *, as_tuple: builtins.bool = False, out: _Any = None) -> _Any:
     """The indices of all elements that are not zero: a row for each, or, ``as_tuple``, one
@@ -1781,7 +1781,7 @@ def normal(
     """Numbers of the normal distribution, each with its own mean and standard deviation."""
 def not_equal(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input != other``."""
-def not_equal_(self: Tensor, other: _Any) -> Tensor:
+def not_equal_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `ne`; returns the tensor."""
 def numel(input: Tensor) -> builtins.int:
     """The number of elements."""
@@ -1896,7 +1896,7 @@ def quantile(
     """The q-quantiles along ``dim`` (of all elements without one); NaN if there is a NaN."""
 def rad2deg(input: _Any, *, out: _Any = None) -> Tensor:
     """Radians to degrees."""
-def rad2deg_(self: Tensor) -> Tensor:
+def rad2deg_(self: _Any) -> Tensor:
     """In-place version of `rad2deg`; returns the tensor."""
 def rand(
     *shape: _Any,
@@ -2006,15 +2006,15 @@ def real(input: Tensor) -> Tensor:
     """The real part, as a view; a real tensor itself."""
 def reciprocal(input: _Any, *, out: _Any = None) -> Tensor:
     """``1 / input``."""
-def reciprocal_(self: Tensor) -> Tensor:
+def reciprocal_(self: _Any) -> Tensor:
     """In-place version of `reciprocal`; returns the tensor."""
 def relu(input: _Any, *, out: _Any = None) -> Tensor:
     """``max(input, 0)``; the gradient at 0 is 0."""
-def relu_(self: Tensor) -> Tensor:
+def relu_(self: _Any) -> Tensor:
     """In-place version of `relu`; returns the tensor."""
 def remainder(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The remainder of ``input / other`` with the sign of ``other`` (Python's ``%``)."""
-def remainder_(self: Tensor, other: _Any) -> Tensor:
+def remainder_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `remainder`; returns the tensor."""
 def renorm(
     input: Tensor,
@@ -2134,7 +2134,7 @@ def rrelu_(
     """
 def rsqrt(input: _Any, *, out: _Any = None) -> Tensor:
     """``1 / sqrt(input)``."""
-def rsqrt_(self: Tensor) -> Tensor:
+def rsqrt_(self: _Any) -> Tensor:
     """In-place version of `rsqrt`; returns the tensor."""
 def rsub(input: Tensor, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
     """``other - alpha * input``."""
@@ -2237,25 +2237,25 @@ def sgn_(input: Tensor) -> Tensor:
 short: _dtype
 def sigmoid(input: _Any, *, out: _Any = None) -> Tensor:
     """``1 / (1 + exp(-input))``."""
-def sigmoid_(self: Tensor) -> Tensor:
+def sigmoid_(self: _Any) -> Tensor:
     """In-place version of `sigmoid`; returns the tensor."""
 def sign(input: _Any, *, out: _Any = None) -> Tensor:
     """-1, 0 or 1 by the sign of each element."""
-def sign_(self: Tensor) -> Tensor:
+def sign_(self: _Any) -> Tensor:
     """In-place version of `sign`; returns the tensor."""
 def signbit(input: _Any, *, out: _Any = None) -> Tensor:
     """The sign bit is set."""
 def sin(input: _Any, *, out: _Any = None) -> Tensor:
     """The sine of an angle in radians."""
-def sin_(self: Tensor) -> Tensor:
+def sin_(self: _Any) -> Tensor:
     """In-place version of `sin`; returns the tensor."""
 def sinc(input: _Any, *, out: _Any = None) -> Tensor:
     """``sin(pi * input) / (pi * input)``, 1 at 0."""
-def sinc_(self: Tensor) -> Tensor:
+def sinc_(self: _Any) -> Tensor:
     """In-place version of `sinc`; returns the tensor."""
 def sinh(input: _Any, *, out: _Any = None) -> Tensor:
     """The hyperbolic sine, ``(exp(x) - exp(-x)) / 2``."""
-def sinh_(self: Tensor) -> Tensor:
+def sinh_(self: _Any) -> Tensor:
     """In-place version of `sinh`; returns the tensor."""
 def slice_scatter(
     input: Tensor,
@@ -2303,11 +2303,11 @@ def split_with_sizes(
     """Views of consecutive pieces of the given sizes along ``dim``."""
 def sqrt(input: _Any, *, out: _Any = None) -> Tensor:
     """The square root; NaN for negative real numbers."""
-def sqrt_(self: Tensor) -> Tensor:
+def sqrt_(self: _Any) -> Tensor:
     """In-place version of `sqrt`; returns the tensor."""
 def square(input: _Any, *, out: _Any = None) -> Tensor:
     """The square of each element."""
-def square_(self: Tensor) -> Tensor:
+def square_(self: _Any) -> Tensor:
     """In-place version of `square`; returns the tensor."""
 def squeeze(input: Tensor, dim: builtins.int | _Sequence[builtins.int] | None = None) -> Tensor:
     """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple)."""
@@ -2395,11 +2395,11 @@ def take_along_dim(
     """
 def tan(input: _Any, *, out: _Any = None) -> Tensor:
     """The tangent of an angle in radians."""
-def tan_(self: Tensor) -> Tensor:
+def tan_(self: _Any) -> Tensor:
     """In-place version of `tan`; returns the tensor."""
 def tanh(input: _Any, *, out: _Any = None) -> Tensor:
     """The hyperbolic tangent, ``sinh(x) / cosh(x)``."""
-def tanh_(self: Tensor) -> Tensor:
+def tanh_(self: _Any) -> Tensor:
     """In-place version of `tanh`; returns the tensor."""
 def tensor(
     data: _Any,
@@ -2506,7 +2506,7 @@ def true_divide_(input: Tensor | builtins.complex, other: Tensor | builtins.comp
     """``input / other``; integers are divided as floats."""
 def trunc(input: _Any, *, out: _Any = None) -> Tensor:
     """Each element rounded towards zero."""
-def trunc_(self: Tensor) -> Tensor:
+def trunc_(self: _Any) -> Tensor:
     """In-place version of `trunc`; returns the tensor."""
 uint8: _dtype
 def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:

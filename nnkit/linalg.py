@@ -25,7 +25,7 @@ from nnkit.autograd.ops.linalg import check_operands, matmul
 from nnkit.autograd.ops.matrix_functions import matrix_exp, powers
 from nnkit.autograd.ops.memory_format import column_major
 from nnkit.autograd.promotion import scalar
-from nnkit.backend.dtype import BOOL, FLOATING
+from nnkit.backend.dtype import BOOL, FLOATING, bfloat16, float16
 from nnkit.backend.errors import LinAlgError
 
 __all__ = [
@@ -320,6 +320,7 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
         >>> nnkit.linalg.cond(nnkit.tensor([[4.0, 0.0], [0.0, 2.0]]))
         tensor(2.)
     """
+    check_matrices("linalg.cond", A)
     if p not in (None, "fro", "nuc", 2, -2, 1, -1, math.inf, -math.inf):
         raise RuntimeError(f"linalg.cond: norm {p!r} not supported")
     if not A.numel():
@@ -363,8 +364,8 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The matrix of powers ``x[i] ** j`` for j below N, which is the length of x unless given."""
-    if x.dtype.category == BOOL:
-        raise RuntimeError("linalg.vander: not implemented for 'bool' tensors")
+    if x.dtype.category == BOOL or x.dtype in (float16, bfloat16):
+        raise RuntimeError(f"linalg.vander: not implemented for '{x.dtype.name}' tensors")
     x = x.unsqueeze(0) if not x.ndim else x
     count = x.shape[-1] if N is None else N
     if count <= 1:

@@ -294,7 +294,8 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
             elif kind == "number" and d.category == BOOL:
                 x = input._device.backend.cast(x, int64.array)
         device = input._device
-        scalars = tuple(map(_number, repeat(name), op.primitive.statics, scalars))
+        if scalars:
+            scalars = tuple(map(_number, repeat(name), op.primitive.statics, scalars))
         try:
             out = wrap(getattr(device.backend, name)(x, *scalars), device)
         except TypeError as error:
@@ -411,17 +412,24 @@ def _in_place(
     taken = (Tensor, int, float, complex) if weak else Tensor
     fast = () if kind == "bool" else _unchecked(refuses)
 
-    def write_one(self: Tensor) -> Tensor:
+    def write_one(self: Any) -> Tensor:
         kernel = None
-        if dtype_in(self) in fast:
+        try:
+            dtype = self._data.dtype
+        except AttributeError:
+            raise wrong_type(label, "input", self) from None
+        if dtype in fast:
             kernel = getattr(self._device.backend, label)
         elif CATEGORIES[self.dtype.category] == refused:
             raise RuntimeError(f"{label}(): not supported in place for {self.dtype} tensors")
         return write(self, label, promoting, kernel=kernel)
 
-    def write_two(self: Tensor, other: Any) -> Tensor:
+    def write_two(self: Any, other: Any) -> Tensor:
         kernel = None
-        dtype = dtype_in(self)
+        try:
+            dtype = self._data.dtype
+        except AttributeError:
+            raise wrong_type(label, "input", self) from None
         if other.__class__ is not Tensor and not isinstance(python_number(other), taken):
             raise wrong_type(name, "other", other)
         if dtype in fast and _is_plain(other, self):
@@ -429,12 +437,6 @@ def _in_place(
         elif kind != "bool":  # torch asks for the cast before it asks for a kernel
             check_cast(label, promoted_dtype(name, self, other), OF_ARRAY[dtype])
         return write(self, label, promoting, other, kernel=kernel)
-
-    def dtype_in(self: Any) -> Any:
-        try:
-            return self._data.dtype
-        except AttributeError:
-            raise wrong_type(label, "input", self) from None
 
     write_in_place: Any = write_one if len(op.primitive.arrays) == 1 else write_two
     write_in_place.__name__ = write_in_place.__qualname__ = label

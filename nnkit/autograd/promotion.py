@@ -157,7 +157,7 @@ def _moves(value: Tensor) -> bool:
 def mismatch(name: str, *operands: Any) -> RuntimeError:
     """The error of operands whose shapes do not broadcast; numbers have the shape []."""
     shapes = [list(t.shape) if isinstance(t, Tensor) else [] for t in operands]
-    for (i, a), (j, b) in itertools.combinations(enumerate(shapes), 2):
+    for (i, a), (j, b) in itertools.combinations(enumerate(shapes[:3]), 2):
         for k in range(1, min(len(a), len(b)) + 1):
             if a[-k] != b[-k] and 1 not in (a[-k], b[-k]):
                 return RuntimeError(

@@ -46,6 +46,16 @@ def ints(name: str, parameter: str, value: Any, axes: int) -> Ints:
     return numbers
 
 
+def exactly(name: str, axes: int, **values: Any) -> None:
+    """RuntimeError where a sequence, which `ints` takes with one number, too, has not ``axes``."""
+    for parameter, value in values.items():
+        if isinstance(value, (tuple, list)) and len(value) != axes:
+            raise RuntimeError(
+                f"{name}(): argument '{parameter}' must be an int or a tuple of {axes} ints, "
+                f"got {value!r}"
+            )
+
+
 def at_least(name: str, parameter: str, numbers: Ints, least: int) -> Ints:
     """The numbers; RuntimeError where one is below ``least``."""
     if min(numbers) < least:

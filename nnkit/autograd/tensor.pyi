@@ -173,7 +173,9 @@ class Tensor(builtins.object):
     def __rdiv__(self, other: _Any) -> _Any:
         """``other / self``; an array of NumPy's multiplies the reciprocal, as in torch."""
     def __reduce_ex__(self, protocol: builtins.int) -> builtins.tuple:
-        """Pickle it as a leaf: its array, device, ``requires_grad`` and attributes."""
+        """Pickle it as a leaf: its memory from the first to the last element, with the gaps
+        that its strides leave; its device, ``requires_grad`` and attributes.
+        """
     def __repr__(self, *, tensor_contents: _Any = None) -> builtins.str:
         ...
     def __reversed__(self) -> Tensor:

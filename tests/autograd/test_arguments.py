@@ -97,7 +97,7 @@ WRONG = [
     (TypeError, "detach(): argument 'self' must be Tensor", "torch.detach(1)"),
     (TypeError, "is_inference(): argument 'self'", "torch.is_inference(1)"),
     (TypeError, "argument 'input' must be Tensor", "torch.Tensor.tanh_(1)"),
-    (TypeError, "byte(): argument 'self' must be", "torch.Tensor.byte(1)"),
+    (TypeError, "byte(): argument 'input' must be", "torch.Tensor.byte(1)"),
     (TypeError, "hsplit(): argument 'indices_or_sections'", "x.hsplit(['a'])"),
     (RuntimeError, "expected indices or sections of int64", "torch.tensor_split(x, x)"),
     (ValueError, "'buffer' must implement", "torch.frombuffer(1.5, dtype=torch.uint8)"),

@@ -69,7 +69,8 @@ ALLOWED: list[Allowed] = [
     ),
     Allowed(
         "what torch's functions in Python run into by chance: Python's own errors",
-        r"^(Type|Value|Attribute|Index|ZeroDivision)Error: (only integers, slices"
+        r"^(Type|Value|Attribute|Index|ZeroDivision|Assertion)Error: (only integers, slices"
+        r"|Expected bool, got"
         r"|unsupported operand|object of type|iteration over|any\(\) received"
         r"|can only concatenate|len\(\) of|'.+' not supported|.+ object|not enough values"
         r"|too many values|integer division|.+ must be a sequence)",
@@ -152,7 +153,8 @@ ALLOWED: list[Allowed] = [
     Allowed("torch's compiled functions take out=, too", r"", r"keyword argument 'out'", "^nn"),
     Allowed(
         "torch fails within",
-        r"^RuntimeError: .*(INTERNAL ASSERT|internal error|error message be improved|setStorage)",
+        r"^RuntimeError: .*(INTERNAL ASSERT|internal error|error message be improved|setStorage"
+        r"|output with shape \[\] doesn't match)",
         r"",
     ),
     Allowed(
@@ -172,6 +174,27 @@ ALLOWED: list[Allowed] = [
         r"^$",
         r"'kernel_size' must be at least 1",
         r"fractional_max_pool",
+    ),
+    Allowed("None stands for what is left out, in every form", r"^TypeError: .*NoneType", r"^$"),
+    Allowed(
+        "the function takes a tensor of probabilities, as the method does",
+        r"^TypeError: bernoulli",
+        r"^$|^NotImpl",
+    ),
+    Allowed("where pinned memory is, is not asked", r"^RuntimeError", r"^$", r"is_pinned$"),
+    Allowed("torch passes over what is no shape", r"^$", r"", r"^broadcast_shapes$"),
+    Allowed("arange takes any of its arguments by name", r"^TypeError", r"^$", r"^arange$"),
+    Allowed(
+        "torch's in-place forms do not look at their bounds",
+        r"^$",
+        r"(min_val|the bounds)",
+        r"_$",
+    ),
+    Allowed("nnkit has no complex32", r"^$", r"expected float32 or float64", r"view_as_complex"),
+    Allowed(
+        "an index out of range of a 0-dim tensor",
+        r"^IndexError: index out of range in self",
+        r"^RuntimeError: index",
     ),
     Allowed("torch asks for an accelerator", r"^RuntimeError: Cannot access acc", r"^$"),
     Allowed(

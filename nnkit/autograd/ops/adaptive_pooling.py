@@ -10,7 +10,7 @@ from nnkit.autograd.op import rule
 from nnkit.autograd.ops.reduction import mean
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape
-from nnkit.autograd.spatial import Ints, at_least, batched, in_format_of, ints, like_input
+from nnkit.autograd.spatial import Ints, at_least, batched, exactly, in_format_of, ints, like_input
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING
 
@@ -41,12 +41,8 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
             f"{name}(): the pooled dimensions must not be empty, got input of shape "
             f"{list(input.shape)}"
         )
-    if several and len(output_size) != axes:
-        raise RuntimeError(
-            f"{name}(): argument 'output_size' must be an int or a tuple of {axes} ints, "
-            f"got {output_size!r}"
-        )
     if several:
+        exactly(name, axes, output_size=output_size)
         output_size = [n if m is None else m for n, m in zip(x.shape[2:], output_size)]
     size = ints(name, "output_size", output_size, axes)
     check_shape(name, (*x.shape[:2], *at_least(name, "output_size", size, 0)))

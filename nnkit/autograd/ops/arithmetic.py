@@ -243,6 +243,9 @@ def _scaled(name: str, other: Any, alpha: Any, input: Any) -> Any:
     """``alpha * other`` for add and sub, with torch's check of alpha's type."""
     if alpha.__class__ is int and alpha == 1:
         return other
+    for each in (input, other) if name == "sub" else ():
+        if isinstance(each, Tensor):
+            check_dtype(name, each.dtype, ("bool",))
     d = promoted_dtype(name, input, other)
     kind = BOOL if isinstance(alpha, Tensor) else of_number(alpha).category
     if alpha.__class__ is bool and d.category != BOOL:
@@ -302,6 +305,7 @@ def sub(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1)
 def rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
     """``other - alpha * input``."""
     check_tensor("rsub", input)
+    check_dtype("sub", input.dtype, ("bool",))
     return _sub(other, input if alpha == 1 else scaled(input, alpha))
 
 
@@ -392,6 +396,12 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
     return by_number(*promote("lerp", input, end), weight, weight.conjugate())
 
 
+def _real(name: str, value: Any, operand: Tensor) -> None:
+    """RuntimeError where a complex number goes into a real result."""
+    if isinstance(value, complex) and operand.dtype.category != COMPLEX:
+        raise RuntimeError(f"{name}(): value {value} cannot be converted to {operand.dtype}")
+
+
 @public(out=True, in_place=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``.
@@ -407,6 +417,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
     """
     operands = promote("addcmul", input, tensor1, tensor2, parameters=THREE)
     check_dtype("addcmul", operands[0].dtype, ("bool",))
+    _real("addcmul", value, operands[0])
     return _addcmul(*operands, value)
 
 
@@ -424,7 +435,9 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
         raise RuntimeError(
             "addcdiv(): integer division with addcdiv is not supported, expected floating tensors"
         )
-    return _addcdiv(*promote("addcdiv", input, tensor1, tensor2, parameters=THREE), value)
+    operands = promote("addcdiv", input, tensor1, tensor2, parameters=THREE)
+    _real("addcdiv", value, operands[0])
+    return _addcdiv(*operands, value)
 
 
 @public(out=True, in_place=True)

@@ -129,7 +129,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """
     x, y = check_operands("tensordot", ("a", a), ("b", b))
     if isinstance(dims, Tensor):
-        dims = dims.tolist()
+        dims = dims.tolist() if dims.ndim else int(dims)
     if isinstance(dims, (list, tuple)):
         if len(dims) != 2:
             raise ValueError(f"tensordot(): expected two lists of dims, got {dims}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
-from nnkit.autograd.arguments import held
 from nnkit.autograd.dims import check_tensor, expanded_shape
 from nnkit.autograd.factory import dtype_of
 from nnkit.autograd.grad_mode import MODE
@@ -231,13 +230,16 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
 
 def _conversion(name: str, d: dtype_type) -> None:
     def convert(self: Tensor, *, memory_format: Any = None) -> Tensor:
-        return in_format(converted(self, d), memory_format)
+        try:
+            return in_format(converted(self, d), memory_format)
+        except AttributeError:
+            check_tensor(name, self)
+            raise
 
-    convert.__name__ = convert.__qualname__ = name
+    convert.__name__ = name
+    known_as(convert, f"Tensor.{name}")
     convert.__doc__ = f"The tensor in dtype {d}."
-    offered = held(convert, name, is_method=True)
-    known_as(offered, f"Tensor.{name}")
-    attach(name, offered)
+    attach(name, convert)
 
 
 for _name, _dtype in ALIASES.items():

@@ -149,6 +149,8 @@ def _max(name: str, kind: Any, elementwise: Any, input: Tensor, dim: Any, keepdi
         return _total[name](input, None, False)
     if input.dtype.category == COMPLEX:
         raise RuntimeError(f"{name}(): does not support complex input, got {input.dtype}")
+    if isinstance(dim, Tensor) and not keepdim:
+        return elementwise(input, dim)
     axis = one_axis(name, dim, len(shape))
     _check_some(name, shape, () if axis is None else axis)
     return kind(*_chosen[name](input, axis, keepdim))

@@ -10,7 +10,7 @@ from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape, integer, is_int64
-from nnkit.autograd.spatial import at_least, batched, in_format_of, ints, windows
+from nnkit.autograd.spatial import at_least, batched, exactly, in_format_of, ints, windows
 from nnkit.autograd.tensor import Tensor
 
 _im2col = rule(
@@ -32,15 +32,7 @@ def _columns(
 ) -> tuple[tuple, int, int]:
     """Kernel, dilation, padding and stride for each axis of an image of ``shape``, and how many
     elements a window has, and how many windows there are."""
-    for parameter, value in (
-        ("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding),
-        ("stride", stride),
-    ):  # fmt: skip
-        if isinstance(value, (tuple, list)) and len(value) != 2:
-            raise RuntimeError(
-                f"{name}(): argument '{parameter}' must be an int or a tuple of 2 ints, "
-                f"got {value!r}"
-            )
+    exactly(name, 2, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
     kernel = at_least(name, "kernel_size", ints(name, "kernel_size", kernel_size, 2), 1)
     dilation = at_least(name, "dilation", ints(name, "dilation", dilation, 2), 1)
     padding = at_least(name, "padding", ints(name, "padding", padding, 2), 0)

@@ -21,7 +21,6 @@ from nnkit.backend.dtype import (
     int64,
     of_number,
     promote_types,
-    uint8,
 )
 from nnkit.backend.dtype import (
     dtype as dtype_type,
@@ -227,7 +226,7 @@ def asarray(
     elif hasattr(obj, "__array_interface__"):
         shared = wrap(cpu.backend.from_numpy(cpu.backend.as_array(obj)), cpu)
     elif isinstance(obj, (bytes, bytearray, memoryview)):
-        shared = frombuffer(obj, dtype=d or uint8)
+        shared = frombuffer(obj, dtype=d or default_dtype())
     else:
         shared = None
     if shared is None:

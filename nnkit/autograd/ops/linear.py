@@ -128,7 +128,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """
     x, y, w = check_operands("bilinear", ("input1", input1), ("input2", input2), ("weight", weight))
     check_ndim("bilinear", "weight", w.shape, 3)
-    if x.shape[:-1] != y.shape[:-1] or (x.shape[-1], y.shape[-1]) != w.shape[1:]:
+    if x.shape[:-1] != y.shape[:-1] or x.shape[-1:] + y.shape[-1:] != w.shape[1:]:
         raise RuntimeError(
             f"bilinear(): inputs of shapes {list(x.shape)} and {list(y.shape)} do not fit a weight "
             f"of shape {list(w.shape)}"

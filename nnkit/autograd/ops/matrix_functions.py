@@ -15,7 +15,7 @@ from nnkit.autograd.ops.memory_format import column_major
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import HALF, float32
+from nnkit.backend.dtype import FLOATING, HALF, float32, int64
 from nnkit.backend.memory import contiguous_format
 
 # The coefficients of the [13/13] Pade approximant, and up to which 1-norm it is exact to rounding
@@ -98,7 +98,8 @@ def powers(x: Tensor, count: int) -> Tensor:
     shape = x._data.shape
     first = x.new_ones(*shape, 1)
     if count < 2:
-        return first[..., :count]
+        few = first[..., :count]
+        return few if few.dtype.category >= FLOATING else few.to(int64)
     repeated = x.unsqueeze(-1).expand(*shape, count - 1)
     return cat([first, repeated], -1).cumprod(-1).clone()  # `cumprod` keeps its result
 

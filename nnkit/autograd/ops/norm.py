@@ -120,6 +120,12 @@ def _normalized(name: str, input: Tensor, normalized_shape: Any) -> tuple[int, .
             f"{name}(): Expected normalized_shape to be at least 1-dimensional, but got []"
         )
     check_tensor(name, input)
+    for position, n in enumerate(shape):
+        if not isinstance(n, int):
+            raise TypeError(
+                f"{name}(): argument 'normalized_shape' must be tuple of ints, but found element "
+                f"of type {type(n).__name__} at pos {position}"
+            )
     if tuple(input._data.shape[-len(shape) :]) != shape:
         raise RuntimeError(
             f"{name}(): Given normalized_shape={list(shape)}, expected input with shape "
@@ -190,6 +196,8 @@ def rms_norm(
         tensor([1., 1.])
     """
     check_tensor("rms_norm", input)
+    if isinstance(weight, Tensor) and isinstance(normalized_shape, (tuple, list)):
+        _check_shape("rms_norm", input, tuple(normalized_shape), "weight", weight)
     if isinstance(normalized_shape, (tuple, list)) and input.ndim < len(normalized_shape):
         raise ValueError(
             f"rms_norm(): input must have at least {len(normalized_shape)} dimensions, got shape "
@@ -205,8 +213,8 @@ def rms_norm(
             return out
         _check_shape("rms_norm", input, shape, "weight", weight)
         return out * weight
-    if isinstance(weight, Tensor) and weight.dtype is not input.dtype and input.itemsize > 2:
-        _check_shape("rms_norm", input, shape, "weight", weight)
+    other = isinstance(weight, Tensor) and weight.dtype is not input.dtype
+    if weight is not None and other and (input.itemsize > 2 or weight.dtype is not float32):
         return converted(rms_norm(input, shape, None, eps) * weight, input.dtype)
     (weight,) = _check("rms_norm", input, shape, weight=weight)
     return _rms_norm(input, weight, len(shape), eps)[0]

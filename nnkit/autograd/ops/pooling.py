@@ -11,7 +11,7 @@ from nnkit.autograd.ops import adaptive_pooling, average_pooling  # noqa: F401
 from nnkit.autograd.ops.random import rand
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape
-from nnkit.autograd.spatial import Ints, at_least, geometry, ints, like_input, pooled_input
+from nnkit.autograd.spatial import Ints, at_least, exactly, geometry, ints, like_input, pooled_input
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import int64
 from nnkit.backend.reproducibility import refuse
@@ -312,6 +312,7 @@ def _fractional(
     samples: Tensor | None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     x = pooled_input(name, input, axes)
+    exactly(name, axes, kernel_size=kernel_size, output_size=output_size)
     kernel = at_least(name, "kernel_size", ints(name, "kernel_size", kernel_size, axes), 1)
     if output_size is not None:
         size = ints(name, "output_size", output_size, axes)

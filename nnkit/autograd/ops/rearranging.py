@@ -213,6 +213,8 @@ def repeat_interleave(
     if repeats is None:
         if dim is not None:
             raise TypeError(f"{name}() missing 1 required positional argument: 'repeats'")
+        if input.ndim != 1:
+            raise RuntimeError(f"{name}(): repeats must be a vector, got {input.ndim} dimensions")
         index = _repeat_index(name, B, input._data, input._data.size)
         return wrap(index, input._device)
     if dim is None:

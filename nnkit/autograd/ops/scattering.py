@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.dims import broadcast_shape, check_tensor, normalize_dim
+from nnkit.autograd.limits import fitting
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.memory_format import arranged
@@ -211,7 +212,7 @@ def scatter(
     if reduce is not None:
         return _scatter_with(input, axis, index, src, reduce)
     if given is None:
-        return _scatter_fill(input, index, axis, src)
+        return _scatter_fill(input, index, axis, fitting("scatter", src, input.dtype))
     return _scatter(input, index, _part(given, index), axis)
 
 

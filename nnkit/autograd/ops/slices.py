@@ -35,16 +35,20 @@ _index_fill = rule("index_fill", x=lambda B, g, index, axis: B.index_fill(g, ind
 
 
 # The functions that take no index but int64, each with its error.
-_LONG: dict[str, type[Exception]] = {"index_fill": IndexError, "index_copy": RuntimeError}
-
-
 def _vector_index(name: str, input: Tensor, dim: int, index: Any) -> tuple[int, Tensor]:
     """Check an index that names whole slices of one dimension."""
     check_tensor(name, index, "index")
-    if name in _LONG and index.dtype is not int64:
-        raise _LONG[name](f"{name}(): expected dtype int64 for index, got {index.dtype}")
+    long = f"{name}(): expected dtype int64 for index, got {index.dtype}"
+    vector = f"{name}(): index is supposed to be a vector, got {index.ndim} dimensions"
+    if name == "index_fill":  # torch's types of errors, and their order
+        if index.dtype is not int64:
+            raise IndexError(long)
+        if index.ndim > 1:
+            raise RuntimeError(vector)
     if index.ndim > 1:
-        raise IndexError(f"{name}(): index is supposed to be a vector, got {index.ndim} dimensions")
+        raise IndexError(vector)
+    if name == "index_copy" and index.dtype is not int64:
+        raise RuntimeError(long)
     axis, index = index_argument(name, input, dim, index)
     return axis, index if index.ndim else shapes.reshape(index, 1)
 
@@ -88,22 +92,27 @@ def _slices(name: str, input: Tensor, dim: int, index: Any, source: Any, error: 
         raise IndexError(
             f"{name}(): a 0-dim source goes with one index, got {index._data.size} of them"
         )
+    if name == "index_add" and source.ndim != input.ndim:  # as in torch
+        raise RuntimeError(
+            f"index_add(): source must have as many dimensions as input, got {source.ndim} and "
+            f"{input.ndim}"
+        )
     shape = source._data.shape or (1,)
     if len(shape) != (input.ndim or 1):
         raise RuntimeError(
             f"{name}(): source must have as many dimensions as input, got {len(shape)} and "
             f"{input.ndim}"
         )
-    if shape[axis] != index._data.size:
-        raise error(
-            f"{name}(): number of indices ({index._data.size}) should be equal to source.size(dim) "
-            f"({shape[axis]}), for dim: {axis}"
-        )
     expected = input._data.shape or (1,)
     if any(n != m for d, (n, m) in enumerate(zip(shape, expected, strict=True)) if d != axis):
         raise RuntimeError(
             f"{name}(): source tensor shape must match input tensor shape, excluding the specified "
             f"dimension: got {list(input._data.shape)} and {list(shape)}"
+        )
+    if shape[axis] != index._data.size:
+        raise error(
+            f"{name}(): number of indices ({index._data.size}) should be equal to source.size(dim) "
+            f"({shape[axis]}), for dim: {axis}"
         )
     return axis, index
 

@@ -92,14 +92,16 @@ def _masks(
 def _project(inputs: tuple[Tensor, ...], weights, biases) -> tuple[Tensor, ...]:
     """Query, key and value, each by its own linear map."""
     query, key, value = inputs
+    error = RuntimeError if isinstance(weights, Tensor) else AssertionError  # as in torch
     if isinstance(weights, Tensor):
         if query is key and key is value:
             return linear(query, weights, biases).chunk(3, -1)
         weights = weights.chunk(3)
     for name, x, weight in zip(("query", "key", "value"), inputs, weights):
         if weight is None or tuple(weight.shape) != (query.shape[-1], x.shape[-1]):
-            raise AssertionError(
-                f"expecting {name} weights shape of {(query.shape[-1], x.shape[-1])}, "
+            raise error(
+                f"multi_head_attention_forward(): expecting {name} weights shape of "
+                f"{(query.shape[-1], x.shape[-1])}, "
                 f"but got {None if weight is None else tuple(weight.shape)}"
             )
     parts = (None,) * 3 if biases is None else biases.chunk(3)

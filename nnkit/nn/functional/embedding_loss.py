@@ -46,6 +46,8 @@ def hinge_embedding_loss(
     if size_average is not None or reduce is not None:
         reduction = legacy(size_average, reduce)
     check_reduction("hinge_embedding_loss", reduction)
+    if input.is_floating_point():  # the target is compared, no more
+        target = target.to(input.dtype)
     x, y = ops.broadcast_pair("hinge_embedding_loss", input, target)
     return ops.hinge_embedding_loss(x, y, reduction, margin)
 

@@ -138,7 +138,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         tensor([-0.5000,  0.0000,  1.5000])
     """
     ops.check_floating("softshrink", input)
-    if lambd < 0:
+    if not lambd >= 0:
         raise RuntimeError(f"softshrink(): lambda must not be negative, got {lambd}")
     return ops.softshrink(input, float(lambd))
 

@@ -228,6 +228,7 @@ def kl_div(
         >>> nnkit.nn.functional.kl_div(q.log(), p, reduction="sum")
         tensor(0.1438)
     """
+    by_batch = reduction == "batchmean"
     if size_average is not None or reduce is not None:
         reduction = legacy(size_average, reduce)
     elif reduction == "mean":
@@ -242,7 +243,5 @@ def kl_div(
         raise RuntimeError("kl_div: Integral inputs not supported")
     x, y = ops.broadcast_pair("kl_div", input, target)
     op = ops.kl_div_log_target if log_target else ops.kl_div
-    if reduction != "batchmean":
-        return op(x, y, reduction)
-    total = op(x, y, "sum")
-    return total / input.shape[0] if input.ndim else total
+    total = op(x, y, "sum" if reduction == "batchmean" else reduction)
+    return total / input.shape[0] if by_batch and input.ndim else total
