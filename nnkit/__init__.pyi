@@ -635,6 +635,8 @@ def conj(input: Tensor, *, out: _Any = None) -> Tensor:
     """The complex conjugate; a real tensor is returned as it is."""
 def conj_physical(input: Tensor, *, out: _Any = None) -> Tensor:
     """The complex conjugate; a real tensor is returned as it is."""
+def conj_physical_(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor is returned as it is."""
 def constant_pad_nd(input: Tensor, pad: _Any, value: builtins.complex = 0) -> Tensor:
     """``input`` with ``value`` around it; see `nnkit.nn.functional.pad`."""
 contiguous_format: _memory_format
@@ -1077,6 +1079,10 @@ def gather(
     out: _Any = None,
 ) -> Tensor:
     """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``, and so on for every dimension."""
+def gcd(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:
+    """The greatest common divisor of two integers, not negative; ``gcd(0, 0)`` is 0."""
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
+    """The greatest common divisor of two integers, not negative; ``gcd(0, 0)`` is 0."""
 def ge(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input >= other``."""
 def ge_(self: _Any, other: _Any) -> Tensor:
@@ -1356,6 +1362,10 @@ def layer_norm(
     cudnn_enable: builtins.bool = True,
 ) -> Tensor:
     """``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias`` over the last dimensions."""
+def lcm(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:
+    """The least common multiple of two integers, not negative; 0 where one of them is 0."""
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
+    """The least common multiple of two integers, not negative; 0 where one of them is 0."""
 def ldexp(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:
     """``input * 2**other``; for integers ``other`` neither factor overflows by itself."""
 def ldexp_(input: Tensor, other: Tensor) -> Tensor:

@@ -31,9 +31,9 @@ from nnkit.autograd.variable import Variable
 SUBJECTS = (
     "arithmetic", "power", "bounds", "comparison", "transcendental", "activation", "creation",
     "conversion", "interchange", "mapping", "ranges", "shape", "strided", "joining", "rearranging",
-    "triangles", "indexing", "scattering", "slices", "masking", "reduction", "running", "extrema",
-    "vector_norm", "sorting", "searching", "linalg", "contraction", "linear", "factorization",
-    "householder", "matrix_functions", "least_squares", "statistics", "distance",
+    "triangles", "indexing", "integers", "scattering", "slices", "masking", "reduction", "running",
+    "extrema", "vector_norm", "sorting", "searching", "linalg", "contraction", "linear",
+    "factorization", "householder", "matrix_functions", "least_squares", "statistics", "distance",
     "softmax", "loss", "norm", "padding", "conv", "pooling", "folding", "embedding", "random",
     "dropout", "attention", "recurrent", "pinning",
 )  # fmt: skip

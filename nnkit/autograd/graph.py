@@ -20,6 +20,7 @@ from nnkit.autograd.views import wrote
 __all__ = [
     "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
@@ -58,15 +59,73 @@ class saved_tensors_hooks:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Any:
         if STACK.refusal is not None:
             raise RuntimeError(STACK.refusal)
         STACK.pairs.append((self.pack_hook, self.unpack_hook))
         ACTIVE.add(self)
+        return self
 
     def __exit__(self, *exception: Any) -> None:
         STACK.pairs.pop()
         ACTIVE.discard(self)
+
+
+class _Copies(saved_tensors_hooks):
+    """Hooks that keep copies of what is saved, until it is left."""
+
+    def __init__(self) -> None:
+        super().__init__(self._keep, self._kept)
+        self.copies: dict[int, Tensor] = {}
+        self.left = False
+
+    def _keep(self, saved: Tensor) -> int:
+        key = len(self.copies)
+        self.copies[key] = saved.detach().clone()
+        return key
+
+    def _kept(self, key: int) -> Tensor:
+        if self.left:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in "
+                "which the graph was originally recorded."
+            )
+        return self.copies[key]
+
+    def clear(self) -> None:
+        """Forget all copies."""
+        self.copies.clear()
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[_Copies]:
+    """While active, what operations save for backward may be written: copies of it are kept.
+
+    Backward must run before it is left.
+
+    Raises:
+        RuntimeError: it is active already.
+        AssertionError: a backward after it was left.
+
+    Example:
+        >>> import nnkit
+        >>> with nnkit.autograd.graph.allow_mutation_on_saved_tensors():
+        ...     x = nnkit.ones(2, requires_grad=True)
+        ...     y = x.clone()
+        ...     out = (y**2).sum()
+        ...     _ = y.sin_()
+        ...     out.backward()
+        >>> x.grad
+        tensor([2., 2.])
+    """
+    if any(isinstance(getattr(pack, "__self__", None), _Copies) for pack, _ in STACK.pairs):
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    with _Copies() as copies:
+        try:
+            yield copies
+        finally:
+            copies.left = True
+            copies.clear()
 
 
 class save_on_cpu(saved_tensors_hooks):

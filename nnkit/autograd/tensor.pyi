@@ -594,6 +594,8 @@ class Tensor(builtins.object):
         """The complex conjugate; a real tensor is returned as it is."""
     def conj_physical(self) -> Tensor:
         """The complex conjugate; a real tensor is returned as it is."""
+    def conj_physical_(self) -> Tensor:
+        """In-place version of `conj_physical`; returns the tensor."""
     def contiguous(self, memory_format: _Any = None) -> Tensor:
         """The tensor itself if its memory is in row order, else a copy that is."""
     def copy_(
@@ -866,6 +868,10 @@ class Tensor(builtins.object):
         sparse_grad: builtins.bool = False,
     ) -> Tensor:
         """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``, and so on for every dimension."""
+    def gcd(self, other: Tensor) -> Tensor:
+        """The greatest common divisor of two integers, not negative; ``gcd(0, 0)`` is 0."""
+    def gcd_(self, other: Tensor) -> Tensor:
+        """In-place version of `gcd`; returns the tensor."""
     def ge(self, other: _Any) -> Tensor:
         """``input >= other``."""
     def ge_(self, other: _Any) -> Tensor:
@@ -1092,6 +1098,10 @@ class Tensor(builtins.object):
     @builtins.property
     def layout(self) -> _Any:
         """Always ``nnkit.strided``."""
+    def lcm(self, other: Tensor) -> Tensor:
+        """The least common multiple of two integers, not negative; 0 where one of them is 0."""
+    def lcm_(self, other: Tensor) -> Tensor:
+        """In-place version of `lcm`; returns the tensor."""
     def ldexp(self, other: Tensor) -> Tensor:
         """``input * 2**other``; for integers ``other`` neither factor overflows by itself."""
     def ldexp_(self, other: Tensor) -> Tensor:

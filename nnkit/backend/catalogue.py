@@ -148,6 +148,10 @@ SIGNATURES = {
         view_as_real(x)
         view_as_complex(x)
     """,
+    "integers": """
+        gcd(x, y) -> out~
+        lcm(x, y) -> out~
+    """,
     "indexing": """
         getitem(x; index[])
         getitem_adjoint(y; index[], shape)

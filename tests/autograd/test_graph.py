@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -230,3 +231,19 @@ def test_forward_mode_jacobians(lib: ModuleType) -> None:
             jacobian(lambda x: x**2, x, strategy="forward-mode")
         with pytest.raises(AssertionError, match="strategy must be"):
             jacobian(lambda x: x**2, x, strategy="x")
+
+
+def test_saved_tensors_may_be_written(lib: ModuleType) -> None:
+    allow = lib.autograd.graph.allow_mutation_on_saved_tensors
+    with allow():
+        x = lib.ones(2, requires_grad=True)
+        y = x.clone()
+        out = (y**2 * y.exp()).sum()
+        y.sin_()
+        out.backward()
+        assert x.grad.tolist() == pytest.approx([3 * math.e] * 2)
+        with pytest.raises(RuntimeError, match="nested"), allow():
+            pass
+        late = (x * x).sum()
+    with pytest.raises(AssertionError, match="outside"):
+        late.backward()

@@ -24,7 +24,7 @@ def numbers(*tensors: Any) -> list[float]:
 
 def trained(lib: ModuleType, layer: Any, *shape: int) -> list[Any]:
     """What two steps of training show: outputs, gradients by name, and the state."""
-    x = lib.randn(*shape)
+    x = lib.randn(*shape, dtype=next(layer.parameters()).dtype)
     optimizer = lib.optim.SGD(layer.parameters(), lr=0.1)
     seen: list[Any] = []
     for _ in range(2):
@@ -54,6 +54,23 @@ def spectral_norm(lib: ModuleType) -> list[Any]:
     seen = trained(lib, norm(lib.nn.Linear(4, 3), n_power_iterations=2), 2, 4)
     seen += trained(lib, norm(lib.nn.Linear(4, 3), "bias"), 2, 4)
     return seen + trained(lib, norm(lib.nn.ConvTranspose2d(2, 3, 2)), 1, 2, 3, 3)
+
+
+def orthogonal(lib: ModuleType) -> list[Any]:
+    make = of(lib, "parametrizations").orthogonal
+    seen: list[Any] = []
+    for sizes in ((3, 3), (2, 4), (4, 2)):
+        for orthogonal_map in (None, "matrix_exp", "cayley", "householder"):
+            for trivial in (True, False):
+                layer = lib.nn.Linear(*sizes, dtype=lib.float64)
+                make(layer, "weight", orthogonal_map, use_trivialization=trivial)
+                seen += trained(lib, layer.double(), 2, sizes[0])
+                try:
+                    layer.weight = layer.weight.detach()
+                    seen += numbers(layer.weight)
+                except NotImplementedError:
+                    seen.append("not assigned")
+    return seen
 
 
 def norms_by_hooks(lib: ModuleType) -> list[Any]:
@@ -93,7 +110,9 @@ def pruning(lib: ModuleType) -> list[Any]:
     return seen + numbers(method.prune(lib.tensor([3.0, -1.0, 2.0])))
 
 
-@pytest.mark.parametrize("program", [weight_norm, spectral_norm, norms_by_hooks, pruning])
+@pytest.mark.parametrize(
+    "program", [weight_norm, spectral_norm, orthogonal, norms_by_hooks, pruning]
+)
 def test_is_torchs(program: Any, torch: ModuleType) -> None:
     found = []
     for lib in (nnkit, torch):
@@ -179,6 +198,21 @@ def test_old_checkpoints_of_weight_norm(lib: ModuleType) -> None:
     new = of(lib, "parametrizations").weight_norm(lib.nn.Linear(2, 3))
     new.load_state_dict(old.state_dict())
     assert lib.allclose(new.weight, old.weight)
+
+
+def test_orthogonal_refuses(lib: ModuleType) -> None:
+    make, layer = of(lib, "parametrizations").orthogonal, lib.nn.Linear(2, 3)
+    with raises(lib, ValueError, "no parameter or buffer with name 'w'"):
+        make(layer, "w")
+    with raises(lib, ValueError, "1 dimensions"):
+        make(layer, "bias")
+    with raises(lib, ValueError, "orthogonal_map"):
+        make(layer, "weight", "givens")
+    make(layer)
+    with raises(lib, ValueError, "shape"):
+        layer.weight = lib.eye(2)
+    layer.weight = lib.tensor([[1.0, 0.0], [0.0, -1.0], [0.0, 0.0]])
+    assert lib.allclose(layer.weight, lib.tensor([[1.0, 0.0], [0.0, -1.0], [0.0, 0.0]]), atol=1e-6)
 
 
 def test_refuses(lib: ModuleType) -> None:

@@ -216,7 +216,19 @@ _addcdiv = pointwise(
 _conj = pointwise("conj", lambda x: fn.conj(x), function=False, x=lambda g: fn.conj(g))
 
 
-@public(aliases=("conj_physical",), out=True)
+@public(out=True, in_place=True)
+def conj_physical(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor is returned as it is.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.conj_physical(nnkit.tensor([1 + 2j]))
+        tensor([1.-2.j])
+    """
+    return _conj(input) if input.is_complex() else input
+
+
+@public(out=True)
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor is returned as it is.
 

@@ -1,4 +1,4 @@
-"""Weights of a fixed norm: ``weight_norm``, ``spectral_norm``."""
+"""Weights of a fixed norm, and orthogonal ones."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 from nnkit.autograd import Tensor, no_grad
 from nnkit.nn.functional.distance import normalize
 from nnkit.nn.modules.module import Module
+from nnkit.nn.utils.orthogonal import orthogonal
 from nnkit.nn.utils.parametrize import register_parametrization
 
-__all__ = ["spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 def norm_except(v: Tensor, dim: int | None) -> Tensor:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
@@ -66,7 +66,8 @@ class ParametrizationList(ModuleList):
         with no_grad():
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):
-                    start = module.right_inverse(start)
+                    with suppress(NotImplementedError):  # then as if there were none
+                        start = module.right_inverse(start)
         if not isinstance(start, (Tensor, tuple, list)):
             raise ValueError(
                 "register_parametrization: right_inverse must return a Tensor or several, got "
