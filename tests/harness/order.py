@@ -6,24 +6,15 @@ import random
 import warnings
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from tests.harness.call import Call, Layout, cotangent, flatten, to_tensor
+from tests.harness.call import Call, Layout, flatten
 from tests.harness.cases import plain_arrays, resized_sample
 from tests.harness.row import Maker, OpRow, Sample
-
-
-def _in_order(axes: tuple[int, ...]) -> Layout:
-    """The same values with axis ``axes[0]`` the slowest in memory, and so on."""
-
-    def ordered(array: np.ndarray) -> np.ndarray:
-        turn = [a % array.ndim for a in axes] if len(axes) == array.ndim else range(array.ndim)
-        return array.transpose(turn).copy().transpose(np.argsort(turn))
-
-    return ordered
 
 
 def by_columns(array: np.ndarray) -> np.ndarray:
@@ -88,10 +79,38 @@ SHAPES = [
 ]  # fmt: skip
 
 
-def calls(row: OpRow) -> Iterator[tuple[str, Sample, list[Layout]]]:
+@dataclass
+class StridedCall:
+    """A sample of a row whose operands lie in memory in certain ways."""
+
+    row: OpRow
+    key: str
+    sample: Sample
+    layouts: list[Layout]
+
+    def outputs(self, framework: ModuleType) -> list[list[int]] | None:
+        """The strides of all outputs; None where the call is refused."""
+        each = iter(self.layouts)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                call = Call(framework, self.row, self.sample, layout=lambda a: next(each)(a))
+                return [steps(out) for out in flatten(call()) if hasattr(out, "stride")]
+        except Exception:
+            return None
+
+
+def steps(tensor: Any) -> list[int]:
+    """The strides along the dimensions in which there are neighbours."""
+    shape = tuple(tensor.shape)
+    if 0 in shape:
+        return []
+    return [step for size, step in zip(shape, tensor.stride(), strict=True) if size > 1]
+
+
+def calls(row: OpRow) -> Iterator[StridedCall]:
     """Each sample with all operands laid out alike, and each differently."""
-    dtype = next((d for d in ("float32", "float64") if d in row.dtypes), row.dtypes[0])
-    for number, sample in enumerate(samples(row, dtype)):
+    for number, sample in enumerate(_samples(row)):
         count = len(plain_arrays(sample))
         if not count:
             continue
@@ -100,47 +119,20 @@ def calls(row: OpRow) -> Iterator[tuple[str, Sample, list[Layout]]]:
         mixed = [choose.choices(LAYOUTS, k=count) for _ in range(MIXED if count > 1 else 0)]
         for layouts in alike + mixed:
             names = ",".join(layout.__name__ for layout in layouts)
-            yield f"{number}/{names}", sample, layouts
+            yield StridedCall(row, f"{row.name}/{number}/{names}", sample, layouts)
 
 
-def samples(row: OpRow, dtype: str) -> Iterator[Sample]:
-    own = list(row.samples(Maker(row, dtype)))
+def _samples(row: OpRow) -> Iterator[Sample]:
+    """The row's own; of an element-wise op also operands of many shapes, in complex numbers too,
+    which no compiled kernel takes."""
+    own = list(row.samples(Maker(row, "float32" if "float32" in row.dtypes else row.dtypes[0])))
     yield from own
-    if row.elementwise:
-        seen = set()
-        for sample in own:
-            count = len(plain_arrays(sample))
-            if count not in seen:
-                seen.add(count)
-                for shapes in SHAPES if row.broadcasts else SHAPES[:4]:
-                    if count <= len(shapes):
-                        yield resized_sample(sample, shapes[:count])
-
-
-def strides(framework: ModuleType, row: OpRow, sample: Sample, layouts: list[Layout]) -> Any:
-    """The strides of all outputs, then those of all gradients; or the name of an error."""
-    each = iter(layouts)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            call = Call(framework, row, sample, row.differentiable, lambda a: next(each)(a))
-            outputs = [o for o in flatten(call()) if isinstance(o, framework.Tensor)]
-            found = [_steps(o) for o in outputs]
-            tracked = [o for o in outputs if o.requires_grad]
-            grads: list = []
-            if tracked:
-                grad = framework.autograd.grad
-                cotangents = [to_tensor(framework, cotangent(o)) for o in tracked]
-                got = grad(tracked, call.leaves, cotangents, allow_unused=True)
-                grads = [None if g is None else _steps(g) for g in got]
-    except Exception as error:
-        return type(error).__name__
-    return found, grads
-
-
-def _steps(tensor: Any) -> tuple:
-    """The strides along the dimensions in which there are neighbours."""
-    shape = tuple(tensor.shape)
-    if 0 in shape:
-        return ()
-    return tuple(s for n, s in zip(shape, tensor.stride(), strict=True) if n > 1)
+    if not row.elementwise:
+        return
+    complex_ones = row.samples(Maker(row, "complex128")) if "complex128" in row.dtypes else []
+    for samples in (own, complex_ones):
+        found = {len(plain_arrays(sample)): sample for sample in samples}
+        for count, sample in found.items():
+            for shapes in SHAPES if row.broadcasts else SHAPES[:4]:
+                if count <= len(shapes):
+                    yield resized_sample(sample, shapes[:count])

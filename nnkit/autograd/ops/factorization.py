@@ -177,7 +177,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     u, s, vh = rules.svd(input, not some)
     if not compute_uv:
         batch = s._data.shape[:-1]
-        return return_types.svd(input.new_zeros(*batch, m, m), s, input.new_zeros(*batch, n, n))
+        return return_types.svd(input.new_zeros(*batch, m, m), s, input.new_zeros(*batch, n, n).mH)
     return return_types.svd(u, s, vh.mH)
 
 

@@ -8,6 +8,7 @@ from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.limits import fitting
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
+from nnkit.autograd.ops.memory_format import arranged
 from nnkit.autograd.ops.scattering import REDUCTIONS, check_reduce, index_argument, same_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
@@ -194,4 +195,5 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) 
         )
     B = input._device.backend
     filled = B.index_fill(B.zeros(input._data.shape, bool_.array), index._data, axis, True)
-    return OPS["where"](wrap(filled, input._device), OPS["cast"](value, input._data.dtype), input)
+    value = OPS["cast"](value, input._data.dtype)
+    return arranged(OPS["where"](wrap(filled, input._device), value, input), input)
