@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from nnkit.backend.memory import Walked, order_of_result
+from nnkit.backend.memory import sort_axes
 
 ALL = slice(None)
 
@@ -133,7 +133,7 @@ def order_of_indexed(shape: tuple[int, ...], view: Any, advanced: tuple) -> tupl
     flags = [item.flags for item in advanced if _is_array(item) and not _is_mask(item)]
     if view.flags.c_contiguous and all(f.c_contiguous for f in flags):
         return None
-    positions: list[Walked] = []
+    positions: list[Any] = []
     places: list[int] = []  # of the indexed dimensions
     kept: list[int] = []
     dim = 0
@@ -142,7 +142,7 @@ def order_of_indexed(shape: tuple[int, ...], view: Any, advanced: tuple) -> tupl
             kept.append(dim)
             dim += 1
         elif _is_array(item) and not _is_mask(item):
-            positions.append(Walked(item.shape, item.strides, item.itemsize))
+            positions.append(item)
             places.append(dim)
             dim += 1
         else:  # of a mask the positions are counted, one array for each of its dimensions
@@ -152,14 +152,14 @@ def order_of_indexed(shape: tuple[int, ...], view: Any, advanced: tuple) -> tupl
     together = places[-1] - places[0] == len(places) - 1
     kept += range(dim, view.ndim)
     before = sum(d < places[0] for d in kept) if together else 0
-    inserted = len(shape) - len(kept)
+    end = len(shape) - (len(kept) - before)
     steps = [view.strides[d] for d in kept]
-    source = Walked(shape, (*steps[:before], *[0] * inserted, *steps[before:]), view.itemsize)
-    after = (1,) * (len(kept) - before)
-    walks = [
-        Walked((*p.shape, *after), (*p.strides, *(0 for _ in after)), p.itemsize) for p in positions
-    ]
-    return order_of_result(shape, [source, *walks])
+    walks = [[*steps[:before], *[0] * (end - before), *steps[before:]]]
+    for item in positions:
+        start = end - item.ndim
+        own = [s if n == m else 0 for s, n, m in zip(item.strides, item.shape, shape[start:])]
+        walks.append([*[0] * start, *own, *[0] * (len(shape) - end)])
+    return sort_axes(shape, walks)
 
 
 def shape_mismatch(got: tuple[int, ...], expected: tuple[int, ...]) -> RuntimeError:

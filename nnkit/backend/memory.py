@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from nnkit.backend.dtype import package_of
 
@@ -93,18 +93,6 @@ def axes_of(format: Any, ndim: int) -> tuple[int, ...] | None:
     return axes
 
 
-class Walked(NamedTuple):
-    """How memory is walked through: what the order of a result is decided by."""
-
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    itemsize: int
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-
 def steps_of(array: Any) -> tuple[int, ...]:
     """The strides in elements; torch's where a dimension of size 1 was inserted."""
     steps = [s // array.itemsize for s in array.strides]
@@ -117,15 +105,18 @@ def steps_of(array: Any) -> tuple[int, ...]:
 
 def order_of_result(shape: tuple[int, ...], arrays: Sequence[Any]) -> tuple[int, ...] | None:
     """The dimensions from the slowest to the fastest in memory of what is computed from each
-    element of some arrays; None for rows.
+    element of some arrays; None for rows."""
+    return sort_axes(shape, [_steps_under(array, shape) for array in arrays if array.ndim])
+
+
+def sort_axes(shape: tuple[int, ...], walks: Sequence[Sequence[int]]) -> tuple[int, ...] | None:
+    """The dimensions of a result from the slowest to the fastest in memory; None for rows.
 
     torch's rule (`TensorIterator::reorder_dimensions`): of two dimensions the one with the larger
-    stride is the slower; the first array decides in which both have one, since it has none along a
-    dimension that is repeated. Of equal strides the longer dimension is the slower. The compiled
-    twin is `order_axes` in cpu/native/layout.cpp.
+    step is the slower; the first operand decides that has a step along both: it has none (0) along
+    a dimension that is repeated. Of equal steps the longer dimension is the slower. The compiled
+    twin stands in cpu/native/layout.cpp.
     """
-    ndim = len(shape)
-    walks = [_steps_under(array, shape) for array in arrays if array.ndim]
 
     def compare(a: int, b: int) -> int:
         for steps in walks:
@@ -137,8 +128,9 @@ def order_of_result(shape: tuple[int, ...], arrays: Sequence[Any]) -> tuple[int,
                     return 1
         return 0
 
-    order = list(range(ndim - 1, -1, -1))  # the fastest first
-    for i in range(1, ndim):
+    rows = list(range(len(shape)))
+    order = rows[::-1]  # the fastest first
+    for i in rows[1:]:
         at = i
         for before in range(i - 1, -1, -1):
             result = compare(order[before], order[at])
@@ -148,7 +140,7 @@ def order_of_result(shape: tuple[int, ...], arrays: Sequence[Any]) -> tuple[int,
                 order[before], order[at] = order[at], order[before]
                 at = before
     order.reverse()
-    return None if order == list(range(ndim)) else tuple(order)
+    return None if order == rows else tuple(order)
 
 
 def order_of(array: Any) -> tuple[int, ...] | None:

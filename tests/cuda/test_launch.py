@@ -66,13 +66,6 @@ def test_contiguous_operands_fold_to_a_line() -> None:
     assert launch.fold((), [()]) == ((), [()])
 
 
-def test_dense_orders() -> None:
-    assert launch.dense_order((2, 3), (3, 1)) == (0, 1)
-    assert launch.dense_order((2, 3), (1, 2)) == (1, 0)
-    assert launch.dense_order((2, 3), (6, 2)) is None
-    assert launch.contiguous_strides((2, 3), (1, 0)) == (1, 2)
-
-
 def test_around_an_axis() -> None:
     assert launch.around_axis((2, 3, 4), 1) == (2, 3, 4)
     assert launch.around_axis((2, 3, 4), -1) == (6, 4, 1)

@@ -408,4 +408,56 @@ x2 = x0.sgn()
 x2.add_(1)
 x2.sum().backward()
 """,
+    "the first operand with an order in memory decides": """
+x0 = T.arange(6.).view(2, 3)
+x1 = T.arange(6.).view(3, 2).T
+x2 = x0 - x1
+x3 = x1 - x0
+x4 = x1[:1] * x0
+x5 = T.lerp(x1, x0, 0.5)
+x6 = 2 ** x1
+x7 = T.where(x0 > 1, x1, x1)
+x8 = T.complex(x1, x0)
+x9 = x1.long() + x0.long()
+x10 = T.zeros(2, 1).expand(2, 3) + x1
+x11 = T.tensor([1.0, 2.0, 3.0]).expand(2, 2, 3).permute(2, 0, 1).clone()
+""",
+    "an index walks through its source and the positions together": """
+x0 = T.arange(24.).view(2, 3, 4).permute(2, 0, 1)
+x1 = x0[T.tensor([0, 1])]
+x2 = x0[:, T.tensor([[0], [1]])]
+x3 = x0[T.tensor([0, 1]), :, T.tensor([0, 2])]
+x4 = x0[1, T.tensor([True, False])]
+x5 = x0[T.arange(4).view(2, 2).T]
+x6 = T.arange(4.)[T.arange(4).view(2, 2).T]
+""",
+    "what keeps the order of its input, and what lies by rows": """
+x0 = T.arange(24.).view(2, 3, 4).permute(2, 0, 1)
+x1 = x0.sort(dim=1, stable=True)
+x2 = x0.flip(0)
+x3 = x0.index_fill(0, T.tensor([1]), 2)
+x4 = x0.masked_fill(x0 > 3, T.tensor(0.))
+x5 = x0.tril()
+x6 = x0.roll(1, 0)
+x7 = x0.logsumexp(1)
+x8 = T.rot90(x0, 4)
+x9 = T.stack([x0, x0])
+x10 = T.cat([x0, x0])
+x11 = T.stack([x0.unsqueeze(0).to(memory_format=T.channels_last)] * 2, 1)
+""",
+    "gradients that pass through are still expanded": """
+x0 = T.ones(2, 1, 3).transpose(0, 2).requires_grad_()
+x1 = T.autograd.grad(x0[...].sum(), x0)
+x2 = T.autograd.grad(x0[None].sum(), x0)
+x3 = T.autograd.grad(x0.cumprod(1).sum(), x0)
+x4 = T.autograd.grad(x0.square().sum(), x0, create_graph=True)
+x0.square().sum().backward()
+""",
+    "pickles keep strides": """
+import pickle
+x0 = pickle.loads(pickle.dumps(T.tensor([2.0]).expand(2, 2)))
+x1 = pickle.loads(pickle.dumps(T.arange(8.).view(2, 4)[:, ::2]))
+x2 = pickle.loads(pickle.dumps(T.arange(8.).view(2, 4).T))
+x3 = pickle.loads(pickle.dumps(T.zeros(0, 3)))
+""",
 }

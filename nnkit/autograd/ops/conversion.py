@@ -11,7 +11,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.limits import fitting
 from nnkit.autograd.node import Node
 from nnkit.autograd.op import rule
-from nnkit.autograd.ops.memory_format import in_format
+from nnkit.autograd.ops.memory_format import in_format, ordered
 from nnkit.autograd.public import attach, known_as, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_expanded, write
@@ -27,7 +27,7 @@ from nnkit.backend.dtype import (
     python_number,
 )
 from nnkit.backend.dtype import dtype as dtype_type
-from nnkit.backend.memory import contiguous_format
+from nnkit.backend.memory import axes_of, contiguous_format, format_of, preserve_format
 from nnkit.backend.memory import memory_format as memory_format_type
 
 _NUMBERS = (bool, int, float, complex)
@@ -154,6 +154,9 @@ def to(input: Tensor, *target: Any, **options: Any) -> Tensor:
     d = input.dtype if d is None else d
     moved = input if place is None else _moved(input, place, non_blocking)
     result = converted(moved, d, copy and moved is input)
+    if result is input and memory_format is not None and memory_format is not preserve_format:
+        axes = axes_of(memory_format, input.ndim)
+        return result if format_of(result._data) == axes else ordered(result, axes)
     return in_format(result, memory_format)
 
 

@@ -26,6 +26,11 @@ def in_format(input: Tensor, memory_format: Any) -> Tensor:
     return input if is_ordered(input._data, axes) else _ordered(input, axes)
 
 
+def ordered(input: Tensor, axes: tuple[int, ...] | None) -> Tensor:
+    """A copy whose dimension ``axes[0]`` is the slowest in memory, and so on; None for rows."""
+    return _ordered(input, tuple(range(input.ndim)) if axes is None else axes)
+
+
 def arranged(result: Tensor, *operands: Tensor) -> Tensor:
     """``result``, or a copy of it if what is computed from each element of ``operands`` has its
     dimensions in another order in memory."""

@@ -10,8 +10,7 @@ import numpy as np
 
 from nnkit.backend.cpu import creation as host
 from nnkit.backend.cuda.differences import BF16, array_module, contiguous, is_array
-from nnkit.backend.cuda.launch import inverse
-from nnkit.backend.cuda.printer import Variant, launch_elementwise
+from nnkit.backend.cuda.printer import Variant, empty_for, launch_elementwise
 from nnkit.backend.formula import Formula
 
 __all__ = [
@@ -50,10 +49,7 @@ def full(shape: tuple, value: Any, dtype: np.dtype) -> Any:
 
 
 def empty_like(x: Any) -> Any:
-    if x.flags.c_contiguous or 0 in x.strides:
-        return x.__class__(x.shape, x.dtype)
-    order = sorted(range(x.ndim), key=lambda d: -x.strides[d])
-    return x.__class__(tuple(x.shape[d] for d in order), x.dtype).transpose(inverse(order))
+    return empty_for(x.shape, x.dtype, [x])
 
 
 def zeros_like(x: Any) -> Any:
@@ -125,17 +121,7 @@ def copy_(x: Any, source: Any) -> Any:
 
 
 def cast(x: Any, dtype: np.dtype) -> Any:
-    out = empty_like(x)
-    if dtype != x.dtype:
-        strides = None if out.flags.c_contiguous else out.strides
-        out = x.__class__(x.shape, dtype) if strides is None else _like(out, dtype)
-    return copy_(out, x)
-
-
-def _like(x: Any, dtype: np.dtype) -> Any:
-    """An array of another dtype in the order of the axes of ``x``."""
-    order = sorted(range(x.ndim), key=lambda d: -x.strides[d])
-    return x.__class__(tuple(x.shape[d] for d in order), dtype).transpose(inverse(order))
+    return copy_(empty_for(x.shape, dtype, [x]), x)
 
 
 def copy(x: Any) -> Any:

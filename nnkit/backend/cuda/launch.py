@@ -97,28 +97,6 @@ def element_strides(
     return (0,) * lead + tuple(own)
 
 
-def dense_order(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...] | None:
-    """The order of axes in which an array lies without gaps in memory; None if it does not."""
-    order = sorted(range(len(shape)), key=lambda d: (-strides[d], -shape[d]))
-    expected = 1
-    for d in reversed(order):
-        if shape[d] != 1:
-            if strides[d] != expected:
-                return None
-            expected *= shape[d]
-    return tuple(order)
-
-
-def contiguous_strides(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
-    """Strides in elements of an array without gaps whose axes follow each other in ``order``."""
-    strides = [0] * len(shape)
-    step = 1
-    for d in reversed(order):
-        strides[d] = step
-        step *= shape[d]
-    return tuple(strides)
-
-
 def around_axis(shape: Sequence[int], axis: int) -> tuple[int, int, int]:
     """(outer, length, inner) of an array seen from one axis; () counts as one element."""
     if not shape:

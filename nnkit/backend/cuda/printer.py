@@ -21,7 +21,6 @@ from nnkit.backend.cuda.launch import (
     MOST_DIMENSIONS,
     THREADS,
     blocks_for,
-    dense_order,
     element_strides,
     fold,
     inverse,
@@ -31,6 +30,7 @@ from nnkit.backend.cuda.launch import (
 from nnkit.backend.cuda.source import TYPES, Kernel, current_machine, expanded
 from nnkit.backend.dtype import HALF
 from nnkit.backend.formula import Expression, Formula, Trace, Update
+from nnkit.backend.memory import order_of_result
 
 F4, F8, BOOL = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.bool_)
 BITWISE = {
@@ -213,7 +213,7 @@ def run_variant(variant: Variant, arrays: list, numbers: tuple, out: Any) -> Any
     if any(a.shape != shape for a in arrays):
         shape = np.broadcast_shapes(*(a.shape for a in arrays))
     if out is None:
-        out = empty_like_operands(shape, variant.result, arrays)
+        out = empty_for(shape, variant.result, arrays)
     if not out.size:
         return out
     launch_elementwise(variant, arrays, variant.struct(*numbers), out)
@@ -260,14 +260,10 @@ def launch_elementwise(variant: Variant, arrays: list, formula: Any, out: Any) -
     run((blocks,), (THREADS,), (formula, np.int64(packs), walk, out, *arrays))
 
 
-def empty_like_operands(shape: tuple, dtype: np.dtype, arrays: list) -> Any:
-    """An array for the result, in the order of the first operand that has its shape."""
-    for a in arrays:
-        if a.shape == shape and not a.flags.c_contiguous:
-            order = dense_order(shape, [s // a.itemsize for s in a.strides])
-            if order is not None:
-                plain = empty(tuple(shape[d] for d in order), dtype, a)
-                return plain.transpose(inverse(order))
-        if a.shape == shape:
-            break
-    return empty(shape, dtype, arrays[0])
+def empty_for(shape: tuple, dtype: np.dtype, arrays: list) -> Any:
+    """Memory for what is computed from each element of some arrays, in torch's order."""
+    by_rows = all(a.flags.c_contiguous for a in arrays)
+    axes = None if by_rows else order_of_result(shape, arrays)
+    if axes is None:
+        return empty(shape, dtype, arrays[0])
+    return empty(tuple(shape[axis] for axis in axes), dtype, arrays[0]).transpose(inverse(axes))

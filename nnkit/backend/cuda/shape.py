@@ -20,7 +20,7 @@ from nnkit.backend.cpu.shape import (
     view_dtype,
 )
 from nnkit.backend.cuda.accumulation import add_at
-from nnkit.backend.cuda.creation import array, copy_, full, zeros
+from nnkit.backend.cuda.creation import array, copy_, empty_like, full, zeros
 from nnkit.backend.cuda.differences import address, array_module, contiguous, on_bits, storage
 from nnkit.backend.memory import extent
 from nnkit.backend.windows import padded_geometry
@@ -76,7 +76,7 @@ def flip(x: Any, axes: tuple) -> Any:
     backwards = [slice(None)] * x.ndim
     for axis in axes:
         backwards[axis] = slice(None, None, -1)
-    return copy_(x.__class__(x.shape, x.dtype), x[tuple(backwards)] if axes else x)
+    return copy_(empty_like(x), x[tuple(backwards)] if axes else x)
 
 
 @on_bits

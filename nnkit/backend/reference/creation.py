@@ -54,5 +54,6 @@ def make_complex(B, real, imag):
 
 def ordered(B, x, axes):
     """A copy whose dimension ``axes[0]`` is the slowest in memory, and so on."""
-    copied = B.contiguous(B.permute(x, axes))
+    turned = B.permute(x, axes)
+    copied = B.copy_(B.empty(turned.shape, turned.dtype), turned)
     return B.permute(copied, tuple(axes.index(axis) for axis in range(len(axes))))

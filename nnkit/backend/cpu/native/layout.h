@@ -135,7 +135,7 @@ void scatter(const Walk& walk, const Operand& to, Index start, Index count, cons
 bool broadcast_shapes(const Array* arrays, int count, int* ndim, npy_intp* shape);
 
 // The order that the axes of an element-wise result have in memory, the slowest first: torch's (its
-// twin is `order_of_result` in backend/memory.py). Each operand has a step along each axis of the
+// twin is `sort_axes` in backend/memory.py). Each operand has a step along each axis of the
 // common shape, 0 where it is repeated.
 void sort_axes(const Index (*steps)[most_axes], int count, int ndim, const npy_intp* shape,
                int* order);
