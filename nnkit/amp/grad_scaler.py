@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
@@ -53,6 +54,7 @@ class GradScaler:
         if backoff_factor >= 1.0:
             raise AssertionError(f"GradScaler: backoff_factor must be < 1, got {backoff_factor}")
         self._scale = init_scale
+        self._is_used = False  # whether anything was scaled yet
         self._growth_factor = growth_factor
         self._backoff_factor = backoff_factor
         self._growth_interval = growth_interval
@@ -61,22 +63,37 @@ class GradScaler:
         self._stepped: set[int] = set()
 
     def scale(self, outputs: Any) -> Any:
-        """``outputs`` (a tensor, or an iterable of them) times the scale."""
+        """``outputs`` (a tensor, or an iterable of them) times the scale.
+
+        Raises:
+            ValueError: it is something else.
+        """
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
+            self._is_used = True
             return outputs * self._scale
-        return type(outputs)(self.scale(value) for value in outputs)
+        if not isinstance(outputs, Iterable):
+            got = type(outputs).__name__
+            raise ValueError(f"GradScaler: scale takes a Tensor or an iterable of them, got {got}")
+        scaled = map(self.scale, outputs)
+        return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled
+
+    def _check_used(self, method: str) -> None:
+        if not self._is_used:
+            raise AssertionError(f"GradScaler: {method} was called before anything was scaled")
 
     @no_grad()
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients of an optimizer by the scale, for instance to clip them.
 
         Raises:
+            AssertionError: nothing was scaled yet.
             RuntimeError: it was done since the last update, or the step was made.
         """
         if not self._enabled:
             return
+        self._check_used("unscale_")
         if id(optimizer) in self._found_inf:
             raise RuntimeError(
                 "unscale_() has already been called on this optimizer since the last update()."
@@ -109,9 +126,14 @@ class GradScaler:
         return None if self._found_inf[id(optimizer)] else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
-        """Adapt the scale to what the steps found, or set it."""
+        """Adapt the scale to what the steps found, or set it.
+
+        Raises:
+            AssertionError: nothing was scaled, or no step was made.
+        """
         if not self._enabled:
             return
+        self._check_used("update")
         if new_scale is not None:
             self._scale = float(new_scale)
         elif not self._found_inf:

@@ -391,6 +391,12 @@ def jacfwd(
         numbers = _positions("jacfwd", argnums, len(args))
         points, rebuild = flatten(tuple(args[n] for n in numbers))
         check_tensors("jacfwd", points)
+        for point in points:
+            if not (point.is_floating_point() or point.is_complex()):
+                raise ValueError(
+                    "jacfwd: what it differentiates by must be floating or complex, got "
+                    f"{point.dtype}"
+                )
         with drawing(randomness):
             called = partial(func, **kwargs)
             call = _Forward("jacfwd", called, args, numbers, _units(points), has_aux)

@@ -231,7 +231,20 @@ class ReplicationPad3d(_PadNd):
     _mode = "replicate"
 
 
-class CircularPad1d(_PadNd):
+class _CircularPadNd(_PadNd):
+    _mode = "circular"
+
+    def forward(self, input: Tensor) -> Tensor:
+        dimensions = (self._axes + 1, self._axes + 2)
+        if input.ndim not in dimensions:
+            expected = " or ".join(f"{d}D" for d in dimensions)
+            raise ValueError(
+                f"{type(self).__name__}: expected {expected} input (got {input.ndim}D input)"
+            )
+        return super().forward(input)
+
+
+class CircularPad1d(_CircularPadNd):
     """Go on at the other end of the last axis.
 
     Args:
@@ -244,10 +257,9 @@ class CircularPad1d(_PadNd):
     """
 
     _axes = 1
-    _mode = "circular"
 
 
-class CircularPad2d(_PadNd):
+class CircularPad2d(_CircularPadNd):
     """Go on at the other end of the last two axes.
 
     Args:
@@ -259,10 +271,9 @@ class CircularPad2d(_PadNd):
     """
 
     _axes = 2
-    _mode = "circular"
 
 
-class CircularPad3d(_PadNd):
+class CircularPad3d(_CircularPadNd):
     """Go on at the other end of the last three axes.
 
     Args:
@@ -274,4 +285,3 @@ class CircularPad3d(_PadNd):
     """
 
     _axes = 3
-    _mode = "circular"

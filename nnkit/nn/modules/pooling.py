@@ -128,9 +128,9 @@ class _FractionalMaxPoolNd(Module):
         self.kernel_size = ntuple(kernel_size, self._axes)
         self.return_indices = return_indices
         self.register_buffer("_random_samples", _random_samples)
-        self.output_size = output_size and ntuple(output_size, self._axes)
-        self.output_ratio = output_ratio and ntuple(output_ratio, self._axes)
-        if self.output_ratio and not all(0 < ratio < 1 for ratio in self.output_ratio):
+        self.output_size = None if output_size is None else ntuple(output_size, self._axes)
+        self.output_ratio = None if output_ratio is None else ntuple(output_ratio, self._axes)
+        if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
             raise ValueError(f"{name}: output_ratio must be between 0 and 1, got {output_ratio}")
 
     def forward(self, input: Tensor) -> Any:

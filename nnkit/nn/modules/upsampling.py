@@ -33,8 +33,9 @@ class Upsample(Module):
         super().__init__()
         self.size = size
         if isinstance(scale_factor, tuple):
-            scale_factor = tuple(float(factor) for factor in scale_factor)
-        self.scale_factor = float(scale_factor) if isinstance(scale_factor, int) else scale_factor
+            self.scale_factor: Any = tuple(float(factor) for factor in scale_factor)
+        else:
+            self.scale_factor = float(scale_factor) if scale_factor else None
         self.mode = mode
         self.align_corners = align_corners
         self.recompute_scale_factor = recompute_scale_factor

@@ -6,6 +6,7 @@ import copy
 from typing import TypeVar
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.ops.arithmetic import rsqrt
 from nnkit.autograd.ops.creation import ones_like, zeros_like
 from nnkit.nn.modules.module import Module
 from nnkit.nn.parameter import Parameter
@@ -121,7 +122,7 @@ def _fused_weights(
     factor = ones_like(mean) if factor is None else factor
     shift = zeros_like(mean) if shift is None else shift
     offset = zeros_like(mean) if bias is None else bias
-    scale = factor * (variance + eps).rsqrt()
+    scale = factor * rsqrt(variance + eps)
     along = [1] * weight.ndim
     along[axis] = -1
     fused_weight = (weight * scale.reshape(along)).to(weight.dtype)

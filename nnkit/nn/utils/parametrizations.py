@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.sizes import integer
 from nnkit.nn.functional.distance import normalize
 from nnkit.nn.modules.module import Module
 from nnkit.nn.utils.orthogonal import orthogonal
@@ -19,7 +20,7 @@ def norm_except(v: Tensor, dim: int | None) -> Tensor:
         raise TypeError(f"weight_norm: dim must be int or None, not {type(dim).__name__}")
     if dim is None or dim == -1:
         return v.norm()
-    if not -v.ndim <= dim < v.ndim:
+    if not -v.ndim <= integer("weight_norm", "dim", dim) < v.ndim:
         raise IndexError(
             f"weight_norm: dim must be between {-v.ndim} and {v.ndim - 1} for a weight of shape "
             f"{list(v.shape)}, got {dim}"

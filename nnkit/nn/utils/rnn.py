@@ -335,7 +335,7 @@ def pad_sequence(
 
 
 def unpad_sequence(
-    padded_sequences: Tensor, lengths: Tensor, batch_first: Any = False
+    padded_sequences: Tensor, lengths: Any, batch_first: Any = False
 ) -> list[Tensor]:
     """Cut padded sequences to their lengths, the reverse of `pad_sequence`.
 
@@ -350,15 +350,15 @@ def unpad_sequence(
     """
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    if lengths.ndim != 1 or len(lengths) != len(padded_sequences):
+    if len(lengths) != len(padded_sequences):
         raise ValueError(
             "unpad_sequence(): there must be a length for each of the "
-            f"{len(padded_sequences)} sequences, got shape {list(lengths.shape)}"
+            f"{len(padded_sequences)} sequences, got {len(lengths)}"
         )
-    return [s[:n] for s, n in zip(padded_sequences, lengths.tolist(), strict=True)]
+    return [s[: int(n)] for s, n in zip(padded_sequences, lengths, strict=True)]
 
 
-def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:
+def pack_sequence(sequences: Any, enforce_sorted: Any = True) -> PackedSequence:
     """Pack a list of tensors (length, *).
 
     Args:

@@ -103,9 +103,9 @@ class LRScheduler:
             for i, group in enumerate(optimizer.param_groups):
                 if "initial_lr" not in group:
                     raise KeyError(
-                        f"param group {i} has no 'initial_lr', from which last_epoch={last_epoch} "
-                        "goes on: load the optimizer's state_dict before making the scheduler, or "
-                        "leave last_epoch at -1 to start afresh"
+                        f"{type(self).__name__}(): param group {i} has no 'initial_lr', from which "
+                        f"last_epoch={last_epoch} goes on: load the optimizer's state_dict before "
+                        "making the scheduler, or leave last_epoch at -1 to start afresh"
                     )
         self.base_lrs = [own_value(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch

@@ -13,14 +13,16 @@ DEEP = 6
 
 def seen(value: Any, depth: int = 0) -> Iterator[Any]:
     """Tensors, numbers and strings in it, in order; of other objects the name of the class."""
-    if "Uninitialized" in type(value).__name__:
+    if isinstance(value, type):
+        yield value.__name__
+    elif "Uninitialized" in type(value).__name__:
         yield type(value).__name__
     elif hasattr(value, "detach"):
         yield type(value).__name__
         yield value
     elif value is None or isinstance(value, (bool, int, float, complex, str)):
         yield value
-    elif inspect.isroutine(value) or isinstance(value, type) or depth == DEEP:
+    elif inspect.isroutine(value) or depth == DEEP:
         return
     elif isinstance(value, dict):
         for key, each in value.items():
