@@ -26,12 +26,11 @@ def _widths(name: str, pad: Any, ndim: int) -> Widths:
     """(before, after) for each axis, first axis first, from torch's flat list, last axis first."""
     if not isinstance(pad, (tuple, list)):
         raise TypeError(f"{name}(): argument 'pad' must be tuple of ints, not {type(pad).__name__}")
-    for position, width in enumerate(pad):
-        if isinstance(width, bool):
-            raise TypeError(
-                f"{name}(): argument 'pad' must be tuple of ints, but found element of type bool "
-                f"at pos {position}"
-            )
+    if pad and isinstance(pad[0], bool):  # torch's parser looks at the first alone
+        raise TypeError(
+            f"{name}(): argument 'pad' must be tuple of ints, but found element of type bool "
+            "at pos 0"
+        )
     try:
         numbers = [operator.index(n) for n in pad]
     except TypeError:

@@ -100,15 +100,12 @@ class _ConvNd(Module):
 
     def _border(self) -> list[int]:
         """The padding as `pad` takes it: before and after, last axis first."""
-        border = []
-        for axis in range(self._axes - 1, -1, -1):
-            if self.padding == "same":
-                total = self.dilation[axis] * (self.kernel_size[axis] - 1)
-                border += [total // 2, total - total // 2]
-            else:
-                width = 0 if isinstance(self.padding, str) else self.padding[axis]
-                border += [width, width]
-        return border
+        if self.padding == "same":
+            sizes = zip(self.dilation, self.kernel_size, strict=True)
+            totals = [dilation * (size - 1) for dilation, size in sizes]
+            return [part for n in reversed(totals) for part in (n // 2, n - n // 2)]
+        widths = (0,) * self._axes if isinstance(self.padding, str) else self.padding
+        return [width for width in reversed(widths) for _ in range(2)]
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padding = self.padding

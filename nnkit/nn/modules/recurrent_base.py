@@ -78,17 +78,18 @@ class RNNBase(Module):
         self.bidirectional = bidirectional
         self.proj_size = proj_size
         self._all_weights: list[list[str]] = []
+        directions = 2 if bidirectional else 1
         rows = ops.GATES[_MODES[mode]] * hidden_size
         output_size = proj_size or hidden_size
         for layer in range(num_layers):
-            layer_input = output_size * (1 + bidirectional) if layer else input_size
+            layer_input = output_size * directions if layer else input_size
             shapes: dict[str, tuple[int, ...]]
             shapes = {"weight_ih": (rows, layer_input), "weight_hh": (rows, output_size)}
             if bias:
                 shapes.update(bias_ih=(rows,), bias_hh=(rows,))
             if proj_size:
                 shapes["weight_hr"] = (proj_size, hidden_size)
-            for suffix in ("", "_reverse")[: 1 + bidirectional]:
+            for suffix in ("", "_reverse")[:directions]:
                 names = [f"{name}_l{layer}{suffix}" for name in shapes]
                 self._all_weights.append(names)
                 for name, shape in zip(names, shapes.values()):

@@ -150,8 +150,8 @@ def _lengths(lengths: Any) -> Tensor:
     lengths = made.to(int64)
     if lengths.ndim != 1 or lengths.device.type != "cpu":
         raise RuntimeError(
-            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.ndim}D "
-            f"{lengths.device} {lengths.dtype} tensor"
+            "pack_padded_sequence(): 'lengths' argument should be a 1D CPU int64 tensor, but got "
+            f"{lengths.ndim}D {lengths.device} {lengths.dtype} tensor"
         )
     return lengths
 
