@@ -283,6 +283,8 @@ def aminmax(
     out: _Any = None,
 ) -> _Any:
     """`amin` and `amax` as a named tuple (min, max)."""
+def angle(input: Tensor, *, out: _Any = None) -> Tensor:
+    """The angle of each number in the complex plane: ``atan2(imag, real)``."""
 def any(
     input: Tensor,
     dim: builtins.int | _Sequence[builtins.int] | None = None,

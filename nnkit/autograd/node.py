@@ -106,7 +106,8 @@ class NotImplementedBackward(Node):
     __slots__ = ()
 
     def gradients(self, B: Any, grads: list, unpack: Callable) -> Any:
-        raise RuntimeError(f"derivative for {self.values} is not implemented")
+        error, operation = self.values
+        raise error(f"the derivative for {operation} is not implemented")
 
 
 class SavedOutput:

@@ -365,6 +365,8 @@ class Tensor(builtins.object):
         """The smallest element of all or along dimensions; see `amax`."""
     def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> _Any:
         """`amin` and `amax` as a named tuple (min, max)."""
+    def angle(self) -> Tensor:
+        """The angle of each number in the complex plane: ``atan2(imag, real)``."""
     def any(
         self,
         dim: builtins.int | _Sequence[builtins.int] | None = None,

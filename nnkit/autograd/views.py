@@ -508,12 +508,14 @@ def set_history(x: Tensor, result: Tensor) -> None:
         refresh(x)
 
 
-def end_history(x: Tensor, operation: str, operands: Any = ()) -> None:
+def end_history(
+    x: Tensor, operation: str, operands: Any = (), error: type[Exception] = RuntimeError
+) -> None:
     """Record that ``x`` was written by an operation without a derivative: backward says so."""
     tensors = (x, *[t for t in operands if isinstance(t, Tensor)])
     edges = tuple([(t._edge or t) if t.requires_grad else None for t in tensors])
     result = wrap(x._data, x._device)
-    result._edge = NotImplementedBackward(edges, operation, x._device)
+    result._edge = NotImplementedBackward(edges, (error, operation), x._device)
     set_history(x, result)
 
 
@@ -547,6 +549,13 @@ def detach_(self: Tensor) -> Tensor:
     self._edge = None
     self._requires_grad = False
     return self
+
+
+def clear(gradient: Any) -> None:
+    """Cut a gradient from its history and fill it with zeros, in place."""
+    if gradient.grad_fn is not None:
+        gradient.detach_()
+    gradient.requires_grad_(False).zero_()
 
 
 def retain_grad(tensor: Any) -> None:

@@ -12,7 +12,7 @@ from nnkit.autograd import Tensor, enable_grad
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import RemovableHandle
 from nnkit.autograd.tensor import wrap
-from nnkit.autograd.views import check_expanded
+from nnkit.autograd.views import check_expanded, clear
 from nnkit.backend.dtype import float32
 from nnkit.backend.formula import Update
 from nnkit.optim.state import OptimizerState
@@ -196,11 +196,7 @@ class Optimizer(OptimizerState):
                 if set_to_none:
                     p._grad = None
                 elif p._grad is not None:
-                    grad = p._grad.detach() if p._grad.grad_fn is not None else p._grad
-                    grad._requires_grad = False
-                    grad._device.backend.fill_(grad._data, 0)
-                    grad._writes[0] += 1
-                    p._grad = grad
+                    clear(p._grad)
 
     def step(self, closure: Callable | None = None) -> Any:
         """Update every parameter that has a gradient.

@@ -149,8 +149,11 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         _integer_of_history
     ),
     "torch computes these wrongly where elements share memory": lambda d: (
-        d.errors == (None, "RuntimeError")
-        and re.search(r"\.(tril|triu)_\(|T\.(sum|eye)\(.*out=", d.statement) is not None
+        (
+            d.errors == (None, "RuntimeError")
+            and re.search(r"\.(tril|triu)_\(|T\.(sum|eye)\(.*out=", d.statement) is not None
+            or _statement(r"median\(", "values")(d)
+        )
         and _writes_repeated(d)
     ),
     "the order of the elements decides a write into memory that several share": lambda d: (
@@ -166,7 +169,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         _reads_what_it_writes
     ),
     "a normalisation leaves rounding errors of equal numbers": lambda d: (
-        _statement(r"norm\(|normalize\(|m\d+\(", "values")(d) and _apart(d) < 2e-5
+        _statement(r"norm\(|normalize\(|m\d+\(", "values")(d) and _apart(d) < 1e-4
     ),
     "in half precision torch rounds some ops after each step, and the sum of what cancels": (
         lambda d: (

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.harness.tolerances import TOLERANCES
 
-HIDDEN = "oh"  # what optimizers and hooks hold cannot be seen: they may bring anything
+HIDDEN = "ohs"  # what optimizers, hooks and schedulers hold cannot be seen: they may bring anything
 
 
 def coarsest(dtypes: Iterable[str]) -> str:

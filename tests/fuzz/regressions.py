@@ -239,6 +239,31 @@ x4 = T.func.hessian(lambda t: t.abs())(x0)
 x5 = T.func.jacfwd(lambda t: t.sum())(x0)
 x6 = T.func.jacfwd(T.no_grad()(lambda t: t * t))(x0)
 """,
+    "distinct elements have no derivative": """
+x0 = T.tensor([1.0, 2.0, 1.0], requires_grad=True)
+x1 = x0.unique()
+x2 = T.unique_consecutive(x0, return_counts=True)
+x1.sum().backward()
+with T.no_grad(): x3 = x0.unique()
+""",
+    "a gradient is cleared in its place": """
+x0 = T.ones(2, requires_grad=True)
+x0.square().sum().backward(create_graph=True)
+x1 = x0.grad
+o2 = T.optim.SGD([x0])
+o2.zero_grad(set_to_none=False)
+x1.add_(1)
+""",
+    "hooks of a tensor where backward starts that nobody asked for": """
+log = []
+x0 = T.ones(2, requires_grad=True)
+x1 = x0 * 2
+h2 = x1.register_hook(lambda g: log.append(("hook", [g.clone()])))
+x3 = T.autograd.grad(x1, x1, T.ones(2))
+x4 = T.ones(2, requires_grad=True)
+T.autograd.backward(x1, T.ones(2), inputs=[x4])
+T.autograd.grad(x1, x4, T.ones(2))
+""",
     "set_ and the counters of writes": """
 x0 = T.zeros(2)
 x1 = T.ones(2)

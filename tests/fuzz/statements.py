@@ -36,6 +36,7 @@ kind(
 {new} = T.nn.Parameter({literal})
 {new} = T.tensor([1., 2.]).expand(2, 2).requires_grad_()
 {new} = T.full_like({t}, 1)
+{new} = {literal}.half().requires_grad_()
 """,
 )
 kind(
@@ -121,6 +122,14 @@ kind(
 {new} = {nd}.scatter_add(0, {index_of}, {same})
 {new} = {nd}.index_add(0, {rows}, {picked})
 {new} = {nd}.index_fill(0, {rows}, {n})
+{new} = {nd}.scatter_reduce(0, {index_of}, {same}, 'mean')
+{new} = {nd}.scatter_reduce(0, {index_of}, {same}, 'prod', include_self=False)
+{new} = {nd}.index_reduce(0, {rows}, {picked}, 'prod')
+{new} = {nd}.masked_scatter({mask}, {same})
+{new} = {nd}.select_scatter({b}, {d}, 0)
+{new} = {nd}.slice_scatter({nd}[:1], 0, 0, 1)
+{new} = {matrix}.diagonal_scatter({matrix}.diagonal())
+{new} = {nd}.gather(0, {index_of}).view(-1)
 """,
 )
 kind(
@@ -220,6 +229,55 @@ kind(
 {new} = T.logaddexp({real}, {same})
 {new} = {t}.expand_as({same}) * 2
 {new} = {t}.all()
+{new} = {f}.angle()
+{new} = T.einsum('i...->...', {nd})
+{new} = T.einsum('...i,...i->...', {nd}, {same})
+{new} = T.einsum('ij,kj->ik', {matrix}, {matrix})
+{new} = T.einsum('...ij->...ji', {matrix})
+{new} = T.einsum('ij,jk,k->i', {matrix}, {matrix}.mT, {other})
+{new} = T.kthvalue({nd}, 1, {d})[0]
+{new} = {f}.nanmean({d})
+{new} = {t}.argmax({d})
+{new} = {t}.argsort(dim={d}, stable=True)
+{new} = {t}.count_nonzero({d})
+{new} = T.where({t} > 0, {b}, {b})
+{new} = {real}.quantile(0.5)
+{new} = T.nn.functional.cosine_similarity({f}, {same}, dim={d})
+{new} = T.nn.functional.silu({f})
+{new} = T.nn.functional.softplus({real})
+{new} = T.nn.functional.smooth_l1_loss({real}, {same})
+{new} = T.nn.functional.l1_loss({f}, {same}, reduction='sum')
+{new} = T.nn.functional.binary_cross_entropy_with_logits({real}, {same})
+{new} = T.nn.functional.kl_div({real}, {same}, reduction='batchmean')
+{new} = T.nn.functional.embedding({i} % 3, T.ones(3, 2, requires_grad=True))
+{new} = {nd}.logcumsumexp({d})
+{new} = T.cummin({nd}, {d})[0]
+{new} = {t}.unique()
+{new} = {nd}.repeat_interleave(2, {d})
+{new} = T.tile({t}, (2,))
+{new} = {f}.erf()
+{new} = {f}.expm1()
+{new} = {f}.rsqrt()
+{new} = {f}.half()
+{new} = {t}.float()
+{new} = {t}.bool()
+{new} = {t}.long()
+{new} = {matrix}.rot90()
+{new} = T.addmm({matrix}, {matrix}, {matrix}.mT)
+{new} = T.tensordot({f}, {f}, 1)
+{new} = {f}.median({d})[0]
+{new} = T.mode({nd}, {d})[0]
+{new} = T.nn.functional.scaled_dot_product_attention({matrix}, {matrix}, {matrix})
+{new} = {matrix}.triu().trace()
+{new} = T.linalg.det({matrix} @ {matrix}.mT)
+{new} = T.trapezoid({nd})
+{new} = T.nn.functional.glu({nd}, {d})
+{new} = T.bucketize({real}, T.tensor([-1., 0., 1.]))
+{new} = T.stack([{t}, {t}]).unbind(0)[1]
+{new} = T.cat([{nd}, {nd}], {d})
+{new} = {f} * {f}.rsqrt()
+{new} = T.dist({f}, {same})
+{new} = T.cov({matrix})
 """,
 )
 kind(
@@ -235,6 +293,11 @@ kind(
 {t}[{index}] *= {value}
 {t}[{advanced}] += {n}
 {t}[{index}] = {t}[{index}]
+{t}[{mask}] = {n}
+{t}[{t} > 0] *= 2
+{nd}[{rows}] += {picked}
+{nd}[{rows}] = {picked}
+{t}[{mask}] = {t}[{mask}] * 2
 """,
 )
 kind(
@@ -339,6 +402,20 @@ T.nn.functional.elu_({real})
 {t}.true_divide_({b})
 {t}.add_(1, alpha=2)
 {t}.addcdiv_({same}, {same}, value=2)
+{nd}.index_reduce_(0, {rows}, {picked}, 'amin')
+{nd}.scatter_reduce_(0, {index_of}, {same}, 'mean', include_self=False)
+{nd}.scatter_reduce_(0, {index_of}, {same}, 'sum')
+{nd}.split(1, {d})[0].mul_(2)
+{t}.view(-1).add_(1)
+{nd}.unbind(0)[0].zero_()
+{nd}[0].mul_(2)
+{nd}.select({d}, 0).copy_({b})
+{matrix}.diagonal().fill_(2)
+{t}.real.mul_(2)
+{nd}.chunk(2)[-1].add_(1)
+{t}.T.add_({n})
+{nd}.gather(0, {index_of}).mul_(2)
+{nd}.narrow({d}, 0, 1).sub_({n})
 """,
 )
 kind(
@@ -364,5 +441,8 @@ T.logical_not({t}, out={target})
 {new} = T.mul({t}, {b}, out=T.empty(0))
 T.cumsum({nd}, 0, out={target})
 T.gt({t}, {b}, out={target})
+T.where({t} > 0, {same}, {same}, out={target})
+T.gather({nd}, 0, {index_of}, out={target})
+T.mean({f}, 0, out={target})
 """,
 )

@@ -46,7 +46,7 @@ class Writer:
                 self.tensors.append((name, value))
             elif isinstance(value, (tuple, list)):
                 self.lists.append([t for t in value if isinstance(t, self.T.Tensor)])
-            elif name[0] in "moh" and not isinstance(value, (int, float)):
+            elif name[0] in "mohs" and not isinstance(value, (int, float)):
                 self.others.setdefault(name[0], []).append(name)
         self.subject = None
 
@@ -369,6 +369,9 @@ class Writer:
 
     def hole_h(self) -> str:
         return self.other("h")
+
+    def hole_s(self) -> str:
+        return self.other("s")
 
     def other(self, letter: str) -> str:
         if not self.others.get(letter):

@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 
 from tests.harness.elementwise import binary, two, unary
-from tests.harness.row import BOOL, COMPLEX, FLOATS, INTS, SPECIALS, Maker, OpRow, Raises, Sample
+from tests.harness.row import (
+    ALL,
+    BOOL,
+    COMPLEX,
+    FLOATS,
+    INTS,
+    SPECIALS,
+    Maker,
+    OpRow,
+    Raises,
+    Sample,
+)
 
 POSITIVE = (0.2, 3.0)
 INSIDE = (-0.9, 0.9)  # of the unit interval
@@ -70,6 +81,7 @@ ROWS = [
     unary("deg2rad", dtypes=REAL),
     unary("rad2deg", dtypes=REAL),
     binary("atan2", samples=two, dtypes=REAL, domain=POSITIVE, aliases=("arctan2",)),
+    unary("angle", dtypes=ALL, inplace=()),
     binary("logaddexp", samples=two, inplace=()),
     binary("logaddexp2", samples=two, inplace=()),
     binary("xlogy", samples=with_number, dtypes=REAL, domain=POSITIVE),

@@ -13,6 +13,7 @@ from nnkit.autograd.promotion import promote
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views import end_history, wants_history
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, int32, int64
 
 
@@ -63,6 +64,8 @@ def _distinct(name: str, input: Tensor, dim: Any, inverse: bool, counts: bool) -
     results = [
         wrap(array, input._device) for array, want in zip(found, wanted, strict=True) if want
     ]
+    if wants_history(input, ()):
+        end_history(results[0], name, (input,), NotImplementedError)
     return tuple(results) if len(results) > 1 else results[0]
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.ops.comparison import where
-from nnkit.autograd.ops.conversion import contiguous
+from nnkit.autograd.ops.conversion import contiguous, converted
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import check_dtype, promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import BOOL, COMPLEX
+from nnkit.backend.dtype import BOOL, COMPLEX, to_float
 
 LN2, LN10 = math.log(2), math.log(10)
 
@@ -73,6 +73,27 @@ atan2 = pointwise(
     y=lambda g, x, y: g * -x * _inverse(x * x + y * y),
     numbers="none",
 )  # fmt: skip
+
+
+@public(out=True)
+def angle(input: Tensor) -> Tensor:
+    """The angle of each number in the complex plane: ``atan2(imag, real)``.
+
+    Of a real number pi where it is negative, else 0, with a gradient of 0. Integers are computed
+    in the default floating dtype.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.angle(nnkit.tensor([1j, -1.0, 1.0]))
+        tensor([1.5708, 3.1416, 0.0000])
+    """
+    check_tensor("angle", input)
+    if input.is_complex():
+        return atan2(input.imag, input.real)
+    x = converted(input, to_float(input.dtype))
+    return x.detach().clamp(0, 0).masked_fill(x < 0, math.pi) + x.sign() * 0
+
+
 sinh = pointwise("sinh", lambda x: fn.sinh(x), "The hyperbolic sine, ``(exp(x) - exp(-x)) / 2``.",
                  example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 1.1752])"), kind="float",
                  x=lambda g, x: g * fn.conj(fn.cosh(x)))  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from nnkit.autograd.views import clear
 from nnkit.nn.modules.module_apply import ModuleApply
 from nnkit.nn.modules.module_hooks import (
     ModuleHooks,
@@ -146,9 +147,7 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
             if set_to_none:
                 parameter.grad = None
             elif parameter.grad is not None:
-                if parameter.grad.grad_fn is not None:
-                    parameter.grad = parameter.grad.detach()
-                parameter.grad.requires_grad_(False).zero_()
+                clear(parameter.grad)
 
     def _get_name(self) -> str:
         return type(self).__name__
