@@ -60,6 +60,13 @@ x5 = T.tensor(1.0)
 x6 = x5.movedim(0, 0)
 with T.inference_mode():
     x7 = x0.roll(1)
+x8 = x0.rot90()
+x8.unbind(0)[0].detach_()
+x8.detach_()
+x9 = x0.quantile(0.5)
+x10 = x9[None]
+x11 = T.put(x0, T.tensor([0]), T.tensor([2.0]))
+x12 = x11[0]
 """,
     "resize_ to the same shape changes nothing": """
 x0 = T.zeros(2, 3).T
@@ -145,6 +152,7 @@ T.heaviside(x0, x0, out=x5)
 x6 = x0 * 2
 x6.set_(x0)
 x6.sum().backward()
+T.ones(2, dtype=T.float64).set_(x0)
 x7 = T.empty(0)
 T.inner(x0, x0, out=x7)
 x7.sum().backward()

@@ -151,7 +151,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         return _flip(input, (a, b))
     if turns == 0:
         return clone(input, memory_format=contiguous_format)
-    return shapes.transpose(_flip(input, (b if turns == 1 else a,)), a, b)
+    return on_its_own(shapes.transpose(_flip(input, (b if turns == 1 else a,)), a, b))
 
 
 @public

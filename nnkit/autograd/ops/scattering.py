@@ -375,4 +375,4 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         )
     operation = _scatter_add if accumulate else _scatter
     out = operation(shapes.reshape(input, -1), flat, shapes.reshape(source, -1), 0)
-    return arranged(shapes.reshape(out, input._data.shape), input)
+    return arranged(on_its_own(shapes.reshape(out, input._data.shape)), input)

@@ -15,6 +15,7 @@ from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views import on_its_own
 from nnkit.backend.dtype import BOOL, COMPLEX
 
 
@@ -305,7 +306,7 @@ def _quantile(
             else (*shape[:axis], 1, *shape[axis:-1], shape[-1])
         )
         out = shapes.reshape(out, reduced)
-    return shapes.movedim(out, -1, 0) if levels.ndim else shapes.squeeze(out, -1)
+    return on_its_own(shapes.movedim(out, -1, 0) if levels.ndim else shapes.squeeze(out, -1))
 
 
 def _positions(B: Any, rows: Tensor, levels: Tensor, ignore_nan: bool) -> Tensor:

@@ -407,11 +407,10 @@ def set_(
         source: a tensor of the same dtype.
         storage_offset: where to start in its storage, with ``size`` and ``stride``.
     """
-    if check_change(input, "set_", (source,)):
-        end_history(input, "set_", (source,))
+    tracked = check_change(input, "set_", (source,))
     check_inference(input, "set_")
     if source is None:
-        input._data = input._device.backend.empty((0,), input._data.dtype)
+        data = input._device.backend.empty((0,), input._data.dtype)
     else:
         check_tensor("set_", source, "source")
         memory = source.detach()
@@ -423,6 +422,9 @@ def set_(
             shape = sizes_of("set_", (size,))
             stride = strides_of(shape) if stride is None else stride
             memory = as_strided(memory, shape, stride, storage_offset)
-        input._data = memory._data
+        data = memory._data
+    if tracked:
+        end_history(input, "set_", (source,))
+    input._data = data
     wrote(input, "set_")
     return input
