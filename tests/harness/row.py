@@ -92,6 +92,7 @@ class OpRow:
 
     out: bool = False  # takes out=
     casts_to_out: bool = False  # and computes in its dtype
+    tracks_out: bool = False  # and records the write, where others refuse what requires grad
     again: str = ""  # why another backward, or one through the gradients, is not as in torch
     keeps: str = ""  # why it keeps, unlike torch, what may then not be written before backward
     # What writes into its first argument: "add_" the Tensor method, "nn.functional.relu_" the

@@ -161,6 +161,7 @@ ROWS = [
         ],
         dtypes=WIDE,
         out=True,
+        tracks_out=True,
         method="inner",
         errors=lambda make: [Raises(RuntimeError, "[2, 3]", make(2, 3), make(4, 5))],
     ),

@@ -145,6 +145,7 @@ ROWS = [
         ],
         dtypes=ALL,
         out=True,
+        tracks_out=True,
         method="diag",
         errors=lambda make: [Raises(RuntimeError, "3-D", make(1, 1, 1))],
     ),

@@ -54,7 +54,15 @@ def by_keyword(make: Maker) -> list[Sample]:
 
 
 ROWS = [
-    OpRow("softmax", along_dims, edges=extremes, out=True, method="softmax", errors=wrong),
+    OpRow(
+        "softmax",
+        along_dims,
+        edges=extremes,
+        out=True,
+        tracks_out=True,
+        method="softmax",
+        errors=wrong,
+    ),
     OpRow(
         "log_softmax",
         along_dims,

@@ -168,6 +168,7 @@ ROWS = [
             dtypes=("float32", "float64"),
             edges=lambda make: [Sample(with_nan(make), 0.5, 1), Sample(with_nan(make), 0.3)],
             out=True,
+            tracks_out=True,
             method=name,
             errors=quantile_errors,
         )
