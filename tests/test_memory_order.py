@@ -61,13 +61,18 @@ def frozen() -> dict:
     return json.loads(gzip.decompress(FROZEN.read_bytes()))
 
 
+def differences(found: dict, wanted: dict) -> dict:
+    """Where both answer: what is refused is tested elsewhere, and torch does not always refuse what
+    it cannot read, such as batch sizes with gaps."""
+    assert found.keys() == wanted.keys(), "run: python -m tests.test_memory_order"
+    pairs = {key: (strides, wanted[key]) for key, strides in found.items()}
+    return {key: pair for key, pair in pairs.items() if None not in pair and pair[0] != pair[1]}
+
+
 @pytest.mark.parametrize("row", TESTED, ids=lambda row: row.name)
 def test_results_lie_as_torchs_do(framework: ModuleType, row: OpRow) -> None:
-    """Where both answer; what is refused is tested elsewhere."""
-    wanted = wanted_of(row) if torch is not None else frozen()[row.name]
     found = {call.key: call.outputs(framework) for call in calls(row)}
-    answered = [key for key in found if None not in (found[key], wanted[key])]
-    assert not {key: (found[key], wanted[key]) for key in answered if found[key] != wanted[key]}
+    assert not differences(found, wanted_of(row) if torch is not None else frozen()[row.name])
 
 
 def test_what_is_not_tested_exists() -> None:
@@ -79,7 +84,7 @@ def test_frozen_strides() -> None:
     stored = frozen()
     assert list(stored) == [row.name for row in TESTED], "run: python -m tests.test_memory_order"
     for row in TESTED[::10]:
-        assert stored[row.name] == wanted_of(row), "run: python -m tests.test_memory_order"
+        assert not differences(stored[row.name], wanted_of(row))
 
 
 def freeze() -> None:
