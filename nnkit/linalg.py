@@ -229,7 +229,7 @@ def vector_norm(
 def matrix_norm(
     A: Tensor,
     ord: float | str = "fro",
-    dim: int | Sequence[int] = (-2, -1),
+    dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
     *,
     dtype: Any = None,

@@ -132,6 +132,12 @@ def scaled_dot_product_attention(
 def _repeat_heads(query: Tensor, tensor: Tensor) -> Tensor:
     """Each head of ``tensor`` as often as ``query`` has heads for it."""
     check_tensor(NAME, query, "query")
+    check_tensor(NAME, tensor, "value")
+    if tensor.ndim < 2 or query.ndim < 2:
+        raise RuntimeError(
+            f"{NAME}(): expected at least 2 dimensions, got shapes {list(query.shape)} and "
+            f"{list(tensor.shape)}"
+        )
     heads, own = (t.shape[-3] if t.ndim > 2 else 1 for t in (query, tensor))
     if not own or heads % own:
         raise RuntimeError(

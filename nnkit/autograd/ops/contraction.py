@@ -129,6 +129,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """
     x, y = check_operands("tensordot", ("a", a), ("b", b))
     if isinstance(dims, Tensor):
+        if dims.ndim and len(dims) != 2:
+            raise AssertionError(f"tensordot(): dims must hold two rows, got {len(dims)}")
         dims = dims.tolist() if dims.ndim else int(dims)
     if isinstance(dims, (list, tuple)):
         if len(dims) != 2:

@@ -117,9 +117,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     check_tensor("one_hot", tensor, "tensor")
     if tensor.dtype is not int64:
         raise RuntimeError(f"one_hot(): expected an index tensor of int64, got {tensor.dtype}")
+    if not tensor._data.size and num_classes in (-1, 0):
+        raise RuntimeError("one_hot(): cannot infer total number of classes from empty tensor")
     if num_classes == -1:
-        if not tensor._data.size:
-            raise RuntimeError("one_hot(): cannot infer total number of classes from empty tensor")
         num_classes = max(int(tensor.max().item()) + 1, 1)
     elif integer("one_hot", "num_classes", num_classes) < 0:
         raise RuntimeError(f"one_hot(): num_classes must not be negative, got {num_classes}")

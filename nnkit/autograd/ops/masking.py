@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.dims import broadcast_shape, check_tensor
+from nnkit.autograd.limits import fitting
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.conversion import contiguous
@@ -71,7 +72,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
     ):
         raise RuntimeError(f"masked_fill(): value {value} cannot be converted to {input.dtype}")
     if not isinstance(value, Tensor):
-        return _masked_fill(input, mask, value)
+        return _masked_fill(input, mask, fitting("masked_fill", value, input.dtype))
     if value.ndim:
         raise RuntimeError(
             f"masked_fill(): value must be a number or a 0-dim tensor, got {value.ndim} dimensions"

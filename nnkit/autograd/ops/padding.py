@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.limits import fitting
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import public
@@ -75,6 +76,7 @@ def constant_pad_nd(input: Tensor, pad: Any, value: complex = 0) -> Tensor:
         tensor([9., 1.])
     """
     check_tensor("constant_pad_nd", input)
+    value = fitting("constant_pad_nd", value, input.dtype)
     widths = _widths("constant_pad_nd", pad, input.ndim)
     _check_sizes("constant_pad_nd", input, widths, "constant")
     return in_format_of(input, OPS["pad"](input, widths, value))

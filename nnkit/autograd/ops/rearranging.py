@@ -216,7 +216,7 @@ def repeat_interleave(
         if input.ndim != 1:
             raise RuntimeError(f"{name}(): repeats must be a vector, got {input.ndim} dimensions")
         index = _repeat_index(name, B, input._data, input._data.size)
-        return wrap(index, input._device)
+        return wrap(B.cast(index, input._data.dtype), input._device)
     if dim is None:
         input, dim = shapes.reshape(input, -1), 0
     if not input.ndim:

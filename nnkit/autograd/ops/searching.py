@@ -181,7 +181,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
             f"{list(weights._data.shape)} and {list(input._data.shape)}"
         )
     if weights is not None and weights.dtype.category == COMPLEX:
-        weights = weights.real  # as in torch
+        weights = weights.real.double()  # as in torch
     counts = B.bincount(input._data, None if weights is None else weights._data, minlength)
     return wrap(counts, input._device)
 

@@ -137,6 +137,8 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[T
             f"{name}(): there must be one `x` value for each sample point, got {x._data.shape[-1]} "
             f"for {count}"
         )
+    if 1 < x.ndim < y.ndim:
+        x = x.reshape((1,) * (y.ndim - x.ndim) + tuple(x.shape))
     width = x.diff(dim=-1) if x.ndim == 1 else x.diff(dim=axis)
     if x.ndim == 1:
         width = width.reshape(-1, *[1] * (y.ndim - axis - 1))

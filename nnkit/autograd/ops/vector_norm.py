@@ -92,6 +92,7 @@ def norm(
         >>> nnkit.tensor([3.0, -4.0]).norm()
         tensor(5.)
     """
+    p = "fro" if p is None else p
     if p == "nuc":
         from nnkit.autograd.ops.factorization import nuclear_norm
 

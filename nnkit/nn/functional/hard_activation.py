@@ -8,6 +8,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.limits import finfo
 from nnkit.autograd.ops import activation as ops
 from nnkit.autograd.views import check_change, write
 from nnkit.backend.dtype import BOOL, COMPLEX, INTEGER
@@ -138,8 +139,9 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         tensor([-0.5000,  0.0000,  1.5000])
     """
     ops.check_floating("softshrink", input)
-    if not lambd >= 0:
-        raise RuntimeError(f"softshrink(): lambda must not be negative, got {lambd}")
+    largest = finfo(input.dtype).max
+    if not 0 <= lambd <= largest:
+        raise RuntimeError(f"softshrink(): lambda must be in [0, {largest}], got {lambd}")
     return ops.softshrink(input, float(lambd))
 
 

@@ -6,7 +6,7 @@ from nnkit.autograd import Tensor
 from nnkit.autograd.ops import loss as ops
 from nnkit.autograd.ops.activation import log_sigmoid
 from nnkit.backend.warning import warn
-from nnkit.nn.functional.reductions import REDUCTIONS, check_reduction, legacy, reduced
+from nnkit.nn.functional.reductions import REDUCTIONS, check_reduction, in_dtype_of, legacy, reduced
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",
@@ -141,7 +141,8 @@ def binary_cross_entropy(
     if weight is None:
         return ops.binary_cross_entropy(input, target, reduction)
     losses = ops.binary_cross_entropy(input, target, "none")
-    return reduced(losses * weight.expand(input.shape), reduction)
+    losses = losses * weight.expand(input.shape)
+    return reduced(in_dtype_of("binary_cross_entropy", input, losses), reduction)
 
 
 def binary_cross_entropy_with_logits(
