@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from nnkit.backend.cpu.memory import arranged
+
 Array = np.ndarray
 
 
 def gcd(x: Array, y: Array) -> Array:
-    return np.asarray(np.gcd(x, y))
+    return arranged(np.asarray(np.gcd(x, y)), x, y)
 
 
 def lcm(x: Array, y: Array) -> Array:
-    return np.asarray(np.lcm(x, y))
+    return arranged(np.asarray(np.lcm(x, y)), x, y)
