@@ -46,9 +46,17 @@ def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: b
     else:
         link = source._data if source._base is None else source._view
         out._view = "multiple" if several else (name, statics, link)
-    if not MODE.enabled and out._base._requires_grad:
-        out._edge = Unknown((), (), out._device)
-        out._requires_grad = True
+    if not out._base._requires_grad:
+        out._viewed = ~out._viewed  # so that the view looks at its base, which may begin to
+    elif not MODE.enabled:
+        _lose_history(out)
+
+
+def _lose_history(view: Any) -> None:
+    """Let a view require grad, as its base does, with no history: no gradient goes further."""
+    if view._edge is None and not view._requires_grad:
+        view._edge = Unknown((), (), view._device)
+        view._requires_grad = True
 
 
 def refresh(view: Any) -> None:
@@ -57,13 +65,20 @@ def refresh(view: Any) -> None:
     RuntimeError, while grad mode is on, where its history cannot follow that of its base.
     """
     base = view._base
-    if base is None or view._writes[0] == view._viewed:
+    if base is None:
         return
-    if isinstance(view._view, str):
+    version = view._writes[0]
+    if view._viewed == version:
+        return
+    if view._viewed == ~version:
+        if base._requires_grad:
+            _lose_history(view)
+        elif view._edge.__class__ is Unknown:
+            view._edge, view._requires_grad = None, False
+    elif isinstance(view._view, str):
         if MODE.enabled:
             check_history(view)
-        return
-    if base._requires_grad:
+    elif base._requires_grad:
         with_grad = MODE.enabled
         MODE.enabled = True
         try:
@@ -71,19 +86,24 @@ def refresh(view: Any) -> None:
         finally:
             MODE.enabled = with_grad
         move(view, again._edge)
-    view._viewed = view._writes[0]
+        view._viewed = version
 
 
 def check_history(view: Tensor) -> None:
     """RuntimeError where the history of a view could not follow a write to its base."""
     base: Any = view._base
-    if base is None or view._writes[0] == view._viewed or not isinstance(view._view, str):
+    if base is None or not _was_written(view) or not isinstance(view._view, str):
         return
     if base._requires_grad or view._edge is not None:
         raise RuntimeError(
             f"A view {_MADE[view._view]}, and its base or another view of its base has been "
             "modified inplace since: its history is not known. Make the view again"
         )
+
+
+def _was_written(view: Any) -> bool:
+    """Whether the storage of a view was written since it was made or last looked at."""
+    return view._viewed not in (view._writes[0], ~view._writes[0])
 
 
 _MADE = {
@@ -132,7 +152,7 @@ def reshape_in_place(
             move(x, result._edge)
     elif not isinstance(x._view, str):
         x._view = (*strided(x), x._base._data)
-        x._viewed = -1
+        x._viewed = None
     return wrote(x, operation)
 
 
@@ -257,7 +277,8 @@ def check_change(x: Tensor, operation: str, operands: Any = ()) -> bool:
 def _check_current(view: Any) -> None:
     """RuntimeError for a view without history whose base has got one since: until the view is
     used, a write to it is one to a leaf in torch."""
-    if view._base._requires_grad and view._edge is None and -1 < view._viewed < view._writes[0]:
+    stale = view._viewed is not None and _was_written(view)
+    if view._base._requires_grad and view._edge is None and stale:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation: a view "
             "that was not used since its base got a history"
@@ -502,7 +523,7 @@ def set_history(x: Tensor, result: Tensor) -> None:
     edges = ((base._edge or base) if base._requires_grad else None, result._edge)
     values = (chain_of(x), base._data.shape, order_of(base._data))
     move(base, CopySlices(edges, values, base._device))
-    x._viewed = -1  # its own history is made when it is next used
+    x._viewed = None  # its own history is made when it is next used
     node, _ = describe_edge(x._edge)
     if node is not None and node.hooks:  # of a gradient that is retained
         refresh(x)

@@ -109,8 +109,13 @@ def test_more_that_it_leaves_to_the_twin() -> None:
     x = example()
     with pytest.raises(TwinError):
         add(x, other=x)
-    view = x[0]
+    known = x[0]
     x.add_(1)
+    assert add(known, known).equal(known * 2)  # of a constant, which has no history
+    leaf = example().requires_grad_()
+    view = leaf[0]
+    with nnkit.no_grad():
+        leaf.add_(1)
     with pytest.raises(TwinError):  # the view's history is to be made anew
         add(view, view)
     with pytest.raises(TwinError):

@@ -493,4 +493,30 @@ x1 = pickle.loads(pickle.dumps(T.arange(8.).view(2, 4)[:, ::2]))
 x2 = pickle.loads(pickle.dumps(T.arange(8.).view(2, 4).T))
 x3 = pickle.loads(pickle.dumps(T.zeros(0, 3)))
 """,
+    "a view of what begins to require grad": """
+x0 = T.eye(3)
+x1, x2, (x3, x4, x5) = x0.T, x0.view(9), x0
+with T.no_grad():
+    x6 = x0[0]
+x0.requires_grad = True
+x7 = x1 * 2 + x6
+x7.sum().backward()
+x3.sum().backward()
+x2.add_(1)
+x1.backward(T.ones(3, 3))
+x9 = T.eye(3)
+x10 = x9.view(9)
+x9.requires_grad_()
+with T.no_grad():
+    x10.add_(1)
+x10.sum().backward()
+x11 = T.eye(3)
+x12 = x11.view(9)
+x11.requires_grad_()
+x11.requires_grad_(False)
+x13 = x12 * 2
+x11.add_(1)
+x11.requires_grad_()
+x12.sum().backward()
+""",
 }

@@ -47,10 +47,14 @@ bool is_number(PyObject* object) {
 // Whether the storage of a view was written since the view got its history. What is no counter
 // (the attribute can be set from Python) is the twin's affair.
 bool is_stale(PyObject* tensor) {
-    if (slot(tensor, tensors.base) == Py_None) return false;
+    PyObject* base = slot(tensor, tensors.base);
+    if (base == Py_None) return false;
     PyObject *count = count_of(slot(tensor, tensors.writes)), *viewed = slot(tensor, tensors.viewed);
     if (count == nullptr || !PyLong_CheckExact(count) || !PyLong_CheckExact(viewed)) return true;
-    return PyObject_RichCompareBool(count, viewed, Py_EQ) != 1;
+    if (PyObject_RichCompareBool(count, viewed, Py_EQ) == 1) return false;
+    // A view of what requires no grad is looked at each time, for its base may have begun to.
+    bool known = PyTuple_Check(slot(tensor, tensors.view));
+    return slot(base, tensors.requires_grad) != Py_False || !known;
 }
 
 // Arrays of NumPy that need no promotion and no broadcasting.
