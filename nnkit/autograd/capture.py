@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from nnkit.autograd.backward_pass import target_of
-from nnkit.autograd.engine import as_tuple, check_inputs, start
+from nnkit.autograd.engine import as_tuple, check_inputs, flag, start
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import edge_of
 from nnkit.autograd.tensor import Tensor, wrap
@@ -65,8 +65,9 @@ def grad(
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True"
         )
-    allow_unused = materialize_grads if allow_unused is None else allow_unused
-    retain = create_graph if retain_graph is None else retain_graph
+    given = materialize_grads if allow_unused is None else allow_unused
+    allow_unused = flag("allow_unused", given)
+    retain = create_graph if retain_graph is None else flag("retain_graph", retain_graph)
     if is_grads_batched:
         return _batched(outputs, inputs, grad_outputs, retain, create_graph, allow_unused)
     with_grad = MODE.enabled

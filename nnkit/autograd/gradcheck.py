@@ -131,7 +131,7 @@ def gradcheck(
         raise AssertionError(
             "gradcheck(): expected check_backward_ad or check_forward_ad to be True"
         )
-    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     try:
         directions = check_backward_ad, check_forward_ad
         _check(func, inputs, eps, atol, rtol, nondet_tol, *directions)
@@ -256,7 +256,7 @@ def gradgradcheck(
         >>> nnkit.autograd.gradgradcheck(lambda x: x.exp() * x, (x,))
         True
     """
-    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     if grad_outputs is None:
         outputs = _differentiable(func(*inputs))
         grad_outputs = tuple(_made_up(o, i) for i, o in enumerate(outputs))

@@ -111,6 +111,12 @@ CASES: list[Case] = [
      lambda T: T.ones((), requires_grad=True).backward(create_graph="a")),
     (TypeError, "retain_graph must be bool, got float",
      lambda T: T.ones((), requires_grad=True).backward(retain_graph=0.5)),
+    (TypeError, "allow_unused must be bool, got str", lambda T: T.autograd.grad(
+        T.ones((), requires_grad=True), T.ones((), requires_grad=True), allow_unused="a")),
+    (ValueError, "at least one input tensor to require grad",
+     lambda T: T.autograd.gradcheck(lambda x: x, 3)),
+    (TypeError, "must be a mapping, not bool", lambda T: T.func.functional_call(
+        _linear(T), {}, (T.ones(4, 3),), False)),
     (ValueError, "device_type must be str, got int", lambda T: T.amp.autocast(3, enabled=False)),
 ]  # fmt: skip
 

@@ -211,7 +211,7 @@ class RNNCellBase(Module):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.ndim}D instead")
         if states == 2 and not isinstance(hx, tuple | list | None):
             raise TypeError(f"{name}: hx must be tuple of Tensors, not {type(hx).__name__}")
-        given: tuple = hx if states == 2 and hx is not None else (hx,) * (hx is not None)
+        given: Any = hx if states == 2 and hx is not None else (hx,) * (hx is not None)
         for state in given:
             if state.ndim not in (1, 2):
                 raise ValueError(

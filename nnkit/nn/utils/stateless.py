@@ -63,7 +63,7 @@ def functional_call(
     try:
         for name, value in values.items():
             before[name] = _swap(module, name, value)
-        return module(*args, **(kwargs or {}))
+        return module(*args, **({} if kwargs is None else kwargs))
     finally:
         for name, value in before.items():
             after = _swap(module, name, value)
