@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -33,10 +32,6 @@ def _next(writer: Writer, first: bool) -> Statement:
             continue
         chance = writer.random.random()
         mode = writer.random.choice(MODES)
-        if "inference_mode()" in mode and re.search("requires_grad|Parameter|nn\\.", source):
-            # Whether torch records what is done to an inference tensor that requires grad depends
-            # on which of the operands its dispatcher sees.
-            continue
         if chance < 0.12:
             source = f"with {mode}:\n    {source}"
         elif chance < 0.14:
