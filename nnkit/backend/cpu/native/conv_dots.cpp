@@ -127,7 +127,7 @@ template <class T> void DotPlan<T>::run(Index task, T* copy, T* sums, T* out) co
             const T* base = region.of(source, row, some, copy);
             const T* start = above + row * g.output[1] * g.output[2];
             for (Index o = 0; o < g.outputs; ++o, start += g.output_plane()) {
-                poll();
+                if (o > 0) poll();
                 for (Index k = 0; k < products; k += tile_rows) {
                     const Index height = std::min<Index>(tile_rows, products - k);
                     const T* from[tile_rows];

@@ -176,7 +176,7 @@ void LinePlan<T>::run(Index task, const T* packed, T* copy, T* sums) const {
     const T* base = region.of(product.input + image * product.channels * plane, row, some, copy);
     const Index line = line_of_sums();
     for (Index set = 0; set < sets; ++set) {
-        poll();
+        if (set > 0) poll();
         const Index first = set * height, outputs = std::min(height, product.outputs - first);
         const T* weights = packed + packed_start + (group * sets + set) * products * height;
         T* out = product.output + (image * product.outputs + first) * length;
