@@ -139,6 +139,15 @@ RULES: dict[str, Callable[[Difference], bool]] = {
             and _refused_unchanged(d)
         )
     ),
+    "what torch records of an inference tensor that requires grad depends on its dispatcher": (
+        lambda d: (
+            d.aspect == "requires_grad"
+            and any(
+                d.seen("is_inference", d.before, name) and d.seen("requires_grad", d.before, name)
+                for name in d.named()
+            )
+        )
+    ),
     "torch gives an out= its sizes before it refuses to compute, or packs what it would save": (
         lambda d: (
             _refused_unchanged(d)
