@@ -143,3 +143,13 @@ def test_complex_scales(lib: ModuleType) -> None:
     c, x, y = (lib.ones(1, 1, dtype=lib.complex64, requires_grad=True) for _ in range(3))
     lib.addmm(c, x, y, beta=1j, alpha=2j).real.sum().backward()
     assert (c.grad.item(), x.grad.item(), y.grad.item()) == (-1j, -2j, -2j)
+
+
+def test_second_derivatives_of_products_with_a_zero(lib: ModuleType) -> None:
+    x = lib.tensor([0.0, 2.0, 3.0], requires_grad=True)
+    source = lib.tensor([2.0, 3.0, 4.0, 5.0], requires_grad=True)
+    out = x.scatter_reduce(0, lib.tensor([0, 0, 1, 2]), source, "prod")
+    _, g = lib.autograd.grad(out.sum(), (x, source), create_graph=True)
+    assert g.tolist() == [0.0, 0.0, 2.0, 3.0]
+    (second,) = lib.autograd.grad((g * lib.tensor([1.0, 2.0, 3.0, 4.0])).sum(), x)
+    assert second.tolist() == pytest.approx([7.0, 3.0, 4.0])

@@ -20,6 +20,7 @@ import re
 import signal
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Iterator
 from types import ModuleType
@@ -279,7 +280,7 @@ def _arguments(sample: Any) -> tuple:
 
 
 def too_large(value: Any) -> bool:
-    if hasattr(value, "numel"):
+    if hasattr(value, "ndim"):
         return value.numel() > LARGEST or value.ndim > 64
     if isinstance(value, dict):
         value = tuple(value.values())
@@ -319,8 +320,6 @@ def in_child(op: Any, path: str, seed: int) -> tuple[int, int]:
         try:
             examine(op, path, seed, lambda line: os.write(writer, f"{line}\n".encode()))
         except BaseException:
-            import traceback
-
             traceback.print_exc()
         finally:
             os._exit(0)

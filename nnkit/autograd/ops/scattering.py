@@ -49,7 +49,8 @@ def _scatter_reduce_gradients(
         share = B.div(g, B.maximum(count, B.ones_like(count)))
         return own(share), None, B.gather(share, index, axis)
     if reduce == "prod":
-        return _product_gradients(B, g, x, index, source, axis, own)
+        to_x, to_source = _product_gradients(B, g, x, index, source, out, axis, include_self)
+        return own(to_x), None, to_source
     # The maxima (minima) of one place share its gradient evenly.
     from_x = own(_indicator(B, B.eq(x, out), g))
     from_source = _indicator(B, B.eq(source, B.gather(out, index, axis)), source)
@@ -64,22 +65,26 @@ def _indicator(B: Any, condition: Any, like: Any) -> Any:
 
 
 def _product_gradients(
-    B: Any, g: Any, x: Any, index: Any, source: Any, axis: int, own: Any
+    B: Any, g: Any, x: Any, index: Any, source: Any, out: Any, axis: int, include_self: bool
 ) -> tuple:
-    """Each factor's gradient is the product of the others, which a zero must not divide by."""
-    one = B.ones_like(g)
-    base = B.add(own(x), B.sub(one, own(one)))
-    zeros = _indicator(B, B.eq(source, 0), source)
-    base_zero = _indicator(B, B.eq(base, 0), g)
-    filled = B.add(source, zeros)
-    rest = B.scatter_reduce(one, index, filled, axis, "prod", True)
-    others = B.scatter_add(B.zeros_like(g), index, zeros, axis)
-    to_x = own(B.mul(g, B.where(B.gt(others, 0), B.zeros_like(g), rest)))
-    whole = B.mul(rest, B.add(base, base_zero))
-    total_zeros = B.gather(B.add(others, base_zero), index, axis)
-    without = B.div(B.gather(whole, index, axis), filled)
-    kept = B.where(B.gt(B.sub(total_zeros, zeros), 0), B.zeros_like(without), without)
-    return to_x, None, B.mul(B.gather(g, index, axis), kept)
+    """Each factor's gradient is the product of the others: what it is divided by is no zero, and
+    the only zero of a place is left out of it."""
+
+    def times(gradient: Any, x: Any, source: Any) -> Any:
+        product = B.scatter_reduce(x, index, source, axis, "prod", include_self)
+        return B.mul(gradient, product)
+
+    def filled(values: Any, places: Any) -> Any:
+        return B.where(places, B.ones_like(values), values)
+
+    divisor = filled(x, B.eq(x, 0))
+    to_x = B.div(times(g, divisor, source), divisor)
+    zero = B.eq(source, 0)
+    count = B.scatter_add(B.zeros_like(x), index, _indicator(B, zero, source), axis)
+    single = B.logical_and(zero, B.eq(B.gather(count, index, axis), 1))
+    alone = B.gather(times(g, x, filled(source, single)), index, axis)
+    divided = B.div(B.gather(B.mul(g, out), index, axis), filled(source, zero))
+    return to_x, B.where(single, alone, divided)
 
 
 _scatter_reduce = rule("scatter_reduce", joint=_scatter_reduce_gradients)
