@@ -282,6 +282,35 @@ def written_later(target: Any, value: Any) -> Any:
     return part[0]
 
 
+def test_forwards_at_kinks_and_poles(lib: ModuleType) -> None:
+    """An operand without a tangent adds nothing, not even where its own derivative is nan."""
+    f, x, v = of(lib), lib.tensor([0.5, 0.0, -2.0]), lib.ones(3)
+    derivative = lambda function: f.jvp(function, (x,), (v,))[1].tolist()  # noqa: E731
+    assert derivative(lambda t: t ** lib.tensor(3.0)) == pytest.approx([0.75, 0, 12])
+    assert derivative(lambda t: t / lib.tensor([2.0, 3.0, 0.0])) == pytest.approx(
+        [0.5, 1 / 3, float("inf")]
+    )
+    assert derivative(lib.sgn) == [0, 0, 0] and derivative(lib.abs) == [1, 0, -1]
+    z, leaf = lib.tensor([3 + 4j]), x.clone().requires_grad_()
+    turn = f.jvp(lib.sgn, (z,), (lib.tensor([1 + 0j]),))[1]
+    assert turn.real.item() == pytest.approx(0.128) and turn.imag.item() == pytest.approx(-0.096)
+    assert f.jvp(lambda t: t * 2, (leaf,), (v,))[1].requires_grad
+    assert f.jvp(lambda t: t.relu(), (leaf,), (v,))[1].requires_grad
+    assert not f.jvp(lambda t: t + 2, (leaf,), (v,))[1].requires_grad
+
+
+def test_forwards_through_hidden_outputs(lib: ModuleType) -> None:
+    """Both orders of modes, through an op whose backward reads a hidden output."""
+    f, target = of(lib), lib.tensor([1])
+    x, v = lib.tensor([[0.5, 0.0, -2.0]]), lib.tensor([[1.0, 2.0, 3.0]])
+    loss = lambda a: lib.nn.functional.cross_entropy(a, target)  # noqa: E731
+    for found in (
+        f.grad(lambda a: f.jvp(loss, (a,), (v,))[1])(x), f.jvp(f.grad(loss), (x,), (v,))[1],
+        f.jvp(f.jacfwd(loss), (x,), (v,))[1],
+    ):  # fmt: skip
+        assert found.flatten().tolist() == pytest.approx([-0.2703, 0.1953, 0.0750], abs=1e-4)
+
+
 def test_forwards_in_place(lib: ModuleType) -> None:
     """The argument itself is written, and its tangent."""
     f, x, v = of(lib), lib.tensor([2.0, 3.0]), lib.ones(2)
@@ -468,6 +497,8 @@ def test_refuses_what_does_not_fit(lib: ModuleType) -> None:
         (RuntimeError, "at least one tensor", lambda: f.jvp(lambda: x, (), ())),
         (RuntimeError, "must depend", lambda: f.jvp(lambda a: three, (x,), (x,), strict=True)),
         (RuntimeError, "expected real tensors", lambda: f.jacrev(lambda a: a * 1j)(x)),
+        (RuntimeError, "expected real tensors", lambda: f.jacfwd(lambda a: a * 1j)(x)),
+        (RuntimeError, "expected real tensors", lambda: f.jacfwd(lambda a: a)(z)),
         (ValueError, "chunk_size", lambda: f.jacrev(lambda a: a, chunk_size=0)(x)),
     ]:
         with raises(lib, error, message):
@@ -486,6 +517,8 @@ def test_vmap_structures(lib: ModuleType) -> None:
         3,
     )
     assert f.vmap(lambda a: a.unsqueeze(0) * 2)(x[:0]).shape == (0, 1, 2)
+    assert f.vmap(lambda a: a * 2)(x[:0].requires_grad_()).requires_grad
+    assert not f.vmap(lambda a: a, chunk_size=2)(x)._is_view()
     assert f.vmap(lambda a: a, chunk_size=2, out_dims=-1)(x).tolist() == x.T.tolist()
     add = lambda a, b: a + b  # noqa: E731
     for error, message, program in [

@@ -8,18 +8,18 @@ be differentiated backwards can be differentiated forwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from numbers import Number
 from typing import Any
 
 from nnkit.autograd.anomaly import set_detect_anomaly
 from nnkit.autograd.backward_pass import unpack_tensor
 from nnkit.autograd.capture import grad
+from nnkit.autograd.dims import broadcasts
 from nnkit.autograd.dual import Dual, ForwardLevel, Tangents, laid_out
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
-from nnkit.autograd.op import OPS
+from nnkit.autograd.op import OPS, Dependence
 from nnkit.autograd.promotion import on_one_device
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import shares_memory, wrote
@@ -45,8 +45,6 @@ class Forward:
         return bound
 
     def _find(self, name: str) -> Callable[..., Any]:
-        if name in OPS and not hasattr(OPS[name], "op"):
-            return partial(_compose, self, OPS[name])
         if name not in CATALOGUE:
             raise AttributeError(f"no primitive {name!r} in the algebra")
         primitive = CATALOGUE[name]
@@ -60,11 +58,6 @@ class Forward:
         return wrap(value, self.level.place) if hasattr(value, "strides") else value
 
 
-def _compose(B: Forward, function: Callable, *operands: Dual) -> Dual:
-    """A function of Tensors that is made of others."""
-    return function(*[wrap(x, B.level) for x in operands])._data
-
-
 def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
     name, count = primitive.name, len(primitive.arrays)
     given, statics = arguments[:count], arguments[count:]
@@ -75,10 +68,11 @@ def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
         result = getattr(place.backend, name)(*[p._data for p in primals], *statics)
         return result if primals else Dual(wrap(result, place), None)
     tangents = [x.tangents if x.__class__ is Dual else None for x in operands]
+    if name == "sgn" and not primals[0].is_complex():
+        return B.sgn_real(*arguments)  # its own op, as on Tensors
     moving = not MODE.inference and any(tangents)
     if moving:
         primals, tangents = _together(name, primals, tangents)
-        primals = tuple([_tensor(p, primals) for p in primals])
     if moving and name not in OPS and not primitive.constant:
         if name in FORMULAS:
             known = dict(zip(FORMULAS[name].parameters, arguments, strict=True))
@@ -114,38 +108,36 @@ def _together(name: str, primals: tuple, tangents: list) -> tuple[tuple, list]:
     return primals, [ts and tuple([next(moved) for _ in ts]) for ts in tangents]
 
 
-def _tensor(operand: Any, operands: tuple) -> Any:
-    """A number among the operands as a constant: whether a tangent depends on the others is found
-    as in torch, where it is one."""
-    if not isinstance(operand, Number):
-        return operand
-    like = next(x for x in operands if isinstance(x, Tensor))
-    return wrap(like._device.backend.full((), operand, like._data.dtype), like._device)
-
-
 def _pushed(
     op: Any, primals: tuple, statics: tuple, outputs: tuple, tangents: list, level: ForwardLevel
 ) -> list[Tangents]:
     """The tangents of an op's outputs, given those of its inputs."""
     rules = op.rules * len(primals) if op.primitive.sequences else op.rules
+    number = op.name in ("mul", "div")  # which torch makes a tensor
     edges = tuple(
         [
-            primal if (op.joint or rule) and _has_derivative(primal) else None
+            primal if (op.joint or rule) and (_has_derivative(primal) or number) else None
             for primal, rule in zip(primals, rules, strict=True)
         ]
     )
     device = outputs[0]._device
     differentiable = op.differentiable * len(outputs) if op.primitive.many else op.differentiable
-    wanted = [d and _has_derivative(o) for d, o in zip(differentiable, outputs, strict=True)]
+    # The gradients of a hidden output, such as what a rule reads, are asked for as well.
+    wanted = [
+        (flows or op.only_first) and _has_derivative(output)
+        for flows, output in zip(differentiable, outputs, strict=True)
+    ]
     if not any(wanted) or not any(e is not None and t for e, t in zip(edges, tangents)):
         return [None] * len(outputs)
     node = op.record(primals, statics, edges, outputs, device)
 
     def unpack(node: Any, value: Any) -> Any:
         saved, _ = value
-        if getattr(saved, "index", None) is not None:
-            return outputs[saved.index]
-        return unpack_tensor(node, value)
+        if getattr(saved, "index", None) is None:
+            return unpack_tensor(node, value)
+        if saved.index and op.only_first and outputs[0].requires_grad:  # hidden: it has no history
+            return unpack_tensor(outputs[0].grad_fn, value)
+        return outputs[saved.index]
 
     recorded, MODE.enabled = MODE.enabled, True
     try:
@@ -157,10 +149,12 @@ def _pushed(
     finally:
         MODE.enabled = recorded
     pairs = [
-        (gradient, given or (LIFTED.zeros_like(primal),) * level.count)
-        for primal, gradient, given in zip(primals, gradients, tangents, strict=True)
-        if gradient is not None and gradient.requires_grad
+        (gradient, given)
+        for gradient, given in zip(gradients, tangents, strict=True)
+        if given and gradient is not None and gradient.requires_grad
     ]
+    if not pairs:
+        return [None] * len(outputs)
     moved = [w for w in weights if w is not None]
     with set_detect_anomaly(False):  # which is about backward
         rows = [
@@ -170,6 +164,7 @@ def _pushed(
             )
             for i in range(level.count)
         ]  # fmt: skip
+    depends = recorded and (op.depends == "zeros" or _multiplies(gradients, tangents, moved))
     theirs = [t for ts in tangents for t in ts or ()]  # which may be written
     found = iter(zip(*rows, strict=True))
     result: list[Tangents] = []
@@ -179,8 +174,41 @@ def _pushed(
             column = tuple([LIFTED.zeros_like(output) if t is None else t for t in column])
             shared = [any(shares_memory(t, other) for other in theirs) for t in column]
             column = tuple([t.clone() if s else t for t, s in zip(column, shared, strict=True)])
+            if depends:
+                column = tuple([_depending(t, primals) for t in column])
         result.append(column)
     return result
+
+
+def _multiplies(gradients: Sequence, tangents: list, weights: list) -> bool:
+    """Whether what wants a gradient is multiplied by the tangent, zero, of an operand that has
+    none: torch computes that product, and the result depends on its factor."""
+    constant = [
+        g
+        for g, given in zip(gradients, tangents, strict=True)
+        if g is not None and g.requires_grad and not given
+    ]
+    still = [LIFTED.zeros_like(g) for g in constant]
+    found = (
+        grad(constant, weights, still, retain_graph=True, create_graph=True, allow_unused=True)
+        if constant
+        else ()
+    )
+    return any(t is not None and t.requires_grad for t in found)
+
+
+def _depending(tangent: Tensor, primals: tuple) -> Tensor:
+    """The tangent as a function of the primals in form, with a derivative of zeros."""
+    wanting = [p for p in primals if isinstance(p, Tensor) and p.requires_grad]
+    if tangent.requires_grad or not wanting:
+        return tangent
+    found = wrap(tangent._data, tangent._device)
+    found._requires_grad = True
+    edges = (None, *[p._edge or p for p in wanting])
+    alike = all(broadcasts(p._data.shape, tangent._data.shape) for p in wanting)
+    meta = (None, *[(p._data.shape, p._data.dtype) for p in wanting])
+    found._edge = Dependence(edges, "zeros" if alike else "none", tangent._device, meta)
+    return found
 
 
 def _has_derivative(value: Any) -> bool:

@@ -182,7 +182,7 @@ class Dependence(Node):
     def gradients(self, B: Any, grads: list, unpack: Callable) -> tuple:
         g = grads[0]
         others = len(self.edges) - 1
-        return g, *((B.zeros_like(g),) if self.values == "zeros" else (None,) * others)
+        return g, *((B.zeros_like(g) if self.values == "zeros" else None,) * others)
 
 
 def depending(node: Node, results: tuple, kind: str) -> tuple:

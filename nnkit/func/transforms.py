@@ -7,7 +7,7 @@ a gradient, can itself be differentiated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -164,6 +164,12 @@ def _refuse_integers(name: str, outputs: Sequence[Tensor]) -> None:
                 f"{name}: the function must return floating-point or complex tensors, "
                 f"got {output.dtype}"
             )
+
+
+def _refuse_complex(name: str, tensors: Iterable[Tensor]) -> None:
+    for tensor in tensors:
+        if tensor.is_complex():
+            raise RuntimeError(f"{name}: expected real tensors, got {tensor.dtype}")
 
 
 def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> Any:
@@ -347,9 +353,7 @@ def jacrev(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         call = _Call("jacrev", func, args, argnums, kwargs, has_aux)
         _refuse_integers("jacrev", call.outputs)
-        for tensor in (*call.level.inputs, *call.outputs):
-            if tensor.is_complex():
-                raise RuntimeError(f"jacrev: expected real tensors, got {tensor.dtype}")
+        _refuse_complex("jacrev", (*call.level.inputs, *call.outputs))
         _, rebuild = flatten(call.value)
         found = rebuild([call.arranged(_rows(output, call.level)) for output in call.outputs])
         return (found, call.shown(call.aux)) if has_aux else found
@@ -394,12 +398,13 @@ def jacfwd(
         for point in points:
             if not (point.is_floating_point() or point.is_complex()):
                 raise ValueError(
-                    "jacfwd: what it differentiates by must be floating or complex, got "
-                    f"{point.dtype}"
+                    f"jacfwd: what it differentiates by must be floating, got {point.dtype}"
                 )
+        _refuse_complex("jacfwd", points)
         with drawing(randomness):
             called = partial(func, **kwargs)
             call = _Forward("jacfwd", called, args, numbers, _units(points), has_aux)
+        _refuse_complex("jacfwd", [primal for primal, _ in call.outputs])
         blocks = [_blocks(primal, tangents, points) for primal, tangents in call.outputs]
         arranged = map(rebuild, blocks)
         found = call.rebuild(

@@ -81,7 +81,9 @@ def vmap(
                 results.append(func(*rebuild(chosen), **kwargs))
                 examples.append(chosen)
                 compare()
-        return _joined(results, out_dims, size, _Batch(leaves, dims, examples))
+        # torch puts the results of chunks together as they are.
+        batch = _Batch(leaves, dims, examples) if chunk_size is None else None
+        return _joined(results, out_dims, size, batch)
 
     return batched
 
@@ -155,6 +157,8 @@ def _example(value: Any, dim: int | None, i: int | None) -> Any:
         return value
     if i is not None:
         return value.select(dim, i)
+    if value.is_floating_point() or value.is_complex():
+        return value.sum(dim)  # so that its history goes on
     shape = list(value.shape)
     del shape[dim]
     return value.new_zeros(shape)
@@ -177,7 +181,7 @@ class _Batch(NamedTuple):
         return None
 
 
-def _joined(results: list[Any], out_dims: Any, size: int, batch: _Batch) -> Any:
+def _joined(results: list[Any], out_dims: Any, size: int, batch: _Batch | None) -> Any:
     """The results of all examples, stacked along the dimensions of ``out_dims``."""
     first, rebuild = flatten(results[0])
     if isinstance(results[0], Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
@@ -195,13 +199,13 @@ def _joined(results: list[Any], out_dims: Any, size: int, batch: _Batch) -> Any:
                 "that is the same for all examples has None in out_dims"
             )
         else:
-            together = batch.whole(values, dim)
+            together = batch.whole(values, dim) if batch else None
             if together is None:
                 # As each of them: a transform's results are no inference tensors.
-                plain = MODE.inference and not values[0].is_inference()
+                plain = batch and MODE.inference and not values[0].is_inference()
                 with inference_mode(False) if plain else nullcontext():
                     together = stack(values, dim)
-                together = together if size else together.narrow(dim, 0, 0)
+                together = together if size else together.narrow(dim, 0, 0).clone()
             joined.append(together)
     return rebuild(joined)
 

@@ -465,4 +465,5 @@ def sgn(input: Tensor) -> Tensor:
     return _sgn(input) if input.is_complex() else _sgn_real(input)
 
 
+sgn.op = _sgn.op
 OPS["sgn"] = sgn
