@@ -70,7 +70,7 @@ ALLOWED: list[Allowed] = [
     Allowed(
         "what torch's functions in Python run into by chance: Python's own errors",
         r"^(Type|Value|Attribute|Index|ZeroDivision|Assertion)Error: (only integers, slices"
-        r"|Expected bool, got"
+        r"|Expected bool, got|ufunc"
         r"|unsupported operand|object of type|iteration over|any\(\) received"
         r"|can only concatenate|len\(\) of|'.+' not supported|.+ object|not enough values"
         r"|too many values|integer division|.+ must be a sequence)",
@@ -104,7 +104,7 @@ ALLOWED: list[Allowed] = [
     ),
     Allowed(
         "an int beyond 64 bits: which of three types torch takes is chance",
-        r"^(Overflow|Type|Value|Runtime)Error: ",
+        r"^(Overflow|Type|Value|Runtime|Assertion)Error: ",
         r"^(Overflow|Type|Value)Error: .*(Overflow when unpacking|too big)",
     ),
     Allowed(

@@ -238,7 +238,11 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 def _range_of(name: str, input: Tensor, given: Any, margin: float) -> tuple[float, float]:
     """The bounds of the bins, by default those of the data; ``margin`` apart from a single one."""
     B = input._device.backend
-    if given is not None and (not isinstance(given, (tuple, list)) or len(given) != 2):
+    if given is not None and not (
+        isinstance(given, (tuple, list))
+        and len(given) == 2
+        and all(isinstance(n, (int, float)) for n in given)
+    ):
         raise TypeError(f"{name}(): argument 'range' must be tuple of 2 floats, got {given!r}")
     low, high = given or (0.0, 1.0)
     if given is None and input._data.size:
