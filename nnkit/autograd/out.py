@@ -101,6 +101,8 @@ def check_out(
     if name in RESIZING and out.requires_grad:
         raise RuntimeError(f"{name}(): cannot resize variables that require grad")
     gradients = MODE.enabled and (result._requires_grad or out._requires_grad)
+    if name in IN_DTYPE_OF_OUT:  # the result may have integers, through which no gradient passes
+        gradients = gradients or wants_history(out, arguments)
     if gradients and not (name in UNSEEN or name in ENDING or name in COPYING):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic "

@@ -410,6 +410,14 @@ x8 = T.zeros(1, dtype=T.complex64).max(0)
 x9 = T.cdist(T.ones(1, 1), T.ones(1, 1, dtype=T.float64))
 x10 = T.zeros(2).index_fill(0, T.tensor([0], dtype=T.int32), 1)
 """,
+    "what requires grad and is written in another dtype or mode": """
+x0 = T.rand((1, 3), requires_grad=True)
+T.cumsum(x0, 0, out=T.zeros(1, 3, dtype=T.int64))
+T.sum(x0, 0, out=T.zeros(3))
+with T.inference_mode():
+    x0.resize_(1, 2)
+x0.resize_(1, 1)
+""",
     "True and False as an index": """
 x0 = T.zeros(1)
 x0[True] = x0

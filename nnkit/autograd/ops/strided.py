@@ -9,6 +9,7 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim, sizes_of
 from nnkit.autograd.factory import unwritten
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.metadata import stride as stride_of
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
@@ -338,7 +339,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """
     shape = sizes_of("resize_", sizes)
     check_shape("resize_", shape, "sizes")
-    if input.requires_grad:
+    if input.requires_grad and not MODE.inference:
         raise RuntimeError("resize_(): cannot resize variables that require grad")
     check_change(input, "resize_")
     axes = axes_of(memory_format, len(shape))
