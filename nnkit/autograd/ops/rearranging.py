@@ -242,7 +242,8 @@ def repeat_interleave(
     each = shapes.unsqueeze(source, axis + 1)
     shape = list(each._data.shape)
     shape[axis + 1] = repeats
-    return shapes.flatten(shapes.expand(each, shape).clone(), axis, axis + 1)
+    copied = clone(shapes.expand(each, shape), memory_format=contiguous_format)
+    return shapes.flatten(copied, axis, axis + 1)
 
 
 def _repeat_index(name: str, B: Any, counts: Any, size: int) -> Any:

@@ -88,10 +88,10 @@ def angle(input: Tensor) -> Tensor:
         tensor([1.5708, 3.1416, 0.0000])
     """
     check_tensor("angle", input)
-    if input.is_complex():
-        return atan2(input.imag, input.real)
+    if input.is_complex():  # torch's result lies by rows
+        return atan2(contiguous(input.imag), contiguous(input.real))
     x = converted(input, to_float(input.dtype))
-    return x.detach().clamp(0, 0).masked_fill(x < 0, math.pi) + x.sign() * 0
+    return where(x < 0, math.pi, x.detach().clamp(0, 0)) + x.sign() * 0
 
 
 sinh = pointwise("sinh", lambda x: fn.sinh(x), "The hyperbolic sine, ``(exp(x) - exp(-x)) / 2``.",
