@@ -162,7 +162,8 @@ class Op:
 
     def _compiled(self, record: Callable) -> Callable:
         """The compiled form of ``record``, where it knows all that must be saved."""
-        if self.private or self.primitive.sequences or any(k == INDEX for k, _ in self.values):
+        unknown = self.private or self.primitive.sequences or self.primitive.constants
+        if unknown or any(kind == INDEX for kind, _ in self.values):
             return record
         values = []
         for (kind, place), users in self.values.items():
