@@ -75,7 +75,7 @@ CASES: list[Case] = [
      lambda T: T.amp.GradScaler("cpu").step(T.optim.SGD([T.ones(1)]))),
     (ValueError, "scale takes a Tensor or an iterable of them, got int",
      lambda T: T.amp.GradScaler("cpu").scale(3)),
-    (ValueError, "jacfwd: what it differentiates by must be floating or complex",
+    (ValueError, "jacfwd: what it differentiates by must be floating",
      lambda T: T.func.jacfwd(lambda x: x)(T.ones((), dtype=T.int64))),
     (TypeError, "'permutation' must be Tensor|argument 'input'",
      lambda T: T.nn.utils.rnn.invert_permutation(1.5)),
