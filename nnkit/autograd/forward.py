@@ -234,7 +234,8 @@ def _write(B: Forward, primitive: Primitive, x: Dual, *arguments: Any) -> Dual:
     raw = [a._data if isinstance(a, Tensor) else a for a in operands]
     getattr(primal._device.backend, name)(primal._data, *raw)
     wrote(primal, name)
-    x.tangents = None
+    if primitive.subject == "random":  # the rest is renormalisation, which has no derivative
+        x.tangents = None
     return x
 
 
