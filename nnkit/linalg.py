@@ -309,7 +309,8 @@ def norm(
             "linalg.norm: if dim is not specified but ord is, the input must be 1D or 2D, "
             f"got shape {list(A.shape)}"
         )
-    return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    axes: Any = (-2, -1) if dim is None else dim
+    return matrix_norm(A, ord, axes, keepdim, dtype=dtype)
 
 
 def cond(A: Tensor, p: float | str | None = None) -> Tensor:

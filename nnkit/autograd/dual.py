@@ -112,6 +112,7 @@ class ForwardLevel(device):
     """
 
     __slots__ = ("around", "count", "depth", "joined", "place")
+    joined: list[tuple[Tensor, Any]]
 
     def __new__(cls, place: device, count: int = 1) -> ForwardLevel:
         from nnkit.autograd.forward import Forward
@@ -121,9 +122,10 @@ class ForwardLevel(device):
         self.around = MODE.forward
         self.depth = 1 + (self.around.depth if self.around else 0)
         self.place = device(place.type, place.index)
-        self.joined: list[tuple[Tensor, Any]] = []
+        self.joined = []
         self.count = count
-        self.backend: Any = Forward(self)
+        backend: Any = Forward(self)
+        self.backend = backend
         return self
 
     def __enter__(self) -> ForwardLevel:

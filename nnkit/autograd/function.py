@@ -106,7 +106,7 @@ class FunctionNode(Node):
                     "expected a Tensor or None"
                 )
             if meta is None:
-                if i not in self.slots:
+                if i not in (self.slots or ()):
                     raise RuntimeError(
                         f"function {name} returned a gradient different from None at position "
                         f"{i + 1}, but the corresponding forward input was not a Variable"

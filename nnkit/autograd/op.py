@@ -171,7 +171,8 @@ class Op:
             for_all = len(users) == len(self.primitive.arrays)
             has_first = kind == OUTPUT and place > 0 and self.only_first
             values.append((kind, place, bits, for_all, has_first))
-        return bind_record(record, self.node_type, values)
+        node_type: Any = self.node_type
+        return bind_record(record, node_type, values)
 
 
 class Dependence(Node):

@@ -46,7 +46,9 @@ def checked_seed(value: Any) -> int:
         ValueError: ``value`` does not fit in 64 bits, signed or unsigned.
     """
     try:
-        seed = operator.index(None if isinstance(value, bool) else value)
+        if isinstance(value, bool):
+            raise TypeError
+        seed = operator.index(value)
     except TypeError:
         got = type(value).__name__
         raise RuntimeError(f"manual_seed expected a long, but got {got}") from None

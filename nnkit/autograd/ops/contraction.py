@@ -66,7 +66,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     if len(operands) > 1:
         check_operands("einsum", *((f"operands[{i}]", x) for i, x in enumerate(operands)))
     else:
-        check_tensor("einsum", operands[0], "operands[0]")
+        check_tensor("einsum", next(iter(operands)), "operands[0]")
     if len(operands) == 1 or _tracked(operands):
         return LIFTED.einsum(operands, equation)  # of one operand it may be a view
     operands = on_one_device("einsum", tuple(operands))

@@ -326,26 +326,26 @@ def _fractional(
             f"{name}(): {size} windows of kernel_size={kernel} need a larger input than "
             f"{list(x.shape[2:])}"
         )
-    if samples is None:
-        samples = rand(x.shape[0], x.shape[1], axes, dtype=x.dtype, device=x.device)
-    if samples.dtype is not x.dtype:
+    new = (x.shape[0], x.shape[1], axes)
+    drawn: Tensor = rand(*new, dtype=x.dtype, device=x.device) if samples is None else samples
+    if drawn.dtype is not x.dtype:
         raise RuntimeError(
             f"{name}(): argument '_random_samples' must have the input's dtype {x.dtype}, got "
-            f"{samples.dtype}"
+            f"{drawn.dtype}"
         )
-    if samples.ndim != 3 or samples._data.shape[1:] != (x.shape[1], axes):
+    if drawn.ndim != 3 or drawn._data.shape[1:] != (x.shape[1], axes):
         raise RuntimeError(
             f"{name}(): argument '_random_samples' must have the shape (N, {x.shape[1]}, {axes}), "
-            f"got {list(samples.shape)}"
+            f"got {list(drawn.shape)}"
         )
-    if samples._data.shape[0] < x.shape[0]:
+    if drawn._data.shape[0] < x.shape[0]:
         raise RuntimeError(
             f"{name}(): argument '_random_samples' must have samples for {x.shape[0]} inputs, got "
-            f"shape {list(samples.shape)}"
+            f"shape {list(drawn.shape)}"
         )
-    samples = samples[: x.shape[0]]
+    drawn = drawn[: x.shape[0]]
     # torch draws the samples of a plane from its last axis to its first, those of a volume not.
-    ordered = OPS["flip"](samples, (2,)) if axes == 2 else samples
+    ordered = OPS["flip"](drawn, (2,)) if axes == 2 else drawn
     out, indices = _fractional_max_pool(x, ordered, kernel, size)
     return like_input(out, input), like_input(indices, input)
 

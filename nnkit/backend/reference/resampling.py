@@ -5,6 +5,8 @@ Each axis by itself: its samples are weighted sums of a few samples of the input
 
 from __future__ import annotations
 
+from typing import Any
+
 from nnkit.backend.dtype import float32, float64, int64, uint8
 
 SHARPNESS = -0.75  # of the cubic kernel, as in OpenCV
@@ -82,7 +84,7 @@ def resample(B, x, size, scales, mode, aligned):
 
 def resample_adjoint(B, y, shape, scales, mode, aligned):
     """Each sample of ``y`` added, with its weight, to the samples that it was made of."""
-    out = B.cast(y, _work(y))
+    out: Any = B.cast(y, _work(y))
     for axis in range(2, y.ndim):
         target = (*out.shape[:axis], shape[axis], *out.shape[axis + 1 :])
         new, scale = y.shape[axis], scales[axis - 2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.op import OPS
@@ -89,7 +90,7 @@ def embedding(
     return ops.embedding(weight, input, padding, scale_grad_by_freq, sparse)
 
 
-def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple:
+def _bags(input: Tensor, offsets: Any, include_last_offset: bool) -> tuple:
     """The flat indices, the bag of each, and the number of bags."""
     if input.ndim == 2:
         if offsets is not None:

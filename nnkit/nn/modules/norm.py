@@ -39,7 +39,7 @@ class _Affine(Module):
 
 def _shape_of(normalized_shape: Any) -> tuple[int, ...]:
     if isinstance(normalized_shape, numbers.Integral):
-        return (normalized_shape,)
+        return (int(normalized_shape),)
     return tuple(normalized_shape)
 
 
