@@ -148,7 +148,8 @@ class Tensor:
         """The same memory without history; writing to it is not seen by autograd."""
         place = self._device
         out = wrap(self._data if place is cpu else place.detached(self._data), place)
-        out._writes = UNTRACKED if self._writes is UNTRACKED else [0, None]
+        if out._writes is UNTRACKED:
+            out._writes = [0, None]
         return out
 
     @data.setter

@@ -11,6 +11,9 @@ import pytest
 import nnkit
 from tests.frameworks import raises
 
+# torch itself uses what it calls deprecated, when its forward mode is first used.
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
+
 
 def forward_ad(lib: ModuleType) -> Any:
     return import_module(f"{lib.__name__}.autograd.forward_ad")
