@@ -130,5 +130,15 @@ ROWS = [
     binary("heaviside", samples=two, differentiable=False, dtypes=REALS),
     binary("ldexp", samples=two, keeps="both factors, where torch keeps the result"),
     binary("nextafter", samples=two, dtypes=("float32", "float64")),
-    OpRow("conj", one, dtypes=NUMBERS, elementwise=True, method="conj", aliases=("conj_physical",)),
+    OpRow("conj", one, dtypes=NUMBERS, elementwise=True, method="conj"),
+    OpRow(
+        "conj_physical",
+        one,
+        dtypes=NUMBERS,
+        elementwise=True,
+        method="conj_physical",
+        inplace="conj_physical_",
+        out=True,
+        tracks_out=True,
+    ),
 ]

@@ -37,9 +37,9 @@ class _Affine(Module):
             init.zeros_(self.bias)
 
 
-def _shape_of(normalized_shape: Any) -> tuple[int, ...]:
+def _shape_of(normalized_shape: Any) -> tuple[Any, ...]:
     if isinstance(normalized_shape, numbers.Integral):
-        return (int(normalized_shape),)
+        return (normalized_shape,)
     return tuple(normalized_shape)
 
 
