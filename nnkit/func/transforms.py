@@ -21,8 +21,8 @@ from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.joining import stack
 from nnkit.autograd.saved import STACK
 from nnkit.func.level import Level, check_tensors, transforming
-from nnkit.func.tree import flatten, structure
 from nnkit.func.vmap import drawing
+from nnkit.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_structure
 
 _NO_HOOKS = "nnkit.func: grad, vjp, jacrev and hessian do not support hooks on saved tensors"
 
@@ -36,10 +36,10 @@ class _Call:
     ) -> None:  # fmt: skip
         self.argnums = argnums
         numbers = _positions(name, argnums, len(args))
-        values, self.rebuild = flatten(tuple(args[n] for n in numbers))
+        values, self.structure = tree_flatten(tuple(args[n] for n in numbers))
         self.level = level = Level(values, name)
         points = list(args)
-        for number, value in zip(numbers, self.rebuild(level.inputs), strict=True):
+        for number, value in zip(numbers, self.structure.unflatten(level.inputs), strict=True):
             points[number] = value
         with level, _without_hooks():
             result = func(*points, **kwargs)
@@ -54,22 +54,22 @@ class _Call:
 
     def arranged(self, leaves: list[Any]) -> Any:
         """One value for each input, in the structure of the arguments."""
-        values = self.rebuild(leaves)
+        values = self.structure.unflatten(leaves)
         return values if isinstance(self.argnums, tuple) else values[0]
 
     def shown(self, tree: Any) -> Any:
         """What the function returned, as what happens around the transform sees it."""
-        leaves, rebuild = flatten(tree)
-        return rebuild(self.level.results(leaves, self.level.recorded))
+        leaves, structure = tree_flatten(tree)
+        return structure.unflatten(self.level.results(leaves, self.level.recorded))
 
 
-def _outputs(name: str, tree: Any, expected: str) -> tuple[list[Tensor], Callable]:
-    """The tensors that a function returned, and how they are put together."""
-    leaves, rebuild = flatten(tree)
+def _outputs(name: str, tree: Any, expected: str) -> tuple[list[Tensor], TreeSpec]:
+    """The tensors that a function returned, and their structure."""
+    leaves, structure = tree_flatten(tree)
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
             raise RuntimeError(f"{name}: {expected}, got {type(leaf).__name__}")
-    return leaves, rebuild
+    return leaves, structure
 
 
 def _without_hooks() -> Any:
@@ -193,15 +193,15 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> Any:
     """
     call = _Call("vjp", func, primals, tuple(range(len(primals))), {}, has_aux)
     _refuse_integers("vjp", call.outputs)
-    expected = structure(call.value)
+    expected = tree_structure(call.value)
 
     def pull(cotangents: Any, retain_graph: bool = True) -> tuple:
-        given = structure(cotangents)
+        given = tree_structure(cotangents)
         if given != expected:
             raise RuntimeError(
                 f"vjp: expected cotangents of the structure of the outputs {expected}, got {given}"
             )
-        return call.pull(flatten(cotangents)[0], retain_graph)
+        return call.pull(tree_leaves(cotangents), retain_graph)
 
     shown = call.shown(call.value)
     return (shown, pull, call.shown(call.aux)) if has_aux else (shown, pull)
@@ -219,20 +219,20 @@ class _Forward:
         self, name: str, func: Callable, args: tuple, numbers: Sequence[int],
         tangents: Sequence[Sequence[Tensor]], has_aux: bool = False,
     ) -> None:  # fmt: skip
-        values, rebuild = flatten(tuple(args[n] for n in numbers))
+        values, structure = tree_flatten(tuple(args[n] for n in numbers))
         points = list(args)
         with ForwardLevel(values[0].device, len(tangents)) as level, transforming():
             own = zip(*tangents, strict=True) if tangents else [()] * len(values)
-            lifted = rebuild(list(map(level.point, values, map(tuple, own))))
+            lifted = structure.unflatten(list(map(level.point, values, map(tuple, own))))
             for number, point in zip(numbers, lifted, strict=True):
                 points[number] = point
             result = func(*points)
             value, aux = _pair(name, result) if has_aux else (result, ())
-            leaves, self.rebuild = _outputs(name, value, "the function must return tensors")
+            leaves, self.structure = _outputs(name, value, "the function must return tensors")
             # For each output its primal and its tangents, if it has any.
             self.outputs = [level.lower(leaf) for leaf in leaves]
-            leaves, rebuild = _outputs(name, aux, "aux must be tensors")
-            self.aux = rebuild([level.lower(leaf)[0] for leaf in leaves])
+            leaves, structure = _outputs(name, aux, "aux must be tensors")
+            self.aux = structure.unflatten([level.lower(leaf)[0] for leaf in leaves])
 
 
 def jvp(
@@ -266,7 +266,10 @@ def jvp(
     if strict and not all(tangents for _, tangents in call.outputs):
         raise RuntimeError("jvp: with strict every output must depend on the arguments")
     derivatives = [t[0] if t else LIFTED.zeros_like(primal) for primal, t in call.outputs]
-    result = call.rebuild([primal for primal, _ in call.outputs]), call.rebuild(derivatives)
+    result = (
+        call.structure.unflatten([primal for primal, _ in call.outputs]),
+        call.structure.unflatten(derivatives),
+    )
     return (*result, call.aux) if has_aux else result
 
 
@@ -274,12 +277,12 @@ def _along(
     name: str, func: Callable, primals: tuple, tangents: tuple, has_aux: bool = False
 ) -> _Forward:
     """The call of a function with its derivative in one direction."""
-    if structure(tangents) != structure(primals):
+    if tree_structure(tangents) != tree_structure(primals):
         raise RuntimeError(
             f"{name}: the tangents must have the structure of the arguments "
-            f"{structure(primals)}, got {structure(tangents)}"
+            f"{tree_structure(primals)}, got {tree_structure(tangents)}"
         )
-    points, directions = flatten(primals)[0], flatten(tangents)[0]
+    points, directions = tree_leaves(primals), tree_leaves(tangents)
     if not points:
         raise RuntimeError(f"{name}: the arguments must hold at least one tensor")
     for what, leaves in (("primals", points), ("tangents", directions)):
@@ -312,11 +315,12 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
         >>> derivative(nnkit.tensor(1.0))
         tensor(6.)
     """
-    points, rebuild = flatten(primals)
+    points, structure = tree_flatten(primals)
     if not points:
         raise RuntimeError("linearize: the arguments must hold at least one tensor")
-    primals = rebuild([p.clone() if isinstance(p, Tensor) else p for p in points])  # to stay there
-    still = rebuild([LIFTED.zeros_like(p) for p in flatten(primals)[0]])
+    kept = [p.clone() if isinstance(p, Tensor) else p for p in points]  # to stay there
+    primals = structure.unflatten(kept)
+    still = structure.unflatten([LIFTED.zeros_like(p) for p in tree_leaves(primals)])
     value, _ = jvp(func, primals, still)
     return value, lambda *tangents: jvp(func, primals, tangents)[1]
 
@@ -354,8 +358,8 @@ def jacrev(
         call = _Call("jacrev", func, args, argnums, kwargs, has_aux)
         _refuse_integers("jacrev", call.outputs)
         _refuse_complex("jacrev", (*call.level.inputs, *call.outputs))
-        _, rebuild = flatten(call.value)
-        found = rebuild([call.arranged(_rows(output, call.level)) for output in call.outputs])
+        rows = [call.arranged(_rows(output, call.level)) for output in call.outputs]
+        found = tree_structure(call.value).unflatten(rows)
         return (found, call.shown(call.aux)) if has_aux else found
 
     return jacobian
@@ -393,7 +397,7 @@ def jacfwd(
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         numbers = _positions("jacfwd", argnums, len(args))
-        points, rebuild = flatten(tuple(args[n] for n in numbers))
+        points, structure = tree_flatten(tuple(args[n] for n in numbers))
         check_tensors("jacfwd", points)
         for point in points:
             if not (point.is_floating_point() or point.is_complex()):
@@ -406,9 +410,9 @@ def jacfwd(
             call = _Forward("jacfwd", called, args, numbers, _units(points), has_aux)
         _refuse_complex("jacfwd", [primal for primal, _ in call.outputs])
         blocks = [_blocks(primal, tangents, points) for primal, tangents in call.outputs]
-        arranged = map(rebuild, blocks)
-        found = call.rebuild(
-            list(arranged if isinstance(argnums, tuple) else (b[0] for b in arranged))
+        arranged = map(structure.unflatten, blocks)
+        found = call.structure.unflatten(
+            arranged if isinstance(argnums, tuple) else (b[0] for b in arranged)
         )
         return (found, call.aux) if has_aux else found
 

@@ -12,7 +12,7 @@ from nnkit.autograd.grad_mode import MODE, VMAPS
 from nnkit.autograd.ops.comparison import equal
 from nnkit.autograd.ops.joining import stack
 from nnkit.autograd.ops.shape import movedim
-from nnkit.func.tree import flatten
+from nnkit.utils._pytree import tree_flatten, tree_leaves
 
 
 def vmap(
@@ -66,7 +66,7 @@ def vmap(
             )
         if not args:
             raise ValueError("vmap: the function must get at least one positional argument")
-        leaves, rebuild = flatten(args)
+        leaves, structure = tree_flatten(args)
         dims = _spread(in_dims, args, "in_dims")
         size = _batch_size(leaves, dims)
         if chunk_size is not None and not size:
@@ -78,7 +78,7 @@ def vmap(
                 if state is not None:
                     set_rng_state(state)
                 chosen = [_example(v, d, i) for v, d in zip(leaves, dims, strict=True)]
-                results.append(func(*rebuild(chosen), **kwargs))
+                results.append(func(*structure.unflatten(chosen), **kwargs))
                 examples.append(chosen)
                 compare()
         # torch puts the results of chunks together as they are.
@@ -183,10 +183,10 @@ class _Batch(NamedTuple):
 
 def _joined(results: list[Any], out_dims: Any, size: int, batch: _Batch | None) -> Any:
     """The results of all examples, stacked along the dimensions of ``out_dims``."""
-    first, rebuild = flatten(results[0])
+    first, structure = tree_flatten(results[0])
     if isinstance(results[0], Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
         (out_dims,) = out_dims
-    columns = zip(*[flatten(result)[0] for result in results], strict=True)
+    columns = zip(*[tree_leaves(result) for result in results], strict=True)
     joined = []
     for values, dim in zip(columns, _spread(out_dims, results[0], "out_dims"), strict=True):
         if dim is None:
@@ -207,7 +207,7 @@ def _joined(results: list[Any], out_dims: Any, size: int, batch: _Batch | None) 
                     together = stack(values, dim)
                 together = together if size else together.narrow(dim, 0, 0).clone()
             joined.append(together)
-    return rebuild(joined)
+    return structure.unflatten(joined)
 
 
 def _same(one: Tensor, other: Any) -> bool:
@@ -217,7 +217,7 @@ def _same(one: Tensor, other: Any) -> bool:
 def _spread(dims: Any, tree: Any, name: str) -> list[Any]:
     """A dimension (or None) for each leaf of ``tree``; a number stands for a whole part of it."""
     if dims is None or isinstance(dims, int):
-        return [dims] * len(flatten(tree)[0])
+        return [dims] * len(tree_leaves(tree))
     pairs = None
     if isinstance(dims, dict) and isinstance(tree, dict) and dims.keys() == tree.keys():
         pairs = [(dims[key], part) for key, part in tree.items()]

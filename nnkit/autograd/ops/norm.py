@@ -321,7 +321,7 @@ def batch_norm(
     Example:
         >>> import nnkit
         >>> x = nnkit.tensor([[1.0, 10.0], [3.0, 30.0]])
-        >>> nnkit.batch_norm(x, None, None, None, None, True, 0.1, 0.0)
+        >>> nnkit.batch_norm(x, None, None, None, None, True, 0.1, 0.0, False)
         tensor([[-1., -1.],
                 [ 1.,  1.]])
     """
@@ -389,7 +389,7 @@ def instance_norm(
     Example:
         >>> import nnkit
         >>> x = nnkit.tensor([[[1.0, 3.0], [0.0, 8.0]]])
-        >>> nnkit.instance_norm(x, None, None, None, None, True, 0.1, 0.0)
+        >>> nnkit.instance_norm(x, None, None, None, None, True, 0.1, 0.0, False)
         tensor([[[-1.,  1.],
                  [-1.,  1.]]])
     """

@@ -155,7 +155,7 @@ class BatchNorm1d(_BatchNorm):
         ValueError: an input of other dimensions, or one value per channel in training.
 
     >>> import nnkit
-    >>> layer = nnkit.nn.BatchNorm1d(1, eps=0.0, affine=False)
+    >>> layer = nnkit.nn.BatchNorm1d(1, eps=1e-9, affine=False)
     >>> layer(nnkit.tensor([[1.0], [3.0]]))
     tensor([[-1.],
             [ 1.]])

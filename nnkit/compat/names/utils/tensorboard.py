@@ -1,5 +1,12 @@
-"""torch.utils.tensorboard: the writer of the package tensorboardX."""
+"""torch.utils.tensorboard: the writers of the package tensorboardX, which is imported on use."""
 
 from __future__ import annotations
 
-from tensorboardX import SummaryWriter as SummaryWriter  # type: ignore[import-not-found]
+from importlib import import_module
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("SummaryWriter", "FileWriter"):
+        return getattr(import_module("tensorboardX"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
