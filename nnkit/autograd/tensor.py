@@ -148,7 +148,9 @@ class Tensor:
         """The same memory without history; writing to it is not seen by autograd."""
         place = self._device
         out = wrap(self._data if place is cpu else place.detached(self._data), place)
-        if out._writes is UNTRACKED:
+        if self._writes is UNTRACKED or isinstance(self._writes, _OfInference):
+            out._writes = _OfInference((0, None))
+        elif out._writes is UNTRACKED:
             out._writes = [0, None]
         return out
 
@@ -341,7 +343,7 @@ class Tensor:
 
     def is_inference(self) -> bool:
         """Whether it was made in `inference_mode`."""
-        return self._writes is UNTRACKED
+        return self._writes is UNTRACKED or isinstance(self._writes, _OfInference)
 
     def _is_view(self) -> bool:
         """Whether its history is that of a view of ``_base``."""
@@ -393,6 +395,10 @@ class _Untracked(list):
             "inference mode in computation tracked by autograd: make a clone to get a normal "
             "tensor."
         )
+
+
+class _OfInference(list):
+    """The counter of writes of ``.data`` of an inference tensor, which may be written anywhere."""
 
 
 UNTRACKED: Any = _Untracked()  # the writes of all inference tensors

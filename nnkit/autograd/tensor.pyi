@@ -2013,6 +2013,11 @@ class _Untracked(builtins.list):
     def __getitem__(self, item: _Any) -> _Any:
         ...
 
+class _OfInference(builtins.list):
+    """The counter of writes of ``.data`` of an inference tensor, which may be written
+    anywhere.
+    """
+
 def fill(self: Tensor, data: _Any, place: _Any) -> None:
     """Set the slots of a new leaf."""
 def wrap_in_python(data: _Any, place: _Any = ...) -> Tensor:

@@ -83,7 +83,7 @@ public:
     Call(const Op* op, PyObject* const* arguments, Py_ssize_t count)
         : op_(op), arguments_(arguments), count_(count) {}
     ~Call() {
-        for (int i = 0; i < kept_; ++i) Py_DECREF(values_[i]);
+        for (int i = 0; i < kept_ && !is_ending(); ++i) Py_DECREF(values_[i]);
     }
     Call(const Call&) = delete;
 
