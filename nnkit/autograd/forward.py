@@ -19,7 +19,7 @@ from nnkit.autograd.dims import broadcasts
 from nnkit.autograd.dual import Dual, ForwardLevel, Tangents, laid_out
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
-from nnkit.autograd.op import OPS, Dependence
+from nnkit.autograd.op import OPS, dependent
 from nnkit.autograd.promotion import on_one_device
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import shares_memory, wrote
@@ -202,13 +202,10 @@ def _depending(tangent: Tensor, primals: tuple) -> Tensor:
     wanting = [p for p in primals if isinstance(p, Tensor) and p.requires_grad]
     if tangent.requires_grad or not wanting:
         return tangent
-    found = wrap(tangent._data, tangent._device)
-    found._requires_grad = True
     edges = (None, *[p._edge or p for p in wanting])
     alike = all(broadcasts(p._data.shape, tangent._data.shape) for p in wanting)
     meta = (None, *[(p._data.shape, p._data.dtype) for p in wanting])
-    found._edge = Dependence(edges, "zeros" if alike else "none", tangent._device, meta)
-    return found
+    return dependent(tangent, "zeros" if alike else "none", edges, meta)
 
 
 def _has_derivative(value: Any) -> bool:

@@ -187,6 +187,14 @@ class Dependence(Node):
         return g, *((B.zeros_like(g) if self.values == "zeros" else None,) * others)
 
 
+def dependent(result: Tensor, kind: str, edges: tuple, meta: tuple | None) -> Tensor:
+    """The same values with a `Dependence` as their history."""
+    linked = wrap(result._data, result._device)
+    linked._requires_grad = True
+    linked._edge = Dependence(edges, kind, result._device, meta)
+    return linked
+
+
 def depending(node: Node, results: tuple, kind: str) -> tuple:
     """The gradients of a node whose op ``depends``; only Tensors have a history."""
     linked = []
@@ -197,9 +205,7 @@ def depending(node: Node, results: tuple, kind: str) -> tuple:
                 edges, meta = (known, node.edges[i]), (None, node.meta and node.meta[i])
             else:
                 edges, meta = (known, *node.edges), None
-            result = wrap(result._data, result._device)
-            result._requires_grad = True
-            result._edge = Dependence(edges, kind, result._device, meta)
+            result = dependent(result, kind, edges, meta)
         linked.append(result)
     return tuple(linked)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.compat.test_install import run
 
 
@@ -66,3 +68,32 @@ print(torch.multiprocessing.get_sharing_strategy(), torch.utils.model_zoo.load_u
         "RuntimeError no", "ValueError no", "IndexError no",
         "False 0 None 2", "file_system load_state_dict_from_url",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "statement, printed",
+    [
+        ("torch.jit.load('f')", "NotImplementedError torch.jit.load"),
+        ("torch.jit.save(m, 'f')", "NotImplementedError torch.jit.save"),
+        ("torch.onnx.export(m, (), 'f')", "NotImplementedError torch.onnx.export"),
+        ("torch.distributed.all_reduce(torch.ones(1))", "RuntimeError torch.distributed"),
+        ("torch.distributed.barrier()", "RuntimeError torch.distributed"),
+        ("torch.accelerator.synchronize()", "RuntimeError Cannot access accelerator"),
+        ("torch.ops.load_library('f')", "OSError torch.ops.load_library"),
+        ("torch.ops.mine.f", "AttributeError"),
+        ("torch.multiprocessing.set_sharing_strategy('x')", "AssertionError x is not one of"),
+        ("torch.multiprocessing.spawn(int, (1, 2))", "RuntimeError process 0 terminated"),
+        ("double.register_autograd(None)", "NotImplementedError"),
+    ],
+)
+def test_what_cannot_be_had_says_so(statement: str, printed: str) -> None:
+    program = f"""
+import torch
+@torch.library.custom_op("own::double", mutates_args=())
+def double(x: torch.Tensor) -> torch.Tensor: return x * 2
+if __name__ == "__main__":
+    m = torch.nn.Linear(1, 1)
+    try: {statement}
+    except Exception as e: print(type(e).__name__, e)
+"""
+    assert run(program).startswith(printed)

@@ -203,14 +203,6 @@ class Both(T.autograd.Function):
         log.append(("Both", [g, h]))
         x, y = ctx.saved_tensors
         return g * y + h, g * x + h
-class Dirty(T.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.mark_dirty(x)
-        return x.mul_(2)
-    @staticmethod
-    def backward(ctx, g):
-        return g * 2
 x0 = T.ones(2, requires_grad=True)
 x1, x2 = Both.apply(x0, x0)
 x2.sum().backward()

@@ -30,7 +30,7 @@ class Node:
 ScriptModule = ScriptFunction = ScriptMethod = Graph
 _log_api_usage_once = _jit_set_profiling_executor = _jit_set_profiling_mode = nothing
 _get_tracing_state = nothing
-_is_tracing = _jit_internal = false
+_is_tracing = false
 _set_graph_executor_optimize = nothing
 DisableTorchFunctionSubclass = DisableTorchFunction = _DisableFuncTorch = Inert
 

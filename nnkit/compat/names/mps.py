@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from nnkit.compat.passing import false, nothing
+from nnkit.compat.names.xpu import (
+    device_count,
+    empty_cache,
+    is_available,
+    manual_seed,
+    synchronize,
+)
 
-is_available = false
-synchronize = empty_cache = manual_seed = nothing
-
-
-def device_count() -> int:
-    """The number of devices."""
-    return 0
+__all__ = ["device_count", "empty_cache", "is_available", "manual_seed", "synchronize"]

@@ -1,4 +1,4 @@
-"""torch.multiprocessing: Python's own; tensors travel as `nnkit.utils.data` sends them."""
+"""torch.multiprocessing: Python's own; a tensor travels as a copy, not as shared memory."""
 
 from __future__ import annotations
 

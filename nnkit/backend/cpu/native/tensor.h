@@ -51,7 +51,7 @@ Py_ssize_t offset_of(PyObject* type, const char* name);
 // A new leaf on an array.
 PyObject* wrap(PyObject* data, PyObject* device);
 
-// What the module offers: set_tensor(Tensor, cpu, INFERENCE_MODES, UNTRACKED), before the other;
+// What the module offers: set_tensor(Tensor, cpu, UNTRACKED), before the other;
 // wrap(array, device=cpu); and the class of the object that has the modes for attributes.
 PyObject* set_tensor(PyObject* module, PyObject* args);
 PyObject* wrap_array(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
