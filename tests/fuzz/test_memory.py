@@ -1,0 +1,18 @@
+"""Memory stays flat, for a thousand steps; `python -m tests.fuzz.memory` takes more."""
+
+import subprocess
+import sys
+
+from tests.fuzz.memory import growth
+
+
+def test_is_flat():
+    """In a process of its own, whose memory other tests do not move."""
+    command = [sys.executable, "-m", "tests.fuzz.memory", "--steps", "1000"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_sees_what_grows():
+    kept = []
+    assert growth(lambda: kept.append(bytearray(100_000)), 100) > 5
