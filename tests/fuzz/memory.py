@@ -69,8 +69,8 @@ STEPS: dict[str, Callable[[], Step]] = {
         nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), (2, 5, 8), optim.AdamW
     ),
     **{
-        f"update by {name}": lambda kind=getattr(optim, name): _trained(
-            nn.Linear(3, 3), (4, 3), kind
+        f"update by {name}": lambda name=name: _trained(
+            nn.Linear(3, 3), (4, 3), getattr(optim, name)
         )
         for name in ("Adadelta", "Adagrad", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop")
     },
