@@ -215,7 +215,8 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     for t in [tensor] if isinstance(tensor, Tensor) else tensor:
         if not isinstance(t, Tensor):
             raise RuntimeError(f"increment_version: expected Tensors, got {type(t).__name__}")
-        wrote(t, "increment_version")
+        if not t.is_inference():
+            wrote(t, "increment_version")
 
 
 class _Handles:

@@ -45,8 +45,8 @@ from nnkit.autograd.saved import (
     save_index,
     unpack_index,
 )
-from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import link_view, refresh
+from nnkit.autograd.tensor import InferenceWrites, Tensor, wrap
+from nnkit.autograd.views import is_unseen, link_view, refresh
 from nnkit.backend.algebra import CATALOGUE, Primitive
 from nnkit.backend.cpu.native import bind_op, bind_record
 
@@ -90,17 +90,20 @@ class Op:
     """A primitive with its rules; makes the nodes of its results."""
 
     __slots__ = (
-        "broadcasts", "depends", "differentiable", "is_view", "joint", "name", "node_name",
-        "node_type", "only_first", "primitive", "private", "record", "rules", "values",
+        "alone", "apart", "broadcasts", "depends", "differentiable", "is_view", "joint", "name",
+        "node_name", "node_type", "only_first", "primitive", "private", "record", "rules", "values",
     )  # fmt: skip
 
     def __init__(
         self, primitive: Primitive, rules: dict[str, Callable], joint: Callable | None,
         node: str, view: bool, broadcasts: bool, nondifferentiable: tuple[str, ...],
-        private: tuple[str, ...] = (), depends: str | None = None,
+        private: tuple[str, ...] = (), depends: str | None = None, alone: str | None = None,
+        apart: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.name = primitive.name
         self.depends = depends
+        self.alone = alone
+        self.apart = [primitive.arrays.index(name) for name in apart]
         self.primitive = primitive
         self.node_name = node
         self.is_view = view
@@ -220,6 +223,8 @@ def rule(
     nondifferentiable: tuple[str, ...] = (),
     private: tuple[str, ...] = (),
     depends: str | None = None,
+    alone: str | None = None,
+    apart: tuple[str, ...] = (),
     **rules: Callable,
 ) -> Callable:
     """Declare how primitive ``name`` is differentiated and get its function on Tensors.
@@ -238,12 +243,21 @@ def rule(
         depends: what a gradient is in torch even where nothing it is computed of wants one:
             ``"zeros"`` a function of its input, with a derivative of zeros (of kinked functions and
             of pools), or ``"none"`` of all inputs, to which no gradient goes (a bias').
+        alone: what torch does where all tensors are inference tensors, of which its autograd
+            knows nothing, and one requires grad: None does not record the operation,
+            ``"recorded"`` does (torch works on copies), ``"refused"`` raises a RuntimeError
+            (torch calls a function with ``out=``).
+        apart: the inputs that torch does something to by themselves first: inference tensors
+            among them require no grad beside whatever.
         rules: for each differentiable input a function ``(B, g, ...)`` that returns its gradient,
             with the *output's* broadcast shape where the op broadcasts (the engine reduces it).
     """
     primitive = CATALOGUE[name]
     node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
-    op = Op(primitive, rules, joint, node, view, broadcasts, nondifferentiable, private, depends)
+    op = Op(
+        primitive, rules, joint, node, view, broadcasts, nondifferentiable, private, depends,
+        alone, apart,
+    )  # fmt: skip
     apply = _make_apply(op)
     apply.__name__ = apply.__qualname__ = name
     apply.op = op
@@ -317,10 +331,35 @@ def _make_apply_to_sequence(op: Op) -> Any:
     return apply
 
 
+def seen_edges(op: Op, operands: Any, edges: tuple) -> tuple:
+    """The edges that torch's autograd sees where there are inference tensors among the operands.
+
+    RuntimeError where torch would call a function with ``out=``.
+    """
+    for place in op.apart:
+        if is_unseen((operands[place],)):
+            edges = (*edges[:place], None, *edges[place + 1 :])
+    if op.alone == "recorded" or not is_unseen(operands):
+        return edges
+    if op.alone == "refused":
+        raise RuntimeError(
+            f"{op.name}(): functions with out=... arguments don't support automatic "
+            "differentiation, but an inference tensor that requires grad is given, for which "
+            "this is one"
+        )
+    return (None,) * len(edges)
+
+
 def connect(
     op: Op, tensors: tuple, statics: tuple, edges: tuple, outputs: tuple, device: Any
 ) -> None:
     """Record the node of ``outputs`` and give them their history."""
+    for t in tensors:
+        if t is not None and t._writes.__class__ is InferenceWrites:
+            edges = seen_edges(op, tensors, edges)
+            if all(e is None for e in edges):
+                return
+            break
     node = op.record(tensors, statics, edges, outputs, device)
     if op.broadcasts:
         node.meta = tuple(

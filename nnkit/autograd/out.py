@@ -15,7 +15,6 @@ from nnkit.autograd.views import (
     check_apart,
     check_cast,
     check_change,
-    check_inference,
     check_write,
     end_history,
     wants_history,
@@ -131,7 +130,6 @@ def check_out(
                 check_apart(name, out, operand)
     else:
         check_write(out, name, arguments)
-    check_inference(out, name)
 
 
 def write_out(out: Any, result: Tensor, name: str) -> Tensor:

@@ -17,7 +17,7 @@ from typing import Any
 from nnkit.autograd.arguments import held
 from nnkit.autograd.dims import broadcasts
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op import OPS, Op
+from nnkit.autograd.op import OPS, Op, seen_edges
 from nnkit.autograd.op_code import PASS
 from nnkit.autograd.promotion import (
     CATEGORIES,
@@ -30,7 +30,7 @@ from nnkit.autograd.promotion import (
     wrong_type,
 )
 from nnkit.autograd.public import PUBLIC, attach, known_as
-from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.tensor import InferenceWrites, Tensor, wrap
 from nnkit.autograd.views import check_cast, refresh, write
 from nnkit.backend.algebra import register_formula
 from nnkit.backend.cpu.native import bind_op
@@ -84,6 +84,8 @@ def pointwise(
     aliases: tuple[str, ...] = (),
     refuses: tuple[str, ...] = (),
     depends: str | None = None,
+    alone: str | None = None,
+    apart: tuple[str, ...] = (),
     **rules: Callable,
 ) -> Callable:
     """Declare an element-wise op.
@@ -104,7 +106,7 @@ def pointwise(
         in_place: whether they offer ``name_`` too; the category of dtype that only this refuses.
         aliases: further public names.
         refuses: categories of dtype it is not defined for ("bool", "integer", "complex").
-        depends: as of `rule`.
+        depends, alone, apart: as of `rule`.
         rules: for each differentiable input a formula of ``g``, inputs, ``out`` and scalars.
 
     Returns:
@@ -117,7 +119,7 @@ def pointwise(
         x: _gradient_rule(f"{name}_grad_{x}", rule, scalars) for x, rule in rules.items()
     }
     node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
-    op = Op(primitive, derivatives, None, node, False, False, (), (), depends)
+    op = Op(primitive, derivatives, None, node, False, False, (), (), depends, alone, apart)
     apply = _make_apply(op, len(formula.arrays))
     apply.__name__ = apply.__qualname__ = name
     apply.op = op
@@ -199,6 +201,8 @@ def connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) -
             for i, t in enumerate(operands)
         ]
     )
+    if any(isinstance(t, Tensor) and t._writes.__class__ is InferenceWrites for t in operands):
+        edges = seen_edges(op, operands, edges)
     if all(e is None for e in edges):
         return
     node = op.record(operands, statics, edges, (out,), device)
@@ -303,6 +307,9 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
         if input._base is not None and input._writes[0] != input._viewed:
             refresh(input)
         if input._requires_grad and differentiable and MODE.enabled:
+            if input._writes.__class__ is InferenceWrites:
+                connect(op, (input,), scalars, out, device)
+                return out
             out._edge = op.record((input,), scalars, (input._edge or input,), (out,), device)
             out._requires_grad = True
             if out._data.dtype is not input._data.dtype:
@@ -380,6 +387,9 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
             refresh(other)
         to_y = (other._edge or other) if other._requires_grad and rule_y is not None else None
         if (to_x is not None or to_y is not None) and MODE.enabled:
+            if InferenceWrites in (input._writes.__class__, other._writes.__class__):
+                connect(op, (input, other), (), out, device)
+                return out
             node = op.record((input, other), (), (to_x, to_y), (out,), device)
             if x.shape != y.shape:
                 node.meta = ((x.shape, d), (y.shape, d))

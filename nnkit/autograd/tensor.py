@@ -146,11 +146,8 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same memory without history; writing to it is not seen by autograd."""
-        place = self._device
-        out = wrap(self._data if place is cpu else place.detached(self._data), place)
-        if self._writes is UNTRACKED or isinstance(self._writes, _OfInference):
-            out._writes = _OfInference((0, None))
-        elif out._writes is UNTRACKED:
+        out = self.detach()
+        if not out.is_inference():
             out._writes = [0, None]
         return out
 
@@ -164,6 +161,13 @@ class Tensor:
                 f"dtype, got {new.dtype}"
             )
         self._data, self._device = new._data, new._device
+        before, after = self._writes.__class__, new._writes.__class__
+        if (before is InferenceWrites) != (after is InferenceWrites) and self._base is None:
+            counter = counter_of(self._writes)
+            if after is InferenceWrites:
+                self._writes = UNTRACKED if counter is None else InferenceWrites(counter)
+            else:
+                self._writes = Uncounted() if counter is None else counter
 
     # Its place in the graph
 
@@ -190,7 +194,7 @@ class Tensor:
         # A view that was made without grad mode stays a leaf, even one whose history is unknown.
         if not (value or self._edge.__class__ is Unknown or self.is_leaf):
             raise RuntimeError(_NOT_A_LEAF)
-        if value and self._writes is UNTRACKED and not MODE.inference:
+        if value and self.is_inference() and not MODE.inference:
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                 "allowed."
@@ -295,9 +299,10 @@ class Tensor:
     @property
     def _version(self) -> int:
         """How many times its storage was written in place."""
-        if self._writes is UNTRACKED:
-            raise RuntimeError("Inference tensors do not track version counter.")
-        return self._writes[0]
+        counter = counter_of(self._writes)
+        if counter is None:
+            raise RuntimeError(_NOT_COUNTED)
+        return counter[0]
 
     @property
     def retains_grad(self) -> bool:
@@ -338,12 +343,15 @@ class Tensor:
         """The same memory as a leaf that requires no gradient."""
         place = self._device
         out = wrap(self._data if place is cpu else place.detached(self._data), place)
-        out._writes = self._writes
+        if self._writes.__class__ is not InferenceWrites:
+            out._writes = self._writes
+        elif out._writes is not UNTRACKED:
+            out._writes = InferenceWrites(out._writes)  # its own: outside it may be written
         return out
 
     def is_inference(self) -> bool:
         """Whether it was made in `inference_mode`."""
-        return self._writes is UNTRACKED or isinstance(self._writes, _OfInference)
+        return self._writes.__class__ is InferenceWrites
 
     def _is_view(self) -> bool:
         """Whether its history is that of a view of ``_base``."""
@@ -383,9 +391,29 @@ _NOT_A_LEAF = (
 )
 
 
-class _Untracked(list):
-    """In place of the counter of writes: whoever saves a tensor reads it, and must not, save the
-    transforms of `nnkit.func`, which torch lets wrap what they are given."""
+_NOT_COUNTED = "Inference tensors do not track version counter."
+
+
+class Uncounted(list):
+    """In place of the counter of writes: of a tensor that was an inference tensor until its
+    ``data`` was set to that of a normal one. Whoever saves or views it reads the counter."""
+
+    counter: list | None = None  # that of the writes all the same, where there is one
+
+    def __getitem__(self, item: Any) -> Any:
+        raise RuntimeError(_NOT_COUNTED)
+
+
+class InferenceWrites(Uncounted):
+    """The mark of an inference tensor: in torch one without autograd's dispatch key.
+
+    It may not be saved, save by the transforms of `nnkit.func`, which torch lets wrap what they
+    are given. What has a counter, outside of inference mode a ``data`` or a `detach` of an
+    inference tensor, may be written anywhere.
+    """
+
+    def __init__(self, counter: list | None = None) -> None:
+        self.counter = counter
 
     def __getitem__(self, item: Any) -> Any:
         if MODE.transforms:
@@ -397,11 +425,13 @@ class _Untracked(list):
         )
 
 
-class _OfInference(list):
-    """The counter of writes of ``.data`` of an inference tensor, which may be written anywhere."""
+UNTRACKED: Any = InferenceWrites()  # the writes of all tensors that are made in inference mode
 
 
-UNTRACKED: Any = _Untracked()  # the writes of all inference tensors
+def counter_of(writes: Any) -> list | None:
+    """What counts the writes of a tensor, None if nothing does."""
+    return writes if writes.__class__ is list else writes.counter
+
 
 _new = object.__new__
 

@@ -17,7 +17,7 @@ from typing import Any
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import Node, NotImplementedBackward, SavedOutput, Unknown, describe_edge
 from nnkit.autograd.promotion import translated
-from nnkit.autograd.tensor import UNTRACKED, Tensor, wrap
+from nnkit.autograd.tensor import UNTRACKED, InferenceWrites, Tensor, counter_of, wrap
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, bool_
 from nnkit.backend.memory import order_of, overlap, owner, steps_of
 
@@ -34,9 +34,10 @@ def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: b
                 return
         elif parent is None or not (parent is memory or parent is memory.base):
             return
-    out._writes = source._writes
-    if out._writes is UNTRACKED:
+    if source._writes.__class__ is InferenceWrites:
+        out._writes = UNTRACKED
         return
+    out._writes = source._writes
     out._viewed = source._writes[0]
     out._base = source if source._base is None else source._base
     if isinstance(source._view, str):
@@ -128,7 +129,7 @@ def chain_of(view: Any) -> tuple:
 def on_its_own(result: Tensor) -> Tensor:
     """``result``, a view of a temporary that nobody else will see, as no view of anything."""
     result._base = result._view = None
-    if result._writes is not UNTRACKED:
+    if not result.is_inference():
         result._writes = [0, None]
     return result
 
@@ -145,7 +146,6 @@ def reshape_in_place(
         result = function(alias(x), *arguments, **options)
     finally:
         MODE.enabled = with_grad
-    check_inference(x, operation)
     x._data = result._data
     if x._base is None:
         if x._edge is not None:
@@ -218,7 +218,8 @@ def laid(B: Any, array: Any, order: tuple | None) -> Any:
 
 # The writes whose target may have several elements in one place, those whose operands may lie in
 # any part of the target; those that torch keeps from the history, whatever was written over (in
-# place, and into ``out``); and those whose operands may not even be the target itself.
+# place, and into ``out``); those whose operands may not even be the target itself; and those for
+# which a number is a tensor too.
 REPEATABLE = frozenset(
     "fill_ zero_ threshold_ masked_fill_ index_fill_ index_put_ addmv_ baddbmm_ zeros ones "
     "full".split()
@@ -236,6 +237,7 @@ APART = frozenset(
     "index_select kthvalue masked_select take take_along_dim cat concat concatenate stack hstack "
     "vstack row_stack dstack column_stack".split()
 )
+TAKING_NUMBERS = frozenset("add_ sub_ mul_ div_ floor_divide_".split())
 
 
 def check_write(x: Tensor, operation: str, operands: Any = ()) -> bool:
@@ -265,6 +267,8 @@ def check_change(x: Tensor, operation: str, operands: Any = ()) -> bool:
         RuntimeError: a leaf that requires grad or a view of one, or a view whose base could not
             follow.
     """
+    if operation not in TAKING_NUMBERS:
+        operands = [t for t in operands if isinstance(t, Tensor)]
     if not wants_history(x, operands) or x.dtype.category < FLOATING or operation in UNSEEN:
         return False
     if x._base is not None and not isinstance(x._view, str):
@@ -285,27 +289,27 @@ def _check_current(view: Any) -> None:
         )
 
 
-def check_inference(x: Tensor, operation: str) -> None:
-    """RuntimeError for an inference tensor outside of its mode: the last check before a write."""
-    if x._writes is UNTRACKED and not MODE.inference:
-        raise RuntimeError(
-            f"{operation}(): Inplace update to inference tensor outside InferenceMode is not "
-            "allowed. Make a clone to get a normal tensor before doing inplace update."
-        )
-
-
 def wants_history(x: Tensor, operands: Any) -> bool:
     """Whether an operation on these operands becomes history."""
     if MODE.enabled:
         for t in (x, *operands):
             if isinstance(t, Tensor) and (t._requires_grad or _is_of_history(t)):
-                return True
+                return not is_unseen((x, *operands))
     return False
 
 
 def _is_of_history(t: Any) -> bool:
     """Whether a tensor is a view of one that requires grad."""
     return t._base is not None and t._base._requires_grad
+
+
+def is_unseen(operands: Any) -> bool:
+    """Whether all tensors among the operands of an operation are inference tensors: then torch
+    does not record it, whatever they require. A number is a normal tensor there."""
+    for operand in operands:
+        if operand is not None and not (isinstance(operand, Tensor) and operand.is_inference()):
+            return False
+    return True
 
 
 def check_expanded(operation: str, data: Any) -> None:
@@ -369,10 +373,20 @@ def check_traceable(x: Tensor) -> None:
 
 
 def wrote(x: Tensor, operation: str) -> Tensor:
-    """Count a write to the storage of ``x``, which `check_write` has let through."""
+    """Count a write to the storage of ``x``, which `check_write` has let through.
+
+    RuntimeError, as in torch when all is written, for an inference tensor outside of its mode.
+    """
     version = x._writes
-    if version is UNTRACKED:
-        return x
+    if version.__class__ is not list:
+        version = counter_of(version)
+        if MODE.inference:
+            return x
+        if version is None:
+            raise RuntimeError(
+                f"{operation}(): Inplace update to inference tensor outside InferenceMode is not "
+                "allowed. Make a clone to get a normal tensor before doing inplace update."
+            )
     if x._base is not None and x._viewed == version[0] and not isinstance(x._view, str):
         x._viewed += 1
     version[0] += 1
@@ -399,7 +413,6 @@ def write(
         kernel = None
     tracked = check_write(x, operation, operands)
     if kernel is not None and not tracked:
-        check_inference(x, operation)
         try:
             kernel(x._data, *[a._data if isinstance(a, Tensor) else a for a in arguments])
         except (TypeError, ValueError) as error:
@@ -427,7 +440,6 @@ def write(
             f"{operation}(): output with shape {list(target.shape)} doesn't match the broadcast "
             f"shape {list(source.shape)}"
         )
-    check_inference(x, operation)
     put: Callable = B.copy_
     if overlapping is not None and 0 in target.strides:
         put = lambda target, source: overlapping(B, target, *arguments, **options)
@@ -490,6 +502,8 @@ def alias(x: Tensor) -> Tensor:
     """Another tensor with the memory and the history of ``x``, which is about to be written."""
     refresh(x)
     before = wrap(x._data, x._device)
+    if x.is_inference():
+        before._writes = UNTRACKED
     before._requires_grad = x._requires_grad
     before._edge = x._edge
     return before

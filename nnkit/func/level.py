@@ -42,7 +42,7 @@ class Level:
 
     def _input(self, value: Tensor) -> Tensor:
         value = self.lifted(value)
-        if not (self.recorded and value.requires_grad):
+        if not (self.recorded and value.requires_grad) or value.is_inference():
             return self.leaf(value)
         view = value.view_as(value)
         view._view = "multiple"  # not to be written to, as the leaf that it is for this level
@@ -51,7 +51,8 @@ class Level:
     def leaf(self, value: Tensor) -> Tensor:
         """``value`` without its history, which requires a gradient until the level is left."""
         leaf = wrap(value._data, value._device)._set_requires_grad(True)
-        leaf._writes = value._writes
+        if not value.is_inference():
+            leaf._writes = value._writes
         self.leaves.append(leaf)
         return leaf
 

@@ -133,21 +133,6 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "the bits of a rounded number": _statement(r"\.view\(T\.int64\)", "values"),
     "what resize_ adds is not initialised": _only_grown,
-    "torch refuses to write inference tensors when it has written; here they keep what they had": (
-        lambda d: (
-            any(d.seen("is_inference", d.before, name) for name in d.named())
-            and _refused_unchanged(d)
-        )
-    ),
-    "what torch records of an inference tensor that requires grad depends on its dispatcher": (
-        lambda d: (
-            d.aspect == "requires_grad"
-            and any(
-                d.seen("is_inference", d.before, name) and d.seen("requires_grad", d.before, name)
-                for name in d.named()
-            )
-        )
-    ),
     "torch gives an out= its sizes before it refuses to compute, or packs what it would save": (
         lambda d: (
             _refused_unchanged(d)

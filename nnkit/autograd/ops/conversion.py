@@ -34,8 +34,8 @@ _NUMBERS = (bool, int, float, complex)
 _WIDE = {float: float64, complex: complex128}  # what no digit of a number is lost in
 _cut = rule("cast")  # to integers and bools, which have no gradient
 # The engine casts a gradient back to the dtype of the input.
-_cast = rule("cast", node="ToCopyBackward0", broadcasts=True, x=lambda B, g: g)
-_copy = rule("copy", node="CloneBackward0", x=lambda B, g: g)
+_cast = rule("cast", node="ToCopyBackward0", broadcasts=True, alone="recorded", x=lambda B, g: g)
+_copy = rule("copy", node="CloneBackward0", alone="recorded", x=lambda B, g: g)
 # Whatever was written over has no influence any more.
 _fill = rule("fill", x=lambda B, g: B.zeros_like(g))
 _zero = rule("fill", node="ZeroBackward0", x=lambda B, g: B.zeros_like(g))

@@ -21,7 +21,6 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import (
     check_apart,
     check_expanded,
-    check_inference,
     shares_memory,
     wants_history,
     write,
@@ -200,7 +199,6 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if simple and not (wants_history(self, (value,)) or shares_memory(self, value)):
         if 0 in self._data.strides and (place := _plain_part(B, self._data, arrays)) is not None:
             check_expanded("setitem", place)
-        check_inference(self, "setitem")
         B.setitem_(self._data, _without_leading_ones(value)._data, arrays)
         wrote(self, "setitem")
         return

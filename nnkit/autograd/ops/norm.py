@@ -13,7 +13,7 @@ from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.spatial import in_format_of, like_input
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import check_inference, check_write, write, wrote
+from nnkit.autograd.views import check_write, write, wrote
 from nnkit.backend.dtype import COMPLEX, FLOATING, complex128, float32, float64
 
 STATISTICS = ("mean", "variance")
@@ -276,7 +276,6 @@ def _update(
     """Move the running statistics towards the ones of this batch, with the unbiased variance."""
     for running in (running_mean, running_var):
         check_write(running, "batch_norm")
-        check_inference(running, "batch_norm")
     correction = count / (count - 1) if count > 1 else math.nan
     running_mean._device.backend.update_running_(
         running_mean._data, running_var._data, mean, variance, momentum, correction

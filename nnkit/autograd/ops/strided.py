@@ -27,7 +27,6 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import (
     check_change,
     check_expanded,
-    check_inference,
     end_history,
     reshape_in_place,
     wrote,
@@ -344,7 +343,6 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     check_change(input, "resize_")
     axes = axes_of(memory_format, len(shape))
     if shape != input._data.shape or axes is not None:
-        check_inference(input, "resize_")
         resize(input, shape, axes)
         wrote(input, "resize_")
     return input
@@ -409,7 +407,6 @@ def set_(
         storage_offset: where to start in its storage, with ``size`` and ``stride``.
     """
     tracked = check_change(input, "set_", (source,))
-    check_inference(input, "set_")
     if source is None:
         data = input._device.backend.empty((0,), input._data.dtype)
     else:

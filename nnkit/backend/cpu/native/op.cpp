@@ -135,7 +135,10 @@ private:
             if (data == nullptr || device == nullptr || is_stale(operand)) return false;
             if (device_ != nullptr && device != device_) return false;
             device_ = device;
-            wanted_ |= (op_->flowing >> i & 1) && slot(operand, tensors.requires_grad) == Py_True;
+            if ((op_->flowing >> i & 1) && slot(operand, tensors.requires_grad) == Py_True) {
+                if (is_inference(operand)) return false;
+                wanted_ = true;
+            }
             keep(data);
         }
         if (device_ == nullptr) return false;

@@ -45,6 +45,11 @@ inline PyObject* count_of(PyObject* writes) {
                                                                 : nullptr;
 }
 
+inline bool is_inference(PyObject* tensor) {
+    PyObject* writes = slot(tensor, tensors.writes);
+    return writes != nullptr && Py_TYPE(writes) == Py_TYPE(tensors.untracked);
+}
+
 // The offset of a slot that a class has; -1 with an error set.
 Py_ssize_t offset_of(PyObject* type, const char* name);
 
