@@ -19,7 +19,7 @@ from nnkit.autograd.node import GradientEdge, Node, Unknown, edge_of
 from nnkit.autograd.op import OPS
 from nnkit.autograd.public import attach
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import refresh
+from nnkit.autograd.views import check_history, refresh
 
 
 def start(tensors: Sequence, grads: Sequence, retain: bool, create: bool) -> Pass:
@@ -36,6 +36,7 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, create: bool) -> Pas
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
         else:
             if tensor._base is not None:
+                check_history(tensor)
                 refresh(tensor)
             if not tensor._requires_grad or tensor._edge.__class__ is Unknown:
                 raise RuntimeError(

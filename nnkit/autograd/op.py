@@ -17,7 +17,7 @@ a static's name       that argument, as it was passed; Tensors in it (an index) 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -90,8 +90,9 @@ class Op:
     """A primitive with its rules; makes the nodes of its results."""
 
     __slots__ = (
-        "alone", "apart", "broadcasts", "depends", "differentiable", "is_view", "joint", "name",
-        "node_name", "node_type", "only_first", "primitive", "private", "record", "rules", "values",
+        "alone", "also", "apart", "broadcasts", "depends", "differentiable", "is_view", "joint",
+        "name", "node_name", "node_type", "only_first", "primitive", "private", "record", "rules",
+        "values",
     )  # fmt: skip
 
     def __init__(
@@ -99,6 +100,7 @@ class Op:
         node: str, view: bool, broadcasts: bool, nondifferentiable: tuple[str, ...],
         private: tuple[str, ...] = (), depends: str | None = None, alone: str | None = None,
         apart: tuple[str, ...] = (),
+        also: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:  # fmt: skip
         self.name = primitive.name
         self.depends = depends
@@ -109,6 +111,10 @@ class Op:
         self.is_view = view
         self.broadcasts = broadcasts
         self.private = [_source(name, primitive) for name in private]
+        self.also = {
+            primitive.arrays.index(name): [_source(n, primitive) for n in names]
+            for name, names in (also or {}).items()
+        }
         self.joint = Rule(joint, parameter_names(joint)[1:], primitive) if joint else None
         self.rules: list[Rule | None] = [None] * len(primitive.arrays)
         for name, function in rules.items():
@@ -121,14 +127,18 @@ class Op:
         # and another output, which it saved, turns out to have a gradient too.
         first, *others = self.differentiable
         self.only_first = bool(others) and first and not any(others) and not primitive.many
-        # Every (kind, index) that a rule reads, each once, and the inputs whose rules read it.
+        # Every (kind, index) that is saved, each once, and the inputs for whose sake it is.
         self.values: dict[tuple[int, int], list[int]] = {}
         for position, r in enumerate(self.rules):
-            for source in r.plan if r else ():
+            for source in [*(r.plan if r else ()), *self.also.get(position, ())]:
                 if source[0] != GRAD:
                     self.values.setdefault(source, []).append(position)
         for source in self.joint.plan if self.joint else ():
             if source[0] != GRAD:
+                self.values[source] = []
+        # As torch does, an output and what several rules read is saved whoever wants a gradient.
+        for source, users in self.values.items():
+            if source[0] == OUTPUT or self.joint or len(users) != 1:
                 self.values[source] = list(range(len(primitive.arrays)))
         self.node_type: type[Node] | None = None
 
@@ -178,6 +188,34 @@ class Op:
         return bind_record(record, node_type, values)
 
 
+class Guard(Node):
+    """Of a result that several ops made: minds a write to what torch's one op has saved."""
+
+    __slots__ = ()
+    saves_arrays = True
+
+    @property
+    def operation(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.values[0]
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
+        for saved in self.values[1:]:
+            unpack(self, saved)
+        return grads
+
+
+def guarded(name: str, out: Tensor, *saved: Tensor) -> Tensor:
+    """``out``, the result of function ``name``, with a history that minds writes to ``saved``."""
+    if out._requires_grad:
+        values = [
+            (SavedOutput(t._data, t._writes, 0) if t is out else t, t._writes[0]) for t in saved
+        ]
+        out._edge = Guard((out._edge,), (name, *values), out._device)
+        if ACTIVE:
+            pack_values(out._edge)
+    return out
+
+
 class Dependence(Node):
     """Of a gradient that is a function of its op's inputs in form alone (``depends``): passes on
     what it gets, and zeros or nothing to them."""
@@ -225,6 +263,7 @@ def rule(
     depends: str | None = None,
     alone: str | None = None,
     apart: tuple[str, ...] = (),
+    also: Mapping[str, tuple[str, ...]] | None = None,
     **rules: Callable,
 ) -> Callable:
     """Declare how primitive ``name`` is differentiated and get its function on Tensors.
@@ -249,6 +288,8 @@ def rule(
             (torch calls a function with ``out=``).
         apart: the inputs that torch does something to by themselves first: inference tensors
             among them require no grad beside whatever.
+        also: what torch saves for an input's gradient though its rule here does not read it, since
+            writing it before backward is an error.
         rules: for each differentiable input a function ``(B, g, ...)`` that returns its gradient,
             with the *output's* broadcast shape where the op broadcasts (the engine reduces it).
     """
@@ -256,7 +297,7 @@ def rule(
     node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
     op = Op(
         primitive, rules, joint, node, view, broadcasts, nondifferentiable, private, depends,
-        alone, apart,
+        alone, apart, also,
     )  # fmt: skip
     apply = _make_apply(op)
     apply.__name__ = apply.__qualname__ = name

@@ -181,8 +181,10 @@ def _saves_arrays(op: Any) -> list[str]:
     """Whether a node keeps arrays: always or never, where no rule that is wanted decides it."""
     kinds = list(op.values)
     kept = [i for i, (kind, _) in enumerate(kinds) if kind in SAVED]
-    rules = [op.joint] if op.joint else [r for r in op.rules if r]
-    always = all(any(source[0] in (INPUT, OUTPUT) for source in r.plan) for r in rules)
+    plans = [op.joint.plan] if op.joint else [
+        [*r.plan, *op.also.get(i, ())] for i, r in enumerate(op.rules) if r
+    ]  # fmt: skip
+    always = all(any(source[0] in (INPUT, OUTPUT) for source in plan) for plan in plans)
     if always or not kept:
         return [f"saves_arrays = {bool(kept)}"]
     tests = [

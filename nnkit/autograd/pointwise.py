@@ -10,13 +10,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import repeat
 from typing import Any
 
 from nnkit.autograd.arguments import held
 from nnkit.autograd.dims import broadcasts
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.node import NotImplementedBackward
 from nnkit.autograd.op import OPS, Op, seen_edges
 from nnkit.autograd.op_code import PASS
 from nnkit.autograd.promotion import (
@@ -46,7 +47,7 @@ from nnkit.backend.dtype import (
 )
 from nnkit.backend.formula import Formula, fn
 
-__all__ = ["fn", "pointwise"]
+__all__ = ["fn", "over_input", "pointwise"]
 
 F4, F8 = float32.array, float64.array
 
@@ -81,11 +82,13 @@ def pointwise(
     function: bool = True,
     public: bool = True,
     in_place: bool | str = True,
+    differentiable_in_place: bool = True,
     aliases: tuple[str, ...] = (),
     refuses: tuple[str, ...] = (),
     depends: str | None = None,
     alone: str | None = None,
     apart: tuple[str, ...] = (),
+    also: Mapping[str, tuple[str, ...]] | None = None,
     **rules: Callable,
 ) -> Callable:
     """Declare an element-wise op.
@@ -104,9 +107,10 @@ def pointwise(
         function: whether to make a function of one or two tensors, with promotion.
         public: whether `nnkit` and Tensor offer it; false where it is a part of another function.
         in_place: whether they offer ``name_`` too; the category of dtype that only this refuses.
+        differentiable_in_place: whether ``name_`` has a derivative.
         aliases: further public names.
         refuses: categories of dtype it is not defined for ("bool", "integer", "complex").
-        depends, alone, apart: as of `rule`.
+        depends, alone, apart, also: as of `rule`.
         rules: for each differentiable input a formula of ``g``, inputs, ``out`` and scalars.
 
     Returns:
@@ -119,7 +123,9 @@ def pointwise(
         x: _gradient_rule(f"{name}_grad_{x}", rule, scalars) for x, rule in rules.items()
     }
     node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
-    op = Op(primitive, derivatives, None, node, False, False, (), (), depends, alone, apart)
+    op = Op(
+        primitive, derivatives, None, node, False, False, (), (), depends, alone, apart, also
+    )  # fmt: skip
     apply = _make_apply(op, len(formula.arrays))
     apply.__name__ = apply.__qualname__ = name
     apply.op = op
@@ -131,7 +137,8 @@ def pointwise(
     promoting.__name__ = promoting.__qualname__ = name
     promoting.__module__ = body.__module__
     promoting.apply = apply
-    promoting.in_place = write_in_place = _in_place(op, promoting, kind, refuses, numbers, in_place)
+    written = promoting if differentiable_in_place else _without_derivative(promoting)
+    promoting.in_place = write_in_place = _in_place(op, written, kind, refuses, numbers, in_place)
     if not public:
         return promoting
     promoting.__doc__ = _docstring(name, about, count, kind, numbers, refuses, aliases, example)
@@ -146,6 +153,30 @@ def pointwise(
             attach(each + "_", write_in_place)
             PUBLIC[each + "_"] = write_in_place
     return promoting
+
+
+def _without_derivative(function: Callable) -> Callable:
+    """The function as it is written over its input where torch has no derivative for that."""
+
+    def compute(before: Tensor) -> Tensor:
+        out = function(before)
+        if out._requires_grad:
+            what = (NotImplementedError, f"{function.__name__}_")
+            out._edge = NotImplementedBackward((out._edge,), what, out._device)
+        return out
+
+    return compute
+
+
+def over_input(apply: Any, node: str, **rules: Callable) -> Callable:
+    """The function of an op whose result is written over its input: its rules read the result."""
+    op = apply.op
+    scalars = op.primitive.statics
+    derivatives = {
+        x: _gradient_rule(f"{op.name}_over_grad_{x}", rule, scalars) for x, rule in rules.items()
+    }
+    variant = Op(op.primitive, derivatives, None, node, False, False, (), (), op.depends, op.alone)
+    return _make_apply(variant, len(op.primitive.arrays))
 
 
 def _docstring(

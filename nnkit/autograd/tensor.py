@@ -315,6 +315,8 @@ class Tensor:
         refuse_in_transform("Tensor.retain_grad()")
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.grad_fn is None:
+            return
         from nnkit.autograd.views import retain_grad
 
         retain_grad(self)

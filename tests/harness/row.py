@@ -98,6 +98,7 @@ class OpRow:
     # What writes into its first argument: "add_" the Tensor method, "nn.functional.relu_" the
     # function, "inplace=True" the op itself with that keyword.
     inplace: str | tuple[str, ...] = ()
+    inplace_gradient: bool = True  # whether that has a gradient
     method: str | None = None  # the Tensor method that is the same function
     errors: Callable[[Maker], Sequence[Raises]] | None = None
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.generator import source_of
 from nnkit.autograd.node import Node
 from nnkit.autograd.ops.conversion import contiguous
-from nnkit.autograd.pointwise import fn, pointwise
+from nnkit.autograd.pointwise import fn, over_input, pointwise
 from nnkit.autograd.public import PUBLIC, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import inplace, write
@@ -25,6 +26,9 @@ leaky_relu = pointwise(
     "leaky_relu", lambda x, slope: fn.where(x > 0, x, x * slope), scalars=("slope",),
     function=False, depends="zeros", x=lambda g, x, slope: fn.where(x > 0, g, g * slope),
 )  # fmt: skip
+_leaky_relu_over = over_input(
+    leaky_relu, "LeakyReluBackward1", x=lambda g, out, slope: fn.where(out > 0, g, g * slope)
+)
 elu = pointwise(
     "elu",
     lambda x, alpha, scale, input_scale: fn.where(
@@ -33,6 +37,12 @@ elu = pointwise(
     scalars=("alpha", "scale", "input_scale"), function=False,
     x=lambda g, x, alpha, scale, input_scale: g * fn.where(
         x <= 0, fn.exp(fn.minimum(x, 0) * input_scale) * (input_scale * alpha * scale), scale
+    ),
+)  # fmt: skip
+_elu_over = over_input(
+    elu, "EluBackward1",
+    x=lambda g, out, alpha, scale, input_scale: g * fn.where(
+        out <= 0, (out + alpha * scale) * input_scale, scale
     ),
 )  # fmt: skip
 
@@ -131,7 +141,11 @@ log_sigmoid = pointwise(
 _prelu = pointwise(
     "prelu", lambda x, weight: fn.where(x > 0, x, x * weight), function=False, depends="zeros",
     node="PreluKernelBackward0", x=lambda g, x, weight: fn.where(x > 0, g, g * weight),
-    weight=lambda g, x: fn.where(x > 0, 0, g * x),
+    weight=lambda g, x: fn.where(x > 0, 0, g * x), also={"weight": ("weight",)},
+)  # fmt: skip
+_prelu_over = over_input(
+    _prelu, "RreluWithNoiseBackward1",
+    x=lambda g, out, weight: fn.where(out > 0, g, g * weight),
 )  # fmt: skip
 
 
@@ -198,6 +212,10 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
         >>> nnkit.celu(nnkit.tensor([-1.0, 2.0]))
         tensor([-0.6321,  2.0000])
     """
+    return _celu(elu, input, alpha)
+
+
+def _celu(elu: Callable, input: Tensor, alpha: float = 1.0) -> Tensor:
     check_floating("celu", input)
     if alpha == 0:
         raise RuntimeError("celu(): argument 'alpha' cannot be 0 (ZeroDivisionError)")
@@ -218,6 +236,10 @@ def selu(input: Tensor) -> Tensor:
         >>> nnkit.selu(nnkit.tensor([-1.0, 1.0]))
         tensor([-1.1113,  1.0507])
     """
+    return _selu(elu, input)
+
+
+def _selu(elu: Callable, input: Tensor) -> Tensor:
     check_floating("selu", input)
     return elu(input, 1.6732632423543772, 1.0507009873554805, 1.0)
 
@@ -240,6 +262,13 @@ def rrelu(
         >>> nnkit.rrelu(nnkit.tensor([-1.0, 2.0]), 0.25, 0.25)
         tensor([-0.2500,  2.0000])
     """
+    return _rrelu(leaky_relu, _prelu, input, lower, upper, training)
+
+
+def _rrelu(
+    leaky_relu: Callable, prelu: Callable, input: Tensor, lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3, training: bool = False,
+) -> Tensor:  # fmt: skip
     check_floating("rrelu", input)
     if not (math.isfinite(lower) and math.isfinite(upper)):
         raise RuntimeError(f"rrelu(): the bounds must be finite, got {lower} and {upper}")
@@ -252,7 +281,7 @@ def rrelu(
         return leaky_relu(input, (lower + upper) / 2)
     source = source_of("rrelu", None, input._device)
     noise = input._device.backend.rrelu_noise(input._data, lower, upper, source)
-    return _prelu(input, wrap(noise, input._device))
+    return prelu(input, wrap(noise, input._device))
 
 
 @public(method=False, out=True)
@@ -303,34 +332,41 @@ class _SignLost(Node):
         )
 
 
-def in_place_of(function: Callable, slope: float) -> Callable:
-    """``function`` as it is written over its input: with a negative slope it has no derivative, as
-    in torch, which has the result alone to tell the sign of the input by."""
+_OVER = {leaky_relu: _leaky_relu_over, elu: _elu_over, _prelu: _prelu_over}
+
+
+def in_place_of(op: Callable, slope: float = 0) -> Callable:
+    """``op`` as it is written over its input. As in torch its derivative then has the result alone
+    to tell the sign of the input by: with a negative slope there is none."""
     if slope >= 0:
-        return function
+        return _OVER.get(op, op)
 
     def compute(before: Tensor, *arguments: Any) -> Tensor:
-        out = function(before, *arguments)
+        out = op(before, *arguments)
         if out._requires_grad:
-            out._edge = _SignLost((out._edge,), function.__name__, out._device)
+            out._edge = _SignLost((out._edge,), op.__name__, out._device)
         return out
 
     return compute
 
 
 def _celu_(self: Tensor, alpha: float = 1.0) -> Tensor:
-    return write(self, "celu_", in_place_of(celu, alpha), alpha)
+    return write(self, "celu_", partial(_celu, in_place_of(elu, alpha)), alpha)
+
+
+def _selu_(self: Tensor) -> Tensor:
+    return write(self, "selu_", partial(_selu, in_place_of(elu)))
 
 
 def _rrelu_(
     self: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
 ) -> Tensor:
-    slope = 0 if training else lower + upper
-    return write(self, "rrelu_", in_place_of(rrelu, slope), lower, upper, training)
+    compute = partial(_rrelu, in_place_of(leaky_relu, lower + upper), in_place_of(_prelu))
+    return write(self, "rrelu_", compute, lower, upper, training)
 
 
 relu_ = PUBLIC["relu_"]
 celu_ = public(inplace(celu, "celu_", _celu_), name="celu_", method=False)
-selu_ = public(inplace(selu, "selu_"), name="selu_", method=False)
+selu_ = public(inplace(selu, "selu_", _selu_), name="selu_", method=False)
 rrelu_ = public(inplace(rrelu, "rrelu_", _rrelu_), name="rrelu_", method=False)
 threshold_ = public(inplace(threshold, "threshold_"), name="threshold_", method=False)

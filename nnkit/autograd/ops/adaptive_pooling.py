@@ -24,7 +24,7 @@ rule(
 )
 _adaptive_max_pool = rule(
     "adaptive_max_pool", node="AdaptiveMaxPool2DBackward0", nondifferentiable=("indices",),
-    depends="zeros",
+    depends="zeros", also={"x": ("x",)},
     x=lambda B, g_out, indices, x_shape: B.max_pool_grad(g_out, indices, x_shape),
 )  # fmt: skip
 

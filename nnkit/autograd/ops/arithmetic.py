@@ -42,13 +42,13 @@ _div = pointwise(
 )  # fmt: skip
 _div_floor = pointwise(
     "div_floor", lambda x, y: fn.div_floor(x, y), node="DivBackward1", public=False,
-    refuses=("bool", "complex"),
-    x=lambda g, y: fn.zeros_like(g + y), y=lambda g, y: fn.zeros_like(g + y),
+    refuses=("bool", "complex"), also={"x": ("y",), "y": ("x", "y")},
+    x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
 )  # fmt: skip
 _div_trunc = pointwise(
     "div_trunc", lambda x, y: fn.div_trunc(x, y), node="DivBackward1", public=False,
-    refuses=("bool", "complex"),
-    x=lambda g, y: fn.zeros_like(g + y), y=lambda g, y: fn.zeros_like(g + y),
+    refuses=("bool", "complex"), also={"x": ("y",), "y": ("x", "y")},
+    x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
 )  # fmt: skip
 floor_divide = pointwise(
     "floor_divide", lambda x, y: fn.div_floor(x, y),
@@ -94,10 +94,10 @@ _sgn = pointwise(
         fn.eq(x, 0), 0, (g - out * fn.real(g * fn.conj(out))) / fn.abs(x)
     ),
 )  # fmt: skip
-# Of real numbers: like `sign`, but torch saves the result.
+# Of real numbers: like `sign`, but torch saves input and result.
 _sgn_real = pointwise(
     "sgn_real", lambda x: fn.sign(x), function=False, node="SgnBackward0",
-    x=lambda g, out: fn.zeros_like(g + out),
+    also={"x": ("x", "out")}, x=lambda g: fn.zeros_like(g),
 )  # fmt: skip
 square = pointwise(
     "square", lambda x: x * x, "The square of each element.",

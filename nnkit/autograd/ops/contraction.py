@@ -14,6 +14,7 @@ from nnkit.autograd.dims import (
 )
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
+from nnkit.autograd.op import guarded
 from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, mm
@@ -225,7 +226,9 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
             f"{y.shape[axis]}"
         )
     broadcast_shape("cross", [x.shape, y.shape])
-    return _composed("cross", input, other, axis)
+    out = _composed("cross", input, other, axis)
+    saved = [x for x, y in ((input, other), (other, input)) if y.requires_grad]
+    return guarded("cross", out, *saved)
 
 
 @public

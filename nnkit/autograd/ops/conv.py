@@ -18,8 +18,9 @@ def _bias(B: Any, g: Any) -> Any:
 
 # conv, its gradient in the input and its gradient in the weight are the three ways to contract two
 # of (input, weight, output) against the third: each one's derivatives are the other two.
+_BOTH: Any = dict.fromkeys(("x", "weight"), ("x", "weight"))
 _conv = rule(
-    "conv", node="ConvolutionBackward0", depends="none",
+    "conv", node="ConvolutionBackward0", depends="none", also=_BOTH,
     x=lambda B, g, weight, x_shape, stride, padding, dilation, groups: B.conv_grad_input(
         g, B.conj(weight), x_shape, stride, padding, dilation, groups
     ),
@@ -38,7 +39,7 @@ def _conv_like(B: Any, x: Any, weight: Any, shape: Ints, *statics: Any) -> Any:
 
 
 _conv_transpose = rule(
-    "conv_transpose", node="ConvolutionBackward0", depends="none",
+    "conv_transpose", node="ConvolutionBackward0", depends="none", also=_BOTH,
     x=lambda B, g, weight, x_shape, stride, padding, dilation, groups: _conv_like(
         B, g, B.conj(weight), x_shape, stride, padding, dilation, groups
     ),

@@ -16,7 +16,7 @@ from nnkit.autograd.factory import (
     unwritten,
 )
 from nnkit.autograd.limits import finfo, fitting, iinfo
-from nnkit.autograd.op import rule
+from nnkit.autograd.op import guarded, rule
 from nnkit.autograd.ops.interchange import legacy_tensor, tensor
 from nnkit.autograd.ops.memory_format import empty_in_order
 from nnkit.autograd.ops.ranges import arange, linspace, logspace
@@ -30,8 +30,8 @@ __all__ = ["arange", "finfo", "iinfo", "legacy_tensor", "linspace", "logspace", 
 
 _make_complex = rule(
     "make_complex", node="ComplexBackward0", broadcasts=True,
-    # torch saves both parts.
-    real=lambda B, g, real, imag: B.real(g), imag=lambda B, g, real, imag: B.imag(g),
+    also={"real": ("real",), "imag": ("imag",)},
+    real=lambda B, g: B.real(g), imag=lambda B, g: B.imag(g),
 )  # fmt: skip
 
 
@@ -411,4 +411,5 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     if abs.dtype.category != FLOATING:
         raise RuntimeError(f"polar(): expected floating-point tensors, got {abs.dtype}")
     abs, angle = abs.clone(), angle.clone()  # torch's node keeps the result, not its arguments
-    return _pair("polar", "abs", abs * angle.cos(), "angle", abs * angle.sin())
+    out = _pair("polar", "abs", abs * angle.cos(), "angle", abs * angle.sin())
+    return guarded("polar", out, out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nnkit.autograd.dims import broadcast_shape, check_tensor, normalize_dim
 from nnkit.autograd.grad_mode import no_grad
+from nnkit.autograd.op import guarded
 from nnkit.autograd.ops.triangles import triu_indices
 from nnkit.autograd.ops.vector_norm import distances, vector_norm
 from nnkit.autograd.promotion import promote
@@ -103,4 +104,5 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if not p >= 0:
         raise RuntimeError(f"pdist(): only supports non-negative p values, got {p}")
     first, second = triu_indices(len(input), len(input), 1).unbind(0)
-    return distances("pdist", input[first] - input[second], p)
+    out = distances("pdist", input[first] - input[second], p)
+    return guarded("pdist", out, input, out)

@@ -65,6 +65,7 @@ def elementwise_loss(
     body: Callable,
     scalars: tuple[str, ...] = (),
     private: tuple[str, ...] = (),
+    also: Any = None,
     **rules: Any,
 ) -> Callable:
     """An op ``name(x, target; reduction, *scalars)`` from the formula of one element's loss and
@@ -72,7 +73,7 @@ def elementwise_loss(
     elements = pointwise(f"{name}_elements", body, scalars=scalars, function=False, **rules)
     position = elements.op.primitive.arrays.index
     reduced: Any = {x: _reduced(elements.op.rules[position(x)].function) for x in rules}
-    return rule(name, private=private, **reduced)
+    return rule(name, private=private, also=also, **reduced)
 
 
 def _reduced(gradient: Callable) -> Callable:
@@ -136,7 +137,7 @@ binary_cross_entropy = elementwise_loss(
     lambda x, target: (target - 1) * fn.maximum(fn.log1p(-x), -100)
     - target * fn.maximum(fn.log(x), -100),
     x=lambda g, x, target: g * (x - target) / fn.maximum((1 - x) * x, 9.999999960041972e-13),
-    target=lambda g, x: g * (fn.log1p(-x) - fn.log(x)),
+    target=lambda g, x: g * (fn.log1p(-x) - fn.log(x)), also={"target": ("target",)},
 )  # fmt: skip
 
 
@@ -147,6 +148,7 @@ def _log_sigmoid(x: Any) -> Any:
 binary_cross_entropy_with_logits = elementwise_loss(
     "binary_cross_entropy_with_logits", lambda x, target: (1 - target) * x - _log_sigmoid(x),
     x=lambda g, x, target: g * (fn.sigmoid(x) - target), target=lambda g, x: -g * x,
+    also={"target": ("target",)},
 )  # fmt: skip
 kl_div = elementwise_loss(
     "kl_div", lambda x, target: fn.where(fn.eq(target, 0), 0, target * fn.log(target)) - target * x,

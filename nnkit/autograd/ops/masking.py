@@ -17,8 +17,9 @@ from nnkit.backend.dtype import BOOL, COMPLEX
 
 _masked_fill = rule("masked_fill", broadcasts=True, x=lambda B, g, mask: B.masked_fill(g, mask, 0))
 _masked_select = rule(
-    "masked_select", x=lambda B, g, mask, x_shape: B.masked_select_adjoint(g, mask, x_shape)
-)
+    "masked_select", also={"x": ("x",)},
+    x=lambda B, g, mask, x_shape: B.masked_select_adjoint(g, mask, x_shape),
+)  # fmt: skip
 _masked_select_adjoint = rule(
     "masked_select_adjoint", y=lambda B, g, mask: B.masked_select(g, mask)
 )

@@ -26,7 +26,7 @@ def _with_bias(grads: tuple, g: Any, needs: tuple) -> tuple:
 
 _layer_norm = rule(
     "layer_norm", node="NativeLayerNormBackward0", broadcasts=True, nondifferentiable=STATISTICS,
-    depends="none",
+    depends="none", also={"bias": ("bias",)},
     joint=lambda B, g_out, x, weight, mean, variance, ndim, eps, needs: _with_bias(
         B.layer_norm_grad(g_out, x, weight, mean, variance, ndim, eps), g_out, needs
     ),

@@ -16,10 +16,9 @@ from nnkit.autograd.tensor import Tensor
 
 Widths = tuple[tuple[int, int], ...]
 
-_pad_mode = rule(
-    "pad_mode", depends="zeros",
-    x=lambda B, g, widths, mode: B.pad_mode_adjoint(g, widths, mode),
-)  # fmt: skip
+_adjoint = lambda B, g, widths, mode: B.pad_mode_adjoint(g, widths, mode)
+_circular = rule("pad_mode", depends="zeros", x=_adjoint)
+_pad_mode = rule("pad_mode", depends="zeros", also={"x": ("x",)}, x=_adjoint)
 rule("pad_mode_adjoint", g=lambda B, g_out, widths, mode: B.pad_mode(g_out, widths, mode))
 
 
@@ -154,5 +153,5 @@ def _pad_with_itself(input: Tensor, widths: Widths, mode: str) -> Tensor:
                 f"pad(): argument 'pad' must be {'less than' if mode == 'reflect' else 'at most'} "
                 f"the size of its dimension in mode={mode!r}, got {pair} for size {n}"
             )
-    x = _pad_mode(x, more, mode)
+    x = (_circular if mode == "circular" else _pad_mode)(x, more, mode)
     return OPS["pad"](x, cut, 0) if any(map(any, cut)) and not cut_first else x

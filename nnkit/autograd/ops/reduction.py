@@ -14,7 +14,7 @@ from nnkit.autograd.dims import (
     sizes_of,
 )
 from nnkit.autograd.factory import dtype_of
-from nnkit.autograd.op import rule
+from nnkit.autograd.op import guarded, rule
 from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import public
@@ -83,7 +83,7 @@ _mean = rule(
         B.expand_reduced(g, x_shape, axis, keepdims), float(terms(x_shape, axis) or math.nan)
     ),
 )
-_prod = rule("prod", x=_grad_prod)
+_prod = rule("prod", also={"x": ("out",)}, x=_grad_prod)
 _var = rule("var", x=_grad_var)
 _std = rule("std", x=_grad_std)
 _var_mean = rule(
@@ -197,7 +197,8 @@ def nansum(
     if x.is_complex():
         raise RuntimeError("nansum(): complex inputs are not supported")
     if x.is_floating_point():
-        x = where(x.isnan(), 0.0, x)
+        out = sum(where(x.isnan(), 0.0, x), dim, keepdim, dtype=dtype)
+        return guarded("nansum", out, x)
     return sum(x, dim, keepdim, dtype=dtype)
 
 

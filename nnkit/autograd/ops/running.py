@@ -73,7 +73,7 @@ _recurrence = rule(
     b=lambda B, g, a, axis: _decaying(B, B.conj(a), g, axis),
 )
 _records = {
-    name: rule(name, nondifferentiable=("indices",), x=_grad_record)
+    name: rule(name, nondifferentiable=("indices",), also={"x": ("x",)}, x=_grad_record)
     for name in ("cummax", "cummin")
 }
 

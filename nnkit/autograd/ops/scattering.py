@@ -6,7 +6,7 @@ from typing import Any
 
 from nnkit.autograd.dims import broadcast_shape, check_tensor, normalize_dim
 from nnkit.autograd.limits import fitting
-from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.op import OPS, guarded, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.memory_format import arranged
 from nnkit.autograd.public import public
@@ -16,9 +16,9 @@ from nnkit.backend.dtype import BOOL, COMPLEX, int64, python_number
 from nnkit.backend.reproducibility import refuse
 
 _gather = rule(
-    "gather",
+    "gather", also={"x": ("x",)},
     x=lambda B, g, index, axis, x_shape: B.gather_adjoint(g, index, axis, x_shape),
-)
+)  # fmt: skip
 _gather_adjoint = rule("gather_adjoint", y=lambda B, g, index, axis: B.gather(g, index, axis))
 _scatter = rule(
     "scatter", x=lambda B, g, index, axis: B.scatter_fill(g, index, axis, 0),
@@ -356,7 +356,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     """
     flat = _flat_index("take", input, index)
     taken = _gather(shapes.reshape(input, -1), flat, 0)
-    return on_its_own(shapes.reshape(taken, index._data.shape))
+    return guarded("take", on_its_own(shapes.reshape(taken, index._data.shape)), index)
 
 
 @public(in_place=True)
@@ -380,4 +380,5 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         )
     operation = _scatter_add if accumulate else _scatter
     out = operation(shapes.reshape(input, -1), flat, shapes.reshape(source, -1), 0)
-    return arranged(on_its_own(shapes.reshape(out, input._data.shape)), input)
+    out = arranged(on_its_own(shapes.reshape(out, input._data.shape)), input)
+    return guarded("put", out, index, *([source] if source.requires_grad else []))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.op import guarded
 from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.conversion import contiguous, converted
 from nnkit.autograd.pointwise import fn, pointwise
@@ -89,9 +90,9 @@ def angle(input: Tensor) -> Tensor:
     """
     check_tensor("angle", input)
     if input.is_complex():  # torch's result lies by rows
-        return atan2(contiguous(input.imag), contiguous(input.real))
+        return guarded("angle", atan2(contiguous(input.imag), contiguous(input.real)), input)
     x = converted(input, to_float(input.dtype))
-    return where(x < 0, math.pi, x.detach().clamp(0, 0)) + x.sign() * 0
+    return where(x < 0, math.pi, x.detach().clamp(0, 0)) + x.sgn() * 0
 
 
 sinh = pointwise("sinh", lambda x: fn.sinh(x), "The hyperbolic sine, ``(exp(x) - exp(-x)) / 2``.",
@@ -106,17 +107,18 @@ tanh = pointwise("tanh", lambda x: fn.tanh(x), "The hyperbolic tangent, ``sinh(x
 asinh = pointwise("asinh", lambda x: fn.asinh(x),
                   "The inverse of `sinh`, ``log(x + sqrt(x**2 + 1))``.",
                   example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.8814])"), kind="float",
-                  aliases=("arcsinh",),
+                  aliases=("arcsinh",), differentiable_in_place=False,
                   x=lambda g, x: g * fn.conj(fn.rsqrt(x * x + 1)))  # fmt: skip
 acosh = pointwise("acosh", lambda x: fn.acosh(x),
                   "The inverse of `cosh`, ``log(x + sqrt(x**2 - 1))``.",
                   example=("nnkit.tensor([1.0, 2.0])", "tensor([0.0000, 1.3170])"), kind="float",
-                  aliases=("arccosh",),
+                  aliases=("arccosh",), differentiable_in_place=False,
                   x=lambda g, x: g * fn.conj(fn.rsqrt(x * x - 1)))  # fmt: skip
 atanh = pointwise("atanh", lambda x: fn.atanh(x),
                   "The inverse of `tanh`, ``log((1 + x) / (1 - x)) / 2``.",
                   example=("nnkit.tensor([0.0, 0.5])", "tensor([0.0000, 0.5493])"), kind="float",
-                  aliases=("arctanh",), x=lambda g, x: g / fn.conj(1 - x * x))  # fmt: skip
+                  aliases=("arctanh",), differentiable_in_place=False,
+                  x=lambda g, x: g / fn.conj(1 - x * x))  # fmt: skip
 erf = pointwise("erf", lambda x: fn.erf(x),
                 "``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to x.",
                 example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.8427])"), kind="float",

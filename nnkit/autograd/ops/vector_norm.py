@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
-from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.op import OPS, guarded, rule
 from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.ops.reduction import axis_of, in_dtype, ratio
@@ -114,7 +114,8 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
         tensor(5.)
     """
     check_tensor("dist", other, "other")
-    return vector_norm("dist", input - other, p, None, False)
+    out = vector_norm("dist", input - other, p, None, False)
+    return guarded("dist", out, input, other, out)
 
 
 @public(out=True, in_place=True)
@@ -193,7 +194,8 @@ def cdist(
         )
     if not p >= 0:
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
-    return distances("cdist", x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+    out = distances("cdist", x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+    return guarded("cdist", out, x1, x2, out)
 
 
 def distances(name: str, differences: Tensor, p: float) -> Tensor:
