@@ -148,11 +148,6 @@ class ForwardLevel(device):
         """The dual without tangents, and its primal without history."""
         return Dual(array.primal.detach(), None)
 
-    def without_history(self, value: Tensor) -> Tensor:
-        """The tensor with primal and tangents that have no history."""
-        primal, tangents = self.lower(value)
-        return self.lift(primal.detach(), tangents and tuple([t.detach() for t in tangents]))
-
     def lift(self, value: Any, tangents: Tangents = None) -> Any:
         """A tensor of what happens around the level as one of the level."""
         if not isinstance(value, Tensor) or value._device is self:
@@ -167,7 +162,8 @@ class ForwardLevel(device):
         """
         if any(not has_order_of(t._data, value._data) for t in tangents):
             check_expanded("make_dual", value._data)
-        found = wrap(Dual(value, tuple([laid_out(t, value) for t in tangents])), self)
+        primal: Any = value
+        found = wrap(Dual(primal[...], tuple([laid_out(t, value) for t in tangents])), self)
         found._data.given = True
         return found
 
@@ -209,6 +205,15 @@ def _exchange(x: Tensor, y: Tensor) -> None:
         x._edge, x._requires_grad, x._writes, x._viewed, x._view,
     )  # fmt: skip
     x._edge, x._requires_grad, x._writes, x._viewed = None, False, [0, None], 0
+
+
+def without_history(value: Tensor) -> Tensor:
+    """The tensor with primals and tangents that have no history."""
+    if value._data.__class__ is not Dual:
+        return value.detach()
+    primal, tangents = value._device.lower(value)
+    kept = tangents and tuple(map(without_history, tangents))
+    return value._device.lift(without_history(primal), kept)
 
 
 def is_dual(value: Any) -> bool:

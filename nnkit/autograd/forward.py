@@ -15,14 +15,15 @@ from typing import Any
 from nnkit.autograd.anomaly import set_detect_anomaly
 from nnkit.autograd.backward_pass import unpack_tensor
 from nnkit.autograd.capture import grad
-from nnkit.autograd.dims import broadcasts
+from nnkit.autograd.dependence import dependent, wants
 from nnkit.autograd.dual import Dual, ForwardLevel, Tangents, laid_out
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
-from nnkit.autograd.op import OPS, dependent
+from nnkit.autograd.op import OPS
+from nnkit.autograd.op_code import OUTPUT, read_of
 from nnkit.autograd.promotion import on_one_device
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import shares_memory, wrote
+from nnkit.autograd.views import shares_memory, write, wrote
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
 from nnkit.backend.dtype import COMPLEX, FLOATING
 from nnkit.backend.formula import interpret
@@ -73,7 +74,7 @@ def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
     moving = not MODE.inference and any(tangents)
     if moving:
         primals, tangents = _together(name, primals, tangents)
-    if moving and name not in OPS and not primitive.constant:
+    if moving and not hasattr(OPS.get(name), "op") and not primitive.constant:
         if name in FORMULAS:
             known = dict(zip(FORMULAS[name].parameters, arguments, strict=True))
             return interpret(FORMULAS[name].trace(), known, B)[0]
@@ -148,23 +149,26 @@ def _pushed(
         gradients = node.gradients(LIFTED, weights, unpack)
     finally:
         MODE.enabled = recorded
-    pairs = [
+    reached = [
         (gradient, given)
         for gradient, given in zip(gradients, tangents, strict=True)
-        if given and gradient is not None and gradient.requires_grad
+        if given and gradient is not None
     ]
-    if not pairs:
+    if not reached:
         return [None] * len(outputs)
     moved = [w for w in weights if w is not None]
+    pairs = [(gradient, given) for gradient, given in reached if gradient.requires_grad]
     with set_detect_anomaly(False):  # which is about backward
         rows = [
             grad(
                 [g for g, _ in pairs], moved, [_fitted(given[i], g) for g, given in pairs],
                 retain_graph=True, create_graph=recorded, allow_unused=True,
-            )
+            ) if pairs else (None,) * len(moved)
             for i in range(level.count)
         ]  # fmt: skip
-    depends = recorded and (op.depends == "zeros" or _multiplies(gradients, tangents, moved))
+    depends, kind = _read(op, primals, outputs) if op.depends and recorded else [], op.depends
+    if recorded and _multiplies(gradients, tangents, moved):
+        depends, kind = primals, "zeros"
     theirs = [t for ts in tangents for t in ts or ()]  # which may be written
     found = iter(zip(*rows, strict=True))
     result: list[Tangents] = []
@@ -174,10 +178,15 @@ def _pushed(
             column = tuple([LIFTED.zeros_like(output) if t is None else t for t in column])
             shared = [any(shares_memory(t, other) for other in theirs) for t in column]
             column = tuple([t.clone() if s else t for t, s in zip(column, shared, strict=True)])
-            if depends:
-                column = tuple([_depending(t, primals) for t in column])
+            column = tuple([dependent(t, depends, kind) for t in column])
         result.append(column)
     return result
+
+
+def _read(op: Any, primals: tuple, outputs: tuple) -> list:
+    """What the tangents of an op that ``depends`` are functions of in form."""
+    sources = [read_of(i, rule) for i, rule in enumerate(op.rules)]
+    return [(outputs if s[0] == OUTPUT else primals)[s[1]] for s in sources if s]
 
 
 def _multiplies(gradients: Sequence, tangents: list, weights: list) -> bool:
@@ -194,18 +203,7 @@ def _multiplies(gradients: Sequence, tangents: list, weights: list) -> bool:
         if constant
         else ()
     )
-    return any(t is not None and t.requires_grad for t in found)
-
-
-def _depending(tangent: Tensor, primals: tuple) -> Tensor:
-    """The tangent as a function of the primals in form, with a derivative of zeros."""
-    wanting = [p for p in primals if isinstance(p, Tensor) and p.requires_grad]
-    if tangent.requires_grad or not wanting:
-        return tangent
-    edges = (None, *[p._edge or p for p in wanting])
-    alike = all(broadcasts(p._data.shape, tangent._data.shape) for p in wanting)
-    meta = (None, *[(p._data.shape, p._data.dtype) for p in wanting])
-    return dependent(tangent, "zeros" if alike else "none", edges, meta)
+    return any(map(wants, found))
 
 
 def _has_derivative(value: Any) -> bool:
@@ -213,7 +211,7 @@ def _has_derivative(value: Any) -> bool:
 
 
 def _fitted(tangent: Tensor, gradient: Tensor) -> Tensor:
-    """A tangent with the shape and the dtype of its input's gradient, which may be the output's."""
+    """A tangent with the shape and the dtype of a gradient, or of a primal that is written."""
     if tangent._data.dtype != gradient._data.dtype:
         if tangent.dtype.category == COMPLEX > gradient.dtype.category:
             tangent = OPS["real"](tangent)
@@ -225,9 +223,18 @@ def _write(B: Forward, primitive: Primitive, x: Dual, *arguments: Any) -> Dual:
     """A write: by the primitive that computes the same, or of what has no derivative."""
     name = primitive.name
     twin = CATALOGUE.get(name[:-1])
-    if twin is not None and twin.parameters == primitive.parameters:
-        return B.copy_(x, getattr(B, name[:-1])(x, *arguments))
     primal, *operands = map(B.primal, (x, *arguments))
+    if twin is not None and twin.parameters == primitive.parameters:
+        found: Any = None
+
+        def compute(before: Tensor, *_: Any) -> Tensor:
+            nonlocal found
+            found = getattr(B, name[:-1])(Dual(before, x.tangents), *arguments)
+            return found.primal
+
+        write(primal, name, compute, *operands)
+        x.tangents = _cast_to(primal, found.tangents)
+        return x
     raw = [a._data if isinstance(a, Tensor) else a for a in operands]
     getattr(primal._device.backend, name)(primal._data, *raw)
     wrote(primal, name)
@@ -239,11 +246,13 @@ def _write(B: Forward, primitive: Primitive, x: Dual, *arguments: Any) -> Dual:
 def _copy(B: Forward, primitive: Primitive, x: Dual, source: Any) -> Dual:
     x.primal.copy_(B.primal(source))
     tangents = source.tangents if source.__class__ is Dual and not MODE.inference else None
-    dtype = x.primal._data.dtype
-    x.tangents = tangents and tuple(
-        [OPS["cast"](t, dtype).expand(x.primal.shape) for t in tangents]
-    )
+    x.tangents = _cast_to(x.primal, tangents)
     return x
+
+
+def _cast_to(primal: Tensor, tangents: Tangents) -> Tangents:
+    """Tangents of what was written into ``primal``."""
+    return tangents and tuple([_fitted(t, primal) for t in tangents])
 
 
 def _put(B: Forward, primitive: Primitive, x: Dual, value: Any, index: Any) -> Dual:

@@ -22,6 +22,7 @@ from types import FunctionType
 from typing import Any
 
 from nnkit.autograd import node as node_module
+from nnkit.autograd.dependence import depending
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import Node, OutputEdge, SavedOutput
 from nnkit.autograd.op_code import (
@@ -216,41 +217,6 @@ def guarded(name: str, out: Tensor, *saved: Tensor) -> Tensor:
     return out
 
 
-class Dependence(Node):
-    """Of a gradient that is a function of its op's inputs in form alone (``depends``): passes on
-    what it gets, and zeros or nothing to them."""
-
-    __slots__ = ()
-
-    def gradients(self, B: Any, grads: list, unpack: Callable) -> tuple:
-        g = grads[0]
-        others = len(self.edges) - 1
-        return g, *((B.zeros_like(g) if self.values == "zeros" else None,) * others)
-
-
-def dependent(result: Tensor, kind: str, edges: tuple, meta: tuple | None) -> Tensor:
-    """The same values with a `Dependence` as their history."""
-    linked = wrap(result._data, result._device)
-    linked._requires_grad = True
-    linked._edge = Dependence(edges, kind, result._device, meta)
-    return linked
-
-
-def depending(node: Node, results: tuple, kind: str) -> tuple:
-    """The gradients of a node whose op ``depends``; only Tensors have a history."""
-    linked = []
-    for i, result in enumerate(results):
-        if isinstance(result, Tensor) and node.edges[i] is not None and MODE.enabled:
-            known = (result._edge or result) if result._requires_grad else None
-            if kind == "zeros":
-                edges, meta = (known, node.edges[i]), (None, node.meta and node.meta[i])
-            else:
-                edges, meta = (known, *node.edges), None
-            result = dependent(result, kind, edges, meta)
-        linked.append(result)
-    return tuple(linked)
-
-
 def rule(
     name: str,
     *,
@@ -280,8 +246,9 @@ def rule(
         private: inputs and outputs of which a copy is saved, so that they may be written before
             backward: where torch's op, made of several, saves what only it can see.
         depends: what a gradient is in torch even where nothing it is computed of wants one:
-            ``"zeros"`` a function of its input, with a derivative of zeros (of kinked functions and
-            of pools), or ``"none"`` of all inputs, to which no gradient goes (a bias').
+            ``"zeros"`` a function of what the rule reads, with a derivative of zeros; ``"backward"``
+            the same, but without a tangent (of most kinked functions, and of pools); ``"none"`` of
+            all inputs, to which no gradient goes (a bias').
         alone: what torch does where all tensors are inference tensors, of which its autograd
             knows nothing, and one requires grad: None does not record the operation,
             ``"recorded"`` does (torch works on copies), ``"refused"`` raises a RuntimeError

@@ -165,7 +165,9 @@ def print_node_code(op: Any) -> str:
         ]
         result = f"({', '.join(several)},)"
     if op.depends:
-        result = f"depending(self, {result}, {op.depends!r})"
+        sources = [read_of(i, r) for i, r in enumerate(op.rules)]
+        read = [f"v{names.index(source)}" if source else "None" for source in sources]
+        result = f"depending(self, {result}, {op.depends!r}, ({', '.join(read)},))"
     unpacking = f"    {', '.join(f'v{i}' for i in range(len(names)))}, = self.values"
     gradients = [
         "def gradients(self, B, grads, unpack):",
@@ -175,6 +177,12 @@ def print_node_code(op: Any) -> str:
         f"    return {result}",
     ]
     return "\n".join([*record, *gradients, *_saves_arrays(op)]) + "\n"
+
+
+def read_of(position: int, rule: Any) -> tuple[int, int] | None:
+    """What the rule of an input reads of it: the input itself, or in its place the output."""
+    found = [s for s in ((INPUT, position), (OUTPUT, 0)) if rule and s in rule.plan]
+    return found[0] if found else None
 
 
 def _saves_arrays(op: Any) -> list[str]:

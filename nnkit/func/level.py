@@ -18,11 +18,12 @@ from typing import Any
 
 from nnkit.autograd import Tensor, inference_mode, node
 from nnkit.autograd import grad as gradients_of
-from nnkit.autograd.dual import ForwardLevel, is_dual
+from nnkit.autograd.dual import is_dual, without_history
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.node import Node, OutputEdge, Unknown
 from nnkit.autograd.tensor import wrap
+from nnkit.autograd.views import chain_of, chained, replay, strided
 
 
 class Level:
@@ -136,13 +137,19 @@ class Level:
         """The values as what happens around the transform sees them."""
         given = {id(point): value for point, value in zip(self.inputs, self.values, strict=True)}
         values = [given.get(id(v), self.lifted(v)) for v in values]
-        return [self._result(v, recorded) if isinstance(v, Tensor) else v for v in values]
+        return [self._result(v, recorded, given) if isinstance(v, Tensor) else v for v in values]
 
-    def _result(self, value: Tensor, recorded: bool) -> Tensor:
-        if not recorded and isinstance(value._device, ForwardLevel):
-            return value._device.without_history(value)
-        kept = not value.requires_grad or (recorded and self.is_live([value]))
-        return value if kept else alone(value)
+    def _result(self, value: Tensor, recorded: bool, given: dict[int, Tensor]) -> Tensor:
+        if recorded and self.is_live([value if chained(value) else value._base]):
+            return value
+        if id(value._base) in given:
+            chain = chain_of(value) if chained(value) else (strided(value),)
+            found = replay(chain, given[id(value._base)])
+            found._view = found._view if chained(value) else value._view
+            return found
+        if not recorded and is_dual(value):
+            return without_history(value)
+        return alone(value) if value.requires_grad else value
 
 
 @contextmanager

@@ -265,9 +265,10 @@ def jvp(
     call = _along("jvp", func, primals, tangents, has_aux)
     if strict and not all(tangents for _, tangents in call.outputs):
         raise RuntimeError("jvp: with strict every output must depend on the arguments")
-    derivatives = [t[0] if t else LIFTED.zeros_like(primal) for primal, t in call.outputs]
+    with _not_of_inference():
+        derivatives = [t[0] if t else LIFTED.zeros_like(primal) for primal, t in call.outputs]
     result = (
-        call.structure.unflatten([primal for primal, _ in call.outputs]),
+        call.structure.unflatten([primal[...] for primal, _ in call.outputs]),
         call.structure.unflatten(derivatives),
     )
     return (*result, call.aux) if has_aux else result
@@ -358,22 +359,32 @@ def jacrev(
         call = _Call("jacrev", func, args, argnums, kwargs, has_aux)
         _refuse_integers("jacrev", call.outputs)
         _refuse_complex("jacrev", (*call.level.inputs, *call.outputs))
-        rows = [call.arranged(_rows(output, call.level)) for output in call.outputs]
-        found = tree_structure(call.value).unflatten(rows)
+        blocks = _by_output(call.outputs, call.level)
+        found = tree_structure(call.value).unflatten(map(call.arranged, blocks))
         return (found, call.shown(call.aux)) if has_aux else found
 
     return jacobian
 
 
-def _rows(output: Tensor, level: Level) -> list[Tensor]:
-    """The Jacobians of one output by the inputs of its level."""
-    units = eye(output.numel(), dtype=output.dtype, device=output.device)
-    rows = [level.pull([output], level.inputs, [unit.view(output.shape)]) for unit in units]
-    shapes = [(*output.shape, *point.shape) for point in level.inputs]
-    if not rows:
-        return [point.new_zeros(s) for point, s in zip(level.inputs, shapes, strict=True)]
-    with inference_mode(False) if MODE.inference else nullcontext():  # as its rows are
-        return [stack(c).reshape(s) for c, s in zip(zip(*rows, strict=True), shapes, strict=True)]
+def _by_output(outputs: Sequence[Tensor], level: Level) -> list[list[Tensor]]:
+    """For each output its Jacobians by the inputs of its level.
+
+    Those of all outputs by one input are parts of one tensor, as in torch.
+    """
+    sizes = [output.numel() for output in outputs]
+    rows = [level.pull(outputs, level.inputs, weights) for weights in _units(outputs)]
+    with _not_of_inference():
+        columns = []
+        for point, column in zip(level.inputs, zip(*rows, strict=True), strict=True):
+            parts = stack(column).narrow(0, 0, sum(sizes)).split(sizes)
+            shapes = [(*output.shape, *point.shape) for output in outputs]
+            columns.append([part.view(s) for part, s in zip(parts, shapes, strict=True)])
+    return list(map(list, zip(*columns, strict=True)))
+
+
+def _not_of_inference() -> Any:
+    """Where parts of a result are put together, which are no inference tensors."""
+    return inference_mode(False) if MODE.inference else nullcontext()
 
 
 def jacfwd(
@@ -409,7 +420,7 @@ def jacfwd(
             called = partial(func, **kwargs)
             call = _Forward("jacfwd", called, args, numbers, _units(points), has_aux)
         _refuse_complex("jacfwd", [primal for primal, _ in call.outputs])
-        blocks = [_blocks(primal, tangents, points) for primal, tangents in call.outputs]
+        blocks = [_by_point(primal, tangents, points) for primal, tangents in call.outputs]
         arranged = map(structure.unflatten, blocks)
         found = call.structure.unflatten(
             arranged if isinstance(argnums, tuple) else (b[0] for b in arranged)
@@ -420,30 +431,27 @@ def jacfwd(
 
 
 def _units(points: Sequence[Tensor]) -> list[list[Tensor]]:
-    """The unit vectors of the space that the points are one point of."""
+    """The unit vectors of the space that the points are one point of; of an empty one its zero."""
     still = [LIFTED.zeros_like(p) for p in points]
     found = []
     for number, point in enumerate(points):
         for unit in eye(point.numel(), dtype=point.dtype, device=point.device):
             found.append([*still[:number], unit.view(point.shape), *still[number + 1 :]])
-    return found
+    return found or [still]
 
 
-def _blocks(
+def _by_point(
     output: Tensor, tangents: Sequence[Tensor] | None, points: Sequence[Tensor]
 ) -> list[Tensor]:
     """The Jacobians of one output by each point, given its tangents in all unit directions."""
-    with inference_mode(False) if MODE.inference else nullcontext():
-        sizes = [point.numel() for point in points]
-        if not tangents:
-            tangents = (LIFTED.zeros_like(output),) * sum(sizes)
-        found, start = [], 0
-        for point, size in zip(points, sizes, strict=True):
-            shape = (*output.shape, *point.shape)
-            columns = tangents[start : start + size]
-            found.append(stack(columns, -1).reshape(shape) if columns else output.new_zeros(shape))
-            start += size
-        return found
+    sizes = [point.numel() for point in points]
+    with _not_of_inference():
+        tangents = tangents or (LIFTED.zeros_like(output),) * max(1, sum(sizes))
+        columns = stack(tangents).narrow(0, 0, sum(sizes)).movedim(0, -1).split(sizes, -1)
+        return [
+            part.unflatten(-1, point.shape) if point.ndim else part.squeeze(-1)
+            for part, point in zip(columns, points, strict=True)
+        ]
 
 
 def hessian(func: Callable, argnums: Any = 0) -> Callable:

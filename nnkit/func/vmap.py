@@ -205,7 +205,7 @@ def _joined(results: list[Any], out_dims: Any, size: int, batch: _Batch | None) 
                 plain = batch and MODE.inference and not values[0].is_inference()
                 with inference_mode(False) if plain else nullcontext():
                     together = stack(values, dim)
-                together = together if size else together.narrow(dim, 0, 0).clone()
+                    together = together if size else together.narrow(dim, 0, 0).clone()
             joined.append(together)
     return structure.unflatten(joined)
 

@@ -120,11 +120,33 @@ def _view_of_temporary(d: Difference) -> bool:
     return inner and d.seen("base", d.wanted, d.actual) == UNNAMED
 
 
+def _empty_batch(d: Difference) -> bool:
+    """Whether torch alone refuses to map over nothing, some of whose operations look at the first
+    example, or divide by the number of examples."""
+    shapes = [d.seen("shape", d.before, name) for name in d.named()]
+    refused = d.errors[0] in ("IndexError", "RuntimeError") and d.errors[1] is None
+    return refused and re.search(VMAPS, d.statement) is not None and any(0 in s for s in shapes)
+
+
+def _writes_tangents(d: Difference) -> bool:
+    """Whether a function that is differentiated forwards more than once writes in place."""
+    forwards = re.findall(r"T\.func\.(?:jvp|jacfwd|hessian)\(", d.statement)
+    written = re.search(r"[a-z]_\(", d.statement)
+    return len(forwards) > 1 and written is not None and d.errors[0] == "RuntimeError"
+
+
 # Each with its reason. None of them hides a value that a program without a mistake computes.
 RULES: dict[str, Callable[[Difference], bool]] = {
     "vmap is a loop here: its results lie by rows, on memory of their own": _statement(
         VMAPS, "strides", "base"
     ),
+    "and under no_grad the views among them ask for no gradient": lambda d: (
+        _statement(VMAPS, "requires_grad")(d)
+        and d.seen("is_leaf", d.wanted)
+        and d.seen("base", d.wanted) is not None
+    ),
+    "torch's vmap has operations that cannot do with an empty batch": _empty_batch,
+    "torch has tangents of zeros without memory, which it refuses to write": _writes_tangents,
     "few names of nodes are promised, and an op here may be several there": lambda d: (
         _statement(r"\.name\(\)|next_functions", "value")(d) or _seen_by(d, "node", "prehook")
     ),

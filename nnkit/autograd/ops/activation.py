@@ -24,7 +24,7 @@ relu = pointwise(
 )  # fmt: skip
 leaky_relu = pointwise(
     "leaky_relu", lambda x, slope: fn.where(x > 0, x, x * slope), scalars=("slope",),
-    function=False, depends="zeros", x=lambda g, x, slope: fn.where(x > 0, g, g * slope),
+    function=False, depends="backward", x=lambda g, x, slope: fn.where(x > 0, g, g * slope),
 )  # fmt: skip
 _leaky_relu_over = over_input(
     leaky_relu, "LeakyReluBackward1", x=lambda g, out, slope: fn.where(out > 0, g, g * slope)
@@ -104,12 +104,12 @@ softsign = pointwise(
 )  # fmt: skip
 hardtanh = pointwise(
     "hardtanh", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
-    scalars=("low", "high"), function=False, depends="zeros",
+    scalars=("low", "high"), function=False, depends="backward",
     x=lambda g, x, low, high: fn.where(fn.logical_or(x <= low, x >= high), 0, g),
 )  # fmt: skip
 hardsigmoid = pointwise(
     "hardsigmoid", lambda x: fn.minimum(fn.maximum(x + 3, 0), 6) / 6, function=False,
-    depends="zeros",
+    depends="backward",
     # torch multiplies by float32's sixth, in double precision too.
     x=lambda g, x: fn.where(fn.logical_and(x > -3, x < 3), g * 0.1666666716337204, 0),
 )  # fmt: skip
@@ -120,13 +120,13 @@ hardswish = pointwise(
 _hardshrink = pointwise(
     "hardshrink",
     lambda x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, x),
-    scalars=("lambd",), function=False, depends="zeros",
+    scalars=("lambd",), function=False, depends="backward",
     x=lambda g, x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, g),
 )  # fmt: skip
 softshrink = pointwise(
     "softshrink",
     lambda x, lambd: fn.where(x > lambd, x - lambd, fn.where(x < -lambd, x + lambd, x * 0)),
-    scalars=("lambd",), function=False, depends="zeros",
+    scalars=("lambd",), function=False, depends="backward",
     x=lambda g, x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, g),
 )  # fmt: skip
 _threshold = pointwise(
@@ -139,7 +139,7 @@ log_sigmoid = pointwise(
     x=lambda g, x: g * fn.sigmoid(-x),
 )  # fmt: skip
 _prelu = pointwise(
-    "prelu", lambda x, weight: fn.where(x > 0, x, x * weight), function=False, depends="zeros",
+    "prelu", lambda x, weight: fn.where(x > 0, x, x * weight), function=False, depends="backward",
     node="PreluKernelBackward0", x=lambda g, x, weight: fn.where(x > 0, g, g * weight),
     weight=lambda g, x: fn.where(x > 0, 0, g * x), also={"weight": ("weight",)},
 )  # fmt: skip

@@ -15,7 +15,7 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING
 
 _adaptive_avg_pool = rule(
-    "adaptive_avg_pool", node="AdaptiveAvgPool2DBackward0", depends="zeros",
+    "adaptive_avg_pool", node="AdaptiveAvgPool2DBackward0", depends="backward",
     x=lambda B, g, x: B.adaptive_avg_pool_grad(g, tuple(x.shape)),
 )  # fmt: skip
 rule(
@@ -24,7 +24,7 @@ rule(
 )
 _adaptive_max_pool = rule(
     "adaptive_max_pool", node="AdaptiveMaxPool2DBackward0", nondifferentiable=("indices",),
-    depends="zeros", also={"x": ("x",)},
+    depends="backward", also={"x": ("x",)},
     x=lambda B, g_out, indices, x_shape: B.max_pool_grad(g_out, indices, x_shape),
 )  # fmt: skip
 

@@ -17,7 +17,7 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, int64
 
 _avg_pool = rule(
-    "avg_pool", node="AvgPool2DBackward0", depends="zeros",
+    "avg_pool", node="AvgPool2DBackward0", depends="backward",
     x=lambda B, g, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor: (
         B.avg_pool_grad(
             g, tuple(x.shape), kernel, stride, padding, ceil_mode, count_include_pad, divisor

@@ -198,7 +198,7 @@ _cross_entropy = rule(
 )  # fmt: skip
 _nll_loss = rule(
     "nll_loss",
-    depends="zeros",
+    depends="backward",
     x=lambda B, g, x, target, weight, ignore_index, reduction: B.nll_loss_grad(
         g, x, target, weight, ignore_index, reduction
     ),

@@ -17,8 +17,8 @@ from nnkit.autograd.tensor import Tensor
 Widths = tuple[tuple[int, int], ...]
 
 _adjoint = lambda B, g, widths, mode: B.pad_mode_adjoint(g, widths, mode)
-_circular = rule("pad_mode", depends="zeros", x=_adjoint)
-_pad_mode = rule("pad_mode", depends="zeros", also={"x": ("x",)}, x=_adjoint)
+_circular = rule("pad_mode", depends="backward", x=_adjoint)
+_pad_mode = rule("pad_mode", depends="backward", also={"x": ("x",)}, x=_adjoint)
 rule("pad_mode_adjoint", g=lambda B, g_out, widths, mode: B.pad_mode(g_out, widths, mode))
 
 

@@ -18,12 +18,12 @@ from nnkit.backend.reproducibility import refuse
 
 _max_pool = rule(
     "max_pool", node="MaxPool2DWithIndicesBackward0", nondifferentiable=("indices",),
-    depends="zeros", also={"x": ("x",)},
+    depends="backward", also={"x": ("x",)},
     x=lambda B, g_out, indices, x_shape: B.max_pool_grad(g_out, indices, x_shape),
 )  # fmt: skip
 _fractional_max_pool = rule(
     "fractional_max_pool", node="FractionalMaxPool2DBackward0", nondifferentiable=("indices",),
-    depends="zeros", also={"x": ("x",)},
+    depends="backward", also={"x": ("x",)},
     x=lambda B, g_out, indices, x_shape: B.max_pool_grad(g_out, indices, x_shape),
 )  # fmt: skip
 _max_unpool = rule(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.op import OPS
 from nnkit.autograd.ops.arithmetic import mul
 from nnkit.autograd.ops.conversion import contiguous, converted
 from nnkit.autograd.pointwise import fn, pointwise
@@ -29,6 +30,19 @@ _pow_zero = pointwise(
     "pow_zero", lambda x: fn.zeros_like(x) + 1, function=False, node="PowBackward0",
     x=lambda g, x: fn.zeros_like(g + x),
 )  # fmt: skip
+
+
+def _power(x: Tensor, y: Any) -> Tensor:
+    """`pow` where a derivative is differentiated, which raises to numbers too: as torch does, it is
+    then a power of its own, down to that of zero, whose derivative is no power any more."""
+    if isinstance(y, Tensor):
+        return _pow.apply(x, y)
+    return _pow_scalar(x, y) if y else _pow_zero(x)
+
+
+_power.op = _pow.apply.op
+OPS["pow"] = _power
+OPS["square_grad_x"] = lambda g, x: mul(g, (_power(x, 1) * 2).conj())
 
 
 @public(out=True, in_place=True)

@@ -1,0 +1,104 @@
+"""Gradients and tangents that depend on something in form alone, with a derivative of zeros.
+
+torch records all that a formula is computed of, the sign of `x` in ``g * x.sign()`` as well, and
+what is recorded requires a gradient. Ours are functions of fewer things: a comparison has no node.
+So what torch records beside is linked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nnkit.autograd.dims import broadcasts
+from nnkit.autograd.dual import Dual
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.node import Node
+from nnkit.autograd.promotion import on_one_device
+from nnkit.autograd.tensor import Tensor, wrap
+
+
+class Dependence(Node):
+    """Passes on what it gets, and zeros or nothing to what its value depends on in form alone."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> tuple:
+        g = grads[0]
+        others = len(self.edges) - 1
+        return g, *((B.zeros_like(g) if self.values == "zeros" else None,) * others)
+
+
+def depending(node: Node, results: tuple, kind: str, saved: tuple) -> tuple:
+    """The gradients of a node whose op ``depends``; only Tensors have a history.
+
+    Args:
+        saved: for each result what torch's formula for it reads, where it is known.
+    """
+    if not MODE.enabled:
+        return results
+    linked = []
+    for i, result in enumerate(results):
+        if isinstance(result, Tensor) and node.edges[i] is not None:
+            if kind == "none":
+                result = _linked(result, node.edges, kind)
+            elif saved[i] is not None:
+                result = dependent(result, [saved[i]], kind)
+            else:
+                meta = node.meta and node.meta[i]
+                result = _linked(result, (node.edges[i],), "zeros", (meta,))
+        linked.append(result)
+    return tuple(linked)
+
+
+def dependent(value: Tensor, others: Sequence[Any], kind: str = "zeros") -> Tensor:
+    """The value as a function of the others too, on their own level and on those around it; for the
+    kind "backward" its tangents are none of theirs."""
+    others = [other for other in others if wants(other)]
+    if not others:
+        return value
+    value, *others = on_one_device("dependent", (value, *others))
+    found, level = value, value._device
+    if value._data.__class__ is Dual:
+        found = wrap(_dependent_dual(value._data, level, others, kind), level)
+        found._edge, found._requires_grad = value._edge, value.requires_grad
+    own = [other for other in others if other.requires_grad]
+    if not own:
+        return found
+    alike = all(broadcasts(other._data.shape, value._data.shape) for other in own)
+    meta = tuple([(other._data.shape, other._data.dtype) for other in own])
+    return _linked(
+        found, tuple([other._edge or other for other in own]), "zeros" if alike else "none", meta
+    )
+
+
+def _dependent_dual(data: Dual, level: Any, others: Sequence[Tensor], kind: str) -> Dual:
+    from nnkit.autograd.lifted import LIFTED
+
+    lower = [level.lower(other) for other in others]
+    points = [primal for primal, _ in lower]
+    moving = data.tangents
+    columns = list(zip(*[tangents for _, tangents in lower if tangents], strict=True))
+    if columns and kind == "zeros":
+        moving = moving or (LIFTED.zeros_like(data.primal),) * level.count
+        moving = tuple(
+            [dependent(t, [*points, *own]) for t, own in zip(moving, columns, strict=True)]
+        )
+    return Dual(dependent(data.primal, points, kind), moving)
+
+
+def wants(value: Any) -> bool:
+    """Whether a tensor requires a gradient, on its own level or on one around it."""
+    if not isinstance(value, Tensor):
+        return False
+    data = value._data
+    inner = (data.primal, *(data.tangents or ())) if data.__class__ is Dual else ()
+    return value.requires_grad or any(map(wants, inner))
+
+
+def _linked(value: Tensor, edges: tuple, kind: str, meta: tuple | None = None) -> Tensor:
+    found = wrap(value._data, value._device)
+    found._requires_grad = True
+    known = (value._edge or value) if value._requires_grad else None
+    found._edge = Dependence((known, *edges), kind, value._device, meta and (None, *meta))
+    return found
