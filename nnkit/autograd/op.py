@@ -246,9 +246,9 @@ def rule(
         private: inputs and outputs of which a copy is saved, so that they may be written before
             backward: where torch's op, made of several, saves what only it can see.
         depends: what a gradient is in torch even where nothing it is computed of wants one:
-            ``"zeros"`` a function of what the rule reads, with a derivative of zeros; ``"backward"``
-            the same, but without a tangent (of most kinked functions, and of pools); ``"none"`` of
-            all inputs, to which no gradient goes (a bias').
+            ``"zeros"`` a function of what the rule reads, with a derivative of zeros;
+            ``"backward"`` the same, but without a tangent (of most kinked functions and of pools);
+            ``"none"`` of all inputs, to which no gradient goes (a bias').
         alone: what torch does where all tensors are inference tensors, of which its autograd
             knows nothing, and one requires grad: None does not record the operation,
             ``"recorded"`` does (torch works on copies), ``"refused"`` raises a RuntimeError

@@ -114,11 +114,6 @@ _MADE = {
 }
 
 
-def chained(x: Any) -> bool:
-    """Whether the history of ``x`` is its own, or that of its base through known operations."""
-    return not isinstance(x._view, str)
-
-
 def chain_of(view: Any) -> tuple:
     """The operations that make a view of its base, innermost first, each with its statics."""
     chain, link = [], view._view

@@ -23,7 +23,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.node import Node, OutputEdge, Unknown
 from nnkit.autograd.tensor import wrap
-from nnkit.autograd.views import chain_of, chained, replay, strided
+from nnkit.autograd.views import chain_of, replay, strided
 
 
 class Level:
@@ -140,12 +140,13 @@ class Level:
         return [self._result(v, recorded, given) if isinstance(v, Tensor) else v for v in values]
 
     def _result(self, value: Tensor, recorded: bool, given: dict[int, Tensor]) -> Tensor:
-        if recorded and self.is_live([value if chained(value) else value._base]):
+        unknown = isinstance(value._view, str)  # how the view was made
+        if recorded and self.is_live([value._base if unknown else value]):
             return value
         if id(value._base) in given:
-            chain = chain_of(value) if chained(value) else (strided(value),)
+            chain = (strided(value),) if unknown else chain_of(value)
             found = replay(chain, given[id(value._base)])
-            found._view = found._view if chained(value) else value._view
+            found._view = value._view if unknown else found._view
             return found
         if not recorded and is_dual(value):
             return without_history(value)
