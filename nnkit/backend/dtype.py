@@ -13,6 +13,8 @@ import ml_dtypes
 import numpy as np
 
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
+# What users hand over, for the floors that do not import NumPy.
+NUMPY_ARRAY, NUMPY_SCALARS = np.ndarray, (np.bool_, np.number, np.object_)
 
 
 def package_of(value: Any) -> str:

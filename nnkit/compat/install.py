@@ -39,7 +39,7 @@ class TorchModule(ModuleType):
     """A module of torch: it asks nnkit for each name when the name is first used."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name != "__version__":
+        if name.startswith("__") and name not in ("__version__", "__config__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         try:
             value = find(self.__name__, name, vars(self)["__load__"])

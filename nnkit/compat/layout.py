@@ -31,6 +31,15 @@ def packages() -> frozenset[str]:
 
 
 @functools.cache
+def _inside() -> dict[str, list[str]]:
+    """The modules that lie in each package."""
+    found: dict[str, list[str]] = {}
+    for module in defined():
+        found.setdefault(module.rpartition(".")[0], []).append(module)
+    return found
+
+
+@functools.cache
 def homes() -> dict[tuple[str, str], str]:
     """The module that defines a name, by the part of torch and the name: the deepest one."""
     found: dict[tuple[str, str], str] = {}
@@ -68,7 +77,7 @@ def namesakes(module: str) -> tuple[ModuleType, ...]:
 @functools.cache
 def answered(module: str) -> bool:
     """Whether there is anything of a module of torch here."""
-    if module == ROOT or namesakes(module):
+    if module == ROOT or namesakes(module) or any(map(answered, _inside().get(module, ()))):
         return True
     return any(_inherited(module, name) is not _MISSING for name in defined().get(module, ()))
 

@@ -11,8 +11,15 @@ from nnkit.compat.passing import Inert, false, nothing
 DispatchKey = enum.Enum(
     "DispatchKey",
     "CPU CUDA Meta Autograd AutogradCPU AutogradCUDA CompositeImplicitAutograd "
-    "CompositeExplicitAutograd Autocast AutocastCPU AutocastCUDA Python Undefined",
+    "CompositeExplicitAutograd Autocast AutocastCPU AutocastCUDA AutocastXPU Python Undefined",
 )
+
+
+class DispatchKeySet(frozenset):
+    """A set of keys; nothing is dispatched by them."""
+
+    def __new__(cls, key: DispatchKey) -> DispatchKeySet:
+        return super().__new__(cls, (key,))
 
 
 class Graph:
@@ -32,6 +39,11 @@ _log_api_usage_once = _jit_set_profiling_executor = _jit_set_profiling_mode = no
 _get_tracing_state = nothing
 _is_tracing = false
 _set_graph_executor_optimize = nothing
+_jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = nothing
+_jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enabled = nothing
+_cuda_clearCublasWorkspaces = nothing
+_cuda_isInBadFork = false
+_ExcludeDispatchKeyGuard = Inert
 DisableTorchFunctionSubclass = DisableTorchFunction = _DisableFuncTorch = Inert
 
 

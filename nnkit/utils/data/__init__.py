@@ -14,6 +14,7 @@ from nnkit.utils.data.dataset import (
     TensorDataset,
     random_split,
 )
+from nnkit.utils.data.distributed import DistributedSampler
 from nnkit.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -30,6 +31,7 @@ __all__ = [
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "DistributedSampler",
     "IterableDataset",
     "RandomSampler",
     "Sampler",

@@ -1,0 +1,1 @@
+"""torch.backends: libraries behind torch that nnkit has not."""

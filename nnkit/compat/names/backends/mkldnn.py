@@ -1,0 +1,8 @@
+"""torch.backends.mkldnn: oneDNN, which nnkit does without."""
+
+from __future__ import annotations
+
+from nnkit.compat.passing import false
+
+is_available = false
+enabled = False
