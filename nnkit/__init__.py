@@ -85,6 +85,7 @@ SUBMODULES = (
     "linalg",
     "nn",
     "optim",
+    "overrides",
     "random",
     "return_types",
     "serialization",

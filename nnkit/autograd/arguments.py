@@ -8,12 +8,21 @@ function that looks: at the class of each argument where that is enough, at the 
 from __future__ import annotations
 
 import functools
+import itertools
 import types
 import typing
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from nnkit.autograd.out import call_into
+from nnkit.autograd.overriding import (
+    ENTERED,
+    PLAIN,
+    answer,
+    is_intercepted,
+    is_plain,
+    overriding,
+)
 from nnkit.autograd.sizes import check_integers, integer, is_int64
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.cpu.native import bind_held
@@ -21,6 +30,8 @@ from nnkit.backend.device import device
 from nnkit.backend.dtype import BOOL, FLOATING, dtype, python_number
 from nnkit.backend.memory import layout, memory_format
 
+# Parameters that take what is no tensor yet, of whatever size.
+_DATA = {"data", "obj", "ndarray", "buffer", "ext_tensor"}
 # NumPy's names of some parameters, which torch takes too.
 NUMPY_NAMES = {
     "axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other",
@@ -162,7 +173,8 @@ class Signature:
             if isinstance(value, Tensor):
                 if Tensor not in kind.classes:
                     return value.item()
-                kind.classes.add(value.__class__)  # a Parameter, or another subclass
+                if is_plain(value):
+                    kind.classes.add(value.__class__)  # a Parameter
         if isinstance(value, (tuple, list)) and tuple in kind.classes:
             for position, each in enumerate(value):
                 taken = each is None or _is_int(each) or (position and isinstance(each, bool))
@@ -186,6 +198,13 @@ class Signature:
         return {names.get(name, name): value for name, value in options.items()}
 
 
+def _known(name: str, kind: Kind | None) -> set[type] | None:
+    """The classes of which nothing more has to be known; None if no class tells anything."""
+    if kind is not None:
+        return kind.classes
+    return None if name in _DATA else PLAIN
+
+
 def _are_ints(value: Any) -> bool:
     """Whether an int, or every element of a sequence, is one of 64 bits."""
     parts = (value,) if value.__class__ is int else value
@@ -197,10 +216,13 @@ def held_in_python(function: Callable, examine: Callable) -> Callable:
     known: Any = None
 
     def call(*arguments: Any, **options: Any) -> Any:
-        if known is None or options:
+        if known is None or options or ENTERED:
             return examine(arguments, options)
-        for classes, value in zip(known, arguments):
-            if classes is not None and value.__class__ not in classes:
+        more = itertools.repeat(PLAIN)
+        for classes, value in zip(itertools.chain(known, more), arguments):
+            if classes is None:
+                continue
+            if value.__class__ not in classes:
                 return examine(arguments, options)
             if value.__class__ in (int, tuple, list) and not _are_ints(value):
                 return examine(arguments, options)
@@ -232,9 +254,12 @@ def held(
 
     def examine(arguments: tuple, options: dict[str, Any]) -> Any:
         nonlocal signature
+        found = overriding((*arguments, *options.values()))
+        if found or is_intercepted():
+            return answer(call, found, arguments, options)
         if signature is None:
             signature = Signature(function, name, is_method, lax)
-            named = {each: kind and kind.classes for each, kind in signature.kinds.items()}
+            named = {each: _known(each, kind) for each, kind in signature.kinds.items()}
             call.learn(tuple([named[each] for each in signature.positional]), named)
         options = signature.renamed(options)
         target = options.pop("out", None) if out else None

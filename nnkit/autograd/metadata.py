@@ -175,7 +175,6 @@ def is_complex(input: Tensor) -> bool:
     return input.dtype.is_complex
 
 
-@public(method=False)
 def is_tensor(obj: Any) -> bool:
     """Whether ``obj`` is a Tensor.
 
@@ -185,6 +184,9 @@ def is_tensor(obj: Any) -> bool:
         False
     """
     return isinstance(obj, Tensor)
+
+
+PUBLIC["is_tensor"] = is_tensor  # nothing answers for it
 
 
 @public(namespace=False)

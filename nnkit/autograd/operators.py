@@ -8,6 +8,7 @@ from typing import Any
 from nnkit.autograd.grad_mode import VMAPS, note_read
 from nnkit.autograd.ops import arithmetic, comparison, power
 from nnkit.autograd.ops.interchange import as_tensor
+from nnkit.autograd.overriding import NOBODY, ask, overridable
 from nnkit.autograd.promotion import OperandError
 from nnkit.autograd.public import METHODS
 from nnkit.autograd.tensor import Tensor
@@ -23,7 +24,8 @@ def _operator(name: str, function: Callable) -> None:
         try:
             return function(self, other)
         except OperandError:
-            return NotImplemented
+            answered = ask(METHODS.get(name, forward), (self, other))
+            return NotImplemented if answered is NOBODY else answered
 
     forward.__name__ = forward.__qualname__ = f"__{name}__"
     compiled = getattr(function, "compiled", None)
@@ -38,7 +40,7 @@ def _reflected(name: str, function: Callable) -> None:
             return NotImplemented
 
     backward.__name__ = backward.__qualname__ = f"__r{name}__"
-    setattr(Tensor, f"__r{name}__", backward)
+    setattr(Tensor, f"__r{name}__", overridable(backward))
 
 
 def matmul(self: Tensor, other: Any) -> Any:
@@ -85,7 +87,7 @@ def _reflected_division(self: Tensor, other: Any) -> Any:
 
 _operator("eq", _by_value(comparison.eq))
 _operator("ne", _by_value(comparison.ne))
-Tensor.__rtruediv__ = Tensor.__rdiv__ = _reflected_division  # type: ignore[attr-defined]
+Tensor.__rtruediv__ = Tensor.__rdiv__ = overridable(_reflected_division)  # type: ignore[attr-defined]
 
 IN_PLACE = {
     "iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_", "idiv": "div_",

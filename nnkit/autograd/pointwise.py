@@ -20,6 +20,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import NotImplementedBackward
 from nnkit.autograd.op import OPS, Op, seen_edges
 from nnkit.autograd.op_code import PASS
+from nnkit.autograd.overriding import ENTERED, NOBODY, PLAIN, ask
 from nnkit.autograd.promotion import (
     CATEGORIES,
     check_dtype,
@@ -30,7 +31,7 @@ from nnkit.autograd.promotion import (
     translated,
     wrong_type,
 )
-from nnkit.autograd.public import PUBLIC, attach, known_as
+from nnkit.autograd.public import METHODS, PUBLIC, attach, known_as
 from nnkit.autograd.tensor import InferenceWrites, Tensor, wrap
 from nnkit.autograd.views import check_cast, refresh, write
 from nnkit.backend.algebra import register_formula
@@ -314,6 +315,10 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
         out = attempt(input, *scalars)
         if out is not None:
             return out
+        if input.__class__ not in PLAIN or ENTERED:
+            answered = ask(METHODS.get(name, unary), (input, *scalars))
+            if answered is not NOBODY:
+                return answered
         if len(scalars) != count:
             given = f"{1 + count} positional argument{'s' * bool(count)} but {1 + len(scalars)}"
             raise TypeError(f"{name}() takes {given} were given")
@@ -367,6 +372,11 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
         out = attempt(input, other)
         if out is not None:
             return out
+        if input.__class__ not in PLAIN or other.__class__ not in PLAIN or ENTERED:
+            method = METHODS.get(name, binary) if isinstance(input, Tensor) else binary
+            answered = ask(method, (input, other))
+            if answered is not NOBODY:
+                return answered
         fast = number = False
         try:
             x = input._data
@@ -454,6 +464,10 @@ def _in_place(
     fast = () if kind == "bool" else _unchecked(refuses)
 
     def write_one(self: Any) -> Tensor:
+        if self.__class__ not in PLAIN or ENTERED:
+            answered = ask(write_one, (self,))
+            if answered is not NOBODY:
+                return answered
         kernel = None
         try:
             dtype = self._data.dtype
@@ -466,6 +480,10 @@ def _in_place(
         return write(self, label, promoting, kernel=kernel)
 
     def write_two(self: Any, other: Any) -> Tensor:
+        if self.__class__ not in PLAIN or other.__class__ not in PLAIN or ENTERED:
+            answered = ask(write_two, (self, other))
+            if answered is not NOBODY:
+                return answered
         kernel = None
         try:
             dtype = self._data.dtype

@@ -200,7 +200,8 @@ def describe(self: Tensor, contents: str | None = None) -> str:
     """``repr`` of a Tensor: values, then what is not evident from them."""
     from nnkit.backend.dtype import bool_, int64
 
-    prefix = "tensor("
+    kind = type(self).__name__
+    prefix = "tensor(" if kind in ("Tensor", "Parameter") else f"{kind}("
     data, d = self._device.backend.to_numpy(self._data), self.dtype
     notes = []
     if self._device.type != "cpu":

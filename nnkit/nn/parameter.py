@@ -6,6 +6,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.ops.creation import empty
+from nnkit.autograd.overriding import refuse
 from nnkit.autograd.tensor import wrap
 
 __all__ = [
@@ -50,6 +51,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         Parameter containing:
         tensor([1., 1.], requires_grad=True)
     """
+
+    __torch_function__ = refuse
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         if data is None:
@@ -109,6 +112,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     """
 
     persistent: bool
+    __torch_function__ = refuse
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:

@@ -12,6 +12,7 @@ from nnkit.autograd.limits import fitting
 from nnkit.autograd.node import Node
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.memory_format import in_format, ordered
+from nnkit.autograd.overriding import overridable
 from nnkit.autograd.public import attach, known_as, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_expanded, write
@@ -242,7 +243,7 @@ def _conversion(name: str, d: dtype_type) -> None:
     convert.__name__ = name
     known_as(convert, f"Tensor.{name}")
     convert.__doc__ = f"The tensor in dtype {d}."
-    attach(name, convert)
+    attach(name, overridable(convert))
 
 
 for _name, _dtype in ALIASES.items():

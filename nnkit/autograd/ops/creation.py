@@ -20,6 +20,7 @@ from nnkit.autograd.op import guarded, rule
 from nnkit.autograd.ops.interchange import legacy_tensor, tensor
 from nnkit.autograd.ops.memory_format import empty_in_order
 from nnkit.autograd.ops.ranges import arange, linspace, logspace
+from nnkit.autograd.overriding import overridable
 from nnkit.autograd.public import attach, known_as, public
 from nnkit.autograd.sizes import check_shape, check_strided, integer
 from nnkit.autograd.tensor import Tensor
@@ -261,7 +262,7 @@ def _new(name: str, value: Any) -> None:
     create.__name__ = name
     known_as(create, f"Tensor.{name}")
     create.__doc__ = f"`{name[4:]}` with the dtype and device of this tensor, unless given."
-    attach(name, create)
+    attach(name, overridable(create))
 
 
 for _name, _value in (("new_zeros", 0), ("new_ones", 1), ("new_empty", None)):

@@ -14,6 +14,7 @@ from nnkit.autograd.dims import check_tensor, expanded_shape, normalize_dim
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.conversion import clone
+from nnkit.autograd.overriding import ENTERED, NOBODY, PLAIN, ask
 from nnkit.autograd.public import METHODS, attach, public
 from nnkit.autograd.saved import index_arrays
 from nnkit.autograd.sizes import integer
@@ -161,6 +162,10 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         >>> x[x > 3]
         tensor([4, 5])
     """
+    if self.__class__ not in PLAIN or index.__class__ not in PLAIN or ENTERED:
+        answered = ask(getitem, (self, index))
+        if answered is not NOBODY:
+            return answered
     index = _normal_index(index, self._device)
     kind = index.__class__
     if kind is int:
@@ -180,6 +185,20 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     return read(self, index)
 
 
+def as_subclass(self: Tensor, cls: type) -> Any:
+    """A view of the whole tensor as an instance of a subclass of Tensor.
+
+    Example:
+        >>> import nnkit
+        >>> class Named(nnkit.Tensor): ...
+        >>> nnkit.ones(2).as_subclass(Named) + 1
+        Named([2., 2.])
+    """
+    out = _alias(self, Ellipsis)
+    out.__class__ = cls
+    return out
+
+
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """``self[index] = value``; the value is broadcast, and history follows the write.
 
@@ -188,6 +207,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         RuntimeError: its shape does not broadcast to the indexed part, or (tensor indices only)
             its dtype is not that of ``self``.
     """
+    if self.__class__ not in PLAIN or value.__class__ not in PLAIN or ENTERED:
+        if ask(setitem, (self, index, value)) is not NOBODY:
+            return
     B = self._device.backend
     # By itself True is a new dimension, and nothing is looked at where False is.
     index = None if index is True else _normal_index(index, self._device)
@@ -474,5 +496,7 @@ def _scattered(name: str, input: Tensor, src: Any, index: tuple, expected: tuple
     return _index_put(input, src, index, False)
 
 
+getitem.__name__, setitem.__name__ = "__getitem__", "__setitem__"
+attach("as_subclass", as_subclass)
 attach("__getitem__", getitem)
 attach("__setitem__", setitem)

@@ -19,6 +19,7 @@ from nnkit.autograd.dims import (
     sizes_of,
 )  # fmt: skip
 from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.overriding import overridable
 from nnkit.autograd.public import attach, public
 from nnkit.autograd.sizes import strides_of
 from nnkit.autograd.tensor import Size, Tensor
@@ -301,7 +302,7 @@ def _H(self: Tensor) -> Tensor:
 
 
 for _name, _function in (("T", _T), ("mT", _matrix_transpose), ("H", _H), ("mH", adjoint)):
-    setattr(Tensor, _name, property(_function))
+    setattr(Tensor, _name, property(overridable(_function)))
 
 
 @public(aliases=("moveaxis",))
@@ -382,7 +383,7 @@ def _broadcast_to(self: Tensor, *size: Any) -> Tensor:
     return expand(self, *size)
 
 
-attach("broadcast_to", _broadcast_to)
+attach("broadcast_to", overridable(_broadcast_to))
 
 
 @public(method=False)

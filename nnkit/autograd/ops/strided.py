@@ -14,6 +14,7 @@ from nnkit.autograd.metadata import stride as stride_of
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.conversion import converted
+from nnkit.autograd.overriding import overridable
 from nnkit.autograd.public import METHODS, attach, known_as, public
 from nnkit.autograd.sizes import (
     MOST_ELEMENTS,
@@ -235,7 +236,7 @@ def imag(input: Tensor) -> Tensor:
 
 
 for _name, _part in (("real", real), ("imag", imag)):
-    setattr(Tensor, _name, property(_part))
+    setattr(Tensor, _name, property(overridable(_part)))
 
 
 @public(method=False)

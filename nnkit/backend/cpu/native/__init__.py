@@ -138,6 +138,18 @@ def bind_wrap(tensor: type, cpu: Any, untracked: list, twin: Callable) -> Callab
     return MODULE.wrap
 
 
+def tell_overriding(plain: set[type], guarded: bool, intercepted: bool) -> None:
+    """Tell compiled callers what may answer for functions in place of them.
+
+    Args:
+        plain: the classes whose instances do not.
+        guarded: whether a subclass of Tensor may.
+        intercepted: whether a mode may, whatever the arguments are.
+    """
+    if MODULE is not None:
+        MODULE.tell_overriding(plain, guarded, intercepted)
+
+
 def bind_unpack(node: Any, saved_output: type, hooked: set, twin: Callable) -> Callable:
     """The compiled form of `nnkit.autograd.backward_pass.unpack_array`.
 

@@ -6,6 +6,7 @@
 #include <structmember.h>
 
 #include "owned.h"
+#include "tensor.h"
 
 namespace nnkit {
 namespace {
@@ -25,24 +26,31 @@ bool is_int64(PyObject* value) {
     return overflow == 0;
 }
 
-// Whether nothing more has to be known of an argument: 1 or 0, -1 with an error set.
+PyObject* class_of(PyObject* value) { return reinterpret_cast<PyObject*>(Py_TYPE(value)); }
+
+// Whether nothing more has to be known of an argument: 1 or 0, -1 with an error set. Where anything
+// plain is taken, a sequence may hold anything plain, else integers alone.
 int is_known(PyObject* classes, PyObject* value) {
     if (classes == Py_None) return 1;
     if (PyLong_CheckExact(value) && !is_int64(value)) return 0;
     if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
+        bool open = classes == overriding.plain;
         for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
             PyObject* part = PySequence_Fast_GET_ITEM(value, i);
-            if (!PyLong_CheckExact(part) || !is_int64(part)) return 0;
+            bool known = PyLong_CheckExact(part) ? is_int64(part)
+                                                 : open && PySet_Contains(classes, class_of(part)) == 1;
+            if (!known) return 0;
         }
     }
-    return PySet_Contains(classes, reinterpret_cast<PyObject*>(Py_TYPE(value)));
+    return PySet_Contains(classes, class_of(value));
 }
 
 int are_known(Held* held, PyObject* const* values, Py_ssize_t count, PyObject* names) {
-    if (held->positional == nullptr) return 0;
+    if (held->positional == nullptr || overriding.intercepted) return 0;
     Py_ssize_t known = PyTuple_GET_SIZE(held->positional);
-    for (Py_ssize_t i = 0; i < count && i < known; ++i) {
-        int found = is_known(PyTuple_GET_ITEM(held->positional, i), values[i]);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject* classes = i < known ? PyTuple_GET_ITEM(held->positional, i) : overriding.plain;
+        int found = is_known(classes, values[i]);
         if (found != 1) return found;
     }
     Py_ssize_t options = names == nullptr ? 0 : PyTuple_GET_SIZE(names);

@@ -232,6 +232,7 @@ PyMethodDef methods[] = {
     {"bind_formula", bind_formula, METH_VARARGS, "The kernel of a printed formula, or its twin."},
     {"bind_update", bind_update, METH_VARARGS, "The kernel of a printed update, or its twin."},
     {"set_tensor", set_tensor, METH_VARARGS, "Tell the class of Tensors."},
+    {"tell_overriding", tell_overriding, METH_VARARGS, "Tell what answers for functions."},
     {"wrap", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(wrap_array)),
      METH_FASTCALL, "A new leaf on an array."},
     {"bind_op", bind_op, METH_VARARGS, "An op on Tensors, or its twin."},

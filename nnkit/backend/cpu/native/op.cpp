@@ -122,6 +122,7 @@ private:
 
     // Looks at the operands; false for what the twin must see.
     bool unwrap() {
+        if (overriding.intercepted) return false;
         for (int i = 0; i < op_->inputs; ++i) {
             PyObject* operand = arguments_[i];
             if (!is_tensor(operand)) {

@@ -9,6 +9,7 @@
 namespace nnkit {
 
 TensorLayout tensors;
+Overriding overriding;
 thread_local Modes modes;
 
 namespace {
@@ -86,6 +87,19 @@ PyObject* wrap(PyObject* data, PyObject* device) {
         slot(self, at) = none();
     }
     return self;
+}
+
+PyObject* tell_overriding(PyObject*, PyObject* args) {
+    PyObject* plain;
+    int guarded, intercepted;
+    if (!PyArg_ParseTuple(args, "O!pp:tell_overriding", &PySet_Type, &plain, &guarded,
+                          &intercepted)) {
+        return nullptr;
+    }
+    Py_XSETREF(overriding.plain, Py_NewRef(plain));
+    overriding.guarded = guarded;
+    overriding.intercepted = intercepted;
+    return none();
 }
 
 PyObject* set_tensor(PyObject*, PyObject* args) {

@@ -16,6 +16,15 @@ struct TensorLayout {
 
 extern TensorLayout tensors;
 
+// Whether something may answer for functions in place of them (autograd/overriding.py).
+struct Overriding {
+    PyObject* plain = nullptr;  // the set of classes whose instances do not
+    bool guarded = false;       // whether a subclass of Tensor may
+    bool intercepted = false;   // whether a mode may, whatever the arguments
+};
+
+extern Overriding overriding;
+
 // The modes of this thread (autograd/grad_mode.py).
 struct Modes {
     bool enabled = true, inference = false, grad_in_inference = false;
@@ -33,10 +42,15 @@ inline void set_slot(PyObject* object, Py_ssize_t offset, PyObject* value) {
     Py_XDECREF(old);
 }
 
-// Classes that guard their attributes (parameters that have no shape yet) are Python's affair.
+// Classes that guard their attributes (parameters that have no shape yet) and those that answer for
+// functions are Python's affair.
 inline bool is_tensor(PyObject* object) {
-    return PyObject_TypeCheck(object, tensors.type) &&
-           Py_TYPE(object)->tp_getattro == tensors.type->tp_getattro;
+    PyTypeObject* type = Py_TYPE(object);
+    if (type == tensors.type) return true;
+    if (!PyType_IsSubtype(type, tensors.type)) return false;
+    if (type->tp_getattro != tensors.type->tp_getattro) return false;
+    return !overriding.guarded ||
+           PySet_Contains(overriding.plain, reinterpret_cast<PyObject*>(type)) == 1;
 }
 
 // How many times the storage was written, borrowed; null for what is no plain counter.
@@ -57,8 +71,9 @@ Py_ssize_t offset_of(PyObject* type, const char* name);
 PyObject* wrap(PyObject* data, PyObject* device);
 
 // What the module offers: set_tensor(Tensor, cpu, UNTRACKED), before the other;
-// wrap(array, device=cpu); and the class of the object that has the modes for attributes.
+// tell_overriding(plain, guarded, intercepted); wrap(array, device=cpu); and the class of the object that has the modes for attributes.
 PyObject* set_tensor(PyObject* module, PyObject* args);
+PyObject* tell_overriding(PyObject* module, PyObject* args);
 PyObject* wrap_array(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
 PyObject* make_modes_type();
 

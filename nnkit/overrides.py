@@ -1,0 +1,153 @@
+"""``__torch_function__`` for libraries: who overrides functions, and which can be overridden.
+
+A class with a method ``__torch_function__(cls, func, types, args, kwargs)`` answers for functions
+that get one of its instances; a subclass of Tensor inherits one that calls the function and makes
+the result an instance of the subclass. `TorchFunctionMode` answers for all functions in a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from nnkit.autograd.overriding import (
+    UNWRAPPED,
+    BaseTorchFunctionMode,
+    TorchFunctionMode,
+    answer,
+    is_intercepted,
+    overriding,
+)
+from nnkit.autograd.public import METHODS
+from nnkit.autograd.tensor import Tensor
+
+__all__ = [
+    "BaseTorchFunctionMode",
+    "TorchFunctionMode",
+    "get_default_nowrap_functions",
+    "get_overridable_functions",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "resolve_name",
+    "wrap_torch_function",
+]
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether one of the arguments, or a mode, answers for functions.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.overrides import has_torch_function
+        >>> class Named(nnkit.Tensor): ...
+        >>> has_torch_function((nnkit.ones(1),)), has_torch_function((Named([1.0]),))
+        (False, True)
+    """
+    return is_intercepted() or bool(overriding(relevant_args))
+
+
+def has_torch_function_unary(relevant_arg: Any) -> bool:
+    """`has_torch_function` of one argument."""
+    return has_torch_function((relevant_arg,))
+
+
+def has_torch_function_variadic(*relevant_args: Any) -> bool:
+    """`has_torch_function` of several arguments."""
+    return has_torch_function(relevant_args)
+
+
+def handle_torch_function(
+    public_api: Callable, relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """What the mode or the arguments answer for ``public_api(*args, **kwargs)``.
+
+    Raises:
+        TypeError: none of them has an answer.
+    """
+    return answer(public_api, overriding(relevant_args), args, kwargs)
+
+
+def wrap_torch_function(dispatcher: Callable) -> Callable:
+    """A decorator for functions that can be overridden.
+
+    Args:
+        dispatcher: gets the arguments of the function and returns those that may override it.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.overrides import wrap_torch_function
+        >>> @wrap_torch_function(lambda x: (x,))
+        ... def doubled(x): return x * 2
+        >>> doubled(nnkit.ones(2))
+        tensor([2., 2.])
+    """
+
+    def wrap(function: Callable) -> Callable:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            relevant = dispatcher(*args, **kwargs)
+            if has_torch_function(relevant):
+                return handle_torch_function(call, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        call.__name__, call.__doc__ = function.__name__, function.__doc__
+        call.__module__, call.__qualname__ = function.__module__, function.__qualname__
+        return call
+
+    return wrap
+
+
+def get_default_nowrap_functions() -> set[Callable]:
+    """The functions whose results the default ``__torch_function__`` leaves as they are."""
+    return UNWRAPPED
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """Whether a value is a Tensor or answers for functions.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.overrides.is_tensor_like(nnkit.ones(2)), nnkit.overrides.is_tensor_like(2.0)
+        (True, False)
+    """
+    return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
+
+
+def is_tensor_method_or_property(func: Callable) -> bool:
+    """Whether a function is a method of Tensor, or the ``__get__`` of one of its properties."""
+    return func in METHODS.values() or getattr(func, "__name__", "") == "__get__"
+
+
+def get_overridable_functions() -> dict[Any, list[Callable]]:
+    """The functions that can be overridden, by the module or class that offers them."""
+    import nnkit
+    from nnkit import linalg
+    from nnkit.nn import functional
+
+    def held(names: Mapping[str, Any]) -> list[Callable]:
+        return [value for value in names.values() if hasattr(value, "learn")]
+
+    return {
+        nnkit: held(vars(nnkit)),
+        functional: held(vars(functional)),
+        linalg: held(vars(linalg)),
+        Tensor: [*METHODS.values()],
+    }
+
+
+def resolve_name(f: Callable) -> str | None:
+    """The public name of a function, such as ``torch.nn.functional.relu``; None if unknown.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.overrides.resolve_name(nnkit.Tensor.sum)
+        'torch.Tensor.sum'
+    """
+    for place, functions in get_overridable_functions().items():
+        if any(function is f for function in functions):
+            name = place.__name__.replace("nnkit", "torch")
+            return f"{'torch.' if place is Tensor else ''}{name}.{f.__name__}"
+    return None
