@@ -87,7 +87,8 @@ def _reflected_division(self: Tensor, other: Any) -> Any:
 
 _operator("eq", _by_value(comparison.eq))
 _operator("ne", _by_value(comparison.ne))
-Tensor.__rtruediv__ = Tensor.__rdiv__ = overridable(_reflected_division)  # type: ignore[attr-defined]
+Tensor.__rtruediv__ = overridable(_reflected_division)  # type: ignore[attr-defined]
+Tensor.__rdiv__ = Tensor.__rtruediv__  # type: ignore[attr-defined]
 
 IN_PLACE = {
     "iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_", "idiv": "div_",
