@@ -763,9 +763,9 @@ def cumsum_(input: Tensor, dim: builtins.int, *, dtype: _Any = None) -> Tensor:
     """The sums of all elements up to each one along ``dim``; integers give int64."""
 def cumulative_trapezoid(
     y: Tensor,
-    x: Tensor | None = None,
+    x: Tensor = ...,
     *,
-    dx: builtins.complex = 1,
+    dx: builtins.complex = ...,
     dim: builtins.int = -1,
 ) -> Tensor:
     """The integrals up to each sample but the first; see `trapezoid`."""
@@ -861,10 +861,10 @@ def dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
     """Set each element to 0 with chance ``p`` and multiply the others by ``1 / (1 - p)``."""
 def dsplit(
     input: Tensor,
-    indices_or_sections: builtins.int | _Sequence[builtins.int] | None = None,
+    indices_or_sections: builtins.int | _Sequence[builtins.int] = ...,
     *,
-    indices: _Sequence[builtins.int] | None = None,
-    sections: builtins.int | None = None,
+    indices: _Sequence[builtins.int] = ...,
+    sections: builtins.int = ...,
 ) -> builtins.tuple[Tensor, ...]:
     """`tensor_split` along the dimension that the stack of that name joins."""
 def dstack(tensors: _Any, *, out: _Any = None) -> Tensor:
@@ -967,7 +967,7 @@ def expm1_(self: _Any) -> Tensor:
     """In-place version of `expm1`; returns the tensor."""
 def eye(
     n: builtins.int,
-    m: builtins.int | None = None,
+    m: builtins.int = ...,
     *,
     out: _Any = None,
     dtype: _Any = None,
@@ -1172,10 +1172,10 @@ def histogram(
     """How many elements (or what weight) fall between each two neighbouring edges."""
 def hsplit(
     input: Tensor,
-    indices_or_sections: builtins.int | _Sequence[builtins.int] | None = None,
+    indices_or_sections: builtins.int | _Sequence[builtins.int] = ...,
     *,
-    indices: _Sequence[builtins.int] | None = None,
-    sections: builtins.int | None = None,
+    indices: _Sequence[builtins.int] = ...,
+    sections: builtins.int = ...,
 ) -> builtins.tuple[Tensor, ...]:
     """`tensor_split` along the dimension that the stack of that name joins."""
 def hstack(tensors: _Any, *, out: _Any = None) -> Tensor:
@@ -1544,7 +1544,7 @@ def max(
     dim: Tensor | builtins.int = ...,
     keepdim: builtins.bool = False,
     *,
-    other: Tensor | None = None,
+    other: Tensor = ...,
     out: _Any = None,
 ) -> _Any:
     """The largest element: ``max(input)``; with their indices along a dimension: ``max(input,
@@ -1594,7 +1594,7 @@ def maximum(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """The larger of two elements; NaN if one is. Ties share the gradient in equal halves."""
 def mean(
     input: Tensor,
-    dim: builtins.int | _Sequence[builtins.int] | None = None,
+    dim: builtins.int | _Sequence[builtins.int] | None = ...,
     keepdim: builtins.bool = False,
     *,
     dtype: _Any = None,
@@ -1603,20 +1603,20 @@ def mean(
     """The mean of all elements, or along dimensions; NaN where there are none."""
 def median(
     input: Tensor,
-    dim: builtins.int | None = None,
+    dim: builtins.int = ...,
     keepdim: builtins.bool = False,
     *,
     out: _Any = None,
 ) -> _Any:
     """The median, the lower one of an even number; NaN if there is a NaN."""
-def meshgrid(*tensors: _Any, indexing: builtins.str = 'ij') -> builtins.tuple[Tensor, ...]:
+def meshgrid(*tensors: _Any, indexing: builtins.str | None = None) -> builtins.tuple[Tensor, ...]:
     """The coordinates of a grid: each 1-dim tensor expanded along all the others."""
 def min(
     input: Tensor,
     dim: Tensor | builtins.int = ...,
     keepdim: builtins.bool = False,
     *,
-    other: Tensor | None = None,
+    other: Tensor = ...,
     out: _Any = None,
 ) -> _Any:
     """The smallest element, in the three forms of `max`. A NaN is the smallest of all."""
@@ -1699,7 +1699,7 @@ def nanmean(
     """The mean of the elements that are not NaN."""
 def nanmedian(
     input: Tensor,
-    dim: builtins.int | None = None,
+    dim: builtins.int = ...,
     keepdim: builtins.bool = False,
     *,
     out: _Any = None,
@@ -1879,7 +1879,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 preserve_format: _memory_format
 def prod(
     input: Tensor,
-    dim: builtins.int | None = None,
+    dim: builtins.int = ...,
     keepdim: builtins.bool = False,
     *,
     dtype: _Any = None,
@@ -1935,9 +1935,9 @@ def rand_like(
     """Numbers of the uniform distribution on [0, 1) in a tensor like ``input``."""
 def randint(
     *bounds: _Any,
-    low: builtins.int = 0,
-    high: builtins.int | None = None,
-    size: _Sequence[builtins.int] | None = None,
+    low: builtins.int = ...,
+    high: builtins.int = ...,
+    size: _Sequence[builtins.int] = ...,
     generator: _Any = None,
     out: Tensor | None = None,
     dtype: _Any = None,
@@ -1950,8 +1950,8 @@ def randint(
 def randint_like(
     input: Tensor,
     *bounds: _Any,
-    low: builtins.int = 0,
-    high: Tensor | builtins.int | None = None,
+    low: builtins.int = ...,
+    high: Tensor | builtins.int = ...,
     generator: _Any = None,
     dtype: _Any = None,
     layout: _Any = None,
@@ -2057,7 +2057,7 @@ def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: conjugation and negation are never put off here."""
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself: conjugation and negation are never put off here."""
-def result_type(tensor1: _Any, tensor2: _Any) -> _dtype:
+def result_type(tensor: _Any, other: _Any) -> _dtype:
     """The dtype of an operation between two tensors or numbers."""
 def rms_norm(
     input: Tensor,
@@ -2164,10 +2164,10 @@ def scatter(
     input: Tensor,
     dim: builtins.int,
     index: Tensor,
-    src: Tensor | builtins.complex | None = None,
+    src: Tensor | builtins.complex = ...,
     *,
-    value: builtins.complex | None = None,
-    reduce: builtins.str | None = None,
+    value: builtins.complex = ...,
+    reduce: builtins.str = ...,
     out: _Any = None,
 ) -> Tensor:
     """A copy with ``out[index[i][j]][j] = src[i][j]`` for ``dim=0``, and so on."""
@@ -2175,10 +2175,10 @@ def scatter_(
     input: Tensor,
     dim: builtins.int,
     index: Tensor,
-    src: Tensor | builtins.complex | None = None,
+    src: Tensor | builtins.complex = ...,
     *,
-    value: builtins.complex | None = None,
-    reduce: builtins.str | None = None,
+    value: builtins.complex = ...,
+    reduce: builtins.str = ...,
 ) -> Tensor:
     """A copy with ``out[index[i][j]][j] = src[i][j]`` for ``dim=0``, and so on."""
 def scatter_add(
@@ -2321,14 +2321,14 @@ def square(input: _Any, *, out: _Any = None) -> Tensor:
     """The square of each element."""
 def square_(self: _Any) -> Tensor:
     """In-place version of `square`; returns the tensor."""
-def squeeze(input: Tensor, dim: builtins.int | _Sequence[builtins.int] | None = None) -> Tensor:
+def squeeze(input: Tensor, dim: builtins.int | _Sequence[builtins.int] = ...) -> Tensor:
     """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple)."""
 def stack(tensors: _Any, dim: builtins.int = 0, *, out: _Any = None) -> Tensor:
     """Join tensors of one shape along a new dimension."""
 def std(
     input: Tensor,
-    dim: builtins.int | builtins.tuple | builtins.bool | None = None,
-    unbiased: builtins.bool | None = None,
+    dim: builtins.int | builtins.tuple | builtins.bool | None = ...,
+    unbiased: builtins.bool = ...,
     keepdim: builtins.bool = False,
     *,
     correction: builtins.float | None = None,
@@ -2337,8 +2337,8 @@ def std(
     """The standard deviation, the square root of `var`. Its gradient is 0 where it is 0."""
 def std_mean(
     input: Tensor,
-    dim: builtins.int | builtins.tuple | builtins.bool | None = None,
-    unbiased: builtins.bool | None = None,
+    dim: builtins.int | builtins.tuple | builtins.bool | None = ...,
+    unbiased: builtins.bool = ...,
     keepdim: builtins.bool = False,
     *,
     correction: builtins.float | None = None,
@@ -2378,7 +2378,7 @@ def subtract_(
     """The difference ``input - alpha * other``, with broadcasting and type promotion."""
 def sum(
     input: Tensor,
-    dim: builtins.int | _Sequence[builtins.int] | None = None,
+    dim: builtins.int | _Sequence[builtins.int] | None = ...,
     keepdim: builtins.bool = False,
     *,
     dtype: _Any = None,
@@ -2424,11 +2424,11 @@ def tensor(
     """A new tensor with a copy of ``data``."""
 def tensor_split(
     input: Tensor,
-    indices_or_sections: _Any = None,
+    indices_or_sections: _Any = ...,
     dim: builtins.int = 0,
     *,
-    indices: _Any = None,
-    sections: builtins.int | None = None,
+    indices: _Sequence[builtins.int] = ...,
+    sections: builtins.int = ...,
 ) -> builtins.tuple[Tensor, ...]:
     """Views of pieces: that many nearly equal ones, or cut at the given indices."""
 def tensordot(a: Tensor, b: Tensor, dims: _Any = 2, *, out: _Any = None) -> Tensor:
@@ -2465,17 +2465,17 @@ def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Exchange two dimensions, as a view."""
 def trapezoid(
     y: Tensor,
-    x: Tensor | None = None,
+    x: Tensor = ...,
     *,
-    dx: builtins.complex = 1,
+    dx: builtins.complex = ...,
     dim: builtins.int = -1,
 ) -> Tensor:
     """The integral of samples along ``dim`` by the trapezoidal rule."""
 def trapz(
     y: Tensor,
-    x: Tensor | None = None,
+    x: Tensor = ...,
     *,
-    dx: builtins.complex = 1,
+    dx: builtins.complex = ...,
     dim: builtins.int = -1,
 ) -> Tensor:
     """The integral of samples along ``dim`` by the trapezoidal rule."""
@@ -2550,8 +2550,8 @@ def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool =
     """
 def var(
     input: Tensor,
-    dim: builtins.int | builtins.tuple | builtins.bool | None = None,
-    unbiased: builtins.bool | None = None,
+    dim: builtins.int | builtins.tuple | builtins.bool | None = ...,
+    unbiased: builtins.bool = ...,
     keepdim: builtins.bool = False,
     *,
     correction: builtins.float | None = None,
@@ -2562,8 +2562,8 @@ def var(
     """
 def var_mean(
     input: Tensor,
-    dim: builtins.int | builtins.tuple | builtins.bool | None = None,
-    unbiased: builtins.bool | None = None,
+    dim: builtins.int | builtins.tuple | builtins.bool | None = ...,
+    unbiased: builtins.bool = ...,
     keepdim: builtins.bool = False,
     *,
     correction: builtins.float | None = None,
@@ -2578,10 +2578,10 @@ def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor as a real one whose last dimension holds real and imaginary part."""
 def vsplit(
     input: Tensor,
-    indices_or_sections: builtins.int | _Sequence[builtins.int] | None = None,
+    indices_or_sections: builtins.int | _Sequence[builtins.int] = ...,
     *,
-    indices: _Sequence[builtins.int] | None = None,
-    sections: builtins.int | None = None,
+    indices: _Sequence[builtins.int] = ...,
+    sections: builtins.int = ...,
 ) -> builtins.tuple[Tensor, ...]:
     """`tensor_split` along the dimension that the stack of that name joins."""
 def vstack(tensors: _Any, *, out: _Any = None) -> Tensor:

@@ -193,7 +193,10 @@ class Signature:
         names = {
             name: NUMPY_NAMES[name]
             for name in options
-            if name in NUMPY_NAMES and name not in self.kinds and NUMPY_NAMES[name] in self.kinds
+            if name in NUMPY_NAMES
+            and name not in self.kinds
+            and NUMPY_NAMES[name] in self.kinds
+            and NUMPY_NAMES[name] not in options
         }
         return {names.get(name, name): value for name, value in options.items()}
 

@@ -90,7 +90,7 @@ class iinfo:
 
 
 def fitting(name: str, value: Any, d: dtype) -> Any:
-    """A Python number as dtype ``d`` holds it: cut off for integers, wrapped if a negative one goes
+    """A Python number as dtype ``d`` holds it: cut off for integers, wrapped if a negative int goes
     into an unsigned dtype; RuntimeError where it overflows."""
     category = d.category
     if category == FLOATING and value.__class__ is float:
@@ -107,8 +107,10 @@ def fitting(name: str, value: Any, d: dtype) -> Any:
             return fitting(name, float(value), d)
         fits = math.isfinite(value)
         if fits:
-            value, limits = int(value), iinfo(d)
-            fits = (limits.min or -limits.max) <= value <= limits.max
+            limits = iinfo(d)  # a float is held to them before it is cut off
+            lowest = limits.min if isinstance(value, float) else limits.min or -limits.max
+            fits = lowest <= value <= limits.max
+            value = int(value)
             if value < limits.min:
                 value += limits.max + 1
     if not fits:

@@ -275,7 +275,7 @@ def can_cast(from_: dtype_type, to: dtype_type) -> bool:
 
 
 @public(method=False)
-def result_type(tensor1: Any, tensor2: Any) -> dtype_type:
+def result_type(tensor: Any, other: Any) -> dtype_type:
     """The dtype of an operation between two tensors or numbers.
 
     Example:
@@ -285,4 +285,4 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype_type:
     """
     from nnkit.autograd.promotion import promoted_dtype
 
-    return promoted_dtype("result_type", tensor1, tensor2)
+    return promoted_dtype("result_type", tensor, other)

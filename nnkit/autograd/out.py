@@ -36,7 +36,7 @@ SAME_DTYPE = frozenset(
     masked_select tril triu renorm histc bucketize searchsorted softmax log_softmax quantile
     nanquantile multinomial ormqr arange linspace logspace complex clamp clamp_min clamp_max zeros
     full empty eye
-    rand randn norm ones
+    rand randint randn randperm norm ones
     """.split()
 )
 # The functions whose ``out`` may require grad, and which only backward refuses; and those that give

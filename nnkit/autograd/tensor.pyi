@@ -760,14 +760,8 @@ class Tensor(builtins.object):
         """The sum of the products of two vectors' elements."""
     def double(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.float64."""
-    def dsplit(
-        self,
-        indices_or_sections: builtins.int | _Sequence[builtins.int] | None = None,
-        *,
-        indices: _Sequence[builtins.int] | None = None,
-        sections: builtins.int | None = None,
-    ) -> builtins.tuple[Tensor, ...]:
-        """`tensor_split` along the dimension that the stack of that name joins."""
+    def dsplit(self, *given: _Any, **named: _Any) -> builtins.tuple[Tensor, ...]:
+        """The same, which takes positions to cut at one by one, too."""
     @builtins.property
     def dtype(self) -> _dtype:
         """The type of its elements."""
@@ -931,14 +925,8 @@ class Tensor(builtins.object):
         """How many elements fall into each of ``bins`` equal parts of [min, max]; elements
         outside are left out. Where both bounds are equal, those of the data are taken.
         """
-    def hsplit(
-        self,
-        indices_or_sections: builtins.int | _Sequence[builtins.int] | None = None,
-        *,
-        indices: _Sequence[builtins.int] | None = None,
-        sections: builtins.int | None = None,
-    ) -> builtins.tuple[Tensor, ...]:
-        """`tensor_split` along the dimension that the stack of that name joins."""
+    def hsplit(self, *given: _Any, **named: _Any) -> builtins.tuple[Tensor, ...]:
+        """The same, which takes positions to cut at one by one, too."""
     def hypot(self, other: _Any) -> Tensor:
         """``sqrt(input**2 + other**2)`` without overflow."""
     def hypot_(self, other: _Any) -> Tensor:
@@ -1231,7 +1219,7 @@ class Tensor(builtins.object):
         dim: Tensor | builtins.int = ...,
         keepdim: builtins.bool = False,
         *,
-        other: Tensor | None = None,
+        other: Tensor = ...,
     ) -> _Any:
         """The largest element: ``max(input)``; with their indices along a dimension:
         ``max(input, dim)``; of two tensors element by element: ``max(input, other)``.
@@ -1240,20 +1228,20 @@ class Tensor(builtins.object):
         """The larger of two elements; NaN if one is. Ties share the gradient in equal halves."""
     def mean(
         self,
-        dim: builtins.int | _Sequence[builtins.int] | None = None,
+        dim: builtins.int | _Sequence[builtins.int] | None = ...,
         keepdim: builtins.bool = False,
         *,
         dtype: _Any = None,
     ) -> Tensor:
         """The mean of all elements, or along dimensions; NaN where there are none."""
-    def median(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> _Any:
+    def median(self, dim: builtins.int = ..., keepdim: builtins.bool = False) -> _Any:
         """The median, the lower one of an even number; NaN if there is a NaN."""
     def min(
         self,
         dim: Tensor | builtins.int = ...,
         keepdim: builtins.bool = False,
         *,
-        other: Tensor | None = None,
+        other: Tensor = ...,
     ) -> _Any:
         """The smallest element, in the three forms of `max`. A NaN is the smallest of all."""
     def minimum(self, other: _Any) -> Tensor:
@@ -1332,7 +1320,7 @@ class Tensor(builtins.object):
         dtype: _Any = None,
     ) -> Tensor:
         """The mean of the elements that are not NaN."""
-    def nanmedian(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> _Any:
+    def nanmedian(self, dim: builtins.int = ..., keepdim: builtins.bool = False) -> _Any:
         """`median` of what is not NaN."""
     def nanquantile(
         self,
@@ -1518,7 +1506,7 @@ class Tensor(builtins.object):
         """
     def prod(
         self,
-        dim: builtins.int | None = None,
+        dim: builtins.int = ...,
         keepdim: builtins.bool = False,
         *,
         dtype: _Any = None,
@@ -1548,7 +1536,7 @@ class Tensor(builtins.object):
     def random_(
         self,
         *bounds: _Any,
-        to: builtins.int | None = ...,
+        to: builtins.int = ...,
         generator: _Any = None,
         **options: _Any,
     ) -> Tensor:
@@ -1655,20 +1643,20 @@ class Tensor(builtins.object):
         self,
         dim: builtins.int,
         index: Tensor,
-        src: Tensor | builtins.complex | None = None,
+        src: Tensor | builtins.complex = ...,
         *,
-        value: builtins.complex | None = None,
-        reduce: builtins.str | None = None,
+        value: builtins.complex = ...,
+        reduce: builtins.str = ...,
     ) -> Tensor:
         """A copy with ``out[index[i][j]][j] = src[i][j]`` for ``dim=0``, and so on."""
     def scatter_(
         self,
         dim: builtins.int,
         index: Tensor,
-        src: Tensor | builtins.complex | None = None,
+        src: Tensor | builtins.complex = ...,
         *,
-        value: builtins.complex | None = None,
-        reduce: builtins.str | None = None,
+        value: builtins.complex = ...,
+        reduce: builtins.str = ...,
     ) -> Tensor:
         """In-place version of `scatter`; returns the tensor."""
     def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
@@ -1790,14 +1778,14 @@ class Tensor(builtins.object):
         """The square of each element."""
     def square_(self) -> Tensor:
         """In-place version of `square`; returns the tensor."""
-    def squeeze(self, dim: builtins.int | _Sequence[builtins.int] | None = None) -> Tensor:
+    def squeeze(self, dim: builtins.int | _Sequence[builtins.int] = ...) -> Tensor:
         """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple)."""
     def squeeze_(self, *arguments: _Any, **options: _Any) -> Tensor:
         """In-place version of `squeeze`; returns the tensor."""
     def std(
         self,
-        dim: builtins.int | builtins.tuple | builtins.bool | None = None,
-        unbiased: builtins.bool | None = None,
+        dim: builtins.int | builtins.tuple | builtins.bool | None = ...,
+        unbiased: builtins.bool = ...,
         keepdim: builtins.bool = False,
         *,
         correction: builtins.float | None = None,
@@ -1821,7 +1809,7 @@ class Tensor(builtins.object):
         """In-place version of `sub`; returns the tensor."""
     def sum(
         self,
-        dim: builtins.int | _Sequence[builtins.int] | None = None,
+        dim: builtins.int | _Sequence[builtins.int] | None = ...,
         keepdim: builtins.bool = False,
         *,
         dtype: _Any = None,
@@ -1863,11 +1851,11 @@ class Tensor(builtins.object):
         """In-place version of `tanh`; returns the tensor."""
     def tensor_split(
         self,
-        indices_or_sections: _Any = None,
+        indices_or_sections: _Any = ...,
         dim: builtins.int = 0,
         *,
-        indices: _Any = None,
-        sections: builtins.int | None = None,
+        indices: _Sequence[builtins.int] = ...,
+        sections: builtins.int = ...,
     ) -> builtins.tuple[Tensor, ...]:
         """Views of pieces: that many nearly equal ones, or cut at the given indices."""
     def tile(
@@ -1964,8 +1952,8 @@ class Tensor(builtins.object):
         """Its memory, counted in bytes."""
     def var(
         self,
-        dim: builtins.int | builtins.tuple | builtins.bool | None = None,
-        unbiased: builtins.bool | None = None,
+        dim: builtins.int | builtins.tuple | builtins.bool | None = ...,
+        unbiased: builtins.bool = ...,
         keepdim: builtins.bool = False,
         *,
         correction: builtins.float | None = None,
@@ -1987,14 +1975,8 @@ class Tensor(builtins.object):
     @builtins.property
     def volatile(self) -> builtins.bool:
         """Deprecated: whether the tensor takes no part in a graph."""
-    def vsplit(
-        self,
-        indices_or_sections: builtins.int | _Sequence[builtins.int] | None = None,
-        *,
-        indices: _Sequence[builtins.int] | None = None,
-        sections: builtins.int | None = None,
-    ) -> builtins.tuple[Tensor, ...]:
-        """`tensor_split` along the dimension that the stack of that name joins."""
+    def vsplit(self, *given: _Any, **named: _Any) -> builtins.tuple[Tensor, ...]:
+        """The same, which takes positions to cut at one by one, too."""
     def where(self, condition: Tensor, other: _Any) -> Tensor:
         """``self`` where ``condition`` holds, else ``other``."""
     def xlogy(self, other: Tensor | builtins.complex) -> Tensor:

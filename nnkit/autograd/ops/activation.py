@@ -9,6 +9,7 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.generator import source_of
+from nnkit.autograd.limits import fitting
 from nnkit.autograd.node import Node
 from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.pointwise import fn, over_input, pointwise
@@ -298,7 +299,7 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """
     check_tensor("threshold", input)
     if input.dtype.category == INTEGER:
-        threshold, value = int(threshold), int(value)
+        threshold, value = (fitting("threshold", v, input.dtype) for v in (threshold, value))
     elif input.dtype.category != FLOATING:
         check_floating("threshold", input)
     return _threshold(input, threshold, value)

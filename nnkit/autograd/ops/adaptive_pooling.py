@@ -54,8 +54,21 @@ def _check_floating(name: str, input: Tensor) -> None:
         raise NotImplementedError(f"{name}(): not implemented for {input.dtype.name} tensors")
 
 
+def _is_whole(axes: int, output_size: Any, ndim: int) -> bool:
+    """Whether one window is all there is, which torch takes of any number of dimensions."""
+    if isinstance(output_size, (tuple, list)):
+        return (
+            ndim > axes
+            and all(n.__class__ is int for n in output_size)
+            and ([*output_size] == [1] * axes)
+        )
+    return output_size.__class__ is int and output_size == 1
+
+
 def _average(name: str, axes: int, input: Any, output_size: Any) -> Tensor:
-    x, size = _prepared(name, axes, input, output_size)
+    check_tensor(name, input)
+    whole = axes > 1 and _is_whole(axes, output_size, input.ndim)
+    x, size = (None, (1,) * axes) if whole else _prepared(name, axes, input, output_size)
     if size == (1,) * axes:
         return in_format_of(input, mean(input, tuple(range(-axes, 0)), True))
     _check_floating(name, x)

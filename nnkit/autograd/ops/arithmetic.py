@@ -318,7 +318,7 @@ def rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tenso
     """``other - alpha * input``."""
     check_tensor("rsub", input)
     check_dtype("sub", input.dtype, ("bool",))
-    return _sub(other, input if alpha == 1 else scaled(input, alpha))
+    return _sub(other, _scaled("rsub", input, alpha, other))
 
 
 @public(out=True, in_place=_div_in_place, aliases=("divide",))

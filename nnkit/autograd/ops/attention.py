@@ -123,7 +123,7 @@ def scaled_dot_product_attention(
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     mask = None if attn_mask is None else additive(attn_mask, query.dtype)
-    if dropout_p <= 0:  # as in torch
+    if not dropout_p > 0:  # as in torch
         return _attention(query, key, value, mask, bool(is_causal), float(scale))[0]
     scores = attention_scores(LIFTED, query, key, mask, is_causal, scale)
     return LIFTED.matmul(dropout(attention_weights(LIFTED, scores), dropout_p, True), value)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.limits import fitting
 from nnkit.autograd.ops.creation import ones_like
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote
@@ -208,9 +209,10 @@ def promote_numbers(like: Tensor, x: Any, y: Any) -> tuple[Tensor, Tensor]:
     """Two numbers as 0-dim tensors of their common dtype, beside ``like``."""
     from nnkit.backend.dtype import of_number, promote_types
 
-    d = promote_types(of_number(x), of_number(y)).array
+    d = promote_types(of_number(x), of_number(y))
     full = like._device.backend.full
-    return wrap(full((), x, d), like._device), wrap(full((), y, d), like._device)
+    one, other = (wrap(full((), fitting("where", v, d), d.array), like._device) for v in (x, y))
+    return one, other
 
 
 def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:

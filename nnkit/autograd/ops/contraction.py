@@ -130,9 +130,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """
     x, y = check_operands("tensordot", ("a", a), ("b", b))
     if isinstance(dims, Tensor):
-        if dims.ndim and len(dims) != 2:
+        rows = dims._data.size > 1
+        if rows and len(dims) != 2:
             raise AssertionError(f"tensordot(): dims must hold two rows, got {len(dims)}")
-        dims = dims.tolist() if dims.ndim else int(dims)
+        dims = dims.tolist() if rows else integer("tensordot", "dims", dims.item())
     if isinstance(dims, (list, tuple)):
         if len(dims) != 2:
             raise ValueError(f"tensordot(): expected two lists of dims, got {dims}")

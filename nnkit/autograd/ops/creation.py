@@ -337,8 +337,8 @@ def scalar_tensor(
 
 @public(method=False)
 def eye(
-    n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+    n: int, m: int = ..., *, out: Any = None, dtype: Any = None,  # pyright: ignore
+    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """The ``n`` by ``m`` matrix with ones on its diagonal; ``m`` is ``n`` unless given.
 
@@ -352,7 +352,7 @@ def eye(
                 [0., 1.]])
     """
     check_layout("eye", layout)
-    shape = (integer("eye", "n", n), n if m is None else integer("eye", "m", m))
+    shape = (integer("eye", "n", n), n if m is ... else integer("eye", "m", m))
     if min(shape) < 0:
         raise RuntimeError(f"eye(): n and m must be greater or equal to 0, got {n} and {m}")
     check_shape("eye", shape)

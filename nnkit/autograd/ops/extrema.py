@@ -10,7 +10,7 @@ from nnkit.autograd.dims import check_tensor, normalize_dims
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops import bounds
 from nnkit.autograd.ops.conversion import converted
-from nnkit.autograd.ops.reduction import axis_of, one_axis
+from nnkit.autograd.ops.reduction import axis_of, check_dim, one_axis
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import BOOL, COMPLEX, uint8
@@ -142,8 +142,7 @@ def _max(name: str, kind: Any, elementwise: Any, input: Tensor, dim: Any, keepdi
     check_tensor(name, input)
     shape = input._data.shape
     if dim is ...:
-        if keepdim:
-            raise TypeError(f"{name}() missing 1 required positional argument: 'dim'")
+        check_dim(name, dim, keepdim)
         _check_some(name, shape, None)
         _ordered(name, input)
         return _total[name](input, None, False)
@@ -162,7 +161,7 @@ def max(
     dim: Tensor | int = ...,  # pyright: ignore[reportArgumentType]
     keepdim: bool = False,
     *,
-    other: Tensor | None = None,
+    other: Tensor = ...,  # pyright: ignore[reportArgumentType]
 ) -> Any:
     """The largest element: ``max(input)``; with their indices along a dimension:
     ``max(input, dim)``; of two tensors element by element: ``max(input, other)``.
@@ -180,7 +179,7 @@ def max(
         >>> nnkit.tensor([[1.0, 3.0], [2.0, 0.0]]).max(1).indices
         tensor([1, 0])
     """
-    dim = dim if other is None else other
+    dim = dim if other is ... else other
     return _max("max", return_types.max, bounds.maximum, input, dim, keepdim)
 
 
@@ -190,7 +189,7 @@ def min(
     dim: Tensor | int = ...,  # pyright: ignore[reportArgumentType]
     keepdim: bool = False,
     *,
-    other: Tensor | None = None,
+    other: Tensor = ...,  # pyright: ignore[reportArgumentType]
 ) -> Any:
     """The smallest element, in the three forms of `max`. A NaN is the smallest of all.
 
@@ -201,7 +200,7 @@ def min(
         >>> nnkit.min(nnkit.tensor([3, 1]), nnkit.tensor([2, 2]))
         tensor([2, 1])
     """
-    dim = dim if other is None else other
+    dim = dim if other is ... else other
     return _max("min", return_types.min, bounds.minimum, input, dim, keepdim)
 
 

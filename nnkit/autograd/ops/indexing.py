@@ -11,6 +11,7 @@ import operator
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, expanded_shape, normalize_dim
+from nnkit.autograd.limits import fitting
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.conversion import clone
@@ -27,7 +28,7 @@ from nnkit.autograd.views import (
     write,
     wrote,
 )
-from nnkit.backend.dtype import COMPLEX, INTEGER, bool_, int64, python_number, uint8
+from nnkit.backend.dtype import FLOATING, INTEGER, bool_, int64, python_number, uint8
 from nnkit.backend.index import ALL, split_index
 from nnkit.backend.memory import contiguous_format
 from nnkit.backend.warning import warn
@@ -89,6 +90,8 @@ def _normal_item(item: Any, device: Any) -> Any:
         return slice(_bound(item.start), _bound(item.stop), _bound(item.step))
     if isinstance(item, (list, tuple, range)):
         return _index_tensor(item, device)
+    if isinstance(item, str):
+        raise TypeError("an index must not be a str")
     try:
         return operator.index(item)
     except TypeError:
@@ -280,8 +283,8 @@ def _value_tensor(self: Tensor, index: Any, value: Any) -> Tensor:
             f"can't assign a {type(value).__name__} to a {dtype} tensor: expected a Tensor or a "
             "number"
         )
-    if isinstance(value, complex) and dtype.category < COMPLEX:
-        raise RuntimeError(f"value {value} cannot be converted to {dtype} without overflow")
+    if dtype.category < FLOATING or isinstance(value, complex):
+        value = fitting("setitem", value, dtype)
     return wrap(B.full((), value, self._data.dtype), self._device)
 
 
@@ -371,6 +374,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     check_tensor("index_put", input)
     check_tensor("index_put", values, "values")
     index = _index_of(indices)
+    split_index(index_arrays(index), input._data.shape)  # does it fit at all
     if values._data.dtype != input._data.dtype:
         if accumulate or not _is_fill(index_arrays(index), values):
             raise RuntimeError(

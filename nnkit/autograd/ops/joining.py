@@ -9,7 +9,7 @@ from nnkit.autograd.dims import check_tensor, check_tensors, normalize_dim, size
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.promotion import promote
-from nnkit.autograd.public import METHODS, known_as, public
+from nnkit.autograd.public import METHODS, attach, known_as, public
 from nnkit.autograd.sizes import check_integers, integer
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import int64
@@ -305,7 +305,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 def _the_one(name: str, *given: Any) -> Any:
     """The positions to cut at, or the number of pieces, under whichever of its names it came."""
-    named = [value for value in given if value is not None]
+    named = [value for value in given if value is not ...]
     if len(named) != 1:
         raise TypeError(f"{name}(): expected either indices or sections, got {len(named)} of them")
     value = named[0]
@@ -323,8 +323,8 @@ def _the_one(name: str, *given: Any) -> Any:
 
 @public
 def tensor_split(
-    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *,
-    indices: Any = None, sections: int | None = None,
+    input: Tensor, indices_or_sections: Any = ..., dim: int = 0, *,
+    indices: Sequence[int] = ..., sections: int = ...,  # pyright: ignore[reportArgumentType]
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Views of pieces: that many nearly equal ones, or cut at the given indices.
 
@@ -357,8 +357,8 @@ def tensor_split(
 
 def _stack_split(name: str, minimum: int, dim_of: Any) -> None:
     def split_along(
-        input: Tensor, indices_or_sections: int | Sequence[int] | None = None, *,
-        indices: Sequence[int] | None = None, sections: int | None = None,
+        input: Tensor, indices_or_sections: int | Sequence[int] = ..., *,  # pyright: ignore
+        indices: Sequence[int] = ..., sections: int = ...,  # pyright: ignore
     ) -> tuple[Tensor, ...]:  # fmt: skip
         check_tensor(name, input)
         given = _the_one(name, indices_or_sections, indices, sections)
@@ -379,7 +379,15 @@ def _stack_split(name: str, minimum: int, dim_of: Any) -> None:
     split_along.__name__ = name
     known_as(split_along, name)
     split_along.__doc__ = "`tensor_split` along the dimension that the stack of that name joins."
-    public(split_along)
+    offered = public(split_along)
+
+    def method(self: Tensor, *given: Any, **named: Any) -> tuple[Tensor, ...]:
+        """The same, which takes positions to cut at one by one, too."""
+        return offered(self, *((given,) if len(given) > 1 else given), **named)
+
+    method.__name__ = name
+    known_as(method, f"Tensor.{name}")
+    attach(name, method)
 
 
 _stack_split("hsplit", 1, lambda x: 0 if x.ndim == 1 else 1)

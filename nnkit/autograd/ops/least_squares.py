@@ -36,7 +36,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 
 def _check_form(name: str, parameter: str, bound: Any, *others: Any) -> None:
     """torch has one form with a bound by position, and one with bounds by name."""
-    if bound is not None and others != (None, None):
+    if bound is not ... and others != (None, None):
         raise TypeError(f"{name}(): takes '{parameter}' or 'atol' and 'rtol', got both")
     for each in (bound, *others):
         if isinstance(each, Tensor) and each.dtype.category == COMPLEX:
@@ -60,7 +60,7 @@ def _bounds(A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
 
 def pinv(
     A: Tensor,
-    rcond: Tensor | float | None = None,
+    rcond: Tensor | float = ...,  # pyright: ignore[reportArgumentType]
     hermitian: bool = False,
     *,
     atol: Tensor | float | None = None,
@@ -84,13 +84,13 @@ def pinv(
     """
     _check_form("linalg.pinv", "rcond", rcond, atol, rtol)
     (check_square if hermitian else check_matrices)("linalg.pinv", A)
-    bounds = _bounds(A, atol, rcond if rtol is None else rtol)
+    bounds = _bounds(A, atol, rtol if rcond is ... else rcond)
     return rules.pinv(A, *bounds, bool(hermitian))
 
 
 def matrix_rank(
     A: Tensor,
-    tol: Tensor | float | None = None,
+    tol: Tensor | float = ...,  # pyright: ignore[reportArgumentType]
     hermitian: bool = False,
     *,
     atol: Tensor | float | None = None,
@@ -115,7 +115,7 @@ def matrix_rank(
     shape = A._data.shape
     if 0 in shape:
         return A.new_zeros(shape[:-2], dtype=int)
-    atol, rtol = _bounds(A, atol, rtol) if tol is None else _bounds(A, tol, 0.0)
+    atol, rtol = _bounds(A, atol, rtol) if tol is ... else _bounds(A, tol, 0.0)
     fixed = A.detach()
     s = rules.eigh(fixed, "L")[0].abs() if hermitian else rules.svd(fixed, False)[1]
     return (s > maximum(atol, rtol * s.amax(-1, True))).sum(-1)
@@ -126,7 +126,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
     Args:
         A: (*, m, n).
-        B: (*, m, k).
+        B: (*, m, k), or (*, m) for one vector for each matrix.
         rcond: singular values up to ``rcond`` times the largest count as 0; by default
             ``max(m, n) * eps``.
 
@@ -144,14 +144,25 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     """
     m, n = check_matrices("linalg.lstsq", A)[-2:]
     check_operands("linalg.lstsq", ("A", A), ("B", B))
+    lacking = A.ndim - B.ndim
+    if lacking not in (0, 1) or (lacking and B.shape != A.shape[:-1]):
+        raise RuntimeError(
+            f"linalg.lstsq(): expected B with as many dimensions as A or, for one vector for each "
+            f"matrix, of A's shape without its last, got {list(B.shape)} for {list(A.shape)}"
+        )
+    if lacking:
+        B = B.unsqueeze(-1)
     solution = matmul(pinv(A, rtol=rcond), B)
     rank = matrix_rank(A, rtol=rcond)
     # "gels" takes the rank to be full.
     full = m > n and (driver == "gels" or driver in ("gelsd", "gelss") and bool((rank == n).all()))
     errors = matmul(A, solution) - B if full else solution.new_zeros(0, 1) * solution.sum()
     residuals = errors.abs().square().sum(-2) if full else errors.abs().sum(-1)
+    solution = column_major(solution)
+    if lacking:
+        solution, residuals = solution.squeeze(-1), residuals.squeeze(-1)
     fixed, none = A.detach(), A.new_empty(0).abs()
     singular = rules.svd(fixed, False)[1] if driver in ("gelsd", "gelss") else none
     if driver == "gels":
         rank = rank.new_empty(0)
-    return return_types.linalg_lstsq(column_major(solution), residuals, rank, singular)
+    return return_types.linalg_lstsq(solution, residuals, rank, singular)

@@ -84,10 +84,17 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 def _unusual_linear(input: Any, weight: Any, bias: Any) -> Tensor:
     """`linear` with a weight that is a vector or a bias that broadcasts; says what does not fit."""
     operands = [("input", input), ("weight", weight)]
-    if bias is not None:
+    check_tensor("linear", weight, "weight")
+    row = weight.ndim == 1 or getattr(input, "ndim", 0) == 1
+    if bias is not None and not (row and isinstance(bias, Tensor) and not bias.ndim):
         operands.append(("bias", bias))
     x, w, *rest = check_operands("linear", *operands)
     if w.ndim == 1:
+        if rest and rest[0].ndim:
+            raise RuntimeError(
+                f"linear(): weight of shape {list(w.shape)} takes a bias without dimensions, got "
+                f"{list(rest[0].shape)}"
+            )
         product = matmul(input, weight)
         return product if bias is None else product + bias
     check_ndim("linear", "weight", w.shape, 2)

@@ -257,12 +257,20 @@ def _check_weight(name: str, weight: Tensor, classes: int) -> None:
         )
 
 
+def _check_label_dtype(name: str, target: Tensor) -> None:
+    if target.dtype is not int64 and target.dtype is not uint8:
+        raise RuntimeError(
+            f"{name}(): expected target dtype to be Long or Byte, but got {target.dtype}"
+        )
+
+
 def _check_labels(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> Tensor:
     """The labels in the shape of ``input`` without its classes; torch's errors."""
     x, t = input._data, target._data
     if x.ndim == 1 and t.shape == (1,):
         target = target.reshape(())
     elif x.ndim == 1 and t.ndim:
+        _check_label_dtype(name, target)
         raise ValueError(
             f"{name}(): For 1D input, 1D target must have size 1, but got target size {t.size}"
         )
@@ -277,10 +285,7 @@ def _check_labels(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
             raise RuntimeError(
                 f"{name}(): Expected target size {list(wanted)}, got {list(t.shape)}"
             )
-    if target.dtype is not int64 and target.dtype is not uint8:
-        raise RuntimeError(
-            f"{name}(): expected target dtype to be Long or Byte, but got {target.dtype}"
-        )
+    _check_label_dtype(name, target)
     if weight is not None:
         classes = x.shape[1] if x.ndim > 1 else x.shape[0]
         _check_weight(name, weight, classes)

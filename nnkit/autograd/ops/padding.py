@@ -126,6 +126,11 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             f"pad(): mode={mode!r} pads the last k = 1, 2 or 3 dimensions of k + 1 or "
             f"k + 2, got {len(pad)} numbers for an input of shape {list(input.shape)}"
         )
+    if mode != "circular" and 0 in input._data.shape[-axes - 1 :]:
+        raise RuntimeError(
+            f"pad(): mode={mode!r} takes an input of which only the batch may be empty, got shape "
+            f"{list(input.shape)}"
+        )
     _check_sizes("pad", input, widths, mode)
     out = _pad_with_itself(input, widths, mode)
     return out if mode == "circular" else in_format_of(input, out)

@@ -299,6 +299,8 @@ def max_unpool3d(
 
 def _ratios(name: str, given: Any, axes: int) -> tuple[float, ...]:
     ratios = given if isinstance(given, (tuple, list)) else (given,) * axes
+    if len(ratios) > axes == 2:  # as in torch not of volumes
+        raise ValueError(f"{name}(): argument 'output_ratio' must be {axes} floats, got {given!r}")
     if len(ratios) < axes or not all(isinstance(r, (int, float)) for r in ratios):
         raise TypeError(
             f"{name}(): argument 'output_ratio' must be float or tuple of {axes} floats, "

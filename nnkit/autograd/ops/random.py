@@ -105,9 +105,9 @@ def randn(
 @public(method=False)
 def randint(
     *bounds: Any,
-    low: int = 0,
-    high: int | None = None,
-    size: Sequence[int] | None = None,
+    low: int = ...,  # pyright: ignore[reportArgumentType]
+    high: int = ...,  # pyright: ignore[reportArgumentType]
+    size: Sequence[int] = ...,  # pyright: ignore[reportArgumentType]
     generator: Any = None,
     out: Tensor | None = None,
     dtype: Any = None,
@@ -132,13 +132,13 @@ def randint(
         tensor([7, 6, 3, 5])
     """
     given = list(bounds)
-    if size is None and given:
+    if size is ... and given:
         size = given.pop()
-    if high is None and given:
+    if high is ... and given:
         high = given.pop()
-    if given:
-        low = given.pop()
-    if given or high is None or size is None:
+    if low is ...:
+        low = given.pop() if given else 0
+    if given or high is ... or size is ...:
         raise TypeError(f"randint(): expected (low, high, size) or (high, size), got {bounds}")
     if not isinstance(size, (tuple, list)):
         raise TypeError(
@@ -222,8 +222,8 @@ def randn_like(
 def randint_like(
     input: Tensor,
     *bounds: Any,
-    low: int = 0,
-    high: Tensor | int | None = None,
+    low: int = ...,  # pyright: ignore[reportArgumentType]
+    high: Tensor | int = ...,  # pyright: ignore[reportArgumentType]
     generator: Any = None,
     dtype: Any = None,
     layout: Any = None,
@@ -239,11 +239,11 @@ def randint_like(
         tensor([7., 7.])
     """
     given = list(bounds)
-    if high is None and given:
+    if high is ... and given:
         high = given.pop()
-    if given:
-        low = given.pop()
-    if given or high is None:
+    if low is ...:
+        low = given.pop() if given else 0
+    if given or high is ...:
         raise TypeError(f"randint_like(): expected (input, low, high), got bounds {bounds}")
     x = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
     return _integers("randint_like", x, low, high, generator)._set_requires_grad(requires_grad)

@@ -184,12 +184,13 @@ _MISSING: Any = object()
 
 @public(namespace=False)
 def random_(
-    input: Tensor, *bounds: Any, to: int | None = _MISSING, generator: Any = None, **options: Any
+    input: Tensor, *bounds: Any, to: int = ..., generator: Any = None, **options: Any
 ) -> Tensor:
     """Fill with integers of [from, to), all equally likely, in place.
 
-    ``random_(to)`` starts from 0. Without bounds (or with ``to=None``) the numbers go as far as
-    the dtype counts: to its largest integer, or to 2**24 for float32, 2**53 for float64.
+    ``random_(to)`` starts from 0. Without bounds (or from ``from`` on with ``to=None``) the
+    numbers go as far as the dtype counts: to its largest integer, or to 2**24 for float32, 2**53
+    for float64.
 
     Raises:
         RuntimeError: ``from >= to``, or a bound does not fit the dtype.
@@ -201,8 +202,10 @@ def random_(
         >>> nnkit.empty(4).random_(10)
         tensor([4., 9., 3., 0.])
     """
-    first = _from("random_", _MISSING, options)
-    given = [v for v in (first, *bounds, to) if v is not _MISSING]
+    first = _from("random_", ..., options)
+    given = [v for v in (first, *bounds, to) if v is not ...]
+    if given == [None]:
+        raise TypeError("random_(): argument 'to' must be int, not NoneType")
     if len(given) > 2:
         raise TypeError(f"random_() takes at most 2 bounds, got {len(given)}")
     source = source_of("random_", generator, input._device)

@@ -38,14 +38,14 @@ def arange(
         tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
     check_layout("arange", layout)
-    several = len(bounds) > 1 or "start" in keyword or (bounds and "end" in keyword)
-    names = ("start", "end", "step") if several else ("end",)
-    if len(bounds) + len(keyword) > 3 or not {*keyword} <= {"start", "end", "step"}:
+    names = ("start", "end", "step") if len(bounds) > 1 or keyword else ("end",)
+    by_name = {*keyword} - {*names[: len(bounds)]}
+    if len(bounds) + len(by_name) > 3 or by_name != {*keyword} or not by_name <= {*names}:
         raise TypeError(f"arange(): expected (end) or (start, end, step), got {bounds} {keyword}")
-    names = [n for n in (*names, "step") if n not in keyword]
     given = dict(zip(names, bounds, strict=False)) | keyword
-    if "end" not in given:
-        raise TypeError('arange() missing 1 required positional arguments: "end"')
+    missing = "end" if "end" not in given else "start"
+    if missing not in given and (missing == "end" or "step" in given):
+        raise TypeError(f'arange() missing 1 required positional arguments: "{missing}"')
     given = {n: number("arange", n, v) for n, v in given.items()}
     for parameter, value in given.items():
         if isinstance(value, complex):

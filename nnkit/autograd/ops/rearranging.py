@@ -92,7 +92,8 @@ def flip(input: Tensor, *named: Any, dims: int | Sequence[int] | None = None) ->
     """
     check_tensor("flip", input)
     given = sizes_of("flip", named, dims, "dims")
-    return _flip(input, normalize_dims(given, input.ndim, "flip") if input.ndim else ())
+    axes = normalize_dims(given, input.ndim, "flip")
+    return _flip(input, axes if input.ndim else ())
 
 
 @public
@@ -269,11 +270,12 @@ def _repeat_index(name: str, B: Any, counts: Any, size: int) -> Any:
 
 
 @public(method=False)
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid: each 1-dim tensor expanded along all the others.
 
     Args:
-        indexing: "ij" (dimension k follows tensor k) or "xy" (the first two exchanged).
+        indexing: "ij" (dimension k follows tensor k), as by default, or "xy" (the first two
+            exchanged).
 
     Example:
         >>> import nnkit
@@ -283,7 +285,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
                 [1, 1, 1]])
     """
     given = _unpacked("meshgrid", tensors)
-    if indexing not in ("ij", "xy"):
+    if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f"meshgrid(): indexing must be one of 'xy' or 'ij', got {indexing!r}")
     for tensor in given:
         if tensor.ndim > 1:

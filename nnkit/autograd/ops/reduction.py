@@ -108,12 +108,22 @@ _logsumexp = rule(
 def axis_of(name: str, dim: Any, ndim: int) -> Any:
     """A checked dimension as an int, dimensions as a tuple; None for all (also for an empty tuple
     and for the only "dimension" of a 0-dim tensor)."""
-    if dim is None:
+    if dim is None or dim is ...:
         return None
     if dim.__class__ is int and -ndim <= dim < ndim:
         return dim + ndim if dim < 0 else dim
     axes = normalize_dims(dim, ndim, name)
     return axes if axes and ndim else None
+
+
+def check_dim(name: str, dim: Any, keepdim: bool) -> None:
+    """Hold a call to torch's two forms: without dimensions there is nothing to keep.
+
+    Raises:
+        TypeError: ``keepdim`` without ``dim``.
+    """
+    if keepdim and dim is ...:
+        raise TypeError(f"{name}() missing 1 required positional argument: 'dim'")
 
 
 def one_axis(name: str, dim: Any, ndim: int) -> int | None:
@@ -130,7 +140,7 @@ def in_dtype(name: str, input: Any, dtype: Any) -> Tensor:
 @public(out=True)
 def sum(
     input: Tensor,
-    dim: int | Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = ...,  # pyright: ignore[reportArgumentType]
     keepdim: bool = False,
     *,
     dtype: Any = None,
@@ -153,6 +163,7 @@ def sum(
         (tensor(10.), tensor([4., 6.]))
     """
     x = input if dtype is None and input.__class__ is Tensor else in_dtype("sum", input, dtype)
+    check_dim("sum", dim, keepdim)
     result = _sum(x, axis_of("sum", dim, x._data.ndim), keepdim)
     return result if dtype is None else converted(result, x.dtype)
 
@@ -205,7 +216,7 @@ def nansum(
 @public(out=True)
 def mean(
     input: Tensor,
-    dim: int | Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = ...,  # pyright: ignore[reportArgumentType]
     keepdim: bool = False,
     *,
     dtype: Any = None,
@@ -228,6 +239,7 @@ def mean(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or "
             f"complex dtype. Got: {x.dtype.name}"
         )
+    check_dim("mean", dim, keepdim)
     return _mean(x, axis_of("mean", dim, x._data.ndim), keepdim)
 
 
@@ -258,7 +270,11 @@ def nanmean(
 
 @public(out=True)
 def prod(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
+    input: Tensor,
+    dim: int = ...,  # pyright: ignore[reportArgumentType]
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
 ) -> Tensor:
     """The product of all elements, or along one dimension.
 
@@ -272,12 +288,15 @@ def prod(
         tensor(0.)
     """
     x = in_dtype("prod", input, dtype)
-    axis = None if dim is None else one_axis("prod", dim, x._data.ndim)
+    check_dim("prod", dim, keepdim)
+    axis = None if dim is ... else one_axis("prod", dim, x._data.ndim)
     result = _prod(x, axis, keepdim)
     return result if dtype is None else converted(result, x.dtype)
 
 
-def _spread(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> tuple[Any, float]:
+def _spread(
+    name: str, input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
+) -> tuple[Any, float]:
     """The axis and the correction of a variance, from both of torch's ways to say them."""
     check_tensor(name, input)
     if input.dtype.category < FLOATING:
@@ -285,9 +304,12 @@ def _spread(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> 
             f"{name}(): std and var only support floating point and complex dtypes, "
             f"got {input.dtype.name}"
         )
+    if dim.__class__ is bool and unbiased is not ...:
+        raise TypeError(f"{name}(): argument 'dim' must be int or tuple of ints, not bool")
     if dim.__class__ is bool:
-        dim, unbiased = None, dim
-    if unbiased is not None:
+        dim, unbiased = ..., dim
+    check_dim(name, dim, keepdim)
+    if unbiased is not ...:
         if correction is not None:
             raise TypeError(f"{name}(): takes 'unbiased' or 'correction', got both")
         correction = int(unbiased)
@@ -304,8 +326,8 @@ def _spread(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> 
 @public(out=True)
 def var(
     input: Tensor,
-    dim: int | tuple | bool | None = None,
-    unbiased: bool | None = None,
+    dim: int | tuple | bool | None = ...,  # pyright: ignore[reportArgumentType]
+    unbiased: bool = ...,  # pyright: ignore[reportArgumentType]
     keepdim: bool = False,
     *,
     correction: float | None = None,
@@ -326,15 +348,15 @@ def var(
         >>> nnkit.tensor([1.0, 2.0, 3.0]).var()
         tensor(1.)
     """
-    axis, correction = _spread("var", input, dim, unbiased, correction)
+    axis, correction = _spread("var", input, dim, unbiased, keepdim, correction)
     return _var(input, axis, correction, keepdim)
 
 
 @public(out=True)
 def std(
     input: Tensor,
-    dim: int | tuple | bool | None = None,
-    unbiased: bool | None = None,
+    dim: int | tuple | bool | None = ...,  # pyright: ignore[reportArgumentType]
+    unbiased: bool = ...,  # pyright: ignore[reportArgumentType]
     keepdim: bool = False,
     *,
     correction: float | None = None,
@@ -346,15 +368,15 @@ def std(
         >>> nnkit.std(nnkit.tensor([1.0, 2.0, 3.0]))
         tensor(1.)
     """
-    axis, correction = _spread("std", input, dim, unbiased, correction)
+    axis, correction = _spread("std", input, dim, unbiased, keepdim, correction)
     return _std(input, axis, correction, keepdim)
 
 
 @public(method=False, out=True)
 def var_mean(
     input: Tensor,
-    dim: int | tuple | bool | None = None,
-    unbiased: bool | None = None,
+    dim: int | tuple | bool | None = ...,  # pyright: ignore[reportArgumentType]
+    unbiased: bool = ...,  # pyright: ignore[reportArgumentType]
     keepdim: bool = False,
     *,
     correction: float | None = None,
@@ -366,15 +388,15 @@ def var_mean(
         >>> nnkit.var_mean(nnkit.tensor([1.0, 2.0, 3.0]))
         (tensor(1.), tensor(2.))
     """
-    axis, correction = _spread("var_mean", input, dim, unbiased, correction)
+    axis, correction = _spread("var_mean", input, dim, unbiased, keepdim, correction)
     return _var_mean(input, axis, correction, keepdim)
 
 
 @public(method=False, out=True)
 def std_mean(
     input: Tensor,
-    dim: int | tuple | bool | None = None,
-    unbiased: bool | None = None,
+    dim: int | tuple | bool | None = ...,  # pyright: ignore[reportArgumentType]
+    unbiased: bool = ...,  # pyright: ignore[reportArgumentType]
     keepdim: bool = False,
     *,
     correction: float | None = None,
@@ -386,7 +408,7 @@ def std_mean(
         >>> nnkit.std_mean(nnkit.tensor([1.0, 2.0, 3.0]))
         (tensor(1.), tensor(2.))
     """
-    axis, correction = _spread("std_mean", input, dim, unbiased, correction)
+    axis, correction = _spread("std_mean", input, dim, unbiased, keepdim, correction)
     return _std(input, axis, correction, keepdim), _mean(input, axis, keepdim)
 
 

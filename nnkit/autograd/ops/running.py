@@ -83,7 +83,7 @@ def _running(name: str, apply: Any, input: Tensor, dim: int, dtype: Any) -> Tens
     if x.dtype.category < FLOATING and dtype is None:
         x = converted(x, int64)
     axis = normalize_dim(dim, x._data.ndim, name)
-    if x.dtype.category == BOOL:
+    if x.dtype.category == BOOL and x.ndim:
         raise NotImplementedError(f"{name}(): not implemented for 'bool' totals")
     total = apply(x, axis)
     return converted(total, x.dtype)

@@ -186,10 +186,10 @@ def scatter(
     input: Tensor,
     dim: int,
     index: Tensor,
-    src: Tensor | complex | None = None,
+    src: Tensor | complex = ...,  # pyright: ignore[reportArgumentType]
     *,
-    value: complex | None = None,
-    reduce: str | None = None,
+    value: complex = ...,  # pyright: ignore[reportArgumentType]
+    reduce: str = ...,  # pyright: ignore[reportArgumentType]
 ) -> Tensor:
     """A copy with ``out[index[i][j]][j] = src[i][j]`` for ``dim=0``, and so on.
 
@@ -205,7 +205,7 @@ def scatter(
         >>> nnkit.zeros(3).scatter(0, nnkit.tensor([0, 2]), 1.0)
         tensor([1., 0., 1.])
     """
-    src = python_number(value if src is None else src)
+    src = python_number(value if src is ... else src)
     given = src if isinstance(src, Tensor) else None
     axis, index = _element_index("scatter", input, dim, index, given)
     if given is not None:
@@ -214,7 +214,7 @@ def scatter(
         raise TypeError(f"scatter(): argument 'src' must be Tensor, not {type(src).__name__}")
     if _names_nothing(input, index):
         return OPS["copy"](input)
-    if reduce is not None:
+    if reduce is not ...:
         return _scatter_with(input, axis, index, src, reduce)
     if given is None:
         return _scatter_fill(input, index, axis, fitting("scatter", src, input.dtype))
@@ -306,7 +306,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     """
     check_tensor("take_along_dim", input)
     check_tensor("take_along_dim", indices, "indices")
-    if indices.dtype.name != "int64":
+    if indices.dtype.name not in ("int64", "int32"):
         raise RuntimeError(f"take_along_dim(): expected long indices, got {indices.dtype}")
     if dim is None:
         return gather(shapes.reshape(input, -1), 0, shapes.reshape(indices, -1))

@@ -294,6 +294,8 @@ def histogram(
         )
     B, place, dtype = input._device.backend, input._device, input._data.dtype
     if isinstance(bins, Tensor) and (bins.ndim or range is None):
+        if range is not None:
+            raise TypeError("histogram(): takes 'range' where 'bins' is an int, got a Tensor")
         if bins.dtype is not input.dtype:
             raise RuntimeError(
                 f"histogram(): input and bins must have one dtype, got {input.dtype} and "

@@ -432,12 +432,15 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 
 @public
-def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+def squeeze(
+    input: Tensor,
+    dim: int | Sequence[int] = ...,  # pyright: ignore[reportArgumentType]
+) -> Tensor:
     """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple)."""
     check_tensor("squeeze", input)
     shape = input._data.shape
-    variant = 0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1
-    named = normalize_dims(dim, len(shape), "squeeze")
+    variant = 0 if dim is ... else 2 if isinstance(dim, (tuple, list)) else 1
+    named = None if dim is ... else normalize_dims(dim, len(shape), "squeeze")
     axes = range(len(shape)) if named is None else named
     return _squeeze[variant](input, tuple(a for a in axes if shape and shape[a] == 1))
 

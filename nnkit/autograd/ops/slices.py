@@ -131,6 +131,7 @@ def index_add(
         tensor([0., 2., 0.])
     """
     axis, index = _slices("index_add", input, dim, index, source, RuntimeError)
+    fitting("index_add", alpha, input.dtype)
     return _index_add(input, index, source, axis, alpha)
 
 

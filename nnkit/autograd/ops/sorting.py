@@ -12,6 +12,7 @@ from nnkit.autograd import return_types
 from nnkit.autograd.dims import check_tensor, normalize_dim
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
+from nnkit.autograd.ops.reduction import check_dim
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
@@ -173,7 +174,11 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 
 
 @public(out=True)
-def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+def median(
+    input: Tensor,
+    dim: int = ...,  # pyright: ignore[reportArgumentType]
+    keepdim: bool = False,
+) -> Any:
     """The median, the lower one of an even number; NaN if there is a NaN.
 
     Returns:
@@ -185,13 +190,18 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
         tensor(2.)
     """
     _comparable("median", input, False, NotImplementedError)
-    if dim is None:
+    check_dim("median", dim, keepdim)
+    if dim is ...:
         return _median_all(input, False)
     return _reduce("median", input, dim, keepdim)
 
 
 @public(out=True)
-def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+def nanmedian(
+    input: Tensor,
+    dim: int = ...,  # pyright: ignore[reportArgumentType]
+    keepdim: bool = False,
+) -> Any:
     """`median` of what is not NaN.
 
     Example:
@@ -200,7 +210,8 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
         tensor(2.)
     """
     _comparable("nanmedian", input, False, NotImplementedError)
-    if dim is None:
+    check_dim("nanmedian", dim, keepdim)
+    if dim is ...:
         return _nanmedian_all(input, True)
     return _reduce("nanmedian", input, dim, keepdim)
 

@@ -113,22 +113,21 @@ def corrcoef(input: Tensor) -> Tensor:
     return c.clamp(-1, 1)
 
 
-def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[Tensor, int, float]:
+def _areas(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, int, float]:
     """The areas between neighbouring samples, and their dimension."""
     check_tensor(name, y, "y")
     for each in (y, x):
-        if each is not None and each.dtype.category == BOOL:
+        if each is not ... and each.dtype.category == BOOL:
             raise RuntimeError(f"{name}(): not implemented for 'bool' tensors")
     axis = normalize_dim(dim, y.ndim, name)
     count = y._data.shape[axis]
     if isinstance(dx, complex):
         raise RuntimeError(f"{name}(): argument 'dx' must be a real number, got {dx}")
-    if count == 0:
+    if count == 0 and (x is ... or name == "trapezoid"):
         return y, axis, 1
-    between = y.narrow(axis, 1, count - 1) + y.narrow(axis, 0, count - 1)
-    if x is None:
-        return between, axis, dx / 2
-    if dx is not None and dx != 1:
+    if x is ...:
+        return _neighbours(y, axis), axis, (1 if dx is ... else dx) / 2
+    if dx is not ...:
         raise TypeError(f"{name}(): takes 'x' or 'dx', got both")
     if not x.ndim:  # as in torch no sample point lies between two
         raise RuntimeError(f"{name}(): argument 'x' must have a dimension, got shape []")
@@ -142,11 +141,23 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[T
     width = x.diff(dim=-1) if x.ndim == 1 else x.diff(dim=axis)
     if x.ndim == 1:
         width = width.reshape(-1, *[1] * (y.ndim - axis - 1))
-    return between * width, axis, 0.5
+    return _neighbours(y, axis) * width, axis, 0.5
+
+
+def _neighbours(y: Tensor, axis: int) -> Tensor:
+    """The sums of two samples side by side."""
+    rest = max(y._data.shape[axis] - 1, 0)
+    return y.narrow(axis, y._data.shape[axis] - rest, rest) + y.narrow(axis, 0, rest)
 
 
 @public(method=False, aliases=("trapz",))
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: complex = 1, dim: int = -1) -> Tensor:
+def trapezoid(
+    y: Tensor,
+    x: Tensor = ...,
+    *,
+    dx: complex = ...,
+    dim: int = -1,  # pyright: ignore
+) -> Tensor:
     """The integral of samples along ``dim`` by the trapezoidal rule.
 
     Args:
@@ -167,7 +178,11 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: complex = 1, dim: int =
 
 @public(method=False)
 def cumulative_trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: complex = 1, dim: int = -1
+    y: Tensor,
+    x: Tensor = ...,
+    *,
+    dx: complex = ...,
+    dim: int = -1,  # pyright: ignore
 ) -> Tensor:
     """The integrals up to each sample but the first; see `trapezoid`.
 

@@ -229,7 +229,8 @@ _logit = pointwise(
 _logit_between = pointwise(
     "logit_between",
     lambda x, low, high: fn.log(
-        fn.minimum(fn.maximum(x, low), high) / (1 - fn.minimum(fn.maximum(x, low), high))
+        fn.where(x < low, low, fn.where(x > high, high, x))
+        / (1 - fn.where(x < low, low, fn.where(x > high, high, x)))
     ),
     scalars=("low", "high"), function=False, node="LogitBackward0",
     x=lambda g, x, low, high: fn.where(

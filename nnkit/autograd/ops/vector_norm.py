@@ -50,6 +50,11 @@ def vector_norm(
 ) -> Tensor:
     """The p-norm along dimensions, for a function called ``name``."""
     x = in_dtype(name, input, dtype)
+    if dtype is not None and input.is_complex() != x.is_complex():
+        raise RuntimeError(
+            f"{name}(): expected a dtype that is {'complex' if input.is_complex() else 'real'} as "
+            f"the input is, got {x.dtype}"
+        )
     for each in (input, x):
         if each.dtype.category < FLOATING:
             raise RuntimeError(

@@ -119,11 +119,11 @@ def setitem_(x: Array, value: Any, index: Any) -> Array:
 def index_put_(x: Array, value: Any, index: Any, accumulate: bool) -> Array:
     basic, advanced = split_index(index, x.shape)
     view = x[basic]
-    if accumulate:
-        _add_at_index(view, advanced, value)
-        return x
     try:
-        view[... if advanced is None else advanced] = value
+        if accumulate:
+            _add_at_index(view, advanced, value)
+        else:
+            view[... if advanced is None else advanced] = value
     except IndexError as error:
         raise _index_error(error) from None
     except (ValueError, TypeError):  # of a mask NumPy says that the value has too many dimensions

@@ -102,7 +102,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return (ops.selu_ if inplace else ops.selu)(input)
 
 
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """``x * P(N <= x)`` with N normally distributed; with ``approximate="tanh"`` the formula
     ``0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x**3)))``.
 

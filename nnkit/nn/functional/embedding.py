@@ -8,7 +8,7 @@ from typing import Any
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.op import OPS
 from nnkit.autograd.ops import embedding as ops
-from nnkit.backend.dtype import FLOATING, int64
+from nnkit.backend.dtype import FLOATING, int64, promote_types
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
@@ -199,6 +199,9 @@ def embedding_bag(
         raise ValueError("embedding_bag: offsets has to be a 1D Tensor but got None")
     if weight.dtype.category != FLOATING:
         raise RuntimeError(f"embedding_bag: weight must be floating point, got {weight.dtype}")
+    if offsets is not None and offsets.dtype is not input.dtype:
+        common = promote_types(input.dtype, offsets.dtype)
+        input, offsets = input.to(common), offsets.to(common)
     ops.check_indices("embedding_bag", input, "input")
     if factors is not None and factors.dtype is not weight.dtype:
         raise RuntimeError(

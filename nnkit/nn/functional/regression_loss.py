@@ -199,7 +199,7 @@ def poisson_nll_loss(
     if size_average is not None or reduce is not None:
         reduction = legacy(size_average, reduce)
     check_reduction("poisson_nll_loss", reduction)
-    if not (input.is_floating_point() or target.is_floating_point()):
+    if not input.is_floating_point():
         x, y = input, target
         losses = x.exp() - y * x if log_input else x - y * (x + eps).log()
     else:

@@ -1,0 +1,114 @@
+"""Wrong calls that `tests.fuzz.calls` found, each refused with torch's type of error."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+REFUSED = {
+    # torch's overloads: what belongs to one of them is not taken by another, and None chooses none.
+    "T.ones(2, 2).sum(keepdim=True)": TypeError,
+    "T.ones(2, 2).mean(keepdim=True)": TypeError,
+    "T.ones(2, 2).prod(keepdim=True)": TypeError,
+    "T.ones(2, 2).prod(None)": TypeError,
+    "T.ones(2, 2).median(keepdim=True)": TypeError,
+    "T.ones(2, 2).median(None)": TypeError,
+    "T.ones(2, 2).nanmedian(dim=None)": TypeError,
+    "T.ones(2, 2).var(False, keepdim=True)": TypeError,
+    "T.ones(2, 2).var(True, False)": TypeError,
+    "T.ones(2, 2).std(unbiased=None)": TypeError,
+    "T.ones(2, 2).max(other=None)": TypeError,
+    "T.ones(2, 1).squeeze(None)": TypeError,
+    "T.ones(2).scatter(0, T.tensor([0]), 1.0, reduce=None)": TypeError,
+    "T.ones(2).tensor_split(1, indices=None)": TypeError,
+    "T.ones(2, 7).tensor_split(indices=T.tensor([1]), dim=1)": TypeError,
+    "T.ones(2).hsplit(sections=None)": TypeError,
+    "T.eye(2, None)": TypeError,
+    "T.randint(0, low=3, high=5, size=[2, 2])": TypeError,
+    "T.ones(3).random_(None)": TypeError,
+    "T.trapezoid(T.ones(3), None)": TypeError,
+    "T.trapezoid(T.ones(3), T.ones(3), dx=1)": TypeError,
+    "T.arange(0, start=1, end=3)": TypeError,
+    "T.arange(0, step=2)": TypeError,
+    "T.arange(end=5, step=2)": TypeError,
+    "T.histogram(T.ones(4), bins=T.tensor([1.0, 2.0]), range=(-1.0, 1.0))": TypeError,
+    "T.linalg.pinv(T.ones(2, 2), rcond=None)": TypeError,
+    "T.linalg.matrix_rank(T.ones(2, 2), tol=None)": TypeError,
+    "T.ones(2, 3).cumsum_(axis=0, dim=0)": TypeError,
+    "T.nn.functional.gelu(T.ones(2), 'tanh')": TypeError,
+    # Numbers that a dtype does not hold; a float is not cut off, or wrapped, before it is judged.
+    "T.ones(2).int().__setitem__(0, float('inf'))": RuntimeError,
+    "T.ones(2).char().__setitem__(0, 300)": RuntimeError,
+    "T.ones(2).byte().fill_(-0.5)": RuntimeError,
+    "T.ones(2).byte().fill_(255.5)": RuntimeError,
+    "T.full((2,), -4.0, dtype=T.uint8)": RuntimeError,
+    "T.ones(2, 2).int().fill_diagonal_(float('nan'))": RuntimeError,
+    "T.threshold(T.ones(2).byte(), 0.5, 400)": RuntimeError,
+    "T.ones(3).index_add(0, T.tensor([0]), T.ones(1), alpha=1j)": RuntimeError,
+    "T.rsub(T.ones(2), T.ones(2), alpha=1j)": RuntimeError,
+    "T.rsub(T.ones(2).int(), 1, alpha=True)": RuntimeError,
+    "T.where(T.tensor([True]), 1, 2**63)": RuntimeError,
+    "T.randint(3, (2,), dtype=T.float16, out=T.ones(2))": RuntimeError,
+    "T.randperm(4, dtype=T.float16, out=T.ones(4))": RuntimeError,
+    "T.ones(2).norm(dtype=T.complex64)": RuntimeError,
+    "T.linalg.vector_norm(T.ones(2) * 1j, dtype=T.float64)": RuntimeError,
+    # Shapes.
+    "T.flip(T.tensor(1), (0, -1))": RuntimeError,
+    "T.flip(T.tensor(1), (1,))": IndexError,
+    "T.tensordot(T.ones(2, 3), T.ones(4, 3), dims=T.tensor([]))": RuntimeError,
+    "T.cumulative_trapezoid(T.ones(0), T.ones(3))": RuntimeError,
+    "T.linalg.lstsq(T.ones(4, 3), T.ones(1, 4, 2))": RuntimeError,
+    "T.linalg.lstsq(T.ones(2, 4, 3), T.ones(4, 2))": RuntimeError,
+    "T.nn.functional.linear(T.ones(2, 3), T.ones(3), T.ones(2))": RuntimeError,
+    "T.nn.functional.pad(T.ones(0, 3), (2, 1), 'reflect')": RuntimeError,
+    "T.nn.functional.pad(T.ones(1, 0, 3), (2, 1), 'replicate')": RuntimeError,
+    "T.nn.functional.nll_loss(T.ones(3), T.ones(3))": RuntimeError,
+    "T.nn.functional.adaptive_avg_pool2d(T.ones(3), 1)": IndexError,
+    "T.nn.functional.fractional_max_pool2d(T.ones(1, 2, 7, 6), 2, output_ratio=(0.5,) * 3)": (
+        ValueError
+    ),
+    "T.ones(3, 4).index_put((T.tensor([0, 2]),) * 2, T.ones(3, 4), True)": RuntimeError,
+    "T.tensor(1).index_put((T.tensor([0, 2]),), T.ones(2))": IndexError,
+    "T.ones(2)['a']": TypeError,
+}
+TAKEN = {
+    "T.ones(2, 2).sum(None, True)": [[4]],
+    "T.ones(2, 2).var(None, True, True)": [[0]],
+    "T.tensor(True).cumsum_(0)": True,
+    "T.full((2,), -4, dtype=T.uint8)": [252, 252],
+    "T.take_along_dim(T.ones(3), T.tensor([1, 2]).int())": [1, 1],
+    "T.native_dropout(T.tensor([True]), 0.5, False)[0]": [True],
+    "T.trapezoid(T.ones(2, 0), T.ones(3))": [0, 0],
+    "T.ones(6).hsplit(3, -5)[2]": [1] * 5,
+    "T.logit(T.tensor([0.4]), 0.6)": [pytest.approx(0.4054651)],
+    "T.linalg.lstsq(2 * T.eye(2), T.tensor([2.0, 4.0])).solution": [pytest.approx(1), 2],
+    "T.linalg.lstsq(T.eye(2)[None], T.tensor([[2.0, 4.0]])).solution": [[pytest.approx(2), 4]],
+    "T.nn.functional.linear(T.ones(3), T.ones(4, 3), T.tensor(1))": [4] * 4,
+    "T.nn.functional.adaptive_avg_pool2d(T.ones(2, 3), 1)": [[1]],
+    "T.nn.functional.embedding_bag(T.tensor([1, 1]).byte(), T.eye(2), T.tensor([0]))": [[0, 1]],
+    "T.nn.functional.pixel_unshuffle(T.ones(1, 0, 6), 3)": [[]],
+    "T.nn.functional.poisson_nll_loss(T.zeros(1).byte(), T.ones(1).half())": 1,
+    "T.meshgrid(T.ones(1), indexing=None)[0]": [1],
+    "T.nn.functional.scaled_dot_product_attention(*[T.ones(1, 1)] * 3, dropout_p=float('nan'))": [
+        [1]
+    ],
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_refused(lib: ModuleType, call: str) -> None:
+    with pytest.raises(REFUSED[call]):
+        eval(call, {"T": lib})
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", TAKEN)
+def test_taken(lib: ModuleType, call: str) -> None:
+    assert eval(call, {"T": lib}).tolist() == TAKEN[call]
+
+
+def test_integers_stay_float32_beside_half(lib: ModuleType) -> None:
+    """The exponential of integers is float32, whatever they meet afterwards."""
+    loss = lib.nn.functional.poisson_nll_loss(lib.ones(2).byte(), lib.ones(2).half())
+    assert loss.dtype is lib.float32
