@@ -1988,18 +1988,23 @@ class Tensor(builtins.object):
     def zero_(self) -> Tensor:
         """Overwrite every element with 0; returns the tensor."""
 
-class _Untracked(builtins.list):
-    """In place of the counter of writes: whoever saves a tensor reads it, and must not, save
-    the transforms of `nnkit.func`, which torch lets wrap what they are given.
+class Uncounted(builtins.list):
+    """In place of the counter of writes: of a tensor that was an inference tensor until its
+    ``data`` was set to that of a normal one. Whoever saves or views it reads the counter.
     """
+    counter: builtins.list | None
     def __getitem__(self, item: _Any) -> _Any:
         ...
 
-class _OfInference(builtins.list):
-    """The counter of writes of ``.data`` of an inference tensor, which may be written
-    anywhere.
-    """
+class InferenceWrites(Uncounted):
+    """The mark of an inference tensor: in torch one without autograd's dispatch key."""
+    def __getitem__(self, item: _Any) -> _Any:
+        ...
+    def __init__(self, counter: builtins.list | None = None) -> None:
+        ...
 
+def counter_of(writes: _Any) -> builtins.list | None:
+    """What counts the writes of a tensor, None if nothing does."""
 def fill(self: Tensor, data: _Any, place: _Any) -> None:
     """Set the slots of a new leaf."""
 def wrap_in_python(data: _Any, place: _Any = ...) -> Tensor:

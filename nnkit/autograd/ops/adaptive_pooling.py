@@ -68,7 +68,7 @@ def _is_whole(axes: int, output_size: Any, ndim: int) -> bool:
 def _average(name: str, axes: int, input: Any, output_size: Any) -> Tensor:
     check_tensor(name, input)
     whole = axes > 1 and _is_whole(axes, output_size, input.ndim)
-    x, size = (None, (1,) * axes) if whole else _prepared(name, axes, input, output_size)
+    x, size = (input, (1,) * axes) if whole else _prepared(name, axes, input, output_size)
     if size == (1,) * axes:
         return in_format_of(input, mean(input, tuple(range(-axes, 0)), True))
     _check_floating(name, x)

@@ -184,7 +184,11 @@ _MISSING: Any = object()
 
 @public(namespace=False)
 def random_(
-    input: Tensor, *bounds: Any, to: int = ..., generator: Any = None, **options: Any
+    input: Tensor,
+    *bounds: Any,
+    to: int = ...,  # pyright: ignore[reportArgumentType]
+    generator: Any = None,
+    **options: Any,
 ) -> Tensor:
     """Fill with integers of [from, to), all equally likely, in place.
 

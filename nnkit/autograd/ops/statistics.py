@@ -153,10 +153,10 @@ def _neighbours(y: Tensor, axis: int) -> Tensor:
 @public(method=False, aliases=("trapz",))
 def trapezoid(
     y: Tensor,
-    x: Tensor = ...,
+    x: Tensor = ...,  # pyright: ignore[reportArgumentType]
     *,
-    dx: complex = ...,
-    dim: int = -1,  # pyright: ignore
+    dx: complex = ...,  # pyright: ignore[reportArgumentType]
+    dim: int = -1,
 ) -> Tensor:
     """The integral of samples along ``dim`` by the trapezoidal rule.
 
@@ -179,10 +179,10 @@ def trapezoid(
 @public(method=False)
 def cumulative_trapezoid(
     y: Tensor,
-    x: Tensor = ...,
+    x: Tensor = ...,  # pyright: ignore[reportArgumentType]
     *,
-    dx: complex = ...,
-    dim: int = -1,  # pyright: ignore
+    dx: complex = ...,  # pyright: ignore[reportArgumentType]
+    dim: int = -1,
 ) -> Tensor:
     """The integrals up to each sample but the first; see `trapezoid`.
 
