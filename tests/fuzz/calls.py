@@ -361,7 +361,7 @@ def _child(numbers: range, made: Make, judged: Judge, place: mmap.mmap, pipe: in
     with os.fdopen(pipe, "wb") as out:
         for number in numbers:
             place[:8] = struct.pack("q", number)
-            signal.setitimer(signal.ITIMER_REAL, SECONDS_A_CALL)
+            signal.setitimer(signal.ITIMER_REAL, SECONDS_A_CALL, SECONDS_A_CALL)  # in each library
             finding = judged(*made(number))
             signal.setitimer(signal.ITIMER_REAL, 0)
             if finding is not None:
