@@ -26,6 +26,7 @@ from nnkit import hub as hub
 from nnkit import linalg as linalg
 from nnkit import nn as nn
 from nnkit import optim as optim
+from nnkit import overrides as overrides
 from nnkit import random as random
 from nnkit import return_types as return_types
 from nnkit import serialization as serialization

@@ -433,6 +433,8 @@ class Tensor(builtins.object):
         storage_offset: builtins.int | None = None,
     ) -> Tensor:
         """A copy of ``input`` with ``src`` where `as_strided` would look."""
+    def as_subclass(self, cls: builtins.type) -> _Any:
+        """A view of the whole tensor as an instance of a subclass of Tensor."""
     def asin(self) -> Tensor:
         """The angle whose sine is ``input``."""
     def asin_(self) -> Tensor:
