@@ -18,7 +18,7 @@ from nnkit.autograd.ops import factorization
 from nnkit.autograd.ops import vector_norm as norms
 from nnkit.autograd.ops.contraction import cross as _cross
 from nnkit.autograd.ops.contraction import matrix_power, multi_dot
-from nnkit.autograd.ops.factorization import check_matrices, check_square
+from nnkit.autograd.ops.factorization import WHOLE, check_matrices, check_square
 from nnkit.autograd.ops.householder import orgqr as householder_product
 from nnkit.autograd.ops.least_squares import lstsq, matrix_rank, pinv
 from nnkit.autograd.ops.linalg import check_operands, matmul
@@ -63,7 +63,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
         tensor([[2., 0.],
                 [1., 2.]])
     """
-    check_square("linalg.cholesky", A)
+    check_square("linalg.cholesky", A, WHOLE)
     lower = rules.cholesky(A)
     return column_major(lower.mH) if upper else lower
 
@@ -78,7 +78,7 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     Raises:
         RuntimeError: the mode is another word.
     """
-    check_matrices("linalg.qr", A)
+    check_matrices("linalg.qr", A, WHOLE)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr(): mode must be 'reduced', 'complete' or 'r', got {mode!r}")
     q, r = rules.qr(A, "reduced" if mode == "r" else mode)
@@ -93,7 +93,7 @@ def svd(A: Tensor, full_matrices: bool = True) -> Any:
         full_matrices: whether U and Vh are square; only without it a matrix that is not square has
             a derivative.
     """
-    check_matrices("linalg.svd", A)
+    check_matrices("linalg.svd", A, WHOLE)
     return return_types.linalg_svd(*rules.svd(A, full_matrices))
 
 
@@ -117,7 +117,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
         >>> values
         tensor([1., 2.])
     """
-    check_square("linalg.eigh", A)
+    check_square("linalg.eigh", A, ())
     if UPLO not in ("L", "U"):
         raise RuntimeError(f"linalg.eigh: expected UPLO argument to be 'L' or 'U', got {UPLO!r}")
     return return_types.linalg_eigh(*rules.eigh(A, UPLO))
@@ -144,7 +144,7 @@ def eig(A: Tensor) -> Any:
         >>> values.real, values.imag.abs()
         (tensor([0., 0.]), tensor([1., 1.]))
     """
-    check_square("linalg.eig", A)
+    check_square("linalg.eig", A, WHOLE)
     return return_types.linalg_eig(*rules.eig(A))
 
 
@@ -174,7 +174,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
         >>> nnkit.linalg.solve(nnkit.tensor([[2.0, 0.0], [0.0, 4.0]]), nnkit.ones(2))
         tensor([0.5000, 0.2500])
     """
-    a = check_square("linalg.solve", A)
+    a = check_square("linalg.solve", A, WHOLE)
     check_operands("linalg.solve", ("A", A), ("B", B))
     b: tuple[int, ...] = tuple(B.shape)
     if not b:
@@ -201,9 +201,9 @@ def solve_triangular(
             diagonal, which counts as 1).
         B: (*, n, k).
     """
-    check_square("linalg.solve_triangular", A)
+    check_square("linalg.solve_triangular", A, ())
     check_operands("linalg.solve_triangular", ("A", A), ("B", B))
-    if check_matrices("linalg.solve_triangular", B)[-2 if left else -1] != A.shape[-1]:
+    if check_matrices("linalg.solve_triangular", B, ())[-2 if left else -1] != A.shape[-1]:
         raise RuntimeError(
             f"linalg.solve_triangular: incompatible shapes of A and B: got {list(A.shape)} and "
             f"{list(B.shape)}"
@@ -272,6 +272,7 @@ def matrix_norm(
         raise RuntimeError(f"linalg.matrix_norm: order {ord} not supported")
     x = x.movedim(axes, (-2, -1))
     if ord in ("nuc", 2, -2):
+        check_matrices("linalg.matrix_norm", x)
         s = svdvals(x)
         value = s.sum(-1) if ord == "nuc" else _largest(s) if ord == 2 else s.amin(-1)
     else:
@@ -321,7 +322,7 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
         >>> nnkit.linalg.cond(nnkit.tensor([[4.0, 0.0], [0.0, 2.0]]))
         tensor(2.)
     """
-    check_matrices("linalg.cond", A)
+    check_matrices("linalg.cond", A, ())
     if p not in (None, "fro", "nuc", 2, -2, 1, -1, math.inf, -math.inf):
         raise RuntimeError(f"linalg.cond: norm {p!r} not supported")
     if not A.numel():
@@ -344,7 +345,9 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The sums of ``conj(x) * y`` along ``dim``."""
+    """The sums of ``conj(x) * y`` along ``dim``, floating point or complex."""
+    if x.dtype.category < FLOATING:
+        raise RuntimeError(f"linalg.vecdot: expected a floating or complex dtype, got {x.dtype}")
     if x.dtype is not y.dtype:
         raise RuntimeError(
             f"linalg.vecdot: x and y must have one dtype, got {x.dtype} and {y.dtype}"

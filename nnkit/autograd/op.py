@@ -358,6 +358,16 @@ def seen_edges(op: Op, operands: Any, edges: tuple) -> tuple:
     return (None,) * len(edges)
 
 
+def real_gradient(name: str, out: Tensor) -> Tensor:
+    """``out`` of a function that torch differentiates for real results alone; RuntimeError where it
+    is complex and would get a history."""
+    if out._requires_grad and out._data.dtype.kind == "c":
+        raise RuntimeError(
+            f"{name}() does not support automatic differentiation for outputs with complex dtype"
+        )
+    return out
+
+
 def connect(
     op: Op, tensors: tuple, statics: tuple, edges: tuple, outputs: tuple, device: Any
 ) -> None:

@@ -22,7 +22,6 @@ from nnkit.autograd.op import OPS, Op, seen_edges
 from nnkit.autograd.op_code import PASS
 from nnkit.autograd.overriding import ENTERED, NOBODY, PLAIN, ask
 from nnkit.autograd.promotion import (
-    CATEGORIES,
     check_dtype,
     on_one_device,
     operands_of,
@@ -475,7 +474,7 @@ def _in_place(
             raise wrong_type(label, "input", self) from None
         if dtype in fast:
             kernel = getattr(self._device.backend, label)
-        elif CATEGORIES[self.dtype.category] == refused:
+        elif refused in self.dtype.kinds:
             raise RuntimeError(f"{label}(): not supported in place for {self.dtype} tensors")
         return write(self, label, promoting, kernel=kernel)
 

@@ -7,10 +7,12 @@ import numbers
 from collections.abc import Iterable
 from typing import Any
 
+from nnkit.autograd.dims import broadcast_shape
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.complaints import is_about_dtypes, is_about_shapes
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import (
+    BOOL,
     FLOATING,
     HALF,
     INTEGER,
@@ -41,12 +43,12 @@ def wrong_type(name: str, parameter: str, value: Any) -> OperandError:
     )
 
 
-CATEGORIES = ("bool", "integer", "floating", "complex")  # of dtypes, in their order
 # torch looks at the dtype itself here; elsewhere it finds that it has no kernel.
 _CHECKED = frozenset(
     ("deg2rad", "fmax", "fmin", "heaviside", "isneginf", "isposinf", "maximum", "minimum", "neg")
     + ("rad2deg", "sub")
 )
+_CHECKED_FOR_BOOL = frozenset(("relu", "tanhshrink"))
 
 
 # Of half tensors these read a single `other` in float32; elsewhere it is rounded to half first.
@@ -58,10 +60,17 @@ _INSTEAD = {"sub": ": use ^ or logical_xor()", "neg": ": use ~ or logical_not()"
 _OF_NUMBERS = frozenset(("add", "sub", "mul", "div", "div_floor", "div_trunc", "floor_divide"))
 
 
-def check_dtype(name: str, d: Any, refuses: tuple[str, ...]) -> None:
-    """RuntimeError, or its NotImplementedError, where the op is not defined for the category."""
-    if CATEGORIES[d.category] in refuses:
-        error = RuntimeError if name in _CHECKED else NotImplementedError
+def check_dtype(name: str, d: Any, refuses: tuple[str, ...], operands: tuple = ()) -> None:
+    """RuntimeError, or its NotImplementedError, where the op is not defined for this kind of dtype.
+
+    It is torch's kernel that raises the second one: if the shapes of the operands do not broadcast,
+    that is said first.
+    """
+    if not d.kinds.isdisjoint(refuses):
+        checked = name in (_CHECKED_FOR_BOOL if d.category == BOOL else ()) or name in _CHECKED
+        error = RuntimeError if checked else NotImplementedError
+        if error is NotImplementedError:
+            broadcast_shape(name, [t.shape for t in operands if isinstance(t, Tensor)])
         raise error(f"{name}(): not implemented for '{d.name}' tensors{_INSTEAD.get(name, '')}")
 
 
@@ -88,7 +97,7 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
             f"{parts[1][0]}"
         )
     for each in (part[0] for part in parts) if name == "sub" else (d,):  # as torch
-        check_dtype(name, each, refuses)
+        check_dtype(name, each, refuses, (input, other))
     if kind == "float":
         d = to_float(d)
     device = tensors[0]._device

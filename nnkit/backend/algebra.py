@@ -15,7 +15,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from nnkit.backend.catalogue import SIGNATURES
+from nnkit.backend.catalogue import ALWAYS_REFUSED, REFUSED, SIGNATURES
+from nnkit.backend.dtype import OF_ARRAY, float32
 from nnkit.backend.formula import Formula, Update
 
 
@@ -24,7 +25,7 @@ class Primitive:
 
     __slots__ = (
         "arrays", "constant", "constants", "indices", "many", "name", "optional", "outputs",
-        "sequences", "statics", "subject", "writes",
+        "refused", "sequences", "statics", "subject", "writes",
     )  # fmt: skip
 
     def __init__(self, signature: str, subject: str) -> None:
@@ -45,6 +46,7 @@ class Primitive:
         self.constants = tuple(o.strip(" ~") for o in outputs.split(",") if "~" in o)
         self.constant = len(self.constants) == len(self.outputs)
         self.many = "*" in outputs
+        self.refused: frozenset = frozenset()
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -61,6 +63,10 @@ def _parse_all() -> dict[str, Primitive]:
             if line.strip():
                 p = Primitive(line.strip(), subject)
                 catalogue[p.name] = p
+    for kinds, names in REFUSED.items():
+        refused = [a for a, d in OF_ARRAY.items() if not d.kinds.isdisjoint(kinds.split())]
+        for name in names.split():
+            catalogue[name].refused = frozenset(refused)
     return catalogue
 
 
@@ -140,7 +146,35 @@ class Backend:
             if body is None:
                 raise NotImplementedError(f"{self!r} has neither a kernel nor a body for {name!r}")
             kernel = partial(body, self)
+        if primitive.refused:
+            kernel = self._refusing(primitive, kernel)
         return self._accelerate(name, kernel)
+
+    def _refusing(self, primitive: Primitive, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """The kernel for the dtypes that it is defined for; of the others NotImplementedError,
+        and where there is no element what it makes of float32, in their dtype."""
+        count = len(primitive.arrays)
+
+        def run(*arguments: Any) -> Any:
+            d = arguments[0].dtype
+            if d not in primitive.refused:
+                return kernel(*arguments)
+            arrays = arguments[:count]
+            if primitive.name in ALWAYS_REFUSED or all(a is None or a.size for a in arrays):
+                raise NotImplementedError(
+                    f"{primitive.name}(): not implemented for '{OF_ARRAY[d].name}' tensors"
+                )
+            arrays = [self._exchanged(a, d, float32.array) for a in arrays]
+            result = kernel(*arrays, *arguments[count:])
+            if isinstance(result, tuple):
+                return tuple([self._exchanged(r, float32.array, d) for r in result])
+            return self._exchanged(result, float32.array, d)
+
+        return run
+
+    def _exchanged(self, array: Any, old: Any, new: Any) -> Any:
+        """The array, cast to one dtype if it has the other."""
+        return self.cast(array, new) if array is not None and array.dtype == old else array
 
     def __repr__(self) -> str:
         return f"<backend {self._package.rpartition('.')[2]}>"

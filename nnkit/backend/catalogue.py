@@ -91,7 +91,6 @@ SIGNATURES = {
         baddbmm(input, x, y; beta, alpha)
         einsum(operands*; equation)
         tensordot(x, y; axes_x, axes_y)
-        kron(x, y)
         cross(x, y; axis)
     """,
     "decomposition": """
@@ -328,3 +327,21 @@ SIGNATURES = {
         resample_adjoint(y; shape, scales, mode, aligned)
     """,
 }
+
+# The kinds of dtypes that primitives are not defined for. As in torch it is the kernel that refuses
+# them: after all that its function has to say of dims and shapes, and, but for some, only where
+# there is an element to compute.
+REFUSED = {
+    "bool": "mm bmm mv dot vdot matmul linear addmm baddbmm cross",
+    "complex": "amax amin cummax cummin mode",
+    "bool complex": "kthvalue median median_all nanmedian",
+    "bool integer half": "inverse solve det slogdet cholesky qr svd eigh eig solve_triangular geqrf"
+    " cholesky_solve",
+    "bool integer complex": "softmax log_softmax bernoulli",
+    "bool integer": "logcumsumexp",
+    "integer": "im2col col2im",
+}
+ALWAYS_REFUSED = frozenset(
+    "qr eig geqrf solve_triangular cholesky_solve logcumsumexp cross kthvalue median"
+    " nanmedian".split()
+)

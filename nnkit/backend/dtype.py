@@ -25,14 +25,18 @@ def package_of(value: Any) -> str:
 class dtype:
     """A tensor's element type, such as ``nnkit.float32``; unique, hashable, printed by name."""
 
-    __slots__ = ("array", "category", "is_signed", "itemsize", "name")
+    __slots__ = ("array", "category", "is_signed", "itemsize", "kinds", "name")
 
     def __init__(self, name: str, array: Any, category: int) -> None:
         self.name = name
         self.array = np.dtype(array)
         self.category = category
+        # The words by which ops say what they are not defined for.
+        self.kinds = {name, ("bool", "integer", "floating", "complex")[category]}
         self.itemsize = self.array.itemsize
         self.is_signed = name not in ("bool", "uint8")
+        if category == FLOATING and self.itemsize == 2:
+            self.kinds.add("half")
 
     @property
     def is_floating_point(self) -> bool:

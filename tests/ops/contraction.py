@@ -104,6 +104,7 @@ ROWS = [
             Sample(make(), make(2)),
         ],
         dtypes=(*WIDE, "int64"),
+        any_layout=False,
         out=True,
         method="kron",
     ),

@@ -13,6 +13,7 @@ from nnkit.autograd.limits import fitting
 from nnkit.autograd.node import Node
 from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.pointwise import fn, over_input, pointwise
+from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import PUBLIC, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import inplace, write
@@ -187,6 +188,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         weight = weight.reshape(-1, *(1,) * (input.ndim - 2)) if input.ndim > 1 else weight
     elif weight.ndim > 0 and input.ndim == 0:
         weight = weight.reshape(())
+    check_dtype("prelu", input.dtype, ("bool", "integer", "complex"))
     return _prelu(input, weight)
 
 

@@ -401,7 +401,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
     for t in (end, weight):
         if isinstance(t, Tensor) and t.dtype is not input.dtype and (t is end or t.ndim):
             raise RuntimeError(f"lerp(): expected dtype {input.dtype}, got {t.dtype}")
-    check_dtype("lerp", input.dtype, ("bool", "integer"))
+    check_dtype("lerp", input.dtype, ("bool", "integer"), (input, end, weight))
     if isinstance(weight, Tensor):
         return _lerp(*promote("lerp", input, end, weight))
     by_number = _lerp_near if builtins.abs(weight) < 0.5 else _lerp_far
@@ -428,8 +428,10 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
         tensor([11., 42.])
     """
     operands = promote("addcmul", input, tensor1, tensor2, parameters=THREE)
-    check_dtype("addcmul", operands[0].dtype, ("bool",))
+    check_dtype("addcmul", operands[0].dtype, ("bool",), operands)
     _real("addcmul", value, operands[0])
+    if operands[0].dtype.category == INTEGER:
+        value = int(value)  # pyright: ignore[reportArgumentType]
     return _addcmul(*operands, value)
 
 
@@ -443,7 +445,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
         >>> nnkit.addcdiv(x, nnkit.tensor([1.0, 1.0]), nnkit.tensor([2.0, 4.0]), value=2)
         tensor([2.0000, 2.5000])
     """
-    if all(t.dtype.category < FLOATING for t in (input, tensor1, tensor2)):
+    if tensor1.dtype.category < FLOATING and tensor2.dtype.category < FLOATING:
         raise RuntimeError(
             "addcdiv(): integer division with addcdiv is not supported, expected floating tensors"
         )

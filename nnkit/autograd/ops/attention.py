@@ -8,6 +8,7 @@ from nnkit.autograd.dims import broadcast_shape, check_tensor
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops.dropout import dropout
+from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import BOOL, FLOATING, float32
 from nnkit.backend.reference.attention import attention_scores, attention_weights
@@ -41,31 +42,37 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_ca
     for parameter, tensor in tensors.items():
         check_tensor(NAME, tensor, parameter)
     shapes = ", ".join(f"{p} {list(t.shape)}" for p, t in tensors.items())
-    if any(t.dtype is not query.dtype or t.dtype.category != FLOATING for t in tensors.values()):
+    if any(t.dtype is not query.dtype for t in tensors.values()):
         raise RuntimeError(
-            f"{NAME}(): expected query, key and value of one floating-point dtype, "
+            f"{NAME}(): expected query, key and value of one dtype, "
             f"got {query.dtype}, {key.dtype} and {value.dtype}"
         )
     if any(t.ndim < 2 for t in tensors.values()):
         raise RuntimeError(
             f"{NAME}(): query, key and value must be at least 2 dimensional, got {shapes}"
         )
+    if mask is not None:
+        check_tensor(NAME, mask, "attn_mask")
+        if is_causal:
+            raise RuntimeError(f"{NAME}(): attn_mask should not be set when is_causal=True")
+        if mask.dtype.category != BOOL and mask.dtype not in (float32, query.dtype):
+            raise RuntimeError(
+                f"{NAME}(): expected attn_mask of dtype bool, float32 or {query.dtype}, "
+                f"got {mask.dtype}"
+            )
+    if _is_empty(query, value):
+        return
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
         raise RuntimeError(
             f"{NAME}(): expected query (..., L, E), key (..., S, E), value (..., S, Ev), "
             f"got {shapes}"
         )
     batch = broadcast_shape(NAME, [t.shape[:-2] for t in tensors.values()])
+    if query.dtype.category < FLOATING:
+        raise RuntimeError(f"{NAME}(): expected floating-point operands, got {query.dtype}")
+    check_dtype(NAME, query.dtype, ("complex",))
     if mask is None:
         return
-    check_tensor(NAME, mask, "attn_mask")
-    if is_causal:
-        raise RuntimeError(f"{NAME}(): attn_mask should not be set when is_causal=True")
-    if mask.dtype.category != BOOL and mask.dtype not in (float32, query.dtype):
-        raise RuntimeError(
-            f"{NAME}(): expected attn_mask of dtype bool, float32 or {query.dtype}, "
-            f"got {mask.dtype}"
-        )
     scores = (*batch, query.shape[-2], key.shape[-2])
     fits = mask.ndim <= len(scores) and all(
         m in (1, n) for m, n in zip(reversed(mask.shape), reversed(scores))
@@ -75,6 +82,12 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_ca
             f"{NAME}(): attn_mask of shape {list(mask.shape)} does not broadcast to the scores' "
             f"shape {list(scores)}"
         )
+
+
+def _is_empty(query: Tensor, value: Tensor) -> bool:
+    """Whether there is no value, or no element of the result, as query and value alone say."""
+    q, v = query._data, value._data
+    return not (v.size and (q.size or math.prod(q.shape[:-1])))
 
 
 def scaled_dot_product_attention(
@@ -120,6 +133,9 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = (_repeat_heads(query, tensor) for tensor in (key, value))
     _check(query, key, value, attn_mask, is_causal)
+    if _is_empty(query, value):  # what torch makes of it, without a look at the key's shape
+        out = query.new_zeros(*query.shape[:-1], value.shape[-1])
+        return out + (query.sum() + key.sum() + value.sum()) * 0
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     mask = None if attn_mask is None else additive(attn_mask, query.dtype)

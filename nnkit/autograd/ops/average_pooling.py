@@ -36,6 +36,9 @@ def _pool(
     name: str, axes: int, input: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
     count_include_pad: bool, divisor: int | None = None,
 ) -> Tensor:  # fmt: skip
+    check_tensor(name, input)
+    if axes == 2 and input.ndim < 3:
+        raise IndexError(f"{name}(): expected 3 or 4 dimensions, got shape {list(input.shape)}")
     x = pooled_input(name, input, axes, integers=True)
     if x.dtype.category != FLOATING and x.dtype is not int64:
         raise NotImplementedError(f"{name}(): not implemented for {x.dtype.name} tensors")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from nnkit.autograd.dims import check_tensor
-from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op import real_gradient
 from nnkit.autograd.ops.creation import complex_
 from nnkit.autograd.ops.strided import imag, real
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import check_dtype, promote, scalar
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import COMPLEX, FLOATING, python_number
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, python_number
 
 maximum = pointwise(
     "maximum", lambda x, y: fn.maximum(x, y),
@@ -82,6 +83,10 @@ _nan_to_num = pointwise(
 )  # fmt: skip
 
 
+def _are_bools(*operands: Any) -> bool:
+    return all(isinstance(t, Tensor) and t.dtype.category == BOOL for t in operands)
+
+
 @public(out=True, in_place=True)
 def clamp_min(input: Tensor, min: Tensor | complex) -> Tensor:
     """``input`` where it is at least ``min``, else ``min``.
@@ -92,7 +97,7 @@ def clamp_min(input: Tensor, min: Tensor | complex) -> Tensor:
         tensor([3, 5])
     """
     check_tensor("clamp_min", input)
-    return _clamp_min(input, min)
+    return maximum(input, min) if _are_bools(input, min) else _clamp_min(input, min)
 
 
 @public(out=True, in_place=True)
@@ -105,7 +110,7 @@ def clamp_max(input: Tensor, max: Tensor | complex) -> Tensor:
         tensor([1, 3])
     """
     check_tensor("clamp_max", input)
-    return _clamp_max(input, max)
+    return minimum(input, max) if _are_bools(input, max) else _clamp_max(input, max)
 
 
 @public(out=True, in_place=True, aliases=("clip",))
@@ -141,10 +146,10 @@ def clamp(
         return _clamp_between(input, min, max)
     if isinstance(min, Tensor) and isinstance(max, Tensor):
         operands = promote("clamp", input, min, max)
-        check_dtype("clamp", operands[0].dtype, ("bool",))
+        check_dtype("clamp", operands[0].dtype, ("bool",), operands)
         return _clamp_tensors(*operands)
-    result = input if min is None else _clamp_min(input, min)
-    return result if max is None else _clamp_max(result, max)
+    result = input if min is None else clamp_min(input, min)
+    return result if max is None else clamp_max(result, max)
 
 
 @public(out=True, in_place=True)
@@ -166,10 +171,8 @@ def nan_to_num(
     if input.dtype.category < FLOATING:
         return input.clone()
     if input.is_complex():
-        if MODE.enabled and input.requires_grad:
-            raise RuntimeError("nan_to_num(): complex tensors have no derivative")
         parts = [nan_to_num(part, nan, posinf, neginf) for part in (real(input), imag(input))]
-        return complex_(*parts)
+        return real_gradient("nan_to_num", complex_(*parts))
     from nnkit.autograd.limits import finfo
 
     largest = finfo(input.dtype).max

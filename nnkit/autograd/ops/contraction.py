@@ -15,6 +15,7 @@ from nnkit.autograd.dims import (
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.op import guarded
+from nnkit.autograd.ops.arithmetic import mul
 from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, mm
@@ -177,6 +178,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: ``input`` with each element replaced by it times ``other``.
 
+    Raises:
+        RuntimeError: the operands lie in memory so that their products are no such matrix without
+            a copy (as in torch; `contiguous` helps).
+
     Example:
         >>> import nnkit
         >>> nnkit.kron(nnkit.eye(2), nnkit.tensor([[1.0, 2.0]]))
@@ -185,10 +190,13 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     """
     check_tensor("kron", input)
     check_tensor("kron", other, "other")
-    if not (input.ndim and other.ndim):  # as matrices, none of them is a number in the promotion
-        ndim = max(input.ndim, other.ndim)
-        input, other = (x if x.ndim else x.reshape((1,) * ndim) for x in (input, other))
-    return on_its_own(_composed("kron", *promote("kron", input, other)))
+    ndim = max(input.ndim, other.ndim)
+    a, b = ((1,) * (ndim - x.ndim) + x.shape for x in (input, other))
+    spread_a = [n for size in a for n in (size, 1)]
+    spread_b = [n for size in b for n in (1, size)]
+    product = mul(input.reshape(spread_a), other.reshape(spread_b))
+    # As in torch a view, which not every order in memory allows.
+    return on_its_own(product.view([m * n for m, n in zip(a, b, strict=True)]))
 
 
 @public(out=True)
@@ -245,8 +253,8 @@ def trace(input: Tensor) -> Tensor:
         tensor(3.)
     """
     check_tensor("trace", input)
-    check_ndim("trace", "input", input._data.shape, 2)
     check_dtype("trace", input.dtype, ("bool",))
+    check_ndim("trace", "input", input._data.shape, 2)
     return input.diagonal().sum()
 
 

@@ -21,6 +21,7 @@ from nnkit.autograd.ops.interchange import legacy_tensor, tensor
 from nnkit.autograd.ops.memory_format import empty_in_order
 from nnkit.autograd.ops.ranges import arange, linspace, logspace
 from nnkit.autograd.overriding import overridable
+from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import attach, known_as, public
 from nnkit.autograd.sizes import check_shape, check_strided, integer
 from nnkit.autograd.tensor import Tensor
@@ -411,6 +412,7 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
         )
     if abs.dtype.category != FLOATING:
         raise RuntimeError(f"polar(): expected floating-point tensors, got {abs.dtype}")
+    check_dtype("polar", abs.dtype, ("float16",), (abs, angle))
     abs, angle = abs.clone(), angle.clone()  # torch's node keeps the result, not its arguments
     out = _pair("polar", "abs", abs * angle.cos(), "angle", abs * angle.sin())
     return guarded("polar", out, out)

@@ -7,7 +7,7 @@ from nnkit.autograd.grad_mode import no_grad
 from nnkit.autograd.op import guarded
 from nnkit.autograd.ops.triangles import triu_indices
 from nnkit.autograd.ops.vector_norm import distances, vector_norm
-from nnkit.autograd.promotion import promote
+from nnkit.autograd.promotion import check_dtype, promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING
@@ -103,6 +103,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist(): expected a floating dtype, got {input.dtype}")
     if not p >= 0:
         raise RuntimeError(f"pdist(): only supports non-negative p values, got {p}")
+    if len(input) > 1 and input._data.size:
+        check_dtype("pdist", input.dtype, ("half",))
     first, second = triu_indices(len(input), len(input), 1).unbind(0)
     out = distances("pdist", input[first] - input[second], p)
     return guarded("pdist", out, input, out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
-from nnkit.autograd.op import rule
+from nnkit.autograd.op import real_gradient, rule
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor, wrap
@@ -75,7 +75,8 @@ def embedding(
         raise RuntimeError(f"embedding(): 'weight' must be 2-D, got shape {list(weight.shape)}")
     if indices._data.size and not weight.shape[0]:
         raise RuntimeError(f"embedding(): 'weight' has no rows, got shape {list(weight.shape)}")
-    return _embedding(weight, indices, None if padding_idx < 0 else padding_idx, scale_grad_by_freq)
+    padding = None if padding_idx < 0 else padding_idx
+    return real_gradient("embedding", _embedding(weight, indices, padding, scale_grad_by_freq))
 
 
 @public(method=False)

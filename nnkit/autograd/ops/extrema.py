@@ -56,14 +56,6 @@ _index = {n: rule(n) for n in ("argmax", "argmin")}
 _logical = {n: rule(n) for n in ("all", "any")}
 
 
-def _ordered(name: str, input: Any) -> tuple:
-    """The shape of an input whose elements can be compared."""
-    check_tensor(name, input)
-    if input.dtype.category == COMPLEX:
-        raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
-    return input._data.shape
-
-
 def _check_some(name: str, shape: tuple, axis: Any) -> None:
     """There is no extremum of no elements."""
     if 0 not in shape:
@@ -79,7 +71,8 @@ def _check_some(name: str, shape: tuple, axis: Any) -> None:
 
 
 def _amax(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    shape = _ordered(name, input)
+    check_tensor(name, input)
+    shape = input._data.shape
     axis = axis_of(name, dim, len(shape))
     _check_some(name, shape, axis)
     return _extreme[name](input, axis, keepdim)
@@ -128,7 +121,8 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
         >>> low, high
         (tensor(1), tensor(3))
     """
-    shape = _ordered("aminmax", input)
+    check_tensor("aminmax", input)
+    shape = input._data.shape
     axis = None if dim is None else one_axis("aminmax", dim, len(shape))
     _check_some("aminmax", shape, axis)
     return return_types.aminmax(
@@ -144,14 +138,11 @@ def _max(name: str, kind: Any, elementwise: Any, input: Tensor, dim: Any, keepdi
     if dim is ...:
         check_dim(name, dim, keepdim)
         _check_some(name, shape, None)
-        _ordered(name, input)
         return _total[name](input, None, False)
-    if input.dtype.category == COMPLEX:
-        raise RuntimeError(f"{name}(): does not support complex input, got {input.dtype}")
-    if isinstance(dim, Tensor) and not keepdim:
-        return elementwise(input, dim)
     axis = one_axis(name, dim, len(shape))
     _check_some(name, shape, () if axis is None else axis)
+    if input.dtype.category == COMPLEX:
+        raise RuntimeError(f"{name}(): does not support complex input, got {input.dtype}")
     return kind(*_chosen[name](input, axis, keepdim))
 
 

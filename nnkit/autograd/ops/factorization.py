@@ -12,12 +12,15 @@ from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.memory_format import column_major
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING
+
+# What functions refuse: most of them half precision too.
+WHOLE = ("bool", "integer")
+COARSE = (*WHOLE, "half")
 
 
-def check_square(name: str, input: Any) -> tuple:
-    """The shape of a batch of square floating-point matrices."""
-    shape = check_matrices(name, input)
+def check_square(name: str, input: Any, refuses: tuple[str, ...] = COARSE) -> tuple:
+    """The shape of a batch of square matrices."""
+    shape = check_matrices(name, input, refuses)
     if shape[-1] != shape[-2]:
         raise RuntimeError(
             f"{name}(): A must be batches of square matrices, but they are {shape[-2]} by "
@@ -26,15 +29,16 @@ def check_square(name: str, input: Any) -> tuple:
     return shape
 
 
-def check_matrices(name: str, input: Any) -> tuple:
-    """The shape of a batch of floating-point matrices."""
+def check_matrices(name: str, input: Any, refuses: tuple[str, ...] = COARSE) -> tuple:
+    """The shape of a batch of matrices, none of a kind that the function itself refuses; others
+    its kernel refuses."""
     check_tensor(name, input, "A")
     shape = input._data.shape
     if len(shape) < 2:
         raise RuntimeError(
             f"{name}(): the input tensor A must have at least 2 dimensions, got shape {list(shape)}"
         )
-    if input.dtype.category < FLOATING or input.dtype.itemsize == 2:
+    if not input.dtype.kinds.isdisjoint(refuses):
         raise RuntimeError(
             f"{name}(): expected a float32, float64 or complex tensor, got {input.dtype.name}"
         )
@@ -73,7 +77,7 @@ def det(input: Tensor) -> Tensor:
         >>> nnkit.det(nnkit.tensor([[2.0, 0.0], [0.0, 3.0]]))
         tensor(6.)
     """
-    check_square("det", input)
+    check_square("det", input, WHOLE)
     return rules.det(input)
 
 
@@ -127,7 +131,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """
     if not input._data.size:  # of any shape, as in torch
         return input.clone()
-    check_square("cholesky", input)
+    check_square("cholesky", input, ())
     # The derivative is that of the symmetric matrix that the triangle stands for.
     if upper:
         return column_major(rules.cholesky(input.mH).mH)
@@ -151,7 +155,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
         >>> nnkit.allclose(q @ r, nnkit.tensor([[3.0, 1.0], [4.0, 2.0]]))
         True
     """
-    check_matrices("qr", input)
+    check_matrices("qr", input, WHOLE)
     return return_types.qr(*rules.qr(input, "reduced" if some else "complete"))
 
 
@@ -173,7 +177,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
         >>> s
         tensor([3., 2.])
     """
-    m, n = check_matrices("svd", input)[-2:]
+    m, n = check_matrices("svd", input, WHOLE)[-2:]
     u, s, vh = rules.svd(input, not some)
     if not compute_uv:
         batch = s._data.shape[:-1]
@@ -186,6 +190,8 @@ def nuclear_norm(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     axes = normalize_dims(dim, input.ndim, "norm") or tuple(range(input.ndim))
     if len(axes) != 2:
         raise RuntimeError(f"norm(): order 'nuc' needs two dimensions, got dim={dim}")
-    _, s, _ = rules.svd(input.movedim(axes, (-2, -1)), False)
+    matrices = input.movedim(axes, (-2, -1))
+    check_matrices("norm", matrices)
+    _, s, _ = rules.svd(matrices, False)
     total = s.sum(-1)
     return total.unsqueeze(min(axes)).unsqueeze(max(axes)) if keepdim else total

@@ -7,10 +7,11 @@ from typing import Any
 from nnkit.autograd import return_types
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.creation import eye
-from nnkit.autograd.ops.factorization import check_matrices
+from nnkit.autograd.ops.factorization import COARSE, check_matrices
 from nnkit.autograd.ops.joining import cat
 from nnkit.autograd.ops.linalg import matmul
 from nnkit.autograd.ops.memory_format import column_major
+from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 
@@ -38,7 +39,7 @@ def geqrf(input: Tensor) -> Any:
         >>> reflectors.shape, scales.shape
         (nnkit.Size([2, 2]), nnkit.Size([2]))
     """
-    check_matrices("geqrf", input)
+    check_matrices("geqrf", input, ())
     return return_types.geqrf(*_geqrf(input))
 
 
@@ -64,6 +65,7 @@ def _reflected(name: str, start: Tensor, input: Tensor, tau: Tensor) -> Tensor:
             f"{name}(): input.shape[-1] must be greater than or equal to tau.shape[-1], got "
             f"{input._data.shape[-1]} and {count}"
         )
+    check_dtype(name, input.dtype, COARSE)
     unit = eye(rows, dtype=input.dtype, device=input.device)
     out = start
     for i in reversed(range(count)):
@@ -92,7 +94,7 @@ def orgqr(input: Tensor, tau: Tensor) -> Tensor:
         tensor([[0.6000],
                 [0.8000]])
     """
-    rows, columns = check_matrices("orgqr", input)[-2:]
+    rows, columns = check_matrices("orgqr", input, ())[-2:]
     start = eye(rows, columns, dtype=input.dtype, device=input.device)
     return column_major(_reflected("orgqr", start, input, tau).expand(input._data.shape))
 
@@ -114,7 +116,7 @@ def ormqr(
         >>> nnkit.ormqr(reflectors, scales, nnkit.eye(2)).shape
         nnkit.Size([2, 2])
     """
-    rows = check_matrices("ormqr", input)[-2]
+    rows = check_matrices("ormqr", input, ())[-2]
     if other.ndim != input.ndim:
         raise RuntimeError(
             f"ormqr(): other must have as many dimensions as input, got shapes "

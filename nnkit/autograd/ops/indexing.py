@@ -12,7 +12,7 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor, expanded_shape, normalize_dim
 from nnkit.autograd.limits import fitting
-from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.op import OPS, real_gradient, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.conversion import clone
 from nnkit.autograd.overriding import ENTERED, NOBODY, PLAIN, ask
@@ -497,7 +497,7 @@ def _scattered(name: str, input: Tensor, src: Any, index: tuple, expected: tuple
         raise RuntimeError(
             f"{name}(): expected src to have size {list(expected)}, got {list(src._data.shape)}"
         )
-    return _index_put(input, src, index, False)
+    return real_gradient(name, _index_put(input, src, index, False))
 
 
 getitem.__name__, setitem.__name__ = "__getitem__", "__setitem__"

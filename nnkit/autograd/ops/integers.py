@@ -24,7 +24,7 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
         tensor([6, 5])
     """
     x, y = promote("gcd", input, other)
-    check_dtype("gcd", x.dtype, NOT_WHOLE)
+    check_dtype("gcd", x.dtype, NOT_WHOLE, (x, y))
     return _gcd(x, y)
 
 
@@ -41,5 +41,5 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
         tensor([12,  0])
     """
     x, y = promote("lcm", input, other)
-    check_dtype("lcm", x.dtype, NOT_WHOLE)
+    check_dtype("lcm", x.dtype, NOT_WHOLE, (x, y))
     return _lcm(x, y)

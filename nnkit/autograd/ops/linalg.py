@@ -66,8 +66,6 @@ def check_operands(name: str, *operands: tuple[str, Any]) -> list[Any]:
                 f"{name}(): expected all operands to have the same dtype, but got "
                 f"{operands[0][1].dtype} and {value.dtype} for argument '{parameter}'"
             )
-    if operands[0][1].dtype.category == BOOL:
-        raise NotImplementedError(f"{name}(): not implemented for 'bool' tensors")
     return arrays
 
 
@@ -385,6 +383,12 @@ def addr(
         check_tensor("addr", value, parameter)
         check_ndim("addr", parameter, value._data.shape, 1)
     input, vec1, vec2 = promote("addr", input, vec1, vec2)
+    for parameter, value in (("beta", beta), ("alpha", alpha)):
+        if input.dtype.category < FLOATING and isinstance(value, (float, complex)):
+            raise RuntimeError(
+                f"addr(): argument '{parameter}' of {input.dtype} tensors must be an integer, "
+                f"got {value}"
+            )
     _check_added("addr", input._data.shape, vec1._data.shape + vec2._data.shape)
     if input.dtype.category == BOOL:
         return addr(input.byte(), vec1.byte(), vec2.byte(), beta=beta, alpha=alpha).bool()

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
-from nnkit.autograd.op import rule
+from nnkit.autograd.op import real_gradient, rule
 from nnkit.autograd.ops.contraction import einsum
 from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, sizes
 from nnkit.autograd.public import public
@@ -148,5 +148,5 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(
             f"bilinear(): bias of shape {list(bias.shape)} does not fit {w.shape[0]} outputs"
         )
-    out = einsum("...i,oij,...j->...o", input1, weight, input2)
+    out = real_gradient("bilinear", einsum("...i,oij,...j->...o", input1, weight, input2))
     return out if bias is None else out + bias

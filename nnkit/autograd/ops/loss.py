@@ -222,12 +222,12 @@ def cross_entropy(
             f"cross_entropy(): label_smoothing must be between 0.0 and 1.0, got {label_smoothing}"
         )
     if not labelled or weight is not None or input.dtype.category != FLOATING:
-        check_floating("cross_entropy", input)
         if x.shape == t.shape:
             return _soft_cross_entropy(
                 input, target, weight, ignore_index, reduction, label_smoothing
             )
         target = _check_labels("cross_entropy", input, target, weight)
+        check_floating("cross_entropy", input)
     return _cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)[0]
 
 

@@ -13,7 +13,7 @@ from nnkit.autograd.ops.scattering import same_dtype
 from nnkit.autograd.public import METHODS, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import write
-from nnkit.backend.dtype import BOOL, COMPLEX
+from nnkit.backend.dtype import BOOL, FLOATING, INTEGER
 
 _masked_fill = rule("masked_fill", broadcasts=True, x=lambda B, g, mask: B.masked_fill(g, mask, 0))
 _masked_select = rule(
@@ -68,7 +68,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
         tensor([1., 0.])
     """
     _mask_of("masked_fill", input, mask)
-    if input.dtype.category < COMPLEX and (
+    if input.dtype.category in (INTEGER, FLOATING) and (
         isinstance(value, complex) or (isinstance(value, Tensor) and value.is_complex())
     ):
         raise RuntimeError(f"masked_fill(): value {value} cannot be converted to {input.dtype}")

@@ -119,9 +119,9 @@ def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
         tensor([[1.],
                 [1.]])
     """
-    check_square("cholesky_solve", L)
+    check_square("cholesky_solve", L, ())
     check_operands("cholesky_solve", ("input", input), ("L", L))
-    if check_matrices("cholesky_solve", input)[-2] != L._data.shape[-1]:
+    if check_matrices("cholesky_solve", input, ())[-2] != L._data.shape[-1]:
         raise RuntimeError(
             f"cholesky_solve(): L of shape {list(L.shape)} does not fit input of shape "
             f"{list(input.shape)}"
@@ -139,5 +139,5 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
         tensor([[0.2500, 0.0000],
                 [0.0000, 1.0000]])
     """
-    n = check_square("cholesky_inverse", input)[-1]
+    n = check_square("cholesky_inverse", input, ())[-1]
     return cholesky_solve(eye(n, dtype=input.dtype, device=input.device), input, upper)

@@ -116,8 +116,6 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             "pad(): argument 'mode' must be 'constant', 'reflect', 'replicate' or 'circular', "
             f"got {mode!r}"
         )
-    if mode != "circular":
-        check_dtype("pad", input.dtype, ("bool",))
     if value:
         raise RuntimeError(f"pad(): mode={mode!r} takes no argument 'value', got {value}")
     axes = len(pad) // 2
@@ -132,6 +130,12 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             f"{list(input.shape)}"
         )
     _check_sizes("pad", input, widths, mode)
+    if mode != "circular":
+        if 0 in input._data.shape[-axes - 1 :]:
+            raise RuntimeError(
+                f"pad(): mode={mode!r} pads no empty dimensions, got {list(input.shape)}"
+            )
+        check_dtype("pad", input.dtype, ("bool",))
     out = _pad_with_itself(input, widths, mode)
     return out if mode == "circular" else in_format_of(input, out)
 

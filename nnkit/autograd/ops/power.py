@@ -63,7 +63,7 @@ def pow(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
     if isinstance(exponent, (int, float)) and isinstance(input, Tensor):
         if not isinstance(exponent, bool) and input.dtype.category >= FLOATING:
             return _pow_scalar(input, held(exponent, input.dtype)) if exponent else _pow_zero(input)
-        if isinstance(exponent, int) and exponent < 0 and input.dtype.category == INTEGER:
+        if isinstance(exponent, int) and exponent < 0 and input.dtype.category < FLOATING:
             raise RuntimeError("pow(): Integers to negative integer powers are not allowed.")
     if isinstance(exponent, Tensor) and (
         not isinstance(input, Tensor) or exponent.is_complex() > input.is_complex()

@@ -146,7 +146,8 @@ def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: An
     mean, std = number("normal_", "mean", mean), number("normal_", "std", std)
     if not std >= 0:
         raise RuntimeError(f"normal_ expects std >= 0.0, but found std {std}")
-    need("normal_", input.dtype, (FLOATING, COMPLEX), NotImplementedError)
+    if input._data.size:
+        need("normal_", input.dtype, (FLOATING, COMPLEX), NotImplementedError)
     return draw(input, "normal_", mean, std, source_of("normal_", generator, input._device))
 
 
@@ -167,7 +168,8 @@ def bernoulli_(input: Tensor, p: Tensor | float = 0.5, *, generator: Any = None)
         >>> nnkit.empty(4).bernoulli_(nnkit.tensor([0.0, 1.0, 0.0, 1.0]))
         tensor([0., 1., 0., 1.])
     """
-    need("bernoulli_", input.dtype, (BOOL, INTEGER, FLOATING), NotImplementedError)
+    if input._data.size:
+        need("bernoulli_", input.dtype, (BOOL, INTEGER, FLOATING), NotImplementedError)
     source = source_of("bernoulli_", generator, input._device)
     if isinstance(p, Tensor):
         need("bernoulli_", p.dtype, (FLOATING,), NotImplementedError)
@@ -289,16 +291,18 @@ def _rounded(value: int, digits: int) -> int:
 
 
 def _continuous(
-    name: str, check: Callable[..., str], error: type[Exception], categories: tuple[int, ...]
-) -> Callable[..., Tensor]:
-    """Check the parameters and the dtype, then draw."""
+    name: str, check: Callable[..., str], error: type[Exception], categories: tuple[int, ...],
+    always: bool = False,
+) -> Callable[..., Tensor]:  # fmt: skip
+    """Check the parameters and the dtype (of no elements only if ``always``), then draw."""
 
     def fill(input: Tensor, generator: Any, **parameters: Any) -> Tensor:
         values = {key: number(name, key, value) for key, value in parameters.items()}
         complaint = check(**values)
         if complaint:
             raise RuntimeError(f"{name} expects {complaint}")
-        need(name, input.dtype, categories, error)
+        if input._data.size or always:
+            need(name, input.dtype, categories, error)
         return draw(input, name, *values.values(), source_of(name, generator, input._device))
 
     return fill
@@ -312,7 +316,7 @@ _exponential = _continuous(
 _cauchy = _continuous(
     "cauchy_",
     lambda median, sigma: "" if sigma > 0 else f"sigma > 0.0, but found sigma={sigma}",
-    RuntimeError, (FLOATING,),
+    RuntimeError, (FLOATING,), True,
 )  # fmt: skip
 _log_normal = _continuous(
     "log_normal_",

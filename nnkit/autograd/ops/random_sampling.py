@@ -141,7 +141,6 @@ def bernoulli(input: Tensor, p: Tensor | float | None = None, *, generator: Any 
     if p is not None:
         blank = wrap(input._device.backend.empty(input.shape, input._data.dtype), input._device)
         return bernoulli_(blank, scalar(p), generator=generator)
-    need("bernoulli", input.dtype, (FLOATING,), NotImplementedError)
     return _bernoulli(input, source_of("bernoulli", generator, input._device))
 
 

@@ -206,6 +206,7 @@ def nansum(
     """
     x = in_dtype("nansum", input, dtype)
     if x.is_complex():
+        normalize_dims(dim, x.ndim, "nansum")
         raise RuntimeError("nansum(): complex inputs are not supported")
     if x.is_floating_point():
         out = sum(where(x.isnan(), 0.0, x), dim, keepdim, dtype=dtype)

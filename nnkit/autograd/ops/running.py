@@ -154,17 +154,11 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
         for i in range(1, len(totals)):
             totals[i] = logaddexp(totals[i - 1], totals[i])
         return stack(totals, axis) if input.ndim and totals else input
-    if input.dtype.category != FLOATING:
-        raise NotImplementedError(
-            f"logcumsumexp(): not implemented for '{input.dtype.name}' tensors"
-        )
     return _logcumsumexp(input, normalize_dim(dim, input._data.ndim, "logcumsumexp"))
 
 
 def _record(name: str, kind: Any, input: Tensor, dim: int) -> Any:
     check_tensor(name, input)
-    if input.dtype.category == COMPLEX:
-        raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
     # As torch, which does not ask for the dimension of no elements.
     axis = normalize_dim(dim, input._data.ndim, name) if input._data.size else 0
     return kind(*_records[name](input, axis))

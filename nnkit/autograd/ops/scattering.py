@@ -6,13 +6,14 @@ from typing import Any
 
 from nnkit.autograd.dims import broadcast_shape, check_tensor, normalize_dim
 from nnkit.autograd.limits import fitting
-from nnkit.autograd.op import OPS, guarded, rule
+from nnkit.autograd.op import OPS, guarded, real_gradient, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.memory_format import arranged
+from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import on_its_own
-from nnkit.backend.dtype import BOOL, COMPLEX, int64, python_number
+from nnkit.backend.dtype import int64, python_number
 from nnkit.backend.reproducibility import refuse
 
 _gather = rule(
@@ -251,19 +252,15 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+UNDEFINED = {"mean": ("bool",), "amax": ("complex",), "amin": ("complex",)}
 
 
 def check_reduce(name: str, input: Any, reduce: str, allowed: tuple[str, ...]) -> None:
-    """Refuse an unknown reduction, and a dtype that it is not defined for."""
+    """Refuse an unknown reduction."""
     check_tensor(name, input)
     if reduce not in allowed:
         raise RuntimeError(
             f"{name}(): reduce argument must be either {', '.join(allowed)}, got {reduce}"
-        )
-    refused = {"mean": BOOL, "amax": COMPLEX, "amin": COMPLEX}.get(reduce)
-    if input.dtype.category == refused:
-        raise NotImplementedError(
-            f"{name}(): {reduce} is not implemented for '{input.dtype.name}' tensors"
         )
 
 
@@ -287,9 +284,13 @@ def scatter_reduce(
     check_tensor("scatter_reduce", src, "src")
     axis, index = _element_index("scatter_reduce", input, dim, index, src)
     same_dtype("scatter_reduce", input, src, "src")
+    if index._data.size or reduce == "mean":
+        check_dtype("scatter_reduce", input.dtype, UNDEFINED.get(reduce, ()))
     if _names_nothing(input, index):
-        return OPS["copy"](input)
-    return _scatter_reduce(input, index, _part(src, index), axis, reduce, include_self)
+        out = OPS["copy"](input)
+    else:
+        out = _scatter_reduce(input, index, _part(src, index), axis, reduce, include_self)
+    return real_gradient("scatter_reduce", out)
 
 
 @public(out=True)

@@ -9,7 +9,7 @@ from nnkit.autograd import return_types
 from nnkit.autograd.dims import check_tensor, normalize_dim, normalize_dims, sizes_of
 from nnkit.autograd.op import OPS
 from nnkit.autograd.ops.linalg import check_ndim
-from nnkit.autograd.promotion import promote
+from nnkit.autograd.promotion import check_dtype, promote
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor, wrap
@@ -114,10 +114,6 @@ def searchsorted(
 def _search(name: str, boundaries: Tensor, values: Any, right: bool, out_int32: bool) -> Tensor:
     number = not isinstance(values, Tensor)
     boundaries, values = promote(name, boundaries.detach(), values)
-    if boundaries.dtype.category in (BOOL, COMPLEX):
-        raise NotImplementedError(
-            f"{name}(): not implemented for '{boundaries.dtype.name}' tensors"
-        )
     rows, wanted = boundaries._data.shape, values._data.shape
     if number and len(rows) != 1:
         raise RuntimeError(f"{name}(): a number needs a 1-dim boundaries tensor, got {list(rows)}")
@@ -126,6 +122,8 @@ def _search(name: str, boundaries: Tensor, values: Any, right: bool, out_int32: 
             f"{name}(): boundaries must be 1-dim, or all but the last dimension of boundaries and "
             f"input must match, got {list(rows)} and {list(wanted)}"
         )
+    if values._data.size:
+        check_dtype(name, boundaries.dtype, ("bool", "complex"))
     B = boundaries._device.backend
     found = B.searchsorted(boundaries._data, values._data, right)
     return wrap(B.cast(found, int32.array) if out_int32 else found, boundaries._device)

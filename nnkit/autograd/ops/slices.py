@@ -6,14 +6,21 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.limits import fitting
-from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.op import OPS, real_gradient, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.memory_format import arranged
-from nnkit.autograd.ops.scattering import REDUCTIONS, check_reduce, index_argument, same_dtype
+from nnkit.autograd.ops.scattering import (
+    REDUCTIONS,
+    UNDEFINED,
+    check_reduce,
+    index_argument,
+    same_dtype,
+)
+from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import write
-from nnkit.backend.dtype import bool_, int64
+from nnkit.backend.dtype import COMPLEX, bool_, int64, of_number
 
 _index_select = rule(
     "index_select",
@@ -163,9 +170,14 @@ def index_reduce(
     """
     check_reduce("index_reduce", input, reduce, REDUCTIONS[1:])
     axis, index = _slices("index_reduce", input, dim, index, source, RuntimeError)
+    if input.ndim < 2 or not include_self:  # else torch goes slice by slice, with other functions
+        check_dtype("index_reduce", input.dtype, ("bool", "complex"))
+    elif index._data.size:
+        check_dtype("index_reduce", input.dtype, UNDEFINED.get(reduce, ()))
     column = shapes.reshape(index, (-1,) + (1,) * (source.ndim - axis - 1) if source.ndim else ())
     rows = shapes.expand(column, source._data.shape)
-    return OPS["scatter_reduce"](input, rows, source, axis, reduce, include_self)
+    out = OPS["scatter_reduce"](input, rows, source, axis, reduce, include_self)
+    return real_gradient("index_reduce", out)
 
 
 def _index_fill_in_place(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
@@ -189,6 +201,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) 
     if isinstance(index, Tensor) and index.dtype is not int64:
         raise IndexError(f"index_fill(): expected an int64 index, got {index.dtype}")
     axis, index = _vector_index("index_fill", input, dim, index)
+    d = value.dtype if isinstance(value, Tensor) else of_number(value)
+    if d.category == COMPLEX != input.dtype.category:
+        raise RuntimeError(f"index_fill(): a complex value cannot be converted to {input.dtype}")
     if not isinstance(value, Tensor):
         return _index_fill(input, index, axis, fitting("index_fill", value, input.dtype))
     if value.ndim:

@@ -7,7 +7,6 @@ from nnkit.autograd.op import rule
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING
 from nnkit.backend.dtype import dtype as dtype_type
 
 _softmax = rule("softmax", x=lambda B, g, out, axis: B.softmax_grad(g, out, axis))
@@ -19,8 +18,6 @@ def _prepare(name: str, input: Tensor, dim: int, dtype: dtype_type | None) -> tu
     axis = normalize_dim(dim, input._data.ndim, name)
     if dtype is not None:
         input = converted(input, dtype)
-    if input.dtype.category != FLOATING:
-        raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
     return input, axis
 
 

@@ -66,11 +66,13 @@ _median_all = rule("median_all", node="MedianBackward0", x=_share)
 _nanmedian_all = rule("median_all", node="NanmedianBackward0", x=_share)
 
 
-def _comparable(name: str, input: Any, bools: bool, error: type[Exception]) -> None:
-    """Refuse what has no order, and bools unless ``bools``, with the error torch has for it."""
+def _order(name: str, input: Any, dim: Any, bools: bool = True) -> int:
+    """The axis to sort; RuntimeError for what has no order, and for bools unless ``bools``."""
     check_tensor(name, input)
+    axis = normalize_dim(dim, input.ndim, name)
     if input.dtype.category == COMPLEX or (input.dtype.category == BOOL and not bools):
-        raise error(f"{name}(): not implemented for '{input.dtype.name}' tensors")
+        raise RuntimeError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
+    return axis
 
 
 @public(out=True)
@@ -88,8 +90,7 @@ def sort(
         >>> values, indices
         (tensor([1, 2, 3]), tensor([1, 2, 0]))
     """
-    _comparable("sort", input, True, RuntimeError)
-    axis = normalize_dim(dim, input.ndim, "sort")
+    axis = _order("sort", input, dim)
     return return_types.sort(*_sort(input, axis, bool(descending)))
 
 
@@ -102,8 +103,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
         >>> nnkit.argsort(nnkit.tensor([3, 1, 2]))
         tensor([1, 2, 0])
     """
-    _comparable("argsort", input, True, RuntimeError)
-    axis = normalize_dim(dim, input.ndim, "argsort")
+    axis = _order("argsort", input, dim)
     B = input._device.backend
     return wrap(B.argsort(input._data, axis, bool(descending)), input._device)
 
@@ -137,8 +137,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
         >>> nnkit.tensor([1, 4, 3]).topk(2).values
         tensor([4, 3])
     """
-    _comparable("topk", input, False, RuntimeError)
-    axis = normalize_dim(dim, input.ndim, "topk")
+    axis = _order("topk", input, dim, False)
     size = (input._data.shape or (1,))[axis]
     if not 0 <= integer("topk", "k", k) <= size:
         raise RuntimeError(f"topk(): selected index k out of range: got {k} for {size} elements")
@@ -162,7 +161,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
         >>> value, index
         (tensor(20), tensor(2))
     """
-    _comparable("kthvalue", input, False, NotImplementedError)
+    check_tensor("kthvalue", input)
     axis = normalize_dim(dim, input.ndim, "kthvalue")
     size = (input._data.shape or (1,))[axis]
     if not 1 <= integer("kthvalue", "k", k) <= size and size:
@@ -189,7 +188,7 @@ def median(
         >>> nnkit.tensor([4.0, 1.0, 3.0, 2.0]).median()
         tensor(2.)
     """
-    _comparable("median", input, False, NotImplementedError)
+    check_tensor("median", input)
     check_dim("median", dim, keepdim)
     if dim is ...:
         return _median_all(input, False)
@@ -209,7 +208,7 @@ def nanmedian(
         >>> nnkit.nanmedian(nnkit.tensor([1.0, float("nan"), 3.0, 2.0]))
         tensor(2.)
     """
-    _comparable("nanmedian", input, False, NotImplementedError)
+    check_tensor("nanmedian", input)
     check_dim("nanmedian", dim, keepdim)
     if dim is ...:
         return _nanmedian_all(input, True)
@@ -227,7 +226,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
         >>> value, index
         (tensor(2), tensor(2))
     """
-    _comparable("mode", input, True, NotImplementedError)
+    check_tensor("mode", input)
     return _reduce("mode", input, dim, keepdim)
 
 

@@ -116,15 +116,15 @@ def corrcoef(input: Tensor) -> Tensor:
 def _areas(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, int, float]:
     """The areas between neighbouring samples, and their dimension."""
     check_tensor(name, y, "y")
-    for each in (y, x):
-        if each is not ... and each.dtype.category == BOOL:
-            raise RuntimeError(f"{name}(): not implemented for 'bool' tensors")
     axis = normalize_dim(dim, y.ndim, name)
     count = y._data.shape[axis]
     if isinstance(dx, complex):
         raise RuntimeError(f"{name}(): argument 'dx' must be a real number, got {dx}")
     if count == 0 and (x is ... or name == "trapezoid"):
         return y, axis, 1
+    for each in (y, x):
+        if each is not ... and each.dtype.category == BOOL:
+            raise RuntimeError(f"{name}(): not implemented for 'bool' tensors")
     if x is ...:
         return _neighbours(y, axis), axis, (1 if dx is ... else dx) / 2
     if dx is not ...:
@@ -173,6 +173,8 @@ def trapezoid(
         tensor(4.5000)
     """
     areas, axis, factor = _areas("trapezoid", y, x, dx, dim)
+    if areas is y:  # there are no samples
+        return areas.sum(axis, dtype=y.dtype)
     return scaled(areas.sum(axis), factor)
 
 

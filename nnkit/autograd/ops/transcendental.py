@@ -298,7 +298,7 @@ def xlogy(input: Tensor | complex, other: Tensor | complex) -> Tensor:
         tensor([0., 0.])
     """
     operands = promote("xlogy", input, other, floating=True)
-    check_dtype("xlogy", operands[0].dtype, ("complex",))
+    check_dtype("xlogy", operands[0].dtype, ("complex",), operands)
     return _xlogy(*operands)
 
 

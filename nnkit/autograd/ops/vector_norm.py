@@ -11,9 +11,10 @@ from nnkit.autograd.op import OPS, guarded, rule
 from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.ops.reduction import axis_of, in_dtype, ratio
+from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING, HALF
+from nnkit.backend.dtype import FLOATING
 
 
 def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: bool) -> Any:
@@ -185,13 +186,10 @@ def cdist(
     modes = (f"{each}use_mm_for_euclid_dist" for each in ("", "donot_"))
     if compute_mode not in (*modes, "use_mm_for_euclid_dist_if_necessary"):
         raise ValueError(f"cdist(): {compute_mode!r} is not a valid value for compute_mode")
-    if x1.dtype is not x2.dtype or x1.dtype.category != FLOATING:
+    if not x1.dtype.category == x2.dtype.category == FLOATING:
         raise RuntimeError(
-            f"cdist(): expected x1 and x2 of one floating dtype, got {x1.dtype} and {x2.dtype}"
+            f"cdist(): expected x1 and x2 of a floating dtype, got {x1.dtype} and {x2.dtype}"
         )
-    rows = max(x1._data.shape[-2], x2._data.shape[-2])
-    if x1._data.dtype in HALF and (p != 2 or rows <= 25):  # more are a matrix product in torch
-        raise NotImplementedError(f"cdist(): not implemented for '{x1.dtype.name}' tensors")
     if x1._data.shape[-1] != x2._data.shape[-1]:
         raise RuntimeError(
             f"cdist(): x1 and x2 need the same number of columns, got {x1._data.shape[-1]} and "
@@ -199,6 +197,13 @@ def cdist(
         )
     if not p >= 0:
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
+    rows = max(x1._data.shape[-2], x2._data.shape[-2])
+    if x1._data.size and x2._data.size and (p != 2 or rows <= 25):
+        check_dtype("cdist", x1.dtype, ("half",))  # more rows are a matrix product in torch
+    if x1.dtype is not x2.dtype:
+        raise RuntimeError(
+            f"cdist(): expected x1 and x2 of one dtype, got {x1.dtype} and {x2.dtype}"
+        )
     out = distances("cdist", x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
     return guarded("cdist", out, x1, x2, out)
 

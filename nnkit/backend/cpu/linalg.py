@@ -22,24 +22,19 @@ F4 = np.dtype(np.float32)
 _dot, _matmul = np.ndarray.dot, np.matmul
 
 
-UNUSUAL = HALF | {np.dtype(np.bool_)}
-
-
-def _unusual(product, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    if x.dtype not in HALF:
-        raise NotImplementedError("matrix products are not implemented for 'bool' tensors")
+def _in_float32(product, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return product(x.astype(F4), y.astype(F4)).astype(x.dtype)
 
 
 def mm(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return _unusual(_dot, x, y) if x.dtype in UNUSUAL else _dot(x, y)
+    return _in_float32(_dot, x, y) if x.dtype in HALF else _dot(x, y)
 
 
 mv = mm
 
 
 def bmm(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return _unusual(_matmul, x, y) if x.dtype in UNUSUAL else _matmul(x, y)
+    return _in_float32(_matmul, x, y) if x.dtype in HALF else _matmul(x, y)
 
 
 def matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -74,8 +74,6 @@ def product(x: Any, y: Any, alpha: float = 1.0, beta: float = 0.0, out: Any = No
 def _matrices(x: Any, y: Any) -> Any:
     if x.dtype in KINDS and x.dtype == y.dtype:
         return product(x, y)
-    if x.dtype.kind == "b":
-        raise NotImplementedError("matrix products are not implemented for 'bool' tensors")
     return array_module(x).matmul(x, y)
 
 

@@ -64,17 +64,6 @@ def tensordot(B: Any, x: Any, y: Any, axes_x: tuple, axes_y: tuple) -> Any:
     return B.reshape(B.mm(left, right), shape_x + shape_y)
 
 
-def kron(B: Any, x: Any, y: Any) -> Any:
-    """Each element of x times all of y; missing leading dimensions have size 1."""
-    ndim = max(x.ndim, y.ndim)
-    a = (1,) * (ndim - x.ndim) + tuple(x.shape)
-    b = (1,) * (ndim - y.ndim) + tuple(y.shape)
-    spread_x = tuple(n for size in a for n in (size, 1))
-    spread_y = tuple(n for size in b for n in (1, size))
-    product = B.mul(B.reshape(x, spread_x), B.reshape(y, spread_y))
-    return B.reshape(product, tuple(m * n for m, n in zip(a, b, strict=True)))
-
-
 def cross(B: Any, x: Any, y: Any, axis: int) -> Any:
     """``x[i+1] y[i+2] - x[i+2] y[i+1]``, indices modulo 3."""
     axes = (axis,)
@@ -89,8 +78,10 @@ def einsum(B: Any, operands: tuple, equation: str) -> Any:
     inputs, output = parse(equation, tuple(x.ndim for x in operands))
     sizes = _sizes(operands, inputs)
     acc, labels = None, ()
+    # As in torch a product over a single element is no matrix product.
+    dropped = {a for a in sizes if sizes[a] == 1 and a not in output and len(operands) > 1}
     for i, (x, own) in enumerate(zip(operands, inputs, strict=True)):
-        x, own = _without_repeats(B, x, own, sizes)
+        x, own = _without_repeats(B, x, own, sizes, dropped)
         needed = set(output).union(*inputs[i + 1 :])
         x, own = _sum_out(B, x, own, needed | set(labels))
         if acc is None:
@@ -181,15 +172,16 @@ def _sizes(operands: tuple, inputs: tuple[Labels, ...]) -> dict:
     return sizes
 
 
-def _without_repeats(B: Any, x: Any, own: Labels, sizes: dict) -> tuple[Any, Labels]:
-    """Take diagonals where a label occurs twice, and drop dimensions that only broadcast."""
+def _without_repeats(B: Any, x: Any, own: Labels, sizes: dict, dropped: set) -> tuple[Any, Labels]:
+    """Take diagonals where a label occurs twice, and drop dimensions that only broadcast, and those
+    of size 1 that are in ``dropped``."""
     for a in set(own):
         while own.count(a) > 1:
             first = own.index(a)
             second = own.index(a, first + 1)
             x = B.diagonal(x, 0, first, second)
             own = (*(b for k, b in enumerate(own) if k not in (first, second)), a)
-    kept = tuple(k for k, a in enumerate(own) if x.shape[k] == sizes[a])
+    kept = tuple(k for k, a in enumerate(own) if x.shape[k] == sizes[a] and a not in dropped)
     if len(kept) < len(own):
         x = B.reshape(x, tuple(x.shape[k] for k in kept))
         own = tuple(own[k] for k in kept)

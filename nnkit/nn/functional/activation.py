@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.dims import check_tensor, normalize_dim
-from nnkit.autograd.op import OPS
+from nnkit.autograd.op import OPS, real_gradient
 from nnkit.autograd.ops import activation as ops
 from nnkit.autograd.ops.creation import empty_like, zeros_like
 from nnkit.autograd.ops.softmax import softmax
+from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.views import write
 from nnkit.backend.dtype import COMPLEX, INTEGER, to_float
 from nnkit.backend.memory import contiguous_format
@@ -141,7 +142,9 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         tensor([-0.2689,  1.7616])
     """
     ops.check_floating("silu", input, or_complex=True)
-    return write(input, "silu_", ops.silu) if inplace else ops.silu(input)
+    if inplace:
+        return write(input, "silu_", silu)
+    return real_gradient("silu", ops.silu(input))
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -193,13 +196,15 @@ def tanhshrink(input: Tensor) -> Tensor:
     """``x - tanh(x)``
 
     Raises:
-        NotImplementedError: ``input`` is bool or complex.
+        RuntimeError: ``input`` is bool.
 
     Example:
         >>> import nnkit
         >>> nnkit.nn.functional.tanhshrink(nnkit.tensor([-1.0, 2.0]))
         tensor([-0.2384,  1.0360])
     """
+    check_tensor("tanhshrink", input)
+    check_dtype("tanhshrink", input.dtype, ("bool",))
     return input - _as_floating("tanhshrink", input).tanh()
 
 

@@ -90,7 +90,7 @@ def margin_ranking_loss(
             f"dimensions, got shapes {list(input1.shape)}, {list(input2.shape)} and "
             f"{list(target.shape)}"
         )
-    return reduced(clamp_min(-target * (input1 - input2) + margin, 0), reduction)
+    return reduced(clamp_min(-target * (input1 - input2) + float(margin), 0), reduction)
 
 
 def _rows(name: str, input: Tensor) -> Tensor:
