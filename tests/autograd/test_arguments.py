@@ -136,7 +136,7 @@ WRONG = [
     # Dtypes that do not go together
     (RuntimeError, "one dtype", "torch.heaviside(x, x.double())"),
     (RuntimeError, "one dtype", "torch.meshgrid(x[0], x[0].double(), indexing='ij')"),
-    (RuntimeError, "one floating dtype", "torch.cdist(x, x.double())"),
+    (RuntimeError, "one dtype", "torch.cdist(x, x.double())"),
     (RuntimeError, "one dtype", "torch.linalg.vecdot(x, x.double())"),
     (RuntimeError, "isin(): not implemented for 'bool'", "torch.isin(x, x == x)"),
     (RuntimeError, "take_along_dim(): expected long", "x.take_along_dim(x == x, 0)"),

@@ -198,9 +198,10 @@ def cdist(
     if not p >= 0:
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
     rows = max(x1._data.shape[-2], x2._data.shape[-2])
-    if x1._data.size and x2._data.size and (p != 2 or rows <= 25):
-        check_dtype("cdist", x1.dtype, ("half",))  # more rows are a matrix product in torch
-    if x1.dtype is not x2.dtype:
+    some = x1._data.size and x2._data.size
+    if some and (p != 2 or rows <= 25):  # more rows are a matrix product in torch
+        check_dtype("cdist", x1.dtype, ("half",))
+    if some and x1.dtype is not x2.dtype:
         raise RuntimeError(
             f"cdist(): expected x1 and x2 of one dtype, got {x1.dtype} and {x2.dtype}"
         )
