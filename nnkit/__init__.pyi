@@ -634,12 +634,12 @@ def concatenate(
     out: _Any = None,
 ) -> Tensor:
     """Join tensors along an existing dimension."""
-def conj(input: Tensor, *, out: _Any = None) -> Tensor:
-    """The complex conjugate; a real tensor is returned as it is."""
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate, a view; a real tensor is returned as it is."""
 def conj_physical(input: Tensor, *, out: _Any = None) -> Tensor:
-    """The complex conjugate; a real tensor is returned as it is."""
+    """The complex conjugate in memory of its own; a real tensor is returned as it is."""
 def conj_physical_(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor is returned as it is."""
+    """The complex conjugate in memory of its own; a real tensor is returned as it is."""
 def constant_pad_nd(input: Tensor, pad: _Any, value: builtins.complex = 0) -> Tensor:
     """``input`` with ``value`` around it; see `nnkit.nn.functional.pad`."""
 contiguous_format: _memory_format
@@ -1302,10 +1302,14 @@ def inverse(input: Tensor, *, out: _Any = None) -> Tensor:
     """The inverses of square matrices."""
 def is_complex(input: Tensor) -> builtins.bool:
     """Whether its dtype is complex."""
+def is_conj(input: Tensor) -> builtins.bool:
+    """Whether its conjugation is put off."""
 def is_floating_point(input: Tensor) -> builtins.bool:
     """Whether its dtype is a floating one."""
 def is_inference(self) -> builtins.bool:
     """Whether it was made in `inference_mode`."""
+def is_neg(input: Tensor) -> builtins.bool:
+    """Whether its negation is put off, as that of the imaginary part of a conjugate is."""
 def is_nonzero(input: Tensor) -> builtins.bool:
     """Whether a one-element tensor is not zero."""
 def is_same_size(input: Tensor, other: Tensor) -> builtins.bool:
@@ -2055,9 +2059,9 @@ def repeat_interleave(
 def reshape(input: Tensor, *sizes: _Any, shape: _Sequence[builtins.int] | None = None) -> Tensor:
     """The same elements in order under another shape: a view where possible, else a copy."""
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugation and negation are never put off here."""
+    """The tensor itself, or a copy if its conjugation is put off."""
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: conjugation and negation are never put off here."""
+    """The tensor itself, or a copy if its negation is put off."""
 def result_type(tensor: _Any, other: _Any) -> _dtype:
     """The dtype of an operation between two tensors or numbers."""
 def rms_norm(

@@ -111,22 +111,10 @@ class _Members:
 class _Storage:
     """The memory of tensors, one-dimensional; for the pickle an opaque value."""
 
-    __slots__ = ("_marked", "tensor")
+    __slots__ = ("tensor",)
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
-        self._marked = {(False, False): tensor}
-
-    def marked(self, conjugate: bool, negative: bool) -> Tensor:
-        """The memory for tensors with torch's marks, which nnkit carries out.
-
-        Once for all of them: a tensor may be far larger than its memory, and there may be many.
-        """
-        marks = conjugate, negative
-        if marks not in self._marked:
-            tensor = self.tensor.conj() if conjugate else self.tensor
-            self._marked[marks] = tensor.neg() if negative else tensor
-        return self._marked[marks]
 
 
 def _rebuild_tensor(
@@ -152,8 +140,9 @@ def _rebuild_tensor(
         )
     marks = metadata if isinstance(metadata, dict) else {}
     with no_grad():
-        memory = storage.marked(bool(marks.get("conj")), bool(marks.get("neg")))
-        tensor = memory.as_strided(tuple(size), tuple(stride), offset).detach()
+        tensor = storage.tensor.as_strided(tuple(size), tuple(stride), offset)
+        tensor = tensor.conj() if marks.get("conj") else tensor
+        tensor = (tensor._neg_view() if marks.get("neg") else tensor).detach()
     return tensor.requires_grad_(bool(requires_grad))
 
 

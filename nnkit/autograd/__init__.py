@@ -29,13 +29,13 @@ from nnkit.autograd.tensor import Size, Tensor
 from nnkit.autograd.variable import Variable
 
 SUBJECTS = (
-    "arithmetic", "power", "bounds", "comparison", "transcendental", "activation", "creation",
-    "conversion", "interchange", "mapping", "ranges", "shape", "strided", "joining", "rearranging",
-    "triangles", "indexing", "integers", "scattering", "slices", "masking", "reduction", "running",
-    "extrema", "vector_norm", "sorting", "searching", "linalg", "contraction", "linear",
-    "factorization", "householder", "matrix_functions", "least_squares", "statistics", "distance",
-    "softmax", "loss", "norm", "padding", "conv", "pooling", "folding", "embedding", "random",
-    "dropout", "attention", "recurrent", "pinning",
+    "arithmetic", "conjugation", "power", "bounds", "comparison", "transcendental", "activation",
+    "creation", "conversion", "interchange", "mapping", "ranges", "shape", "strided", "joining",
+    "rearranging", "triangles", "indexing", "integers", "scattering", "slices", "masking",
+    "reduction", "running", "extrema", "vector_norm", "sorting", "searching", "linalg",
+    "contraction", "linear", "factorization", "householder", "matrix_functions", "least_squares",
+    "statistics", "distance", "softmax", "loss", "norm", "padding", "conv", "pooling", "folding",
+    "embedding", "random", "dropout", "attention", "recurrent", "pinning",
 )  # fmt: skip
 for _subject in SUBJECTS:
     import_module(f"nnkit.autograd.ops.{_subject}")

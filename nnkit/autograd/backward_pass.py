@@ -15,6 +15,7 @@ from nnkit.autograd.node import LeafHooks, Node, OutputEdge, SavedOutput, Unknow
 from nnkit.autograd.saved import ACTIVE, PackedValue
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.cpu.native import bind_unpack
+from nnkit.backend.lazy import plain
 from nnkit.backend.memory import contiguous_format, has_order_of, is_view
 
 FREED = (
@@ -43,7 +44,7 @@ def _unpack_array(node: Node, value: Any) -> Any:
     """The array of a saved value; RuntimeError if it was written since."""
     saved, version = value
     if version is None:
-        return saved.tensor()._data if type(saved) is PackedValue else saved
+        return plain(saved.tensor()._data) if type(saved) is PackedValue else saved
     if saved._writes[0] != version:
         raise RuntimeError(_modified(node, saved, version))
     return saved._data
@@ -60,7 +61,7 @@ def unpack_tensor(node: Node, value: Any) -> Any:
             raise RuntimeError(_modified(node, saved, version))
         if type(saved) is not PackedValue:
             return saved
-        out = wrap(saved.tensor()._data, node.device)
+        out = wrap(plain(saved.tensor()._data), node.device)
         if saved.index is None:
             if isinstance(saved.edge, Tensor):  # a leaf, whose gradient is wanted
                 out._edge = saved.edge.view_as(saved.edge)._edge
@@ -69,7 +70,7 @@ def unpack_tensor(node: Node, value: Any) -> Any:
             out._requires_grad = saved.edge is not None
             return out
     else:
-        out = wrap(unpack_array(node, value), node.device)
+        out = wrap(plain(unpack_array(node, value)), node.device)
         out._writes = saved._writes
     out._requires_grad = True
     if saved.first is not None:
@@ -359,7 +360,7 @@ class Pass:
         return value if self.lifted or value is None else wrap(value, device)
 
     def _value(self, tensor: Any) -> Any:
-        return tensor if self.lifted or tensor is None else tensor._data
+        return tensor if self.lifted or tensor is None else plain(tensor._data)
 
     def _tensor_hooks(self, node: Node, grads: list) -> list:
         """The gradients after the hooks of the node's outputs, of which some are kept."""
@@ -492,7 +493,7 @@ class Pass:
             leaf._grad = self.lifted.overwrite(place, grad) if known is None else known + grad
         elif known is not None:
             try:
-                B.add_(known._data, grad)
+                known._device.backend.add_(known._data, grad)
             except ValueError:
                 raise RuntimeError(
                     f"a gradient of shape {list(known.shape)} cannot take up one of shape "
@@ -525,7 +526,7 @@ def _check_replacement(hook: Any, new: Any, before: Any) -> None:
         raise TypeError(f"expected Variable, but hook returned {type(new).__name__!r}")
     if before is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
-    if new.dtype is not before.dtype or new._device is not before._device:
+    if new.dtype is not before.dtype or new._device.home is not before._device.home:
         raise RuntimeError(
             f"hook '{_name(hook)}' has changed the type of value: got {new.dtype} on "
             f"{new._device}, expected {before.dtype} on {before._device}"

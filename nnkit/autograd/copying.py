@@ -5,11 +5,13 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+from nnkit.autograd.metadata import is_conj, is_neg
 from nnkit.autograd.ops.strided import geometry
 from nnkit.autograd.public import attach
 from nnkit.autograd.storage import storage
 from nnkit.autograd.tensor import Tensor, fill
 from nnkit.backend.device import cpu
+from nnkit.backend.lazy import LazyPlace, alike, memory_of, plain, put_off
 from nnkit.backend.memory import extent
 
 
@@ -44,7 +46,7 @@ def deep_copy(self: Tensor, memo: dict) -> Tensor:
         memo[place] = memory.clone()
     elements = memo[place].view(self.dtype)
     window = elements.as_strided(self.shape, self.stride(), self.storage_offset())
-    fill(copy, window._data, self._device)
+    fill(copy, plain(alike(self._data, window._data)), self._device.home)
     copy._writes = window._writes
     memo[id(self)] = copy
     copy._requires_grad = self._requires_grad
@@ -58,13 +60,18 @@ def deep_copy(self: Tensor, memo: dict) -> Tensor:
 def rebuild(
     cls: type, elements: Any, place: Any, requires_grad: bool, attributes: dict,
     shape: tuple[int, ...], strides: tuple[int, ...],
+    conjugate: bool = False, negative: bool = False,
 ) -> Any:  # fmt: skip
     """Make the tensor that was pickled from the piece of memory that it lay in."""
     tensor = object.__new__(cls)
     B = place.backend
     memory = B.array(cpu.backend.from_numpy(elements), None)
     source = (memory.shape, (1,), 0)
-    fill(tensor, B.as_strided(memory, shape, strides, 0, source), place)
+    array = B.as_strided(memory, shape, strides, 0, source)
+    if conjugate or negative:
+        array = put_off(array, place, conjugate, negative)
+        place = LazyPlace.before(place)
+    fill(tensor, array, place)
     tensor._requires_grad = requires_grad
     tensor.__dict__.update(attributes)
     return tensor
@@ -74,12 +81,14 @@ def reduce(self: Tensor, protocol: int) -> tuple:
     """Pickle it as a leaf: its memory from the first to the last element, with the gaps that its
     strides leave; its device, ``requires_grad`` and attributes."""
     shape, strides, offset = source = geometry(self)
-    B = self._device.backend
+    place = self._device.home
+    B, memory = place.backend, memory_of(self._data)
     length = (extent(shape, strides, 0),)
-    elements = B.to_numpy(B.as_strided(self._data, length, (1,), offset, source))
+    elements = B.to_numpy(B.as_strided(memory, length, (1,), offset, source))
     attributes = dict(self.__dict__)
     return rebuild, (
-        type(self), elements, self._device, self.requires_grad, attributes, shape, strides,
+        type(self), elements, place, self.requires_grad, attributes, shape, strides,
+        is_conj(self), is_neg(self),
     )  # fmt: skip
 
 

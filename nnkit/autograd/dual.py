@@ -13,9 +13,11 @@ from functools import partial
 from typing import Any
 
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.replay import laid, replay, strided
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import LEVELS, check_expanded, laid, replay, strided
+from nnkit.autograd.views import LEVELS, check_expanded
 from nnkit.backend.device import device
+from nnkit.backend.lazy import plain
 from nnkit.backend.memory import has_order_of, order_of
 
 Tangents = tuple[Tensor, ...] | None  # a derivative in each direction; None where all are zero
@@ -175,7 +177,7 @@ class ForwardLevel(device):
             primal = wrap(x._data, x._device)
             whole = link = None
         else:
-            chain = (strided(x),)
+            chain = strided(x)
             if base._device is not self:
                 self.join(base)
             whole, link = base._data, partial(replay, chain)
@@ -226,4 +228,4 @@ def array_of(value: Any) -> Any:
     data = value._data
     while data.__class__ is Dual:
         data = data.primal._data
-    return data
+    return plain(data)

@@ -20,6 +20,7 @@ from nnkit.autograd.op import OPS
 from nnkit.autograd.public import attach
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_history, refresh
+from nnkit.backend.lazy import plain
 
 
 def start(tensors: Sequence, grads: Sequence, retain: bool, create: bool) -> Pass:
@@ -43,7 +44,7 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, create: bool) -> Pas
                     f"element {index} of tensors does not require grad and does not have a grad_fn"
                 )
             edge, first = tensor._edge or tensor, _first_gradient(tensor, grad)
-        roots.append((edge, first if create else first._data))
+        roots.append((edge, first if create else plain(first._data)))
     if create:
         from nnkit.autograd.lifted import LIFTED
 

@@ -18,6 +18,7 @@ from nnkit.autograd.saved import ACTIVE, pack_values
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_history, check_traceable, set_history, wrote
 from nnkit.backend.dtype import FLOATING
+from nnkit.backend.lazy import plain
 
 
 class FunctionNode(Node):
@@ -85,7 +86,7 @@ class FunctionNode(Node):
         results = backward(self, *shown)
         results = list(results) if isinstance(results, tuple) else [results]
         results = self._check(results)
-        return [r if lifted or r is None else r._data for r in results]
+        return [r if lifted or r is None else plain(r._data) for r in results]
 
     def _check(self, results: list) -> list:
         name = self.name()

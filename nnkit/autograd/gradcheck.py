@@ -9,6 +9,7 @@ from typing import Any
 from nnkit.autograd.capture import grad
 from nnkit.autograd.dual import ForwardLevel
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.lazy import plain
 
 
 class GradcheckError(RuntimeError):
@@ -29,7 +30,7 @@ def _indices(t: Tensor) -> Any:
 
 
 def _number(t: Tensor, index: tuple) -> Any:
-    return t._data[index].item()
+    return plain(t._data)[index].item()
 
 
 def _numerical(function: Callable, x: Tensor, eps: float) -> list[list[list]]:
@@ -47,7 +48,7 @@ def _numerical(function: Callable, x: Tensor, eps: float) -> list[list[list]]:
         return [_flat(t) for t in _tensors(function())]
 
     for index in _indices(x):
-        original = data[index].item()
+        original = _number(x, index)
         columns = []
         for step in steps:
             x._device.backend.setitem_(data, _scalar(x, original + step), index)
@@ -70,7 +71,7 @@ def _scalar(x: Tensor, value: Any) -> Any:
 
 
 def _flat(t: Tensor) -> list:
-    return t._data.reshape(-1).tolist()
+    return plain(t._data).reshape(-1).tolist()
 
 
 def _analytical(outputs: tuple, x: Tensor, position: int, unit: Any) -> list[list]:
@@ -283,7 +284,7 @@ def _made_up(out: Tensor, seed: int) -> Tensor:
     values = [0.25 + ((i * 7 + 3 * seed) % 11) / 11 for i in range(out._data.size)]
     B = out._device.backend
     array = B.cast(
-        B.reshape(B.array(values, out._data.real.dtype), out._data.shape), out._data.dtype
+        B.reshape(B.array(values, plain(out._data).real.dtype), out._data.shape), out._data.dtype
     )
     made = wrap(array, out._device)
     made.requires_grad_()

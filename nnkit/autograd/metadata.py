@@ -116,6 +116,8 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 @public(namespace=False)
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same window onto the same memory."""
+    if is_conj(input) or is_neg(input) or is_conj(tensor) or is_neg(tensor):
+        return False  # as torch, which looks at what they stand for
     same = owner(input._data) is owner(tensor._data) and input.dtype is tensor.dtype
     same = same and input.storage_offset() == tensor.storage_offset()
     return same and input.shape == tensor.shape and input.stride() == tensor.stride()
@@ -173,6 +175,30 @@ def is_complex(input: Tensor) -> bool:
         True
     """
     return input.dtype.is_complex
+
+
+@public
+def is_conj(input: Tensor) -> bool:
+    """Whether its conjugation is put off.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_conj(nnkit.tensor([1j]).conj())
+        True
+    """
+    return getattr(input._data, "is_conj", False)
+
+
+@public
+def is_neg(input: Tensor) -> bool:
+    """Whether its negation is put off, as that of the imaginary part of a conjugate is.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_neg(nnkit.tensor([1j]).conj().imag)
+        True
+    """
+    return getattr(input._data, "is_neg", False)
 
 
 def is_tensor(obj: Any) -> bool:

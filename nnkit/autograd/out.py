@@ -107,7 +107,7 @@ def check_out(
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad."
         )
-    if out._device is not result._device:
+    if out._device.home is not result._device.home:
         raise RuntimeError(
             f"{name}(): expected argument 'out' on {result._device}, got {out._device}"
         )

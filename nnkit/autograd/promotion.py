@@ -24,6 +24,7 @@ from nnkit.backend.dtype import (
     result_dtype,
     to_float,
 )  # fmt: skip
+from nnkit.backend.lazy import plain
 
 
 class OperandError(TypeError):
@@ -133,7 +134,7 @@ def together(name: str, *values: Any) -> tuple:
     Raises:
         RuntimeError: others are on different devices.
     """
-    places = [v._device for v in values if isinstance(v, Tensor) and not _moves(v)]
+    places = [v._device.home for v in values if isinstance(v, Tensor) and not _moves(v)]
     if places:
         values = tuple(
             v.to(places[0]) if isinstance(v, Tensor) and _moves(v) else v for v in values
@@ -150,6 +151,8 @@ def on_one_device(name: str, values: tuple) -> tuple:
     places = [v._device for v in values if isinstance(v, Tensor)]
     if all(place is places[0] for place in places):
         return values
+    if any(place.home is not place for place in places):
+        return on_one_device(name, tuple(map(resolved, values)))
     level = max(places, key=lambda place: place.depth)
     if not level.depth or any(place.type != places[0].type for place in places):
         raise RuntimeError(
@@ -159,8 +162,21 @@ def on_one_device(name: str, values: tuple) -> tuple:
     return tuple(map(level.lift, values))
 
 
+def resolved(value: Any) -> Any:
+    """A tensor whose conjugation or negation is not put off, in the place of one in the graph."""
+    home = value._device.home if isinstance(value, Tensor) else None
+    if home is None or home is value._device:
+        return value
+    out = wrap(plain(value._data), home)
+    out._writes = value._writes
+    if value.requires_grad:
+        out._requires_grad = True
+        out._edge = value._edge or value
+    return out
+
+
 def _moves(value: Tensor) -> bool:
-    return value._device is cpu and not value._data.ndim
+    return value._device.home is cpu and not value._data.ndim
 
 
 def mismatch(name: str, *operands: Any) -> RuntimeError:

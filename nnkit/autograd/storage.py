@@ -8,8 +8,9 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.ops.strided import as_strided
 from nnkit.autograd.public import public
-from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import DTYPES
+from nnkit.backend.lazy import alike, memory_of
 
 
 class Storage:
@@ -84,8 +85,10 @@ class Storage:
 def storage(input: Tensor) -> Storage:
     """Its memory, counted in elements."""
     check_tensor("storage", input)
-    count = input._device.backend.storage_size(input._data)
-    return Storage(as_strided(input.detach(), (count,), (1,), 0))
+    data = memory_of(input._data)
+    whole = wrap(data, input._device)
+    whole._writes = input._writes
+    return Storage(as_strided(whole, (whole._device.backend.storage_size(data),), (1,), 0))
 
 
 @public(namespace=False)
@@ -129,5 +132,6 @@ def share_memory_(input: Tensor) -> Tensor:
     if input._base is not None:
         raise RuntimeError("share_memory_(): cannot move a view, move the tensor it is a view of")
     if not is_shared(input):
-        input._data = input._device.backend.shared(input._data)
+        data = memory_of(input._data)
+        input._data = alike(input._data, input._device.home.backend.shared(data))
     return input

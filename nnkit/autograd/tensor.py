@@ -280,7 +280,7 @@ class Tensor:
                 f"assigned grad has data of a different type: got {new.dtype}, "
                 f"expected {self.dtype}"
             )
-        if new._device is not self._device:
+        if new._device.home is not self._device.home:
             raise RuntimeError(
                 f"assigned grad has data located on a different device: got {new._device}, "
                 f"expected {self._device}"
@@ -460,7 +460,7 @@ def wrap_in_python(data: Any, place: Any = cpu) -> Tensor:
     """A new leaf Tensor on a backend array."""
     self = _new(Tensor)
     self._data = data
-    self._device = place
+    self._device = place if place.__class__ is device else place.place_of(data)
     self._requires_grad = False
     self._grad = None
     self._edge = None

@@ -214,6 +214,8 @@ class Tensor(builtins.object):
         ...
     def __xor__(self, other: _Any) -> Tensor:
         ...
+    def _conj(self) -> Tensor:
+        """`conj` of a tensor that must be complex."""
     @builtins.property
     def _grad_fn(self) -> _Any:
         ...
@@ -226,6 +228,8 @@ class Tensor(builtins.object):
         require_grad: builtins.bool = False,
     ) -> _Any:
         """A tensor of class ``subclass`` on the memory of ``data``, as a new leaf."""
+    def _neg_view(self) -> Tensor:
+        ...
     def _set_requires_grad(self, value: builtins.bool) -> Tensor:
         """The same as a call that returns the tensor."""
     @builtins.property
@@ -595,12 +599,12 @@ class Tensor(builtins.object):
     def clone(self, *, memory_format: _Any = None) -> Tensor:
         """A copy in memory of its own, through which gradients flow."""
     def conj(self) -> Tensor:
-        """The complex conjugate; a real tensor is returned as it is."""
+        """The complex conjugate, a view; a real tensor is returned as it is."""
     def conj_physical(self) -> Tensor:
-        """The complex conjugate; a real tensor is returned as it is."""
+        """The complex conjugate in memory of its own; a real tensor is returned as it is."""
     def conj_physical_(self) -> Tensor:
         """In-place version of `conj_physical`; returns the tensor."""
-    def contiguous(self, *, memory_format: _Any = None) -> Tensor:
+    def contiguous(self, memory_format: _Any = None) -> Tensor:
         """The tensor itself if its memory is in row order, else a copy that is."""
     def copy_(
         self,
@@ -1017,6 +1021,8 @@ class Tensor(builtins.object):
         """The inverses of square matrices."""
     def is_complex(self) -> builtins.bool:
         """Whether its dtype is complex64 or complex128."""
+    def is_conj(self) -> builtins.bool:
+        """Whether its conjugation is put off."""
     def is_contiguous(self, memory_format: _Any = None) -> builtins.bool:
         """Whether the elements lie in memory row by row (or in the given format)."""
     @builtins.property
@@ -1035,6 +1041,8 @@ class Tensor(builtins.object):
     @builtins.property
     def is_meta(self) -> _Any:
         """Whether it has no memory; it always has."""
+    def is_neg(self) -> builtins.bool:
+        """Whether its negation is put off, as that of the imaginary part of a conjugate is."""
     def is_nonzero(self) -> builtins.bool:
         """Whether a one-element tensor is not zero."""
     def is_pinned(self, device: _Any = None) -> builtins.bool:
@@ -1613,9 +1621,9 @@ class Tensor(builtins.object):
     def resize_as_(self, the_template: Tensor, memory_format: _Any = None) -> Tensor:
         """``input.resize_(the_template.shape)``."""
     def resolve_conj(self) -> Tensor:
-        """The tensor itself: conjugation and negation are never put off here."""
+        """The tensor itself, or a copy if its conjugation is put off."""
     def resolve_neg(self) -> Tensor:
-        """The tensor itself: conjugation and negation are never put off here."""
+        """The tensor itself, or a copy if its negation is put off."""
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in ``grad`` as well."""
     @builtins.property

@@ -15,8 +15,9 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.node import Node, NotImplementedBackward, SavedOutput, Unknown, describe_edge
+from nnkit.autograd.node import NotImplementedBackward, SavedOutput, Unknown, describe_edge
 from nnkit.autograd.promotion import translated
+from nnkit.autograd.replay import CopySlices, chain_of, replay, strided
 from nnkit.autograd.tensor import UNTRACKED, InferenceWrites, Tensor, counter_of, wrap
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, bool_
 from nnkit.backend.memory import order_of, overlap, owner, steps_of
@@ -114,18 +115,6 @@ _MADE = {
 }
 
 
-def chain_of(view: Any) -> tuple:
-    """The operations that make a view of its base, innermost first, each with its statics."""
-    chain, link = [], view._view
-    while link.__class__ is tuple:
-        name, statics, link = link
-        chain.append((name, statics))
-    now = view._base._data
-    if link is not now and owner(link) is owner(now):  # the base has got another geometry
-        return (strided(view),)
-    return tuple(chain[::-1])
-
-
 def on_its_own(result: Tensor) -> Tensor:
     """``result``, a view of a temporary that nobody else will see, as no view of anything."""
     result._base = result._view = None
@@ -151,69 +140,11 @@ def reshape_in_place(
         if x._edge is not None:
             move(x, result._edge)
     elif not isinstance(x._view, str):
-        x._view = (*strided(x), x._base._data)
+        x._view = x._base._data
+        for step in strided(x):
+            x._view = (*step, x._view)
         x._viewed = None
     return wrote(x, operation)
-
-
-def strided(view: Any) -> tuple:
-    """The one operation that makes a view of its base by their geometries."""
-    B = view._device.backend
-    shape, strides, offset = _geometry(B, view._data)
-    return "as_strided", (shape, strides, offset, _geometry(B, view._base._data))
-
-
-def _geometry(B: Any, data: Any) -> tuple:
-    strides = tuple([stride // data.itemsize for stride in data.strides])
-    return data.shape, strides, B.storage_offset(data)
-
-
-def replay(chain: tuple, base: Tensor) -> Tensor:
-    """Apply a view's operations to another base."""
-    from nnkit.autograd.op import OPS
-
-    for name, statics in chain:
-        base = OPS[name](base, *statics)
-    return base
-
-
-def replay_array(B: Any, chain: tuple, array: Any) -> Any:
-    """The same on an array with algebra ``B``."""
-    for name, statics in chain:
-        array = getattr(B, name)(array, *statics)
-    return array
-
-
-class CopySlices(Node):
-    """The history of a base after a write through one of its views."""
-
-    __slots__ = ()
-    operation = "CopySlices"
-    saves_arrays = True  # as torch's, it runs once
-
-    def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
-        (g,) = grads
-        chain, shape, order = self.values
-        raw = self.device.backend
-        untouched = laid(raw, raw.full(shape, True, bool_.array), order)
-        raw.fill_(replay_array(raw, chain, untouched), False)
-        to_base = None
-        if self.edges[0] is not None:
-            mask = untouched if B is raw else wrap(untouched, self.device)
-            to_base = B.where(mask, g, B.zeros_like(g))
-        # A view of the base need not be one of a gradient that lies in memory in another order.
-        to_value = None
-        if self.edges[1] is not None:
-            to_value = replay_array(B, chain, laid(B, g, order))
-        return [to_base, to_value]
-
-
-def laid(B: Any, array: Any, order: tuple | None) -> Any:
-    """The array with its dimensions in this order in memory."""
-    if order is None:
-        return B.contiguous(array)
-    back = tuple(sorted(range(len(order)), key=order.__getitem__))
-    return B.permute(B.contiguous(B.permute(array, order)), back)
 
 
 # The writes whose target may have several elements in one place, those whose operands may lie in
@@ -349,7 +280,7 @@ def shares_memory(x: Tensor, y: Tensor) -> bool:
     a, b = x._data, y._data
     if a.base is None and b.base is None:
         return a is b
-    return x._device is y._device and owner(a) is owner(b)
+    return x._device.home is y._device.home and owner(a) is owner(b)
 
 
 def check_traceable(x: Tensor) -> None:
@@ -424,7 +355,7 @@ def write(
 
     before = alias(x)
     result = compute(before, *arguments, **options)
-    if result._device is not x._device:
+    if result._device.home is not x._device.home:
         raise RuntimeError(
             f"{operation}(): expected all tensors to be on the same device, "
             f"but found {x._device} and {result._device}"
@@ -495,6 +426,7 @@ def _share_saved(node: Any, source: Any, x: Tensor) -> None:
         saved: Any = value[0] if value.__class__ is tuple and len(value) == 2 else None
         if saved.__class__ is SavedOutput and saved._data is source:
             saved._data, saved._writes = x._data, x._writes
+            node.device = x._device
             node.values = (*values[:i], (saved, x._writes[0]), *values[i + 1 :])
 
 

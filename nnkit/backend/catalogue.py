@@ -142,6 +142,7 @@ SIGNATURES = {
         unfold(x; axis, size, step)
         unfold_adjoint(y; shape, axis, size, step)
         pad(x; widths, value)
+        neg_view(x)
         real(x)
         imag(x)
         view_as_real(x)

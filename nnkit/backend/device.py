@@ -78,6 +78,15 @@ class device:
         self.backend = _connect(self)
         return self.backend
 
+    @property
+    def home(self) -> device:
+        """The device whose memory its tensors have: itself, but for a place before a device."""
+        return self
+
+    def place_of(self, array: Any) -> device:
+        """Where a tensor is whose array was computed here."""
+        return self
+
     def detached(self, array: Any) -> Any:
         """The array without what is known of its derivatives: nothing, outside of a transform."""
         return array

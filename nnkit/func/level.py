@@ -22,8 +22,8 @@ from nnkit.autograd.dual import is_dual, without_history
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.node import Node, OutputEdge, Unknown
+from nnkit.autograd.replay import chain_of, replay, strided
 from nnkit.autograd.tensor import wrap
-from nnkit.autograd.views import chain_of, replay, strided
 
 
 class Level:
@@ -144,7 +144,7 @@ class Level:
         if recorded and self.is_live([value._base if unknown else value]):
             return value
         if id(value._base) in given:
-            chain = (strided(value),) if unknown else chain_of(value)
+            chain = strided(value) if unknown else chain_of(value)
             found = replay(chain, given[id(value._base)])
             found._view = value._view if unknown else found._view
             return found

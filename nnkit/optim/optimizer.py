@@ -15,6 +15,7 @@ from nnkit.autograd.tensor import wrap
 from nnkit.autograd.views import check_expanded, clear
 from nnkit.backend.dtype import float32
 from nnkit.backend.formula import Update
+from nnkit.backend.lazy import plain
 from nnkit.optim.state import OptimizerState
 
 REQUIRED = object()
@@ -303,13 +304,22 @@ class Optimizer(OptimizerState):
             version = p._writes
             version[0] += 1
             version[1] = "optimizer step"
-        if is_complex:  # the parts are updated by themselves
-            data, grads, *lists = (
-                [B.view_as_real(x) if x.dtype.kind == "c" else x for x in arrays]
-                for arrays in (data, grads, *lists)
-            )
         update = getattr(B, self.formula.name)
-        update(data, grads, *lists, *numbers, *flags)
+        if not is_complex:
+            update(data, grads, *lists, *numbers, *flags)
+            return
+        data = list(map(plain, data))
+        update(
+            *(  # the parts of numbers are updated by themselves
+                [B.view_as_real(plain(x)) if x.dtype.kind == "c" else x for x in arrays]
+                for arrays in (data, grads, *lists)
+            ),
+            *numbers,
+            *flags,
+        )
+        for p, x in zip(params, data, strict=True):
+            if x is not p._data:  # what p stands for, whose conjugation is put off
+                p._device.backend.copy_(p._data, x)
 
     def __repr__(self) -> str:
         text = type(self).__name__ + " ("

@@ -10,6 +10,7 @@ import pytest
 import nnkit
 from tests.autograd import (
     checkpoint_scenarios,
+    conjugation_scenarios,
     function_scenarios,
     hook_scenarios,
     scenarios,
@@ -23,6 +24,7 @@ for module in (
     function_scenarios,
     hook_scenarios,
     checkpoint_scenarios,
+    conjugation_scenarios,
 ):
     SCENARIOS |= module.SCENARIOS
 EXPECTED = Path(__file__).parents[1] / "expected" / "scenarios.json"
@@ -41,6 +43,7 @@ def test_same_as_torch(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # torch's own
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")  # jvp's
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_expectation_is_still_what_torch_gives(name: str, torch) -> None:
     assert normal(name, torch) == json.loads(EXPECTED.read_text())[name]

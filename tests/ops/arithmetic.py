@@ -131,6 +131,8 @@ ROWS = [
     binary("ldexp", samples=two, keeps="both factors, where torch keeps the result"),
     binary("nextafter", samples=two, dtypes=("float32", "float64")),
     OpRow("conj", one, dtypes=NUMBERS, elementwise=True, method="conj"),
+    OpRow("Tensor._conj", one, dtypes=COMPLEX, elementwise=True),
+    OpRow("Tensor._neg_view", one, dtypes=NUMBERS, elementwise=True),
     OpRow(
         "conj_physical",
         one,

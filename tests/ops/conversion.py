@@ -101,5 +101,6 @@ ROWS = [
     ),
     OpRow("fill", lambda make: [Sample(make(2, 3), 2), Sample(make(2), make())], dtypes=WIDE),
     OpRow("Tensor.zero_", whole, dtypes=ALL),
-    OpRow("resolve_conj", whole, dtypes=NUMBERS, method="resolve_conj", aliases=("resolve_neg",)),
+    OpRow("resolve_conj", whole, dtypes=NUMBERS, method="resolve_conj"),
+    OpRow("resolve_neg", whole, dtypes=NUMBERS, method="resolve_neg"),
 ]

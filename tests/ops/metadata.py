@@ -51,6 +51,8 @@ ROWS = [
     question("numel", method="numel", errors=lambda make: [Raises(TypeError, "input", [1, 2])]),
     question("Tensor.nelement"),
     question("is_complex", method="is_complex"),
+    question("is_conj", method="is_conj"),
+    question("is_neg", method="is_neg"),
     question("is_floating_point", method="is_floating_point"),
     question("is_signed", method="is_signed"),
     question("is_tensor", lambda make: [Sample(make(2)), Sample([1.0]), Sample(None)]),

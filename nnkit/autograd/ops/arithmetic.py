@@ -213,35 +213,6 @@ _addcdiv = pointwise(
     x=lambda g: g, y=lambda g, z, value: g * fn.conj(value / z),
     z=lambda g, y, z, value: -g * fn.conj(value * y / (z * z)),
 )  # fmt: skip
-_conj = pointwise("conj", lambda x: fn.conj(x), function=False, x=lambda g: fn.conj(g))
-
-
-@public(out=True, in_place=True)
-def conj_physical(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor is returned as it is.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.conj_physical(nnkit.tensor([1 + 2j]))
-        tensor([1.-2.j])
-    """
-    return _conj(input) if input.is_complex() else input
-
-
-@public(out=True)
-def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor is returned as it is.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.conj(nnkit.tensor([1 + 2j]))
-        tensor([1.-2.j])
-    """
-    return _conj(input) if input.is_complex() else input
-
-
-conj.op = _conj.op
-OPS["conj"] = conj
 
 
 def scaled(x: Tensor, factor: Any) -> Tensor:

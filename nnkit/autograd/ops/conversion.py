@@ -68,7 +68,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 
 @public(namespace=False)
-def contiguous(input: Tensor, *, memory_format: Any = None) -> Tensor:
+def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself if its memory is in row order, else a copy that is.
 
     Args:
@@ -183,7 +183,7 @@ def uploaded(data: Any, place: Device) -> None:
 
 
 def _moved(input: Tensor, place: Device, non_blocking: bool = False) -> Tensor:
-    home = input._device
+    home, place = input._device.home, place.home
     if place is home or place.type == home.type == "cpu":
         return input
     array = place.backend.array(home.backend.to_numpy(input._data), None)
@@ -346,15 +346,3 @@ def fill(input: Tensor, value: Tensor | complex) -> Tensor:
 def zero_(input: Tensor) -> Tensor:
     """Overwrite every element with 0; returns the tensor."""
     return write(input, "zero_", _zero, 0, kernel=input._device.backend.fill_)
-
-
-@public(aliases=("resolve_neg",))
-def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugation and negation are never put off here.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.resolve_conj(nnkit.tensor([1j]).conj())
-        tensor([0.-1.j])
-    """
-    return input

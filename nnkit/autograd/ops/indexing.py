@@ -266,7 +266,7 @@ def _part(item: Any, device: Any) -> Any:
 def _value_tensor(self: Tensor, index: Any, value: Any) -> Tensor:
     B, dtype = self._device.backend, self.dtype
     if isinstance(value, Tensor):
-        if value._device is not self._device:
+        if value._device.home is not self._device.home:
             value = _moved(self, value)
         if value._data.dtype is self._data.dtype:
             return value

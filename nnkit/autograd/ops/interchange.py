@@ -8,6 +8,7 @@ from typing import Any
 from nnkit.autograd.factory import dtype_of, finished, place_of
 from nnkit.autograd.grad_mode import MODE, VMAPS, note_read
 from nnkit.autograd.limits import fitting
+from nnkit.autograd.metadata import is_conj, is_neg
 from nnkit.autograd.ops.conversion import clone, converted, to
 from nnkit.autograd.public import attach, public
 from nnkit.autograd.tensor import Size, Tensor, fill, wrap
@@ -25,6 +26,7 @@ from nnkit.backend.dtype import (
 from nnkit.backend.dtype import (
     dtype as dtype_type,
 )
+from nnkit.backend.lazy import memory_of, plain
 
 _NUMBERS = {int, float, bool, complex}
 
@@ -68,8 +70,8 @@ def _read(data: Any, d: dtype_type | None, place: Any) -> Any:
         d = d or (int64 if data.__class__ is int else of_number(data))
         return B.full((), _checked(data, d), d.array)
     if isinstance(data, Tensor):
-        moved = data.detach().to(place)
-        return B.copy(moved._data) if d is None else B.cast(moved._data, d.array)
+        array = plain(data.detach().to(place)._data)
+        return B.copy(array) if d is None else B.cast(array, d.array)
     if _is_array(data):
         host = cpu.backend.from_numpy(cpu.backend.array(data, None))
         return B.array(host, None if d is None else d.array)
@@ -108,12 +110,6 @@ def _survey(data: Any, found: set, d: dtype_type | None) -> Any:
             found.add(kind)
         elif isinstance(item, Tensor):
             found.add(item.dtype)
-            whole = d is not None and d.category == INTEGER
-            if whole and (item._data.size != 1 or item.dtype.category > INTEGER):
-                raise TypeError(
-                    f"tensor(): only integer tensors of a single element make elements of {d}, got "
-                    f"{item.dtype} of shape {list(item.shape)}"
-                )
             if item._data.size != 1:
                 raise (TypeError if item.dtype.category == INTEGER else ValueError)(
                     "only one element tensors can be converted to Python scalars: "
@@ -330,12 +326,14 @@ def _dlpack(self: Tensor, **options: Any) -> Any:
     """The memory as a DLPack capsule."""
     if self.requires_grad:
         raise BufferError("can't export tensors that require gradient, use tensor.detach()")
-    return self._data.__dlpack__(**options)
+    if is_conj(self):
+        raise BufferError("can't export tensors with the conjugate bit set, use x.resolve_conj()")
+    return memory_of(self._data).__dlpack__(**options)
 
 
 def _dlpack_device(self: Tensor) -> tuple:
     """DLPack's type and number of the device."""
-    return self._data.__dlpack_device__()
+    return memory_of(self._data).__dlpack_device__()
 
 
 @public(namespace=False)
@@ -353,6 +351,16 @@ def numpy(input: Tensor, *, force: bool = False) -> Any:
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
+    if not force:
+        for test, bit, way in (
+            (is_conj, "conjugate", "resolve_conj"),
+            (is_neg, "negative", "resolve_neg"),
+        ):
+            if test(input):
+                raise RuntimeError(
+                    f"Can't call numpy() on Tensor that has {bit} bit set. Use "
+                    f"tensor.{way}().numpy() instead."
+                )
     if input.dtype is bfloat16:
         raise TypeError("numpy(): got unsupported dtype bfloat16, use tensor.float().numpy()")
     if not (force or input.is_cpu):

@@ -8,6 +8,7 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor, expanded_shape
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.lazy import plain
 
 
 @public(namespace=False)
@@ -59,7 +60,7 @@ def _check_constant(name: str, *tensors: Tensor) -> None:
 
 def _map(function: Callable, target: Tensor, *others: Tensor) -> Tensor:
     B = target._device.backend
-    columns = [each._data.reshape(-1).tolist() for each in (target, *others)]
+    columns = [plain(each._data).reshape(-1).tolist() for each in (target, *others)]
     values = B.array([function(*row) for row in zip(*columns)], target._data.dtype)
     B.copy_(target._data, B.reshape(values, target._data.shape))  # torch counts no write either
     return target

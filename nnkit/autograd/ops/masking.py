@@ -78,7 +78,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
         raise RuntimeError(
             f"masked_fill(): value must be a number or a 0-dim tensor, got {value.ndim} dimensions"
         )
-    if value._device is not input._device:
+    if value._device.home is not input._device.home:
         value = METHODS["to"](value, input._device)
     value = OPS["cast"](value, input._data.dtype)
     return OPS["where"](contiguous(mask), value, contiguous(input))  # torch's lies by rows

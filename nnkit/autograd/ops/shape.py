@@ -18,6 +18,7 @@ from nnkit.autograd.dims import (
     normalize_dims,
     sizes_of,
 )  # fmt: skip
+from nnkit.autograd.metadata import is_conj, is_neg
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.overriding import overridable
 from nnkit.autograd.public import attach, public
@@ -110,6 +111,9 @@ def view(
 
 def _bitcast(input: Tensor, dtype: dtype_type) -> Tensor:
     data = input._data
+    if dtype is not input.dtype and (is_conj(input) or is_neg(input)):
+        what = "conjugate view tensors" if is_conj(input) else "tensors with negative bit set"
+        raise RuntimeError(f"view(): not supported for {what} when converting to a different dtype")
     here, there = data.itemsize, dtype.itemsize
     if here != there:
         steps = input.stride()
@@ -423,6 +427,8 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
         >>> x.shape, y.shape
         (nnkit.Size([3, 2]), nnkit.Size([3, 2]))
     """
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tuple(tensors[0])
     for tensor in tensors:
         check_tensor("broadcast_tensors", tensor, "tensors")
     shape = broadcast_shape("broadcast_tensors", [t._data.shape for t in tensors])

@@ -10,6 +10,7 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor, normalize_dim, sizes_of
 from nnkit.autograd.factory import unwritten
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.metadata import is_conj
 from nnkit.autograd.metadata import stride as stride_of
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
@@ -32,6 +33,7 @@ from nnkit.autograd.views import (
     reshape_in_place,
     wrote,
 )
+from nnkit.backend.lazy import alike, memory_of
 from nnkit.backend.memory import axes_of
 from nnkit.backend.warning import warn
 
@@ -217,7 +219,7 @@ def real(input: Tensor) -> Tensor:
         tensor([1., 0.])
     """
     check_tensor("real", input)
-    return _real(input) if input.is_complex() else input
+    return _real(_unconjugated(input)) if input.is_complex() else input
 
 
 @public(method=False)
@@ -232,7 +234,14 @@ def imag(input: Tensor) -> Tensor:
     check_tensor("imag", input)
     if not input.is_complex():
         raise RuntimeError(f"imag(): expected a complex tensor, got {input.dtype}")
+    if is_conj(input):  # in torch's order, which decides the sign of zeros in gradients
+        input = OPS["neg_view"](_unconjugated(input))
     return _imag(input)
+
+
+def _unconjugated(input: Tensor) -> Tensor:
+    """A view of the memory of a complex tensor without its conjugation, if that is put off."""
+    return OPS["conj"](input) if is_conj(input) else input
 
 
 for _name, _part in (("real", real), ("imag", imag)):
@@ -252,6 +261,11 @@ def view_as_real(input: Tensor) -> Tensor:
     check_tensor("view_as_real", input)
     if not input.is_complex():
         raise RuntimeError(f"view_as_real(): expected a complex tensor, got {input.dtype}")
+    if is_conj(input):
+        raise RuntimeError(
+            "view_as_real doesn't work on unresolved conjugated tensors: use x.resolve_conj(), a "
+            "copy whose real and imaginary parts are in memory"
+        )
     return _view_as_real(input)
 
 
@@ -355,7 +369,7 @@ def resize(input: Tensor, shape: tuple[int, ...], axes: tuple[int, ...] | None =
     Args:
         axes: the dimensions from the slowest to the fastest in memory.
     """
-    B, data = input._device.backend, input._data
+    B, data = input._device.home.backend, memory_of(input._data)
     axes = axes or tuple(range(len(shape)))
     steps = dict(zip(axes, strides_of(tuple(shape[axis] for axis in axes)), strict=True))
     strides = tuple(steps[axis] for axis in range(len(shape)))
@@ -366,9 +380,10 @@ def resize(input: Tensor, shape: tuple[int, ...], axes: tuple[int, ...] | None =
         size = min(count, B.storage_size(data) - offset)
         kept = B.as_strided(data, (size,), (1,), offset, source)
         B.copy_(B.getitem(larger, slice(size)), kept)
-        input._data = B.as_strided(larger, shape, strides, 0, ((count,), (1,), 0))
+        data = B.as_strided(larger, shape, strides, 0, ((count,), (1,), 0))
     else:
-        input._data = B.as_strided(data, shape, strides, offset, source)
+        data = B.as_strided(data, shape, strides, offset, source)
+    input._data = alike(input._data, data)
 
 
 @public(namespace=False)
@@ -409,7 +424,7 @@ def set_(
     """
     tracked = check_change(input, "set_", (source,))
     if source is None:
-        data = input._device.backend.empty((0,), input._data.dtype)
+        data = input._device.home.backend.empty((0,), input._data.dtype)
     else:
         check_tensor("set_", source, "source")
         memory = source.detach()
@@ -421,9 +436,9 @@ def set_(
             shape = sizes_of("set_", (size,))
             stride = strides_of(shape) if stride is None else stride
             memory = as_strided(memory, shape, stride, storage_offset)
-        data = memory._data
+        data = memory_of(memory._data)
     if tracked:
         end_history(input, "set_", (source,))
-    input._data = data
+    input._data = alike(input._data, data)
     wrote(input, "set_")
     return input

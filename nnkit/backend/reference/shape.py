@@ -40,6 +40,10 @@ def unsqueeze(B, x, axis):
     return B.reshape(x, (*x.shape[:axis], 1, *x.shape[axis:]))
 
 
+def neg_view(B, x):
+    return B.neg(x)
+
+
 def stack(B, xs, axis):
     return B.concat([B.unsqueeze(x, axis) for x in xs], axis % (xs[0].ndim + 1))
 

@@ -67,6 +67,13 @@ Py_ssize_t offset_of(PyObject* type, const char* name) {
 }
 
 PyObject* wrap(PyObject* data, PyObject* device) {
+    Owned place;
+    if (Py_TYPE(device) != Py_TYPE(tensors.cpu)) {  // one that stands before a device
+        static PyObject* const place_of = PyUnicode_InternFromString("place_of");
+        place.reset(PyObject_CallMethodOneArg(device, place_of, data));
+        if (!place) return nullptr;
+        device = place.object();
+    }
     Owned writes;
     if (modes.inference) {
         writes.reset(Py_NewRef(tensors.untracked));

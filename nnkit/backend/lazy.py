@@ -1,0 +1,194 @@
+"""Conjugation and negation that are put off: torch's conjugate and negative bits.
+
+A `Lazy` stands for an array whose elements are the conjugates, the negatives, or both, of those in
+another array's memory. No kernel ever sees one: it lives on a place of its own, before the device
+of the memory, whose backend gives the device's primitives the array that it stands for. What such
+a primitive writes, it writes back. So nothing is asked of what is not lazy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from nnkit.backend.algebra import CATALOGUE, Primitive
+from nnkit.backend.device import device
+from nnkit.backend.memory import is_view, owner
+
+# What is asked of memory, whatever it stands for.
+_OF_MEMORY = frozenset("data_pointer is_shared storage_offset storage_size".split())
+# What may look into the same memory, and whose elements are parts of numbers or made of them.
+_OF_PARTS = frozenset("imag real view_as_complex view_as_real".split())
+_VIEWS = _OF_PARTS.union(
+    "as_strided contiguous diagonal expand getitem mT permute reshape split squeeze swapaxes "
+    "unbind unfold unsqueeze view".split()
+)
+
+
+class Lazy:
+    """The array whose elements are the conjugates or the negatives of those in ``memory``.
+
+    Its geometry is that of ``memory``; whatever else is asked of it, the array answers.
+    """
+
+    __slots__ = ("is_conj", "memory", "is_neg", "place")
+
+    def __init__(self, memory: Any, place: LazyPlace, is_conj: bool, is_neg: bool) -> None:
+        self.memory = memory
+        self.place = place
+        self.is_conj = is_conj
+        self.is_neg = is_neg
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.memory if name in _GEOMETRY else self.resolved(), name)
+
+    @property
+    def base(self) -> Any:
+        """The array that the memory was made for."""
+        return self.memory.base if is_view(self.memory) else self.memory
+
+    def __len__(self) -> int:
+        return len(self.memory)
+
+    def transpose(self, axes: Any) -> Lazy:
+        """The same with its axes in another order."""
+        return alike(self, self.memory.transpose(axes))
+
+    def resolved(self) -> Any:
+        """The array that it stands for, in memory of its own."""
+        B, array = self.place.home.backend, self.memory
+        if self.is_conj:
+            array = B.conj(array)
+        return B.neg(array) if self.is_neg else array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        array = self.resolved()
+        return array if dtype is None else array.astype(dtype)
+
+
+_GEOMETRY = frozenset("dtype flags itemsize nbytes ndim shape size strides".split())
+
+
+def put_off(array: Any, place: Any, is_conj: bool = False, is_neg: bool = False) -> Any:
+    """A view of ``array``, which lies on ``place``, that is to be conjugated or negated as well."""
+    if array.__class__ is Lazy:
+        is_conj, is_neg = is_conj != array.is_conj, is_neg != array.is_neg
+        array = array.memory
+    if is_conj or is_neg:
+        return Lazy(array, LazyPlace.before(place.home), is_conj, is_neg)
+    return array[...]
+
+
+def plain(array: Any) -> Any:
+    """The array itself, or what a lazy one stands for."""
+    return array.resolved() if array.__class__ is Lazy else array
+
+
+def alike(array: Any, memory: Any) -> Any:
+    """An array in ``memory`` of which the same is put off as of ``array``."""
+    if array.__class__ is not Lazy:
+        return memory
+    return put_off(memory, array.place.home, array.is_conj, array.is_neg)
+
+
+def memory_of(array: Any) -> Any:
+    """The array itself, or the one whose memory a lazy one looks into."""
+    return array.memory if array.__class__ is Lazy else array
+
+
+class LazyPlace(device):
+    """Where tensors on lazy arrays are, before the device ``home`` of their memory."""
+
+    __slots__ = ("home",)
+    home: device
+
+    @classmethod
+    def before(cls, home: device) -> LazyPlace:
+        """The place before a device; there is one for each."""
+        if home not in _PLACES:
+            self = object.__new__(cls)
+            self.type, self.index, self.home = home.type, home.index, home
+            backend: Any = Resolving(home)
+            self.backend = backend
+            _PLACES[home] = self
+        return _PLACES[home]
+
+    def place_of(self, array: Any) -> device:
+        """What is computed of lazy arrays is on their device."""
+        return self if array.__class__ is Lazy else self.home
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and self.home is other.home
+
+    __hash__ = device.__hash__
+
+
+_PLACES: dict[device, LazyPlace] = {}
+
+
+class Resolving:
+    """The primitives of a device's backend, on lazy arrays as well."""
+
+    def __init__(self, home: device) -> None:
+        self.home = home
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        primitive = CATALOGUE.get(name)
+        if primitive is None:
+            return getattr(self.home.backend, name)
+        function = _view if name in _VIEWS else _write if primitive.writes else _compute
+        bound = partial(_of_memory if name in _OF_MEMORY else function, self, primitive)
+        setattr(self, name, bound)
+        return bound
+
+    def call(self, primitive: Primitive, arguments: tuple) -> Any:
+        """The device's primitive, which another object may stand before."""
+        return getattr(self.home.backend, primitive.name)(*arguments)
+
+
+def _given(value: Any) -> Any:
+    """An argument with plain arrays."""
+    if value.__class__ is Lazy:
+        return value.resolved()
+    return list(map(plain, value)) if value.__class__ is list else value
+
+
+def _compute(B: Resolving, primitive: Primitive, *arguments: Any) -> Any:
+    return B.call(primitive, tuple(map(_given, arguments)))
+
+
+def _of_memory(B: Resolving, primitive: Primitive, *arguments: Any) -> Any:
+    return B.call(primitive, tuple(map(memory_of, arguments)))
+
+
+def _write(B: Resolving, primitive: Primitive, *arguments: Any) -> Any:
+    given = tuple(map(_given, arguments))
+    result = B.call(primitive, given)
+    for name, target, written in zip(primitive.arrays, arguments, given):
+        if name in primitive.writes:
+            several = target.__class__ is list
+            for lazy, whole in zip(*(target, written) if several else ([target], [written])):
+                if lazy.__class__ is Lazy:
+                    # Conjugation and negation are their own inverses.
+                    lazy.place.home.backend.copy_(lazy.memory, alike(lazy, whole).resolved())
+                    result = lazy if result is whole else result
+    return result
+
+
+def _view(B: Resolving, primitive: Primitive, x: Any, *statics: Any) -> Any:
+    if x.__class__ is not Lazy:
+        return B.call(primitive, (x, *statics))
+    if x.is_conj and primitive.name in _OF_PARTS:
+        return B.call(primitive, (x.resolved(), *statics))
+    result = B.call(primitive, (x.memory, *statics))
+
+    def of(part: Any) -> Any:
+        if part is x.memory:
+            return x
+        found = alike(x, part)
+        return found if owner(part) is owner(x.memory) else plain(found)
+
+    return tuple(map(of, result)) if isinstance(result, (tuple, list)) else of(result)
