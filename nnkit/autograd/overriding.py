@@ -224,7 +224,7 @@ def overridable(function: Callable) -> Callable:
 
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
-        if arguments[0].__class__ in PLAIN and not ENTERED:
+        if not ENTERED and (not arguments or arguments[0].__class__ in PLAIN):
             return function(*arguments, **options)
         answered = ask(call, arguments, options)
         return function(*arguments, **options) if answered is NOBODY else answered

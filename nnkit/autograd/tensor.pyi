@@ -604,7 +604,7 @@ class Tensor(builtins.object):
         """The complex conjugate in memory of its own; a real tensor is returned as it is."""
     def conj_physical_(self) -> Tensor:
         """In-place version of `conj_physical`; returns the tensor."""
-    def contiguous(self, memory_format: _Any = None) -> Tensor:
+    def contiguous(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor itself if its memory is in row order, else a copy that is."""
     def copy_(
         self,

@@ -71,6 +71,14 @@ REFUSED = {
     "T.ones(3, 4).index_put((T.tensor([0, 2]),) * 2, T.ones(3, 4), True)": RuntimeError,
     "T.tensor(1).index_put((T.tensor([0, 2]),), T.ones(2))": IndexError,
     "T.ones(2)['a']": TypeError,
+    # The rest.
+    "T.Tensor.bool()": TypeError,
+    "T.detach()": TypeError,
+    "T.ones(2).contiguous(T.contiguous_format)": TypeError,
+    "T.broadcast_tensors([T.ones(1), T.ones(2)])": TypeError,
+    "T.tensor([T.tensor(0.5), 2], dtype=T.int32)": TypeError,
+    "T.tensor([2, T.tensor([1, 2])], dtype=T.int32)": TypeError,
+    "T.linalg.lstsq(T.ones(4, 3), T.ones(4, 2), driver='gel')": RuntimeError,
 }
 TAKEN = {
     "T.ones(2, 2).sum(None, True)": [[4]],

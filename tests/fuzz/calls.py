@@ -327,7 +327,9 @@ def examine(
     *others, nnkit = libs
     wanted = answer(others[0], call, seen) if others else None
     found = answer(nnkit, call, seen)
-    arrays = arrays_in((call.first.args, call.first.kwargs))
+    arrays = arrays_in(
+        [(each.args, each.kwargs) for each in (call.first, *dict(call.then).values())]
+    )
     dtypes = [dtype_name(a.array if isinstance(a, Fixed) else a) for a in arrays]
     wrong = difference(shown_path(call), 1 + change.count(" and "), wanted, found, dtypes)
     if wrong == "values" and re.search("nan|inf", change):

@@ -68,7 +68,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 
 @public(namespace=False)
-def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
+def contiguous(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself if its memory is in row order, else a copy that is.
 
     Args:

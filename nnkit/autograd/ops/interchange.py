@@ -110,6 +110,12 @@ def _survey(data: Any, found: set, d: dtype_type | None) -> Any:
             found.add(kind)
         elif isinstance(item, Tensor):
             found.add(item.dtype)
+            whole = d is not None and d.category == INTEGER
+            if whole and (item._data.size != 1 or item.dtype.category > INTEGER):
+                raise TypeError(
+                    f"tensor(): only integer tensors of a single element make elements of {d}, got "
+                    f"{item.dtype} of shape {list(item.shape)}"
+                )
             if item._data.size != 1:
                 raise (TypeError if item.dtype.category == INTEGER else ValueError)(
                     "only one element tensors can be converted to Python scalars: "

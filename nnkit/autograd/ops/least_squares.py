@@ -144,6 +144,10 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     """
     m, n = check_matrices("linalg.lstsq", A)[-2:]
     check_operands("linalg.lstsq", ("A", A), ("B", B))
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(
+            f"linalg.lstsq(): argument 'driver' must be gels, gelsy, gelsd or gelss, got {driver!r}"
+        )
     lacking = A.ndim - B.ndim
     if lacking not in (0, 1) or (lacking and B.shape != A.shape[:-1]):
         raise RuntimeError(

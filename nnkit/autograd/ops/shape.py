@@ -427,8 +427,6 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
         >>> x.shape, y.shape
         (nnkit.Size([3, 2]), nnkit.Size([3, 2]))
     """
-    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-        tensors = tuple(tensors[0])
     for tensor in tensors:
         check_tensor("broadcast_tensors", tensor, "tensors")
     shape = broadcast_shape("broadcast_tensors", [t._data.shape for t in tensors])
