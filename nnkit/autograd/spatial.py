@@ -119,14 +119,14 @@ def like_input(result: Tensor, input: Tensor) -> Tensor:
 
 
 def in_format_of(input: Tensor, result: Tensor) -> Tensor:
-    """``result`` with channels last in memory where ``input`` has them."""
+    """``result`` with channels last in memory where ``input`` has them, by rows elsewhere."""
     x = input._data
     if x.flags.c_contiguous:
         return result
     axes = CHANNELS_LAST.get(x.ndim)
-    if axes is None or not is_ordered(x, axes) or is_ordered(result._data, axes):
-        return result
-    return OPS["ordered"](result, axes)
+    if axes is None or not is_ordered(x, axes):
+        return result if result._data.flags.c_contiguous else OPS["contiguous"](result)
+    return result if is_ordered(result._data, axes) else OPS["ordered"](result, axes)
 
 
 def pooled_input(name: str, input: Any, axes: int, integers: bool = False) -> Tensor:

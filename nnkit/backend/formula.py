@@ -258,16 +258,18 @@ class Update(Formula):
         """
         for name, arrays in zip(self.arrays, lists, strict=True):
             for first, array in zip(lists[0], arrays):
-                if name in self.counters:
-                    kinds = "float32" if same_dtype else ("float", "int", "uint")
-                    fits = array.size == 1 and array.dtype.name.startswith(kinds)
-                    expected = "one number"
+                counts = name in self.counters
+                if counts and same_dtype:
+                    alike = array.dtype.char == "f"
+                elif counts:
+                    alike = array.dtype.kind in "fiu"
+                elif same_dtype:
+                    alike = array.dtype == first.dtype
                 else:
-                    kinds = array.dtype, first.dtype
-                    alike = kinds[0] == kinds[1] if same_dtype else kinds[0].kind == kinds[1].kind
-                    fits = alike and array.shape == first.shape
+                    alike = array.dtype.kind == first.dtype.kind
+                if not alike or (array.size != 1 if counts else array.shape != first.shape):
                     expected = f"shape {list(first.shape)} and dtype {first.dtype}"
-                if not fits:
+                    expected = "one number" if counts else expected
                     raise RuntimeError(
                         f"{self.name}: {name!r} of a parameter must have {expected}, got shape "
                         f"{list(array.shape)} and dtype {array.dtype}"

@@ -147,7 +147,7 @@ def _place(tensor: Any, known: tuple) -> tuple:
 
 
 def _values(tensor: Any) -> list:
-    return [round(value, 4) for value in tensor.detach().flatten().tolist()]
+    return [float(f"{value:.6g}") for value in tensor.detach().flatten().tolist()]
 
 
 def run(lib: Any, program: Program) -> list:

@@ -102,5 +102,5 @@ def _is_integer(x: Any) -> bool:
 
 
 def _refuse_zero(x: Any, y: Any) -> None:
-    if _is_integer(y) and not np.all(y) and np.size(x):
+    if _is_integer(x) and _is_integer(y) and not np.all(y) and np.size(x):
         raise RuntimeError("ZeroDivisionError: division by zero on integers")

@@ -60,14 +60,14 @@ def _standardize(x, weight, bias, axes, eps, centre):
     if centre:
         mean = sum_along(x, axes)
         mean /= count
-        out = x - mean
+        out = np.subtract(x, mean, order="C")
         variance = sum_along(out * out, axes)
     else:
         variance = sum_along(x * x, axes)
         mean = np.zeros_like(variance)
         out = x
     variance /= count
-    out = np.multiply(out, 1 / np.sqrt(variance + eps), out=out if centre else None)
+    out = np.multiply(out, 1 / np.sqrt(variance + eps), out=out if centre else None, order="C")
     if weight is not None:
         out *= weight
     if bias is not None:
@@ -80,7 +80,7 @@ def _standardize_grad(g, x, weight, mean, variance, axes, eps, centre):
     scale = 1 / np.sqrt(variance + eps)
     standard = x - mean if centre else x.copy()
     standard *= scale
-    g_x = g.copy() if weight is None else g * weight
+    g_x = g.copy() if weight is None else np.multiply(g, weight, order="C")
     along = sum_along(g_x * standard, axes)
     along /= count
     if centre:

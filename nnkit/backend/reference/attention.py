@@ -8,8 +8,8 @@ import math
 def attention_scores(B, q, k, mask, is_causal, scale):
     scores = B.matmul(B.mul(q, scale), B.mT(k))
     if is_causal:
-        past = B.gt(B.tril(B.ones_like(scores), 0), 0)
-        scores = B.where(past, scores, -math.inf)
+        ahead = B.eq(B.tril(B.ones_like(scores), 0), 0)
+        scores = B.masked_fill(scores, ahead, -math.inf)
     return scores if mask is None else B.add(scores, mask)
 
 
