@@ -11,6 +11,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from nnkit.autograd import node as node_module
+from nnkit.autograd.grad_mode import enable_grad
 from nnkit.autograd.node import LeafHooks, Node, OutputEdge, SavedOutput, Unknown, edge_of
 from nnkit.autograd.saved import ACTIVE, PackedValue
 from nnkit.autograd.tensor import Tensor, wrap
@@ -64,7 +65,8 @@ def unpack_tensor(node: Node, value: Any) -> Any:
         out = wrap(plain(saved.tensor()._data), node.device)
         if saved.index is None:
             if isinstance(saved.edge, Tensor):  # a leaf, whose gradient is wanted
-                out._edge = saved.edge.view_as(saved.edge)._edge
+                with enable_grad():
+                    out._edge = saved.edge.view_as(saved.edge)._edge
             else:
                 out._edge = saved.edge
             out._requires_grad = saved.edge is not None
@@ -162,7 +164,13 @@ class Pass:
         """Whether a gradient of this node or leaf is or will be computed."""
         if self.needed is None:
             return target in self._reachable()
-        return target in self.needed or bool(self.captures.get(target))
+        captured = bool(self.captures.get(target))
+        if captured and isinstance(target, Tensor):
+            raise RuntimeError(
+                "a hook on the gradients of several tensors cannot await that of a leaf which is "
+                "an input of autograd.grad()"
+            )
+        return target in self.needed or captured
 
     def send(self, edge: Any, grad: Any, fresh: bool) -> None:
         """Let ``grad`` arrive at ``edge``; None says that there is none."""

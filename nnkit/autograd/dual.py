@@ -13,9 +13,10 @@ from functools import partial
 from typing import Any
 
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.overlap import check_expanded
 from nnkit.autograd.replay import laid, replay, strided
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import LEVELS, check_expanded
+from nnkit.autograd.views import LEVELS
 from nnkit.backend.device import device
 from nnkit.backend.lazy import plain
 from nnkit.backend.memory import has_order_of, order_of

@@ -21,9 +21,10 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.op import OPS
 from nnkit.autograd.op_code import OUTPUT, read_of
+from nnkit.autograd.overlap import shares_memory
 from nnkit.autograd.promotion import on_one_device
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import shares_memory, write, wrote
+from nnkit.autograd.views import write, wrote
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
 from nnkit.backend.dtype import COMPLEX, FLOATING
 from nnkit.backend.formula import interpret

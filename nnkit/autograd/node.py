@@ -155,9 +155,12 @@ class NodeHooks:
 class LeafHooks:
     """The hooks of one leaf: on its gradient, and those of its `AccumulateGrad` node."""
 
-    __slots__ = ("__weakref__", "metadata", "node", "post", "post_accumulate", "pre", "tensor")
+    __slots__ = (
+        "__weakref__", "metadata", "node", "post", "post_accumulate", "pre", "retained", "tensor",
+    )  # fmt: skip
 
     def __init__(self) -> None:
+        self.retained = False  # whether it retained its gradient before it became a leaf
         self.metadata: dict = {}
         self.tensor: OrderedDict = OrderedDict()
         self.pre: OrderedDict = OrderedDict()

@@ -339,9 +339,11 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
             out = wrap(getattr(device.backend, name)(x, *scalars), device)
         except TypeError as error:
             raise translated(name, (input,), error) from None
+        if not differentiable:
+            return out
         if input._base is not None and input._writes[0] != input._viewed:
             refresh(input)
-        if input._requires_grad and differentiable and MODE.enabled:
+        if input._requires_grad and MODE.enabled:
             if input._writes.__class__ is InferenceWrites:
                 connect(op, (input,), scalars, out, device)
                 return out

@@ -10,6 +10,9 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import bool_
 from nnkit.backend.memory import owner
 
+# The views that strides do not describe.
+NO_STRIDES = frozenset("real imag view_as_real view_as_complex view_dtype conj neg_view".split())
+
 
 def chain_of(view: Any) -> tuple:
     """The operations that make a view of its base, innermost first, each with its statics."""
@@ -21,6 +24,12 @@ def chain_of(view: Any) -> tuple:
     if link is not now and owner(link) is owner(now):  # the base has got another geometry
         return strided(view)
     return tuple(chain[::-1])
+
+
+def chain_again(view: Any) -> tuple:
+    """What makes a view of a base that was written: by its strides, where they can say it."""
+    chain = chain_of(view)
+    return chain if any(name in NO_STRIDES for name, _ in chain) else strided(view)
 
 
 def strided(view: Any) -> tuple:
@@ -114,3 +123,12 @@ def laid(B: Any, array: Any, order: tuple | None) -> Any:
         return B.contiguous(array)
     back = tuple(sorted(range(len(order)), key=order.__getitem__))
     return B.permute(B.contiguous(B.permute(array, order)), back)
+
+
+class Rootless(Node):
+    """The history of a view of what requires no grad: no gradient goes further."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> tuple:
+        return ()

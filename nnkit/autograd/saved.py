@@ -8,6 +8,7 @@ from typing import Any
 
 from nnkit.autograd.dual import array_of
 from nnkit.autograd.grad_mode import no_grad
+from nnkit.autograd.node import Unknown
 from nnkit.autograd.tensor import Tensor, wrap
 
 
@@ -119,6 +120,9 @@ def keep_copy(value: Any, device: Any) -> Any:
 
 def pack_values(node: Any) -> None:
     """Let this thread's innermost hooks pack what ``node`` has saved."""
+    wanting = [e for e in node.edges if e is not None]
+    if wanting and all(e.__class__ is Unknown for e in wanting):
+        return  # no gradient goes further, and torch saves nothing
     if STACK.pairs:
         hooks = STACK.pairs[-1]
         node.values = tuple([_packed(value, node.device, hooks) for value in node.values])

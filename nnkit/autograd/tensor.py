@@ -308,7 +308,9 @@ class Tensor:
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on this non-leaf."""
         node = self.grad_fn
-        return node is not None and node.hooks is not None and self.output_nr in node.hooks.retain
+        if node is None:
+            return self._hooks is not None and self._hooks.retained
+        return node.hooks is not None and self.output_nr in node.hooks.retain
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in ``grad`` as well."""

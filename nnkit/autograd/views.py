@@ -15,12 +15,19 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.node import NotImplementedBackward, SavedOutput, Unknown, describe_edge
+from nnkit.autograd.node import (
+    NotImplementedBackward,
+    SavedOutput,
+    Unknown,
+    describe_edge,
+    leaf_hooks,
+)
+from nnkit.autograd.overlap import REPEATABLE, check_apart, check_expanded, is_same
 from nnkit.autograd.promotion import translated
-from nnkit.autograd.replay import CopySlices, chain_of, replay, strided
+from nnkit.autograd.replay import CopySlices, Rootless, chain_again, chain_of, replay, strided
 from nnkit.autograd.tensor import UNTRACKED, InferenceWrites, Tensor, counter_of, wrap
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, bool_
-from nnkit.backend.memory import order_of, overlap, owner, steps_of
+from nnkit.backend.memory import order_of
 
 
 def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: bool) -> None:
@@ -84,10 +91,13 @@ def refresh(view: Any) -> None:
         with_grad = MODE.enabled
         MODE.enabled = True
         try:
-            again = replay(chain_of(view), base)
+            again = replay(chain_again(view), base)
         finally:
             MODE.enabled = with_grad
         move(view, again._edge)
+        view._viewed = version
+    elif view._edge is not None:  # its base lost its history, or never had one
+        move(view, Rootless((), (), view._device))
         view._viewed = version
 
 
@@ -147,26 +157,11 @@ def reshape_in_place(
     return wrote(x, operation)
 
 
-# The writes whose target may have several elements in one place, those whose operands may lie in
-# any part of the target; those that torch keeps from the history, whatever was written over (in
-# place, and into ``out``); those whose operands may not even be the target itself; and those for
-# which a number is a tensor too.
-REPEATABLE = frozenset(
-    "fill_ zero_ threshold_ masked_fill_ index_fill_ index_put_ addmv_ baddbmm_ zeros ones "
-    "full".split()
-)
-ANYWHERE = frozenset(
-    "fill_ masked_fill_ index_fill_ masked_scatter_ addmm_ addmv_ addbmm_ baddbmm_ mm mv bmm "
-    "matmul addmm addmv addbmm baddbmm dot vdot linalg.norm".split()
-)
+# The writes that torch keeps from the history, whatever was written over (in place, and into
+# ``out``); and those for which a number is a tensor too.
 UNSEEN = frozenset(
     "logical_and_ logical_not_ logical_or_ logical_xor_ logical_and logical_not logical_or "
     "logical_xor eq ge gt le lt ne".split()
-)
-APART = frozenset(
-    "index_add_ index_copy_ index_put_ scatter_ scatter_add_ scatter_reduce_ put_ cross gather "
-    "index_select kthvalue masked_select take take_along_dim cat concat concatenate stack hstack "
-    "vstack row_stack dstack column_stack".split()
 )
 TAKING_NUMBERS = frozenset("add_ sub_ mul_ div_ floor_divide_".split())
 
@@ -200,7 +195,11 @@ def check_change(x: Tensor, operation: str, operands: Any = ()) -> bool:
     """
     if operation not in TAKING_NUMBERS:
         operands = [t for t in operands if isinstance(t, Tensor)]
-    if not wants_history(x, operands) or x.dtype.category < FLOATING or operation in UNSEEN:
+    if not wants_history(x, operands) or operation in UNSEEN:
+        return False
+    if x.dtype.category < FLOATING:
+        if operation != "copy_":
+            check_traceable(x)
         return False
     if x._base is not None and not isinstance(x._view, str):
         _check_current(x)
@@ -241,46 +240,6 @@ def is_unseen(operands: Any) -> bool:
         if operand is not None and not (isinstance(operand, Tensor) and operand.is_inference()):
             return False
     return True
-
-
-def check_expanded(operation: str, data: Any) -> None:
-    """RuntimeError where several elements lie in one place."""
-    if data.size and any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape, strict=True)):
-        raise RuntimeError(
-            f"{operation}(): more than one element of the written-to tensor refers to a single "
-            f"memory location: clone() the expanded tensor of shape {list(data.shape)} before "
-            "writing into it"
-        )
-
-
-def check_apart(operation: str, x: Tensor, operand: Tensor) -> None:
-    """RuntimeError where an operand shares part of the written memory, or, if the operation reads
-    it out of order, all of it."""
-    if operation in ANYWHERE or not shares_memory(x, operand):
-        return
-    shared = "all" if operand is x else overlap(x._device.backend, x._data, operand._data)
-    if shared == "part" or (shared == "all" and operation in APART):
-        raise RuntimeError(
-            f"{operation}(): some elements of an input and of the written-to tensor refer to a "
-            "single memory location: clone() one of them"
-        )
-
-
-def is_same(x: Tensor, source: Any) -> bool:
-    """Whether both are the same elements in memory, so that a copy changes nothing."""
-    if not (isinstance(source, Tensor) and shares_memory(x, source)):
-        return False
-    a, b, B = x._data, source._data, x._device.backend
-    same = a.shape == b.shape and a.dtype == b.dtype and steps_of(a) == steps_of(b)
-    return same and B.data_pointer(a) == B.data_pointer(b)
-
-
-def shares_memory(x: Tensor, y: Tensor) -> bool:
-    """Whether two tensors lie in one storage."""
-    a, b = x._data, y._data
-    if a.base is None and b.base is None:
-        return a is b
-    return x._device.home is y._device.home and owner(a) is owner(b)
 
 
 def check_traceable(x: Tensor) -> None:
@@ -430,9 +389,21 @@ def _share_saved(node: Any, source: Any, x: Tensor) -> None:
             node.values = (*values[:i], (saved, x._writes[0]), *values[i + 1 :])
 
 
+def as_view(result: Tensor) -> Tensor:
+    """``result`` as a view of a tensor that nobody else will see."""
+    from nnkit.autograd.op import OPS
+
+    return OPS["reshape"](result, result._data.shape)
+
+
 def alias(x: Tensor) -> Tensor:
     """Another tensor with the memory and the history of ``x``, which is about to be written."""
     refresh(x)
+    base: Any = x._base
+    if base is not None and base._requires_grad and x.__class__ is Tensor:
+        node, _ = describe_edge(x._edge)
+        if node is not None and node.hooks and not isinstance(x._view, str):
+            return replay(chain_of(x), base)  # the hooks of a view that is written run no more
     before = wrap(x._data, x._device)
     if x.is_inference():
         before._writes = UNTRACKED
@@ -513,6 +484,8 @@ def detach_(self: Tensor) -> Tensor:
             "Can't detach views in-place. Use detach() instead: got a view of shape "
             f"{list(self.shape)}"
         )
+    if self.retains_grad:
+        leaf_hooks(self).retained = True
     self._edge = None
     self._requires_grad = False
     return self

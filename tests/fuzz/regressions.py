@@ -1,6 +1,9 @@
 """Short programs that once differed from torch, made of what random programs found."""
 
+from tests.fuzz.write_regressions import REGRESSIONS as OF_WRITES
+
 REGRESSIONS = {
+    **OF_WRITES,
     "conjugates are views, and so are parts of them": """
 x0 = T.tensor([[1 + 2j, 3 - 1j]])
 x1 = x0.conj()

@@ -13,6 +13,7 @@ from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import check_dtype, promote, scalar
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views import write
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, python_number
 
 maximum = pointwise(
@@ -152,13 +153,17 @@ def clamp(
     return result if max is None else clamp_max(result, max)
 
 
-@public(out=True, in_place=True)
+def _nan_to_num_(self: Tensor, *numbers: float | None, **named: float | None) -> Tensor:
+    return write(self, "nan_to_num_", _replaced, *numbers, **named)
+
+
+@public(out=True, in_place=_nan_to_num_)
 def nan_to_num(
     input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
     """``input`` with NaN and infinities replaced, by default by 0 and the dtype's extremes.
 
-    Of complex numbers both parts, which has no derivative.
+    Of complex numbers both parts, which has a derivative in place alone.
 
     Raises:
         RuntimeError: ``input`` is complex and requires a gradient.
@@ -168,11 +173,17 @@ def nan_to_num(
         >>> nnkit.nan_to_num(nnkit.tensor([float("nan"), float("inf")]), posinf=9.0)
         tensor([0., 9.])
     """
+    return real_gradient("nan_to_num", _replaced(input, nan, posinf, neginf))
+
+
+def _replaced(
+    input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
     if input.dtype.category < FLOATING:
         return input.clone()
     if input.is_complex():
-        parts = [nan_to_num(part, nan, posinf, neginf) for part in (real(input), imag(input))]
-        return real_gradient("nan_to_num", complex_(*parts))
+        parts = [_replaced(part, nan, posinf, neginf) for part in (real(input), imag(input))]
+        return complex_(*parts)
     from nnkit.autograd.limits import finfo
 
     largest = finfo(input.dtype).max

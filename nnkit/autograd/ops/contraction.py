@@ -23,7 +23,7 @@ from nnkit.autograd.promotion import check_dtype, on_one_device, promote
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import on_its_own
+from nnkit.autograd.views import as_view, on_its_own
 from nnkit.backend.reference.linalg import parse
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -69,11 +69,16 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         check_operands("einsum", *((f"operands[{i}]", x) for i, x in enumerate(operands)))
     else:
         check_tensor("einsum", next(iter(operands)), "operands[0]")
-    if len(operands) == 1 or _tracked(operands):
-        return LIFTED.einsum(operands, equation)  # of one operand it may be a view
-    operands = on_one_device("einsum", tuple(operands))
-    device = operands[0]._device
-    return wrap(device.backend.einsum([x._data for x in operands], equation), device)
+    if len(operands) == 1:
+        return LIFTED.einsum(operands, equation)
+    if _tracked(operands):
+        out = LIFTED.einsum(operands, equation)
+    else:
+        operands = on_one_device("einsum", tuple(operands))
+        device = operands[0]._device
+        out = wrap(device.backend.einsum([x._data for x in operands], equation), device)
+    inputs, output = parse(equation, tuple(x.ndim for x in operands))
+    return out if set().union(*inputs) <= set(output) else as_view(out)
 
 
 def _tracked(tensors: tuple) -> bool:
@@ -171,7 +176,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 f"tensordot(): contracted dimensions need to match, but first has size "
                 f"{x.shape[i]} in dim {i} and second has size {y.shape[j]} in dim {j}"
             )
-    return _composed("tensordot", a, b, axes_x, axes_y)
+    return as_view(_composed("tensordot", a, b, axes_x, axes_y))
 
 
 @public(out=True)

@@ -12,10 +12,11 @@ from nnkit.autograd.limits import fitting
 from nnkit.autograd.node import Node
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.memory_format import in_format, ordered
+from nnkit.autograd.overlap import check_expanded
 from nnkit.autograd.overriding import overridable
 from nnkit.autograd.public import attach, known_as, public
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import check_expanded, write
+from nnkit.autograd.views import write
 from nnkit.backend.device import device as Device
 from nnkit.backend.device import located
 from nnkit.backend.dtype import (

@@ -15,19 +15,13 @@ from nnkit.autograd.limits import fitting
 from nnkit.autograd.op import OPS, real_gradient, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.conversion import clone
+from nnkit.autograd.overlap import check_apart, check_expanded, shares_memory
 from nnkit.autograd.overriding import ENTERED, NOBODY, PLAIN, ask
 from nnkit.autograd.public import METHODS, attach, public
 from nnkit.autograd.saved import index_arrays
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import (
-    check_apart,
-    check_expanded,
-    shares_memory,
-    wants_history,
-    write,
-    wrote,
-)
+from nnkit.autograd.views import wants_history, write, wrote
 from nnkit.backend.dtype import FLOATING, INTEGER, bool_, int64, python_number, uint8
 from nnkit.backend.index import ALL, split_index
 from nnkit.backend.memory import contiguous_format

@@ -16,7 +16,7 @@ from nnkit.autograd.op import rule
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views import write
+from nnkit.autograd.views import check_write, write
 from nnkit.backend.dtype import (
     BOOL,
     COMPLEX,
@@ -38,6 +38,7 @@ _LARGEST = {
     float64: sys.float_info.max,
 }  # fmt: skip
 _DIGITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
+_REAL = (BOOL, INTEGER, FLOATING)
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 
 
@@ -80,6 +81,15 @@ def need(name: str, d: dtype, categories: tuple[int, ...], error: type[Exception
     """``error`` where the distribution has no numbers of the dtype."""
     if d.category not in categories:
         raise error(f"{name}(): not implemented for '{d.name}' tensors")
+
+
+def need_to_draw(
+    name: str, x: Tensor, categories: tuple[int, ...], error: type[Exception] = NotImplementedError
+) -> None:
+    """``error`` as torch's kernels raise it: where a tensor that may be written has elements."""
+    check_write(x, name)
+    if x._data.size:
+        need(name, x.dtype, categories, error)
 
 
 def _from(name: str, default: Any, options: dict[str, Any]) -> Any:
@@ -168,16 +178,17 @@ def bernoulli_(input: Tensor, p: Tensor | float = 0.5, *, generator: Any = None)
         >>> nnkit.empty(4).bernoulli_(nnkit.tensor([0.0, 1.0, 0.0, 1.0]))
         tensor([0., 1., 0., 1.])
     """
-    if input._data.size:
-        need("bernoulli_", input.dtype, (BOOL, INTEGER, FLOATING), NotImplementedError)
     source = source_of("bernoulli_", generator, input._device)
     if isinstance(p, Tensor):
-        need("bernoulli_", p.dtype, (FLOATING,), NotImplementedError)
+        need_to_draw("bernoulli_", input, _REAL)
+        if input._data.size:
+            need("bernoulli_", p.dtype, (FLOATING,), NotImplementedError)
         expanded_shape("bernoulli_", p._data.shape, input._data.shape)
         return draw(input, "bernoulli_from_", p, source)
     p = number("bernoulli_", "p", p)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    need_to_draw("bernoulli_", input, _REAL)
     return draw(input, "bernoulli_", p, source)
 
 
@@ -216,7 +227,7 @@ def random_(
         raise TypeError(f"random_() takes at most 2 bounds, got {len(given)}")
     source = source_of("random_", generator, input._device)
     if not given:
-        need("random_", input.dtype, (BOOL, INTEGER, FLOATING), NotImplementedError)
+        need_to_draw("random_", input, _REAL)
         return draw(input, "random_", None, None, source)
     low, high = given if len(given) == 2 else (0, given[0])
     low, high = integer_bounds("random_", input.dtype, low, high)
@@ -301,8 +312,9 @@ def _continuous(
         complaint = check(**values)
         if complaint:
             raise RuntimeError(f"{name} expects {complaint}")
-        if input._data.size or always:
+        if always:
             need(name, input.dtype, categories, error)
+        need_to_draw(name, input, categories, error)
         return draw(input, name, *values.values(), source_of(name, generator, input._device))
 
     return fill

@@ -15,6 +15,7 @@ from nnkit.autograd.metadata import stride as stride_of
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.conversion import converted
+from nnkit.autograd.overlap import check_expanded
 from nnkit.autograd.overriding import overridable
 from nnkit.autograd.public import METHODS, attach, known_as, public
 from nnkit.autograd.sizes import (
@@ -26,13 +27,7 @@ from nnkit.autograd.sizes import (
     strides_of,
 )  # fmt: skip
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views import (
-    check_change,
-    check_expanded,
-    end_history,
-    reshape_in_place,
-    wrote,
-)
+from nnkit.autograd.views import check_change, end_history, reshape_in_place, wrote
 from nnkit.backend.lazy import alike, memory_of
 from nnkit.backend.memory import axes_of
 from nnkit.backend.warning import warn

@@ -126,7 +126,10 @@ def clip_grad_value_(
         tensor([ 1.0000, -0.5000])
     """
     bound = float(clip_value)
-    for grad in _grads(_listed(parameters)):
+    grads = _grads(_listed(parameters))
+    if not grads:
+        raise RuntimeError("clip_grad_value_(): none of the parameters has a gradient")
+    for grad in grads:
         grad.clamp_(min=-bound, max=bound)
 
 

@@ -1,0 +1,64 @@
+"""Which elements of a write lie in one place in memory, and whether torch lets that be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.memory import overlap, owner, steps_of
+
+# The writes whose target may have several elements in one place, those whose operands may lie in
+# any part of the target, and those whose operands may not even be the target itself.
+REPEATABLE = frozenset(
+    "fill_ zero_ threshold_ masked_fill_ index_fill_ index_put_ addmv_ baddbmm_ zeros ones "
+    "full".split()
+)
+ANYWHERE = frozenset(
+    "fill_ masked_fill_ index_fill_ masked_scatter_ addmm_ addmv_ addbmm_ baddbmm_ mm mv bmm "
+    "matmul addmm addmv addbmm baddbmm dot vdot linalg.norm".split()
+)
+APART = frozenset(
+    "index_add_ index_copy_ index_put_ scatter_ scatter_add_ scatter_reduce_ put_ cross gather "
+    "index_select kthvalue masked_select take take_along_dim cat concat concatenate stack hstack "
+    "vstack row_stack dstack column_stack".split()
+)
+
+
+def check_expanded(operation: str, data: Any) -> None:
+    """RuntimeError where several elements lie in one place."""
+    if data.size and any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape, strict=True)):
+        raise RuntimeError(
+            f"{operation}(): more than one element of the written-to tensor refers to a single "
+            f"memory location: clone() the expanded tensor of shape {list(data.shape)} before "
+            "writing into it"
+        )
+
+
+def check_apart(operation: str, x: Tensor, operand: Tensor) -> None:
+    """RuntimeError where an operand shares part of the written memory, or, if the operation reads
+    it out of order, all of it."""
+    if operation in ANYWHERE or not shares_memory(x, operand):
+        return
+    shared = "all" if operand is x else overlap(x._device.backend, x._data, operand._data)
+    if shared == "part" or (shared == "all" and operation in APART):
+        raise RuntimeError(
+            f"{operation}(): some elements of an input and of the written-to tensor refer to a "
+            "single memory location: clone() one of them"
+        )
+
+
+def is_same(x: Tensor, source: Any) -> bool:
+    """Whether both are the same elements in memory, so that a copy changes nothing."""
+    if not (isinstance(source, Tensor) and shares_memory(x, source)):
+        return False
+    a, b, B = x._data, source._data, x._device.backend
+    same = a.shape == b.shape and a.dtype == b.dtype and steps_of(a) == steps_of(b)
+    return same and B.data_pointer(a) == B.data_pointer(b)
+
+
+def shares_memory(x: Tensor, y: Tensor) -> bool:
+    """Whether two tensors lie in one storage."""
+    a, b = x._data, y._data
+    if a.base is None and b.base is None:
+        return a is b
+    return x._device.home is y._device.home and owner(a) is owner(b)

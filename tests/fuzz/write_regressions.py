@@ -1,0 +1,127 @@
+"""Short programs about writes that once differed from torch; see `regressions`."""
+
+REGRESSIONS = {
+    "what is written over its input is known to backward": """
+x0 = T.ones(2, requires_grad=True)
+x1 = x0 * -2
+T.nn.functional.elu_(x1)
+x1.add_(1)
+x1.sum().backward()
+x2 = x0 * -2
+T.nn.functional.leaky_relu_(x2, 0.5)
+x2.sum().backward()
+x3 = x0 * -2
+T.celu_(x3, 2.0)
+x3.sum().backward()
+x4 = x0 * -2
+T.selu_(x4)
+x4.sum().backward()
+x5 = x0 * -2
+T.nn.functional.rrelu_(x5, 0.25, 0.25, True)
+x5.sum().backward()
+x6 = (x0 * 2).asinh_()
+x6.sum().backward()
+""",
+    "torch's ops save more than their derivatives need": """
+x0 = T.ones(2, 2, requires_grad=True)
+x1 = x0 * 1
+x2 = x1.gather(0, T.tensor([[0]]))
+x3 = x1.masked_select(x1 > 0)
+x4 = x1.take(T.tensor([0]))
+x5 = T.cdist(x1, x1)
+x6 = x1.cummax(0)[0]
+x7 = x1.nansum()
+with T.no_grad(): x1.zero_()
+x2.sum().backward()
+x3.sum().backward()
+x4.sum().backward()
+x5.sum().backward()
+x6.sum().backward()
+x7.backward()
+x8 = x0.prod()
+x8.mul_(2)
+x8.backward()
+x9 = T.complex(x0, T.ones(2, 2))
+x9.sum().real.backward()
+""",
+    "kernels of random numbers look at a dtype once there is something to draw": """
+x0 = T.zeros(0, dtype=T.int64).normal_()
+x1 = T.zeros(0, dtype=T.bool).exponential_()
+x2 = T.zeros(0, dtype=T.bool).cauchy_()
+x3 = T.zeros(0, dtype=T.complex64).bernoulli_(0.5)
+x4 = T.zeros(2, dtype=T.complex64, requires_grad=True)
+x4.bernoulli_(0.5)
+x4.random_()
+x5 = T.zeros(2, dtype=T.complex64)
+x5.bernoulli_(0.5)
+x5.bernoulli_(2)
+x5.normal_()
+""",
+    "products with a sum are views of a temporary": """
+with T.no_grad(): x0 = T.tensordot(T.ones(2, 2), T.ones(2, 2), 1)
+x0[0] = T.tensor([1.0, 2.0], requires_grad=True)
+with T.no_grad(): x1 = T.einsum('ij,jk->ik', T.ones(2, 2), T.ones(2, 2))
+x1.mul_(T.tensor(2.0, requires_grad=True))
+with T.no_grad(): x2 = T.einsum('i,j->ij', T.ones(2), T.ones(2))
+x2.mul_(T.tensor(2.0, requires_grad=True))
+""",
+    "a view that was written has no hooks of its own": """
+x0 = T.ones(2, 2, requires_grad=True)
+x1 = (x0 * 2)[0]
+h2 = x1.register_hook(see('hook 3'))
+x1.relu_()
+x1.sum().backward()
+""",
+    "the gradient of a view that was written anew": """
+x0 = T.ones(2, 2, requires_grad=True)
+x1 = x0 * 2
+x2 = x1.ravel()
+x2.mul_(2)
+x3 = T.autograd.grad(x2.sum(), x1)
+x4 = T.tensor([2.0]).expand(2, 2).requires_grad_()
+x5 = x4[:1, 0]
+with T.no_grad(): x6 = x5.select(-1, 0)
+x6.pow_(2)
+x5.backward()
+x7 = x0 * 2
+x8 = x7.split(1, 0)[0]
+x7.pow_(2)
+x8.retain_grad()
+x8.sum().backward()
+x9 = T.logical_not(x8)
+""",
+    "what torch asks before it writes an out=": """
+x0 = T.tensor([1.0 + 2j])
+T.abs(x0, out=x0)
+x1 = T.zeros(1)
+T.where(x1 > 0, x1.double(), x1, out=x1)
+x2 = T.zeros(1, dtype=T.complex128)
+T.abs(x0, out=x2)
+""",
+    "flags that outlive a history": """
+x0 = T.ones(2, requires_grad=True)
+x1 = x0 * 2
+x1.retain_grad()
+x1.detach_()
+x2 = x0 * 2
+x2.detach_()
+m3 = T.nn.Linear(2, 2)
+T.nn.utils.clip_grad_value_(m3.parameters(), 0.25)
+x4 = T.ones(1, dtype=T.complex64, requires_grad=True)
+x5 = x4 * 2
+x5.nan_to_num_()
+x6 = x4.nan_to_num()
+""",
+    "saved-tensor hooks see nothing where no gradient goes further": """
+x0 = T.ones(2, 2, requires_grad=True)
+with T.no_grad(): x1 = x0.mT
+with keep('pack 2'): x3 = x1 * x1
+with keep('pack 4'): x5 = x0 * x0
+x6 = T.zeros(0, dtype=T.int64)
+x7 = Same.apply(x6)
+x7[...] = T.tensor(0.25, requires_grad=True)
+h8 = T.autograd.graph.register_multi_grad_hook((x0, x5), see('multi 9'))
+x9 = T.autograd.grad(x5.sum(), [x0])
+x5.sum().backward()
+""",
+}
