@@ -333,16 +333,18 @@ SIGNATURES = {
 # them: after all that its function has to say of dims and shapes, and, but for some, only where
 # there is an element to compute.
 REFUSED = {
-    "bool": "mm bmm mv dot vdot matmul linear addmm baddbmm cross",
+    "bool": "mm bmm mv dot vdot matmul linear addmm baddbmm cross conv",
+    "bool uint8 int8 int16 int32": "conv_transpose",
     "complex": "amax amin cummax cummin mode",
     "bool complex": "kthvalue median median_all nanmedian",
     "bool integer half": "inverse solve det slogdet cholesky qr svd eigh eig solve_triangular geqrf"
     " cholesky_solve",
-    "bool integer complex": "softmax log_softmax bernoulli",
+    "bool integer complex": "softmax log_softmax bernoulli layer_norm rms_norm group_norm"
+    " batch_norm batch_norm_eval standardize",
     "bool integer": "logcumsumexp",
     "integer": "im2col col2im",
 }
 ALWAYS_REFUSED = frozenset(
     "qr eig geqrf solve_triangular cholesky_solve logcumsumexp cross kthvalue median"
-    " nanmedian".split()
+    " nanmedian layer_norm rms_norm group_norm".split()
 )

@@ -12,7 +12,6 @@ from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.spatial import Ints, at_least, batched, ints, windows
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import BOOL
 
 
 def operands(
@@ -23,7 +22,6 @@ def operands(
     Raises:
         TypeError: one of the three is no Tensor.
         RuntimeError: another number of dimensions, or dtypes that differ.
-        NotImplementedError: bool tensors.
     """
     check_tensor(name, input)
     check_tensor(name, weight, "weight")
@@ -39,8 +37,6 @@ def operands(
                 f"{name}(): argument '{parameter}' must have the input's dtype {input.dtype}, "
                 f"got {other.dtype}"
             )
-    if x.dtype.category == BOOL:
-        raise NotImplementedError(f"{name}(): not implemented for bool tensors")
     return x, x._data.shape, weight._data.shape, None if bias is None else bias._data.shape
 
 

@@ -226,8 +226,8 @@ def cross_entropy(
             return _soft_cross_entropy(
                 input, target, weight, ignore_index, reduction, label_smoothing
             )
-        target = _check_labels("cross_entropy", input, target, weight)
         check_floating("cross_entropy", input)
+        target = _check_labels("cross_entropy", input, target, weight)
     return _cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)[0]
 
 

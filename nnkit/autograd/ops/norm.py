@@ -14,7 +14,7 @@ from nnkit.autograd.sizes import integer
 from nnkit.autograd.spatial import in_format_of, like_input
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_write, write, wrote
-from nnkit.backend.dtype import COMPLEX, FLOATING, complex128, float32, float64
+from nnkit.backend.dtype import COMPLEX, complex128, float32, float64
 
 STATISTICS = ("mean", "variance")
 
@@ -81,8 +81,6 @@ _batch_norm_eval = rule(
 def _check(name: str, input: Tensor, expected: tuple | None, **parameters: Tensor | None) -> list:
     """The parameters in the input's dtype; torch's errors where they do not fit."""
     check_tensor(name, input)
-    if input.dtype.category != FLOATING:
-        raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
     found = []
     for parameter, value in parameters.items():
         if value is not None:

@@ -42,6 +42,8 @@ def soft_margin_loss(
     if size_average is not None or reduce is not None:
         reduction = legacy(size_average, reduce)
     check_reduction("soft_margin_loss", reduction)
+    if input.dtype.category < FLOATING:
+        raise RuntimeError(f"soft_margin_loss: expected a floating-point input, got {input.dtype}")
     x, y = ops.broadcast_pair("soft_margin_loss", input, target)
     if x.shape != input.shape:
         raise RuntimeError(
