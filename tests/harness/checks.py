@@ -148,6 +148,7 @@ LENIENT = frozenset(
     "linalg.solve_triangular linalg.vander matrix_exp mvlgamma native_dropout "
     "nn.functional.batch_norm nn.functional.bilinear "
     "nn.functional.binary_cross_entropy_with_logits nn.functional.embedding_bag "
+    "nn.functional.grid_sample "
     "nn.functional.multi_margin_loss nn.functional.multilabel_margin_loss "
     "nn.functional.poisson_nll_loss orgqr ormqr rnn_relu_cell rnn_tanh_cell".split()
 )

@@ -309,8 +309,8 @@ def _spread(
         raise TypeError(f"{name}(): argument 'dim' must be int or tuple of ints, not bool")
     if dim.__class__ is bool:
         dim, unbiased = ..., dim
-    check_dim(name, dim, keepdim)
     if unbiased is not ...:
+        check_dim(name, dim, keepdim)
         if correction is not None:
             raise TypeError(f"{name}(): takes 'unbiased' or 'correction', got both")
         correction = int(unbiased)

@@ -12,6 +12,7 @@ from nnkit.nn.functional.dropout import *  # noqa: F403
 from nnkit.nn.functional.embedding import *  # noqa: F403
 from nnkit.nn.functional.embedding_loss import *  # noqa: F403
 from nnkit.nn.functional.folding import *  # noqa: F403
+from nnkit.nn.functional.grid_sampling import *  # noqa: F403
 from nnkit.nn.functional.hard_activation import *  # noqa: F403
 from nnkit.nn.functional.interpolation import *  # noqa: F403
 from nnkit.nn.functional.linear import *  # noqa: F403

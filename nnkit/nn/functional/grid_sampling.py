@@ -1,0 +1,266 @@
+"""Images and volumes read at the places that a grid names."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from nnkit.autograd import Tensor
+from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.ops import activation as ops
+from nnkit.autograd.ops.comparison import where
+from nnkit.autograd.ops.joining import stack
+from nnkit.autograd.ops.linalg import matmul
+from nnkit.autograd.ops.ranges import linspace
+from nnkit.autograd.ops.scattering import gather
+from nnkit.autograd.sizes import check_shape
+from nnkit.backend.dtype import FLOATING, int64
+from nnkit.backend.warning import warn
+
+__all__ = ["affine_grid", "grid_sample"]
+
+MODES = ("bilinear", "nearest", "bicubic")
+PADDINGS = ("zeros", "border", "reflection")
+SHARPNESS = -0.75  # of the cubic kernel
+OUTSIDE = -100.0
+
+
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """What ``input`` has at the places that ``grid`` names, interpolated.
+
+    A place is (x, y) or (x, y, z), where -1 and 1 are the two ends of an axis, x being the last.
+
+    Args:
+        input: (N, C, H, W) or (N, C, D, H, W), floating point.
+        grid: (N, H_out, W_out, 2) or (N, D_out, H_out, W_out, 3), of the dtype of ``input``.
+        mode: "bilinear" (of volumes trilinear), "nearest", or "bicubic" (of images).
+        padding_mode: what is outside: "zeros", "border" repeats the edge, "reflection" mirrors.
+        align_corners: whether an axis ends at the centres of its last samples, not at their outer
+            edges; by default it does not.
+
+    Returns:
+        (N, C, H_out, W_out) or (N, C, D_out, H_out, W_out).
+
+    Raises:
+        ValueError: an unknown ``mode`` or ``padding_mode``.
+        RuntimeError: the shapes or the dtypes do not fit, or a volume is to be cubic.
+        NotImplementedError: the dtype is no floating-point one.
+
+    Source: Jaderberg et al., "Spatial transformer networks", 2015.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+        >>> places = nnkit.tensor([[[[0.0, 0.0], [-0.5, 0.5]]]])
+        >>> nnkit.nn.functional.grid_sample(x, places, align_corners=False)
+        tensor([[[[2.5000, 3.0000]]]])
+    """
+    if mode not in MODES:
+        raise ValueError(f"grid_sample(): mode must be one of {', '.join(MODES)}, got {mode!r}")
+    if padding_mode not in PADDINGS:
+        raise ValueError(
+            f"grid_sample(): padding_mode must be one of {', '.join(PADDINGS)}, got "
+            f"{padding_mode!r}"
+        )
+    if align_corners is None:
+        _tell_default("grid_sample")
+    _check(input, grid, mode)
+    aligned = bool(align_corners)
+    sizes = tuple(input.shape[2:])
+    places = [
+        ((place + 1) / 2 * (size - 1) if aligned else ((place + 1) * size - 1) / 2, size)
+        for place, size in zip(reversed(grid.unbind(-1)), sizes, strict=True)
+    ]
+
+    def held(place: Tensor, size: int) -> Tensor:
+        place = _inside(place, size, padding_mode, aligned)
+        # Of volumes torch counts a place that is none among those outside; of images it gives NaN.
+        return place if len(sizes) == 2 else where(place.abs() < 2**31, place, OUTSIDE)
+
+    if mode == "bicubic":
+        taps = [_cubic_taps(place, size, held) for place, size in places]
+    elif mode == "nearest":
+        taps = [[_nearest_tap(held(place, size))] for place, size in places]
+    else:
+        taps = [_linear_taps(held(place, size)) for place, size in places]
+    flat = input.reshape(*input.shape[:2], math.prod(sizes))
+    total: Any = None
+    for corner in itertools.product(*taps):
+        part = _read(flat, corner, sizes)
+        total = part if total is None else total + part
+    return total.reshape(*input.shape[:2], *grid.shape[1:-1])
+
+
+def _check(input: Tensor, grid: Tensor, mode: str) -> None:
+    for name, value in (("input", input), ("grid", grid)):
+        check_tensor("grid_sample", value, name)
+    shapes = f"got input of shape {list(input.shape)} and grid of shape {list(grid.shape)}"
+    if input.dtype is not grid.dtype:
+        raise RuntimeError(
+            f"grid_sample(): expected input and grid of one dtype, got {input.dtype} and "
+            f"{grid.dtype}"
+        )
+    if input.ndim not in (4, 5) or grid.ndim != input.ndim:
+        raise RuntimeError(f"grid_sample(): expected 4D or 5D input and grid, {shapes}")
+    if input.shape[0] != grid.shape[0] or grid.shape[-1] != input.ndim - 2:
+        raise RuntimeError(
+            "grid_sample(): expected a grid of the batch size of input whose last dimension has "
+            f"size {input.ndim - 2}, {shapes}"
+        )
+    if 0 in input.shape[2:]:
+        raise RuntimeError(f"grid_sample(): expected non-empty spatial dimensions, {shapes}")
+    if mode == "bicubic" and input.ndim == 5:
+        raise RuntimeError(f"grid_sample(): mode 'bicubic' is for 4D input only, {shapes}")
+    if input.dtype.category != FLOATING:
+        raise NotImplementedError(
+            f"grid_sample(): not implemented for '{input.dtype.name}' tensors"
+        )
+
+
+def _inside(place: Tensor, size: int, padding_mode: str, aligned: bool) -> Tensor:
+    """A place as the padding sees it; none but "zeros" leaves it outside."""
+    if padding_mode == "zeros":
+        return place
+    if padding_mode == "reflection":
+        low, span = (0.0, size - 1) if aligned else (-0.5, size)
+        place = _reflected(place, low, span) if span else place * 0
+    return ops.hardtanh(place, 0.0, float(size - 1))  # as in torch no gradient on the edge itself
+
+
+def _reflected(place: Tensor, low: float, span: float) -> Tensor:
+    """A place between ``low`` and ``low + span``, from which it is mirrored at either end."""
+    distance = place - low
+    distance = where(distance < 0, -distance, distance)
+    turns = (distance.detach() / span).floor()
+    rest = distance - turns * span
+    return where(turns % 2 == 0, rest, span - rest) + low
+
+
+Tap = tuple[Tensor, Tensor | None]  # an index along an axis, in floating point, and its weight
+
+
+def _nearest_tap(place: Tensor) -> Tap:
+    """The index; its weight is 1, through which the grid gets the gradient 0."""
+    index = place.round()
+    if not index.requires_grad:
+        return index, None
+    known = where(index.isfinite(), index, 0.0)
+    return index.detach(), known - known.detach() + 1
+
+
+def _linear_taps(place: Tensor) -> list[Tap]:
+    first = place.detach().floor()
+    second = place - first
+    return [(first, 1 - second), (first + 1, second)]
+
+
+def _cubic_taps(place: Tensor, size: int, held: Any) -> list[Tap]:
+    """Four neighbours; the padding is for each of them."""
+    first = place.detach().floor()
+    t = place - first
+    weights = (_far(t + 1), _near(t), _near(1 - t), _far(2 - t))
+    return [(held(first + k, size).round(), w) for k, w in zip((-1, 0, 1, 2), weights)]
+
+
+def _near(t: Tensor) -> Tensor:
+    return ((SHARPNESS + 2) * t - (SHARPNESS + 3)) * t * t + 1
+
+
+def _far(t: Tensor) -> Tensor:
+    return ((SHARPNESS * t - 5 * SHARPNESS) * t + 8 * SHARPNESS) * t - 4 * SHARPNESS
+
+
+def _read(flat: Tensor, corner: tuple[Tap, ...], sizes: tuple[int, ...]) -> Tensor:
+    """One neighbour of each place, times its weight; zeros where there is none."""
+    within: Any = None
+    for (index, _), size in zip(corner, sizes, strict=True):
+        known = (index >= 0) & (index < size)  # not where it is NaN
+        within = known if within is None else within & known
+    position: Any = 0
+    weight: Any = None
+    for (index, factor), size in zip(corner, sizes, strict=True):
+        position = position * size + where(within, index, 0.0).to(int64)
+        if factor is not None:
+            weight = factor if weight is None else weight * factor
+    batch, channels = flat.shape[:2]
+    row = (batch, 1, math.prod(position.shape[1:]))
+    rows = position.reshape(row).expand(batch, channels, row[-1])
+    within = within.reshape(row)
+    values = gather(flat, 2, rows)
+    values = where(within, values, 0.0)
+    if weight is None:
+        return values
+    return values * weight.reshape(row)
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The places that `grid_sample` reads for an image moved by ``theta``.
+
+    Args:
+        theta: (N, 2, 3), or (N, 3, 4) for volumes: what a place (x, y, 1) is multiplied by.
+        size: the size of the result, (N, C, H, W) or (N, C, D, H, W).
+        align_corners: as that of `grid_sample`.
+
+    Returns:
+        (N, H, W, 2) or (N, D, H, W, 3).
+
+    Raises:
+        ValueError: ``theta`` is not floating point or has another shape, or a size is not positive.
+        NotImplementedError: ``size`` is of neither length.
+
+    Example:
+        >>> import nnkit
+        >>> theta = nnkit.tensor([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]]])
+        >>> nnkit.nn.functional.affine_grid(theta, (1, 1, 1, 2), align_corners=False)
+        tensor([[[[0., 0.],
+                  [1., 0.]]]])
+    """
+    check_tensor("affine_grid", theta, "theta")
+    if align_corners is None:
+        _tell_default("affine_grid")
+    if not theta.is_floating_point():
+        raise ValueError(f"affine_grid(): theta must be floating point, got {theta.dtype}")
+    if len(size) not in (4, 5):
+        raise NotImplementedError(
+            f"affine_grid(): size must have 4 or 5 elements, for images or volumes, got {[*size]}"
+        )
+    axes = len(size) - 2
+    if theta.ndim != 3 or tuple(theta.shape[-2:]) != (axes, axes + 1):
+        raise ValueError(
+            f"affine_grid(): expected theta of shape [N, {axes}, {axes + 1}] for size {[*size]}, "
+            f"got {list(theta.shape)}"
+        )
+    if min(size) <= 0:
+        raise ValueError(f"affine_grid(): expected a positive size, got {[*size]}")
+    if theta.shape[0] != size[0]:
+        raise RuntimeError(
+            f"affine_grid(): expected a batch of {size[0]} matrices, got theta of shape "
+            f"{list(theta.shape)}"
+        )
+    shape = check_shape("affine_grid", (*size[2:], axes + 1))[:-1]
+    ends = [_ends(n, bool(align_corners), theta).reshape(-1, *[1] * (axes - d - 1))
+            for d, n in enumerate(shape)]  # fmt: skip
+    lines = [line.expand(shape) for line in reversed(ends)]
+    places = stack([*lines, theta.new_ones(shape)], -1).reshape(1, -1, axes + 1)
+    moved = matmul(places, theta.transpose(1, 2))
+    return moved.reshape(size[0], *shape, axes)
+
+
+def _ends(count: int, aligned: bool, like: Tensor) -> Tensor:
+    """The centres of ``count`` samples of an axis from -1 to 1."""
+    if count <= 1:
+        return like.new_zeros(count)
+    line = linspace(-1.0, 1.0, count, dtype=like.dtype, device=like.device)
+    return line if aligned else line * ((count - 1) / count)
+
+
+def _tell_default(name: str) -> None:
+    warn(f"{name}(): align_corners is False by default; give it to say so")
