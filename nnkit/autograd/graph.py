@@ -12,7 +12,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from nnkit.autograd.backward_pass import RUNNING
-from nnkit.autograd.node import GradientEdge, Node, OutputEdge, describe_edge
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.node import GradientEdge, Node, OutputEdge, Unknown, describe_edge
 from nnkit.autograd.saved import ACTIVE, STACK
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import wrote
@@ -178,6 +179,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
     Raises:
         RuntimeError: the tensor wants no gradient.
+        AttributeError: it is a leaf and an inference tensor, or the mode is on.
 
     Example:
         >>> import nnkit
@@ -190,8 +192,28 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     edge: Any = tensor._edge
     if isinstance(edge, OutputEdge):
         return GradientEdge(edge.node, edge.index)
-    node: Any = describe_edge(tensor)[0] if edge is None else edge
+    node: Any = describe_edge(_leaf(tensor))[0] if edge is None else edge
     return GradientEdge(node, 0)
+
+
+def _target(tensor: Tensor) -> Any:
+    """The node that gives a tensor its gradient, or the leaf itself."""
+    if not tensor.requires_grad:
+        raise AssertionError("register_multi_grad_hook: every tensor must require grad")
+    edge: Any = tensor._edge
+    if edge.__class__ is Unknown:
+        raise AssertionError("register_multi_grad_hook: the history of a view is not known")
+    return edge.node if isinstance(edge, OutputEdge) else edge or _leaf(tensor)
+
+
+def _leaf(tensor: Tensor) -> Tensor:
+    """The leaf, of which torch asks for the node of a view: there is none in inference mode, nor
+    of an inference tensor, hence the type of the error."""
+    if MODE.inference or tensor.is_inference():
+        raise AttributeError(
+            "the node of a leaf is not known in inference mode, nor that of an inference tensor"
+        )
+    return tensor
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
@@ -252,6 +274,8 @@ def register_multi_grad_hook(
 
     Raises:
         ValueError: ``mode`` is unknown.
+        AssertionError: in mode "all", a tensor wants no gradient.
+        AttributeError: in mode "all", a leaf is an inference tensor, or inference mode is on.
 
     Example:
         >>> import nnkit
@@ -264,7 +288,7 @@ def register_multi_grad_hook(
         raise ValueError(f"register_multi_grad_hook: mode must be 'all' or 'any', got {mode!r}")
     if mode == "any":
         tensors = [t for t in tensors if t.requires_grad]
-    targets = [t._edge.node if isinstance(t._edge, OutputEdge) else t._edge or t for t in tensors]
+    targets = [_target(t) for t in tensors] if mode == "all" else []
     lock = threading.Lock()
     come: WeakKeyDictionary = WeakKeyDictionary()  # for each pass: how many, and which gradients
 

@@ -99,14 +99,13 @@ class Op:
     def __init__(
         self, primitive: Primitive, rules: dict[str, Callable], joint: Callable | None,
         node: str, view: bool, broadcasts: bool, nondifferentiable: tuple[str, ...],
-        private: tuple[str, ...] = (), depends: str | None = None, alone: str | None = None,
-        apart: tuple[str, ...] = (),
-        also: Mapping[str, tuple[str, ...]] | None = None,
+        private: tuple[str, ...] = (), depends: str | None = None, alone: Any = None,
+        apart: Any = (), also: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:  # fmt: skip
         self.name = primitive.name
         self.depends = depends
         self.alone = alone
-        self.apart = [primitive.arrays.index(name) for name in apart]
+        self.apart = apart
         self.primitive = primitive
         self.node_name = node
         self.is_view = view
@@ -227,8 +226,8 @@ def rule(
     nondifferentiable: tuple[str, ...] = (),
     private: tuple[str, ...] = (),
     depends: str | None = None,
-    alone: str | None = None,
-    apart: tuple[str, ...] = (),
+    alone: str | Callable | None = None,
+    apart: tuple[str, ...] | Callable = (),
     also: Mapping[str, tuple[str, ...]] | None = None,
     **rules: Callable,
 ) -> Callable:
@@ -249,12 +248,14 @@ def rule(
             ``"zeros"`` a function of what the rule reads, with a derivative of zeros;
             ``"backward"`` the same, but without a tangent (of most kinked functions and of pools);
             ``"none"`` of all inputs, to which no gradient goes (a bias').
-        alone: what torch does where all tensors are inference tensors, of which its autograd
-            knows nothing, and one requires grad: None does not record the operation,
-            ``"recorded"`` does (torch works on copies), ``"refused"`` raises a RuntimeError
-            (torch calls a function with ``out=``).
+        alone: what torch does where all operands are inference tensors, of which its autograd
+            knows nothing, and one requires grad: None does not record the operation, nor does
+            ``"number"``, where a number is no tensor among them; ``"recorded"`` does (torch works
+            on copies); ``"copied"`` records a copy of the first operand in its place; ``"refused"``
+            raises a RuntimeError (torch calls a function with ``out=``). Or a function of the
+            arguments that tells, here as in ``apart``.
         apart: the inputs that torch does something to by themselves first: inference tensors
-            among them require no grad beside whatever.
+            among them require no grad, whatever is beside them.
         also: what torch saves for an input's gradient though its rule here does not read it, since
             writing it before backward is an error.
         rules: for each differentiable input a function ``(B, g, ...)`` that returns its gradient,
@@ -339,23 +340,42 @@ def _make_apply_to_sequence(op: Op) -> Any:
     return apply
 
 
-def seen_edges(op: Op, operands: Any, edges: tuple) -> tuple:
-    """The edges that torch's autograd sees where there are inference tensors among the operands.
+def copied_scalar(x: Tensor, *statics: Any) -> str | None:
+    """How torch records the operations that only copy what has no dimension."""
+    return None if x._data.ndim else "copied"
+
+
+def seen_edges(op: Op, operands: tuple, statics: tuple, edges: tuple) -> tuple[tuple, bool]:
+    """The edges that torch's autograd sees where there are inference tensors among the operands,
+    and whether a copy of the first operand alone is recorded.
 
     RuntimeError where torch would call a function with ``out=``.
     """
-    for place in op.apart:
+    given = (*operands, *statics)
+    alone = op.alone(*given) if callable(op.alone) else op.alone
+    names = op.primitive.arrays
+    for name in op.apart(*given) if callable(op.apart) else op.apart:
+        place = names.index(name)
         if is_unseen((operands[place],)):
             edges = (*edges[:place], None, *edges[place + 1 :])
-    if op.alone == "recorded" or not is_unseen(operands):
-        return edges
-    if op.alone == "refused":
+    seen = [t for t in operands if isinstance(t, Tensor) or alone != "number"]
+    unseen = is_unseen((*seen, *_index_tensors(op.primitive, statics)))
+    if unseen and alone == "refused":
         raise RuntimeError(
             f"{op.name}(): functions with out=... arguments don't support automatic "
             "differentiation, but an inference tensor that requires grad is given, for which "
             "this is one"
         )
-    return (None,) * len(edges)
+    if unseen and alone not in ("recorded", "copied"):
+        return (None,) * len(edges), False
+    return edges, unseen and alone == "copied"
+
+
+def _index_tensors(primitive: Primitive, statics: tuple) -> list:
+    """The Tensors of an op's indices."""
+    given = [statics[primitive.statics.index(name)] for name in primitive.indices]
+    items = [i for index in given for i in (index if index.__class__ is tuple else (index,))]
+    return [i for i in items if isinstance(i, Tensor)]
 
 
 def real_gradient(name: str, out: Tensor) -> Tensor:
@@ -374,7 +394,10 @@ def connect(
     """Record the node of ``outputs`` and give them their history."""
     for t in tensors:
         if t is not None and t._writes.__class__ is InferenceWrites:
-            edges = seen_edges(op, tensors, edges)
+            edges, is_copy = seen_edges(op, tensors, statics, edges)
+            if is_copy:
+                op, statics = OPS["copy"].op, ()
+                tensors, edges, outputs = tensors[:1], edges[:1], outputs[:1]
             if all(e is None for e in edges):
                 return
             break

@@ -86,8 +86,7 @@ def pointwise(
     aliases: tuple[str, ...] = (),
     refuses: tuple[str, ...] = (),
     depends: str | None = None,
-    alone: str | None = None,
-    apart: tuple[str, ...] = (),
+    alone: str | Callable | None = None,
     also: Mapping[str, tuple[str, ...]] | None = None,
     **rules: Callable,
 ) -> Callable:
@@ -110,7 +109,7 @@ def pointwise(
         differentiable_in_place: whether ``name_`` has a derivative.
         aliases: further public names.
         refuses: categories of dtype it is not defined for ("bool", "integer", "complex").
-        depends, alone, apart, also: as of `rule`.
+        depends, alone, also: as of `rule`.
         rules: for each differentiable input a formula of ``g``, inputs, ``out`` and scalars.
 
     Returns:
@@ -123,9 +122,7 @@ def pointwise(
         x: _gradient_rule(f"{name}_grad_{x}", rule, scalars) for x, rule in rules.items()
     }
     node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
-    op = Op(
-        primitive, derivatives, None, node, False, False, (), (), depends, alone, apart, also
-    )  # fmt: skip
+    op = Op(primitive, derivatives, None, node, False, False, (), (), depends, alone, (), also)
     apply = _make_apply(op, len(formula.arrays))
     apply.__name__ = apply.__qualname__ = name
     apply.op = op
@@ -233,7 +230,7 @@ def connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) -
         ]
     )
     if any(isinstance(t, Tensor) and t._writes.__class__ is InferenceWrites for t in operands):
-        edges = seen_edges(op, operands, edges)
+        edges, _ = seen_edges(op, operands, statics, edges)
     if all(e is None for e in edges):
         return
     node = op.record(operands, statics, edges, (out,), device)
@@ -419,6 +416,10 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
             return out
         if input._base is not None and input._writes[0] != input._viewed:
             refresh(input)
+        if input._writes.__class__ is InferenceWrites:
+            if MODE.enabled:
+                connect(op, (input, other), (), out, device)
+            return out
         to_x = (input._edge or input) if input._requires_grad and rule_x is not None else None
         if number:
             if to_x is not None and MODE.enabled:
@@ -429,7 +430,7 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
             refresh(other)
         to_y = (other._edge or other) if other._requires_grad and rule_y is not None else None
         if (to_x is not None or to_y is not None) and MODE.enabled:
-            if InferenceWrites in (input._writes.__class__, other._writes.__class__):
+            if other._writes.__class__ is InferenceWrites:
                 connect(op, (input, other), (), out, device)
                 return out
             node = op.record((input, other), (), (to_x, to_y), (out,), device)

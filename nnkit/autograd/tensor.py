@@ -176,7 +176,8 @@ class Tensor:
         """Whether gradients with respect to it are wanted."""
         if self._base is not None:
             if isinstance(self._view, str):
-                return self._requires_grad or self._base._requires_grad
+                own = self._requires_grad and self._edge.__class__ is not Unknown
+                return own or self._base._requires_grad
             if self._writes[0] != self._viewed:
                 from nnkit.autograd.views import refresh
 

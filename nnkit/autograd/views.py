@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.node import (
     NotImplementedBackward,
     SavedOutput,
@@ -55,9 +55,10 @@ def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: b
     else:
         link = source._data if source._base is None else source._view
         out._view = "multiple" if several else (name, statics, link)
-    if not out._base._requires_grad:
-        out._viewed = ~out._viewed  # so that the view looks at its base, which may begin to
-    elif not MODE.enabled:
+    wanted = out._base._requires_grad
+    if not (MODE.enabled and wanted):
+        out._viewed = ~out._viewed  # so that the view looks at its base, which may begin or cease
+    if wanted and not MODE.enabled:
         _lose_history(out)
 
 
@@ -223,14 +224,9 @@ def wants_history(x: Tensor, operands: Any) -> bool:
     """Whether an operation on these operands becomes history."""
     if MODE.enabled:
         for t in (x, *operands):
-            if isinstance(t, Tensor) and (t._requires_grad or _is_of_history(t)):
+            if isinstance(t, Tensor) and t.requires_grad:
                 return not is_unseen((x, *operands))
     return False
-
-
-def _is_of_history(t: Any) -> bool:
-    """Whether a tensor is a view of one that requires grad."""
-    return t._base is not None and t._base._requires_grad
 
 
 def is_unseen(operands: Any) -> bool:
@@ -313,6 +309,8 @@ def write(
     from nnkit.autograd.op import OPS
 
     before = alias(x)
+    if x.is_inference() and not tracked:
+        compute = no_grad(compute)
     result = compute(before, *arguments, **options)
     if result._device.home is not x._device.home:
         raise RuntimeError(
@@ -405,8 +403,8 @@ def alias(x: Tensor) -> Tensor:
         if node is not None and node.hooks and not isinstance(x._view, str):
             return replay(chain_of(x), base)  # the hooks of a view that is written run no more
     before = wrap(x._data, x._device)
-    if x.is_inference():
-        before._writes = UNTRACKED
+    if MODE.inference and not x.is_inference():
+        before._writes = [0, None]
     before._requires_grad = x._requires_grad
     before._edge = x._edge
     return before

@@ -101,12 +101,12 @@ softplus = pointwise(
     ),
 )  # fmt: skip
 softsign = pointwise(
-    "softsign", lambda x: x / (1 + fn.abs(x)), function=False,
+    "softsign", lambda x: x / (1 + fn.abs(x)), function=False, alone="refused",
     x=lambda g, x: g / ((1 + fn.abs(x)) * (1 + fn.abs(x))),
 )  # fmt: skip
 hardtanh = pointwise(
     "hardtanh", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
-    scalars=("low", "high"), function=False, depends="backward",
+    scalars=("low", "high"), function=False, depends="backward", alone="refused",
     x=lambda g, x, low, high: fn.where(fn.logical_or(x <= low, x >= high), 0, g),
 )  # fmt: skip
 hardsigmoid = pointwise(

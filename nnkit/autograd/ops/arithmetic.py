@@ -38,6 +38,7 @@ _scaled_by = pointwise(
 )  # fmt: skip
 _div = pointwise(
     "div", lambda x, y: x / y, kind="float", public=False,
+    alone=lambda x, y: None if isinstance(x, Tensor) else "number",  # torch inverts y first
     x=lambda g, y: g / fn.conj(y), y=lambda g, x, y: -g * fn.conj(x / y / y),
 )  # fmt: skip
 _div_floor = pointwise(
@@ -54,7 +55,7 @@ floor_divide = pointwise(
     "floor_divide", lambda x, y: fn.div_floor(x, y),
     "``input / other`` rounded down; has no derivative (`div` with a rounding mode has).",
     example=("nnkit.tensor([7, -7]), 2", "tensor([ 3, -4])"),
-    refuses=("bool", "complex"), x=lambda g, x: _no_derivative("floor_divide"),
+    refuses=("bool", "complex"), x=lambda g, y: _no_derivative("floor_divide"),
     y=lambda g, x: _no_derivative("floor_divide"),
 )  # fmt: skip
 remainder = pointwise(
@@ -82,7 +83,8 @@ neg = pointwise(
 abs = pointwise(
     "abs", lambda x: fn.abs(x), "The absolute value; of a complex number its modulus.",
     example=("nnkit.tensor([-1.5, 2.0])", "tensor([1.5000, 2.0000])"),
-    aliases=("absolute",), refuses=("bool",), in_place="complex", x=lambda g, x: g * fn.sgn(x),
+    aliases=("absolute",), refuses=("bool",), in_place="complex", alone="refused",
+    x=lambda g, x: g * fn.sgn(x),
 )  # fmt: skip
 sign = pointwise(
     "sign", lambda x: fn.sign(x), "-1, 0 or 1 by the sign of each element.",
@@ -172,7 +174,7 @@ heaviside = pointwise(
         "nnkit.tensor([-1.0, 0.0, 2.0]), nnkit.tensor([0.5])",
         "tensor([0.0000, 0.5000, 1.0000])",
     ),
-    refuses=("complex",), x=lambda g, x: _no_derivative("heaviside"),
+    refuses=("complex",), x=lambda g, y: _no_derivative("heaviside"),
     y=lambda g, x: _no_derivative("heaviside"),
     numbers="none",
 )  # fmt: skip

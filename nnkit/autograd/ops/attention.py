@@ -14,7 +14,7 @@ from nnkit.backend.dtype import BOOL, FLOATING, float32
 from nnkit.backend.reference.attention import attention_scores, attention_weights
 
 _attention = rule(
-    "attention", node="ScaledDotProductAttentionBackward0", broadcasts=True,
+    "attention", alone="recorded", node="ScaledDotProductAttentionBackward0", broadcasts=True,
     nondifferentiable=("log_total",),
     joint=lambda B, g_out, q, k, v, mask, log_total, is_causal, scale, needs: (
         B.attention_grad(g_out, q, k, v, mask, log_total, is_causal, scale, needs)

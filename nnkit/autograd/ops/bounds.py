@@ -52,12 +52,12 @@ fmin = pointwise(
 )  # fmt: skip
 _clamp_min = pointwise(
     "clamp_min", lambda x, y: fn.maximum(x, y), public=False,
-    refuses=("bool", "complex"), node="ClampMinBackward0",
+    refuses=("bool", "complex"), node="ClampMinBackward0", alone="number",
     x=lambda g, x, y: fn.where(x >= y, g, 0), y=lambda g, x, y: fn.where(x < y, g, 0),
 )  # fmt: skip
 _clamp_max = pointwise(
     "clamp_max", lambda x, y: fn.minimum(x, y), public=False,
-    refuses=("bool", "complex"), node="ClampMaxBackward0",
+    refuses=("bool", "complex"), node="ClampMaxBackward0", alone="number",
     x=lambda g, x, y: fn.where(x <= y, g, 0), y=lambda g, x, y: fn.where(x > y, g, 0),
 )  # fmt: skip
 _clamp_tensors = pointwise(
@@ -79,7 +79,7 @@ _nan_to_num = pointwise(
         nan,
         fn.where(fn.eq(x, math.inf), posinf, fn.where(fn.eq(x, -math.inf), neginf, x)),
     ),
-    scalars=("nan", "posinf", "neginf"), function=False, node="NanToNumBackward0",
+    scalars=("nan", "posinf", "neginf"), function=False, node="NanToNumBackward0", alone="refused",
     x=lambda g, x, nan, posinf, neginf: fn.where(fn.isfinite(x), g, 0),
 )  # fmt: skip
 

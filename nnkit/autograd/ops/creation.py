@@ -31,7 +31,7 @@ from nnkit.backend.memory import axes_of, order_of, preserve_format
 __all__ = ["arange", "finfo", "iinfo", "legacy_tensor", "linspace", "logspace", "tensor"]
 
 _make_complex = rule(
-    "make_complex", node="ComplexBackward0", broadcasts=True,
+    "make_complex", node="ComplexBackward0", broadcasts=True, alone="refused",
     also={"real": ("real",), "imag": ("imag",)},
     real=lambda B, g: B.real(g), imag=lambda B, g: B.imag(g),
 )  # fmt: skip

@@ -174,11 +174,11 @@ def _grad_eigh(B: Any, g_values: Any, g_vectors: Any, values: Any, vectors: Any)
 
 
 inverse = rule(
-    "inverse", node="LinalgInvExBackward0",
+    "inverse", alone="refused", node="LinalgInvExBackward0",
     x=lambda B, g, out: B.neg(B.matmul(B.mH(out), B.matmul(g, B.mH(out)))),
 )  # fmt: skip
 solve = rule(
-    "solve", node="LinalgSolveExBackward0", broadcasts=True,
+    "solve", alone="refused", node="LinalgSolveExBackward0", broadcasts=True,
     x=lambda B, g, x, out: B.neg(B.matmul(B.solve(B.mH(x), g), B.mH(out))),
     y=lambda B, g, x: B.solve(B.mH(x), g),
 )  # fmt: skip

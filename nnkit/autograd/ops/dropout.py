@@ -19,11 +19,11 @@ from nnkit.autograd.views import inplace
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_
 
 _dropout = rule(
-    "dropout", node="MulBackward0", nondifferentiable=("noise",),
+    "dropout", alone="recorded", node="MulBackward0", nondifferentiable=("noise",),
     x=lambda B, g_out, noise: B.mul(g_out, noise),
 )  # fmt: skip
 _alpha_dropout = rule(
-    "alpha_dropout", node="AddBackward0", nondifferentiable=("noise",),
+    "alpha_dropout", alone="recorded", node="AddBackward0", nondifferentiable=("noise",),
     x=lambda B, g_out, noise: B.mul(g_out, noise),
 )  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from nnkit.autograd import return_types
 from nnkit.autograd.dims import check_tensor, normalize_dims
-from nnkit.autograd.op import rule
+from nnkit.autograd.op import copied_scalar, rule
 from nnkit.autograd.ops import bounds
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.reduction import axis_of, check_dim, one_axis
@@ -50,7 +50,8 @@ _total = {
 }
 _extreme = {n: rule(n, x=_grad_extreme) for n in ("amax", "amin")}
 _chosen = {
-    n: rule(n, nondifferentiable=("indices",), x=_grad_chosen) for n in ("max", "min")
+    n: rule(n, nondifferentiable=("indices",), alone=copied_scalar, x=_grad_chosen)
+    for n in ("max", "min")
 }  # fmt: skip
 _index = {n: rule(n) for n in ("argmax", "argmin")}
 _logical = {n: rule(n) for n in ("all", "any")}

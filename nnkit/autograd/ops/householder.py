@@ -20,7 +20,7 @@ def _no_derivative(B: Any, g_a: Any) -> Any:
     raise NotImplementedError("geqrf(): the derivative is not implemented, use nnkit.linalg.qr")
 
 
-_geqrf = rule("geqrf", x=_no_derivative)
+_geqrf = rule("geqrf", alone="refused", x=_no_derivative)
 
 
 @public(out=True)

@@ -21,17 +21,23 @@ from nnkit.autograd.public import METHODS, attach, public
 from nnkit.autograd.saved import index_arrays
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import wants_history, write, wrote
+from nnkit.autograd.views import is_unseen, wants_history, write, wrote
 from nnkit.backend.dtype import FLOATING, INTEGER, bool_, int64, python_number, uint8
 from nnkit.backend.index import ALL, split_index
 from nnkit.backend.memory import contiguous_format
 from nnkit.backend.warning import warn
 
 
+def _viewed_first(x: Tensor, index: Any) -> tuple[str, ...]:
+    """x where the index has a basic part, of which torch makes a view first."""
+    basic, advanced = split_index(index_arrays(index), x._data.shape)
+    return () if advanced is None or _is_whole(basic, x._data.shape) else ("x",)
+
+
 def _reads(node: str) -> Any:
     """`getitem` under one of the names that torch has for its nodes."""
     return rule(
-        "getitem", node=node, view=True,
+        "getitem", node=node, view=True, apart=_viewed_first,
         x=lambda B, g, index, x_shape: B.getitem_adjoint(g, index, x_shape),
     )  # fmt: skip
 
@@ -57,10 +63,16 @@ def _index_put_to_input(B: Any, g: Any, index: Any, accumulate: bool) -> Any:
     return B.index_put(g, B.zeros_like(B.getitem(g, index)), index, False)
 
 
-_index_put = rule(
-    "index_put", broadcasts=True,
-    x=_index_put_to_input, value=lambda B, g, index: B.getitem(g, index),
-)  # fmt: skip
+def _index_puts(apart: Any) -> Any:
+    return rule(
+        "index_put", alone="recorded", apart=apart, broadcasts=True,
+        x=_index_put_to_input, value=lambda B, g, index: B.getitem(g, index),
+    )  # fmt: skip
+
+
+# Into inference tensors alone torch's `select_scatter` and its like copy what has no history.
+_scatter_into = _index_puts(lambda x, value, *statics: ("x",) if is_unseen((x, value)) else ())
+_index_put = _index_puts(())
 
 
 # From what the user writes to what the op takes
@@ -491,7 +503,7 @@ def _scattered(name: str, input: Tensor, src: Any, index: tuple, expected: tuple
         raise RuntimeError(
             f"{name}(): expected src to have size {list(expected)}, got {list(src._data.shape)}"
         )
-    return real_gradient(name, _index_put(input, src, index, False))
+    return real_gradient(name, _scatter_into(input, src, index, False))
 
 
 getitem.__name__, setitem.__name__ = "__getitem__", "__setitem__"

@@ -42,12 +42,12 @@ _vdot = rule("vdot", x=lambda B, g, y: B.mul(y, B.conj(g)), y=lambda B, g, x: B.
 _matmul = rule("matmul", broadcasts=True, x=lambda B, g, y: B.matmul(g, B.mH(y)), y=_grad_matmul_y)
 _mH = rule("mH", node="TransposeBackward0", x=lambda B, g: B.mH(g))
 _addmm = rule(
-    "addmm", broadcasts=True, input=lambda B, g, beta: _grad_scaled(B, g, beta),
+    "addmm", alone="copied", broadcasts=True, input=lambda B, g, beta: _grad_scaled(B, g, beta),
     x=lambda B, g, y, alpha: _grad_scaled(B, B.mm(g, B.mH(y)), alpha),
     y=lambda B, g, x, alpha: _grad_scaled(B, B.mm(B.mH(x), g), alpha),
 )  # fmt: skip
 _baddbmm = rule(
-    "baddbmm", broadcasts=True, input=lambda B, g, beta: _grad_scaled(B, g, beta),
+    "baddbmm", alone="copied", broadcasts=True, input=lambda B, g, beta: _grad_scaled(B, g, beta),
     x=lambda B, g, y, alpha: _grad_scaled(B, B.bmm(g, B.mH(y)), alpha),
     y=lambda B, g, x, alpha: _grad_scaled(B, B.bmm(B.mH(x), g), alpha),
 )  # fmt: skip

@@ -19,7 +19,7 @@ def _grad_linear_bias(B: Any, g: Any) -> Any:
 
 
 _linear = rule(
-    "linear", node="AddmmBackward0",
+    "linear", node="AddmmBackward0", apart=("weight",),
     x=lambda B, g, weight: B.linear(g, B.mH(weight), None),
     weight=lambda B, g, x: B.linear_grad_weight(g, x), bias=_grad_linear_bias,
 )  # fmt: skip

@@ -66,6 +66,7 @@ def elementwise_loss(
     scalars: tuple[str, ...] = (),
     private: tuple[str, ...] = (),
     also: Any = None,
+    alone: str | None = None,
     **rules: Any,
 ) -> Callable:
     """An op ``name(x, target; reduction, *scalars)`` from the formula of one element's loss and
@@ -73,7 +74,7 @@ def elementwise_loss(
     elements = pointwise(f"{name}_elements", body, scalars=scalars, function=False, **rules)
     position = elements.op.primitive.arrays.index
     reduced: Any = {x: _reduced(elements.op.rules[position(x)].function) for x in rules}
-    return rule(name, private=private, also=also, **reduced)
+    return rule(name, private=private, also=also, alone=alone, **reduced)
 
 
 def _reduced(gradient: Callable) -> Callable:
@@ -161,14 +162,14 @@ kl_div_log_target = elementwise_loss(
     target=lambda g, x, target: g * fn.exp(target) * (target - x + 1),
 )  # fmt: skip
 soft_margin_loss = elementwise_loss(
-    "soft_margin_loss", lambda x, target: -_log_sigmoid(x * target),
+    "soft_margin_loss", lambda x, target: -_log_sigmoid(x * target), alone="refused",
     x=lambda g, x, target: -g * target * fn.sigmoid(-x * target),
 )  # fmt: skip
 hinge_embedding_loss = elementwise_loss(
     "hinge_embedding_loss",
     lambda x, target, margin: fn.where(fn.eq(target, 1), 0, fn.maximum(margin - x, 0))
     + fn.where(fn.eq(target, -1), 0, x),
-    scalars=("margin",), private=("x", "target"),
+    scalars=("margin",), private=("x", "target"), alone="recorded",
     x=lambda g, x, target, margin: fn.where(fn.eq(target, -1), 0, g)
     - fn.where(fn.logical_or(fn.eq(target, 1), x > margin), 0, g),
 )  # fmt: skip
@@ -193,7 +194,7 @@ def _cross_entropy_rule(
 
 
 _cross_entropy = rule(
-    "cross_entropy", node="NllLossBackward0", nondifferentiable=("probabilities",),
+    "cross_entropy", node="NllLossBackward0", nondifferentiable=("probabilities",), apart=("x",),
     x=_cross_entropy_rule,
 )  # fmt: skip
 _nll_loss = rule(

@@ -15,7 +15,9 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import write
 from nnkit.backend.dtype import BOOL, FLOATING, INTEGER
 
-_masked_fill = rule("masked_fill", broadcasts=True, x=lambda B, g, mask: B.masked_fill(g, mask, 0))
+_masked_fill = rule(
+    "masked_fill", alone="recorded", broadcasts=True, x=lambda B, g, mask: B.masked_fill(g, mask, 0)
+)
 _masked_select = rule(
     "masked_select", also={"x": ("x",)},
     x=lambda B, g, mask, x_shape: B.masked_select_adjoint(g, mask, x_shape),
@@ -35,7 +37,10 @@ def _to_masked_source(B: Any, g: Any, mask: Any, source_shape: tuple) -> Any:
 
 
 _masked_scatter = rule(
-    "masked_scatter", x=lambda B, g, mask: B.masked_fill(g, mask, 0), source=_to_masked_source
+    "masked_scatter",
+    alone="recorded",
+    x=lambda B, g, mask: B.masked_fill(g, mask, 0),
+    source=_to_masked_source,
 )
 
 

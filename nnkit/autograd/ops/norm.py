@@ -32,7 +32,7 @@ _layer_norm = rule(
     ),
 )  # fmt: skip
 _rms_norm = rule(
-    "rms_norm", nondifferentiable=("variance",),
+    "rms_norm", alone="recorded", nondifferentiable=("variance",),
     joint=lambda B, g_out, x, weight, variance, ndim, eps: B.rms_norm_grad(
         g_out, x, weight, variance, ndim, eps
     ),
@@ -44,14 +44,14 @@ def _sum_channels(B: Any, g: Any) -> Any:
 
 
 _group_norm = rule(
-    "group_norm", node="NativeGroupNormBackward0", nondifferentiable=STATISTICS,
+    "group_norm", alone="recorded", node="NativeGroupNormBackward0", nondifferentiable=STATISTICS,
     joint=lambda B, g_out, x, weight, mean, variance, groups, eps, needs: (
         *B.group_norm_grad(g_out, x, weight, mean, variance, groups, eps),
         _sum_channels(B, g_out) if needs[2] else None,
     ),
 )  # fmt: skip
 _batch_norm = rule(
-    "batch_norm", node="NativeBatchNormBackward0", nondifferentiable=STATISTICS,
+    "batch_norm", alone="recorded", node="NativeBatchNormBackward0", nondifferentiable=STATISTICS,
     depends="none",
     joint=lambda B, g_out, x, weight, mean, variance, eps, needs: (
         *B.batch_norm_grad(g_out, x, weight, mean, variance, eps),

@@ -23,12 +23,17 @@ def _zeros(B: Any, g: Any) -> Any:
     return B.zeros_like(g)
 
 
-_bernoulli = rule("bernoulli", node="BernoulliBackward0", p=_zeros)
+_bernoulli = rule("bernoulli", alone="recorded", node="BernoulliBackward0", p=_zeros)
 _poisson = rule("poisson", node="PoissonBackward0", x=_zeros)
-_normal_around = rule("normal_around", node="NormalBackward1", mean=_zeros)
-_normal_scaled = rule("normal_scaled", node="NormalBackward2", std=_zeros)
+_normal_around = rule("normal_around", alone="recorded", node="NormalBackward1", mean=_zeros)
+_normal_scaled = rule("normal_scaled", alone="recorded", node="NormalBackward2", std=_zeros)
 _normal_between = rule(
-    "normal_between", node="NormalBackward3", broadcasts=True, mean=_zeros, std=_zeros
+    "normal_between",
+    alone="recorded",
+    node="NormalBackward3",
+    broadcasts=True,
+    mean=_zeros,
+    std=_zeros,
 )
 
 

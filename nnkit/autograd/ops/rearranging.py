@@ -28,11 +28,16 @@ def _tile_adjoint(B: Any, g: Any, x_shape: tuple, repeats: tuple) -> Any:
     return B.reshape(B.sum(B.reshape(g, split), copies, False), x_shape)
 
 
-_flip = rule("flip", x=lambda B, g, axes: B.flip(g, axes))
+def _copied_where_single(x: Any, axes: tuple) -> str | None:
+    """Where flipping changes nothing torch copies."""
+    return None if any(x._data.shape[axis] > 1 for axis in axes) and x._data.size else "recorded"
+
+
+_flip = rule("flip", alone=_copied_where_single, x=lambda B, g, axes: B.flip(g, axes))
 _roll = rule("roll", x=lambda B, g, shifts, axes: B.roll(g, tuple(-n for n in shifts), axes))
 _tile = rule("tile", node="RepeatBackward0", x=_tile_adjoint)
 _pad = rule(
-    "pad", node="ConstantPadNdBackward0",
+    "pad", alone="recorded", node="ConstantPadNdBackward0",
     x=lambda B, g, widths: B.pad(g, tuple((-a, -b) for a, b in widths), 0),
 )  # fmt: skip
 

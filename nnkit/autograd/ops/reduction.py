@@ -68,6 +68,14 @@ def _grad_std(
     return _grad_var(B, B.mul(ratio(B, g, out), 0.5), x, axis, correction, keepdims)
 
 
+def _mean_of_all(x: Any, axis: Any, correction: float, keepdims: bool) -> str | None:
+    """Where there is one variance, torch calls `mean` for it."""
+    shape = x._data.shape
+    count = 1 if axis is None else math.prod(shape) // max(terms(shape, axis), 1)
+    double = x.dtype.itemsize > 2 and x.is_floating_point()
+    return "refused" if count == 1 and x._data.size and double else None
+
+
 _sum = rule(
     "sum",
     x=lambda B, g, x_shape, axis, keepdims: B.expand_reduced(g, x_shape, axis, keepdims),
@@ -77,15 +85,19 @@ _expand_reduced = rule(
     x=lambda B, g, axis, keepdims: B.sum(g, axis, keepdims),
 )  # fmt: skip
 _sum_to = rule("sum_to", node="SumBackward1", x=lambda B, g, x_shape: B.expand(g, x_shape))
-_mean = rule(
-    "mean",
-    x=lambda B, g, x_shape, axis, keepdims: B.div(
-        B.expand_reduced(g, x_shape, axis, keepdims), float(terms(x_shape, axis) or math.nan)
-    ),
-)
+_mean, _mean_beside = [
+    rule(
+        "mean",
+        alone=alone,
+        x=lambda B, g, x_shape, axis, keepdims: B.div(
+            B.expand_reduced(g, x_shape, axis, keepdims), float(terms(x_shape, axis) or math.nan)
+        ),
+    )
+    for alone in ("refused", None)
+]
 _prod = rule("prod", also={"x": ("out",)}, x=_grad_prod)
-_var = rule("var", x=_grad_var)
-_std = rule("std", x=_grad_std)
+_var = rule("var", alone=_mean_of_all, x=_grad_var)
+_std = rule("std", alone=_mean_of_all, x=_grad_std)
 _var_mean = rule(
     "var_mean",
     x=lambda B, g_var, g_mean, x, axis, correction, keepdims: B.add(
@@ -98,6 +110,7 @@ _var_mean = rule(
 )  # fmt: skip
 _logsumexp = rule(
     "logsumexp",
+    alone="refused",
     x=lambda B, g, x, out, axis, keepdims: B.mul(
         B.expand_reduced(g, tuple(x.shape), axis, keepdims),
         B.conj(B.exp(B.sub(x, B.expand_reduced(out, tuple(x.shape), axis, keepdims)))),
@@ -410,7 +423,7 @@ def std_mean(
         (tensor(1.), tensor(2.))
     """
     axis, correction = _spread("std_mean", input, dim, unbiased, keepdim, correction)
-    return _std(input, axis, correction, keepdim), _mean(input, axis, keepdim)
+    return _std(input, axis, correction, keepdim), _mean_beside(input, axis, keepdim)
 
 
 @public(out=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from nnkit.autograd import return_types
 from nnkit.autograd.dims import check_tensor, normalize_dim
-from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.op import OPS, copied_scalar, rule
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.joining import cat, stack
 from nnkit.autograd.ops.reduction import in_dtype, shifted
@@ -62,9 +62,9 @@ def _grad_record(B: Any, g: Any, indices: Any, x_shape: tuple, axis: int) -> Any
     return B.gather_adjoint(g, indices, axis, x_shape) if x_shape else g
 
 
-_cumsum = rule("cumsum", x=_grad_cumsum)
-_cumprod = rule("cumprod", x=_grad_cumprod)
-_logcumsumexp = rule("logcumsumexp", x=_grad_logcumsumexp)
+_cumsum = rule("cumsum", alone=copied_scalar, x=_grad_cumsum)
+_cumprod = rule("cumprod", alone=copied_scalar, x=_grad_cumprod)
+_logcumsumexp = rule("logcumsumexp", alone=copied_scalar, x=_grad_logcumsumexp)
 _recurrence = rule(
     "recurrence",
     a=lambda B, g, a, out, axis: B.mul(
@@ -73,7 +73,9 @@ _recurrence = rule(
     b=lambda B, g, a, axis: _decaying(B, B.conj(a), g, axis),
 )
 _records = {
-    name: rule(name, nondifferentiable=("indices",), also={"x": ("x",)}, x=_grad_record)
+    name: rule(
+        name, nondifferentiable=("indices",), also={"x": ("x",)}, alone="refused", x=_grad_record
+    )
     for name in ("cummax", "cummin")
 }
 

@@ -22,15 +22,18 @@ _gather = rule(
 )  # fmt: skip
 _gather_adjoint = rule("gather_adjoint", y=lambda B, g, index, axis: B.gather(g, index, axis))
 _scatter = rule(
-    "scatter", x=lambda B, g, index, axis: B.scatter_fill(g, index, axis, 0),
+    "scatter", alone="copied", x=lambda B, g, index, axis: B.scatter_fill(g, index, axis, 0),
     source=lambda B, g, index, axis: B.gather(g, index, axis),
 )  # fmt: skip
 _scatter_fill = rule(
-    "scatter_fill", node="ScatterBackward1",
+    "scatter_fill", alone="copied", node="ScatterBackward1",
     x=lambda B, g, index, axis: B.scatter_fill(g, index, axis, 0),
 )  # fmt: skip
 _scatter_add = rule(
-    "scatter_add", x=lambda B, g: g, source=lambda B, g, index, axis: B.gather(g, index, axis)
+    "scatter_add",
+    alone="copied",
+    x=lambda B, g: g,
+    source=lambda B, g, index, axis: B.gather(g, index, axis),
 )
 
 
@@ -88,7 +91,7 @@ def _product_gradients(
     return to_x, B.where(single, alone, divided)
 
 
-_scatter_reduce = rule("scatter_reduce", joint=_scatter_reduce_gradients)
+_scatter_reduce = rule("scatter_reduce", alone="copied", joint=_scatter_reduce_gradients)
 
 
 # Checks

@@ -25,7 +25,7 @@ from nnkit.autograd.public import attach, public
 from nnkit.autograd.sizes import strides_of
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.dtype import dtype as dtype_type
-from nnkit.backend.memory import steps_of
+from nnkit.backend.memory import owner, steps_of
 from nnkit.backend.warning import warn
 
 
@@ -33,8 +33,17 @@ def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(axes)), key=axes.__getitem__))
 
 
+def _copied_where_no_view(x: Tensor, shape: tuple[int, ...]) -> str | None:
+    made = x._device.backend.reshape(x._data, shape)
+    return None if owner(made) is owner(x._data) else "recorded"
+
+
 _reshape = rule(
-    "reshape", node="ViewBackward0", view=True, x=lambda B, g, x_shape: B.reshape(g, x_shape)
+    "reshape",
+    node="ViewBackward0",
+    view=True,
+    alone=_copied_where_no_view,
+    x=lambda B, g, x_shape: B.reshape(g, x_shape),
 )
 _view = rule("view", view=True, x=lambda B, g, x_shape: B.reshape(g, x_shape))
 _view_dtype = rule("view_dtype")

@@ -30,17 +30,19 @@ _index_select_adjoint = rule(
     "index_select_adjoint", y=lambda B, g, index, axis: B.index_select(g, index, axis)
 )
 _index_add = rule(
-    "index_add", also={"source": ("source",)}, x=lambda B, g: g,
+    "index_add", alone="copied", also={"source": ("source",)}, x=lambda B, g: g,
     source=lambda B, g, index, axis, alpha: B.mul(
         B.index_select(g, index, axis), alpha.conjugate()
     ),
 )  # fmt: skip
 _index_copy = rule(
-    "index_copy", also={"source": ("source",)},
+    "index_copy", alone="copied", also={"source": ("source",)},
     x=lambda B, g, index, axis: B.index_fill(g, index, axis, 0),
     source=lambda B, g, index, axis: B.index_select(g, index, axis),
 )  # fmt: skip
-_index_fill = rule("index_fill", x=lambda B, g, index, axis: B.index_fill(g, index, axis, 0))
+_index_fill = rule(
+    "index_fill", alone="recorded", x=lambda B, g, index, axis: B.index_fill(g, index, axis, 0)
+)
 
 
 # The functions that take no index but int64, each with its error.

@@ -10,7 +10,7 @@ from typing import Any
 
 from nnkit.autograd import return_types
 from nnkit.autograd.dims import check_tensor, normalize_dim
-from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.op import OPS, copied_scalar, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.reduction import check_dim
 from nnkit.autograd.public import public
@@ -33,23 +33,24 @@ def _put_back_reduced(
 
 
 _sort = rule(
-    "sort", nondifferentiable=("indices",),
+    "sort", alone="copied", nondifferentiable=("indices",),
     x=lambda B, g_values, indices, axis, x_shape: _put_back(B, g_values, indices, axis, x_shape),
 )  # fmt: skip
 _topk = rule(
-    "topk", nondifferentiable=("indices",),
+    "topk", alone=copied_scalar, nondifferentiable=("indices",),
     x=lambda B, g_values, indices, axis, x_shape: _put_back(B, g_values, indices, axis, x_shape),
 )  # fmt: skip
 _reduced = {
     name: rule(
-        name, node=node, nondifferentiable=("indices",),
+        name, node=node, nondifferentiable=("indices",), alone=alone,
         x=lambda B, g_values, indices, axis, keepdims, x_shape: _put_back_reduced(
             B, g_values, indices, axis, keepdims, x_shape
         ),
     )
-    for name, node in (
-        ("kthvalue", "KthvalueBackward0"), ("median", "MedianBackward1"),
-        ("nanmedian", "NanmedianBackward1"), ("mode", "ModeBackward0"),
+    for name, node, alone in (
+        ("kthvalue", "KthvalueBackward0", "refused"), ("median", "MedianBackward1", "refused"),
+        ("nanmedian", "NanmedianBackward1", "refused"),
+        ("mode", "ModeBackward0", copied_scalar),
     )
 }  # fmt: skip
 
@@ -292,8 +293,11 @@ def _quantile(
         raise RuntimeError(f"{name}(): q values must be in the range [0, 1]")
     ndim = input.ndim
     axis = 0 if dim is None else normalize_dim(dim, ndim, name)
-    rows = shapes.reshape(input, -1) if dim is None else shapes.movedim(input, axis, -1)
-    rows = shapes.reshape(rows, 1) if not rows.ndim else rows
+    rows = input
+    if ndim != 1 and (dim is None or not ndim):
+        rows = shapes.reshape(input, -1)
+    elif axis != ndim - 1:
+        rows = shapes.movedim(input, axis, -1)
     ordered = sort(rows, -1).values
     position = _positions(B, rows, levels, ignore_nan)
     low = wrap(B.floor(position._data), place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim
+from nnkit.autograd.op import OPS
 from nnkit.autograd.ops.arithmetic import scaled
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.creation import complex_
@@ -76,7 +77,7 @@ def cov(
             raise RuntimeError(f"cov(): {name} cannot be negative")
         weights = given if weights is None else weights * given
     if weights is None:
-        total, deviation = count, x - x.mean(1, True)
+        total, deviation = count, x - OPS["mean"](x, (1,), True)
         weighted = deviation
     else:
         total = weights.sum()

@@ -39,7 +39,7 @@ _diagonal = rule(
     ),
 )  # fmt: skip
 _diagonal_adjoint = rule(
-    "diagonal_adjoint", node="DiagEmbedBackward0",
+    "diagonal_adjoint", node="DiagEmbedBackward0", alone="recorded",
     y=lambda B, g, offset, axis1, axis2: B.diagonal(g, offset, axis1, axis2),
 )  # fmt: skip
 

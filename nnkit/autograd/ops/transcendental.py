@@ -216,12 +216,12 @@ sinc = pointwise(
 )  # fmt: skip
 deg2rad = pointwise("deg2rad", lambda x: x * (math.pi / 180), "Degrees to radians.",
                     example=("nnkit.tensor([0.0, 180.0])", "tensor([0.0000, 3.1416])"),
-                    kind="float",
-                    refuses=("complex",), x=lambda g: g * (math.pi / 180))  # fmt: skip
+                    kind="float", refuses=("complex",), alone="refused",
+                    x=lambda g: g * (math.pi / 180))  # fmt: skip
 rad2deg = pointwise("rad2deg", lambda x: x * (180 / math.pi), "Radians to degrees.",
                     example=("nnkit.tensor([0.0, 1.0])", "tensor([ 0.0000, 57.2958])"),
-                    kind="float",
-                    refuses=("complex",), x=lambda g: g * (180 / math.pi))  # fmt: skip
+                    kind="float", refuses=("complex",), alone="refused",
+                    x=lambda g: g * (180 / math.pi))  # fmt: skip
 _logit = pointwise(
     "logit", lambda x: fn.log(x / (1 - x)), function=False,
     x=lambda g, x: fn.where(fn.logical_or(x < 0, x > 1), math.nan, g / (x * (1 - x))),

@@ -14,6 +14,7 @@ from nnkit.autograd.ops.reduction import axis_of, in_dtype, ratio
 from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.axes import terms
 from nnkit.backend.dtype import FLOATING
 
 
@@ -43,7 +44,13 @@ def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: 
     return B.abs_grad_x(B.mul(expand(g), slope), x)
 
 
-_norm = rule("norm", node="LinalgVectorNormBackward0", x=_grad_norm)
+def _size_where_single(x: Any, p: float, axis: Any, keepdims: bool) -> str | None:
+    """Where no dimension is reduced torch takes the elements' sizes into the result."""
+    shape = x._data.shape
+    return "refused" if keepdims and shape and terms(shape, axis) == 1 else None
+
+
+_norm = rule("norm", node="LinalgVectorNormBackward0", alone=_size_where_single, x=_grad_norm)
 
 
 def vector_norm(
