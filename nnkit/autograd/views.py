@@ -224,9 +224,16 @@ def wants_history(x: Tensor, operands: Any) -> bool:
     """Whether an operation on these operands becomes history."""
     if MODE.enabled:
         for t in (x, *operands):
-            if isinstance(t, Tensor) and t.requires_grad:
+            if isinstance(t, Tensor) and _is_of_history(t):
                 return not is_unseen((x, *operands))
     return False
+
+
+def _is_of_history(t: Any) -> bool:
+    """Whether a tensor requires grad, or is a view of one that does, without making its history."""
+    if t._base is None or isinstance(t._view, str):
+        return t.requires_grad
+    return t._requires_grad or t._base._requires_grad
 
 
 def is_unseen(operands: Any) -> bool:
