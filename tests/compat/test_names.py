@@ -84,6 +84,11 @@ print(torch.multiprocessing.get_sharing_strategy(), torch.utils.model_zoo.load_u
         ("torch.multiprocessing.set_sharing_strategy('x')", "AssertionError x is not one of"),
         ("torch.multiprocessing.spawn(int, (1, 2))", "RuntimeError process 0 terminated"),
         ("double.register_autograd(None)", "NotImplementedError"),
+        ("torch.fx.symbolic_trace(m)", "NotImplementedError torch.fx.symbolic_trace"),
+        ("torch.fx.Tracer()", "NotImplementedError torch.fx.Tracer"),
+        ("torch.nn.parallel.DistributedDataParallel(m)", "RuntimeError DistributedDataParallel"),
+        ("torch.nn.parallel.scatter_gather.scatter(1, [0, 1])", "NotImplementedError scatter"),
+        ("torch.nn.parallel.scatter_gather.gather([1, 2], 0)", "NotImplementedError gather"),
     ],
 )
 def test_what_cannot_be_had_says_so(statement: str, printed: str) -> None:
@@ -97,3 +102,39 @@ if __name__ == "__main__":
     except Exception as e: print(type(e).__name__, e)
 """
     assert run(program).startswith(printed)
+
+
+def test_corners_that_libraries_import() -> None:
+    program = """
+import torch, torch.fx, torch._custom_ops, torch.utils.model_zoo
+from torch.nn.parallel.scatter_gather import gather, scatter, scatter_kwargs
+from torch.serialization import DEFAULT_PROTOCOL, add_safe_globals, safe_globals
+from torch.utils._foreach_utils import _group_tensors_by_device_and_dtype
+from torch.utils.data._utils.collate import default_collate_fn_map
+from torch.utils.data._utils.pin_memory import pin_memory
+from torch.fx.graph_module import _copy_attr
+class Tracer(torch.fx.Tracer): ...
+@torch.fx.wrap
+def f(x): return x
+keys = torch._C.DispatchKeySet
+print(len(keys(torch._C.DispatchKey.CPU) | keys(torch._C.DispatchKey.CUDA)))
+print(torch.ones(1).layout == torch.sparse_coo, torch.backends.mkldnn.is_available())
+print(scatter_kwargs((torch.ones(1),), {"a": 1}, ["cpu"]), gather([3], "cpu"))
+groups = _group_tensors_by_device_and_dtype(
+    [[torch.ones(1), torch.ones(1).long(), torch.zeros(1)], []], with_indices=True)
+print([(str(k[1]), v[1], len(v[0][0]), v[0][1]) for k, v in groups.items()])
+to = torch.nn.Module(); _copy_attr(torch.nn.Sequential(torch.nn.Linear(1, 1)), to, "0.bias")
+print([*dict(getattr(to, "0").named_parameters())])
+print(isinstance(torch.ones(1).untyped_storage(), torch.UntypedStorage))
+with safe_globals([int]): add_safe_globals([int])
+print("threads" in torch.__config__.parallel_info(), f(1), pin_memory("a"))
+"""
+    assert run(program).splitlines() == [
+        "2",
+        "False False",
+        "(((tensor([1.]),),), ({'a': 1},)) 3",
+        "[('torch.float32', [0, 2], 2, []), ('torch.int64', [1], 1, [])]",
+        "['bias']",
+        "True",
+        "True 1 a",
+    ]

@@ -109,3 +109,18 @@ def test_convert(lib: ModuleType, data: Any) -> None:
     assert lists(convert({"a": np.ones(1), "b": [np.ones(1), 1]})) == {"a": [1.0], "b": [[1.0], 1]}
     tensor = lib.ones(1)
     assert convert(tensor) is tensor
+
+
+def test_collate_by_a_table_of_classes(data: Any) -> None:
+    from nnkit.utils.data.collate import collate, default_collate_fn_map
+
+    class Named(str): ...
+
+    def shout(batch: list, *, collate_fn_map: Any = None) -> str:
+        return "".join(batch).upper()
+
+    table = {**default_collate_fn_map, Named: shout}
+    assert collate([(Named("a"), "b")] * 2, collate_fn_map=table) == ["AA", ("b", "b")]
+    assert collate([{"n": 1}], collate_fn_map={(int, float): lambda b, **_: b}) == {"n": [1]}
+    with pytest.raises(TypeError, match="got int"):
+        collate([1])

@@ -110,3 +110,35 @@ def test_orders_are_those_of_torch(torch: ModuleType, with_generator: bool) -> N
 
 def test_a_seed_repeats_the_order(lib: ModuleType) -> None:
     assert orders(lib, False) == orders(lib, False)
+
+
+# (length, processes, rank, shuffle, drop_last, epoch): what torch draws.
+SHARES = {
+    (5, 2, 0, False, False, 0): [0, 2, 4],
+    (5, 2, 1, False, False, 0): [1, 3, 0],
+    (5, 2, 1, False, True, 0): [1, 3],
+    (1, 3, 2, False, False, 0): [0],
+    (5, 2, 0, True, False, 3): [1, 0, 2],
+    (8, 3, 1, True, True, 0): [4, 6],
+    (0, 2, 0, True, False, 0): [],
+}
+
+
+@pytest.mark.parametrize("case", SHARES)
+def test_shares_of_processes(data: Any, case: tuple) -> None:
+    length, processes, rank, shuffle, drop_last, epoch = case
+    sampler = data.DistributedSampler(
+        range(length), processes, rank, shuffle=shuffle, seed=2, drop_last=drop_last
+    )
+    sampler.set_epoch(epoch)
+    assert list(sampler) == SHARES[case]
+    assert len(sampler) == len(SHARES[case])
+
+
+def test_a_share_refuses() -> None:
+    from nnkit.utils.data import DistributedSampler
+
+    with pytest.raises(ValueError, match="Invalid rank 2"):
+        DistributedSampler(range(3), 2, 2)
+    with pytest.raises(RuntimeError, match="num_replicas and rank"):
+        DistributedSampler(range(3))

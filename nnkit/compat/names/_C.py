@@ -5,7 +5,14 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from nnkit.autograd import Tensor
 from nnkit.autograd.generator import Generator as Generator
+from nnkit.autograd.overriding import (
+    DisableTorchFunction as DisableTorchFunction,
+)
+from nnkit.autograd.overriding import (
+    DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
+)
 from nnkit.compat.passing import Inert, false, nothing
 
 DispatchKey = enum.Enum(
@@ -44,7 +51,8 @@ _jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enabled = nothing
 _cuda_clearCublasWorkspaces = nothing
 _cuda_isInBadFork = false
 _ExcludeDispatchKeyGuard = Inert
-DisableTorchFunctionSubclass = DisableTorchFunction = _DisableFuncTorch = Inert
+_DisableFuncTorch = Inert
+_TensorMeta = type(Tensor)
 
 
 def _get_privateuse1_backend_name() -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nnkit.autograd.storage import Storage
+from nnkit.backend.memory import layout
 from nnkit.compat.names._foreach import FUNCTIONS
 from nnkit.compat.names._ops import ops as ops
 from nnkit.compat.names.torch_version import __version__ as __version__
@@ -14,6 +16,10 @@ from nnkit.compat.passing import say, unchanged
 
 globals().update(FUNCTIONS)
 SymInt, SymFloat, SymBool = int, float, bool
+UntypedStorage = Storage
+# Layouts to compare with, which no tensor has.
+sparse_coo, sparse_csr, sparse_csc = map(layout, ("sparse_coo", "sparse_csr", "sparse_csc"))
+sparse_bsr, sparse_bsc = map(layout, ("sparse_bsr", "sparse_bsc"))
 
 
 def compile(model: Any = None, **kwargs: Any) -> Any:
