@@ -42,18 +42,23 @@ def depending(node: Node, results: tuple, kind: str, saved: tuple) -> tuple:
         if isinstance(result, Tensor) and node.edges[i] is not None:
             if kind == "none":
                 result = _linked(result, node.edges, kind)
-            elif saved[i] is not None:
-                result = dependent(result, [saved[i]], kind)
+            elif saved[i] is None:
+                result = _linked(result, (node.edges[i],), "zeros", (node.meta and node.meta[i],))
             else:
-                meta = node.meta and node.meta[i]
-                result = _linked(result, (node.edges[i],), "zeros", (meta,))
+                result = dependent(result, [saved[i]], kind, besides=True)
         linked.append(result)
     return tuple(linked)
 
 
-def dependent(value: Tensor, others: Sequence[Any], kind: str = "zeros") -> Tensor:
-    """The value as a function of the others too, on their own level and on those around it; for the
-    kind "backward" its tangents are none of theirs."""
+def dependent(
+    value: Tensor, others: Sequence[Any], kind: str = "zeros", besides: bool = False
+) -> Tensor:
+    """The value as a function of the others too, on their own level and on those around it.
+
+    Args:
+        kind: "zeros", or "backward": then its tangents are no functions of theirs.
+        besides: whether it is one on its own level where it requires a gradient anyway.
+    """
     others = [other for other in others if wants(other)]
     if not others:
         return value
@@ -63,7 +68,7 @@ def dependent(value: Tensor, others: Sequence[Any], kind: str = "zeros") -> Tens
         found = wrap(_dependent_dual(value._data, level, others, kind), level)
         found._edge, found._requires_grad = value._edge, value.requires_grad
     own = [other for other in others if other.requires_grad]
-    if not own:
+    if not own or (value.requires_grad and not besides):
         return found
     alike = all(broadcasts(other._data.shape, value._data.shape) for other in own)
     meta = tuple([(other._data.shape, other._data.dtype) for other in own])
@@ -79,7 +84,7 @@ def _dependent_dual(data: Dual, level: Any, others: Sequence[Tensor], kind: str)
     points = [primal for primal, _ in lower]
     moving = data.tangents
     columns = list(zip(*[tangents for _, tangents in lower if tangents], strict=True))
-    if columns and kind == "zeros":
+    if columns and kind == "zeros" and any(map(wants, (*points, *columns[0]))):
         moving = moving or (LIFTED.zeros_like(data.primal),) * level.count
         moving = tuple(
             [dependent(t, [*points, *own]) for t, own in zip(moving, columns, strict=True)]
@@ -91,9 +96,10 @@ def wants(value: Any) -> bool:
     """Whether a tensor requires a gradient, on its own level or on one around it."""
     if not isinstance(value, Tensor):
         return False
-    data = value._data
-    inner = (data.primal, *(data.tangents or ())) if data.__class__ is Dual else ()
-    return value.requires_grad or any(map(wants, inner))
+    if value.requires_grad or value._data.__class__ is not Dual:
+        return value.requires_grad
+    tangents = value._data.tangents  # all of which are computed alike
+    return wants(value._data.primal) or (tangents is not None and wants(tangents[0]))
 
 
 def _linked(value: Tensor, edges: tuple, kind: str, meta: tuple | None = None) -> Tensor:

@@ -28,6 +28,7 @@ from nnkit.autograd.views import write, wrote
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
 from nnkit.backend.dtype import COMPLEX, FLOATING
 from nnkit.backend.formula import interpret
+from nnkit.backend.memory import owner
 
 # What is asked of the memory of an array; the answer is no array of the level.
 _OF_MEMORY = frozenset("to_numpy data_pointer is_shared storage_offset storage_size".split())
@@ -159,6 +160,8 @@ def _pushed(
         return [None] * len(outputs)
     moved = [w for w in weights if w is not None]
     pairs = [(gradient, given) for gradient, given in reached if gradient.requires_grad]
+    if not pairs and not any(map(wants, primals)):
+        return [None] * len(outputs)
     with set_detect_anomaly(False):  # which is about backward
         rows = [
             grad(
@@ -170,15 +173,14 @@ def _pushed(
     depends, kind = _read(op, primals, outputs) if op.depends and recorded else [], op.depends
     if recorded and _multiplies(gradients, tangents, moved):
         depends, kind = primals, "zeros"
-    theirs = [t for ts in tangents for t in ts or ()]  # which may be written
+    theirs = {id(owner(t._data)) for ts in tangents for t in ts or ()}  # which may be written
     found = iter(zip(*rows, strict=True))
     result: list[Tangents] = []
     for output, weight in zip(outputs, weights, strict=True):
         column = next(found) if weight is not None else None
         if column is not None:
             column = tuple([LIFTED.zeros_like(output) if t is None else t for t in column])
-            shared = [any(shares_memory(t, other) for other in theirs) for t in column]
-            column = tuple([t.clone() if s else t for t, s in zip(column, shared, strict=True)])
+            column = tuple([t.clone() if id(owner(t._data)) in theirs else t for t in column])
             column = tuple([dependent(t, depends, kind) for t in column])
         result.append(column)
     return result
