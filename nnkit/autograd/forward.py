@@ -98,7 +98,12 @@ def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
 
         views = [Dual(out, None, source, partial(part, i=i)) for i, out in enumerate(outputs)]
     elif moving and op is not None:
-        views = list(map(Dual, outputs, _pushed(op, primals, statics, outputs, tangents, B.level)))
+        MODE.wrapping += 1
+        try:
+            pushed = _pushed(op, primals, statics, outputs, tangents, B.level)
+        finally:
+            MODE.wrapping -= 1
+        views = list(map(Dual, outputs, pushed))
     else:
         views = [Dual(out, None) for out in outputs]
     return tuple(views) if isinstance(result, tuple) else views[0]

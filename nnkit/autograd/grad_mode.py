@@ -18,10 +18,12 @@ class _Modes(threading.local):
 
 
 class _Mode(bind_modes(_Modes)):
-    # Of `nnkit.func`: how many transforms this thread is computing; whether a `vmap` among them
-    # was not told what random numbers its examples should have; and the numbers that the example
-    # a `vmap` is computing has read from its tensors.
+    # Of `nnkit.func`: how many transforms this thread is computing, and how many parts of them that
+    # record what torch records of wrappers, so that inference tensors may be saved; whether a
+    # `vmap` among them was not told what random numbers its examples should have; and the numbers
+    # that the example a `vmap` is computing has read from its tensors.
     transforms = 0
+    wrapping = 0
     refuses_random = False
     reads: Any = None
     forward: Any = None  # the innermost level of forward mode that is entered

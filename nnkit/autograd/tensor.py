@@ -421,7 +421,7 @@ class InferenceWrites(Uncounted):
         self.counter = counter
 
     def __getitem__(self, item: Any) -> Any:
-        if MODE.transforms:
+        if MODE.wrapping:
             return 0
         raise RuntimeError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in "

@@ -38,6 +38,8 @@ class Level:
         self.leaves: list[Tensor] = []
         self._mode = inference_mode(False)
         check_tensors(name, values)
+        # Whether what is computed of the inputs is recorded on this level alone.
+        self.wraps = not (self.recorded and any(v.requires_grad for v in values))
         with self._mode:
             self.inputs = [self._input(value) for value in self.values]
 
@@ -60,12 +62,14 @@ class Level:
     def __enter__(self) -> Level:
         self._mode.__enter__()
         MODE.transforms += 1
+        MODE.wrapping += self.wraps
         self._want_gradients(True)
         return self
 
     def __exit__(self, *exception: Any) -> None:
         self._want_gradients(False)
         MODE.transforms -= 1
+        MODE.wrapping -= self.wraps
         self._mode.__exit__(*exception)
 
     def _want_gradients(self, wanted: bool) -> None:
@@ -141,7 +145,7 @@ class Level:
 
     def _result(self, value: Tensor, recorded: bool, given: dict[int, Tensor]) -> Tensor:
         unknown = isinstance(value._view, str)  # how the view was made
-        if recorded and self.is_live([value._base if unknown else value]):
+        if recorded and self.is_live([value, value._base] if unknown else [value]):
             return value
         if id(value._base) in given:
             chain = strided(value) if unknown else chain_of(value)

@@ -436,7 +436,8 @@ def _units(points: Sequence[Tensor]) -> list[list[Tensor]]:
     found = []
     for number, point in enumerate(points):
         for unit in eye(point.numel(), dtype=point.dtype, device=point.device):
-            found.append([*still[:number], unit.view(point.shape), *still[number + 1 :]])
+            own = unit.view(point.shape).clone()  # which the function may write
+            found.append([*still[:number], own, *still[number + 1 :]])
     return found or [still]
 
 

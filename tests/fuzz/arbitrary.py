@@ -145,6 +145,14 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         and d.seen("is_leaf", d.wanted)
         and d.seen("base", d.wanted) is not None
     ),
+    "a transform in torch records inference tensors as its dispatcher has it": lambda d: (
+        d.aspect == "requires_grad"
+        and "T.func." in d.statement
+        and any(
+            d.seen("is_inference", d.before, name) and d.seen("requires_grad", d.before, name)
+            for name in d.named()
+        )
+    ),
     "torch's vmap has operations that cannot do with an empty batch": _empty_batch,
     "torch has tangents of zeros without memory, which it refuses to write": _writes_tangents,
     "few names of nodes are promised, and an op here may be several there": lambda d: (

@@ -581,5 +581,13 @@ x2 = T.func.jacfwd(lambda t: T.func.jvp(T.no_grad()(T.func.grad(square)), (t,), 
 with T.inference_mode():
     x3 = T.func.jvp(lambda t: T.ones(2), (x0,), (x0,))
     x4 = T.func.vmap(T.func.grad(square))(T.zeros(0, 2))
+    x5 = T.ones(2)
+x6 = T.ones(2, requires_grad=True)
+x7 = T.func.grad(lambda t: (t * x5).sum())(x0[:2])
+x7 = T.func.grad(lambda t: (t * x5).sum())(x6)
+x7 = T.func.jvp(lambda t: t * x5, (x6,), (x6,))
+x8 = x6 * 1
+x9 = T.func.jacfwd(lambda t: t.mul_(2))(x8)
+x10 = T.func.vjp(lambda t: t.unbind(0), T.ones(1, 2).expand(2, 2).requires_grad_())[0]
 """,
 }
