@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nnkit.autograd.dims import broadcast_shape
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.complaints import is_about_dtypes, is_about_shapes
 from nnkit.backend.device import cpu
@@ -169,9 +170,9 @@ def resolved(value: Any) -> Any:
         return value
     out = wrap(plain(value._data), home)
     out._writes = value._writes
-    if value.requires_grad:
+    if value.requires_grad and MODE.enabled:
         out._requires_grad = True
-        out._edge = value._edge or value
+        out._edge = value._edge or value.view_as(value)._edge  # of a leaf
     return out
 
 

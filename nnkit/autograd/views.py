@@ -27,6 +27,7 @@ from nnkit.autograd.promotion import translated
 from nnkit.autograd.replay import CopySlices, Rootless, chain_again, chain_of, replay, strided
 from nnkit.autograd.tensor import UNTRACKED, InferenceWrites, Tensor, counter_of, wrap
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, bool_
+from nnkit.backend.lazy import Lazy
 from nnkit.backend.memory import order_of
 
 
@@ -177,7 +178,8 @@ def check_write(x: Tensor, operation: str, operands: Any = ()) -> bool:
     tracked = check_change(x, operation, operands)
     data = x._data
     may_share = data.base is not None
-    if may_share and 0 in data.strides and operation not in REPEATABLE:
+    lazy = data.__class__ is Lazy  # torch copies back what it wrote
+    if may_share and 0 in data.strides and (lazy or operation not in REPEATABLE):
         if operation != "copy_" or not is_same(x, operands[0]):
             check_expanded(operation, data)
     for operand in operands:

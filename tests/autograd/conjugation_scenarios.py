@@ -184,6 +184,35 @@ def leaves(fw):
 
 
 @scenario
+def leaves_beside_others(fw):
+    c = fw.nn.Parameter(matrix(fw).conj())
+    x = matrix(fw).requires_grad_()
+    (x * c + fw.cat([c, x])[1:3].real).real.sum().backward()
+    picked = c.gather(0, fw.tensor([[1]]))
+    (g,) = fw.autograd.grad(picked.real.sum(), c)
+    return [c.grad.tolist(), x.grad.tolist(), picked.tolist(), g.tolist()]
+
+
+@scenario
+def overlaps(fw):
+    found = []
+    for write in (
+        lambda x, c: c[1:].add_(c[:1]), lambda x, c: c.add_(x), lambda x, c: x.copy_(c),
+        lambda x, c: c.copy_(x), lambda x, c: x[1:].mul_(c[:1]),
+        lambda x, c: fw.add(c[1:], 1, out=c[:1]), lambda x, c: fw.mul(c, x, out=x),
+    ):  # fmt: skip
+        x = matrix(fw)
+        write(x, x.conj())
+        found.append(x.tolist())
+    row = fw.tensor([1 + 2j, 3j, 4 + 1j])
+    wide = fw.tensor([1 + 2j]).expand(2).conj()
+    return [
+        *found, raised(lambda: row.conj()[1:].copy_(row[:-1])), raised(lambda: wide.add_(1)),
+        raised(lambda: wide.fill_(1)), raised(lambda: wide.copy_(row[:2])),
+    ]  # fmt: skip
+
+
+@scenario
 def saved_and_written(fw):
     x = matrix(fw).requires_grad_()
     y = x * 1

@@ -4,6 +4,17 @@ from tests.fuzz.write_regressions import REGRESSIONS as OF_WRITES
 
 REGRESSIONS = {
     **OF_WRITES,
+    "a view whose base was written is one step from it": """
+log = []
+def see(*given):
+    log.append(("node", [t.detach().clone() for g in given for t in g]))
+x0 = T.ones(2, 3, requires_grad=True)
+x1 = x0 * x0
+x2 = x1.unsqueeze(0).squeeze(0)
+x2.index_fill_(0, T.tensor([1]), -1.5)
+x2.grad_fn.register_hook(see)
+x2.sum().backward()
+""",
     "conjugates are views, and so are parts of them": """
 x0 = T.tensor([[1 + 2j, 3 - 1j]])
 x1 = x0.conj()
