@@ -50,6 +50,7 @@ from nnkit.autograd.tensor import InferenceWrites, Tensor, wrap
 from nnkit.autograd.views import is_unseen, link_view, refresh
 from nnkit.backend.algebra import CATALOGUE, Primitive
 from nnkit.backend.cpu.native import bind_op, bind_record
+from nnkit.backend.dtype import FLOATING
 
 OPS: dict[str, Callable] = {}  # name -> apply function; what `Lifted` offers
 
@@ -376,6 +377,15 @@ def _index_tensors(primitive: Primitive, statics: tuple) -> list:
     given = [statics[primitive.statics.index(name)] for name in primitive.indices]
     items = [i for index in given for i in (index if index.__class__ is tuple else (index,))]
     return [i for i in items if isinstance(i, Tensor)]
+
+
+def check_source(name: str, input: Tensor, source: Tensor) -> None:
+    """RuntimeError where a source that wants a gradient would go into a copy of integers."""
+    if source._requires_grad and MODE.enabled and input.dtype.category < FLOATING:
+        raise RuntimeError(
+            f"{name}(): a result of dtype {input.dtype} has no gradient, but argument 'src' "
+            "requires grad"
+        )
 
 
 def real_gradient(name: str, out: Tensor) -> Tensor:

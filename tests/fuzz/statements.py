@@ -200,7 +200,7 @@ kind(
 {new} = {real}.sqrt()
 {new} = {f}.log1p()
 {new} = {c}.abs()
-{new} = T.complex({real}, {same})
+{new} = T.complex({part}, {same})
 {new} = {t} // {n}
 {new} = {t} % {n}
 {new} = {i} & 1

@@ -86,6 +86,12 @@ class Writer:
     def hole_real(self) -> str:
         return self.subject_of(lambda t: t.is_floating_point())
 
+    def hole_part(self) -> str:
+        """What may be a part of a complex number here, where there is no complex32."""
+        return self.subject_of(
+            lambda t: t.is_floating_point() and not str(t.dtype).endswith(".float16")
+        )
+
     def hole_g(self) -> str:
         return self.subject_of(lambda t: t.requires_grad)
 

@@ -63,7 +63,12 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     if all(isinstance(x, Tensor) for x in operands) and len({x.dtype for x in operands}) > 1:
         inputs, output = parse(equation, tuple(x.ndim for x in operands))
         shared = {a for i, own in enumerate(inputs) for a in own if a in sum(inputs[:i], ())}
-        if shared <= set(output):  # nothing but products, which promote
+        # What has size 1 somewhere is no part of a matrix product.
+        ones = {
+            a for x, own in zip(operands, inputs, strict=True)
+            for a, n in zip(own, x._data.shape, strict=True) if n == 1
+        }  # fmt: skip
+        if shared - ones <= set(output):  # nothing but products, which promote
             operands = promote("einsum", *operands)
     if len(operands) > 1:
         check_operands("einsum", *((f"operands[{i}]", x) for i, x in enumerate(operands)))

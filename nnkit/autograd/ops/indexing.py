@@ -12,7 +12,7 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor, expanded_shape, normalize_dim
 from nnkit.autograd.limits import fitting
-from nnkit.autograd.op import OPS, real_gradient, rule
+from nnkit.autograd.op import OPS, check_source, real_gradient, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.conversion import clone
 from nnkit.autograd.overlap import check_apart, check_expanded, shares_memory
@@ -503,6 +503,7 @@ def _scattered(name: str, input: Tensor, src: Any, index: tuple, expected: tuple
         raise RuntimeError(
             f"{name}(): expected src to have size {list(expected)}, got {list(src._data.shape)}"
         )
+    check_source(name, input, src)
     return real_gradient(name, _scatter_into(input, src, index, False))
 
 

@@ -12,7 +12,7 @@ from nnkit.autograd.factory import unwritten
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.metadata import is_conj
 from nnkit.autograd.metadata import stride as stride_of
-from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.op import OPS, check_source, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.overlap import check_expanded
@@ -311,6 +311,7 @@ def as_strided_scatter(
     whole = OPS["contiguous"](OPS["copy"](input.detach()))
     place = as_strided(whole, size, stride, storage_offset)  # refuses what does not fit
     check_expanded("as_strided_scatter", place._data)
+    check_source("as_strided_scatter", input, src)
     source = converted(src, input.dtype)
     return _as_strided_scatter(input, source, shape, place.stride(), place.storage_offset())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim
-from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.op import OPS, check_source, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops import strided
 from nnkit.autograd.ops.conversion import converted
@@ -194,4 +194,5 @@ def diagonal_scatter(
             f"diagonal_scatter(): expected src to have size {list(expected)}, got "
             f"{list(src._data.shape)}"
         )
+    check_source("diagonal_scatter", input, src)
     return _diagonal_scatter(input, converted(src, input.dtype), offset, axis1, axis2)

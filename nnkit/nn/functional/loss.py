@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.op import real_gradient
 from nnkit.autograd.ops import loss as ops
 from nnkit.autograd.ops.activation import log_sigmoid
 from nnkit.backend.warning import warn
@@ -194,7 +195,7 @@ def binary_cross_entropy_with_logits(
     losses = (1 - target).mul_(input).sub_(logarithm)
     if weight is not None:
         losses.mul_(weight)
-    return reduced(losses, reduction)
+    return real_gradient("binary_cross_entropy_with_logits", reduced(losses, reduction))
 
 
 def kl_div(

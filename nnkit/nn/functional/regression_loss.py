@@ -7,7 +7,7 @@ import math
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops import loss as ops
 from nnkit.autograd.ops.loss import paired
-from nnkit.autograd.promotion import scalar
+from nnkit.autograd.promotion import check_dtype, scalar
 from nnkit.backend.dtype import to_float
 from nnkit.nn.functional.reductions import check_reduction, in_dtype_of, legacy, reduced
 
@@ -91,6 +91,8 @@ def l1_loss(
         if weight is not None:
             raise
         return reduced((input - target).abs(), reduction)
+    for each in (input, target):  # which are subtracted
+        check_dtype("sub", each.dtype, ("bool",))
     if weight is None:
         return ops.l1_loss(x, y, reduction)
     losses = _weighted("l1_loss", (x - y).abs(), input, weight)
