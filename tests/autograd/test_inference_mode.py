@@ -212,3 +212,197 @@ def test_decorators(lib) -> None:
     for made, within in numbers(2):
         assert made.is_inference() and within
         assert not lib.is_inference_mode_enabled() and lib.is_grad_enabled()
+
+
+# What becomes of an inference tensor a that requires grad, outside of the mode, alone or beside a
+# normal tensor that does not: what torch's autograd sees of the operation.
+RECORDED, UNSEEN = True, False  # whether the result requires grad
+INTO_OUT = "functions with out="
+SAVED = "cannot be saved for backward"
+INDEX = [[0, 1], [1, 0]]
+SEEN = {
+    "mul": (lambda lib, a: a * a, UNSEEN),
+    "mul by a number, which is a tensor": (lambda lib, a: a * 2, RECORDED),
+    "number divided by it": (lambda lib, a: 2 / a, UNSEEN),
+    "number to its power": (lambda lib, a: 2**a, INTO_OUT + "|" + SAVED),
+    "square": (lambda lib, a: a**2, UNSEEN),
+    "sin": (lambda lib, a: a.sin(), UNSEEN),
+    "sum": (lambda lib, a: a.sum(), UNSEEN),
+    "matmul": (lambda lib, a: a @ a, UNSEEN),
+    "softmax": (lambda lib, a: a.softmax(0), UNSEEN),
+    "view": (lambda lib, a: a.view(-1), UNSEEN),
+    "clamp by a number": (lambda lib, a: a.clamp(min=0), UNSEEN),
+    "clamp by a tensor": (lambda lib, a: a.clamp(min=lib.zeros(2, 2)), SAVED),
+    "add": (lambda lib, a: a + lib.ones(2, 2), RECORDED),
+    "mul by a tensor": (lambda lib, a: a * lib.ones(2, 2), RECORDED),
+    "normalize": (lambda lib, a: lib.nn.functional.normalize(a), RECORDED),
+    "weight of linear": (lambda lib, a: lib.nn.functional.linear(lib.ones(2, 2), a), UNSEEN),
+    "cross_entropy": (
+        lambda lib, a: lib.nn.functional.cross_entropy(a, lib.tensor([0, 1])), UNSEEN
+    ),
+    "index": (lambda lib, a: a[lib.tensor([0])], RECORDED),
+    "index after a slice": (lambda lib, a: a[1:, lib.tensor([0])], UNSEEN),
+    "clone": (lambda lib, a: a.clone(), RECORDED),
+    "cast": (lambda lib, a: a.double(), RECORDED),
+    "reshape of a copy": (lambda lib, a: a.expand(2, 2, 2).reshape(8), UNSEEN),
+    "copy of a transposed leaf": (lambda lib, a: lib.nn.functional.pad(a, (1, 1)), RECORDED),
+    "sort": (lambda lib, a: a.sort().values, RECORDED),
+    "flip of nothing": (lambda lib, a: a.flip(()), RECORDED),
+    "flip": (lambda lib, a: a.flip(0), UNSEEN),
+    "quantile": (lambda lib, a: a.quantile(0.5, dim=1), RECORDED),
+    "cosine_similarity": (lambda lib, a: lib.nn.functional.cosine_similarity(a, a), RECORDED),
+    "diag_embed": (lambda lib, a: a.diag_embed(), RECORDED),
+    "addmm": (lambda lib, a: lib.addmm(a, a, a), RECORDED),
+    "slice_scatter": (lambda lib, a: a.slice_scatter(a, 0), RECORDED),
+    "slice_scatter of a view": (lambda lib, a: a.slice_scatter(a[:1], 0, 0, 1), UNSEEN),
+    "mean": (lambda lib, a: a.mean(), INTO_OUT),
+    "std_mean": (lambda lib, a: lib.std_mean(a, 0)[1], UNSEEN),
+    "abs": (lambda lib, a: a.abs(), INTO_OUT),
+    "median": (lambda lib, a: a.median(), UNSEEN),
+    "median along a dimension": (lambda lib, a: a.median(0), INTO_OUT),
+    "kthvalue": (lambda lib, a: a.kthvalue(1, 0), INTO_OUT),
+    "mode": (lambda lib, a: a.mode(0).values, UNSEEN),
+    "cummax": (lambda lib, a: a.cummax(0), INTO_OUT),
+    "logsumexp": (lambda lib, a: a.logsumexp(0), INTO_OUT),
+    "var": (lambda lib, a: a.var(), INTO_OUT),
+    "var along a dimension": (lambda lib, a: a.var(0), UNSEEN),
+    "norm": (lambda lib, a: a.norm(dim=0, keepdim=True), UNSEEN),
+    "complex": (lambda lib, a: lib.complex(a, a), INTO_OUT),
+    "hardtanh": (lambda lib, a: lib.nn.functional.hardtanh(a), INTO_OUT),
+    "inv": (lambda lib, a: lib.linalg.inv(a), INTO_OUT),
+    "gather": (lambda lib, a: a.gather(0, lib.tensor(INDEX)), SAVED),
+    "masked_select": (lambda lib, a: a.masked_select(lib.tensor([True, False])), SAVED),
+    "masked_fill": (lambda lib, a: a.masked_fill(lib.tensor([True, False]), 0), RECORDED),
+    "dist": (lambda lib, a: lib.dist(a, lib.ones(2, 2)), SAVED),
+    "floor_divide": (lambda lib, a: a // 2, RECORDED),
+}  # fmt: skip
+
+
+def trained(lib):
+    return inside(lib, lambda: lib.tensor([[2.0, -1.0], [0.5, 1.0]], requires_grad=True))
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_seen_by_autograd(lib, name: str) -> None:
+    compute, expected = SEEN[name]
+    a = trained(lib)
+    if isinstance(expected, str):
+        with raises(lib, RuntimeError, expected):
+            compute(lib, a)
+        return
+    result = compute(lib, a)
+    assert result.requires_grad is expected
+    if not expected:
+        with raises(lib, RuntimeError, "does not require grad"):
+            result.sum().backward()
+        with lib.inference_mode():
+            assert not compute(lib, a).requires_grad
+
+
+def test_its_gradient_arrives(lib) -> None:
+    a = trained(lib)
+    (a + lib.ones(2, 2)).sum().backward()
+    assert a.grad.tolist() == [[1, 1], [1, 1]] and not a.grad.is_inference()
+    a.backward(lib.ones(2, 2))
+    assert a.grad.tolist() == [[2, 2], [2, 2]]
+
+
+# What torch refuses once it has done it, in what a holds then.
+WRITTEN = {
+    "zero_": (lambda lib, a: a.zero_(), [[0, 0], [0, 0]]),
+    "sin_": (lambda lib, a: a.clamp_(0, 1), [[1, 0], [0.5, 1]]),
+    "setitem": (lambda lib, a: a.__setitem__(0, 3.0), [[3, 3], [0.5, 1]]),
+    "unsqueeze_": (lambda lib, a: a.unsqueeze_(0), [[[2, -1], [0.5, 1]]]),
+    "of a normal leaf": (
+        lambda lib, a: a.requires_grad_(False).mul_(lib.ones(2, 1, requires_grad=True) * 2),
+        [[4, -2], [1, 2]],
+    ),
+    "add_ of a number, which is a tensor": (lambda lib, a: a.add_(1), [[2, -1], [0.5, 1]]),
+    "add_ of a tensor": (lambda lib, a: a.add_(lib.ones(2)), [[2, -1], [0.5, 1]]),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_refused_once_written(lib, name: str) -> None:
+    write, expected = WRITTEN[name]
+    a = trained(lib)
+    with raises(lib, RuntimeError, "Inplace update to inference tensor|leaf Variable"):
+        write(lib, a)
+    assert a.detach().tolist() == expected
+
+
+def state(x) -> tuple:
+    """Whether it is an inference tensor, and the count of its writes where there is one."""
+    try:
+        return x.is_inference(), x._version
+    except RuntimeError:
+        return x.is_inference(), None
+
+
+def test_memory_of_other_tensors(lib) -> None:
+    a = inside(lib, lambda: lib.ones(2))
+    for shared in (a.data, a.detach(), a.data.detach()):
+        assert state(shared) == (True, 0)
+        shared.add_(1)
+        assert state(shared) == (True, 1) and state(shared.view(2)) == (True, None)
+        with raises(lib, RuntimeError, SAVED):
+            _ = lib.ones(2, requires_grad=True) * shared
+        with raises(lib, RuntimeError, "outside InferenceMode"):
+            shared.requires_grad_()
+        inside(lib, lambda shared=shared: shared.add_(1))
+        assert state(shared) == (True, 1)
+    assert inside(lib, lambda: state(a.detach())) == (True, None)
+    x = lib.ones(2, requires_grad=True)
+    view = x.detach().view(2)
+    x.data = a
+    assert state(x) == (True, 0) and x.requires_grad and state(view) == (False, 0)
+    with lib.no_grad():
+        x.add_(1)
+    assert state(x) == (True, 1)
+    x.data = lib.ones(2)
+    assert state(x) == (False, 1)
+    a.data = lib.ones(2)
+    assert state(a) == (False, None) and state(a * 1) == (False, 0)
+    for use in (lambda: a.view(2), lambda: a * x, lambda: a.add_(1)):
+        with raises(lib, RuntimeError, "version counter|outside InferenceMode"):
+            use()
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_views_require_grad_as_their_base_does(lib, mode: str) -> None:
+    x = lib.ones(2, 2, requires_grad=True)
+    with getattr(lib, mode)():
+        views = [x.view(4), x[:1], x.chunk(2)[0], x.view(4)[0]]
+    for wanted in (True, False, True, False):
+        x.requires_grad_(wanted)
+        assert [v.requires_grad for v in views] == [wanted] * 4
+        assert all(v.is_leaf for v in views)
+    for view in views:
+        view.add_(1)
+    assert x.tolist() == [[5, 4], [2, 2]]
+
+
+def test_nodes_of_leaves_are_not_known(lib) -> None:
+    graph = lib.autograd.graph
+    a, x = trained(lib), lib.ones(2, requires_grad=True)
+    view = inside(lib, lambda: x[:1])
+
+    def hook_all(*tensors):
+        return graph.register_multi_grad_hook(tensors, print)
+
+    for find in (hook_all, graph.get_gradient_edge):
+        with raises(lib, AttributeError, "node of a leaf"):
+            find(a)
+        with raises(lib, AttributeError, "node of a leaf"):
+            inside(lib, lambda find=find: find(x))
+    for tensors in ([view], [x, lib.ones(2)]):
+        with raises(lib, AssertionError, "register_multi_grad_hook"):
+            hook_all(*tensors)
+    graph.register_multi_grad_hook((a, lib.ones(2)), print, mode="any")
+
+
+def test_functional(lib) -> None:
+    functional, a = lib.autograd.functional, trained(lib)
+    with raises(lib, RuntimeError, "outside InferenceMode"):
+        functional.jacobian(lambda t: t.square(), a)
+    assert not functional.jacobian(lambda t: t.square(), a, create_graph=True).any()
