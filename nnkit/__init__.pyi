@@ -456,7 +456,7 @@ def batch_norm(
     """``(x - mean) / sqrt(variance + eps) * weight + bias`` for each channel."""
 def bernoulli(
     input: Tensor,
-    p: Tensor | builtins.float | None = None,
+    p: builtins.float = ...,
     *,
     generator: _Any = None,
     out: _Any = None,
@@ -1679,7 +1679,7 @@ def mvlgamma_(input: Tensor, p: builtins.int) -> Tensor:
 nan: builtins.float
 def nan_to_num(
     input: Tensor,
-    nan: builtins.float = ...,
+    nan: builtins.float | None = None,
     posinf: builtins.float | None = None,
     neginf: builtins.float | None = None,
     *,
@@ -1688,7 +1688,7 @@ def nan_to_num(
     """``input`` with NaN and infinities replaced, by default by 0 and the dtype's extremes."""
 def nan_to_num_(
     input: Tensor,
-    nan: builtins.float = ...,
+    nan: builtins.float | None = None,
     posinf: builtins.float | None = None,
     neginf: builtins.float | None = None,
 ) -> Tensor:

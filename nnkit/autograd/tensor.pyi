@@ -485,12 +485,7 @@ class Tensor(builtins.object):
         alpha: builtins.complex = 1,
     ) -> Tensor:
         """In-place version of `baddbmm`; returns the tensor."""
-    def bernoulli(
-        self,
-        p: Tensor | builtins.float | None = None,
-        *,
-        generator: _Any = None,
-    ) -> Tensor:
+    def bernoulli(self, p: builtins.float = ..., *, generator: _Any = None) -> Tensor:
         """1 with the chance that ``input`` says (or ``p``, for all elements), else 0."""
     def bernoulli_(self, p: Tensor | builtins.float = ..., *, generator: _Any = None) -> Tensor:
         """Fill with 1 where a coin of chance ``p`` falls, 0 elsewhere, in place."""
@@ -1308,7 +1303,7 @@ class Tensor(builtins.object):
         """Names of dimensions; there are none."""
     def nan_to_num(
         self,
-        nan: builtins.float = ...,
+        nan: builtins.float | None = None,
         posinf: builtins.float | None = None,
         neginf: builtins.float | None = None,
     ) -> Tensor:
@@ -1317,7 +1312,7 @@ class Tensor(builtins.object):
         """
     def nan_to_num_(
         self,
-        nan: builtins.float = ...,
+        nan: builtins.float | None = None,
         posinf: builtins.float | None = None,
         neginf: builtins.float | None = None,
     ) -> Tensor:

@@ -234,3 +234,16 @@ def test_factors_of_nothing_have_gradients(lib: ModuleType, shape: tuple[int, ..
     u, s, vh = lib.linalg.svd(x)
     (s.sum() + u.sum() * 0 + vh.sum() * 0).backward()
     assert x.grad.shape == shape
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (3, 2), (2, 3)])
+def test_singular_values_of_0_have_gradients(lib: ModuleType, shape: tuple[int, int]) -> None:
+    """A singular value of 0 spoils no gradient where only singular values are read."""
+    for dtype in (lib.float64, lib.complex128):
+        x = lib.zeros(shape, dtype=dtype, requires_grad=True)
+        lib.linalg.svdvals(x).sum().backward()
+        assert x.grad.tolist() == lib.eye(*shape).tolist()
+        low = lib.ones(shape, dtype=dtype, requires_grad=True)
+        lib.linalg.matrix_norm(low, 2).backward()
+        want = lib.ones(shape) / (shape[0] * shape[1]) ** 0.5
+        assert lib.allclose(low.grad, want.to(dtype))

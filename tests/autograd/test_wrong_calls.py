@@ -79,6 +79,11 @@ REFUSED = {
     "T.tensor([T.tensor(0.5), 2], dtype=T.int32)": TypeError,
     "T.tensor([2, T.tensor([1, 2])], dtype=T.int32)": TypeError,
     "T.linalg.lstsq(T.ones(4, 3), T.ones(4, 2), driver='gel')": RuntimeError,
+    "T.linalg.pinv(T.ones(2, 2), rtol=T.tensor(0.1, requires_grad=True))": RuntimeError,
+    "T.bernoulli(T.ones(3), T.ones(3))": TypeError,
+    "T.ones(3).bernoulli(p=None)": TypeError,
+    "T.ones(2).char().addcmul_(T.ones(2).char(), T.ones(2).char(), value=300)": RuntimeError,
+    "T.nn.functional.smooth_l1_loss(T.ones(2).int(), T.ones(2).int(), beta=0)": RuntimeError,
 }
 TAKEN = {
     "T.ones(2, 2).sum(None, True)": [[4]],
@@ -86,6 +91,7 @@ TAKEN = {
     "T.ones(2, 2).var(keepdim=True)": [[0]],
     "T.ones(2, 2).std(correction=0, keepdim=True)": [[0]],
     "T.tensor(True).cumsum_(0)": True,
+    "T.nan_to_num(T.tensor([float('nan')]), None)": [0],
     "T.full((2,), -4, dtype=T.uint8)": [252, 252],
     "T.take_along_dim(T.ones(3), T.tensor([1, 2]).int())": [1, 1],
     "T.native_dropout(T.tensor([True]), 0.5, False)[0]": [True],

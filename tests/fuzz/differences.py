@@ -177,11 +177,6 @@ ALLOWED: list[Allowed] = [
         r"fractional_max_pool",
     ),
     Allowed("None stands for what is left out, in every form", r"^TypeError: .*NoneType", r"^$"),
-    Allowed(
-        "the function takes a tensor of probabilities, as the method does",
-        r"^TypeError: bernoulli",
-        r"^$|^(NotImplemented|Runtime)Error",
-    ),
     Allowed("where pinned memory is, is not asked", r"^RuntimeError", r"^$", r"is_pinned$"),
     Allowed("torch passes over what is no shape", r"^$", r"", r"^broadcast_shapes$"),
     Allowed("arange takes any of its arguments by name", r"^TypeError", r"^$", r"^arange$"),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.limits import fitting
 from nnkit.autograd.op import OPS
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.pointwise import fn, pointwise
@@ -404,7 +405,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
     check_dtype("addcmul", operands[0].dtype, ("bool",), operands)
     _real("addcmul", value, operands[0])
     if operands[0].dtype.category == INTEGER:
-        value = int(value)  # pyright: ignore[reportArgumentType]
+        value = fitting("addcmul", value, operands[0].dtype)
     return _addcmul(*operands, value)
 
 

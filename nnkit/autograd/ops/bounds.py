@@ -153,13 +153,16 @@ def clamp(
     return result if max is None else clamp_max(result, max)
 
 
-def _nan_to_num_(self: Tensor, *numbers: float | None, **named: float | None) -> Tensor:
+def _nan_to_num_(self: Tensor, *numbers: float | None, **named: Any) -> Tensor:
     return write(self, "nan_to_num_", _replaced, *numbers, **named)
 
 
 @public(out=True, in_place=_nan_to_num_)
 def nan_to_num(
-    input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+    input: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
 ) -> Tensor:
     """``input`` with NaN and infinities replaced, by default by 0 and the dtype's extremes.
 
@@ -177,7 +180,10 @@ def nan_to_num(
 
 
 def _replaced(
-    input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+    input: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
 ) -> Tensor:
     if input.dtype.category < FLOATING:
         return input.clone()

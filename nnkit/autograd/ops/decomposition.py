@@ -24,6 +24,12 @@ def _scaled_columns(B: Any, x: Any, scale: Any) -> Any:
     return B.mul(x, B.unsqueeze(scale, -2))
 
 
+def _divided(B: Any, x: Any, y: Any) -> Any:
+    """``x / y``, where 0 / 0 is 0: a singular value of 0 spoils no vectors that nobody reads."""
+    nothing = B.logical_and(B.eq(x, 0), B.eq(y, 0))
+    return B.div(x, B.where(nothing, 1.0, y))
+
+
 def _check_phases(B: Any, name: str, turns: Any) -> None:
     """Complex vectors are free to turn; ``turns`` says by how much that would change a loss."""
     if not bool(B.all(B.le(B.abs(turns), 1e-2), None, False)):
@@ -88,7 +94,6 @@ def _grad_svd(
         _scaled_columns(B, B.add(from_u, B.mH(from_u)), s),
         B.mul(B.unsqueeze(s, -1), B.add(from_v, B.mH(from_v))),
     )
-    inverse = B.div(B.ones_like(s), s)
     if u.dtype != s.dtype:
         # Complex vectors are free to turn: only the difference of the two phases has an influence.
         turn, other = (
@@ -96,15 +101,15 @@ def _grad_svd(
             for x, g in ((u, g_u), (v, g_v))
         )
         _check_phases(B, "svd", B.imag(B.add(turn, other)))
-        g_s = B.add(B.mul(B.mul(B.sub(turn, B.conj(turn)), 0.5), inverse), g_s)
+        g_s = B.add(_divided(B, B.mul(B.sub(turn, B.conj(turn)), 0.5), s), g_s)
     inner = B.add(inner, _diagonal_matrix(B, g_s))
     out = B.matmul(u, B.matmul(inner, vh))
     if rows > k:
         outside = B.sub(g_u, B.matmul(u, B.matmul(B.mH(u), g_u)))
-        out = B.add(out, B.matmul(_scaled_columns(B, outside, inverse), vh))
+        out = B.add(out, B.matmul(_divided(B, outside, B.unsqueeze(s, -2)), vh))
     if columns > k:
         outside = B.sub(g_v, B.matmul(v, B.matmul(vh, g_v)))
-        out = B.add(out, B.matmul(u, B.mH(_scaled_columns(B, outside, inverse))))
+        out = B.add(out, B.matmul(u, B.mH(_divided(B, outside, B.unsqueeze(s, -2)))))
     return out
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import return_types
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.limits import finfo
 from nnkit.autograd.ops import decomposition as rules
 from nnkit.autograd.ops.bounds import maximum
@@ -83,6 +84,9 @@ def pinv(
                 [0.0000, 0.0000]])
     """
     _check_form("linalg.pinv", "rcond", rcond, atol, rtol)
+    for each in (rcond, atol, rtol):
+        if isinstance(each, Tensor) and each.requires_grad and MODE.enabled:
+            raise RuntimeError("linalg.pinv(): not differentiable with respect to its bounds")
     (check_square if hermitian else check_matrices)("linalg.pinv", A)
     bounds = _bounds(A, atol, rtol if rcond is ... else rcond)
     return rules.pinv(A, *bounds, bool(hermitian))

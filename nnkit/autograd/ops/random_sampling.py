@@ -125,7 +125,12 @@ def _broadcast(name: str, a: Tensor, b: Tensor) -> tuple[int, ...]:
 
 
 @public(out=True)
-def bernoulli(input: Tensor, p: Tensor | float | None = None, *, generator: Any = None) -> Tensor:
+def bernoulli(
+    input: Tensor,
+    p: float = ...,  # pyright: ignore[reportArgumentType]
+    *,
+    generator: Any = None,
+) -> Tensor:
     """1 with the chance that ``input`` says (or ``p``, for all elements), else 0.
 
     Args:
@@ -143,9 +148,9 @@ def bernoulli(input: Tensor, p: Tensor | float | None = None, *, generator: Any 
         tensor([0., 1., 1.])
     """
     check_tensor("bernoulli", input)
-    if p is not None:
+    if p is not ...:
         blank = wrap(input._device.backend.empty(input.shape, input._data.dtype), input._device)
-        return bernoulli_(blank, scalar(p), generator=generator)
+        return bernoulli_(blank, p, generator=generator)
     return _bernoulli(input, source_of("bernoulli", generator, input._device))
 
 

@@ -123,10 +123,12 @@ def smooth_l1_loss(
     if size_average is not None or reduce is not None:
         reduction = legacy(size_average, reduce)
     check_reduction("smooth_l1_loss", reduction)
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
     x, y = paired("smooth_l1_loss", input, target)
-    if not beta >= 0:
+    if not beta > 0:
         raise RuntimeError(f"smooth_l1_loss: beta must not be negative, got {beta}")
-    return ops.smooth_l1_loss(x, y, reduction, beta) if beta else ops.l1_loss(x, y, reduction)
+    return ops.smooth_l1_loss(x, y, reduction, beta)
 
 
 def huber_loss(
