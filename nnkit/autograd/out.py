@@ -20,7 +20,7 @@ from nnkit.autograd.views import (
     write,
     wrote,
 )
-from nnkit.backend.dtype import OF_ARRAY
+from nnkit.backend.dtype import FLOATING, OF_ARRAY
 from nnkit.backend.memory import order_of
 from nnkit.backend.warning import warn
 
@@ -30,9 +30,10 @@ SAME_DTYPE = frozenset(
     """
     abs ceil floor frac round trunc neg sign sgn nan_to_num conj bitwise_not signbit isposinf
     isneginf isin heaviside addmm addmv addbmm baddbmm bmm mm mv matmul dot vdot inner tensordot
-    cross logcumsumexp diff diag msort amax amin argmax argmin nonzero gather index_select
+    cross logcumsumexp diag msort amax amin argmax argmin nonzero gather index_select
     index_copy index_add index_reduce take take_along_dim scatter scatter_add scatter_reduce
-    masked_select tril triu renorm histc bucketize searchsorted softmax log_softmax quantile
+    masked_select tril triu renorm histc bucketize conj_physical narrow_copy
+    inverse float_power searchsorted softmax log_softmax quantile
     nanquantile multinomial ormqr arange linspace logspace complex clamp clamp_min clamp_max zeros
     full empty eye
     rand randint randn randperm norm ones where
@@ -42,7 +43,7 @@ SAME_DTYPE = frozenset(
 # it new sizes first, which is refused in every mode.
 ENDING = frozenset(
     "zeros ones full eye arange linspace logspace range rand randint normal randperm diag "
-    "conj_physical heaviside floor_divide softmax".split()
+    "conj_physical heaviside floor_divide softmax log_softmax".split()
 )
 RESIZING = frozenset(("empty", "randn"))
 # Those that end with a copy into ``out``, which has a derivative.
@@ -53,6 +54,11 @@ FIRST_RESIZED = frozenset(
     "cumsum cumprod cummax cummin logcumsumexp max min sort topk tril triu cat concat concatenate "
     "stack gather".split()
 )
+# Those whose ``out`` is of bools or of bytes, and those that say with a TypeError what fits not.
+LOGICAL = frozenset(("all", "any"))
+JOINING = frozenset(
+    "cat concat concatenate stack hstack vstack row_stack dstack column_stack".split()
+)
 # Those that are computed in the dtype of ``out``.
 IN_DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod".split())
 # Those that fill an ``out`` of as many elements whatever its shape.
@@ -61,7 +67,11 @@ ANY_SHAPE = frozenset("arange linspace logspace range".split())
 
 def call_into(out: Any, function: Callable, name: str, arguments: tuple, options: dict) -> Any:
     """Call a function and write its result into ``out``, a tensor or a tuple for several."""
-    if name in IN_DTYPE_OF_OUT and isinstance(out, Tensor):
+    if name == "where" and not all(isinstance(a, Tensor) for a in arguments):
+        raise TypeError("where(): argument 'out' goes with tensors alone, not with numbers")
+    if isinstance(out, Tensor) and (
+        name in IN_DTYPE_OF_OUT or name == "mean" and _is_of_dims(arguments, options)
+    ):
         if options.setdefault("dtype", out.dtype) is not out.dtype:
             raise RuntimeError(
                 f"{name}(): expected argument 'out' to have dtype {options['dtype']}, "
@@ -111,12 +121,14 @@ def check_out(
             f"{name}(): expected argument 'out' on {result._device}, got {out._device}"
         )
     x, wanted = out._data, result._data.dtype
-    of_input = name == "abs" and out.dtype is arguments[0].dtype  # complex numbers have room
-    if x.dtype != wanted and (several or name in SAME_DTYPE) and not of_input:
+    if x.dtype != wanted and _needs_same_dtype(out, name, several, arguments):
         raise RuntimeError(
             f"{name}(): expected argument 'out' to have dtype {result.dtype}, got {out.dtype}"
         )
-    check_cast(name, OF_ARRAY[wanted], OF_ARRAY[x.dtype])
+    if name in JOINING and OF_ARRAY[wanted].category > OF_ARRAY[x.dtype].category:
+        raise TypeError(f"{name}(): {result.dtype} can't be cast to the out dtype {out.dtype}")
+    if name not in LOGICAL:
+        check_cast(name, OF_ARRAY[wanted], OF_ARRAY[x.dtype])
     shape = result._data.shape
     if x.shape != shape and broadcasts(x.shape, shape) and any(a is out for a in arguments):
         raise RuntimeError(
@@ -129,7 +141,27 @@ def check_out(
             if isinstance(operand, Tensor):
                 check_apart(name, out, operand)
     else:
-        check_write(out, name, arguments)
+        batched = name == "matmul" and any(a.ndim != 2 for a in arguments)
+        check_write(out, "bmm" if batched else name, arguments)
+
+
+def _is_of_dims(arguments: tuple, options: dict) -> bool:
+    """Whether numbers with fractions are averaged along dimensions, not all of them."""
+    dims = arguments[1] if len(arguments) > 1 else options.get("dim", options.get("axis"))
+    return dims is not None and arguments[0].dtype.category >= FLOATING
+
+
+def _needs_same_dtype(out: Tensor, name: str, several: bool, arguments: tuple) -> bool:
+    """Whether ``out`` must have the dtype of the result, where that is another one."""
+    if name == "abs":  # complex numbers have room for their moduli
+        return out.dtype is not arguments[0].dtype
+    if name.startswith("clamp") and any(isinstance(a, Tensor) for a in arguments[1:]):
+        return False
+    if name == "lerp":
+        return isinstance(arguments[2], Tensor)
+    if name in LOGICAL:
+        return out.dtype.name not in ("bool", "uint8")
+    return several or name in SAME_DTYPE
 
 
 def write_out(out: Any, result: Tensor, name: str) -> Tensor:

@@ -124,4 +124,27 @@ h8 = T.autograd.graph.register_multi_grad_hook((x0, x5), see('multi 9'))
 x9 = T.autograd.grad(x5.sum(), [x0])
 x5.sum().backward()
 """,
+    "what out= casts, resizes and refuses": """
+x0 = T.arange(6.0).view(2, 3)
+T.all(x0, 0, out=T.zeros(3))
+T.all(x0.to(T.uint8), out=T.zeros((), dtype=T.bool))
+T.cat([x0, x0], out=T.zeros(4, 3, dtype=T.int64))
+x1 = T.sum(x0, None, out=T.zeros(()))
+T.where(x0 > 0, x0, 2.0, out=T.zeros(2, 3))
+x2 = T.mean(x0, 0, out=T.zeros(3, dtype=T.complex64))
+x3 = T.mean(x2, 0, out=T.zeros(()))
+x4 = T.mean(x2, out=T.zeros(()))
+x5 = T.diff(x0, out=T.zeros(2, 2, dtype=T.float64))
+x6 = T.clamp_min(x0, T.tensor(1.0), out=T.zeros(2, 3, dtype=T.float64))
+x7 = T.clamp_min(x0, 1.0, out=T.zeros(2, 3, dtype=T.float64))
+T.conj_physical(x0, out=T.zeros(2, 3, dtype=T.float64))
+x8 = T.zeros(2).expand(2, 2)
+T.matmul(T.ones(2, 2), T.ones(2, 2), out=x8)
+T.sum(T.ones(2, 2, 2), 0, out=x8)
+T.mean(T.ones(2, 2, 2), 0, out=x8)
+x9 = T.zeros(3, requires_grad=True)
+x10 = x9 * 1
+T.log_softmax(x0[0], 0, out=x10)
+x10.sum().backward()
+""",
 }

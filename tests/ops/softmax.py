@@ -68,6 +68,7 @@ ROWS = [
         along_dims,
         edges=extremes,
         out=True,
+        tracks_out=True,
         method="log_softmax",
         errors=wrong,
         tolerance=ROUNDED,
