@@ -413,6 +413,8 @@ def frameworks(with_torch: bool) -> list[Any]:
         lib.set_num_threads(1)
         for name in ("prune", "stateless"):  # which are not imported with the rest
             importlib.import_module(f"{lib.__name__}.nn.utils.{name}")
+    if with_torch:
+        importlib.import_module("torch._dynamo")  # which no clock may interrupt later
     return libs
 
 

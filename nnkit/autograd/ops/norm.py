@@ -282,6 +282,13 @@ def _update(
         wrote(running, "batch_norm")
 
 
+def _check_both(name: str, running_mean: Tensor | None, running_var: Tensor | None) -> None:
+    if (running_mean is None) != (running_var is None):
+        raise ValueError(
+            f"{name}(): running_mean and running_var must either both be None or neither be None"
+        )
+
+
 @public(method=False)
 def batch_norm(
     input: Tensor,
@@ -328,16 +335,14 @@ def batch_norm(
             return input.clone()
         raise RuntimeError(f"batch_norm(): expected input (N, C, ...), got {list(input.shape)}")
     channels = (input._data.shape[1],)
-    if not training and running_mean is None:
-        raise RuntimeError("batch_norm(): running_mean must be defined in evaluation mode")
+    for name, statistic in (("running_mean", running_mean), ("running_var", running_var)):
+        if not training and statistic is None:
+            raise RuntimeError(f"batch_norm(): {name} must be defined in evaluation mode")
     weight, bias, mean, var = _check(
         "batch_norm", input, channels,
         weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,
     )  # fmt: skip
-    if (running_mean is None) != (running_var is None):
-        raise ValueError(
-            "batch_norm(): running_mean and running_var must either both be None or neither be None"
-        )
+    _check_both("batch_norm", running_mean, running_var)
     if not training:
         # Copies: training may go on and move the running ones before the backward.
         B, place = input._device.backend, input._device
@@ -410,6 +415,7 @@ def instance_norm(
         "instance_norm", input, (channels,),
         weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,
     )  # fmt: skip
+    _check_both("instance_norm", running_mean, running_var)
     out, mean, variance = _group_norm(input, weight, bias, channels, eps)
     if running_mean is not None and running_var is not None and input._data.size:
         B = input._device.backend

@@ -15,8 +15,8 @@ __all__ = ["cosine_similarity", "normalize", "pairwise_distance", "pdist"]
 
 def normalize(
     input: Tensor,
-    p: float = 2.0,
-    dim: int | Sequence[int] = 1,
+    p: float | None = 2.0,
+    dim: int | Sequence[int] | None = 1,
     eps: float = 1e-12,
     out: Tensor | None = None,
 ) -> Tensor:
@@ -38,5 +38,7 @@ def normalize(
         >>> nnkit.nn.functional.normalize(nnkit.tensor([[3.0, 4.0]]))
         tensor([[0.6000, 0.8000]])
     """
-    result = input / vector_norm("normalize", input, scalar(p), dim, True).clamp_min(eps)
+    result = input / vector_norm(
+        "normalize", input, scalar(2.0 if p is None else p), dim, True
+    ).clamp_min(eps)
     return result if out is None else write_out(out, result, "normalize")
