@@ -23,6 +23,7 @@ from nnkit.backend.cpu.creation import copy
 from nnkit.backend.cpu.memory import rearranged
 from nnkit.backend.dtype import HALF
 from nnkit.backend.index import ALL, order_of_indexed, shape_mismatch, split_index
+from nnkit.backend.memory import owner
 
 Array = np.ndarray
 
@@ -81,6 +82,25 @@ def _plain_view(x: Array, index: Any) -> Array | None:
         return None  # `split_index` finds the words for it
 
 
+def _placed(view: Array, x: Array, index: Any) -> Array:
+    """An empty view of ``x`` that begins where torch's does: NumPy's begins where ``x`` does."""
+    items = index if index.__class__ is tuple else (index,)
+    memory = owner(x)
+    offset = x.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
+    axis = 0
+    for place, item in enumerate(items):
+        if item is Ellipsis:
+            axis = x.ndim - sum(rest is not None for rest in items[place + 1 :])
+        elif item is not None:
+            size, step = x.shape[axis], x.strides[axis]
+            start = item.indices(size)[0] if item.__class__ is slice else item % size
+            offset += start * step
+            axis += 1
+    if not memory.flags.c_contiguous or not 0 <= offset <= memory.nbytes:
+        return view
+    return np.ndarray(view.shape, view.dtype, memory, offset, view.strides)
+
+
 def take(x: Array, index: Array, axis: int) -> Array:
     """`numpy.take`, which would first copy an array whose memory has gaps, or is an expanded one's:
     that copy may be larger than memory."""
@@ -92,11 +112,11 @@ def take(x: Array, index: Array, axis: int) -> Array:
 def getitem(x: Array, index: Any) -> Array:
     plain = _plain_view(x, index)
     if plain is not None:
-        return plain
+        return plain if plain.size else _placed(plain, x, index)
     basic, advanced = split_index(index, x.shape)
     view = x[basic]
     if advanced is None:
-        return view
+        return view if view.size else _placed(view, x, basic)
     try:
         arrays = [axis for axis, item in enumerate(advanced) if item is not ALL]
         if len(arrays) == 1 and not _is_bool(advanced[arrays[0]]) and view.flags.c_contiguous:

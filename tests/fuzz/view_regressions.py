@@ -1,0 +1,45 @@
+"""Short programs about views that once differed from torch."""
+
+REGRESSIONS = {
+    "a view whose base was written is one step from it": """
+log = []
+def see(*given):
+    log.append(("node", [t.detach().clone() for g in given for t in g]))
+x0 = T.ones(2, 3, requires_grad=True)
+x1 = x0 * x0
+x2 = x1.unsqueeze(0).squeeze(0)
+x2.index_fill_(0, T.tensor([1]), -1.5)
+x2.grad_fn.register_hook(see)
+x2.sum().backward()
+""",
+    "an empty view begins where its index begins": """
+x0 = T.arange(12.0).view(3, 4)
+x1 = x0[1:1]
+x2 = x1.as_strided((2,), (1,))
+x3 = x0[:, 2:2].as_strided((2,), (4,))
+x4 = x0[-1, 3:1].as_strided((1,), (1,))
+x0[2:2].as_strided((9,), (1,))
+""",
+    "conjugates are views, and so are parts of them": """
+x0 = T.tensor([[1 + 2j, 3 - 1j]])
+x1 = x0.conj()
+x2 = x1.mH
+x3 = x1.imag
+x4 = x2.real
+x5 = x1.conj()
+x1.mul_(2j)
+x3.add_(1)
+with T.inference_mode():
+    x6 = x0.conj()
+    x7 = T.ones(2, dtype=T.complex64).conj()
+""",
+    "a write through a part of complex numbers leaves the other part its gradient": """
+x0 = T.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+x1 = x0 * 1
+x1.real.mul_(2)
+x1.imag.mul_(3)
+T.view_as_real(x1)[..., 0].mul_(2)
+x1.conj().imag.mul_(2)
+(x1.real * x1.imag).sum().backward()
+""",
+}
