@@ -48,7 +48,7 @@ def _vectors(v: Any, likes: tuple[Tensor, ...], function: str, what: str) -> tup
                 f"The vector v can only be None if the {what} given to {function} is a single "
                 "Tensor with one element."
             )
-        if likes[0].is_complex():
+        if likes[0].is_complex() and likes[0].requires_grad:
             raise RuntimeError(
                 f"The vector v can only be None if the {what} given to {function} is real, "
                 f"got {likes[0].dtype}"

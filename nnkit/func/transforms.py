@@ -166,10 +166,10 @@ def _refuse_integers(name: str, outputs: Sequence[Tensor]) -> None:
             )
 
 
-def _refuse_complex(name: str, tensors: Iterable[Tensor]) -> None:
-    for tensor in tensors:
-        if tensor.is_complex():
-            raise RuntimeError(f"{name}: expected real tensors, got {tensor.dtype}")
+def _refuse_complex(name: str, values: Iterable[Any]) -> None:
+    for value in values:
+        if isinstance(value, Tensor) and value.is_complex():
+            raise RuntimeError(f"{name}: expected real tensors, got {value.dtype}")
 
 
 def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> Any:
@@ -356,9 +356,10 @@ def jacrev(
         raise ValueError(f"jacrev: chunk_size must be at least 1, got {chunk_size}")
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
+        _refuse_complex("jacrev", tree_leaves(args))
         call = _Call("jacrev", func, args, argnums, kwargs, has_aux)
         _refuse_integers("jacrev", call.outputs)
-        _refuse_complex("jacrev", (*call.level.inputs, *call.outputs))
+        _refuse_complex("jacrev", call.outputs)
         blocks = _by_output(call.outputs, call.level)
         found = tree_structure(call.value).unflatten(map(call.arranged, blocks))
         return (found, call.shown(call.aux)) if has_aux else found
@@ -407,6 +408,7 @@ def jacfwd(
     """
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
+        _refuse_complex("jacfwd", tree_leaves(args))
         numbers = _positions("jacfwd", argnums, len(args))
         points, structure = tree_flatten(tuple(args[n] for n in numbers))
         check_tensors("jacfwd", points)
@@ -415,7 +417,6 @@ def jacfwd(
                 raise ValueError(
                     f"jacfwd: what it differentiates by must be floating, got {point.dtype}"
                 )
-        _refuse_complex("jacfwd", points)
         with drawing(randomness):
             called = partial(func, **kwargs)
             call = _Forward("jacfwd", called, args, numbers, _units(points), has_aux)

@@ -568,6 +568,10 @@ x7 = T.func.grad(lambda t: (t * x5).sum())(x6)
 x7 = T.func.jvp(lambda t: t * x5, (x6,), (x6,))
 x8 = x6 * 1
 x9 = T.func.jacfwd(lambda t: t.mul_(2))(x8)
-x10 = T.func.vjp(lambda t: t.unbind(0), T.ones(1, 2).expand(2, 2).requires_grad_())[0]
+x10 = T.tensor([1j])
+x11 = T.autograd.functional.vjp(lambda t: t.detach().sum(), x10)
+x11 = T.func.jacrev(lambda t: t.relu())(x10)
+x11 = T.func.jacfwd(lambda t, u: t.relu())(x0, x10)
+x12 = T.func.vjp(lambda t: t.unbind(0), T.ones(1, 2).expand(2, 2).requires_grad_())[0]
 """,
 }
