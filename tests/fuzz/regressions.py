@@ -526,18 +526,13 @@ x12.sum().backward()
 """,
     "what a gradient depends on in form, at every level": """
 x0 = T.tensor([0.5, -0.75], requires_grad=True)
-def pulled(f):
-    return lambda t: T.func.grad(lambda t: f(t).sum())(t)
-def pushed(f):
-    return lambda t: T.func.jvp(f, (t,), (T.ones_like(t),))[1]
-x1 = [h(pulled(f))(x0) for f in (T.relu, T.abs, T.square) for h in (pushed, pulled)]
-x2 = [pushed(h(f))(x0) for f in (T.relu, T.square, lambda t: t * 2) for h in (pushed, pulled)]
+def pulled(f): return lambda t: T.func.grad(lambda t: f(t).sum())(t)
+def pushed(f): return lambda t: T.func.jvp(f, (t,), (T.ones_like(t),))[1]
+x1 = [h(g(f))(x0) for f in (T.relu, T.abs, T.square) for g in (pushed, pulled)
+      for h in (pushed, pulled)]
 x3 = [T.func.hessian(lambda t: f(t).sum())(x0) for f in (T.relu, T.abs, lambda t: t ** 3)]
 x4 = [pushed(pulled(f))(x0) for f in (T.nn.functional.leaky_relu, T.nn.functional.hardtanh)]
 x5 = T.func.jacfwd(T.square)(T.zeros((2, 0), requires_grad=True))
-x6, = T.autograd.grad((x0 ** 2).sum(), x0, create_graph=True)
-x7, = T.autograd.grad(x6.sum(), x0, create_graph=True)
-x8, = T.autograd.grad(x7.sum(), x0, create_graph=True)
 """,
     "results of transforms that are views": """
 x0, x1 = T.tensor([[1.0, 2.0]]), T.tensor([[0.5]], requires_grad=True)
@@ -548,8 +543,7 @@ x6 = T.func.vjp(lambda t: t.unbind(1), x0)[0]
 x7 = T.func.vjp(lambda t: T.no_grad()(lambda: t.view(-1))(), x1)[0]
 x2.mul_(2)
 x5.add_(1)
-x8 = T.func.jacrev(T.sigmoid)(x1)
-x9 = T.func.jacfwd(T.sigmoid)(x1)
+x8, x9 = T.func.jacrev(T.sigmoid)(x1), T.func.jacfwd(T.sigmoid)(x1)
 x8.add_(1)
 x9.add_(1)
 """,
@@ -564,14 +558,11 @@ with T.inference_mode():
     x5 = T.ones(2)
 x6 = T.ones(2, requires_grad=True)
 x7 = T.func.grad(lambda t: (t * x5).sum())(x0[:2])
-x7 = T.func.grad(lambda t: (t * x5).sum())(x6)
 x7 = T.func.jvp(lambda t: t * x5, (x6,), (x6,))
 x8 = x6 * 1
 x9 = T.func.jacfwd(lambda t: t.mul_(2))(x8)
-x10 = T.tensor([1j])
-x11 = T.autograd.functional.vjp(lambda t: t.detach().sum(), x10)
-x11 = T.func.jacrev(lambda t: t.relu())(x10)
-x11 = T.func.jacfwd(lambda t, u: t.relu())(x0, x10)
+x10 = T.autograd.functional.vjp(lambda t: t.detach().sum(), T.tensor([1j]))
+x11 = T.func.jacfwd(lambda t, u: t.relu())(x0, T.tensor([1j]))
 x12 = T.func.vjp(lambda t: t.unbind(0), T.ones(1, 2).expand(2, 2).requires_grad_())[0]
 """,
 }
