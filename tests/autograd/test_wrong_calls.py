@@ -81,6 +81,8 @@ REFUSED = {
     "T.linalg.lstsq(T.ones(4, 3), T.ones(4, 2), driver='gel')": RuntimeError,
     "T.linalg.pinv(T.ones(2, 2), rtol=T.tensor(0.1, requires_grad=True))": RuntimeError,
     "T.bernoulli(T.ones(3), T.ones(3))": TypeError,
+    "T.nn.functional.huber_loss(T.ones(2), T.ones(2), delta=float('nan'))": RuntimeError,
+    "T.nn.functional.embedding_bag(T.tensor([1]), T.eye(2), T.tensor(0.5))": ValueError,
     "T.nn.functional.batch_norm(T.ones(2, 3), T.ones(3), None)": RuntimeError,
     "T.nn.functional.instance_norm(T.ones(2, 3, 4), T.ones(3), None)": ValueError,
     "T.ones(3).bernoulli(p=None)": TypeError,

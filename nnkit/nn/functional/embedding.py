@@ -199,7 +199,7 @@ def embedding_bag(
         raise ValueError("embedding_bag: offsets has to be a 1D Tensor but got None")
     if weight.dtype.category != FLOATING:
         raise RuntimeError(f"embedding_bag: weight must be floating point, got {weight.dtype}")
-    if offsets is not None and offsets.dtype is not input.dtype:
+    if offsets is not None and offsets.ndim == 1 and offsets.dtype is not input.dtype:
         common = promote_types(input.dtype, offsets.dtype)
         input, offsets = input.to(common), offsets.to(common)
     ops.check_indices("embedding_bag", input, "input")

@@ -159,7 +159,7 @@ def huber_loss(
     check_reduction("huber_loss", reduction)
     x, y = paired("huber_loss", input, target)
     delta = scalar(delta)
-    if delta <= 0:
+    if not delta > 0:
         raise RuntimeError(f"huber_loss: delta must be positive, got {delta}")
     if weight is None:
         return in_dtype_of("huber_loss", input, ops.huber_loss(x, y, reduction, delta))
