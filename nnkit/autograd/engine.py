@@ -201,6 +201,8 @@ def check_inputs(inputs: Sequence) -> Sequence:
                 "One of the differentiated Tensors does not require grad: "
                 f"input {position} of shape {list(tensor.shape)}"
             )
+        if tensor._base is not None:
+            check_history(tensor)
     return inputs
 
 

@@ -120,12 +120,19 @@ def keep_copy(value: Any, device: Any) -> Any:
 
 def pack_values(node: Any) -> None:
     """Let this thread's innermost hooks pack what ``node`` has saved."""
+    if not STACK.pairs:
+        return
+    hooks, device = STACK.pairs[-1], node.device
     wanting = [e for e in node.edges if e is not None]
-    if wanting and all(e.__class__ is Unknown for e in wanting):
-        return  # no gradient goes further, and torch saves nothing
-    if STACK.pairs:
-        hooks = STACK.pairs[-1]
-        node.values = tuple([_packed(value, node.device, hooks) for value in node.values])
+    # Of several inputs torch saves none for the sake of one whose gradient goes no further.
+    lost = len(node.edges) > 1 and wanting and all(e.__class__ is Unknown for e in wanting)
+    node.values = tuple(
+        [v if lost and _is_input(v) else _packed(v, device, hooks) for v in node.values]
+    )
+
+
+def _is_input(value: Any) -> bool:
+    return _is_counted(value) and isinstance(value[0], Tensor)
 
 
 def _packed(value: Any, device: Any, hooks: tuple[Callable, Callable]) -> Any:

@@ -160,7 +160,8 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         _statement(r"\.name\(\)|next_functions", "value")(d) or _seen_by(d, "node", "prehook")
     ),
     "torch does not await the tensor at which backward starts in a hook of several": lambda d: (
-        _seen_by(d, "multi") and re.search(r"x\d+\.backward|grad\(x\d+, ", d.statement) is not None
+        _seen_by(d, "multi")
+        and re.search(r"x\d+\.backward|(grad|backward)\(x\d+, ", d.statement) is not None
     ),
     "the bits of a rounded number": _statement(r"\.view\(T\.int64\)", "values"),
     "what resize_ adds is not initialised": _only_grown,

@@ -98,6 +98,12 @@ T.where(x1 > 0, x1.double(), x1, out=x1)
 x2 = T.zeros(1, dtype=T.complex128)
 T.abs(x0, out=x2)
 """,
+    "an input of grad() whose history is not known": """
+x2 = T.zeros(1)
+x3 = x2.unbind(0)[0]
+x2.masked_fill_(x2 > 2, T.tensor(2.0, requires_grad=True))
+x4 = T.autograd.grad(x2.sum(), [x3], allow_unused=True)
+""",
     "flags that outlive a history": """
 x0 = T.ones(2, requires_grad=True)
 x1 = x0 * 2
@@ -116,6 +122,9 @@ x6 = x4.nan_to_num()
 x0 = T.ones(2, 2, requires_grad=True)
 with T.no_grad(): x1 = x0.mT
 with keep('pack 2'): x3 = x1 * x1
+with keep('pack 3'): x3 = x1.exp()
+with keep('pack 3'): x3 = x1.sin()
+with keep('pack 3'): x3 = x1 * 2
 with keep('pack 4'): x5 = x0 * x0
 x6 = T.zeros(0, dtype=T.int64)
 x7 = Same.apply(x6)
