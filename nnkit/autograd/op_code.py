@@ -112,8 +112,9 @@ def print_node_code(op: Any) -> str:
             value = f"tensors[{i}]._data.shape"
         else:
             value = "tuple([e is not None for e in edges])"
-        if (kind, i) in op.private:
-            value = f"({value}) if hooked else keep_copy(({value}), device)"
+        if (kind, i) in op.private:  # of an input that may be an inference tensor, uncounted
+            copied = f"({t}, None)" if kind == INPUT else f"({value})"
+            value = f"({value}) if hooked else keep_copy({copied}, device)"
         if kind in (INPUT, OUTPUT) and len(users) < len(op.primitive.arrays):
             wanted = " or ".join(f"edges[{u}] is not None" for u in users)
             value = f"({value}) if {wanted} else None"

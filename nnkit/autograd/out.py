@@ -109,7 +109,10 @@ def check_out(
     if name in RESIZING and out.requires_grad:
         raise RuntimeError(f"{name}(): cannot resize variables that require grad")
     gradients = MODE.enabled and (result._requires_grad or out._requires_grad)
-    if name in IN_DTYPE_OF_OUT:  # the result may have integers, through which no gradient passes
+    unseen = result.dtype.category >= FLOATING and any(
+        isinstance(a, Tensor) and a.is_inference() for a in arguments
+    )  # inference tensors alone, which out= is none of
+    if unseen or name in IN_DTYPE_OF_OUT:  # no gradient passes through integers of the result
         gradients = gradients or wants_history(out, arguments)
     if gradients and not (name in UNSEEN or name in ENDING or name in COPYING):
         raise RuntimeError(

@@ -270,6 +270,9 @@ SEEN = {
     "complex": (lambda lib, a: lib.complex(a, a), INTO_OUT),
     "hardtanh": (lambda lib, a: lib.nn.functional.hardtanh(a), INTO_OUT),
     "inv": (lambda lib, a: lib.linalg.inv(a), INTO_OUT),
+    "out": (lambda lib, a: lib.mul(a, a, out=lib.empty(2, 2)), INTO_OUT),
+    "argmax with out": (lambda lib, a: lib.argmax(a, 0, out=lib.empty(2).long()), UNSEEN),
+    "l1_loss": (lambda lib, a: lib.nn.functional.l1_loss(a, lib.ones(2, 2)), RECORDED),
     "gather": (lambda lib, a: a.gather(0, lib.tensor(INDEX)), SAVED),
     "masked_select": (lambda lib, a: a.masked_select(lib.tensor([True, False])), SAVED),
     "masked_fill": (lambda lib, a: a.masked_fill(lib.tensor([True, False]), 0), RECORDED),
@@ -313,6 +316,7 @@ WRITTEN = {
     "sin_": (lambda lib, a: a.clamp_(0, 1), [[1, 0], [0.5, 1]]),
     "setitem": (lambda lib, a: a.__setitem__(0, 3.0), [[3, 3], [0.5, 1]]),
     "unsqueeze_": (lambda lib, a: a.unsqueeze_(0), [[[2, -1], [0.5, 1]]]),
+    "resize_": (lambda lib, a: a.resize_(1, 2), [[2, -1]]),
     "of a normal leaf": (
         lambda lib, a: a.requires_grad_(False).mul_(lib.ones(2, 1, requires_grad=True) * 2),
         [[4, -2], [1, 2]],

@@ -349,7 +349,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """
     shape = sizes_of("resize_", sizes)
     check_shape("resize_", shape, "sizes")
-    if input.requires_grad and not MODE.inference:
+    if input.requires_grad and not (MODE.inference or input.is_inference()):
         raise RuntimeError("resize_(): cannot resize variables that require grad")
     check_change(input, "resize_")
     axes = axes_of(memory_format, len(shape))
