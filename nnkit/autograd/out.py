@@ -59,6 +59,10 @@ LOGICAL = frozenset(("all", "any"))
 JOINING = frozenset(
     "cat concat concatenate stack hstack vstack row_stack dstack column_stack".split()
 )
+# Those whose ``out`` lies by rows when it gets a new size, however their result does.
+RESIZED_BY_ROWS = frozenset(
+    "stack kron quantile nanquantile cholesky cholesky_solve linalg.tensorinv".split()
+)
 # Those that are computed in the dtype of ``out``.
 IN_DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod".split())
 # Those that fill an ``out`` of as many elements whatever its shape.
@@ -187,7 +191,7 @@ def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Ten
                 f"{name}(): argument 'out' of shape {list(out._data.shape)} was resized to "
                 f"{list(source.shape)}; pass one of that shape, or an empty one"
             )
-        resize(out, source.shape, order_of(source))
+        resize(out, source.shape, None if name in RESIZED_BY_ROWS else order_of(source))
     if name in COPYING:
         return write(out, "copy_", OPS["overwrite"], result)
     B.copy_(out._data, source)

@@ -52,9 +52,11 @@ __all__ = ["fn", "over_input", "pointwise"]
 F4, F8 = float32.array, float64.array
 
 
-def _gradient_rule(name: str, body: Callable, scalars: tuple[str, ...]) -> Callable:
+def _gradient_rule(name: str, body: Callable, primitive: Any, by_rows: bool = False) -> Callable:
     """The rule of one input: a formula of its own, or ``g`` itself where the body returns it."""
-    formula = Formula(name, body, scalars)
+    inputs = primitive.arrays
+    whole = {"g", "out", *(inputs if len(inputs) == 1 else ())}
+    formula = Formula(name, body, primitive.statics, whole=whole, by_rows=by_rows)
 
     def gradient(B: Any, g: Any, *values: Any) -> Any:
         return getattr(B, name)(g, *values)
@@ -88,6 +90,7 @@ def pointwise(
     depends: str | None = None,
     alone: str | Callable | None = None,
     also: Mapping[str, tuple[str, ...]] | None = None,
+    by_rows: tuple[str, ...] = (),
     **rules: Callable,
 ) -> Callable:
     """Declare an element-wise op.
@@ -110,6 +113,7 @@ def pointwise(
         aliases: further public names.
         refuses: categories of dtype it is not defined for ("bool", "integer", "complex").
         depends, alone, also: as of `rule`.
+        by_rows: the inputs whose gradients lie by rows in memory, whatever their operands do.
         rules: for each differentiable input a formula of ``g``, inputs, ``out`` and scalars.
 
     Returns:
@@ -119,7 +123,8 @@ def pointwise(
     formula = Formula(name, body, scalars)
     primitive = register_formula(formula)
     derivatives = {
-        x: _gradient_rule(f"{name}_grad_{x}", rule, scalars) for x, rule in rules.items()
+        x: _gradient_rule(f"{name}_grad_{x}", rule, primitive, x in by_rows)
+        for x, rule in rules.items()
     }
     node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
     op = Op(primitive, derivatives, None, node, False, False, (), (), depends, alone, (), also)
@@ -168,9 +173,9 @@ def _without_derivative(function: Callable) -> Callable:
 def over_input(apply: Any, node: str, **rules: Callable) -> Callable:
     """The function of an op whose result is written over its input: its rules read the result."""
     op = apply.op
-    scalars = op.primitive.statics
     derivatives = {
-        x: _gradient_rule(f"{op.name}_over_grad_{x}", rule, scalars) for x, rule in rules.items()
+        x: _gradient_rule(f"{op.name}_over_grad_{x}", rule, op.primitive)
+        for x, rule in rules.items()
     }
     variant = Op(op.primitive, derivatives, None, node, False, False, (), (), op.depends, op.alone)
     return _make_apply(variant, len(op.primitive.arrays))

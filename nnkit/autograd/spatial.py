@@ -8,10 +8,11 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS
+from nnkit.autograd.replay import laid
 from nnkit.autograd.sizes import check_integers, check_shape, integer
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING
-from nnkit.backend.memory import CHANNELS_LAST, is_ordered
+from nnkit.backend.memory import format_of, is_ordered
 
 Ints = tuple[int, ...]
 
@@ -119,14 +120,26 @@ def like_input(result: Tensor, input: Tensor) -> Tensor:
 
 
 def in_format_of(input: Tensor, result: Tensor) -> Tensor:
-    """``result`` with channels last in memory where ``input`` has them, by rows elsewhere."""
-    x = input._data
-    if x.flags.c_contiguous:
-        return result
-    axes = CHANNELS_LAST.get(x.ndim)
-    if axes is None or not is_ordered(x, axes):
+    """``result`` with channels last in memory where ``input`` has them, else by rows."""
+    return in_order(result, format_of(input._data))
+
+
+def in_order(result: Tensor, axes: Ints | None) -> Tensor:
+    """``result`` with its dimensions in this order in memory, the slowest first; None for rows."""
+    if axes is None:
         return result if result._data.flags.c_contiguous else OPS["contiguous"](result)
     return result if is_ordered(result._data, axes) else OPS["ordered"](result, axes)
+
+
+def gradient_in_format(B: Any, gradient: Any, like: Any) -> Any:
+    """A gradient with channels last in memory where ``like`` has them, for the use of rules."""
+    axes = format_of(getattr(like, "_data", like))
+    return gradient if axes is None else laid(B, gradient, axes)
+
+
+def grad_max_pool(B: Any, g_out: Any, x: Any, indices: Any) -> Any:
+    """The gradient of a pool that takes the largest elements."""
+    return gradient_in_format(B, B.max_pool_grad(g_out, indices, tuple(x.shape)), x)
 
 
 def pooled_input(name: str, input: Any, axes: int, integers: bool = False) -> Tensor:

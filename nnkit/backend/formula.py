@@ -24,6 +24,10 @@ ON_NUMBERS = {
 }  # fmt: skip
 
 
+SEEN_THROUGH = frozenset(("conj", "real"))  # what gives a view of its argument, or itself
+BY_ROWS = frozenset(("exp2",))  # what torch lays by rows, whatever its argument
+
+
 class Expression:
     """One node of the graph: a function name and its arguments.
 
@@ -182,6 +186,9 @@ class Formula:
         scalars: names of the scalar parameters.
         flags: names of parameters whose value decides the shape of the formula (an optimizer's
             ``nesterov``); the body gets their plain Python values and is traced once for each.
+        whole: array parameters that have the result's shape, where torch computes the formula
+            operation by operation, as it does most derivatives.
+        by_rows: whether the result lies by rows, whatever its operands do.
     """
 
     def __init__(
@@ -190,6 +197,8 @@ class Formula:
         body: Callable[..., Any],
         scalars: Iterable[str] = (),
         flags: Iterable[str] = (),
+        whole: Iterable[str] = (),
+        by_rows: bool = False,
     ) -> None:
         code = body.__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -199,6 +208,8 @@ class Formula:
         self.arrays = tuple(n for n in names if n not in set(scalars) and n not in self.flags)
         self.scalars = tuple(n for n in names if n in set(scalars))
         self.parameters = self.arrays + self.scalars
+        self.whole = frozenset(whole)
+        self.by_rows = by_rows
         self._traces: dict[tuple, Trace] = {}
 
     def trace(self, **flags: Any) -> Trace:
@@ -219,6 +230,37 @@ class Formula:
     def outputs(self, result: Any) -> tuple:
         """The body's result as a tuple of expressions."""
         return result if isinstance(result, tuple) else (result,)
+
+    @property
+    def deciding(self) -> tuple[str, ...]:
+        """The arrays that decide in which order the result lies in memory, the first one first.
+
+        Where torch computes operation by operation, what is computed lies without gaps and
+        repetitions: of the operands of the last operation the first that is computed has the last
+        word, and what decides its order decides.
+        """
+        if self.by_rows:
+            return ()
+        if not self.whole:
+            return self.arrays
+        trace = self.trace()
+        return self._deciding(trace, trace.outputs[0])[0]
+
+    def _deciding(self, trace: Trace, node: Expression) -> tuple[tuple[str, ...], bool]:
+        """What decides the order of ``node``, and whether nothing else has a say then."""
+        if node.is_leaf:
+            return ((node.payload,) if node.payload in self.arrays else ()), False
+        if node.function in BY_ROWS:
+            return (), True
+        if node.function in SEEN_THROUGH:
+            return self._deciding(trace, node.arguments[0])
+        found: dict[str, None] = {}
+        for argument in node.arguments:
+            names, settled = self._deciding(trace, argument)
+            found.update(dict.fromkeys(names))
+            if settled:
+                break
+        return tuple(found), bool(trace.symbols(node) & self.whole)
 
 
 class Update(Formula):

@@ -1,9 +1,11 @@
 """Short programs that once differed from torch, made of what random programs found."""
 
+from tests.fuzz.order_regressions import REGRESSIONS as OF_ORDER
 from tests.fuzz.view_regressions import REGRESSIONS as OF_VIEWS
 from tests.fuzz.write_regressions import REGRESSIONS as OF_WRITES
 
 REGRESSIONS = {
+    **OF_ORDER,
     **OF_VIEWS,
     **OF_WRITES,
     "the gradient of a sum is one number, expanded": """
@@ -437,13 +439,6 @@ x2 = T.autograd.grad(x0[None].sum(), x0)
 x3 = T.autograd.grad(x0.cumprod(1).sum(), x0)
 x4 = T.autograd.grad(x0.square().sum(), x0, create_graph=True)
 x0.square().sum().backward()
-""",
-    "pickles keep strides": """
-import pickle
-x0 = pickle.loads(pickle.dumps(T.tensor([2.0]).expand(2, 2)))
-x1 = pickle.loads(pickle.dumps(T.arange(8.).view(2, 4)[:, ::2]))
-x2 = pickle.loads(pickle.dumps(T.arange(8.).view(2, 4).T))
-x3 = pickle.loads(pickle.dumps(T.zeros(0, 3)))
 """,
     "a view of what begins to require grad": """
 x0 = T.eye(3)

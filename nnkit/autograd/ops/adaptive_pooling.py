@@ -10,13 +10,23 @@ from nnkit.autograd.op import rule
 from nnkit.autograd.ops.reduction import mean
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape
-from nnkit.autograd.spatial import Ints, at_least, batched, exactly, in_format_of, ints, like_input
+from nnkit.autograd.spatial import (
+    Ints,
+    at_least,
+    batched,
+    exactly,
+    grad_max_pool,
+    gradient_in_format,
+    in_format_of,
+    ints,
+    like_input,
+)
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING
 
 _adaptive_avg_pool = rule(
     "adaptive_avg_pool", node="AdaptiveAvgPool2DBackward0", depends="backward",
-    x=lambda B, g, x: B.adaptive_avg_pool_grad(g, tuple(x.shape)),
+    x=lambda B, g, x: gradient_in_format(B, B.adaptive_avg_pool_grad(g, tuple(x.shape)), x),
 )  # fmt: skip
 rule(
     "adaptive_avg_pool_grad",
@@ -24,8 +34,7 @@ rule(
 )
 _adaptive_max_pool = rule(
     "adaptive_max_pool", node="AdaptiveMaxPool2DBackward0", nondifferentiable=("indices",),
-    depends="backward", also={"x": ("x",)},
-    x=lambda B, g_out, indices, x_shape: B.max_pool_grad(g_out, indices, x_shape),
+    depends="backward", x=grad_max_pool,
 )  # fmt: skip
 
 

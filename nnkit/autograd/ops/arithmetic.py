@@ -100,7 +100,7 @@ _sgn = pointwise(
 # Of real numbers: like `sign`, but torch saves input and result.
 _sgn_real = pointwise(
     "sgn_real", lambda x: fn.sign(x), function=False, node="SgnBackward0",
-    also={"x": ("x", "out")}, x=lambda g: fn.zeros_like(g),
+    by_rows=("x",), also={"x": ("x", "out")}, x=lambda g: fn.zeros_like(g),
 )  # fmt: skip
 square = pointwise(
     "square", lambda x: x * x, "The square of each element.",
@@ -158,8 +158,8 @@ copysign = pointwise(
     "The magnitude of ``input``, the sign of ``other``.",
     example=("nnkit.tensor([1.0, -2.0]), -1.0", "tensor([-1., -2.])"),
     kind="float", refuses=("complex",),
-    x=lambda g, x, out: fn.where(fn.eq(x, 0), 0, g * out / x), y=lambda g: fn.zeros_like(g),
-    numbers="other",
+    x=lambda g, x, out: g * fn.where(fn.eq(x, 0), 0, out / x), y=lambda g: fn.zeros_like(g),
+    by_rows=("y",), numbers="other",
 )  # fmt: skip
 hypot = pointwise(
     "hypot", lambda x, y: fn.hypot(x, y), "``sqrt(input**2 + other**2)`` without overflow.",
@@ -185,7 +185,7 @@ nextafter = pointwise(
     example=("nnkit.tensor([1.0]), nnkit.tensor([2.0])", "tensor([1.0000])"),
     refuses=("complex", "integer", "bool"),
     x=lambda g, x, y: fn.where(fn.eq(x, y), 0, g), y=lambda g: fn.zeros_like(g),
-    numbers="none",
+    by_rows=("y",), numbers="none",
 )  # fmt: skip
 _lerp = pointwise(
     "lerp",

@@ -12,15 +12,25 @@ from nnkit.autograd.ops.activation import relu
 from nnkit.autograd.ops.arithmetic import abs, mul, sign
 from nnkit.autograd.ops.power import pow
 from nnkit.autograd.public import public
-from nnkit.autograd.spatial import geometry, ints, like_input, pooled_input
+from nnkit.autograd.spatial import (
+    geometry,
+    gradient_in_format,
+    ints,
+    like_input,
+    pooled_input,
+)
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, int64
 
 _avg_pool = rule(
     "avg_pool", node="AvgPool2DBackward0", depends="backward",
     x=lambda B, g, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor: (
-        B.avg_pool_grad(
-            g, tuple(x.shape), kernel, stride, padding, ceil_mode, count_include_pad, divisor
+        gradient_in_format(
+            B,
+            B.avg_pool_grad(
+                g, tuple(x.shape), kernel, stride, padding, ceil_mode, count_include_pad, divisor
+            ),
+            x,
         )
     ),
 )  # fmt: skip

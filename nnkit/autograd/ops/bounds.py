@@ -40,7 +40,7 @@ fmax = pointwise(
     in_place=False, refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), g, 0),
     y=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), 0, g),
-    numbers="none",
+    by_rows=("x", "y"), numbers="none",
 )  # fmt: skip
 fmin = pointwise(
     "fmin", lambda x, y: fn.fmin(x, y), "The smaller of two elements, ignoring a single NaN.",
@@ -48,7 +48,7 @@ fmin = pointwise(
     in_place=False, refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), g, 0),
     y=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), 0, g),
-    numbers="none",
+    by_rows=("x", "y"), numbers="none",
 )  # fmt: skip
 _clamp_min = pointwise(
     "clamp_min", lambda x, y: fn.maximum(x, y), public=False,

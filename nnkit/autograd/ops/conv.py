@@ -10,6 +10,7 @@ from nnkit.autograd.ops.conv_plan import operands, plan, plan_transposed
 from nnkit.autograd.public import public
 from nnkit.autograd.spatial import Ints, hashable, in_format_of, like_input
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.memory import format_of
 
 
 def _bias(B: Any, g: Any) -> Any:
@@ -81,7 +82,7 @@ def _convolve(
     if not x._data.shape[1]:  # of no channels torch makes none
         out = OPS["getitem"](out, (slice(None), slice(0)))
     out = like_input(out, input)
-    return in_format_of(weight, out)
+    return out if format_of(weight._data) is None else in_format_of(weight, out)
 
 
 def _convolve_transposed(

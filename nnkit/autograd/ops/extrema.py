@@ -20,11 +20,11 @@ def _shared(B: Any, g: Any, x: Any, reached: Any, axis: Any, keepdims: bool) -> 
     """The gradient in equal parts to all elements that reached the extremum."""
     selected = B.where(reached, B.ones_like(x), 0)
     share = B.div(g, B.sum(selected, axis, keepdims))
-    return B.mul(selected, B.expand_reduced(share, tuple(x.shape), axis, keepdims))
+    return B.mul(B.expand_reduced(share, tuple(x.shape), axis, keepdims), selected)
 
 
 def _grad_extreme(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> Any:
-    reached = B.eq(x, B.expand_reduced(out, tuple(x.shape), axis, keepdims))
+    reached = B.eq(B.expand_reduced(out, tuple(x.shape), axis, keepdims), x)
     return _shared(B, g, x, reached, axis, keepdims)
 
 

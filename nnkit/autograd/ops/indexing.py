@@ -14,7 +14,7 @@ from nnkit.autograd.dims import check_tensor, expanded_shape, normalize_dim
 from nnkit.autograd.limits import fitting
 from nnkit.autograd.op import OPS, check_source, real_gradient, rule
 from nnkit.autograd.ops import shape as shapes
-from nnkit.autograd.ops.conversion import clone
+from nnkit.autograd.ops.conversion import clone, converted
 from nnkit.autograd.overlap import check_apart, check_expanded, shares_memory
 from nnkit.autograd.overriding import ENTERED, NOBODY, PLAIN, ask
 from nnkit.autograd.public import METHODS, attach, public
@@ -63,17 +63,18 @@ def _index_put_to_input(B: Any, g: Any, index: Any, accumulate: bool) -> Any:
     return B.index_put(g, B.zeros_like(B.getitem(g, index)), index, False)
 
 
-def _index_puts(apart: Any) -> Any:
-    return rule(
-        "index_put", alone="recorded", apart=apart, broadcasts=True,
-        x=_index_put_to_input, value=lambda B, g, index: B.getitem(g, index),
-    )  # fmt: skip
-
-
+_index_put = rule(
+    "index_put", alone="recorded", broadcasts=True,
+    x=_index_put_to_input, value=lambda B, g, index: B.getitem(g, index),
+)  # fmt: skip
 # Into inference tensors alone torch's `select_scatter` and its like copy what has no history.
-_scatter_into = _index_puts(lambda x, value, *statics: ("x",) if is_unseen((x, value)) else ())
-_index_put = _index_puts(())
-
+_slice_scatter = rule(
+    "slice_scatter",
+    alone="recorded",
+    apart=lambda x, y, *statics: ("x",) if is_unseen((x, y)) else (),
+    x=lambda B, g, index: B.slice_scatter(g, B.zeros_like(B.getitem(g, index)), index),
+    y=lambda B, g, index: B.getitem(g, index),
+)
 
 # From what the user writes to what the op takes
 
@@ -504,7 +505,7 @@ def _scattered(name: str, input: Tensor, src: Any, index: tuple, expected: tuple
             f"{name}(): expected src to have size {list(expected)}, got {list(src._data.shape)}"
         )
     check_source(name, input, src)
-    return real_gradient(name, _scatter_into(input, src, index, False))
+    return real_gradient(name, _slice_scatter(input, converted(src, input.dtype), index))
 
 
 getitem.__name__, setitem.__name__ = "__getitem__", "__setitem__"

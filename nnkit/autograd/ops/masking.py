@@ -9,6 +9,7 @@ from nnkit.autograd.limits import fitting
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.conversion import contiguous
+from nnkit.autograd.ops.memory_format import in_order_of
 from nnkit.autograd.ops.scattering import same_dtype
 from nnkit.autograd.public import METHODS, public
 from nnkit.autograd.tensor import Tensor, wrap
@@ -19,8 +20,8 @@ _masked_fill = rule(
     "masked_fill", alone="recorded", broadcasts=True, x=lambda B, g, mask: B.masked_fill(g, mask, 0)
 )
 _masked_select = rule(
-    "masked_select", also={"x": ("x",)},
-    x=lambda B, g, mask, x_shape: B.masked_select_adjoint(g, mask, x_shape),
+    "masked_select",
+    x=lambda B, g, x, mask: in_order_of(B, B.masked_select_adjoint(g, mask, tuple(x.shape)), x),
 )  # fmt: skip
 _masked_select_adjoint = rule(
     "masked_select_adjoint", y=lambda B, g, mask: B.masked_select(g, mask)

@@ -8,8 +8,15 @@ from typing import Any
 from nnkit.autograd.factory import dtype_of, finished, place_of, shape_of, unwritten
 from nnkit.autograd.op import rule
 from nnkit.autograd.public import public
+from nnkit.autograd.replay import laid
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.memory import axes_of, is_ordered, order_of_result, preserve_format
+from nnkit.backend.memory import (
+    axes_of,
+    is_ordered,
+    order_of,
+    order_of_result,
+    preserve_format,
+)
 
 _contiguous = rule("contiguous", node="CloneBackward0", x=lambda B, g: g)
 _ordered = rule("ordered", node="CloneBackward0", x=lambda B, g: g)
@@ -39,6 +46,11 @@ def arranged(result: Tensor, *operands: Tensor) -> Tensor:
     if data.flags.c_contiguous if axes is None else is_ordered(data, axes):
         return result
     return _contiguous(result) if axes is None else _ordered(result, axes)
+
+
+def in_order_of(B: Any, array: Any, like: Any) -> Any:
+    """The array with the dimensions of ``like`` in their order in memory."""
+    return laid(B, array, order_of(getattr(like, "_data", like)))
 
 
 def column_major(input: Tensor) -> Tensor:

@@ -11,10 +11,11 @@ from nnkit.autograd.op import rule
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
-from nnkit.autograd.spatial import in_format_of, like_input
+from nnkit.autograd.spatial import Ints, gradient_in_format, in_format_of, in_order
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_write, write, wrote
 from nnkit.backend.dtype import COMPLEX, complex128, float32, float64
+from nnkit.backend.memory import CHANNELS_LAST, is_ordered
 
 STATISTICS = ("mean", "variance")
 
@@ -43,18 +44,35 @@ def _sum_channels(B: Any, g: Any) -> Any:
     return B.sum(g, (0, *range(2, g.ndim)), False)
 
 
+def _in_format(B: Any, x: Any, g_x: Any, *others: Any) -> tuple:
+    """The gradients, of which that of the input ``x`` lies as it does."""
+    return None if g_x is None else gradient_in_format(B, g_x, x), *others
+
+
+def _grad_group_norm(
+    B: Any, g_out: Any, x: Any, weight: Any, mean: Any, variance: Any, groups: Any, eps: Any,
+    needs: Any,
+) -> tuple:  # fmt: skip
+    g_x, g_weight = B.group_norm_grad(g_out, x, weight, mean, variance, groups, eps)
+    return g_x, g_weight, _sum_channels(B, g_out) if needs[2] else None
+
+
+# torch's is a batch norm of its input by rows.
+_instance_norm = rule(
+    "group_norm", alone="recorded", node="NativeBatchNormBackward0", nondifferentiable=STATISTICS,
+    joint=_grad_group_norm,
+)  # fmt: skip
 _group_norm = rule(
     "group_norm", alone="recorded", node="NativeGroupNormBackward0", nondifferentiable=STATISTICS,
-    joint=lambda B, g_out, x, weight, mean, variance, groups, eps, needs: (
-        *B.group_norm_grad(g_out, x, weight, mean, variance, groups, eps),
-        _sum_channels(B, g_out) if needs[2] else None,
+    joint=lambda B, g_out, x, weight, mean, variance, groups, eps, needs: _in_format(
+        B, x, *_grad_group_norm(B, g_out, x, weight, mean, variance, groups, eps, needs)
     ),
 )  # fmt: skip
 _batch_norm = rule(
     "batch_norm", alone="recorded", node="NativeBatchNormBackward0", nondifferentiable=STATISTICS,
     depends="none",
     joint=lambda B, g_out, x, weight, mean, variance, eps, needs: (
-        *B.batch_norm_grad(g_out, x, weight, mean, variance, eps),
+        *_in_format(B, x, *B.batch_norm_grad(g_out, x, weight, mean, variance, eps)),
         _sum_channels(B, g_out) if needs[2] else None,
     ),
 )  # fmt: skip
@@ -67,6 +85,7 @@ def _batch_norm_eval_rule(
     g_x = g_weight = None
     if needs[0]:
         g_x = B.mul(g, B.reshape(scale if weight is None else B.mul(scale, weight), shape))
+        g_x = gradient_in_format(B, g_x, x)
     if needs[1]:
         centred = B.sub(x, B.reshape(mean, shape))
         g_weight = B.mul(_sum_channels(B, B.mul(g, centred)), scale)
@@ -348,13 +367,19 @@ def batch_norm(
         B, place = input._device.backend, input._device
         scale = B.rsqrt(B.add(var._data, eps))
         frozen = wrap(B.copy(mean._data), place), wrap(scale, place)
-        return like_input(_batch_norm_eval(input, weight, bias, *frozen), input)
+        return in_order(_batch_norm_eval(input, weight, bias, *frozen), _order_of(input))
     out, batch_mean, batch_variance = _batch_norm(input, weight, bias, eps)
     if running_mean is not None and running_var is not None and input._data.size:
         count = input._data.size // channels[0]
         mean, variance = batch_mean._data, batch_variance._data
         _update(running_mean, running_var, mean, variance, momentum, count)
-    return like_input(out, input)
+    return in_order(out, _order_of(input))
+
+
+def _order_of(input: Tensor) -> Ints | None:
+    """The order of a normalised batch in memory: channels last only where they lie without gaps."""
+    axes = CHANNELS_LAST.get(input.ndim)
+    return axes if axes is not None and is_ordered(input._data, axes) else None
 
 
 @public(method=False)
@@ -416,7 +441,7 @@ def instance_norm(
         weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,
     )  # fmt: skip
     _check_both("instance_norm", running_mean, running_var)
-    out, mean, variance = _group_norm(input, weight, bias, channels, eps)
+    out, mean, variance = _instance_norm(input, weight, bias, channels, eps)
     if running_mean is not None and running_var is not None and input._data.size:
         B = input._device.backend
         count = math.prod(input._data.shape[2:])

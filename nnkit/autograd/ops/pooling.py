@@ -11,20 +11,27 @@ from nnkit.autograd.ops import adaptive_pooling, average_pooling  # noqa: F401
 from nnkit.autograd.ops.random import rand
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape
-from nnkit.autograd.spatial import Ints, at_least, exactly, geometry, ints, like_input, pooled_input
+from nnkit.autograd.spatial import (
+    Ints,
+    at_least,
+    exactly,
+    geometry,
+    grad_max_pool,
+    ints,
+    like_input,
+    pooled_input,
+)
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import int64
 from nnkit.backend.reproducibility import refuse
 
 _max_pool = rule(
     "max_pool", node="MaxPool2DWithIndicesBackward0", nondifferentiable=("indices",),
-    depends="backward", also={"x": ("x",)},
-    x=lambda B, g_out, indices, x_shape: B.max_pool_grad(g_out, indices, x_shape),
+    depends="backward", x=grad_max_pool,
 )  # fmt: skip
 _fractional_max_pool = rule(
     "fractional_max_pool", node="FractionalMaxPool2DBackward0", nondifferentiable=("indices",),
-    depends="backward", also={"x": ("x",)},
-    x=lambda B, g_out, indices, x_shape: B.max_pool_grad(g_out, indices, x_shape),
+    depends="backward", x=grad_max_pool,
 )  # fmt: skip
 _max_unpool = rule(
     "max_unpool", node="MaxUnpool2DBackward0",

@@ -17,7 +17,7 @@ from nnkit.backend.dtype import FLOATING, INTEGER, complex128, float64, held, py
 
 _pow = pointwise(
     "pow", lambda x, y: fn.pow(x, y), public=False, refuses=("bool",), node="PowBackward1",
-    x=lambda g, x, y: g * fn.conj(fn.where(fn.eq(y, 0), 0, y * fn.pow(x, y - 1))),
+    x=lambda g, x, y: fn.where(fn.eq(y, 0), 0, g * fn.conj(y * fn.pow(x, y - 1))),
     y=lambda g, x, y, out: g * fn.conj(
         fn.where(fn.logical_and(fn.eq(x, 0), fn.ge(fn.real(y), 0)), 0, out * fn.log(x))
     ),
@@ -28,7 +28,7 @@ _pow_scalar = pointwise(
 )  # fmt: skip
 _pow_zero = pointwise(
     "pow_zero", lambda x: fn.zeros_like(x) + 1, function=False, node="PowBackward0",
-    x=lambda g, x: fn.zeros_like(g + x),
+    by_rows=("x",), x=lambda g, x: fn.zeros_like(g + x),
 )  # fmt: skip
 
 

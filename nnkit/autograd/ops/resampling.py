@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from nnkit.autograd.op import rule
+from nnkit.autograd.spatial import gradient_in_format
 
 resample = rule(
     "resample", node="UpsampleBackward0",
-    x=lambda B, g, x_shape, scales, mode, aligned: B.resample_adjoint(
-        g, x_shape, scales, mode, aligned
+    x=lambda B, g, x_shape, scales, mode, aligned: gradient_in_format(
+        B, B.resample_adjoint(g, x_shape, scales, mode, aligned), g
     ),
 )  # fmt: skip
 rule(

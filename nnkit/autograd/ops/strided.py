@@ -26,7 +26,7 @@ from nnkit.autograd.sizes import (
     integer,
     strides_of,
 )  # fmt: skip
-from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_change, end_history, reshape_in_place, wrote
 from nnkit.backend.lazy import alike, memory_of
 from nnkit.backend.memory import axes_of
@@ -65,10 +65,11 @@ _as_strided_adjoint = rule(
 _as_strided_scatter = rule(
     "as_strided_scatter",
     x=lambda B, g, y_shape, shape, strides, offset: B.as_strided_scatter(
-        g, B.expand(B.zeros_like(B.sum(g, None, False)), y_shape), shape, strides, offset
+        B.contiguous(B.copy(g)), B.expand(B.zeros_like(B.sum(g, None, False)), y_shape),
+        shape, strides, offset,
     ),
     y=lambda B, g, x_shape, shape, strides, offset: B.as_strided(
-        B.contiguous(g), shape, strides, offset, (x_shape, strides_of(x_shape), 0)
+        B.contiguous(g), shape, strides, offset or 0, (x_shape, strides_of(x_shape), 0)
     ),
 )  # fmt: skip
 _unfold = rule(
@@ -308,12 +309,17 @@ def as_strided_scatter(
             f"as_strided_scatter(): expected src to have size {list(shape)}, got "
             f"{list(src._data.shape)}"
         )
-    whole = OPS["contiguous"](OPS["copy"](input.detach()))
-    place = as_strided(whole, size, stride, storage_offset)  # refuses what does not fit
+    if input.requires_grad and not input._data.flags.c_contiguous:
+        raise RuntimeError(
+            "as_strided_scatter(): an input that requires grad must be contiguous, got strides "
+            f"{list(input.stride())}"
+        )
+    copied = wrap(input._device.backend.copy_storage(input._data), input._device)
+    place = as_strided(copied, size, stride, storage_offset)  # refuses what does not fit
     check_expanded("as_strided_scatter", place._data)
     check_source("as_strided_scatter", input, src)
     source = converted(src, input.dtype)
-    return _as_strided_scatter(input, source, shape, place.stride(), place.storage_offset())
+    return _as_strided_scatter(input, source, shape, place.stride(), storage_offset)
 
 
 # In place: the tensor itself gets another geometry over its memory

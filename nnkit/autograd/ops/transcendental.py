@@ -118,21 +118,21 @@ atanh = pointwise("atanh", lambda x: fn.atanh(x),
                   "The inverse of `tanh`, ``log((1 + x) / (1 - x)) / 2``.",
                   example=("nnkit.tensor([0.0, 0.5])", "tensor([0.0000, 0.5493])"), kind="float",
                   aliases=("arctanh",), differentiable_in_place=False,
-                  x=lambda g, x: g / fn.conj(1 - x * x))  # fmt: skip
+                  x=lambda g, x: g * 1 / fn.conj(1 - x * x))  # fmt: skip
 erf = pointwise("erf", lambda x: fn.erf(x),
                 "``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to x.",
                 example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.8427])"), kind="float",
                 refuses=("complex",),
-                x=lambda g, x: g * (2 / math.sqrt(math.pi)) * fn.exp(-(x * x)))  # fmt: skip
+                x=lambda g, x: (2 / math.sqrt(math.pi)) * fn.exp(-(x * x)) * g)  # fmt: skip
 erfc = pointwise("erfc", lambda x: fn.erfc(x), "``1 - erf(input)``, exact for large input.",
                  example=("nnkit.tensor([0.0, 1.0])", "tensor([1.0000, 0.1573])"),
                  kind="float", refuses=("complex",),
-                 x=lambda g, x: g * (-2 / math.sqrt(math.pi)) * fn.exp(-(x * x)))  # fmt: skip
+                 x=lambda g, x: (-2 / math.sqrt(math.pi)) * fn.exp(-(x * x)) * g)  # fmt: skip
 erfinv = pointwise("erfinv", lambda x: fn.erfinv(x), "The inverse of the error function.",
                    example=("nnkit.tensor([0.0, 0.5])", "tensor([0.0000, 0.4769])"),
                    kind="float", refuses=("complex",),
-                   x=lambda g, x: g * (math.sqrt(math.pi) / 2)
-                   * fn.exp(fn.erfinv(x) * fn.erfinv(x)))  # fmt: skip
+                   x=lambda g, x: (math.sqrt(math.pi) / 2)
+                   * fn.exp(fn.erfinv(x) * fn.erfinv(x)) * g)  # fmt: skip
 sigmoid = pointwise("sigmoid", lambda x: fn.sigmoid(x), "``1 / (1 + exp(-input))``.",
                     example=("nnkit.tensor([0.0, 1.0])", "tensor([0.5000, 0.7311])"), kind="float",
                     x=lambda g, out: g * fn.conj((1 - out) * out))  # fmt: skip
@@ -149,6 +149,7 @@ _xlogy = pointwise(
     lambda x, y: fn.where(fn.logical_and(fn.eq(x, 0), fn.logical_not(fn.isnan(y))),
                           0, x * fn.log(y)),
     function=False,
+    by_rows=("x",),
     x=lambda g, x, y: g * fn.where(fn.logical_and(fn.eq(x, 0), y <= 0), 0, fn.log(y)),
     y=lambda g, x, y: g * x / y,
 )  # fmt: skip

@@ -10,7 +10,7 @@ from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS, guarded, rule
 from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.conversion import contiguous
-from nnkit.autograd.ops.reduction import axis_of, in_dtype, ratio
+from nnkit.autograd.ops.reduction import axis_of, in_dtype
 from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
@@ -29,7 +29,8 @@ def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: 
     if p == 1:
         return B.abs_grad_x(expand(g), x)
     if p == 2:
-        return B.mul(x, expand(ratio(B, g, out)))
+        nonzero = B.masked_fill(out, B.eq(out, 0), math.inf)
+        return B.mul(expand(g), B.div(x, expand(nonzero)))
     size = B.abs(x)
     if math.isinf(p):
         # All elements that reach the norm share its gradient.

@@ -9,12 +9,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from nnkit.backend.cpu.half import widened
+from nnkit.backend.cpu.memory import rearranged
 from nnkit.backend.cpu.rows import max_along, sum_along
+from nnkit.backend.memory import order_of, steps_of
 
 __all__ = ["attention", "attention_grad"]
 
 Array = np.ndarray
 BLOCK = 1 << 17  # scores of a block
+HEADS_INSIDE = (0, 2, 1, 3)  # of the rows, in memory
 
 
 def _blocks(batch: int, queries: int, keys: int, is_causal: bool) -> Iterator[tuple]:
@@ -65,9 +68,23 @@ def _batch(*arrays: Array | None) -> tuple[int, ...]:
     return np.broadcast_shapes(*(a.shape[:-2] for a in arrays if a is not None))
 
 
+def _is_fused(q: Array, k: Array, v: Array, mask: Array | None) -> bool:
+    """Whether torch computes it in one kernel, of which the result lies as the queries do and the
+    gradients have the heads inside of the rows."""
+    return (
+        q.ndim == k.ndim == v.ndim == 4
+        and q.shape[:2] == k.shape[:2] == v.shape[:2]
+        and q.shape[3] == v.shape[3]
+        and q.shape[2] * k.shape[2] > 0
+        and all(steps_of(x)[3] == 1 for x in (q, k, v))
+        and (mask is None or mask.ndim != 3)
+    )
+
+
 @widened
 def attention(q, k, v, mask, is_causal, scale):
     batch = _batch(q, k, v, mask)
+    axes = order_of(q) if _is_fused(q, k, v, mask) else None
     q, k, v = _flatten(q * scale, batch), _flatten(k, batch), _flatten(v, batch)
     scores = _Scores(q, k, mask, batch, is_causal)
     out = np.zeros((*q.shape[:2], v.shape[2]), v.dtype)
@@ -86,18 +103,19 @@ def attention(q, k, v, mask, is_causal, scale):
         np.matmul(p, v[b, columns], result)
         result /= total
     shape = (*batch, q.shape[1])
-    return out.reshape(*shape, v.shape[2]), log_total.reshape(shape)
+    return rearranged(out.reshape(*shape, v.shape[2]), axes), log_total.reshape(shape)
 
 
 @widened
 def attention_grad(g, q, k, v, mask, log_total, is_causal, scale, needs):
     batch = _batch(q, k, v, mask)
+    is_fused = not needs[3] and _is_fused(q, k, v, mask)
     q, k, v = _flatten(q * scale, batch), _flatten(k, batch), _flatten(v, batch)
     g = _flatten(g, batch)
     log_total = log_total.reshape(len(q), q.shape[1], 1)
     log_total = np.where(log_total == -np.inf, 0, log_total)
     scores = _Scores(q, k, mask, batch, is_causal)
-    g_q, g_k, g_v = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
+    g_q, g_k, g_v = (np.zeros(x.shape, x.dtype) for x in (q, k, v))
     g_mask = np.zeros((len(q), q.shape[1], k.shape[1]), g.dtype) if needs[3] else None
     for b, rows, columns in _blocks(len(q), q.shape[1], k.shape[1], is_causal):
         p = scores(b, rows, columns)
@@ -113,5 +131,10 @@ def attention_grad(g, q, k, v, mask, log_total, is_causal, scale, needs):
         if g_mask is not None:
             g_mask[b, rows, columns] = g_scores
     g_q *= scale
-    gradients = g_q, g_k, g_v, g_mask
-    return tuple(x if x is None else x.reshape(*batch, *x.shape[1:]) for x in gradients)
+    g_q, g_k, g_v, g_mask = (
+        x if x is None else x.reshape(*batch, *x.shape[1:]) for x in (g_q, g_k, g_v, g_mask)
+    )
+    if is_fused:
+        return *(rearranged(x, HEADS_INSIDE) for x in (g_q, g_k, g_v)), g_mask
+    by_columns = (*range(g_k.ndim - 2), g_k.ndim - 1, g_k.ndim - 2)
+    return g_q, rearranged(g_k, by_columns), g_v, g_mask

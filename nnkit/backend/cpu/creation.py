@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.cpu.memory import empty_for
+from nnkit.backend.cpu.memory import byte_offset, empty_for
 from nnkit.backend.dtype import HALF
+from nnkit.backend.memory import owner
 
 __all__ = [
-    "arange", "array", "cast", "contiguous", "copy", "copy_", "empty", "empty_like",
+    "arange", "array", "cast", "contiguous", "copy", "copy_", "copy_storage", "empty", "empty_like",
     "empty_strided", "eye", "fill", "fill_", "full", "linspace", "logspace", "make_complex",
     "ones_like", "overwrite", "zeros", "zeros_like",
 ]  # fmt: skip
@@ -124,6 +125,16 @@ def cast(x: Any, dtype: np.dtype) -> np.ndarray:
 
 def copy(x: np.ndarray) -> np.ndarray:
     return x.copy() if x.flags.c_contiguous else copy_(empty_like(x), x)
+
+
+def copy_storage(x: np.ndarray) -> np.ndarray:
+    """A copy of the storage, seen as ``x`` sees its own: with its gaps, and with elements that
+    share their memory, but for those that are repeated."""
+    if any(step == 0 and size > 1 for step, size in zip(x.strides, x.shape, strict=True)):
+        return copy(x)
+    # By way of bytes, since bfloat16 has no buffer protocol.
+    memory = owner(x).ravel("K").view(np.uint8).copy()
+    return np.ndarray(x.shape, x.dtype, memory, byte_offset(x), x.strides)
 
 
 def contiguous(x: np.ndarray) -> np.ndarray:

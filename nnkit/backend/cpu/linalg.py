@@ -34,7 +34,13 @@ mv = mm
 
 
 def bmm(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return _in_float32(_matmul, x, y) if x.dtype in HALF else _matmul(x, y)
+    return _in_float32(_by_rows, x, y) if x.dtype in HALF else _by_rows(x, y)
+
+
+def _by_rows(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The products by rows; NumPy keeps the order of the stacks."""
+    result = _matmul(x, y)
+    return result if result.ndim < 3 or result.flags.c_contiguous else result.copy()
 
 
 def matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:

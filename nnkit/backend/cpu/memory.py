@@ -6,7 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.memory import is_ordered, order_of_result
+from nnkit.backend.memory import is_ordered, order_of_result, owner
+
+
+def byte_offset(x: np.ndarray) -> int:
+    """How many bytes an array starts after the beginning of its storage."""
+    return _address(x) - _address(owner(x))
+
+
+def _address(x: np.ndarray) -> int:
+    # `data_pointer` gives 0 for an empty array, which has its place in the storage all the same.
+    return x.__array_interface__["data"][0]
 
 
 def empty_in_order(shape: tuple, dtype: np.dtype, axes: tuple[int, ...] | None) -> np.ndarray:

@@ -17,6 +17,7 @@ __all__ = ["standardize", "standardize_grad", "update_running_"]
 
 
 def standardize(x, weight, bias, axes, eps, centre):
+    x = np.ascontiguousarray(x)
     half = x.dtype in HALF
     if x.size <= BLOCK and not half:
         return _standardize(x, weight, bias, axes, eps, centre)
@@ -31,6 +32,7 @@ def standardize(x, weight, bias, axes, eps, centre):
 
 
 def standardize_grad(g, x, weight, mean, variance, axes, eps, centre):
+    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
     if x.size <= BLOCK and x.dtype not in HALF:
         return _standardize_grad(g, x, weight, mean, variance, axes, eps, centre)
     g_x = np.empty(x.shape, x.dtype)

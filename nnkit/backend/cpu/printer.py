@@ -42,7 +42,7 @@ COMPARISONS = frozenset(
 )
 
 
-def narrow(kernel: Callable, arguments: tuple) -> Any:
+def narrow(kernel: Callable, arguments: tuple, deciding: tuple) -> Any:
     """Run ``kernel`` in float32 on float16 or bfloat16 operands and round its result once, unless
     another operand is wider."""
     floats = {a.dtype for a in arguments if isinstance(a, np.ndarray) and a.dtype.kind not in "iub"}
@@ -53,7 +53,7 @@ def narrow(kernel: Callable, arguments: tuple) -> Any:
     result = kernel(*wide)
     if result.dtype.kind != "b" and len(floats) == 1:
         result = result.astype(floats.pop())
-    return arranged(result, *arguments)
+    return arranged(result, *deciding)
 
 
 def _namespace() -> dict[str, Any]:
@@ -208,6 +208,8 @@ def print_formula(name: str, formula: Formula) -> Callable:
     trace = formula.trace()
     printer = NumpyPrinter(trace, formula.scalars)
     arrays, parameters = formula.arrays, ", ".join(formula.parameters)
+    deciding = f"({''.join(f'{a}, ' for a in formula.deciding)})"
+    narrowed = f"narrow({name}_kernel, ({parameters},), {deciding})"
     if name != formula.name:
         return _print_inplace(name, formula, trace, parameters)
     lines, (result,) = printer.small()
@@ -219,7 +221,7 @@ def print_formula(name: str, formula: Formula) -> Callable:
         half = [f"{first}.dtype in HALF"] + [f"getattr({o}, 'dtype', None) in HALF" for o in others]
         if first != "g" and len(others) == 1:  # of two operands either may be a number
             half[0] = f"getattr({first}, 'dtype', None) in HALF"
-        head.append(f"if {' or '.join(half)}: return narrow({name}_kernel, ({parameters},))")
+        head.append(f"if {' or '.join(half)}: return {narrowed}")
         if first != "g" and len(others) == 1:
             head.append(_as_array(first, others[0]))
         head += [_as_array(o, first) for o in others if printer.computes_with(o, first)]
@@ -238,13 +240,13 @@ def print_formula(name: str, formula: Formula) -> Callable:
         # Neither ours nor an operation with a number keeps half precision.
         (root,) = trace.outputs
         if len(root.arguments) > 1 or not _is_ufunc(root):
-            head.append(f"if {first}.dtype in HALF: return narrow({name}_kernel, ({parameters},))")
+            head.append(f"if {first}.dtype in HALF: return {narrowed}")
     elif operations == 1 and len(arrays) == 2:
         # A number is not rounded to half precision before it is used.
         x, y = arrays
         kind = f"({x} if {x}.__class__ is ndarray else {y}).dtype in HALF"
         head.append(f"if {x}.__class__ is not {y}.__class__ and {kind}:")
-        head.append(f"    return narrow({name}_kernel, ({parameters},))")
+        head.append(f"    return {narrowed}")
     elif result in arrays:
         body = [f"r = {result}.copy()"]
     elif not _operations(trace) or not printer.trace.symbols(trace.outputs[0]) & set(arrays):
@@ -252,7 +254,7 @@ def print_formula(name: str, formula: Formula) -> Callable:
     apart = " or ".join(_lies_apart(array, len(arrays) == 1) for array in arrays)
     body += [
         f"if {apart}:",
-        f"    r = arranged(r, {', '.join(arrays)})",
+        f"    r = arranged(r, *{deciding})",
         "return r if r.__class__ is ndarray else asarray(r)",
     ]
     return compile_source(_function(name, parameters, head + body), name)

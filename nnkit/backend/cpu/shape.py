@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cpu.accumulation import add_at
-from nnkit.backend.cpu.creation import overwrite
+from nnkit.backend.cpu.creation import copy, overwrite
+from nnkit.backend.cpu.memory import byte_offset
 from nnkit.backend.dtype import HALF
 from nnkit.backend.memory import common_format, extent, owner
 from nnkit.backend.windows import padded_geometry
@@ -116,7 +117,15 @@ def flip(x: Array, axes: tuple[int, ...]) -> Array:
 
 
 def roll(x: Array, shifts: tuple[int, ...], axes: tuple[int, ...] | None) -> Array:
-    return np.ascontiguousarray(np.roll(x, shifts, axes))
+    if axes is None:
+        return np.roll(np.ascontiguousarray(x), shifts)
+    if not x.size:
+        return copy(x)
+    for shift, axis in zip(shifts, axes, strict=True):
+        start = -shift % x.shape[axis]
+        lead = (slice(None),) * (axis % x.ndim)
+        x = concat((x[(*lead, slice(start, None))], x[(*lead, slice(start))]), axis)
+    return x
 
 
 def tile(x: Array, repeats: tuple[int, ...]) -> Array:
@@ -167,12 +176,7 @@ def diagonal_adjoint(
 
 def storage_offset(x: Array) -> int:
     """How many elements ``x`` starts after the beginning of its storage."""
-    return (_address(x) - _address(owner(x))) // x.itemsize
-
-
-def _address(x: Array) -> int:
-    # `data_pointer` gives 0 for an empty array, which has its place in the storage all the same.
-    return x.__array_interface__["data"][0]
+    return byte_offset(x) // x.itemsize
 
 
 def storage_size(x: Any) -> int:

@@ -104,6 +104,7 @@ class Variant:
         named = list(zip(formula.arrays, dtypes))
         self.arrays = tuple(n for n, d in named if d is not None)
         self.dtypes = tuple(d for d in dtypes if d is not None)
+        self.deciding = [self.arrays.index(a) for a in formula.deciding if a in self.arrays]
         numbers = tuple(n for n, d in named if d is None)
         self.computed = computing_dtype(trace, self.dtypes, kinds)
         whole = self.computed.kind in "iu" and self.computed.itemsize >= 4
@@ -213,7 +214,7 @@ def run_variant(variant: Variant, arrays: list, numbers: tuple, out: Any) -> Any
     if any(a.shape != shape for a in arrays):
         shape = np.broadcast_shapes(*(a.shape for a in arrays))
     if out is None:
-        out = empty_for(shape, variant.result, arrays)
+        out = empty_for(shape, variant.result, arrays, [arrays[i] for i in variant.deciding])
     if not out.size:
         return out
     launch_elementwise(variant, arrays, variant.struct(*numbers), out)
@@ -260,10 +261,11 @@ def launch_elementwise(variant: Variant, arrays: list, formula: Any, out: Any) -
     run((blocks,), (THREADS,), (formula, np.int64(packs), walk, out, *arrays))
 
 
-def empty_for(shape: tuple, dtype: np.dtype, arrays: list) -> Any:
-    """Memory for what is computed from each element of some arrays, in torch's order."""
+def empty_for(shape: tuple, dtype: np.dtype, arrays: list, deciding: list | None = None) -> Any:
+    """Memory for what is computed from each element of some arrays, in torch's order, which all of
+    them decide, or some."""
     by_rows = all(a.flags.c_contiguous for a in arrays)
-    axes = None if by_rows else order_of_result(shape, arrays)
+    axes = None if by_rows else order_of_result(shape, arrays if deciding is None else deciding)
     if axes is None:
         return empty(shape, dtype, arrays[0])
     return empty(tuple(shape[axis] for axis in axes), dtype, arrays[0]).transpose(inverse(axes))

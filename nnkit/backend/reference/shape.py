@@ -125,15 +125,21 @@ def diagonal_adjoint(B, y, shape, offset, axis1, axis2):
 
 def diagonal_scatter(B, x, y, offset, axis1, axis2):
     """A copy of ``x`` with ``y`` on the diagonal."""
-    out = B.copy(x)
+    out = B.copy_storage(x)
     B.copy_(B.diagonal(out, offset, axis1, axis2), y)
     return out
 
 
+def slice_scatter(B, x, y, index):
+    """A copy of ``x`` with ``y`` at an index of integers and slices."""
+    return B.setitem_(B.copy_storage(x), y, index)
+
+
 def as_strided_scatter(B, x, y, shape, strides, offset):
-    """``x`` by rows, with ``y`` where that geometry lies in it."""
-    out = B.contiguous(B.copy(x))
-    B.copy_(B.as_strided(out, shape, strides, offset, ()), y)
+    """A copy of ``x`` with ``y`` where that geometry lies in it; None is the offset of ``x``."""
+    out = B.copy_storage(x)
+    start = B.storage_offset(out) if offset is None else offset
+    B.copy_(B.as_strided(out, shape, strides, start, ()), y)
     return out
 
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "layout.h"
 #include "math.h"
 #include "parallel.h"
 #include "product.h"
@@ -76,20 +77,15 @@ struct Batch {
         return result;
     }
 
-    // A new array (batch, rows, columns) in C order; where it is (N, heads, rows, columns) and
-    // `like` has the heads inside of the rows, so has the new one.
-    template <class T> PyObject* make(Index rows, Index columns, Array like) const {
+    // A new array (batch, rows, columns): by rows, or with its axes in an order of memory.
+    template <class T>
+    PyObject* make(Index rows, Index columns, const int* order = nullptr) const {
         npy_intp all[NPY_MAXDIMS];
         std::copy(shape, shape + ndim, all);
         all[ndim] = rows;
         all[ndim + 1] = columns;
-        bool inside =
-            like && ndim == 2 && like.ndim() == 4 && like.strides()[1] < like.strides()[2];
-        if (!inside) return empty<T>(ndim + 2, all);
-        std::swap(all[1], all[2]);
-        Owned array(empty<T>(4, all));
-        if (!array) return nullptr;
-        return PyArray_SwapAxes(reinterpret_cast<PyArrayObject*>(array.array().object()), 1, 2);
+        if (order == nullptr) return empty<T>(ndim + 2, all);
+        return empty_in_order(ndim + 2, all, order, PyArray_DescrFromType(type_number<T>()));
     }
 };
 
@@ -124,6 +120,20 @@ template <class T> struct Problem {
         Index fitting = scores_of_strip / std::max<Index>(1, keys);
         strip = std::clamp(fitting, fewest_rows, rows_of_strip);
         return batch.read(query, &q) && batch.read(key, &k) && batch.read(value, &v);
+    }
+
+    // Whether torch computes it in one kernel, of which the result lies as the queries do and the
+    // gradients have the heads inside of the rows.
+    bool is_fused(Array query, Array key, Array value, Array added) const {
+        if (has_mask && added.ndim() == 3) return false;
+        if (width != value_width || queries == 0 || keys == 0) return false;
+        for (Array x : {query, key, value}) {
+            if (x.ndim() != 4 || x.shape()[0] != query.shape()[0]) return false;
+            if (x.shape()[1] != query.shape()[1]) return false;
+            Index step = x.strides()[3];
+            if (step != static_cast<Index>(sizeof(T)) && (step != 0 || width != 1)) return false;
+        }
+        return true;
     }
 
     // How many keys the query in that row may look at, and how many of them any row of a strip.
@@ -205,7 +215,11 @@ PyObject* attention_of(Array q, Array k, Array v, Array mask, bool is_causal, do
     Problem<T> problem;
     if (!problem.read(q, k, v, mask, is_causal, scale)) return decline();
     const Batch& batch = problem.batch;
-    Owned out(batch.make<T>(problem.queries, problem.value_width, q));
+    Walk walk;
+    Operand operand;
+    bool is_fused = problem.is_fused(q, k, v, mask);
+    if (is_fused) order_axes(&q, &operand, 1, q.ndim(), q.shape(), &walk);
+    Owned out(batch.make<T>(problem.queries, problem.value_width, is_fused ? walk.order : nullptr));
     npy_intp shape[NPY_MAXDIMS];
     std::copy(batch.shape, batch.shape + batch.ndim, shape);
     shape[batch.ndim] = problem.queries;
@@ -278,6 +292,20 @@ void differentiate(const Head<T>& head, Stack<T> g, const T* log_total, Gradient
     }
 }
 
+// A copy whose last two axes lie in memory the other way round.
+PyObject* by_columns(Array x) {
+    int order[NPY_MAXDIMS];
+    for (int i = 0; i < x.ndim(); ++i) order[i] = i;
+    std::swap(order[x.ndim() - 2], order[x.ndim() - 1]);
+    PyArray_Descr* descriptor = x.descriptor();
+    Py_INCREF(descriptor);
+    Owned copy(empty_in_order(x.ndim(), x.shape(), order, descriptor));
+    if (!copy) return nullptr;
+    auto* to = reinterpret_cast<PyArrayObject*>(copy.array().object());
+    if (PyArray_CopyInto(to, reinterpret_cast<PyArrayObject*>(x.object())) < 0) return nullptr;
+    return copy.release();
+}
+
 template <class T>
 PyObject* attention_grad_of(Array g, Array q, Array k, Array v, Array mask, Array log_total,
                             bool is_causal, double scale, bool needs_mask) {
@@ -289,10 +317,13 @@ PyObject* attention_grad_of(Array g, Array q, Array k, Array v, Array mask, Arra
         log_total.size() != batch.count() * problem.queries) {
         return decline();
     }
-    Owned g_q(batch.make<T>(problem.queries, problem.width, q));
-    Owned g_k(batch.make<T>(problem.keys, problem.width, k));
-    Owned g_v(batch.make<T>(problem.keys, problem.value_width, v));
-    Owned g_mask(needs_mask ? batch.make<T>(problem.queries, problem.keys, Array()) : none());
+    constexpr int heads_inside[] = {0, 2, 1, 3};
+    bool is_fused = !needs_mask && problem.is_fused(q, k, v, mask);
+    const int* order = is_fused ? heads_inside : nullptr;
+    Owned g_q(batch.make<T>(problem.queries, problem.width, order));
+    Owned g_k(batch.make<T>(problem.keys, problem.width, order));
+    Owned g_v(batch.make<T>(problem.keys, problem.value_width, order));
+    Owned g_mask(needs_mask ? batch.make<T>(problem.queries, problem.keys) : none());
     if (!g_q || !g_k || !g_v || !g_mask) return nullptr;
     Gradients<T> all;
     batch.read(g_q.array(), &all.q);
@@ -310,6 +341,10 @@ PyObject* attention_grad_of(Array g, Array q, Array k, Array v, Array mask, Arra
                           totals + number * problem.queries, own, scores.data(), g_scores.data());
         }
     });
+    if (!is_fused) {
+        g_k.reset(by_columns(g_k.array()));
+        if (!g_k) return nullptr;
+    }
     return tuple({g_q.release(), g_k.release(), g_v.release(), g_mask.release()});
 }
 

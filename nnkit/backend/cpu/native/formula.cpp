@@ -195,7 +195,14 @@ PyObject* run_general(Call& call, Array target) {
         }
         all[count++] = target;
     }
-    order_axes(all, operands, count, ndim, shape, &walk);
+    int deciding[most_operands], deciding_count = 0;
+    for (const char* digit = call.entry.deciding; *digit != 0; ++digit) {
+        const int* end = call.place + call.array_count;
+        const int* found = std::find<const int*>(call.place, end, *digit - '0');
+        if (found != end) deciding[deciding_count++] = static_cast<int>(found - call.place);
+    }
+    order_axes(all, operands, count, ndim, shape, &walk, target ? nullptr : deciding,
+               deciding_count);
     PyObject* result =
         target ? Py_NewRef(target.object())
                : empty_in_order(ndim, shape, walk.order, PyArray_DescrFromType(result_number(call)));

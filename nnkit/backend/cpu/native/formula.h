@@ -15,7 +15,8 @@ struct FormulaEntry {
     const char* name;
     unsigned int fingerprint;  // of the trace it was printed from: see `printer.fingerprint`
     int arrays, scalars;
-    bool predicate;  // its values are bool
+    const char* deciding;  // the places, as digits, of the arrays that decide the result's order
+    bool predicate;        // its values are bool
     int cost;        // of one element, in additions: decides from which size on threads pay
     Loop<float> single;
     Loop<double> wide;

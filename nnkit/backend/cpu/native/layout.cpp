@@ -65,17 +65,27 @@ void sort_axes(const Index (*steps)[most_axes], int count, int ndim, const npy_i
 }
 
 void order_axes(const Array* arrays, Operand* operands, int count, int ndim, const npy_intp* shape,
-                Walk* walk) {
+                Walk* walk, const int* deciding, int deciding_count) {
     Index strides[most_operands_of_walk][most_axes], steps[most_operands_of_walk][most_axes];
+    auto repeats = [&](int k, int i) {
+        int axis = i - (ndim - arrays[k].ndim());
+        return axis < 0 || (arrays[k].shape()[axis] == 1 && shape[i] != 1);
+    };
     for (int k = 0; k < count; ++k) {
         int shift = ndim - arrays[k].ndim();
         for (int i = 0; i < ndim; ++i) {
-            bool repeats = i < shift || (arrays[k].shape()[i - shift] == 1 && shape[i] != 1);
-            strides[k][i] = repeats ? 0 : arrays[k].strides()[i - shift];
-            steps[k][i] = repeats ? 0 : step_along(arrays[k], i - shift);
+            strides[k][i] = repeats(k, i) ? 0 : arrays[k].strides()[i - shift];
         }
     }
-    sort_axes(steps, count, ndim, shape, walk->order);
+    if (deciding == nullptr) deciding_count = count;
+    for (int n = 0; n < deciding_count; ++n) {
+        int k = deciding == nullptr ? n : deciding[n];
+        int shift = ndim - arrays[k].ndim();
+        for (int i = 0; i < ndim; ++i) {
+            steps[n][i] = repeats(k, i) ? 0 : step_along(arrays[k], i - shift);
+        }
+    }
+    sort_axes(steps, deciding_count, ndim, shape, walk->order);
     walk->ndim = ndim;
     for (int i = 0; i < ndim; ++i) {
         walk->shape[i] = shape[walk->order[i]];

@@ -140,9 +140,10 @@ bool broadcast_shapes(const Array* arrays, int count, int* ndim, npy_intp* shape
 void sort_axes(const Index (*steps)[most_axes], int count, int ndim, const npy_intp* shape,
                int* order);
 
-// A walk over the arrays in that order; `operands` get their strides under the common shape.
+// A walk over the arrays in that order; `operands` get their strides under the common shape. Which
+// arrays decide the order, and the first of them, `deciding` says; all do where it is not given.
 void order_axes(const Array* arrays, Operand* operands, int count, int ndim, const npy_intp* shape,
-                Walk* walk);
+                Walk* walk, const int* deciding = nullptr, int deciding_count = 0);
 
 // A new array whose axis `order[0]` is the slowest in memory, and so on; and one whose axes lie like
 // those of another array. They take the descriptor's reference.

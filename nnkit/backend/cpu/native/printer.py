@@ -58,6 +58,7 @@ def _formula(formula: Formula) -> str | None:
         [f"result[i] = {printed.results[0]};"],
     )
     predicate = "true" if printed.is_predicate[0] else "false"
+    deciding = "".join(str(formula.arrays.index(a)) for a in formula.deciding)
     return (
         "template <class T>\n"
         f"void {loop}([[maybe_unused]] const T* const* operands,\n"
@@ -66,7 +67,8 @@ def _formula(formula: Formula) -> str | None:
         + "}\n"
         f'const FormulaRegistration register_{formula.name}({{"{formula.name}", '
         f"{fingerprint(trace)}u, {len(formula.arrays)}, {len(formula.scalars)},\n"
-        f"    {predicate}, {max(1, printed.cost)}, {loop}<float>, {loop}<double>}});\n"
+        f'    "{deciding}", {predicate}, {max(1, printed.cost)}, {loop}<float>, '
+        f"{loop}<double>}});\n"
     )
 
 

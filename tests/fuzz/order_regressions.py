@@ -1,0 +1,55 @@
+"""Short programs whose tensors once lay in another order of memory than torch's."""
+
+REGRESSIONS = {
+    "pickles keep strides": """
+import pickle
+x0 = pickle.loads(pickle.dumps(T.tensor([2.0]).expand(2, 2)))
+x1 = pickle.loads(pickle.dumps(T.arange(8.).view(2, 4)[:, ::2]))
+x2 = pickle.loads(pickle.dumps(T.arange(8.).view(2, 4).T))
+x3 = pickle.loads(pickle.dumps(T.zeros(0, 3)))
+""",
+    "scatter functions copy the storage": """
+x0 = T.zeros((6,))
+x1 = x0.unfold(0, 2, 1)
+x2 = x1.diagonal_scatter(T.ones(2))
+x3 = x0[1::2].slice_scatter(T.ones(1), 0, 0, 1)
+x4 = x0.as_strided((2, 2), (1, 1)).select_scatter(T.ones(2), 0, 1)
+""",
+    "attention lies as its queries": """
+x0 = (T.arange(24.) / 24).reshape(1, 2, 3, 4).requires_grad_()
+x1 = x0.to(memory_format=T.channels_last)
+x2 = T.nn.functional.scaled_dot_product_attention(x1, x1, x1)
+x3 = T.nn.functional.scaled_dot_product_attention(x0, x0, x0)
+x4 = T.autograd.grad(x3.sum(), x0)
+x5 = T.autograd.grad(x2.sum(), x0)
+""",
+    "a derivative lies in memory as the steps it is computed in": """
+x0 = T.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).t().requires_grad_()
+x1 = T.autograd.grad(x0.reciprocal().sum(), x0)
+x2 = T.autograd.grad(x0.relu(), x0, T.ones(3, 2))
+x3 = T.autograd.grad(T.fmax(x0, x0 * 2).sum(), x0)
+x4 = T.autograd.grad(x0.erf(), x0, T.ones(3, 2))
+x5 = T.autograd.functional.hessian(lambda t: ((t * 2).relu_()).sum(), x0)
+""",
+    "stack into an out of another size": """
+x0 = T.arange(8.).reshape(1, 2, 2, 2).to(memory_format=T.channels_last)
+x1 = T.zeros(3)
+T.stack([x0], out=x1)
+""",
+    "dimensions of size 1 decide between rows and channels last": """
+x0 = T.zeros((2, 3, 2, 1)).transpose(-2, 1)
+x1 = T.nn.functional.interpolate(x0, scale_factor=2)
+x2 = T.nn.functional.group_norm(x0, 1)
+""",
+    "gradients of layers lie as their inputs": """
+x0 = T.arange(48.).reshape(1, 3, 4, 4).to(memory_format=T.channels_last).requires_grad_()
+x1 = T.autograd.grad(T.nn.functional.max_pool2d(x0, 2).sum(), x0)
+x2 = T.autograd.grad(T.nn.functional.avg_pool2d(x0, 2).sum(), x0)
+x3 = T.autograd.grad(T.nn.functional.group_norm(x0, 1).sum(), x0)
+x4 = T.autograd.grad(T.nn.functional.adaptive_max_pool2d(x0, 2).sum(), x0)
+x5 = x0.detach().roll(1, 1)
+x6 = T.autograd.grad(x0.amax(1).sum(), x0)
+x7 = T.autograd.grad(x0[x0 > 7].sum(), x0)
+x8 = T.autograd.grad(x0.masked_select(x0 > 7).sum(), x0)
+""",
+}
