@@ -34,15 +34,14 @@ DIFFERENT = {
             " nn.functional.fractional_max_pool3d nn.functional.fractional_max_pool3d_with_indices"
         ),
         "torch's is several operations, each with a result of its own": (
-            "nn.functional.scaled_dot_product_attention nn.functional.binary_cross_entropy"
+            "nn.functional.binary_cross_entropy"
             " nn.functional.binary_cross_entropy_with_logits nn.functional.kl_div"
             " nn.functional.soft_margin_loss nn.functional.hinge_embedding_loss"
             " nn.functional.huber_loss nn.functional.poisson_nll_loss gru_cell einsum"
         ),
         "torch's result is a view of something larger": (
-            "linalg.solve linalg.lstsq unravel_index unique_consecutive conj pixel_shuffle"
+            "linalg.solve linalg.lstsq unravel_index unique_consecutive"
         ),
-        "torch keeps the gaps between elements": "select_scatter slice_scatter diagonal_scatter",
         "torch gives the argument itself": "histogram",
     }.items()
     for name in names.split()
