@@ -78,11 +78,8 @@ def _by_value(function: Callable) -> Callable:
 
 
 def _reflected_division(self: Tensor, other: Any) -> Any:
-    """``other / self``; an array of NumPy's multiplies the reciprocal, as in torch."""
-    try:
-        return arithmetic._div(other, self)
-    except OperandError:
-        return arithmetic.reciprocal(self) * other
+    """``other / self``, as the product with the reciprocal that it is in torch."""
+    return arithmetic.reciprocal(self) * other
 
 
 _operator("eq", _by_value(comparison.eq))

@@ -52,11 +52,15 @@ __all__ = ["fn", "over_input", "pointwise"]
 F4, F8 = float32.array, float64.array
 
 
-def _gradient_rule(name: str, body: Callable, primitive: Any, by_rows: bool = False) -> Callable:
+def _gradient_rule(
+    name: str, body: Callable, primitive: Any, stepwise: bool, by_rows: bool = False
+) -> Callable:
     """The rule of one input: a formula of its own, or ``g`` itself where the body returns it."""
     inputs = primitive.arrays
     whole = {"g", "out", *(inputs if len(inputs) == 1 else ())}
-    formula = Formula(name, body, primitive.statics, whole=whole, by_rows=by_rows)
+    formula = Formula(
+        name, body, primitive.statics, whole=whole, by_rows=by_rows, stepwise=stepwise
+    )
 
     def gradient(B: Any, g: Any, *values: Any) -> Any:
         return getattr(B, name)(g, *values)
@@ -91,6 +95,7 @@ def pointwise(
     alone: str | Callable | None = None,
     also: Mapping[str, tuple[str, ...]] | None = None,
     by_rows: tuple[str, ...] = (),
+    stepwise: tuple[str, ...] = ("backward",),
     **rules: Callable,
 ) -> Callable:
     """Declare an element-wise op.
@@ -114,16 +119,18 @@ def pointwise(
         refuses: categories of dtype it is not defined for ("bool", "integer", "complex").
         depends, alone, also: as of `rule`.
         by_rows: the inputs whose gradients lie by rows in memory, whatever their operands do.
+        stepwise: which of ``forward`` and ``backward`` torch computes operation by operation, so
+            that half precision is rounded after each; a kernel of its own rounds once.
         rules: for each differentiable input a formula of ``g``, inputs, ``out`` and scalars.
 
     Returns:
         The op on Tensors, with the primitive's signature and no promotion, when ``function`` is
         false; otherwise the function.
     """
-    formula = Formula(name, body, scalars)
+    formula = Formula(name, body, scalars, stepwise="forward" in stepwise)
     primitive = register_formula(formula)
     derivatives = {
-        x: _gradient_rule(f"{name}_grad_{x}", rule, primitive, x in by_rows)
+        x: _gradient_rule(f"{name}_grad_{x}", rule, primitive, "backward" in stepwise, x in by_rows)
         for x, rule in rules.items()
     }
     node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
@@ -174,7 +181,7 @@ def over_input(apply: Any, node: str, **rules: Callable) -> Callable:
     """The function of an op whose result is written over its input: its rules read the result."""
     op = apply.op
     derivatives = {
-        x: _gradient_rule(f"{op.name}_over_grad_{x}", rule, op.primitive)
+        x: _gradient_rule(f"{op.name}_over_grad_{x}", rule, op.primitive, False)
         for x, rule in rules.items()
     }
     variant = Op(op.primitive, derivatives, None, node, False, False, (), (), op.depends, op.alone)

@@ -29,14 +29,14 @@ LOGICAL = {
 # Functions of namespace `math`, in math.h. Not among them are those whose result in half precision
 # is not that of float32, rounded: nextafter and div_trunc.
 FUNCTIONS = frozenset(
-    "abs sign sgn exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal tanh sigmoid erf erfc"
+    "abs sign sgn exp exp2 expm1 log log2 log10 log1p sqrt reciprocal tanh sigmoid erf erfc"
     " erfinv sin cos tan asin acos atan atan2 sinh cosh asinh acosh atanh floor ceil trunc round"
     " frac remainder fmod div_floor maximum minimum fmax fmin copysign hypot logaddexp"
-    " logaddexp2 heaviside lgamma digamma polygamma_at isnan isinf isfinite"
+    " logaddexp2 log_sigmoid heaviside lgamma digamma polygamma_at isnan isinf isfinite"
     " signbit".split()
 )
 # Additions that one evaluation is worth.
-COSTS = {"div": 4, "sqrt": 6, "rsqrt": 8, "reciprocal": 4}
+COSTS = {"div": 4, "sqrt": 6, "reciprocal": 4}
 COST_OF_FUNCTION = 20
 CHEAP = frozenset(
     "abs sign sgn floor ceil trunc round frac maximum minimum fmax fmin copysign heaviside isnan"

@@ -26,6 +26,12 @@ ON_NUMBERS = {
 
 SEEN_THROUGH = frozenset(("conj", "real"))  # what gives a view of its argument, or itself
 BY_ROWS = frozenset(("exp2",))  # what torch lays by rows, whatever its argument
+# Functions that round nothing.
+EXACT = frozenset(
+    "neg abs sign sgn conj real maximum minimum fmax fmin copysign floor ceil trunc round where"
+    " zeros_like eq ne lt le gt ge isnan isinf isfinite signbit logical_not logical_and logical_or"
+    " logical_xor".split()
+)
 
 
 class Expression:
@@ -189,6 +195,7 @@ class Formula:
         whole: array parameters that have the result's shape, where torch computes the formula
             operation by operation, as it does most derivatives.
         by_rows: whether the result lies by rows, whatever its operands do.
+        stepwise: whether half precision is rounded after each operation, and not only at the end.
     """
 
     def __init__(
@@ -199,11 +206,13 @@ class Formula:
         flags: Iterable[str] = (),
         whole: Iterable[str] = (),
         by_rows: bool = False,
+        stepwise: bool = False,
     ) -> None:
         code = body.__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.name = name
         self.body = body
+        self._stepwise = stepwise
         self.flags = tuple(f for f in names if f in set(flags))
         self.arrays = tuple(n for n in names if n not in set(scalars) and n not in self.flags)
         self.scalars = tuple(n for n in names if n in set(scalars))
@@ -226,6 +235,12 @@ class Formula:
                 )
             )
         return self._traces[key]
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether it is, and it makes a difference: something is computed from what was rounded."""
+        nodes = self.trace().nodes if self._stepwise else ()
+        return sum(bool(n.arguments) and n.function not in EXACT for n in nodes) > 1
 
     def outputs(self, result: Any) -> tuple:
         """The body's result as a tuple of expressions."""

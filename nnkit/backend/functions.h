@@ -23,24 +23,24 @@ NNKIT_INLINE T heaviside(T x, T y) {
     return x == T(0) ? y : step;
 }
 
-// The larger and the smaller, NaN if either is. Written with two choices, of which GCC vectorises
-// one inside the other; a choice by two conditions it makes into branches then.
+// The larger and the smaller, NaN if either is, and x of equal zeros. Written with two choices, of
+// which GCC vectorises one inside the other; a choice by two conditions it makes into branches then.
 template <typename T>
 NNKIT_INLINE T maximum(T x, T y) {
-    const T larger = x > y ? x : y;
-    return x == x ? larger : x;
+    const T larger = x < y ? y : x;
+    return y == y ? larger : y;
 }
 template <typename T>
 NNKIT_INLINE T minimum(T x, T y) {
-    const T smaller = x < y ? x : y;
-    return x == x ? smaller : x;
+    const T smaller = x > y ? y : x;
+    return y == y ? smaller : y;
 }
 
 // The same, but a NaN loses to a number.
 template <typename T>
-NNKIT_INLINE T fmax(T x, T y) { return ((x > y) | (y != y)) ? x : y; }
+NNKIT_INLINE T fmax(T x, T y) { return ((x < y) | (x != x)) ? y : x; }
 template <typename T>
-NNKIT_INLINE T fmin(T x, T y) { return ((x < y) | (y != y)) ? x : y; }
+NNKIT_INLINE T fmin(T x, T y) { return ((x > y) | (x != x)) ? y : x; }
 
 // ---- quotients and roots
 
@@ -49,10 +49,12 @@ template <typename T>
 NNKIT_INLINE T frac(T x) { return T(x - trunc(x)); }
 template <typename T>
 NNKIT_INLINE T reciprocal(T x) { return T(1) / x; }
-template <typename T>
-NNKIT_INLINE T rsqrt(T x) { return T(1) / sqrt(x); }
 
 // ---- sums of exponentials
+
+// log(1 / (1 + e^-x)), without overflow
+template <typename T>
+NNKIT_INLINE T log_sigmoid(T x) { return minimum(x, T(0)) - log1p(exp(-abs(x))); }
 
 // log(e^x + e^y) = max + log(1 + e^-|x - y|); equal infinities have no difference.
 template <typename T>
@@ -124,6 +126,7 @@ NNKIT_INLINE double hurwitz_zeta(double s, double q) {
 // x + k < 0 are those of another such sum, seen upwards from 1 - f, f the fraction of x.
 NNKIT_INLINE double polygamma_at(double x, double n) {
     if (n == 0.0) return digamma(x);
+    if (x == double(INFINITY) && n > 1.0) return double(NAN);  // as in torch
     const double s = n + 1.0, sign = ::fmod(n, 2.0) == 0.0 ? -1.0 : 1.0;
     if (x == -double(INFINITY)) {  // as in torch
         return n == 1.0 ? double(NAN) : sign * double(INFINITY);

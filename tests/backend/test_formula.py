@@ -203,6 +203,8 @@ def test_halves_are_computed_in_float32_and_rounded_once(
 ) -> None:
     if name.startswith("bitwise") or name in IN_THEIR_OWN_DTYPE:
         pytest.skip("not defined in float32")
+    if FORMULAS[name].stepwise:
+        pytest.skip("rounded after each operation: tests/test_values.py")
     arrays = arrays_of(name, shape, dtype=half)
     result = run(name, arrays)
     wide = run(name, [a.astype(np.float32) for a in arrays])
@@ -242,6 +244,8 @@ def test_a_number_is_an_operand(name: str, dtype: Any) -> None:
     """A Python number leaves the dtype to the array, and is not rounded to half precision."""
     if name.startswith("bitwise"):
         pytest.skip("not defined for floating point")
+    if FORMULAS[name].stepwise and dtype is np.float16:
+        pytest.skip("rounded after each operation: tests/test_values.py")
     (x,) = arrays_of(name, LARGE, dtype=dtype)[:1]
     result = getattr(B, name)(x, 0.3, *scalars_of(name))
     wide = x.astype(np.float32) if dtype is np.float16 else x

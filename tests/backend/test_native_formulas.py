@@ -186,7 +186,8 @@ def test_layouts(name: str) -> None:
                 continue
             check(name, arguments)
             if layout != "misaligned":
-                assert served(kernel, *arguments)
+                stepwise = formula.stepwise and np.dtype(dtype).itemsize == 2
+                assert served(kernel, *arguments) != stepwise
                 if not name.endswith("_"):
                     deciding = [mixed[formula.arrays.index(a)] for a in formula.deciding]
                     rule = order_of_result(mixed[0].shape, deciding) or range(3)

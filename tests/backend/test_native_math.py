@@ -24,8 +24,9 @@ INF, NAN = np.inf, np.nan
 # name: the same function in double precision, and whether it takes negative numbers
 SINGLE = {
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
-    "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x),
-    "tanh": np.tanh, "sigmoid": special.sigmoid, "erf": special.erf, "erfc": special.erfc,
+    "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt,
+    "tanh": np.tanh, "sigmoid": special.sigmoid,
+    "log_sigmoid": special.log_sigmoid, "erf": special.erf, "erfc": special.erfc,
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh,
     "acosh": np.arccosh, "atanh": np.arctanh, "lgamma": special.lgamma,

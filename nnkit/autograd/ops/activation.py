@@ -34,9 +34,10 @@ _leaky_relu_over = over_input(
 elu = pointwise(
     "elu",
     lambda x, alpha, scale, input_scale: fn.where(
-        x <= 0, fn.expm1(fn.minimum(x, 0) * input_scale) * (alpha * scale), x * scale
+        x < 0, fn.expm1(fn.minimum(x, 0) * input_scale) * (alpha * scale), x * scale
     ),
     scalars=("alpha", "scale", "input_scale"), function=False,
+    stepwise=(),
     x=lambda g, x, alpha, scale, input_scale: g * fn.where(
         x <= 0, fn.exp(fn.minimum(x, 0) * input_scale) * (input_scale * alpha * scale), scale
     ),
@@ -59,6 +60,7 @@ def _tanh_argument(x: Any) -> Any:
 
 gelu = pointwise(
     "gelu", lambda x: x * _normal_cdf(x), function=False,
+    stepwise=(),
     x=lambda g, x: g * (
         _normal_cdf(x) + x * fn.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
     ),
@@ -66,6 +68,7 @@ gelu = pointwise(
 gelu_tanh = pointwise(
     "gelu_tanh", lambda x: 0.5 * x * (1 + fn.tanh(_tanh_argument(x))), function=False,
     node="GeluBackward0",
+    stepwise=(),
     x=lambda g, x: g * (
         0.5 * (1 + fn.tanh(_tanh_argument(x)))
         + 0.5 * x * (1 - fn.tanh(_tanh_argument(x)) * fn.tanh(_tanh_argument(x)))
@@ -74,6 +77,7 @@ gelu_tanh = pointwise(
 )  # fmt: skip
 silu = pointwise(
     "silu", lambda x: x / (1 + fn.exp(-x)), function=False,
+    stepwise=(),
     x=lambda g, x: g * fn.conj(fn.sigmoid(x) * (1 + x * (1 - fn.sigmoid(x)))),
 )  # fmt: skip
 
@@ -85,6 +89,7 @@ def _softplus(x: Any) -> Any:
 
 mish = pointwise(
     "mish", lambda x: x * fn.tanh(_softplus(x)), function=False,
+    stepwise=(),
     x=lambda g, x: g * (
         fn.tanh(_softplus(x))
         + x * fn.sigmoid(x) * (1 - fn.tanh(_softplus(x)) * fn.tanh(_softplus(x)))
@@ -96,49 +101,63 @@ softplus = pointwise(
         x * beta > threshold, x, fn.log1p(fn.exp(fn.minimum(x * beta, threshold))) / beta
     ),
     scalars=("beta", "threshold"), function=False,
+    stepwise=(),
     x=lambda g, x, beta, threshold: g * fn.where(
         x * beta > threshold, 1, fn.sigmoid(x * beta)
     ),
 )  # fmt: skip
 softsign = pointwise(
-    "softsign", lambda x: x / (1 + fn.abs(x)), function=False, alone="refused",
-    x=lambda g, x: g / ((1 + fn.abs(x)) * (1 + fn.abs(x))),
+    "softsign", lambda x: x / (fn.abs(x) + 1), function=False, stepwise=("forward", "backward"),
+    alone="refused", x=lambda g, x: g / (fn.abs(x) + 1)
+    - g * (x / (fn.abs(x) + 1) / (fn.abs(x) + 1)) * fn.sign(x),
 )  # fmt: skip
 hardtanh = pointwise(
     "hardtanh", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
     scalars=("low", "high"), function=False, depends="backward", alone="refused",
+    stepwise=(),
     x=lambda g, x, low, high: fn.where(fn.logical_or(x <= low, x >= high), 0, g),
 )  # fmt: skip
 hardsigmoid = pointwise(
     "hardsigmoid", lambda x: fn.minimum(fn.maximum(x + 3, 0), 6) / 6, function=False,
     depends="backward",
+    stepwise=(),
     # torch multiplies by float32's sixth, in double precision too.
     x=lambda g, x: fn.where(fn.logical_and(x > -3, x < 3), g * 0.1666666716337204, 0),
 )  # fmt: skip
 hardswish = pointwise(
     "hardswish", lambda x: x * fn.minimum(fn.maximum(x + 3, 0), 6) / 6, function=False,
+    stepwise=(),
     x=lambda g, x: fn.where(x <= -3, 0, fn.where(x < 3, g * (x / 3 + 0.5), g)),
 )  # fmt: skip
 _hardshrink = pointwise(
     "hardshrink",
     lambda x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, x),
     scalars=("lambd",), function=False, depends="backward",
+    stepwise=(),
     x=lambda g, x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, g),
 )  # fmt: skip
 softshrink = pointwise(
     "softshrink",
     lambda x, lambd: fn.where(x > lambd, x - lambd, fn.where(x < -lambd, x + lambd, x * 0)),
     scalars=("lambd",), function=False, depends="backward",
+    stepwise=(),
     x=lambda g, x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, g),
 )  # fmt: skip
 _threshold = pointwise(
     "threshold", lambda x, limit, value: fn.where(x <= limit, value, x),
     scalars=("limit", "value"), function=False, depends="zeros",
+    stepwise=(),
     x=lambda g, x, limit, value: fn.where(x <= limit, 0, g),
 )  # fmt: skip
+
+
+def _tail(x: Any) -> Any:
+    return fn.exp(-fn.abs(x)) / (1 + fn.exp(-fn.abs(x)))
+
+
 log_sigmoid = pointwise(
-    "log_sigmoid", lambda x: fn.minimum(x, 0) - fn.log1p(fn.exp(-fn.abs(x))), function=False,
-    x=lambda g, x: g * fn.sigmoid(-x),
+    "log_sigmoid", lambda x: fn.log_sigmoid(x), function=False,
+    x=lambda g, x: fn.where(x < 0, 1 - _tail(x), _tail(x)) * g,
 )  # fmt: skip
 _prelu = pointwise(
     "prelu", lambda x, weight: fn.where(x > 0, x, x * weight), function=False, depends="backward",

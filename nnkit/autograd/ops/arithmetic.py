@@ -114,9 +114,10 @@ sqrt = pointwise(
     kind="float", x=lambda g, out: g / (2 * fn.conj(out)),
 )  # fmt: skip
 rsqrt = pointwise(
-    "rsqrt", lambda x: fn.rsqrt(x), "``1 / sqrt(input)``.",
+    "rsqrt", lambda x: 1 / fn.sqrt(x), "``1 / sqrt(input)``.",
     example=("nnkit.tensor([4.0, 16.0])", "tensor([0.5000, 0.2500])"), kind="float",
-    x=lambda g, out: -0.5 * g * fn.conj(out * out * out),
+    stepwise=("forward", "backward"),
+    x=lambda g, out: -0.5 * g * fn.conj(out**3),
 )  # fmt: skip
 reciprocal = pointwise(
     "reciprocal", lambda x: fn.reciprocal(x), "``1 / input``.",
@@ -165,7 +166,7 @@ hypot = pointwise(
     "hypot", lambda x, y: fn.hypot(x, y), "``sqrt(input**2 + other**2)`` without overflow.",
     example=("nnkit.tensor([3.0, 5.0]), nnkit.tensor([4.0, 12.0])", "tensor([ 5., 13.])"),
     refuses=("complex", "integer", "bool"),
-    x=lambda g, x, out: g * (x / out), y=lambda g, y, out: g * (y / out),
+    x=lambda g, x, out: g * x / out, y=lambda g, y, out: g * y / out,
     numbers="none",
 )  # fmt: skip
 heaviside = pointwise(
@@ -212,7 +213,7 @@ _addcmul = pointwise(
     z=lambda g, y, value: g * fn.conj(y * value),
 )  # fmt: skip
 _addcdiv = pointwise(
-    "addcdiv", lambda x, y, z, value: x + value * (y / z), scalars=("value",), function=False,
+    "addcdiv", lambda x, y, z, value: x + value * y / z, scalars=("value",), function=False,
     x=lambda g: g, y=lambda g, z, value: g * fn.conj(value / z),
     z=lambda g, y, z, value: -g * fn.conj(value * y / (z * z)),
 )  # fmt: skip

@@ -14,6 +14,7 @@ from nnkit.autograd.dims import broadcast_shape, check_tensor
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.softmax import log_softmax
+from nnkit.autograd.ops.transcendental import times_log
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote
 from nnkit.autograd.tensor import Tensor
@@ -67,36 +68,42 @@ def elementwise_loss(
     private: tuple[str, ...] = (),
     also: Any = None,
     alone: str | None = None,
+    stepwise: tuple[str, ...] = (),
+    divided: str = "first",
     **rules: Any,
 ) -> Callable:
     """An op ``name(x, target; reduction, *scalars)`` from the formula of one element's loss and
-    the formulas of its derivatives."""
-    elements = pointwise(f"{name}_elements", body, scalars=scalars, function=False, **rules)
+    the formulas of its derivatives. A mean divides the gradient first or last."""
+    elements = pointwise(
+        f"{name}_elements", body, scalars=scalars, function=False, stepwise=stepwise, **rules
+    )
     position = elements.op.primitive.arrays.index
-    reduced: Any = {x: _reduced(elements.op.rules[position(x)].function) for x in rules}
+    reduced: Any = {x: _reduced(elements.op.rules[position(x)].function, divided) for x in rules}
     return rule(name, private=private, also=also, alone=alone, **reduced)
 
 
-def _reduced(gradient: Callable) -> Callable:
+def _reduced(gradient: Callable, divided: str) -> Callable:
     """The rule of the reduced loss, from that of one element."""
 
     def reduced(B: Any, g: Any, reduction: str, x_shape: tuple, *values: Any) -> Any:
-        if reduction == "mean":
-            g = B.div(g, math.prod(x_shape))
-        return gradient(B, g, *values)
+        count = math.prod(x_shape) if reduction == "mean" else 1
+        if divided == "first":
+            return gradient(B, g if count == 1 else B.div(g, count), *values)
+        out = gradient(B, g, *values)
+        return out if count == 1 else B.div(out, count)
 
     reduced.parameters = ("g", "reduction", "x_shape", *gradient.parameters[1:])
     return reduced
 
 
 mse_loss = elementwise_loss(
-    "mse_loss", lambda x, target: (x - target) * (x - target),
+    "mse_loss", lambda x, target: (x - target) * (x - target), stepwise=("forward",),
     x=lambda g, x, target: g * 2 * (x - target), target=lambda g, x, target: g * 2 * (target - x),
 )  # fmt: skip
 l1_loss = elementwise_loss(
     "l1_loss", lambda x, target: fn.abs(x - target), private=("x", "target"),
     x=lambda g, x, target: g * fn.sign(x - target),
-    target=lambda g, x, target: g * fn.sign(target - x),
+    target=lambda g, x, target: -(g * fn.sign(x - target)),
 )  # fmt: skip
 
 
@@ -113,7 +120,7 @@ smooth_l1_loss = elementwise_loss(
     ),
     scalars=("beta",),
     x=lambda g, x, target, beta: g * _smooth_l1_slope(x, target, beta),
-    target=lambda g, x, target, beta: -g * _smooth_l1_slope(x, target, beta),
+    target=lambda g, x, target, beta: g * _smooth_l1_slope(target, x, beta),
 )  # fmt: skip
 
 
@@ -130,7 +137,7 @@ huber_loss = elementwise_loss(
     ),
     scalars=("delta",),
     x=lambda g, x, target, delta: g * _huber_slope(x, target, delta),
-    target=lambda g, x, target, delta: -g * _huber_slope(x, target, delta),
+    target=lambda g, x, target, delta: g * _huber_slope(target, x, delta),
 )  # fmt: skip
 # Torch's bounds: logarithms end at -100, the slope's denominator at 1e-12 as a float32.
 binary_cross_entropy = elementwise_loss(
@@ -142,40 +149,40 @@ binary_cross_entropy = elementwise_loss(
 )  # fmt: skip
 
 
-def _log_sigmoid(x: Any) -> Any:
-    return fn.minimum(x, 0) - fn.log1p(fn.exp(-fn.abs(x)))
-
-
 binary_cross_entropy_with_logits = elementwise_loss(
-    "binary_cross_entropy_with_logits", lambda x, target: (1 - target) * x - _log_sigmoid(x),
+    "binary_cross_entropy_with_logits", lambda x, target: (1 - target) * x - fn.log_sigmoid(x),
+    stepwise=("forward", "backward"), divided="last",
     x=lambda g, x, target: g * (fn.sigmoid(x) - target), target=lambda g, x: -g * x,
     also={"target": ("target",)},
 )  # fmt: skip
 kl_div = elementwise_loss(
-    "kl_div", lambda x, target: fn.where(fn.eq(target, 0), 0, target * fn.log(target)) - target * x,
-    x=lambda g, target: -g * target,
-    target=lambda g, x, target: g * (fn.log(target) + target / target - x),  # NaN at 0, as torch's
+    "kl_div", lambda x, target: times_log(target, target) - target * x,
+    stepwise=("forward", "backward"), x=lambda g, target: -g * target,
+    # NaN at 0, as torch's
+    target=lambda g, x, target: -g * x + g * fn.log(target) + g * target / target,
 )  # fmt: skip
 kl_div_log_target = elementwise_loss(
     "kl_div_log_target", lambda x, target: fn.exp(target) * (target - x), private=("x", "target"),
-    x=lambda g, target: -g * fn.exp(target),
-    target=lambda g, x, target: g * fn.exp(target) * (target - x + 1),
+    stepwise=("forward", "backward"), x=lambda g, target: -(g * fn.exp(target)),
+    target=lambda g, x, target: g * fn.exp(target) + g * (target - x) * fn.exp(target),
 )  # fmt: skip
 soft_margin_loss = elementwise_loss(
-    "soft_margin_loss", lambda x, target: -_log_sigmoid(x * target), alone="refused",
+    "soft_margin_loss", lambda x, target: -fn.log_sigmoid(x * target), alone="refused",
     x=lambda g, x, target: -g * target * fn.sigmoid(-x * target),
 )  # fmt: skip
 hinge_embedding_loss = elementwise_loss(
     "hinge_embedding_loss",
     lambda x, target, margin: fn.where(fn.eq(target, 1), 0, fn.maximum(margin - x, 0))
     + fn.where(fn.eq(target, -1), 0, x),
-    scalars=("margin",), private=("x", "target"), alone="recorded",
+    scalars=("margin",), private=("x", "target"), stepwise=("forward", "backward"),
+    alone="recorded",
     x=lambda g, x, target, margin: fn.where(fn.eq(target, -1), 0, g)
-    - fn.where(fn.logical_or(fn.eq(target, 1), x > margin), 0, g),
+    - fn.where(fn.logical_or(fn.eq(target, 1), fn.logical_not(x <= margin)), 0, g),
 )  # fmt: skip
 poisson_nll_loss = elementwise_loss(
     "poisson_nll_loss", lambda x, target: fn.exp(x) - target * x, private=("x",),
-    x=lambda g, x, target: g * (fn.exp(x) - target), target=lambda g, x: -g * x,
+    stepwise=("forward", "backward"),
+    x=lambda g, x, target: g * fn.exp(x) - g * target, target=lambda g, x: -g * x,
 )  # fmt: skip
 
 

@@ -34,18 +34,29 @@ def shifted(B: Any, x: Any, axis: int, by: int, value: float) -> Any:
     return B.pad(B.getitem(x, (slice(None),) * axis + (kept,)), widths, value)
 
 
-def _grad_prod(B: Any, g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    """The product of all other elements, which needs no division and so may contain zeros."""
-    if not x.ndim:
+def divided_or(B: Any, total: Any, x: Any, of_zeros: Any) -> Any:
+    """``total / x``; or, where some element of ``x`` is 0, what needs no division."""
+    zero = B.eq(x, 0)
+    quotient = B.div(total, B.where(zero, B.ones_like(x), x))
+    return B.where(B.any(zero, None, False), of_zeros, quotient)
+
+
+def _grad_prod(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> Any:
+    """The product of all other elements; of all elements, with two zeros among them, nothing."""
+    shape = tuple(x.shape)
+    if not shape:
         return g
     if axis is None:
-        flat = _grad_prod(B, B.reshape(g, (1,)), B.reshape(x, (-1,)), 0, True)
-        return B.reshape(flat, tuple(x.shape))
+        one = B.reshape(out, (1,))
+        flat = _grad_prod(B, B.reshape(g, (1,)), B.reshape(x, (-1,)), one, 0, True)
+        several = B.gt(B.sum(B.eq(x, 0), None, False), 1)
+        return B.where(several, 0.0, B.reshape(flat, shape))
     turned = B.flip(x, (axis,))
     before = shifted(B, B.cumprod(x, axis), axis, 1, 1.0)
     after = B.flip(shifted(B, B.cumprod(turned, axis), axis, 1, 1.0), (axis,))
-    others = B.conj(B.mul(before, after))
-    return B.mul(B.expand_reduced(g, tuple(x.shape), axis, keepdims), others)
+    whole = B.expand_reduced(out, shape, axis, keepdims)
+    others = divided_or(B, whole, x, B.mul(before, after))
+    return B.mul(B.expand_reduced(g, shape, axis, keepdims), B.conj(others))
 
 
 def _grad_var(B: Any, g: Any, x: Any, axis: Any, correction: float, keepdims: bool) -> Any:

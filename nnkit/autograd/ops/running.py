@@ -11,7 +11,7 @@ from nnkit.autograd.dims import check_tensor, normalize_dim
 from nnkit.autograd.op import OPS, copied_scalar, rule
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.joining import cat, stack
-from nnkit.autograd.ops.reduction import in_dtype, shifted
+from nnkit.autograd.ops.reduction import divided_or, in_dtype, shifted
 from nnkit.autograd.ops.strided import real
 from nnkit.autograd.ops.transcendental import logaddexp
 from nnkit.autograd.public import METHODS, public
@@ -39,11 +39,13 @@ def _grad_cumsum(B: Any, g: Any, axis: int) -> Any:
 
 
 def _grad_cumprod(B: Any, g: Any, x: Any, out: Any, axis: int) -> Any:
-    """The products before an element times what follows it: no division, so zeros do no harm."""
+    """The products before an element times what follows it."""
     if not len(x.shape) or x.shape[axis] == 1:
         return g
-    before = shifted(B, out, axis, 1, 1.0)
-    return B.mul(_decaying(B, B.conj(x), g, axis), B.conj(before))
+    before, factors = B.conj(shifted(B, out, axis, 1, 1.0)), B.conj(x)
+    totals = _reversed(B, lambda t: B.cumsum(t, axis), B.mul(B.conj(out), g), axis)
+    of_zeros = B.mul(_decaying(B, factors, g, axis), before)
+    return divided_or(B, totals, factors, of_zeros)
 
 
 def _grad_logcumsumexp(B: Any, g: Any, x: Any, out: Any, axis: int) -> Any:

@@ -12,6 +12,7 @@ from nnkit.autograd import return_types
 from nnkit.autograd.dims import check_tensor, normalize_dim
 from nnkit.autograd.op import OPS, copied_scalar, rule
 from nnkit.autograd.ops import shape as shapes
+from nnkit.autograd.ops.arithmetic import lerp
 from nnkit.autograd.ops.reduction import check_dim
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
@@ -310,7 +311,7 @@ def _quantile(
     else:
         weight = 0.5 if interpolation == "midpoint" else OPS["sub"](position, low)
         first, second = _pick(ordered, low), _pick(ordered, wrap(B.ceil(position._data), place))
-        out = OPS["add"](first, OPS["mul"](OPS["sub"](second, first), weight))
+        out = lerp(first, second, weight)
     # The last dimension counts the levels: it goes to the front, or away for a number.
     if keepdim and ndim:
         shape = out._data.shape

@@ -176,6 +176,9 @@ def trapezoid(
     areas, axis, factor = _areas("trapezoid", y, x, dx, dim)
     if areas is y:  # there are no samples
         return areas.sum(axis, dtype=y.dtype)
+    if x is ...:
+        ends = y.select(axis, 0) + y.select(axis, -1)
+        return scaled(y.sum(axis) - scaled(ends, 0.5), 1 if dx is ... else dx)
     return scaled(areas.sum(axis), factor)
 
 

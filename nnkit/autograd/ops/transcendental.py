@@ -9,6 +9,7 @@ from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import guarded
 from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.conversion import contiguous, converted
+from nnkit.autograd.ops.joining import stack
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import check_dtype, promote
 from nnkit.autograd.public import public
@@ -58,10 +59,12 @@ tan = pointwise("tan", lambda x: fn.tan(x), "The tangent of an angle in radians.
                 x=lambda g, out: g * fn.conj(1 + out * out))  # fmt: skip
 asin = pointwise("asin", lambda x: fn.asin(x), "The angle whose sine is ``input``.",
                  example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 1.5708])"), kind="float",
-                 aliases=("arcsin",), x=lambda g, x: g * fn.conj(fn.rsqrt(1 - x * x)))  # fmt: skip
+                 aliases=("arcsin",),
+                 x=lambda g, x: g * fn.conj(1 / fn.sqrt(1 - x * x)))  # fmt: skip
 acos = pointwise("acos", lambda x: fn.acos(x), "The angle whose cosine is ``input``.",
                  example=("nnkit.tensor([0.0, 1.0])", "tensor([1.5708, 0.0000])"), kind="float",
-                 aliases=("arccos",), x=lambda g, x: g * -fn.conj(fn.rsqrt(1 - x * x)))  # fmt: skip
+                 aliases=("arccos",),
+                 x=lambda g, x: g * -fn.conj(1 / fn.sqrt(1 - x * x)))  # fmt: skip
 atan = pointwise("atan", lambda x: fn.atan(x), "The angle whose tangent is ``input``.",
                  example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.7854])"),
                  kind="float", aliases=("arctan",),
@@ -103,17 +106,17 @@ cosh = pointwise("cosh", lambda x: fn.cosh(x), "The hyperbolic cosine, ``(exp(x)
                  x=lambda g, x: g * fn.conj(fn.sinh(x)))  # fmt: skip
 tanh = pointwise("tanh", lambda x: fn.tanh(x), "The hyperbolic tangent, ``sinh(x) / cosh(x)``.",
                  example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.7616])"), kind="float",
-                 x=lambda g, out: g * fn.conj(1 - out * out))  # fmt: skip
+                 stepwise=(), x=lambda g, out: g * fn.conj(1 - out * out))  # fmt: skip
 asinh = pointwise("asinh", lambda x: fn.asinh(x),
                   "The inverse of `sinh`, ``log(x + sqrt(x**2 + 1))``.",
                   example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.8814])"), kind="float",
                   aliases=("arcsinh",), differentiable_in_place=False,
-                  x=lambda g, x: g * fn.conj(fn.rsqrt(x * x + 1)))  # fmt: skip
+                  x=lambda g, x: g * fn.conj(1 / fn.sqrt(x * x + 1)))  # fmt: skip
 acosh = pointwise("acosh", lambda x: fn.acosh(x),
                   "The inverse of `cosh`, ``log(x + sqrt(x**2 - 1))``.",
                   example=("nnkit.tensor([1.0, 2.0])", "tensor([0.0000, 1.3170])"), kind="float",
                   aliases=("arccosh",), differentiable_in_place=False,
-                  x=lambda g, x: g * fn.conj(fn.rsqrt(x * x - 1)))  # fmt: skip
+                  x=lambda g, x: g * fn.conj(1 / fn.sqrt(x * x - 1)))  # fmt: skip
 atanh = pointwise("atanh", lambda x: fn.atanh(x),
                   "The inverse of `tanh`, ``log((1 + x) / (1 - x)) / 2``.",
                   example=("nnkit.tensor([0.0, 0.5])", "tensor([0.0000, 0.5493])"), kind="float",
@@ -135,7 +138,7 @@ erfinv = pointwise("erfinv", lambda x: fn.erfinv(x), "The inverse of the error f
                    * fn.exp(fn.erfinv(x) * fn.erfinv(x)) * g)  # fmt: skip
 sigmoid = pointwise("sigmoid", lambda x: fn.sigmoid(x), "``1 / (1 + exp(-input))``.",
                     example=("nnkit.tensor([0.0, 1.0])", "tensor([0.5000, 0.7311])"), kind="float",
-                    x=lambda g, out: g * fn.conj((1 - out) * out))  # fmt: skip
+                    stepwise=(), x=lambda g, out: g * fn.conj(1 - out) * fn.conj(out))  # fmt: skip
 lgamma = pointwise("lgamma", lambda x: fn.lgamma(x), "The logarithm of ``|Gamma(input)|``.",
                    example=("nnkit.tensor([1.0, 5.0])", "tensor([0.0000, 3.1781])"),
                    kind="float", refuses=("complex",),
@@ -144,13 +147,18 @@ digamma = pointwise("digamma", lambda x: fn.digamma(x), "The derivative of `lgam
                     example=("nnkit.tensor([1.0, 2.0])", "tensor([-0.5772,  0.4228])"),
                     kind="float", refuses=("complex",),
                     x=lambda g, x: g * fn.polygamma_at(x, 1))  # fmt: skip
+
+
+def times_log(x: Any, y: Any) -> Any:
+    """``x * log(y)``, 0 where x is 0 and y a number."""
+    zero = fn.logical_and(fn.eq(x, 0), fn.logical_not(fn.isnan(y)))
+    return fn.where(zero, 0, x * fn.log(y))
+
+
 _xlogy = pointwise(
-    "xlogy",
-    lambda x, y: fn.where(fn.logical_and(fn.eq(x, 0), fn.logical_not(fn.isnan(y))),
-                          0, x * fn.log(y)),
-    function=False,
+    "xlogy", times_log, function=False, stepwise=("forward", "backward"),
     by_rows=("x",),
-    x=lambda g, x, y: g * fn.where(fn.logical_and(fn.eq(x, 0), y <= 0), 0, fn.log(y)),
+    x=lambda g, x, y: fn.where(fn.logical_and(fn.eq(x, 0), y <= 0), 0, g * fn.log(y)),
     y=lambda g, x, y: g * x / y,
 )  # fmt: skip
 _logaddexp = pointwise(
@@ -210,9 +218,8 @@ sinc = pointwise(
     "``sin(pi * input) / (pi * input)``, 1 at 0.",
     example=("nnkit.tensor([0.0, 0.5])", "tensor([1.0000, 0.6366])"), kind="float",
     x=lambda g, x: fn.where(
-        fn.eq(x, 0), 0,
-        g * fn.conj((fn.cos(x * math.pi) * (x * math.pi) - fn.sin(x * math.pi))
-                    / (x * math.pi) / x),
+        fn.eq(x * x * math.pi, 0), 0,
+        g * fn.conj((x * math.pi * fn.cos(x * math.pi) - fn.sin(x * math.pi)) / (x * x * math.pi)),
     ),
 )  # fmt: skip
 deg2rad = pointwise("deg2rad", lambda x: x * (math.pi / 180), "Degrees to radians.",
@@ -224,7 +231,7 @@ rad2deg = pointwise("rad2deg", lambda x: x * (180 / math.pi), "Radians to degree
                     kind="float", refuses=("complex",), alone="refused",
                     x=lambda g: g * (180 / math.pi))  # fmt: skip
 _logit = pointwise(
-    "logit", lambda x: fn.log(x / (1 - x)), function=False,
+    "logit", lambda x: fn.log(x / (1 - x)), function=False, stepwise=("forward", "backward"),
     x=lambda g, x: fn.where(fn.logical_or(x < 0, x > 1), math.nan, g / (x * (1 - x))),
 )  # fmt: skip
 _logit_between = pointwise(
@@ -234,6 +241,7 @@ _logit_between = pointwise(
         / (1 - fn.where(x < low, low, fn.where(x > high, high, x)))
     ),
     scalars=("low", "high"), function=False, node="LogitBackward0",
+    stepwise=("forward", "backward"),
     x=lambda g, x, low, high: fn.where(
         fn.logical_or(x < low, x > high), 0, g / (x * (1 - x))
     ),
@@ -316,8 +324,5 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
         raise RuntimeError("mvlgamma(): not implemented for 'bool' tensors")
     if p < 1:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, got {p}")
-    input = contiguous(input)  # torch's result lies by rows
-    total: Any = p * (p - 1) / 4 * math.log(math.pi)
-    for j in range(p):
-        total = lgamma(input + (1 - p + j) / 2) + total
-    return total
+    constant = p * (p - 1) / 4 * math.log(math.pi)
+    return lgamma(stack([input + (1 - p + j) / 2 for j in range(p)], -1)).sum(-1) + constant

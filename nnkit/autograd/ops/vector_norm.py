@@ -34,10 +34,10 @@ def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: 
     size = B.abs(x)
     if math.isinf(p):
         # All elements that reach the norm share its gradient.
-        reached = B.eq(size, expand(out))
-        count = B.sum(B.where(reached, B.ones_like(size), 0), axis, keepdims)
-        share = B.div(g, B.maximum(count, 1))
-        return B.where(reached, B.abs_grad_x(expand(share), x), 0)
+        reached = B.logical_or(B.eq(size, expand(out)), B.isnan(size))
+        reached = B.where(reached, B.ones_like(size), 0)
+        share = B.div(g, B.maximum(B.sum(reached, axis, keepdims), 1))
+        return B.abs_grad_x(B.mul(expand(share), reached), x)
     zero = B.logical_or(B.eq(size, 0), B.eq(expand(out), 0))
     part = B.where(zero, B.ones_like(size), size)
     whole = B.where(zero, B.ones_like(size), expand(out))

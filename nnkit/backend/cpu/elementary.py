@@ -37,9 +37,23 @@ def div_trunc(x: Any, y: Any, out: Any = None) -> Any:
 
 
 def remainder(x: Any, y: Any, out: Any = None) -> Any:
-    """x - y * floor(x / y), with the sign of y."""
+    """x - y * floor(x / y), with the sign of y; a zero has that of x."""
     _refuse_zero(x, y)
-    return np.remainder(x, y, out=out)
+    if _is_integer(x) and _is_integer(y):
+        return np.remainder(x, y, out=out)
+    rest = np.fmod(x, y)
+    other_sign = (rest != 0) & ((rest < 0) != (np.asarray(y) < 0))
+    return np.add(rest, np.where(other_sign, y, rest.dtype.type(-0.0)), out=out)
+
+
+def fmax(x: Any, y: Any, out: Any = None) -> Any:
+    """The larger, x of equal zeros, which NumPy leaves open; a NaN loses to a number."""
+    return np.positive(np.where((x < y) | (x != x), y, x), out=out)
+
+
+def fmin(x: Any, y: Any, out: Any = None) -> Any:
+    """The smaller; otherwise as `fmax`."""
+    return np.positive(np.where((x > y) | (x != x), y, x), out=out)
 
 
 def fmod(x: Any, y: Any, out: Any = None) -> Any:
@@ -63,7 +77,8 @@ def power(x: Any, y: Any, out: Any = None) -> Any:
         result = np.where(np.less(y, 0), one, np.power(x, np.maximum(y, 0)))
         return np.positive(result, out=out, dtype=np.result_type(x, y), casting="unsafe")
     if y.__class__ is float and y == -0.5:
-        return rsqrt(x, out=out)  # NaN at -inf, as the square root that NumPy takes for 0.5
+        # NaN at -inf, as the square root that NumPy takes for 0.5
+        return np.true_divide(1, np.sqrt(x, out=out), out=out)
     return x**y if out is None else np.power(x, y, out=out)
 
 
@@ -72,19 +87,9 @@ def real(x: Any) -> Any:
     return x.real if getattr(x, "dtype", None) is not None and x.dtype.kind == "c" else x
 
 
-def sgn(x: Any, out: Any = None) -> Any:
-    """x / |x| (0 at 0); the sign for real x, which keeps a NaN."""
-    return np.sign(x, out=out)
-
-
 def frac(x: Any, out: Any = None) -> Any:
     """x - trunc(x), with the sign of x."""
     return np.subtract(x, np.trunc(x), out=out)
-
-
-def rsqrt(x: Any, out: Any = None) -> Any:
-    """1 / sqrt(x)."""
-    return np.true_divide(1, np.sqrt(x, out=out), out=out)
 
 
 def reciprocal(x: Any, out: Any = None) -> Any:

@@ -5,7 +5,8 @@ the least overhead and lets NumPy return scalars for 0-dim results; from `BLOCK`
 statement an operation writes into temporaries that are reused as soon as they are free, since
 fresh large arrays cost page faults. A temporary is only reused when all operands have one shape.
 
-float16 and bfloat16 operands are widened to float32 and the result is rounded once.
+float16 and bfloat16 operands are widened to float32 and the result is rounded once, or that of each
+operation where the formula is stepwise.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from nnkit.backend.cpu.memory import arranged
 from nnkit.backend.dtype import HALF
-from nnkit.backend.formula import Expression, Formula, Trace, Update
+from nnkit.backend.formula import Expression, Formula, Trace, Update, interpret
 
 BLOCK = 4096  # elements; below it the temporaries of a formula stay in the first-level cache
 
@@ -42,15 +43,48 @@ COMPARISONS = frozenset(
 )
 
 
-def narrow(kernel: Callable, arguments: tuple, deciding: tuple) -> Any:
+class _Rounding:
+    """The functions of formulas on float32 arrays, each result rounded to half precision."""
+
+    def __init__(self, half: Any) -> None:
+        self.half = half
+
+    def __getattr__(self, name: str) -> Callable:
+        function = _known()[UFUNCS.get(name, name)]
+
+        def rounded(*arguments: Any) -> Any:
+            result = function(*arguments)
+            if result.dtype.kind == "b":
+                return result
+            return result.astype(self.half).astype(np.float32)
+
+        return rounded
+
+
+def stepwise(formula: Formula) -> Callable:
+    """What computes a formula of float32 arrays as if each operation gave half precision."""
+
+    def kernel(half: Any, *arguments: Any) -> Any:
+        values = dict(zip(formula.parameters, arguments, strict=True))
+        for name in formula.arrays:
+            if not isinstance(values[name], (np.ndarray, np.generic)):
+                values[name] = np.float32(values[name])  # what it gives is rounded too
+        return np.asarray(interpret(formula.trace(), values, _Rounding(half))[0])
+
+    return kernel
+
+
+def narrow(
+    kernel: Callable, arguments: tuple, deciding: tuple, steps: Callable | None = None
+) -> Any:
     """Run ``kernel`` in float32 on float16 or bfloat16 operands and round its result once, unless
-    another operand is wider."""
+    another operand is wider; or run ``steps``, which rounds more often."""
     floats = {a.dtype for a in arguments if isinstance(a, np.ndarray) and a.dtype.kind not in "iub"}
     wide = [
         a.astype(np.float32) if isinstance(a, np.ndarray) and a.dtype in HALF else a
         for a in arguments
     ]
-    result = kernel(*wide)
+    result = steps(*floats, *wide) if steps and len(floats) == 1 else kernel(*wide)
     if result.dtype.kind != "b" and len(floats) == 1:
         result = result.astype(floats.pop())
     return arranged(result, *deciding)
@@ -126,7 +160,7 @@ class NumpyPrinter:
             return f"math.{node.function}({', '.join(arguments)})"
         if node.function in INFIX:
             return INFIX[node.function].format(*arguments)
-        return f"{UFUNCS.get(node.function, node.function)}({', '.join(arguments)})"
+        return _call(node.function, arguments)
 
     def small(self) -> tuple[list[str], list[str]]:
         """Lines and result expressions of the version for small operands."""
@@ -185,14 +219,21 @@ class NumpyPrinter:
             takes_out = node.function not in COMPARISONS | NO_OUT
             if takes_out and free:
                 name = free.pop()
-                call = UFUNCS.get(node.function, node.function)
-                lines.append(f"{call}({', '.join(arguments)}, out={name})")
+                lines.append(_call(node.function, [*arguments, f"out={name}"]))
             else:
                 name = f"t{count}"
                 count += 1
                 lines.append(f"{name} = {self.infix(node, arguments)}")
             text[node] = name
         return lines, [text[o] for o in self.trace.outputs]
+
+
+def _call(function: str, arguments: list[str]) -> str:
+    """Printed code: the call of a function of formulas."""
+    if function in ("maximum", "minimum"):  # of equal zeros NumPy gives the second
+        x, y, *rest = arguments
+        arguments = [y, x, *rest]
+    return f"{UFUNCS.get(function, function)}({', '.join(arguments)})"
 
 
 def _operations(trace: Trace) -> list[Expression]:
@@ -221,7 +262,11 @@ def print_formula(name: str, formula: Formula) -> Callable:
         half = [f"{first}.dtype in HALF"] + [f"getattr({o}, 'dtype', None) in HALF" for o in others]
         if first != "g" and len(others) == 1:  # of two operands either may be a number
             half[0] = f"getattr({first}, 'dtype', None) in HALF"
-        head.append(f"if {' or '.join(half)}: return {narrowed}")
+        steps = narrowed
+        if formula.stepwise:
+            _known()[f"{name}_steps"] = stepwise(formula)
+            steps = f"{narrowed.removesuffix(')')}, {name}_steps)"
+        head.append(f"if {' or '.join(half)}: return {steps}")
         if first != "g" and len(others) == 1:
             head.append(_as_array(first, others[0]))
         head += [_as_array(o, first) for o in others if printer.computes_with(o, first)]
@@ -281,9 +326,8 @@ def _print_inplace(name: str, formula: Formula, trace: Trace, parameters: str) -
     value = f"{formula.name}_kernel({parameters})"
     if len(operations) == 1 and _is_ufunc(root) and root.function not in COMPARISONS:
         printer = NumpyPrinter(trace, formula.scalars)
-        arguments = ", ".join(printer.leaf(a) for a in root.arguments)
-        call = UFUNCS.get(root.function, root.function)
-        body = [f"{call}({arguments}, out={first}, casting='unsafe')", f"return {first}"]
+        given = [*(printer.leaf(a) for a in root.arguments), f"out={first}", "casting='unsafe'"]
+        body = [_call(root.function, given), f"return {first}"]
         numbers = [f"{a}.__class__ is not ndarray" for a in formula.arrays[1:]]
         if all(a.function == "symbol" for a in root.arguments) and not formula.scalars:
             half = f"if {first}.dtype in HALF and ({' or '.join(numbers)}):" if numbers else ""

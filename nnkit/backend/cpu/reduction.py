@@ -65,7 +65,7 @@ def sum(x: Any, axis: Any, keepdims: bool) -> np.ndarray:
         return by_rows(_add(x, axis, I8, None, keepdims))
     elif dtype.kind == "c" and x.size > SMALL:
         return make_complex(sum(x.real, axis, keepdims), sum(x.imag, axis, keepdims))
-    return by_rows(_add(x, axis, None, None, keepdims))
+    return by_rows(_add(x, axis, None, None, keepdims, 0))  # 0 + -0 is 0
 
 
 def mean(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
@@ -85,8 +85,12 @@ def _divided(total: np.ndarray, count: float) -> np.ndarray:
 
 
 def prod(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
-    if x.dtype in HALF:
+    if x.dtype in HALF and (isinstance(axis, tuple) or not x.size):
         return _widened(prod, x, axis, keepdims)
+    if x.dtype in HALF:  # rounded after each factor, as in torch
+        along = x.reshape(-1) if axis is None else np.moveaxis(x, axis, 0)
+        out = np.multiply.accumulate(along, 0)[-1] if x.ndim else x
+        return by_rows(out.reshape(kept_shape(x.shape, axis) if keepdims else out.shape).copy())
     dtype = I8 if x.dtype.kind in "bui" else None
     return by_rows(_multiply(x, axis, dtype, None, keepdims))
 
@@ -162,7 +166,7 @@ def any(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
 
 
 def cumsum(x: np.ndarray, axis: int) -> np.ndarray:
-    return _running(np.add.accumulate, x, axis)
+    return _from_zero(_running(np.add.accumulate, x, axis))
 
 
 def cumprod(x: np.ndarray, axis: int) -> np.ndarray:
@@ -170,7 +174,13 @@ def cumprod(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 def logcumsumexp(x: np.ndarray, axis: int) -> np.ndarray:
-    return _running(np.logaddexp.accumulate, x, axis)
+    return _from_zero(_running(np.logaddexp.accumulate, x, axis))
+
+
+def _from_zero(totals: np.ndarray) -> np.ndarray:
+    """Fresh sums that did not start from 0, as if they had."""
+    totals += 0
+    return totals
 
 
 def _running(accumulate, x: np.ndarray, axis: int) -> np.ndarray:
@@ -207,12 +217,11 @@ def _record(accumulate, x: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarra
 
 
 def logsumexp(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
-    """The largest element is taken out first, unless it is infinite, so that nothing overflows."""
-    if x.dtype in HALF:
-        return _widened(logsumexp, x, axis, keepdims)
+    """The largest element is taken out first, unless it is infinite, so that nothing overflows.
+    Half precision is rounded after each step, as in torch."""
     if not x.size:
         return np.log(sum(x, axis, keepdims))
-    largest = asarray(np.real(_maximum(x, axis, None, None, True)))
+    largest = amax(np.real(x), axis, True)
     finite = np.isfinite(largest)
     if not finite.all():
         largest = np.where(finite, largest, 0).astype(x.dtype)

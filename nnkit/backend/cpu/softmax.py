@@ -31,6 +31,10 @@ def log_softmax_grad(g: np.ndarray, out: np.ndarray, axis: int) -> np.ndarray:
 def _apply(kernel, axis: int, *arrays: np.ndarray) -> np.ndarray:
     first = arrays[0]
     if first.dtype in HALF:
+        last = not first.ndim or axis % first.ndim == first.ndim - 1
+        steps = STEPS_OF_HALF.get((kernel, last))
+        if steps is not None and first.size:
+            return np.asarray(steps(first.astype(np.float32), axis, first.dtype), order="C")
         wide = _apply(kernel, axis, *(a.astype(np.float32) for a in arrays))
         return wide.astype(first.dtype)
     if not first.ndim:
@@ -45,6 +49,24 @@ def _softmax(x, axis, out):
     _subtract(x, max_along(x, axis), out)
     _exp(out, out)
     out /= sum_along(out, axis)
+
+
+# In half precision torch stores what it computes between: the exponentials of a softmax along
+# another axis than the last, and along the last the sum for a logarithm, and its logarithm.
+
+
+def _softmax_of_half(x, axis, half):
+    exponentials = _exp(x - max_along(x, axis))
+    stored = exponentials.astype(half).astype(np.float32)
+    return (stored / sum_along(exponentials, axis)).astype(half)
+
+
+def _log_softmax_of_half(x, axis, half):
+    if not x.ndim:
+        return (x - x).astype(half)
+    shifted = x - max_along(x, axis)
+    total = sum_along(_exp(shifted), axis).astype(half).astype(np.float32)
+    return (shifted - _log(total).astype(half).astype(np.float32)).astype(half)
 
 
 def _softmax_grad(g, y, axis, out):
@@ -63,3 +85,7 @@ def _log_softmax_grad(g, y, axis, out):
     _exp(y, out)
     out *= sum_along(g, axis)
     _subtract(g, out, out)
+
+
+# By the kernel, and whether it goes along the last axis.
+STEPS_OF_HALF = {(_softmax, False): _softmax_of_half, (_log_softmax, True): _log_softmax_of_half}

@@ -158,12 +158,27 @@ def searchsorted(boundaries: Array, values: Array, right: bool) -> Array:
     """Where to insert ``values``: one sorted sequence for all, or one for each row."""
     side = "right" if right else "left"
     boundaries, values = _comparable(boundaries), _comparable(values)
+    search = np.searchsorted
+    if any(a.dtype.kind == "f" and np.isnan(a).any() for a in (boundaries, values)):
+        search = _bisect
     if boundaries.ndim == 1:
-        return np.asarray(np.searchsorted(boundaries, values, side))
+        return np.asarray(search(boundaries, values, side))
     out = np.empty(values.shape, np.int64)
     for row in np.ndindex(values.shape[:-1]):
-        out[row] = np.searchsorted(boundaries[row], values[row], side)
+        out[row] = search(boundaries[row], values[row], side)
     return out
+
+
+def _bisect(boundaries: Array, values: Array, side: str) -> Array:
+    """`numpy.searchsorted` where no comparison with a NaN holds, as in torch."""
+    start, end = np.zeros(values.shape, np.int64), np.full(values.shape, len(boundaries))
+    while (searching := start < end).any():
+        middle = (start + end) // 2
+        met = boundaries[np.minimum(middle, len(boundaries) - 1)]
+        before = met > values if side == "right" else met >= values
+        end = np.where(searching & before, middle, end)
+        start = np.where(searching & ~before, middle + 1, start)
+    return start
 
 
 def bincount(x: Array, weights: Array | None, minlength: int) -> Array:

@@ -72,7 +72,8 @@ bool read_call(Arguments arguments, Call* call) {
     for (int i = 0; i < entry.scalars; ++i) {
         if (!read_number(arguments[entry.arrays + i], &call->scalars[i])) return false;
     }
-    return call->type != Type::other;
+    bool is_half = call->type == Type::float16 || call->type == Type::bfloat16;
+    return call->type != Type::other && !(is_half && entry.stepwise);
 }
 
 template <class T> Loop<T> loop_of(const FormulaEntry& entry);

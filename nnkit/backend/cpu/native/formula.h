@@ -17,6 +17,7 @@ struct FormulaEntry {
     int arrays, scalars;
     const char* deciding;  // the places, as digits, of the arrays that decide the result's order
     bool predicate;        // its values are bool
+    bool stepwise;         // half precision is rounded after each operation: not done here
     int cost;        // of one element, in additions: decides from which size on threads pay
     Loop<float> single;
     Loop<double> wide;

@@ -39,7 +39,7 @@ PyObject* logsumexp(Arguments arguments) {
     Array x = arguments.array(0);
     bool is_reduced[most_axes];
     Plan plan;
-    if (!x || x.ndim() > most_axes || x.type() < Type::float16 || x.type() == Type::other ||
+    if (!x || x.ndim() > most_axes || x.type() < Type::float32 || x.type() == Type::other ||
         !read_axes(arguments[1], x.ndim(), is_reduced) ||
         !plan_reduction(x, is_reduced, arguments.truth(2), &plan) || plan.terms == 0) {
         return decline();
@@ -49,12 +49,8 @@ PyObject* logsumexp(Arguments arguments) {
     Array out(outputs);
     if (x.type() == Type::float64) {
         fill(plan, out.data<double>());
-    } else if (x.type() == Type::float32) {
-        fill(plan, out.data<float>());
     } else {
-        Scratch<float> values(plan.outputs);
-        fill(plan, values.data());
-        narrow(values.data(), out.type(), out.bytes(), plan.outputs);
+        fill(plan, out.data<float>());
     }
     return in_callers_order(plan, outputs);
 }

@@ -45,12 +45,11 @@ inline T round(T x) { return std::rint(x); }
 template <typename T>
 inline T fmod(T x, T y) { return std::fmod(x, y); }
 
-// With the sign of y, a zero too
+// With the sign of y, a zero with that of x
 template <typename T>
 inline T remainder(T x, T y) {
     const T rest = std::fmod(x, y);
-    const T same_sign = (rest < T(0)) != (y < T(0)) ? rest + y : rest;
-    return rest == T(0) ? std::copysign(rest, y) : same_sign;
+    return (rest != T(0)) & ((rest < T(0)) != (y < T(0))) ? rest + y : rest;
 }
 
 // x / y rounded down, from the exact remainder: x / y itself may have been rounded up to the

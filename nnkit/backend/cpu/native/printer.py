@@ -57,7 +57,9 @@ def _formula(formula: Formula) -> str | None:
         [f"[[maybe_unused]] const T {a} = {a}_[i];" for a in formula.arrays],
         [f"result[i] = {printed.results[0]};"],
     )
-    predicate = "true" if printed.is_predicate[0] else "false"
+    predicate, stepwise = (
+        str(bool(mark)).lower() for mark in (printed.is_predicate[0], formula.stepwise)
+    )
     deciding = "".join(str(formula.arrays.index(a)) for a in formula.deciding)
     return (
         "template <class T>\n"
@@ -67,7 +69,7 @@ def _formula(formula: Formula) -> str | None:
         + "}\n"
         f'const FormulaRegistration register_{formula.name}({{"{formula.name}", '
         f"{fingerprint(trace)}u, {len(formula.arrays)}, {len(formula.scalars)},\n"
-        f'    "{deciding}", {predicate}, {max(1, printed.cost)}, {loop}<float>, '
+        f'    "{deciding}", {predicate}, {stepwise}, {max(1, printed.cost)}, {loop}<float>, '
         f"{loop}<double>}});\n"
     )
 

@@ -40,6 +40,13 @@ struct Nothing {
     template <class T> void operator()(T*, Index) const {}
 };
 
+// Of nothing but -0, the sum is 0.
+struct FromZero {
+    template <class T> void operator()(T* values, Index count) const {
+        for (Index i = 0; i < count; ++i) values[i] += T(0);
+    }
+};
+
 // Reduces into a new array of type `number`; `finish(values, count)` is done to the outputs.
 template <class T, class Finish>
 PyObject* reduced(const Plan& plan, int number, const Reducer<T>& reducer, Finish finish) {
@@ -96,10 +103,18 @@ struct Reading {
 };
 
 // name(x; axis, keepdims)
-template <class Operation, Integers integers> PyObject* along_axes(Arguments arguments) {
+template <class Operation, Integers integers, class Finish = Nothing>
+PyObject* along_axes(Arguments arguments) {
     Reading reading;
     if (!reading.read(arguments, 1, 2)) return decline();
-    return of_any_type<Operation, integers>(reading.x, reading.plan, Nothing{});
+    return of_any_type<Operation, integers>(reading.x, reading.plan, Finish{});
+}
+
+// In half precision a product is rounded after each factor, which is left to NumPy.
+PyObject* prod(Arguments arguments) {
+    Type type = arguments.array(0) ? arguments.array(0).type() : Type::other;
+    if (type != Type::float32 && type != Type::float64) return decline();
+    return along_axes<Product, Integers::none>(arguments);
 }
 
 PyObject* mean(Arguments arguments) {
@@ -107,6 +122,7 @@ PyObject* mean(Arguments arguments) {
     if (!reading.read(arguments, 1, 2)) return decline();
     auto divide = [&](auto* values, Index count) {
         auto terms = static_cast<std::remove_pointer_t<decltype(values)>>(reading.plan.terms);
+        FromZero{}(values, count);
         for (Index i = 0; i < count; ++i) values[i] /= terms;
     };
     return of_any_type<Sum, Integers::none>(reading.x, reading.plan, divide);
@@ -148,7 +164,7 @@ PyObject* sum_to(Arguments arguments) {
     if (!any_is_reduced) return decline();  // a view, not a sum
     Plan plan;
     if (!plan_reduction(x, is_reduced, true, &plan) || plan.terms == 0) return decline();
-    PyObject* kept = of_any_type<Sum, Integers::as_int64>(x, plan, Nothing{});
+    PyObject* kept = of_any_type<Sum, Integers::as_int64>(x, plan, FromZero{});
     if (kept == nullptr || lead == 0) return kept;
     npy_intp* strides = PyArray_STRIDES(reinterpret_cast<PyArrayObject*>(kept));
     npy_intp result_shape[most_axes], result_strides[most_axes];
@@ -168,9 +184,9 @@ PyObject* sum_to(Arguments arguments) {
 }
 
 const Registration registrations[] = {
-    {"sum", along_axes<Sum, Integers::as_int64>},
+    {"sum", along_axes<Sum, Integers::as_int64, FromZero>},
     {"mean", mean},
-    {"prod", along_axes<Product, Integers::none>},
+    {"prod", prod},
     {"amax", along_axes<Maximum, Integers::as_they_are>},
     {"amin", along_axes<Minimum, Integers::as_they_are>},
     {"norm", norm},

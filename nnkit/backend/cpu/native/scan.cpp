@@ -17,11 +17,14 @@ constexpr Index widest_tile = 512;  // columns that are scanned together
 // Totals are kept in double precision, as in torch.
 template <class T> using Total = std::conditional_t<std::is_floating_point_v<T>, double, T>;
 
+// `start` is the total of one element: sums start from 0, which -0 does not change.
 struct Sum {
+    template <class T> static T start(T x) { return x + 0; }
     template <class T> static T combine(T a, T b) { return a + b; }
 };
 
 struct Product {
+    template <class T> static T start(T x) { return x; }
     template <class T> static T combine(T a, T b) { return a * b; }
 };
 
@@ -29,8 +32,8 @@ struct Product {
 template <class T, class Operation> void scan_row(const T* x, Index count, T* out) {
     auto combine = [](Total<T> a, Total<T> b) { return Operation::combine(a, b); };
     if (count == 0) return;
-    Total<T> total = x[0];
-    out[0] = x[0];
+    Total<T> total = Operation::start(static_cast<Total<T>>(x[0]));
+    out[0] = static_cast<T>(total);
     Index i = 1;
     while (i + 4 <= count) {
         const Index end = std::min(count, i + work_of_task);
@@ -55,8 +58,10 @@ template <class T, class Operation> void scan_row(const T* x, Index count, T* ou
 template <class T, class Operation>
 void scan_columns(const T* x, const AlongAxis& along, Index width, T* out) {
     Total<T> totals[widest_tile];
-    for (Index j = 0; j < width; ++j) totals[j] = x[j];
-    std::copy(x, x + width, out);
+    for (Index j = 0; j < width; ++j) {
+        totals[j] = Operation::start(static_cast<Total<T>>(x[j]));
+        out[j] = static_cast<T>(totals[j]);
+    }
     for (Index r = 1; r < along.count; ++r) {
         if (r % work_of_task == 0) poll();
         x += along.inner;
@@ -138,6 +143,7 @@ inline double add_logarithms(double a, double b) {
 
 PyObject* logcumsumexp(Arguments arguments) {
     struct Logarithms {
+        static double start(double x) { return x + 0; }
         static double combine(double a, double b) { return add_logarithms(a, b); }
     };
     Array x;
@@ -152,8 +158,8 @@ PyObject* logcumsumexp(Arguments arguments) {
         for_scans(
             along,
             [&](Index at) {
-                double total = from[at];
-                out[at] = from[at];
+                double total = Logarithms::start(from[at]);
+                out[at] = static_cast<T>(total);
                 for (Index i = 1; i < along.count; ++i) {
                     if (i % work_of_task == 0) poll();
                     total = add_logarithms(total, from[at + i]);

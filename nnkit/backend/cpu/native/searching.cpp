@@ -11,14 +11,11 @@ namespace {
 constexpr Index work_of_task = 4096;
 constexpr Index together = 16;  // values whose searches overlap, so that none waits alone
 
-// NaN is greater than all numbers.
-template <class T> inline bool comes_before(T a, T b) { return (a < b) | ((a == a) & (b != b)); }
-
 // Where to insert each value: before the boundaries that equal it, or behind them (`right`).
 template <bool right, class T>
 void place(const T* boundaries, Index size, const T* values, Index count, std::int64_t* places) {
     auto is_past = [](T boundary, T value) {
-        return right ? !comes_before(value, boundary) : comes_before(boundary, value);
+        return right ? !(value < boundary) : boundary < value;
     };
     Index base[together];
     for (Index start = 0; start < count; start += together) {
@@ -54,6 +51,19 @@ void place_all(Array boundaries, Array values, bool right, std::int64_t* places)
     }
 }
 
+template <class T> bool has_nan(Array x) {
+    const T* value = x.data<T>();
+    bool found = false;
+    for (Index i = 0; i < x.size(); ++i) found |= value[i] != value[i];
+    return found;
+}
+
+// Where NaN is among them, torch's bisection depends on each comparison, which is left to NumPy.
+bool has_nan(Array x) {
+    if (x.type() == Type::float32) return has_nan<float>(x);
+    return x.type() == Type::float64 && has_nan<double>(x);
+}
+
 // searchsorted(boundaries, values; right)
 PyObject* searchsorted(Arguments arguments) {
     Array boundaries = arguments.array(0), values = arguments.array(1);
@@ -66,6 +76,7 @@ PyObject* searchsorted(Arguments arguments) {
         boundaries.type() != Type::int64) {
         return decline();
     }
+    if (has_nan(boundaries) || has_nan(values)) return decline();
     Owned result(empty<std::int64_t>(values.ndim(), values.shape()));
     if (!result) return nullptr;
     bool right = arguments.truth(2);

@@ -31,8 +31,16 @@ template <class T> struct Block {
     }
 };
 
+// A value of type T as it is once it has been stored as an S, which may be of half precision.
+template <class S, class T> T stored(T value) {
+    if constexpr (std::is_same_v<S, T>) return value;
+    else return convert<T>(convert<S>(value));
+}
+
+// In half precision torch stores what it computes between: the exponentials of a softmax along
+// another axis than the last, and along the last the sum for a logarithm, and its logarithm.
 struct Softmax {
-    template <class T> [[gnu::noinline]] static void rows(const Block<T>& block) {
+    template <class S, class T> [[gnu::noinline]] static void rows(const Block<T>& block) {
         Index count = block.count;
         Buffer<T, elements_of_group> shift(block.slices);
         exp_of_rows(block.a, block.out, block.slices, count, shift.data());
@@ -42,7 +50,7 @@ struct Softmax {
             for (Index i = 0; i < count; ++i) out[i] /= total;
         }
     }
-    template <class T> [[gnu::noinline]] static void columns(const Block<T>& block) {
+    template <class S, class T> [[gnu::noinline]] static void columns(const Block<T>& block) {
         T largest[widest_tile], total[widest_tile];
         const T* x = block.a;
         T* out = block.out;
@@ -53,12 +61,12 @@ struct Softmax {
         });
         sum_columns(block.count, block.step, block.slices, total,
                     [&](Index i, Index) { return out[i]; });
-        block.fill_columns([&](Index i, Index j) { return out[i] / total[j]; });
+        block.fill_columns([&](Index i, Index j) { return stored<S>(out[i]) / total[j]; });
     }
 };
 
 struct LogSoftmax {
-    template <class T> [[gnu::noinline]] static void rows(const Block<T>& block) {
+    template <class S, class T> [[gnu::noinline]] static void rows(const Block<T>& block) {
         Index count = block.count;
         Buffer<T, elements_of_group> shift(block.slices), normalizer(block.slices);
         exp_of_rows(block.a, block.buffer, block.slices, count, shift.data());
@@ -66,14 +74,16 @@ struct LogSoftmax {
             normalizer[r] = sum_of(block.buffer + r * count, count);
         }
         T* totals = normalizer.data();
-        for (Index r = 0; r < block.slices; ++r) totals[r] = math::log(totals[r]);
+        for (Index r = 0; r < block.slices; ++r) {
+            totals[r] = stored<S>(math::log(stored<S>(totals[r])));
+        }
         for (Index r = 0; r < block.slices; ++r) {
             const T* x = block.a + r * count;
             T *out = block.out + r * count, largest = shift[r], total = totals[r];
             for (Index i = 0; i < count; ++i) out[i] = (x[i] - largest) - total;
         }
     }
-    template <class T> [[gnu::noinline]] static void columns(const Block<T>& block) {
+    template <class S, class T> [[gnu::noinline]] static void columns(const Block<T>& block) {
         T largest[widest_tile], total[widest_tile];
         const T* x = block.a;
         T *out = block.out, *buffer = block.buffer;
@@ -92,7 +102,7 @@ struct LogSoftmax {
 };
 
 struct SoftmaxGrad {
-    template <class T> [[gnu::noinline]] static void rows(const Block<T>& block) {
+    template <class S, class T> [[gnu::noinline]] static void rows(const Block<T>& block) {
         for (Index r = 0; r < block.slices; ++r) {
             const T *g = block.a + r * block.count, *y = block.b + r * block.count;
             T* out = block.out + r * block.count;
@@ -100,7 +110,7 @@ struct SoftmaxGrad {
             for (Index i = 0; i < block.count; ++i) out[i] = (g[i] - total) * y[i];
         }
     }
-    template <class T> [[gnu::noinline]] static void columns(const Block<T>& block) {
+    template <class S, class T> [[gnu::noinline]] static void columns(const Block<T>& block) {
         T total[widest_tile];
         const T *g = block.a, *y = block.b;
         sum_columns(block.count, block.step, block.slices, total,
@@ -110,7 +120,7 @@ struct SoftmaxGrad {
 };
 
 struct LogSoftmaxGrad {
-    template <class T> [[gnu::noinline]] static void rows(const Block<T>& block) {
+    template <class S, class T> [[gnu::noinline]] static void rows(const Block<T>& block) {
         Index count = block.count;
         const T* all = block.b;
         T* buffer = block.buffer;
@@ -122,7 +132,7 @@ struct LogSoftmaxGrad {
             for (Index i = 0; i < count; ++i) out[i] = g[i] - p[i] * total;
         }
     }
-    template <class T> [[gnu::noinline]] static void columns(const Block<T>& block) {
+    template <class S, class T> [[gnu::noinline]] static void columns(const Block<T>& block) {
         T total[widest_tile];
         const T *g = block.a, *y = block.b;
         T *out = block.out, *buffer = block.buffer;
@@ -157,12 +167,12 @@ void along_rows(const AxisView& slices, const S* a, const S* b, S* out) {
             if constexpr (is_half) {
                 convert_row(a + at, wide_a.data(), rows * count);
                 if (b != nullptr) convert_row(b + at, wide_b.data(), rows * count);
-                Kind::rows(Block<T>{wide_a.data(), wide_b.data(), wide_a.data(), buffer.data(),
+                Kind::template rows<S>(Block<T>{wide_a.data(), wide_b.data(), wide_a.data(), buffer.data(),
                                     rows, count, 0});
                 convert_row(wide_a.data(), out + at, rows * count);
             } else {
                 const T* second = b == nullptr ? nullptr : b + at;
-                Kind::rows(Block<T>{a + at, second, out + at, buffer.data(), rows, count, 0});
+                Kind::template rows<S>(Block<T>{a + at, second, out + at, buffer.data(), rows, count, 0});
             }
         }
     });
@@ -190,14 +200,14 @@ void across_rows(const AxisView& slices, const S* a, const S* b, S* out) {
                     convert_row(a + from, wide_a.data() + to, columns);
                     if (b != nullptr) convert_row(b + from, wide_b.data() + to, columns);
                 }
-                Kind::columns(Block<T>{wide_a.data(), wide_b.data(), wide_a.data(), buffer.data(),
+                Kind::template columns<S>(Block<T>{wide_a.data(), wide_b.data(), wide_a.data(), buffer.data(),
                                        columns, count, columns});
                 for (Index k = 0; k < count; ++k) {
                     convert_row(wide_a.data() + k * columns, out + at + k * inner, columns);
                 }
             } else {
                 const T* second = b == nullptr ? nullptr : b + at;
-                Kind::columns(
+                Kind::template columns<S>(
                     Block<T>{a + at, second, out + at, buffer.data(), columns, count, inner});
             }
         }
@@ -213,13 +223,14 @@ template <class Kind> PyObject* run(Array a, Array b, Index axis) {
     if (!first || (b && !second)) return nullptr;
     Owned result(empty_like(first.array()));
     AxisView slices(a, static_cast<int>(axis));
+    const bool is_last = axis >= a.ndim() - 1;
     if (!result || slices.size() == 0) return result.release();
     by_type(a.type(), [&](auto like) {
         using S = decltype(like);
         const S* x = first.array().data<S>();
         const S* y = second ? second.array().data<S>() : nullptr;
         S* out = result.array().data<S>();
-        if (slices.inner == 1) along_rows<Kind>(slices, x, y, out);
+        if (slices.inner == 1 && (is_last || sizeof(S) > 2)) along_rows<Kind>(slices, x, y, out);
         else across_rows<Kind>(slices, x, y, out);
     });
     return result.release();

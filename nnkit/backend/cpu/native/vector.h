@@ -84,14 +84,14 @@ template <class T> inline Vector<T> broadcast(T value) {
 
 // The larger and the smaller lanes; NaN where one of the two is NaN.
 template <class T> inline Vector<T> maximum(const Vector<T>& a, const Vector<T>& b) {
-    return by_register(a, b, [](auto x, auto y) { return ((x > y) | (x != x)) ? x : y; });
+    return by_register(a, b, [](auto x, auto y) { return ((x < y) | (y != y)) ? y : x; });
 }
 template <class T> inline Vector<T> minimum(const Vector<T>& a, const Vector<T>& b) {
-    return by_register(a, b, [](auto x, auto y) { return ((x < y) | (x != x)) ? x : y; });
+    return by_register(a, b, [](auto x, auto y) { return ((x > y) | (y != y)) ? y : x; });
 }
 
-template <class T> inline T maximum(T a, T b) { return ((a > b) | (a != a)) ? a : b; }
-template <class T> inline T minimum(T a, T b) { return ((a < b) | (a != a)) ? a : b; }
+template <class T> inline T maximum(T a, T b) { return ((a < b) | (b != b)) ? b : a; }
+template <class T> inline T minimum(T a, T b) { return ((a > b) | (b != b)) ? b : a; }
 
 // The sum of the lanes of a register, or of a part of one, pair by pair: the second half is added
 // to the first until one lane is left.

@@ -13,8 +13,8 @@ from nnkit.backend.cpu.special.elementary import (
     expm1,
     frac,
     log1p,
+    log_sigmoid,
     reciprocal,
-    rsqrt,
     sgn,
     sigmoid,
     sign,
@@ -25,6 +25,6 @@ from nnkit.backend.cpu.special.gamma import digamma, lgamma, polygamma, zeta
 
 __all__ = [
     "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expm1", "frac", "i0", "i0e", "i1", "i1e",
-    "lgamma", "log1p", "log_ndtr", "ndtr", "polygamma", "reciprocal", "rsqrt", "sgn", "sigmoid",
-    "sign", "sinc", "zeta",
+    "lgamma", "log1p", "log_ndtr", "log_sigmoid", "ndtr", "polygamma", "reciprocal", "sgn",
+    "sigmoid", "sign", "sinc", "zeta",
 ]  # fmt: skip

@@ -20,12 +20,15 @@ def sign(x, out=None):
 
 def sgn(x, out=None):
     """sign(x); for complex numbers x / |x|, and 0 at 0."""
-    return np.sign(x, out=out) if x.dtype.kind == "c" else sign(x, out=out)
+    if x.dtype.kind != "c":
+        return sign(x, out=out)
+    size = np.abs(x)
+    return np.divide(x, np.where(size == 0, 1, size).astype(x.dtype), out=out)
 
 
-def rsqrt(x, out=None):
-    """1 / sqrt(x)."""
-    return np.reciprocal(np.sqrt(x, out=out), out=out)
+def log_sigmoid(x, out=None):
+    """log(1 / (1 + exp(-x))), without overflow."""
+    return np.subtract(np.minimum(x, 0), np.log1p(np.exp(-np.abs(x))), out=out)
 
 
 def sigmoid(x, out=None):

@@ -138,8 +138,8 @@ def polygamma(n, x, out=None):
     else:
         factor = math.gamma(n + 1) if n < 171 else math.inf
         value = (-1) ** (n + 1) * factor * zeta(float(n + 1), x.astype(np.float64))
-        if n == 1:  # as in torch
-            value = np.where(np.isneginf(x), np.nan, value)
+        # As in torch
+        value = np.where(np.isneginf(x) if n == 1 else np.isposinf(x), np.nan, value)
     if out is None:
         return value.astype(x.dtype)
     out[...] = value
