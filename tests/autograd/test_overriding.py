@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import nnkit
+from nnkit.autograd.overriding import refuse
 from nnkit.overrides import TorchFunctionMode
 
 # Expressions of `T`, the framework, and `w`, an object that answers for functions.
@@ -114,7 +115,7 @@ def test_who_is_asked_first(framework: str) -> None:
 
 @pytest.mark.parametrize("framework", ["nnkit", "torch"])
 def test_a_subclass_that_counts(framework: str) -> None:
-    T = nnkit if framework == "nnkit" else pytest.importorskip("torch")
+    T: Any = nnkit if framework == "nnkit" else pytest.importorskip("torch")
     log: list[str] = []
 
     class Logged(T.Tensor):
@@ -148,14 +149,14 @@ def test_a_mode_answers_for_all() -> None:
         nnkit.zeros(2)
         nnkit.nn.functional.relu(y)
         y[0]
-    x * 2
+    _ = x * 2
     names = ["add", "zeros", "relu", "__getitem__"]
     assert log == [(mode, name) for name in names for mode in ("inner", "outer")]
 
 
 def test_a_class_can_refuse() -> None:
     class Quiet(nnkit.Tensor):
-        __torch_function__ = nnkit.autograd.overriding.refuse
+        __torch_function__ = refuse
 
     x = nnkit.ones(2).as_subclass(Quiet)
     assert type(x + 1) is nnkit.Tensor

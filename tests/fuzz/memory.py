@@ -33,7 +33,7 @@ def resident() -> float:
     return pages * 4096 / 1e6
 
 
-def _trained(model: nn.Module, shape: tuple[int, ...], optimizer: type[optim.Optimizer]) -> Step:
+def _trained(model: nn.Module, shape: tuple[int, ...], optimizer: Callable) -> Step:
     updates = optimizer(model.parameters(), lr=1e-4)
 
     def step() -> None:
