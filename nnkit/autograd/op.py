@@ -355,7 +355,9 @@ def seen_edges(op: Op, operands: tuple, statics: tuple, edges: tuple) -> tuple[t
     given = (*operands, *statics)
     alone = op.alone(*given) if callable(op.alone) else op.alone
     names = op.primitive.arrays
-    for name in op.apart(*given) if callable(op.apart) else op.apart:
+    apart: Any = op.apart
+    apart = apart(*given) if callable(apart) else apart
+    for name in apart:
         place = names.index(name)
         if is_unseen((operands[place],)):
             edges = (*edges[:place], None, *edges[place + 1 :])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.dims import broadcasts
@@ -152,7 +152,7 @@ def check_out(
         check_write(out, "bmm" if batched else name, arguments)
 
 
-def _is_of_dims(arguments: tuple, options: dict) -> bool:
+def _is_of_dims(arguments: Sequence[Any], options: dict) -> bool:
     """Whether numbers with fractions are averaged along dimensions, not all of them."""
     dims = arguments[1] if len(arguments) > 1 else options.get("dim", options.get("axis"))
     return dims is not None and arguments[0].dtype.category >= FLOATING

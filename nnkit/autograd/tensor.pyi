@@ -171,7 +171,7 @@ class Tensor(builtins.object):
     def __rand__(self, other: _Any) -> Tensor:
         ...
     def __rdiv__(self, other: _Any) -> _Any:
-        """``other / self``; an array of NumPy's multiplies the reciprocal, as in torch."""
+        """``other / self``, as the product with the reciprocal that it is in torch."""
     def __reduce_ex__(self, protocol: builtins.int) -> builtins.tuple:
         """Pickle it as a leaf: its memory from the first to the last element, with the gaps
         that its strides leave; its device, ``requires_grad`` and attributes.
@@ -201,7 +201,7 @@ class Tensor(builtins.object):
     def __rsub__(self, other: _Any) -> Tensor:
         ...
     def __rtruediv__(self, other: _Any) -> _Any:
-        """``other / self``; an array of NumPy's multiplies the reciprocal, as in torch."""
+        """``other / self``, as the product with the reciprocal that it is in torch."""
     def __rxor__(self, other: _Any) -> Tensor:
         ...
     def __setitem__(self, index: _Any, value: _Any) -> None:

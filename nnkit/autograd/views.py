@@ -12,6 +12,7 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from nnkit.autograd.grad_mode import MODE, no_grad
@@ -318,9 +319,9 @@ def write(
     from nnkit.autograd.op import OPS
 
     before = alias(x)
-    if x.is_inference() and not tracked:
-        compute = no_grad(compute)
-    result = compute(before, *arguments, **options)
+    modes: Any = no_grad() if x.is_inference() and not tracked else nullcontext()
+    with modes:
+        result = compute(before, *arguments, **options)
     if result._device.home is not x._device.home:
         raise RuntimeError(
             f"{operation}(): expected all tensors to be on the same device, "

@@ -22,7 +22,9 @@ def summed_axes(shape: tuple, target: tuple) -> tuple[int, ...]:
     return (*range(lead), *ones)
 
 
-def kept_shape(shape: tuple, axis: int | tuple[int, ...]) -> list[int]:
+def kept_shape(shape: tuple, axis: int | tuple[int, ...] | None) -> list[int]:
     """The shape that a reduction along ``axis`` gives where it keeps the reduced axes."""
+    if axis is None:
+        return [1] * len(shape)
     reduced = {axis % len(shape)} if isinstance(axis, int) else {a % len(shape) for a in axis}
     return [1 if a in reduced else n for a, n in enumerate(shape)]

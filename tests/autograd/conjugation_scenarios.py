@@ -220,7 +220,7 @@ def saved_and_written(fw):
     z = c * c
     y.add_(1)
     first = raised(lambda: z.real.sum().backward())
-    e = y.conj().exp_()
+    e = y.conj().mul_(2)
     e.abs().sum().backward()
     return [first, x.grad.tolist()]
 

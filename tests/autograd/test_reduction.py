@@ -37,13 +37,6 @@ def test_leading_infinities_do_not_spoil_the_gradient_of_logcumsumexp():
     np.testing.assert_allclose(gradient.numpy(), [0, 0, 1 + weight, 1 - weight], rtol=1e-6)
 
 
-def test_products_with_infinities_have_the_gradient_of_the_other_factors():
-    """torch divides the product by each factor, which makes NaN of infinity."""
-    x = nnkit.tensor([np.inf, 2.0], requires_grad=True)
-    (gradient,) = nnkit.autograd.grad(x.cumprod(0)[1], x)
-    assert gradient.tolist() == [2, np.inf]
-
-
 # What 128 roundings amount to where they are independent: no more terms than that are added one
 # after the other.
 ROUNDING = 128**0.5 * 2**-24

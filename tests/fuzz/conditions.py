@@ -117,7 +117,7 @@ CONDITIONS: dict[str, Callable[[OpRow, Arguments], Changed]] = {
 
 def cast(array: np.ndarray, dtype: str) -> np.ndarray:
     if array.dtype.kind == "c" and dtype not in COMPLEX:
-        array = array.real
+        array = np.real(array)
     return np.asarray(np.abs(array) if dtype == "uint8" else array).astype(numpy_dtype(dtype))
 
 

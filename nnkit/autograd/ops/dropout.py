@@ -156,7 +156,8 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     if not input._data.size:
         return input, OPS["copy"](input)  # as in torch the mask has the dtype of the input, too
     if train is False:
-        return OPS["copy"](input), wrap(B.full(input.shape, True, bool_.array), place)
+        mask = wrap(B.full(input.shape, True, bool_.array), place)
+        return mul(input, mask), mask
     if not 0 <= p <= 1:
         raise RuntimeError(f"native_dropout(): expected p in [0, 1], but got p={p}")
     need("native_dropout", input.dtype, (FLOATING, COMPLEX), RuntimeError)

@@ -14,7 +14,7 @@ from nnkit.autograd.sizes import integer
 from nnkit.autograd.spatial import Ints, gradient_in_format, in_format_of, in_order
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_write, write, wrote
-from nnkit.backend.dtype import COMPLEX, complex128, float32, float64
+from nnkit.backend.dtype import COMPLEX, FLOATING, complex128, float32, float64
 from nnkit.backend.memory import CHANNELS_LAST, is_ordered
 
 STATISTICS = ("mean", "variance")
@@ -105,7 +105,7 @@ def _check(name: str, input: Tensor, expected: tuple | None, **parameters: Tenso
         if value is not None:
             check_tensor(name, value, parameter)
             _check_shape(name, input, expected, parameter, value)
-            if value.dtype is not input.dtype:
+            if value.dtype is not input.dtype and input.dtype.category == FLOATING:
                 if value.dtype is not float32 or input.dtype.itemsize > 2:
                     raise RuntimeError(
                         f"{name}(): mixed dtype: input is {input.dtype}, {parameter} {value.dtype}"

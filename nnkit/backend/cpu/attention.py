@@ -131,9 +131,9 @@ def attention_grad(g, q, k, v, mask, log_total, is_causal, scale, needs):
         if g_mask is not None:
             g_mask[b, rows, columns] = g_scores
     g_q *= scale
-    g_q, g_k, g_v, g_mask = (
-        x if x is None else x.reshape(*batch, *x.shape[1:]) for x in (g_q, g_k, g_v, g_mask)
-    )
+    g_q, g_k, g_v = (x.reshape(*batch, *x.shape[1:]) for x in (g_q, g_k, g_v))
+    if g_mask is not None:
+        g_mask = g_mask.reshape(*batch, *g_mask.shape[1:])
     if is_fused:
         return *(rearranged(x, HEADS_INSIDE) for x in (g_q, g_k, g_v)), g_mask
     by_columns = (*range(g_k.ndim - 2), g_k.ndim - 1, g_k.ndim - 2)
