@@ -84,6 +84,7 @@ print(torch.multiprocessing.get_sharing_strategy(), torch.utils.model_zoo.load_u
         ("torch.multiprocessing.set_sharing_strategy('x')", "AssertionError x is not one of"),
         ("torch.multiprocessing.spawn(int, (1, 2))", "RuntimeError process 0 terminated"),
         ("double.register_autograd(None)", "NotImplementedError"),
+        ("torch.nn.SyncBatchNorm(1)(torch.ones(2, 1))", "ValueError SyncBatchNorm expected"),
         ("torch.fx.symbolic_trace(m)", "NotImplementedError torch.fx.symbolic_trace"),
         ("torch.fx.Tracer()", "NotImplementedError torch.fx.Tracer"),
         ("torch.nn.parallel.DistributedDataParallel(m)", "RuntimeError DistributedDataParallel"),
@@ -113,9 +114,15 @@ from torch.utils._foreach_utils import _group_tensors_by_device_and_dtype
 from torch.utils.data._utils.collate import default_collate_fn_map
 from torch.utils.data._utils.pin_memory import pin_memory
 from torch.fx.graph_module import _copy_attr
+from torch.onnx import symbolic_opset11
+from torch.onnx.symbolic_helper import parse_args
 class Tracer(torch.fx.Tracer): ...
 @torch.fx.wrap
+@parse_args("v")
 def f(x): return x
+class Plain(torch.Tensor):
+    __torch_function__ = torch._C._disabled_torch_function_impl
+print(type(torch.ones(1).as_subclass(Plain) * 2) is torch.Tensor)
 keys = torch._C.DispatchKeySet
 print(len(keys(torch._C.DispatchKey.CPU) | keys(torch._C.DispatchKey.CUDA)))
 print(torch.ones(1).layout == torch.sparse_coo, torch.backends.mkldnn.is_available())
@@ -130,6 +137,7 @@ with safe_globals([int]): add_safe_globals([int])
 print("threads" in torch.__config__.parallel_info(), f(1), pin_memory("a"))
 """
     assert run(program).splitlines() == [
+        "True",
         "2",
         "False False",
         "(((tensor([1.]),),), ({'a': 1},)) 3",

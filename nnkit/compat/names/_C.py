@@ -13,6 +13,9 @@ from nnkit.autograd.overriding import (
 from nnkit.autograd.overriding import (
     DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
 )
+from nnkit.autograd.overriding import (
+    refuse,
+)
 from nnkit.compat.passing import Inert, false, nothing
 
 DispatchKey = enum.Enum(
@@ -53,6 +56,7 @@ _cuda_isInBadFork = false
 _ExcludeDispatchKeyGuard = Inert
 _DisableFuncTorch = Inert
 _TensorMeta = type(Tensor)
+_disabled_torch_function_impl = refuse
 
 
 def _get_privateuse1_backend_name() -> str:
