@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from nnkit.autograd.overriding import (
-    UNWRAPPED,
     BaseTorchFunctionMode,
     TorchFunctionMode,
     answer,
@@ -24,7 +23,6 @@ from nnkit.autograd.tensor import Tensor
 __all__ = [
     "BaseTorchFunctionMode",
     "TorchFunctionMode",
-    "get_default_nowrap_functions",
     "get_overridable_functions",
     "handle_torch_function",
     "has_torch_function",
@@ -98,11 +96,6 @@ def wrap_torch_function(dispatcher: Callable) -> Callable:
         return call
 
     return wrap
-
-
-def get_default_nowrap_functions() -> set[Callable]:
-    """The functions whose results the default ``__torch_function__`` leaves as they are."""
-    return UNWRAPPED
 
 
 def is_tensor_like(inp: Any) -> bool:

@@ -181,13 +181,8 @@ class TorchFunctionMode:
 
     def __exit__(self, *exception: Any) -> None:
         THREAD.modes.pop()
-        ENTERED.pop()
+        ENTERED.remove(self)
         _tell()
-
-    @classmethod
-    def push(cls, *args: Any, **kwargs: Any) -> Any:
-        """An instance, to enter."""
-        return cls(*args, **kwargs)
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
@@ -232,10 +227,6 @@ def overridable(function: Callable) -> Callable:
     return call
 
 
-# Functions of Tensor whose results stay what they are.
-UNWRAPPED: set[Callable] = set()
-
-
 def converted(result: Any, kind: type, arguments: tuple) -> Any:
     """The tensors of a result, or in its tuples and lists, as instances of a subclass."""
     if isinstance(result, Tensor):
@@ -263,7 +254,7 @@ def _of_subclass(
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))
-    return result if func in UNWRAPPED else converted(result, cls, args)
+    return converted(result, cls, args)
 
 
 Tensor.detach = overridable(Tensor.detach)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 import nnkit
-from nnkit.autograd.overriding import refuse
-from nnkit.overrides import TorchFunctionMode
+from nnkit.autograd.overriding import (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    refuse,
+)
+from nnkit.overrides import BaseTorchFunctionMode, TorchFunctionMode
 
 # Expressions of `T`, the framework, and `w`, an object that answers for functions.
 ANSWERED = {
@@ -171,3 +176,42 @@ def test_gradients_flow_through_subclasses() -> None:
     x = nnkit.ones(2).as_subclass(S).requires_grad_()
     (x * x).sum().backward()
     assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_blocks_in_which_nobody_answers() -> None:
+    names = namespace(nnkit)
+    with DisableTorchFunctionSubclass():
+        assert kinds(eval("(s + 1, s[0], T.cat([s]))", names)) == ["tuple"] + ["Tensor"] * 3
+        assert eval("T.relu(w)", names)[0] == "answered"  # it is no Tensor
+    with DisableTorchFunction(), pytest.raises(TypeError, match="must be Tensor"):
+        eval("T.relu(w)", names)
+    with BaseTorchFunctionMode():
+        assert kinds(eval("s + 1", names)) == "S"
+
+
+def test_modes_of_two_threads() -> None:
+    """A mode asks in its own thread alone, and ends there whoever entered last."""
+    log: list[str] = []
+
+    class Logged(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            log.append(threading.current_thread().name)
+            return func(*args, **(kwargs or {}))
+
+    entered, leave = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with Logged():
+            entered.set()
+            leave.wait()
+            nnkit.ones(1).exp()
+
+    thread = threading.Thread(target=other, name="other")
+    with Logged():
+        thread.start()
+        entered.wait()
+    nnkit.ones(1).exp()
+    assert log == []
+    leave.set()
+    thread.join()
+    assert log == ["other", "other"]
