@@ -17,6 +17,7 @@ from nnkit.autograd.backward_pass import Pass, unpack_array, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.node import GradientEdge, Node, Unknown, edge_of
 from nnkit.autograd.op import OPS
+from nnkit.autograd.overriding import overridable
 from nnkit.autograd.public import attach
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_history, refresh
@@ -97,6 +98,7 @@ def _first_gradient(tensor: Tensor, grad: Tensor | None) -> Tensor:
     return grad if grad._data.dtype == data.dtype else OPS["cast"](grad, data.dtype)
 
 
+@overridable
 def backward(
     tensors: Any,
     grad_tensors: Any = None,

@@ -10,7 +10,7 @@ from nnkit.autograd.ops import arithmetic, comparison, power
 from nnkit.autograd.ops.interchange import as_tensor
 from nnkit.autograd.overriding import NOBODY, ask, overridable
 from nnkit.autograd.promotion import OperandError
-from nnkit.autograd.public import METHODS
+from nnkit.autograd.public import METHODS, attach
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import detach_
 from nnkit.backend.device import cpu
@@ -188,10 +188,9 @@ def _index(self: Tensor) -> int:
     return int(_read(self))
 
 
-Tensor.detach_ = detach_
-Tensor.item = item
-Tensor.__bool__ = _bool
-Tensor.__index__ = _index
-Tensor.__float__ = _float
-Tensor.__int__ = _int
-Tensor.__complex__ = _complex
+for _name, _function in {
+    "detach_": detach_, "item": item,
+    "__bool__": _bool, "__index__": _index, "__float__": _float, "__int__": _int,
+    "__complex__": _complex,
+}.items():  # fmt: skip
+    attach(_name, _function)

@@ -11,11 +11,12 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.cpu.native import tell_overriding
 
+F = TypeVar("F", bound=Callable)
 # Classes whose instances answer for no function; more are added as they are met.
 PLAIN: set[type] = {
     Tensor, Size, type(None), bool, int, float, complex, str, slice, type(...), tuple, list,
@@ -119,7 +120,7 @@ NOBODY = object()
 
 def ask(function: Callable, arguments: tuple, options: dict[str, Any] | None = None) -> Any:
     """What a mode or an argument answers for the function; `NOBODY` if none of them is asked."""
-    found = overriding(arguments)
+    found = overriding((*arguments, *options.values()) if options else arguments)
     if not found and not is_intercepted():
         return NOBODY
     return answer(function, found, arguments, options or {})
@@ -204,27 +205,54 @@ def _tell() -> None:
 _tell()
 
 
-def _born(kind: type, **options: Any) -> None:
-    """See to it that compiled code asks before it takes a subclass of Tensor for a Tensor."""
-    global _guarded
-    if getattr(kind, "__torch_function__", None) is refuse:
-        PLAIN.add(kind)
-    elif not _guarded:
-        _guarded = True
-        _tell()
-
-
-def overridable(function: Callable) -> Callable:
-    """A function whose first argument may be of an overriding class, which then answers."""
+def overridable(function: F, name: Callable | None = None) -> F:
+    """A function for which an argument of an overriding class answers, by whose ``name`` it is
+    asked (by default the function that is returned)."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
-        if not ENTERED and (not arguments or arguments[0].__class__ in PLAIN):
-            return function(*arguments, **options)
-        answered = ask(call, arguments, options)
+        if not ENTERED and not options and arguments and arguments[0].__class__ is Tensor:
+            return function(*arguments)
+        answered = ask(name or call, arguments, options)
         return function(*arguments, **options) if answered is NOBODY else answered
 
-    return call
+    return call  # type: ignore[return-value]
+
+
+# What only subclasses of Tensor are asked for, since every tensor is read by it all the time.
+_READ = (
+    "H", "T", "_version", "data", "device", "dtype", "grad", "grad_fn", "imag", "is_cpu",
+    "is_cuda", "is_leaf", "is_meta", "is_quantized", "is_sparse", "itemsize", "layout", "mH", "mT",
+    "name", "nbytes", "ndim", "output_nr", "real", "requires_grad", "retains_grad", "shape",
+)  # fmt: skip
+_CALLED = (
+    "__array__", "__bool__", "__complex__", "__contains__", "__float__", "__format__",
+    "__index__", "__int__", "__invert__", "__len__", "__reduce_ex__", "__repr__", "__reversed__",
+    "_is_view", "backward", "detach_", "is_complex", "is_floating_point", "is_inference", "item",
+    "register_hook", "register_post_accumulate_grad_hook", "requires_grad_", "retain_grad",
+    "squeeze_", "t_", "unsqueeze_",
+)  # fmt: skip
+
+
+def _property_of_subclass(accessed: Any) -> property:
+    accessors = (accessed.__get__, accessed.__set__, accessed.__delete__)
+    return property(*(overridable(accessor, accessor) for accessor in accessors))
+
+
+def _born(kind: type, **options: Any) -> None:
+    """See to it that whatever a subclass of Tensor inherits asks before it answers."""
+    global _guarded
+    if getattr(kind, "__torch_function__", None) is refuse:
+        PLAIN.add(kind)
+        return
+    if not _guarded:
+        _guarded = True
+        _tell()
+    for names, of_subclass in ((_READ, _property_of_subclass), (_CALLED, overridable)):
+        for name in names:
+            inherited = getattr(Tensor, name, None)
+            if inherited is not None and getattr(kind, name) is inherited:
+                setattr(kind, name, of_subclass(inherited))
 
 
 def converted(result: Any, kind: type, arguments: tuple) -> Any:
@@ -254,10 +282,9 @@ def _of_subclass(
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))
-    return converted(result, cls, args)
+    return result if func == Tensor.grad.__get__ else converted(result, cls, args)  # type: ignore
 
 
 Tensor.detach = overridable(Tensor.detach)
-Tensor.data = Tensor.data.getter(overridable(Tensor.data.fget))  # type: ignore[attr-defined]
 Tensor.__torch_function__ = classmethod(_of_subclass)  # type: ignore[attr-defined]
 Tensor.__init_subclass__ = classmethod(_born)  # type: ignore[assignment]

@@ -68,5 +68,7 @@ def known_as(function: Callable, name: str) -> None:
 
 def attach(name: str, function: Callable) -> None:
     """Make ``function`` the Tensor method ``name``."""
+    if function.__name__.startswith("_"):
+        function.__name__ = name
     METHODS[name] = function
     setattr(Tensor, name, function)

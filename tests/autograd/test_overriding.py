@@ -6,6 +6,7 @@ import threading
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nnkit
@@ -60,6 +61,89 @@ class Q(T.nn.Parameter): pass
 w, s = W(), T.ones(2).as_subclass(S)
 """
 
+# Programs over a subclass `S` that end with a list `seen`, and what is seen in it.
+PROGRAMS = {
+    "writes and views": (
+        """
+x = T.ones(2, 3).as_subclass(S)
+y = x[0]
+y.add_(1)
+y[1] = 5
+x[:, 0] *= 2
+z = x.T.contiguous()
+T.add(T.ones(3, 2), 1, out=z)
+seen = [x, y, y._base, z, x.view(-1)[2:]]
+""",
+        [
+            ("S", [[4.0, 5.0, 2.0], [2.0, 1.0, 1.0]]),
+            ("S", [4.0, 5.0, 2.0]),
+            ("Tensor", [[4.0, 5.0, 2.0], [2.0, 1.0, 1.0]]),
+            ("S", [[2.0, 2.0]] * 3),
+            ("S", [2.0, 2.0, 1.0, 1.0]),
+        ],
+    ),
+    "a training step": (
+        """
+w = T.nn.Parameter(T.ones(3).as_subclass(S))
+p = T.ones(3, requires_grad=True)
+optimizer = T.optim.SGD([w, p], lr=0.5, momentum=0.9)
+for _ in range(2):
+    optimizer.zero_grad()
+    loss = ((w * p).relu() * T.arange(3.0)).sum()
+    loss.backward()
+    optimizer.step()
+seen = [w, p, loss, w.detach()]
+""",
+        [
+            ("S", [1.0, -0.2, -0.9]),
+            ("Tensor", [1.0, -0.2, -0.9]),
+            ("S", 0.25),
+            ("S", [1.0, -0.2, -0.9]),
+        ],
+    ),
+    "gradients of gradients and hooks": (
+        """
+x = T.ones(2).as_subclass(S).requires_grad_()
+log = []
+y = x * x
+y.register_hook(lambda g: log.append(g.sum().item()))
+g = T.autograd.grad((y * y).sum(), x, create_graph=True)[0]
+h = T.autograd.grad((g * g).sum(), x)[0]
+with T.no_grad():
+    u = x * 2
+with T.inference_mode():
+    v = x + 1
+seen = [y, u, v, g, h, T.tensor(log)]
+""",
+        [
+            ("S", [1.0, 1.0]),
+            ("S", [2.0, 2.0]),
+            ("S", [2.0, 2.0]),
+            ("S", [4.0, 4.0]),
+            ("S", [96.0, 96.0]),
+            ("Tensor", [4.0, 64.0]),
+        ],
+    ),
+    "a module between": (
+        """
+m = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.Dropout(0.0), T.nn.LayerNorm(2, eps=0.0))
+T.nn.init.eye_(m[0].weight)
+T.nn.init.zeros_(m[0].bias)
+out = m(T.arange(4.0).view(2, 2).as_subclass(S))
+a, b = T.nn.functional.relu(out).split(1)
+seen = [out, a, b, T.stack([a, b]), m[0].weight, T.nn.functional.mse_loss(out, -out)]
+""",
+        [
+            ("S", [[-1.0, 1.0]] * 2),
+            ("S", [[0.0, 1.0]]),
+            ("S", [[0.0, 1.0]]),
+            ("S", [[[0.0, 1.0]]] * 2),
+            ("Parameter", [[1.0, 0.0], [0.0, 1.0]]),
+            ("S", 4.0),
+        ],
+    ),
+}
+
 
 def namespace(framework: Any) -> dict[str, Any]:
     names: dict[str, Any] = {"T": framework}
@@ -96,6 +180,17 @@ def test_a_subclass_is_kept() -> None:
     assert kinds(eval("(s + 1, s[0], s.exp(), T.relu(s))", names)) == ["tuple"] + ["S"] * 4
     assert kinds(eval("Q(T.ones(2)) + 1", names)) == "Tensor"
     assert repr(names["s"]) == "S([1., 1.])"
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("framework", ["nnkit", "torch"])
+def test_programs_over_a_subclass(framework: str, name: str) -> None:
+    names = namespace(nnkit if framework == "nnkit" else pytest.importorskip("torch"))
+    program, expected = PROGRAMS[name]
+    exec(program, names)
+    for tensor, (kind, values) in zip(names["seen"], expected, strict=True):
+        assert type(tensor).__name__ == kind
+        np.testing.assert_allclose(tensor.tolist(), values, 1e-6, 1e-6)
 
 
 @pytest.mark.parametrize("framework", ["nnkit", "torch"])
@@ -135,6 +230,43 @@ def test_a_subclass_that_counts(framework: str) -> None:
     z = T.nn.functional.softmax(y, 0)
     assert type(z) is Logged
     assert log == ["mul", "add", "relu", "softmax"]
+
+
+# Statements of `x`, of a logging subclass, and the names of what it is asked for.
+ASKED = {
+    "x.requires_grad_(); x.sum().backward(); x.grad": "requires_grad_ sum backward __get__",
+    "T.autograd.grad([(x.requires_grad_() ** 2).sum()], inputs=[x])": (
+        "requires_grad_ pow sum grad"
+    ),
+    "T.autograd.backward(x.requires_grad_().sum()); x.grad = None": (
+        "requires_grad_ sum backward __set__"
+    ),
+    "x.shape, x.dtype, x.is_leaf, x.real": "__get__ __get__ __get__ __get__",
+    "len(x), repr(x), x.size(), x.numpy()": "__len__ __repr__ size numpy",
+    "x.data = T.ones(2); x.requires_grad = False": "__set__ __set__",
+    "bool(x[0]), int(x[0]), x[0].item(), ~(x > 0)": (
+        "__getitem__ __bool__ __getitem__ __int__ __getitem__ item gt __invert__"
+    ),
+    "x.is_floating_point(); x.unsqueeze_(0)": "is_floating_point unsqueeze_",
+}
+
+
+@pytest.mark.parametrize("statement", ASKED)
+@pytest.mark.parametrize("framework", ["nnkit", "torch"])
+def test_what_a_subclass_is_asked_for(framework: str, statement: str) -> None:
+    T: Any = nnkit if framework == "nnkit" else pytest.importorskip("torch")
+    log: list[str] = []
+
+    class Logged(T.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            log.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs)
+
+    x = T.ones(2).as_subclass(Logged)
+    log.clear()
+    exec(statement, {"T": T, "x": x})
+    assert " ".join(log) == ASKED[statement]
 
 
 def test_a_mode_answers_for_all() -> None:

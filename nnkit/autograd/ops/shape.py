@@ -315,7 +315,7 @@ def _H(self: Tensor) -> Tensor:
 
 
 for _name, _function in (("T", _T), ("mT", _matrix_transpose), ("H", _H), ("mH", adjoint)):
-    setattr(Tensor, _name, property(overridable(_function)))
+    setattr(Tensor, _name, property(_function))
 
 
 @public(aliases=("moveaxis",))

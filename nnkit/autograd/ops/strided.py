@@ -16,7 +16,6 @@ from nnkit.autograd.op import OPS, check_source, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.overlap import check_expanded
-from nnkit.autograd.overriding import overridable
 from nnkit.autograd.public import METHODS, attach, known_as, public
 from nnkit.autograd.sizes import (
     MOST_ELEMENTS,
@@ -241,7 +240,7 @@ def _unconjugated(input: Tensor) -> Tensor:
 
 
 for _name, _part in (("real", real), ("imag", imag)):
-    setattr(Tensor, _name, property(overridable(_part)))
+    setattr(Tensor, _name, property(_part))
 
 
 @public(method=False)
