@@ -32,6 +32,20 @@ def normalize_dim(dim: Any, ndim: int, name: str = "") -> int:
     return number + limit if number < 0 else number
 
 
+def size_at(name: str, input: Tensor, dim: int, parameter: str = "input") -> int:
+    """The size of a dimension, which torch asks for before it looks at how many there are.
+
+    Raises:
+        IndexError: there is no such dimension; of a 0-dim tensor there is none.
+    """
+    shape = input._data.shape
+    if not -len(shape) <= dim < len(shape):
+        raise IndexError(
+            f"{name}(): argument '{parameter}' has no dimension {dim}: got shape {list(shape)}"
+        )
+    return shape[dim]
+
+
 def normalize_dims(dims: Any, ndim: int, name: str = "") -> tuple[int, ...] | None:
     """An int or a sequence of ints as a tuple of axes; None stays None.
 

@@ -321,7 +321,7 @@ def _make_apply_to_sequence(op: Op) -> Any:
                 if device is not None:
                     return apply(on_one_device(name, tensors), *statics)
                 device = t._device
-            if t._base is not None and t._writes[0] != t._viewed:
+            if flow and t._base is not None and t._writes[0] != t._viewed:
                 refresh(t)
         arrays = [t._data for t in tensors]
         try:

@@ -24,13 +24,15 @@ def print_apply_code(op: Any) -> str:
     several = len(primitive.outputs) > 1 or primitive.many
     tensors = f"({', '.join(names)},)"
     first, *others = names
-    unpack = [f"{first}_data, device = {first}._data, {first}._device", *_refreshed(first)]
+    flows = [n for n, r in zip(names, op.rules, strict=True) if op.joint or r is not None]
+    refreshed = {name: _refreshed(name) if name in flows else [] for name in names}
+    unpack = [f"{first}_data, device = {first}._data, {first}._device", *refreshed[first]]
     for name in others:
         lines = [
             f"{name}_data = {name}._data",
             f"if {name}._device is not device:",
             f"    return apply(*on_one_device(op.name, {tensors}), *statics)",
-            *_refreshed(name),
+            *refreshed[name],
         ]
         if name in primitive.optional:
             lines = [f"if {name} is None: {name}_data = None", "else:", *_indented(lines)]
@@ -51,7 +53,6 @@ def print_apply_code(op: Any) -> str:
     if op.is_view:
         link = f"link_view(out, {first}, op.name, statics, {several})"
         body += ["for out in outputs:", f"    {link}"]
-    flows = [n for n, r in zip(names, op.rules, strict=True) if op.joint or r is not None]
     if flows:
         edges = []
         for name in names:

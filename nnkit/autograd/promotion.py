@@ -10,6 +10,7 @@ from typing import Any
 from nnkit.autograd.dims import broadcast_shape
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.algebra import CATALOGUE
 from nnkit.backend.complaints import is_about_dtypes, is_about_shapes
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import (
@@ -74,6 +75,12 @@ def check_dtype(name: str, d: Any, refuses: tuple[str, ...], operands: tuple = (
         if error is NotImplementedError:
             broadcast_shape(name, [t.shape for t in operands if isinstance(t, Tensor)])
         raise error(f"{name}(): not implemented for '{d.name}' tensors{_INSTEAD.get(name, '')}")
+
+
+def check_defined(name: str, kernel: str, input: Tensor) -> None:
+    """NotImplementedError where the primitive ``kernel`` is not defined for the input's dtype."""
+    if input._data.dtype in CATALOGUE[kernel].refused:
+        raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
 
 
 def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str, ...]) -> tuple:

@@ -347,6 +347,6 @@ REFUSED = {
     "integer": "im2col col2im",
 }
 ALWAYS_REFUSED = frozenset(
-    "qr eig geqrf solve_triangular cholesky_solve logcumsumexp cross kthvalue median"
+    "dot vdot qr eig geqrf solve_triangular cholesky_solve logcumsumexp cross kthvalue median"
     " nanmedian layer_norm rms_norm group_norm".split()
 )

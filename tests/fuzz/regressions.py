@@ -1,10 +1,12 @@
 """Short programs that once differed from torch, made of what random programs found."""
 
+from tests.fuzz.error_regressions import REGRESSIONS as OF_ERRORS
 from tests.fuzz.order_regressions import REGRESSIONS as OF_ORDER
 from tests.fuzz.view_regressions import REGRESSIONS as OF_VIEWS
 from tests.fuzz.write_regressions import REGRESSIONS as OF_WRITES
 
 REGRESSIONS = {
+    **OF_ERRORS,
     **OF_ORDER,
     **OF_VIEWS,
     **OF_WRITES,

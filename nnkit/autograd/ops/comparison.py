@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.grad_mode import no_grad
 from nnkit.autograd.limits import fitting
 from nnkit.autograd.ops.creation import ones_like
 from nnkit.autograd.pointwise import fn, pointwise
@@ -276,7 +277,8 @@ def allclose(
         >>> nnkit.allclose(nnkit.tensor([1.0]), nnkit.tensor([1.0 + 1e-7]))
         True
     """
-    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+    with no_grad():
+        return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
 @public

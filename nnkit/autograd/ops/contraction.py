@@ -13,13 +13,13 @@ from nnkit.autograd.dims import (
     sizes_of,
 )
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.lifted import LIFTED
+from nnkit.autograd.lifted import LIFTED, Lifted
 from nnkit.autograd.op import guarded
 from nnkit.autograd.ops.arithmetic import mul
 from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.ops.creation import eye
-from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, mm
-from nnkit.autograd.promotion import check_dtype, on_one_device, promote
+from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, mm, of_one_dtype
+from nnkit.autograd.promotion import check_dtype, on_one_device
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
@@ -60,23 +60,13 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         raise ValueError("einsum(): must specify the equation string and at least one operand")
     if not isinstance(equation, str):
         raise TypeError(f"einsum(): argument 'equation' must be str, not {type(equation).__name__}")
-    if all(isinstance(x, Tensor) for x in operands) and len({x.dtype for x in operands}) > 1:
-        inputs, output = parse(equation, tuple(x.ndim for x in operands))
-        shared = {a for i, own in enumerate(inputs) for a in own if a in sum(inputs[:i], ())}
-        # What has size 1 somewhere is no part of a matrix product.
-        ones = {
-            a for x, own in zip(operands, inputs, strict=True)
-            for a, n in zip(own, x._data.shape, strict=True) if n == 1
-        }  # fmt: skip
-        if shared - ones <= set(output):  # nothing but products, which promote
-            operands = promote("einsum", *operands)
-    if len(operands) > 1:
-        check_operands("einsum", *((f"operands[{i}]", x) for i, x in enumerate(operands)))
-    else:
-        check_tensor("einsum", next(iter(operands)), "operands[0]")
+    for i, x in enumerate(operands):
+        check_tensor("einsum", x, f"operands[{i}]")
     if len(operands) == 1:
         return LIFTED.einsum(operands, equation)
-    if _tracked(operands):
+    if len({x._data.dtype for x in operands}) > 1:
+        out = _PROMOTING.einsum(operands, equation)
+    elif _tracked(operands):
         out = LIFTED.einsum(operands, equation)
     else:
         operands = on_one_device("einsum", tuple(operands))
@@ -84,6 +74,18 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         out = wrap(device.backend.einsum([x._data for x in operands], equation), device)
     inputs, output = parse(equation, tuple(x.ndim for x in operands))
     return out if set().union(*inputs) <= set(output) else as_view(out)
+
+
+class _Promoting(Lifted):
+    """The algebra whose elementwise products promote their operands, unlike those of matrices."""
+
+    mul = staticmethod(mul)
+
+    def matmul(self, x: Tensor, y: Tensor) -> Tensor:
+        return matmul(of_one_dtype("einsum", x, y), y)
+
+
+_PROMOTING = _Promoting()
 
 
 def _tracked(tensors: tuple) -> bool:
@@ -224,7 +226,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         >>> nnkit.cross(nnkit.tensor([1.0, 0, 0]), nnkit.tensor([0, 1.0, 0]), dim=0)
         tensor([0., 0., 1.])
     """
-    x, y = check_operands("cross", ("input", input), ("other", other))
+    x, y = input._data, other._data
     if x.ndim != y.ndim:
         raise RuntimeError(
             "cross(): inputs must have the same number of dimensions, got "
@@ -245,6 +247,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
             f"{y.shape[axis]}"
         )
     broadcast_shape("cross", [x.shape, y.shape])
+    check_operands("cross", ("input", input), ("other", other), kernel="cross")
     out = _composed("cross", input, other, axis)
     saved = [x for x, y in ((input, other), (other, input)) if y.requires_grad]
     return guarded("cross", out, *saved)

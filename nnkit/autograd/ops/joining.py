@@ -23,10 +23,16 @@ def _joined(B: Any, g: Any, axis: int) -> Any:
     return B.concat(g, axis)
 
 
-_concat = rule(
-    "concat", node="CatBackward0",
-    joint=lambda B, g, xs_shape, axis: B.split(g, _sizes_along(xs_shape, axis), axis),
-)  # fmt: skip
+def _grad_concat(B: Any, g: Any, xs_shape: tuple, axis: int) -> list:
+    """The parts of the gradient; of what `cat` leaves out plain zeros."""
+    parts = B.split(g, _sizes_along(xs_shape, axis), axis)
+    return [
+        B.zeros_like(part) if shape == (0,) else part
+        for part, shape in zip(parts, xs_shape, strict=True)
+    ]
+
+
+_concat = rule("concat", node="CatBackward0", joint=_grad_concat)
 _stack = rule("stack", joint=lambda B, g, axis: B.unbind(g, axis))
 _sizes_split = rule("split", node="SplitWithSizesBackward0", view=True, x=_joined)
 _split = rule("split", view=True, x=_joined)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nnkit.autograd.dims import broadcasts, check_tensor
+from nnkit.autograd.dims import broadcasts, check_tensor, size_at
 from nnkit.autograd.op import rule
+from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.memory_format import arranged
 from nnkit.autograd.ops.shape import squeeze, transpose, unsqueeze
-from nnkit.autograd.promotion import promote
+from nnkit.autograd.promotion import check_defined, promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import BOOL, FLOATING
@@ -53,8 +54,12 @@ _baddbmm = rule(
 )  # fmt: skip
 
 
-def check_operands(name: str, *operands: tuple[str, Any]) -> list[Any]:
-    """The arrays of operands (parameter, tensor) that must be Tensors of one dtype."""
+def check_operands(name: str, *operands: tuple[str, Any], kernel: str = "") -> list[Any]:
+    """The arrays of operands (parameter, tensor) that must be Tensors of one dtype.
+
+    Where they are not, and the first has a dtype that the primitive ``kernel`` is not defined for,
+    that is said instead: torch chooses such a kernel by its first operand.
+    """
     arrays = []
     for parameter, value in operands:
         check_tensor(name, value, parameter)
@@ -62,6 +67,8 @@ def check_operands(name: str, *operands: tuple[str, Any]) -> list[Any]:
     dtype = arrays[0].dtype
     for (parameter, value), array in zip(operands, arrays, strict=True):
         if array.dtype != dtype:
+            if kernel:
+                check_defined(name, kernel, operands[0][1])
             raise RuntimeError(
                 f"{name}(): expected all operands to have the same dtype, but got "
                 f"{operands[0][1].dtype} and {value.dtype} for argument '{parameter}'"
@@ -114,13 +121,21 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     except AttributeError:
         check_operands("matmul", ("input", input), ("other", other))
         raise
-    check_operands("matmul", ("input", input), ("other", other))
     a, b = x.shape, y.shape
     if not a or not b:
         raise RuntimeError(
             f"matmul(): both arguments need to be at least 1D, but they are {len(a)}D and {len(b)}D"
         )
     _check_inner("matmul", a if len(a) > 1 else (1, *a), b)
+    for d in range(3, min(len(a), len(b)) + 1):
+        if a[-d] != b[-d] and 1 not in (a[-d], b[-d]):
+            raise RuntimeError(
+                f"matmul(): batch dimensions do not broadcast: got shapes {list(a)} and {list(b)}"
+            )
+    if len(a) > 2 < len(b):
+        input = of_one_dtype("matmul", input, other)
+    else:
+        check_operands("matmul", ("input", input), ("other", other))
     if len(b) == 2:
         if len(a) == 2:
             return _mm(input, other)
@@ -133,11 +148,6 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         return squeeze(_matmul(input, unsqueeze(other, 1)), -1)
     if len(a) == 1:
         return squeeze(matmul(unsqueeze(input, 0), other), -2)
-    for d in range(3, min(len(a), len(b)) + 1):
-        if a[-d] != b[-d] and 1 not in (a[-d], b[-d]):
-            raise RuntimeError(
-                f"matmul(): batch dimensions do not broadcast: got shapes {list(a)} and {list(b)}"
-            )
     return (_bmm if len(a) == len(b) == 3 and a[0] == b[0] else _matmul)(input, other)
 
 
@@ -173,18 +183,21 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
         >>> nnkit.bmm(nnkit.ones(2, 1, 3), nnkit.ones(2, 3, 1)).shape
         nnkit.Size([2, 1, 1])
     """
-    x, y = check_operands("bmm", ("input", input), ("mat2", mat2))
-    _check_batches("bmm", x.shape, y.shape)
-    return _bmm(input, mat2)
+    _check_batches("bmm", input, mat2)
+    return _bmm(of_one_dtype("bmm", input, mat2), mat2)
 
 
-def _check_asked(name: str, parameter: str, shape: tuple, ndim: int) -> None:
-    """IndexError where a dimension is missing for which torch asks before it looks at anything."""
-    if len(shape) < ndim:
-        raise IndexError(f"{name}(): expected 3 dimensions for {parameter}, got {list(shape)}")
+def of_one_dtype(name: str, input: Tensor, mat2: Tensor) -> Tensor:
+    """The first factor of a product of batches, checked to have the dtype of the second; torch asks
+    for it only where there are numbers to multiply."""
+    if 0 in input._data.shape or 0 in mat2._data.shape:
+        return converted(input, mat2.dtype)
+    check_operands(name, ("input", input), ("mat2", mat2), kernel="bmm")
+    return input
 
 
-def _check_batches(name: str, x: tuple, y: tuple) -> None:
+def _check_batches(name: str, batch1: Tensor, batch2: Tensor) -> None:
+    x, y = batch1._data.shape, batch2._data.shape
     check_ndim(name, "batch1", x, 3)
     check_ndim(name, "batch2", y, 3)
     if y[0] != x[0] or y[1] != x[2]:
@@ -317,11 +330,12 @@ def baddbmm(
         >>> nnkit.baddbmm(nnkit.ones(1, 1, 1), x, x.mT, beta=10)
         tensor([[[12.]]])
     """
-    _check_asked("baddbmm", "batch1", batch1._data.shape, 2)
-    _check_asked("baddbmm", "batch2", batch2._data.shape, 3)
-    c, x, y = check_operands("baddbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
-    _check_batches("baddbmm", x.shape, y.shape)
-    _check_added("baddbmm", c.shape, (*x.shape[:2], y.shape[2]))
+    size_at("baddbmm", batch1, 1, "batch1")
+    size_at("baddbmm", batch2, 2, "batch2")
+    _check_batches("baddbmm", batch1, batch2)
+    _check_added("baddbmm", input._data.shape, (*batch1._data.shape[:2], batch2._data.shape[2]))
+    operands = ("input", input), ("batch1", batch1), ("batch2", batch2)
+    check_operands("baddbmm", *operands, kernel="baddbmm")
     return _baddbmm(input, batch1, batch2, *_scales(input, beta, alpha))
 
 
@@ -337,9 +351,10 @@ def addbmm(
         >>> nnkit.addbmm(nnkit.zeros(1, 1), x, x.mT)
         tensor([[4.]])
     """
+    size_at("addbmm", batch1, 1, "batch1")
+    size_at("addbmm", batch2, 2, "batch2")
     c, x, y = check_operands("addbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
-    _check_asked("addbmm", "batch2", y.shape, 3)
-    _check_batches("addbmm", x.shape, y.shape)
+    _check_batches("addbmm", batch1, batch2)
     _check_added("addbmm", c.shape, (x.shape[1], y.shape[2]))
     # The sum over the batch is one long product.
     left = batch1.permute(1, 0, 2).reshape(x.shape[1], x.shape[0] * x.shape[2])

@@ -7,13 +7,14 @@ from typing import Any
 
 from nnkit.autograd import return_types
 from nnkit.autograd.dims import check_tensor, normalize_dim, normalize_dims, sizes_of
+from nnkit.autograd.grad_mode import no_grad
 from nnkit.autograd.op import OPS
 from nnkit.autograd.ops.linalg import check_ndim
 from nnkit.autograd.promotion import check_dtype, promote
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import end_history, wants_history
+from nnkit.autograd.views import end_history, refresh, wants_history
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, int32, int64
 
 
@@ -59,6 +60,7 @@ def _distinct(name: str, input: Tensor, dim: Any, inverse: bool, counts: bool) -
     if dim is not None and not input.ndim:
         raise IndexError(f"{name}(): a 0-dim tensor has no dimension {dim}")
     axis = None if dim is None else normalize_dim(dim, input.ndim, name)
+    refresh(input)
     found = getattr(input._device.backend, name)(input._data, axis)
     wanted = (True, inverse, counts)
     results = [
@@ -113,7 +115,8 @@ def searchsorted(
 
 def _search(name: str, boundaries: Tensor, values: Any, right: bool, out_int32: bool) -> Tensor:
     number = not isinstance(values, Tensor)
-    boundaries, values = promote(name, boundaries.detach(), values)
+    with no_grad():
+        boundaries, values = promote(name, boundaries, values)
     rows, wanted = boundaries._data.shape, values._data.shape
     if number and len(rows) != 1:
         raise RuntimeError(f"{name}(): a number needs a 1-dim boundaries tensor, got {list(rows)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nnkit.autograd.dims import check_tensor, normalize_dim
-from nnkit.autograd.op import rule
+from nnkit.autograd.op import real_gradient, rule
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
@@ -39,7 +39,7 @@ def softmax(input: Tensor, dim: int, dtype: dtype_type | None = None) -> Tensor:
         >>> nnkit.softmax(nnkit.tensor([0.0, 0.0, 0.0, 0.0]), 0)
         tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
-    return _softmax(*_prepare("softmax", input, dim, dtype))
+    return real_gradient("softmax", _softmax(*_prepare("softmax", input, dim, dtype)))
 
 
 @public(out=True)
@@ -60,4 +60,4 @@ def log_softmax(input: Tensor, dim: int, dtype: dtype_type | None = None) -> Ten
         >>> nnkit.log_softmax(nnkit.tensor([0.0, 1000.0]), 0)
         tensor([-1000.,     0.])
     """
-    return _log_softmax(*_prepare("log_softmax", input, dim, dtype))
+    return real_gradient("log_softmax", _log_softmax(*_prepare("log_softmax", input, dim, dtype)))

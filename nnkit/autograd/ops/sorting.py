@@ -10,14 +10,14 @@ from typing import Any
 
 from nnkit.autograd import return_types
 from nnkit.autograd.dims import check_tensor, normalize_dim
-from nnkit.autograd.op import OPS, copied_scalar, rule
+from nnkit.autograd.op import OPS, copied_scalar, real_gradient, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.arithmetic import lerp
 from nnkit.autograd.ops.reduction import check_dim
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import on_its_own
+from nnkit.autograd.views import on_its_own, refresh
 from nnkit.backend.dtype import BOOL, COMPLEX
 
 
@@ -106,6 +106,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
         tensor([1, 2, 0])
     """
     axis = _order("argsort", input, dim)
+    refresh(input)
     B = input._device.backend
     return wrap(B.argsort(input._data, axis, bool(descending)), input._device)
 
@@ -193,7 +194,7 @@ def median(
     check_tensor("median", input)
     check_dim("median", dim, keepdim)
     if dim is ...:
-        return _median_all(input, False)
+        return real_gradient("median", _median_all(input, False))
     return _reduce("median", input, dim, keepdim)
 
 
@@ -213,7 +214,7 @@ def nanmedian(
     check_tensor("nanmedian", input)
     check_dim("nanmedian", dim, keepdim)
     if dim is ...:
-        return _nanmedian_all(input, True)
+        return real_gradient("nanmedian", _nanmedian_all(input, True))
     return _reduce("nanmedian", input, dim, keepdim)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor, normalize_dim
+from nnkit.autograd.dims import check_tensor, normalize_dim, size_at
 from nnkit.autograd.op import OPS
 from nnkit.autograd.ops.arithmetic import scaled
 from nnkit.autograd.ops.conversion import converted
@@ -114,35 +114,30 @@ def corrcoef(input: Tensor) -> Tensor:
     return c.clamp(-1, 1)
 
 
-def _areas(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, int, float]:
-    """The areas between neighbouring samples, and their dimension."""
+def _check_areas(name: str, y: Tensor, x: Any, dx: Any) -> None:
     check_tensor(name, y, "y")
-    axis = normalize_dim(dim, y.ndim, name)
-    count = y._data.shape[axis]
-    if isinstance(dx, complex):
-        raise RuntimeError(f"{name}(): argument 'dx' must be a real number, got {dx}")
-    if count == 0 and (x is ... or name == "trapezoid"):
-        return y, axis, 1
+    if x is not ... and dx is not ...:
+        raise TypeError(f"{name}(): takes 'x' or 'dx', got both")
     for each in (y, x):
         if each is not ... and each.dtype.category == BOOL:
             raise RuntimeError(f"{name}(): not implemented for 'bool' tensors")
-    if x is ...:
-        return _neighbours(y, axis), axis, (1 if dx is ... else dx) / 2
-    if dx is not ...:
-        raise TypeError(f"{name}(): takes 'x' or 'dx', got both")
-    if not x.ndim:  # as in torch no sample point lies between two
-        raise RuntimeError(f"{name}(): argument 'x' must have a dimension, got shape []")
-    if x._data.shape[-1] != count:
+    if isinstance(dx, complex):
+        raise RuntimeError(f"{name}(): argument 'dx' must be a real number, got {dx}")
+
+
+def _weighted(name: str, y: Tensor, x: Tensor, axis: int) -> Tensor:
+    """The sums of two samples side by side, times how far they lie apart."""
+    count = size_at(name, y, axis, "y")
+    if x.ndim == 1 and x._data.shape[0] != count:
         raise RuntimeError(
-            f"{name}(): there must be one `x` value for each sample point, got {x._data.shape[-1]} "
+            f"{name}(): there must be one `x` value for each sample point, got {x._data.shape[0]} "
             f"for {count}"
         )
-    if 1 < x.ndim < y.ndim:
-        x = x.reshape((1,) * (y.ndim - x.ndim) + tuple(x.shape))
-    width = x.diff(dim=-1) if x.ndim == 1 else x.diff(dim=axis)
-    if x.ndim == 1:
-        width = width.reshape(-1, *[1] * (y.ndim - axis - 1))
-    return _neighbours(y, axis) * width, axis, 0.5
+    after = y.ndim - axis - 1 if x.ndim == 1 else 0
+    before = max(y.ndim - x.ndim - after, 0)
+    x = x.reshape((1,) * before + tuple(x.shape) + (1,) * after)
+    axis_x = normalize_dim(axis, x.ndim, name)
+    return _neighbours(y, axis) * x.diff(dim=axis_x)
 
 
 def _neighbours(y: Tensor, axis: int) -> Tensor:
@@ -173,13 +168,15 @@ def trapezoid(
         >>> nnkit.trapezoid(nnkit.tensor([1.0, 2.0, 4.0]))
         tensor(4.5000)
     """
-    areas, axis, factor = _areas("trapezoid", y, x, dx, dim)
-    if areas is y:  # there are no samples
-        return areas.sum(axis, dtype=y.dtype)
+    check_tensor("trapezoid", y, "y")
+    axis = normalize_dim(dim, y.ndim, "trapezoid")
+    if not size_at("trapezoid", y, axis, "y"):
+        return y.new_zeros([n for d, n in enumerate(y.shape) if d != axis])
+    _check_areas("trapezoid", y, x, dx)
     if x is ...:
         ends = y.select(axis, 0) + y.select(axis, -1)
         return scaled(y.sum(axis) - scaled(ends, 0.5), 1 if dx is ... else dx)
-    return scaled(areas.sum(axis), factor)
+    return _weighted("trapezoid", y, x, axis).sum(axis) / 2
 
 
 @public(method=False)
@@ -197,5 +194,10 @@ def cumulative_trapezoid(
         >>> nnkit.cumulative_trapezoid(nnkit.tensor([1.0, 2.0, 3.0]))
         tensor([1.5000, 4.0000])
     """
-    areas, axis, factor = _areas("cumulative_trapezoid", y, x, dx, dim)
-    return scaled(areas.cumsum(axis), factor)
+    if x is ...:
+        _check_areas("cumulative_trapezoid", y, x, dx)
+        axis = normalize_dim(dim, y.ndim, "cumulative_trapezoid")
+        return scaled(_neighbours(y, axis), (1 if dx is ... else dx) / 2).cumsum(axis)
+    axis = normalize_dim(dim, y.ndim, "cumulative_trapezoid")
+    _check_areas("cumulative_trapezoid", y, x, dx)
+    return _weighted("cumulative_trapezoid", y, x, axis).cumsum(axis) / 2

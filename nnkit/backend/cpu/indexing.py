@@ -144,6 +144,8 @@ def index_put_(x: Array, value: Any, index: Any, accumulate: bool) -> Array:
             _add_at_index(view, advanced, value)
         else:
             view[... if advanced is None else advanced] = value
+            if not np.size(value):  # of which NumPy takes any shape
+                np.broadcast_to(value, getitem(x, index).shape)
     except IndexError as error:
         raise _index_error(error) from None
     except (ValueError, TypeError):  # of a mask NumPy says that the value has too many dimensions

@@ -220,7 +220,7 @@ def logsumexp(x: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
     """The largest element is taken out first, unless it is infinite, so that nothing overflows.
     Half precision is rounded after each step, as in torch."""
     if not x.size:
-        return np.log(sum(x, axis, keepdims))
+        return asarray(np.log(sum(x, axis, keepdims)))
     largest = amax(np.real(x), axis, True)
     finite = np.isfinite(largest)
     if not finite.all():

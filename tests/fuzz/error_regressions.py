@@ -1,0 +1,70 @@
+"""Of `regressions`: what operations refuse, and in what order, and what they take all the same."""
+
+REGRESSIONS = {
+    "integrals of no samples are zeros without a history": """
+x0 = T.ones((0,), requires_grad=True)
+x1 = T.trapezoid(x0)
+x2 = T.trapezoid(T.ones(2, 0, requires_grad=True))
+x3 = T.cumulative_trapezoid(x0)
+x4 = T.cumulative_trapezoid(T.zeros(2, 0, dtype=T.int64))
+T.trapezoid(T.tensor(True))
+T.cumulative_trapezoid(T.tensor(True))
+x5 = T.trapezoid(T.ones(1), T.tensor(1.0))
+""",
+    "einsum promotes products, but not products of matrices": """
+x0 = T.tensor([[-1.0, 2.0]], dtype=T.complex64)
+x1 = T.einsum('ij,jk,k->i', x0, x0.mT, T.linspace(-1, 1, 5))
+x2 = T.einsum('ij,ik->ijk', x0, T.ones(1, 2, dtype=T.bool))
+T.einsum('ij,jk->ik', x0, T.ones(2, 2))
+T.einsum('ij,jk->ik', T.eye(2) > 0, T.eye(2))
+x3 = T.einsum('ij,jk->ik', T.zeros(2, 0, dtype=T.int64), T.zeros(0, 2))
+""",
+    "a product of batches is chosen by the first dtype": """
+x0 = T.ones(1, 2, 2) > 0
+x0 @ T.ones(1, 2, 2)
+T.ones(1, 2, 2) @ x0
+x0 @ T.ones(2)
+T.bmm(x0, T.ones(1, 2, 2))
+T.bmm(x0, T.ones(1, 3, 2))
+T.baddbmm(x0, x0, T.ones(1, 2, 2))
+T.cross(T.ones(3) > 0, T.ones(3), dim=0)
+T.dot(T.zeros(0) > 0, T.zeros(0) > 0)
+T.addbmm(T.ones(2, 2), T.ones(2), T.ones(1, 2, 2))
+x1 = T.bmm(T.zeros(2, 2, 0, dtype=T.int64), T.zeros(2, 0, 2))
+""",
+    "complex results of functions that are differentiated for real ones": """
+x0 = T.zeros((0, 3), dtype=T.complex64, requires_grad=True)
+x0.median()
+x0.nanmedian()
+x0.softmax(1)
+x0.log_softmax(1)
+x1 = x0.detach().softmax(1)
+""",
+    "views whose history is lost are read where no history is wanted": """
+x0 = T.tensor([1.5, 2.0])
+x1, x2 = x0.split(1)
+x0.mul_(T.tensor(2., requires_grad=True))
+x3 = [x2.all(), x2.any(), x2.argmax(), x2.argmin(), x2.bool(), x2.long()]
+x4 = T.bucketize(x2, T.tensor([1.0], dtype=T.float64))
+x5 = T.allclose(x2, x2)
+x2.sum()
+x2.argsort()
+x2.unique()
+""",
+    "of nothing there is a number": """
+x0 = T.zeros(0).logsumexp(-1)
+x1 = x0.masked_fill(T.tensor(True), -1.5)
+""",
+    "what cat leaves out gets a gradient without a history": """
+x0 = T.zeros((0,), requires_grad=True)
+x1 = T.ones(2, requires_grad=True)
+T.cat([x0, x1]).square().sum().backward(create_graph=True)
+""",
+    "nothing is written to nothing, if it has its shape": """
+x0 = T.ones(2)
+x0[T.tensor([], dtype=T.int64)] = T.ones(2, 0)
+x0[T.tensor([], dtype=T.int64)] = T.ones(1, 0)
+x1 = T.tensor(1.0)
+x1[x1 > 2] = T.zeros(2, 0)
+""",
+}
