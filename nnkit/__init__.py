@@ -79,6 +79,7 @@ SUBMODULES = (
     "cpu",
     "cuda",
     "distributions",
+    "fft",
     "func",
     "futures",
     "hub",

@@ -20,6 +20,7 @@ from nnkit import backends as backends
 from nnkit import cpu as cpu
 from nnkit import cuda as cuda
 from nnkit import distributions as distributions
+from nnkit import fft as fft
 from nnkit import func as func
 from nnkit import futures as futures
 from nnkit import hub as hub
@@ -1349,6 +1350,19 @@ def isposinf(input: _Any, *, out: _Any = None) -> Tensor:
     """Positive infinity."""
 def isreal(input: Tensor) -> Tensor:
     """Which elements have no imaginary part: all of a real tensor."""
+def istft(
+    input: Tensor,
+    n_fft: builtins.int,
+    hop_length: builtins.int | None = None,
+    win_length: builtins.int | None = None,
+    window: Tensor | None = None,
+    center: builtins.bool = True,
+    normalized: builtins.bool = False,
+    onesided: builtins.bool | None = None,
+    length: builtins.int | None = None,
+    return_complex: builtins.bool = False,
+) -> Tensor:
+    """The inverse of `stft`: the signal whose pieces come closest to those spectra."""
 def kron(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:
     """The Kronecker product: ``input`` with each element replaced by it times ``other``."""
 def kthvalue(
@@ -2350,6 +2364,20 @@ def std_mean(
     out: _Any = None,
 ) -> builtins.tuple[Tensor, Tensor]:
     """`std` and `mean`."""
+def stft(
+    input: Tensor,
+    n_fft: builtins.int,
+    hop_length: builtins.int | None = None,
+    win_length: builtins.int | None = None,
+    window: Tensor | None = None,
+    center: builtins.bool = True,
+    pad_mode: builtins.str = 'reflect',
+    normalized: builtins.bool = False,
+    onesided: builtins.bool | None = None,
+    return_complex: builtins.bool | None = None,
+    align_to_window: builtins.bool | None = None,
+) -> Tensor:
+    """The short-time Fourier transform: the spectra of overlapping pieces of a signal."""
 strided: _layout
 def sub(
     input: Tensor | builtins.complex,

@@ -117,7 +117,7 @@ def is_tensor_method_or_property(func: Callable) -> bool:
 def get_overridable_functions() -> dict[Any, list[Callable]]:
     """The functions that can be overridden, by the module or class that offers them."""
     import nnkit
-    from nnkit import linalg
+    from nnkit import fft, linalg
     from nnkit.nn import functional
 
     def held(names: Mapping[str, Any]) -> list[Callable]:
@@ -126,6 +126,7 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
     return {
         nnkit: held(vars(nnkit)),
         functional: held(vars(functional)),
+        fft: held(vars(fft)),
         linalg: held(vars(linalg)),
         Tensor: [*METHODS.values()],
     }

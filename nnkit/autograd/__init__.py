@@ -35,7 +35,7 @@ SUBJECTS = (
     "reduction", "running", "extrema", "vector_norm", "sorting", "searching", "linalg",
     "contraction", "linear", "factorization", "householder", "matrix_functions", "least_squares",
     "statistics", "distance", "softmax", "loss", "norm", "padding", "conv", "pooling", "folding",
-    "embedding", "random", "dropout", "attention", "recurrent", "pinning",
+    "embedding", "random", "dropout", "attention", "recurrent", "pinning", "spectrum",
 )  # fmt: skip
 for _subject in SUBJECTS:
     import_module(f"nnkit.autograd.ops.{_subject}")

@@ -279,9 +279,12 @@ def held(
     return call
 
 
-def hold_all(module: dict[str, Any], prefix: str = "", **options: bool) -> None:
-    """Hold the functions that a module offers; messages put ``prefix`` before their names."""
-    for name in module.get("__all__") or [each for each in module if each[0] != "_"]:
+def hold_all(
+    module: dict[str, Any], prefix: str = "", names: Sequence[str] = (), **options: bool
+) -> None:
+    """Hold the functions that a module offers, all or some; messages put ``prefix`` before their
+    names."""
+    for name in names or module.get("__all__") or [each for each in module if each[0] != "_"]:
         function = module[name]
         if isinstance(function, types.FunctionType) and not hasattr(function, "learn"):
             module[name] = made = held(function, prefix + name, **options)

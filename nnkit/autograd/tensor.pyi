@@ -1076,6 +1076,19 @@ class Tensor(builtins.object):
         """Positive infinity."""
     def isreal(self) -> Tensor:
         """Which elements have no imaginary part: all of a real tensor."""
+    def istft(
+        self,
+        n_fft: builtins.int,
+        hop_length: builtins.int | None = None,
+        win_length: builtins.int | None = None,
+        window: Tensor | None = None,
+        center: builtins.bool = True,
+        normalized: builtins.bool = False,
+        onesided: builtins.bool | None = None,
+        length: builtins.int | None = None,
+        return_complex: builtins.bool = False,
+    ) -> Tensor:
+        """The inverse of `stft`: the signal whose pieces come closest to those spectra."""
     def item(self) -> _Any:
         """The value of a one-element tensor as a Python number."""
     @builtins.property
@@ -1796,6 +1809,20 @@ class Tensor(builtins.object):
         correction: builtins.float | None = None,
     ) -> Tensor:
         """The standard deviation, the square root of `var`. Its gradient is 0 where it is 0."""
+    def stft(
+        self,
+        n_fft: builtins.int,
+        hop_length: builtins.int | None = None,
+        win_length: builtins.int | None = None,
+        window: Tensor | None = None,
+        center: builtins.bool = True,
+        pad_mode: builtins.str = 'reflect',
+        normalized: builtins.bool = False,
+        onesided: builtins.bool | None = None,
+        return_complex: builtins.bool | None = None,
+        align_to_window: builtins.bool | None = None,
+    ) -> Tensor:
+        """The short-time Fourier transform: the spectra of overlapping pieces of a signal."""
     def storage(self) -> _Storage:
         """Its memory, counted in elements."""
     def storage_offset(self) -> builtins.int:

@@ -110,6 +110,11 @@ SIGNATURES = {
         cholesky_solve(x, y; upper)
         pinv(x, atol, rtol; hermitian)
     """,
+    "fourier": """
+        fft_c2c(x; axes, scale, inverse)
+        fft_r2c(x; axes, scale, onesided)
+        fft_c2r(x; axes, scale, size)
+    """,
     "shape": """
         reshape(x; shape)
         view(x; shape)
