@@ -130,6 +130,7 @@ SIGNATURES = {
         split(x; sizes, axis) -> pieces*
         unbind(x; axis) -> pieces*
         flip(x; axes)
+        rot90(x; k, axis1, axis2)
         roll(x; shifts, axes)
         tile(x; repeats)
         repeat_index(repeats; count) -> out~

@@ -47,7 +47,7 @@ class Level:
         value = self.lifted(value)
         if not (self.recorded and value.requires_grad) or value.is_inference():
             return self.leaf(value)
-        view = value.view_as(value)
+        view = value[...]
         view._view = "multiple"  # not to be written to, as the leaf that it is for this level
         return view
 

@@ -52,4 +52,36 @@ x6 = T.autograd.grad(x0.amax(1).sum(), x0)
 x7 = T.autograd.grad(x0[x0 > 7].sum(), x0)
 x8 = T.autograd.grad(x0.masked_select(x0 > 7).sum(), x0)
 """,
+    "einsum multiplies batches, in the order of the result": """
+x0 = T.arange(6.).reshape(2, 3).requires_grad_()
+x1 = T.einsum('ij,kj->ik', x0, x0)
+x2 = T.autograd.grad(x1, x0, T.ones_like(x1))
+x3 = T.einsum('bij , bjk -> kib', T.ones(5, 2, 3), T.ones(5, 3, 4))
+x4 = T.arange(12.).reshape(4, 3).requires_grad_()
+x5 = T.autograd.grad(T.einsum('ij,kj->ikj', x0, x4).sum(), [x0, x4])
+""",
+    "a turn by a quarter has one as its gradient": """
+x0 = T.arange(4.).reshape(2, 2, 1).requires_grad_()
+x1 = T.autograd.grad(x0.rot90().sum(), x0)
+x2 = T.arange(6.).reshape(2, 3).rot90(3)
+x3 = T.ones(1, 3).expand(2, 3).rot90()
+""",
+    "a view has new strides along dimensions of size 1": """
+x0 = T.arange(12.).reshape(1, 2, 3, 2).to(memory_format=T.channels_last)
+x1 = T.stack([x0.expand_as(x0)])
+x2 = T.cat([x0.view_as(x0)])
+x3 = T.nn.functional.pad(x0.expand(-1, 2, 3, 2), (1, 1))
+x4 = T.autograd.functional.hessian(lambda t: t.relu().sum(), x0)
+x5 = T.autograd.functional.jvp(lambda t: T.stack([t * t]), x0, T.ones_like(x0))
+""",
+    "what is no view of a temporary": """
+x0 = T.arange(4.).reshape(1, 2, 2)
+x1 = T.ones(2) @ x0
+x2 = x1[:]
+x3 = T.ones(1, 1, 1).gather(0, T.tensor([[]]))
+x4 = x3.unsqueeze(1)
+x5 = T.nn.Parameter(T.arange(6.))
+x6 = T.func.grad(lambda t: T.func.vjp(lambda t: t * t, t)[0].sum())(x5)
+x7 = x6.expand(2, 6)
+""",
 }

@@ -42,4 +42,9 @@ T.view_as_real(x1)[..., 0].mul_(2)
 x1.conj().imag.mul_(2)
 (x1.real * x1.imag).sum().backward()
 """,
+    "elements that lie in one place share their gradient": """
+x0 = T.tensor([[[-2.0, 1.75, -0.25]]]).requires_grad_()
+x1 = x0.as_strided((2, 2), (1, 1)).as_strided((2,), (1,))
+x1.sum().backward()
+""",
 }

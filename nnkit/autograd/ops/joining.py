@@ -33,7 +33,12 @@ def _grad_concat(B: Any, g: Any, xs_shape: tuple, axis: int) -> list:
 
 
 _concat = rule("concat", node="CatBackward0", joint=_grad_concat)
-_stack = rule("stack", joint=lambda B, g, axis: B.unbind(g, axis))
+_stack = rule(
+    "stack",
+    joint=lambda B, g, axis: [
+        B.getitem(g, (*(slice(None),) * axis, i)) for i in range(g.shape[axis])
+    ],
+)
 _sizes_split = rule("split", node="SplitWithSizesBackward0", view=True, x=_joined)
 _split = rule("split", view=True, x=_joined)
 _unbind = rule("unbind", view=True, x=lambda B, g, axis: B.stack(g, axis))

@@ -9,10 +9,11 @@ from nnkit.autograd.dims import broadcasts, check_tensor, size_at
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.memory_format import arranged
-from nnkit.autograd.ops.shape import squeeze, transpose, unsqueeze
+from nnkit.autograd.ops.shape import squeeze, unsqueeze
 from nnkit.autograd.promotion import check_defined, promote
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views import on_its_own
 from nnkit.backend.dtype import BOOL, FLOATING
 
 
@@ -140,14 +141,14 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         if len(a) == 2:
             return _mm(input, other)
         if len(a) == 1:
-            return _mv(transpose(other, 0, 1), input)
+            return on_its_own(squeeze(_mm(unsqueeze(input, 0), other), 0))
         return _matmul(input, other)
     if len(b) == 1:
         if len(a) <= 2:
             return _mv(input, other) if len(a) == 2 else _dot(input, other)
-        return squeeze(_matmul(input, unsqueeze(other, 1)), -1)
+        return on_its_own(squeeze(_matmul(input, unsqueeze(other, 1)), -1))
     if len(a) == 1:
-        return squeeze(matmul(unsqueeze(input, 0), other), -2)
+        return on_its_own(squeeze(matmul(unsqueeze(input, 0), other), -2))
     return (_bmm if len(a) == len(b) == 3 and a[0] == b[0] else _matmul)(input, other)
 
 
@@ -379,7 +380,7 @@ def addmv(
     _check_inner("addmv", x.shape, y.shape)
     _check_added("addmv", c.shape, x.shape[:1])
     column = _addmm(unsqueeze(input, -1), mat, unsqueeze(vec, 1), *_scales(input, beta, alpha))
-    return squeeze(column, 1)
+    return on_its_own(squeeze(column, 1))
 
 
 @public(out=True, in_place=True)

@@ -35,6 +35,7 @@ def _copied_where_single(x: Any, axes: tuple) -> str | None:
 
 _flip = rule("flip", alone=_copied_where_single, x=lambda B, g, axes: B.flip(g, axes))
 _roll = rule("roll", x=lambda B, g, shifts, axes: B.roll(g, tuple(-n for n in shifts), axes))
+_rot90 = rule("rot90", x=lambda B, g, k, axis1, axis2: B.rot90(g, -k % 4, axis1, axis2))
 _tile = rule("tile", node="RepeatBackward0", x=_tile_adjoint)
 _pad = rule(
     "pad", alone="recorded", node="ConstantPadNdBackward0",
@@ -152,12 +153,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     a, b = (normalize_dim(d, input.ndim, "rot90") for d in dims)
     if a == b:
         raise RuntimeError(f"rot90(): rotation dims must differ, got {list(dims)}")
-    turns = integer("rot90", "k", k) % 4
-    if turns == 2:
-        return _flip(input, (a, b))
-    if turns == 0:
-        return clone(input, memory_format=contiguous_format)
-    return on_its_own(shapes.transpose(_flip(input, (b if turns == 1 else a,)), a, b))
+    return _rot90(input, integer("rot90", "k", k) % 4, a, b)
 
 
 @public

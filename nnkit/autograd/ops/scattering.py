@@ -171,7 +171,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     axis, index = _element_index("gather", input, dim, index)
     if index.ndim != input.ndim:
         out = gather(shapes.reshape(input, -1), 0, shapes.reshape(index, -1))
-        return shapes.reshape(out, index._data.shape)
+        return on_its_own(shapes.reshape(out, index._data.shape))
     return _gather(input, index, axis)
 
 

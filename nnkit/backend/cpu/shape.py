@@ -21,12 +21,15 @@ Array = np.ndarray
 
 
 def reshape(x: Array, shape: tuple[int, ...]) -> Array:
+    if x.shape == shape and 1 in shape:
+        # NumPy would keep the strides of dimensions of size 1, which torch makes anew.
+        x = x.squeeze()
     return x.reshape(shape)
 
 
 def view(x: Array, shape: tuple[int, ...]) -> Array:
     """Reshape without copying; RuntimeError where the strides do not allow it."""
-    out = x.reshape(shape)
+    out = reshape(x, shape)
     if x.flags.c_contiguous or not x.size or np.may_share_memory(x, out):
         return out
     strides = [s // x.itemsize for s in x.strides]
@@ -53,6 +56,8 @@ def mT(x: Array) -> Array:
 
 
 def expand(x: Array, shape: tuple[int, ...]) -> Array:
+    if x.shape == shape:  # NumPy forgets the strides of dimensions of size 1
+        return x[...]
     if not x.flags.c_contiguous or x.dtype.kind == "V":  # bfloat16 has no buffer protocol
         out = np.broadcast_to(x, shape)
         out.flags.writeable = x.flags.writeable  # who may write is decided above the door

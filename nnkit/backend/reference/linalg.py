@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 Labels = tuple[Any, ...]  # letters, or for the dimensions of an ellipsis -1, -2, ... from the right
@@ -78,6 +79,7 @@ def einsum(B: Any, operands: tuple, equation: str) -> Any:
     inputs, output = parse(equation, tuple(x.ndim for x in operands))
     sizes = _sizes(operands, inputs)
     acc, labels = None, ()
+    place = (*output, *sorted(a for a in sizes if a not in output)).index
     # As in torch a product over a single element is no matrix product.
     dropped = {a for a in sizes if sizes[a] == 1 and a not in output and len(operands) > 1}
     for i, (x, own) in enumerate(zip(operands, inputs, strict=True)):
@@ -88,7 +90,7 @@ def einsum(B: Any, operands: tuple, equation: str) -> Any:
             acc, labels = _sum_out(B, x, own, needed)
         else:
             acc, labels = _sum_out(B, acc, labels, needed | set(own))
-            acc, labels = _contract(B, acc, labels, x, own, needed)
+            acc, labels = _contract(B, acc, labels, x, own, needed, place)
     order = tuple(labels.index(a) for a in output)
     return acc if order == tuple(range(len(order))) else B.permute(acc, order)
 
@@ -196,14 +198,24 @@ def _sum_out(B: Any, x: Any, own: Labels, needed: set) -> tuple[Any, Labels]:
 
 
 def _contract(
-    B: Any, x: Any, own_x: Labels, y: Any, own_y: Labels, needed: set
+    B: Any, x: Any, own_x: Labels, y: Any, own_y: Labels, needed: set, place: Any
 ) -> tuple[Any, Labels]:
-    """Multiply two operands and sum over the labels that both have and nobody needs."""
-    batch = tuple(a for a in own_x if a in own_y and a in needed)
-    summed = tuple(a for a in own_x if a in own_y and a not in needed)
-    left = tuple(a for a in own_x if a not in own_y)
-    right = tuple(a for a in own_y if a not in own_x)
+    """Multiply two operands and sum over the labels that both have and nobody needs.
+
+    As in torch the product is one of batches, with the labels of each part in the order that
+    ``place`` gives, and of the operands the first has what comes first there.
+    """
+
+    def chosen(own: Labels, wanted: Callable[[Any], bool]) -> Labels:
+        return tuple(sorted(filter(wanted, own), key=place))
+
     size = dict(zip(own_x, x.shape, strict=True)) | dict(zip(own_y, y.shape, strict=True))
+    batch = chosen(own_x, lambda a: a in own_y and a in needed)
+    summed = chosen(own_x, lambda a: a in own_y and a not in needed)
+    left = chosen(own_x, lambda a: a not in own_y)
+    right = chosen(own_y, lambda a: a not in own_x)
+    if summed and left and right and place(right[0]) < place(left[0]):
+        x, own_x, left, y, own_y, right = y, own_y, right, x, own_x, left
 
     def grouped(array: Any, own: Labels, *groups: Labels) -> Any:
         order = tuple(own.index(a) for group in groups for a in group)
@@ -212,16 +224,14 @@ def _contract(
         shape = tuple(math.prod(size[a] for a in group) for group in groups)
         return array if tuple(array.shape) == shape else B.reshape(array, shape)
 
-    if summed:
-        groups = (batch,) if batch else ()
-        out = B.matmul(
-            grouped(x, own_x, *groups, left, summed), grouped(y, own_y, *groups, summed, right)
-        )
-    else:
-        out = B.mul(
-            grouped(x, own_x, *((a,) for a in batch + left), *((),) * len(right)),
-            grouped(y, own_y, *((a,) for a in batch), *((),) * len(left), *((a,) for a in right)),
-        )
+    if not summed:
+        labels = chosen((*own_x, *right), lambda _: True)
+        factors = [
+            grouped(array, own, *((a,) if a in own else () for a in labels))
+            for array, own in ((x, own_x), (y, own_y))
+        ]
+        return B.mul(*factors), labels
     labels = batch + left + right
     shape = tuple(size[a] for a in labels)
+    out = B.bmm(grouped(x, own_x, batch, left, summed), grouped(y, own_y, batch, summed, right))
     return (out if tuple(out.shape) == shape else B.reshape(out, shape)), labels

@@ -66,6 +66,15 @@ def flip(B, x, axes):
     return B.copy(x)
 
 
+def rot90(B, x, k, axis1, axis2):
+    """A quarter turn from ``axis1`` to ``axis2``, ``k`` times (0 to 3)."""
+    if k == 0:
+        return B.copy(B.contiguous(x))
+    if k == 2:
+        return B.flip(x, (axis1, axis2))
+    return B.swapaxes(B.flip(x, (axis2 if k == 1 else axis1,)), axis1, axis2)
+
+
 def roll(B, x, shifts, axes):
     if axes is None:
         return B.reshape(B.roll(B.reshape(x, (-1,)), (sum(shifts),), (0,)), x.shape)
