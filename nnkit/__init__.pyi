@@ -23,11 +23,13 @@ from nnkit import distributions as distributions
 from nnkit import fft as fft
 from nnkit import func as func
 from nnkit import futures as futures
+from nnkit import fx as fx
 from nnkit import hub as hub
 from nnkit import linalg as linalg
 from nnkit import nn as nn
 from nnkit import optim as optim
 from nnkit import overrides as overrides
+from nnkit import profiler as profiler
 from nnkit import random as random
 from nnkit import return_types as return_types
 from nnkit import serialization as serialization

@@ -3,8 +3,8 @@
 python -m tools.torch_layout
 
 needs torch. A line is the name of a module and the names of its classes and functions, private
-ones among them, since libraries use some. Of the parts that nothing here answers for, the names of
-the modules alone are written.
+ones among them, since libraries use some. Of subjects that nnkit has not the public names are
+written, of the parts that nothing here answers for those of the modules alone.
 """
 
 from __future__ import annotations
@@ -18,24 +18,27 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from nnkit.compat import foreign
+
 PATH = Path(__file__).parent.parent / "nnkit/compat/layout.txt"
 # Parts of torch whose files are its own affair, and the parts of which names are written.
 LEFT_OUT = (
     "_C _decomp _dispatch _export _functorch _higher_order_ops _inductor _lazy _library _logging "
-    "_native _numpy _prims _prims_common _refs _strobelight _subclasses _vendor _dynamo ao contrib "
-    "distributed.elastic distributed._shard distributed._tools export.pt2_archive fx.experimental "
-    "fx.passes onnx._internal onnx.ops package quantization testing._internal utils._sympy "
+    "_native _numpy _prims _refs _strobelight _vendor _dynamo contrib "
+    "distributed.elastic distributed._shard distributed._tools export.pt2_archive "
+    "onnx._internal onnx.ops package testing._internal utils._sympy "
     "utils.bottleneck utils.hipify utils.model_dump utils.viz utils.data.datapipes.dataframe "
-    "nativert distributed._symmetric_memory distributed._composable distributed.rpc "
-    "distributed.pipelining "
-    "nn.intrinsic nn.qat nn.quantizable nn.quantized backends._nnapi backends._coreml "
+    "nativert distributed._symmetric_memory distributed._composable distributed.pipelining "
+    "ao.ns ao.pruning backends._nnapi backends._coreml "
     "distributed.benchmarks distributed.flight_recorder distributed._tensor distributed._pycute"
 ).split()
 NAMED = (
     "_tensor _utils amp autograd backends cuda distributions fft func functional futures linalg "
-    "nn optim overrides random serialization special storage torch_version types utils"
+    "nn optim overrides random serialization special storage torch_version types utils "
+    "fx profiler"
 ).split()
 ENTRANCE = "torch"
+FOREIGN = [name.removeprefix("torch.") for name in foreign.SUBJECTS]  # their public names
 
 
 def within(name: str, parts: Sequence[str]) -> bool:
@@ -60,7 +63,8 @@ def modules() -> Iterator[str]:
 
 def defined(name: str) -> list[str]:
     """The names of the classes and functions that a module defines."""
-    if not within(name, NAMED):
+    public = within(name, FOREIGN)
+    if not (public or within(name, NAMED)):
         return []
     try:
         module = importlib.import_module(name)
@@ -74,7 +78,7 @@ def defined(name: str) -> list[str]:
     found = {n for n, v in vars(module).items() if own(v) and not n.startswith("__")}
     listed = getattr(module, "__all__", ())
     found |= {n for n in listed if not isinstance(getattr(module, n, None), types.ModuleType)}
-    return sorted(found)
+    return sorted(n for n in found if not (public and n[0] == "_"))
 
 
 def main() -> None:

@@ -11,6 +11,8 @@ from importlib import resources
 from types import ModuleType
 from typing import Any
 
+from nnkit.compat import foreign
+
 ROOT = "torch"
 # Where a module of torch has its namesakes: what is only a name, and nnkit itself.
 TREES = ("nnkit.compat.names", "nnkit")
@@ -53,7 +55,8 @@ def homes() -> dict[tuple[str, str], str]:
 
 def part(module: str) -> str:
     """The part of torch that a module belongs to: ``torch.nn`` of ``torch.nn.modules.linear``."""
-    return ".".join(module.split(".")[:2])
+    strange = foreign.root(module)
+    return ".".join(module.split(".")[:2]) if strange is None else strange
 
 
 def namesake(module: str, tree: str) -> ModuleType | None:
@@ -77,7 +80,9 @@ def namesakes(module: str) -> tuple[ModuleType, ...]:
 @functools.cache
 def answered(module: str) -> bool:
     """Whether there is anything of a module of torch here."""
-    if module == ROOT or namesakes(module) or any(map(answered, _inside().get(module, ()))):
+    if module == ROOT or namesakes(module) or foreign.subject(module) is not None:
+        return True
+    if any(map(answered, _inside().get(module, ()))):
         return True
     return any(_inherited(module, name) is not _MISSING for name in defined().get(module, ()))
 
@@ -97,6 +102,8 @@ def find(
         return load(inner)
     if found is _MISSING and (module not in packages() or name in defined().get(module, ())):
         found = _inherited(module, name)
+    if found is _MISSING and name in defined().get(module, ()) and foreign.subject(module):
+        found = foreign.stand_in(homes().get((part(module), name), module), name)
     if found is _MISSING:
         raise AttributeError(
             f"module {module!r} has no attribute {name!r}: nnkit has nothing of that name "

@@ -85,8 +85,9 @@ print(torch.multiprocessing.get_sharing_strategy(), torch.utils.model_zoo.load_u
         ("torch.multiprocessing.spawn(int, (1, 2))", "RuntimeError process 0 terminated"),
         ("double.register_autograd(None)", "NotImplementedError"),
         ("torch.nn.SyncBatchNorm(1)(torch.ones(2, 1))", "ValueError SyncBatchNorm expected"),
-        ("torch.fx.symbolic_trace(m)", "NotImplementedError torch.fx.symbolic_trace"),
-        ("torch.fx.Tracer()", "NotImplementedError torch.fx.Tracer"),
+        ("torch.ops.aten._sparse_addmm(1)", "NotImplementedError torch.ops.aten._sparse_addmm"),
+        ("torch.ao.quantization.FakeQuantize()", "NotImplementedError torch.ao.quantization"),
+        ("torch.sparse.SparseSemiStructuredTensor()", "NotImplementedError torch.sparse.semi"),
         ("torch.nn.parallel.DistributedDataParallel(m)", "RuntimeError DistributedDataParallel"),
         ("torch.nn.parallel.scatter_gather.scatter(1, [0, 1])", "NotImplementedError scatter"),
         ("torch.nn.parallel.scatter_gather.gather([1, 2], 0)", "NotImplementedError gather"),
@@ -105,6 +106,63 @@ if __name__ == "__main__":
     assert run(program).startswith(printed)
 
 
+def test_subjects_that_nnkit_has_not() -> None:
+    program = """
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.ao.quantization import DeQuantStub, QuantStub
+from torch.distributed.tensor import DTensor
+print(isinstance(torch.ones(1), (FakeTensor, DTensor)), QuantStub.__module__)
+class Mine(torch.nn.Module, FakeTensor): ...
+try: Mine()
+except NotImplementedError as error: print(error)
+try: from torch.ao.quantization import Nothing
+except ImportError: print("no such name")
+"""
+    assert run(program).splitlines() == [
+        "False torch.ao.quantization.stubs",
+        "__main__.Mine: nnkit has no tracing for a compiler",
+        "no such name",
+    ]
+
+
+def test_operators_by_name() -> None:
+    program = """
+import torch
+aten, x = torch.ops.aten, torch.arange(6.0).view(2, 3)
+print(aten.add is aten.add, aten.add.Tensor(x, 1).sum().item())
+print(aten._to_copy(x, dtype=torch.int64, device=None).dtype, aten.alias(x)._base is x._base)
+print(aten.slice(x, 1, 0, 2).tolist(), aten.index(x, [None, torch.tensor([2])]).tolist())
+"""
+    assert run(program).splitlines() == [
+        "True 21.0", "torch.int64 True", "[[0.0, 1.0], [3.0, 4.0]] [[2.0], [5.0]]",
+    ]  # fmt: skip
+
+
+def test_passes_over_loaders() -> None:
+    program = """
+import torch
+from torch.utils.data.dataloader import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter
+walk = iter(torch.utils.data.DataLoader([1]))
+print(isinstance(walk, _BaseDataLoaderIter), isinstance(walk, _MultiProcessingDataLoaderIter))
+from torch._tensor_str import PRINT_OPTS, _tensor_str
+print(PRINT_OPTS.precision, _tensor_str(torch.tensor([1.5]), 0))
+from torch.autograd.function import FunctionCtx
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): print(isinstance(ctx, FunctionCtx)); return x
+Same.apply(torch.ones(1))
+with torch.autograd.profiler.profile() as p, torch.autograd.profiler.record_function("mine"): pass
+with torch.autograd.profiler.profile(enabled=False) as q: torch.ones(1)
+print([e.key for e in p.key_averages()], len(q.events()))
+from torch.hub import HASH_REGEX, urlparse
+print(HASH_REGEX.search("resnet-0123ab.pth")[1], urlparse("http://a/b").netloc)
+"""
+    assert run(program).splitlines() == [
+        "True False", "4 [1.5000]", "True", "['mine'] 0", "0123ab a",
+    ]  # fmt: skip
+
+
 def test_corners_that_libraries_import() -> None:
     program = """
 import torch, torch.fx, torch._custom_ops, torch.utils.model_zoo
@@ -113,11 +171,10 @@ from torch.serialization import DEFAULT_PROTOCOL, add_safe_globals, safe_globals
 from torch.utils._foreach_utils import _group_tensors_by_device_and_dtype
 from torch.utils.data._utils.collate import default_collate_fn_map
 from torch.utils.data._utils.pin_memory import pin_memory
-from torch.fx.graph_module import _copy_attr
+from torch.fx.graph_module import _CodeOnlyModule, _copy_attr
 from torch.onnx import symbolic_opset11
 from torch.onnx.symbolic_helper import parse_args
 class Tracer(torch.fx.Tracer): ...
-@torch.fx.wrap
 @parse_args("v")
 def f(x): return x
 class Plain(torch.Tensor):
@@ -130,7 +187,8 @@ print(scatter_kwargs((torch.ones(1),), {"a": 1}, ["cpu"]), gather([3], "cpu"))
 groups = _group_tensors_by_device_and_dtype(
     [[torch.ones(1), torch.ones(1).long(), torch.zeros(1)], []], with_indices=True)
 print([(str(k[1]), v[1], len(v[0][0]), v[0][1]) for k, v in groups.items()])
-to = torch.nn.Module(); _copy_attr(torch.nn.Sequential(torch.nn.Linear(1, 1)), to, "0.bias")
+to = _CodeOnlyModule(torch.nn.Module().__dict__)
+_copy_attr(torch.nn.Sequential(torch.nn.Linear(1, 1)), to, "0.bias")
 print([*dict(getattr(to, "0").named_parameters())])
 print(isinstance(torch.ones(1).untyped_storage(), torch.UntypedStorage))
 with safe_globals([int]): add_safe_globals([int])

@@ -9,6 +9,7 @@ from typing import Any
 
 from nnkit.autograd.storage import Storage
 from nnkit.backend.memory import layout
+from nnkit.compat.foreign import stand_in
 from nnkit.compat.names._foreach import FUNCTIONS
 from nnkit.compat.names._ops import ops as ops
 from nnkit.compat.names.torch_version import __version__ as __version__
@@ -20,6 +21,8 @@ UntypedStorage = Storage
 # Layouts to compare with, which no tensor has.
 sparse_coo, sparse_csr, sparse_csc = map(layout, ("sparse_coo", "sparse_csr", "sparse_csc"))
 sparse_bsr, sparse_bsc = map(layout, ("sparse_bsr", "sparse_bsc"))
+PyTorchFileReader = stand_in("torch.jit", "PyTorchFileReader")
+PyTorchFileWriter = stand_in("torch.jit", "PyTorchFileWriter")
 
 
 def compile(model: Any = None, **kwargs: Any) -> Any:

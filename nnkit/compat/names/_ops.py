@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import nnkit
+from nnkit import Tensor
 
 
 class OpOverloadPacket:
@@ -35,13 +37,37 @@ class _OpNamespace:
         function = None
         if self.name == "aten":
             places = (nnkit, nnkit.nn.functional, nnkit.Tensor)
-            function = next((f for p in places if (f := getattr(p, name, None))), None)
+            found = next((f for p in places if (f := getattr(p, name, None))), None)
+            function = _ATEN.get(name, found) or functools.partial(_lacking, name)
         if function is None:
             raise AttributeError(
                 f"'_OpNamespace' '{self.name}' object has no attribute '{name}': nnkit has no "
                 "operator of that name"
             )
-        return OpOverloadPacket(f"{self.name}::{name}", function)
+        operator = OpOverloadPacket(f"{self.name}::{name}", function)
+        vars(self)[name] = operator
+        return operator
+
+
+def _lacking(name: str, *args: Any, **kwargs: Any) -> NoReturn:
+    raise NotImplementedError(f"torch.ops.aten.{name}: nnkit has no operator of that name")
+
+
+def _to_copy(self: Tensor, **kwargs: Any) -> Tensor:
+    return self.to(copy=True, **{key: value for key, value in kwargs.items() if value is not None})
+
+
+def _slice(self: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
+    return self[(slice(None),) * (dim % self.dim()) + (slice(start, end, step),)]
+
+
+# Operators that torch's own functions are made of.
+_ATEN: dict[str, Callable] = {
+    "_to_copy": _to_copy,
+    "alias": lambda self: self.view(self.shape),
+    "index": lambda self, indices: self[tuple(slice(None) if i is None else i for i in indices)],
+    "slice": _slice,
+}
 
 
 class _Ops:
@@ -50,7 +76,8 @@ class _Ops:
     def __getattr__(self, name: str) -> _OpNamespace:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _OpNamespace(name)
+        vars(self)[name] = namespace = _OpNamespace(name)
+        return namespace
 
     def load_library(self, path: Any) -> None:
         """Refuse a library of compiled operators.

@@ -1,0 +1,1 @@
+"""torch.autograd: names that are only names."""

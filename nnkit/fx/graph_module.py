@@ -1,0 +1,176 @@
+"""`GraphModule`: a module that runs a graph."""
+
+from __future__ import annotations
+
+import copy
+import linecache
+from typing import Any
+
+from nnkit.autograd import Tensor
+from nnkit.fx.graph import Graph
+from nnkit.nn import Module
+
+_compiled = 0
+
+
+class GraphModule(Module):
+    """A module whose ``forward`` is a graph, printed as Python.
+
+    Args:
+        root: the module whose parameters and modules the graph uses, or a dict of them by path.
+        graph: the graph.
+        class_name: the name that the module shows.
+
+    Source: ``torch.fx.GraphModule``.
+
+    Example:
+        >>> import nnkit
+        >>> module = nnkit.fx.symbolic_trace(nnkit.nn.Sequential(nnkit.nn.ReLU()))
+        >>> print(module.code.strip())
+        def forward(self, input):
+            input_1 = input
+            _0 = getattr(self, "0")(input_1);  input_1 = None
+            return _0
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> GraphModule:
+        # A class of its own for each: `forward` is found in the class.
+        base = next(kind for kind in cls.__mro__ if "_own" not in kind.__dict__)
+        own: Any = type(base.__name__, (base,), {"_own": True})
+        return super().__new__(own)
+
+    def __init__(
+        self, root: Module | dict[str, Any], graph: Graph, class_name: str = "GraphModule"
+    ) -> None:
+        super().__init__()
+        type(self).__name__ = class_name
+        if isinstance(root, Module):
+            self.training = root.training
+        uses = [n for n in graph.nodes if n.op in ("get_attr", "call_module")]
+        targets = dict.fromkeys(str(node.target) for node in uses)
+        for target in sorted(targets, key=lambda path: path.count(".")):
+            if isinstance(root, Module):
+                _copy_attr(root, self, target)
+            elif target not in root:
+                raise RuntimeError(f"GraphModule: the graph uses {target}, which root lacks")
+            else:
+                _put(self, target, root[target])
+        self.graph = graph
+        self.meta: dict[str, Any] = {}
+        self._tracer_cls = graph._tracer_cls
+
+    @property
+    def graph(self) -> Graph:
+        """The graph; when another is set, the code is printed anew."""
+        return self._graph
+
+    @graph.setter
+    def graph(self, g: Graph) -> None:
+        self._graph = g
+        g.owning_module = self
+        self.recompile()
+
+    @property
+    def code(self) -> str:
+        """The text of ``forward``."""
+        return self._code
+
+    def recompile(self) -> Any:
+        """Print and compile the graph, after it was changed."""
+        global _compiled
+        printed = self._graph.python_code()
+        self._code = printed.src
+        _compiled += 1
+        file = f"<nnkit.fx.{_compiled}>"
+        linecache.cache[file] = (len(self._code), None, self._code.splitlines(True), file)
+        names = dict(printed.globals)
+        exec(compile(self._code, file, "exec"), names)
+        type(self).forward = names["forward"]  # type: ignore[method-assign]
+        return printed
+
+    def print_readable(self, print_output: bool = True, **kwargs: Any) -> str:
+        """The text of the module, which is printed too."""
+        text = f"class {type(self).__name__}(torch.nn.Module):" + self._code.replace("\n", "\n    ")
+        if print_output:
+            print(text)
+        return text
+
+    def add_submodule(self, target: str, m: Module) -> bool:
+        """Put a module at a path; whether that could be done."""
+        _put(self, target, m)
+        return True
+
+    def delete_submodule(self, target: str) -> bool:
+        """Take the module at a path away; whether there was one."""
+        path, _, name = target.rpartition(".")
+        holder = self.get_submodule(path)
+        if name not in holder._modules:
+            return False
+        del holder._modules[name]
+        return True
+
+    def delete_all_unused_submodules(self) -> None:
+        """Take away the modules that the graph does not use."""
+        used: set[str] = set()
+        for node in self._graph.nodes:
+            if node.op in ("call_module", "get_attr"):
+                parts = str(node.target).split(".")
+                used |= {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
+                if node.op == "call_module":
+                    inner = self.get_submodule(str(node.target)).named_modules()
+                    used |= {f"{node.target}.{name}" for name, _ in inner}
+        for name, _ in list(self.named_modules()):
+            if name and name not in used:
+                self.delete_submodule(name)
+
+    def __deepcopy__(self, memo: dict) -> GraphModule:
+        state = {key: value for key, value in self.__dict__.items() if key != "_graph"}
+        return _rebuilt(
+            type(self).__mro__[1],
+            type(self).__name__,
+            copy.deepcopy(state, memo),
+            copy.deepcopy(self._graph),
+        )
+
+    def __reduce__(self) -> Any:
+        state = {key: value for key, value in self.__dict__.items() if key != "_graph"}
+        return _rebuilt, (type(self).__mro__[1], type(self).__name__, state, self._graph)
+
+    def __copy__(self) -> GraphModule:
+        return GraphModule(self, self._graph, type(self).__name__)
+
+    def __str__(self) -> str:
+        return f"{Module.__repr__(self)}\n{self._code}"
+
+
+def _rebuilt(kind: Any, name: str, state: dict[str, Any], graph: Graph) -> Any:
+    made = kind.__new__(kind)
+    Module.__init__(made)
+    made.__dict__.update(state)
+    type(made).__name__ = name
+    made.graph = graph
+    return made
+
+
+def _put(module: Module, target: str, value: Any) -> None:
+    """Put a value at a path, with the modules on the way."""
+    *path, name = target.split(".")
+    for part in path:
+        if not hasattr(module, part):
+            setattr(module, part, Module())
+        module = getattr(module, part)
+    if isinstance(value, Tensor) and name not in module._parameters:
+        if type(value) is Tensor:
+            module.register_buffer(name, value)
+            return
+    setattr(module, name, value)
+
+
+def _copy_attr(from_module: Module, to_module: Module, target: str) -> None:
+    """Give a module what another has at a path."""
+    found: Any = from_module
+    for part in target.split("."):
+        found = getattr(found, part)
+    if target.rpartition(".")[2] in dict(to_module.named_modules()) and found is None:
+        return
+    _put(to_module, target, found)

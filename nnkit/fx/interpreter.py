@@ -1,0 +1,146 @@
+"""`Interpreter` runs a graph operation by operation; `Transformer` makes another of it so."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from nnkit.fx.graph import Graph
+from nnkit.fx.graph_module import GraphModule
+from nnkit.fx.node import Argument, Node, Target, map_arg
+from nnkit.fx.proxy import Proxy
+from nnkit.fx.tracer import Tracer
+from nnkit.nn import Module
+
+
+class Interpreter:
+    """Runs a `GraphModule`, one operation after the other; each method may be overridden.
+
+    Args:
+        module: the module.
+        garbage_collect_values: forget values after their last use.
+        graph: another graph over the same module.
+
+    Source: ``torch.fx.Interpreter``.
+
+    Example:
+        >>> import nnkit
+        >>> module = nnkit.fx.symbolic_trace(lambda x: x.sin().sum())
+        >>> nnkit.fx.Interpreter(module).run(nnkit.zeros(2))
+        tensor(0.)
+    """
+
+    def __init__(
+        self, module: Module, garbage_collect_values: bool = True, graph: Graph | None = None
+    ) -> None:
+        self.module: Any = module
+        self.graph: Graph = self.module.graph if graph is None else graph
+        self.submodules = dict(module.named_modules())
+        self.env: dict[Node, Any] = {}
+        self.garbage_collect_values = garbage_collect_values
+        self.name = "Interpreter"
+
+    def run(
+        self,
+        *args: Any,
+        initial_env: dict[Node, Any] | None = None,
+        enable_io_processing: bool = True,
+    ) -> Any:
+        """The result of the program for these arguments."""
+        self.env = dict(initial_env or {})
+        self.args_iter = iter(args)
+        last = {used: node for node in self.graph.nodes for used in node.all_input_nodes}
+        for node in self.graph.nodes:
+            if node in self.env:
+                continue
+            self.env[node] = self.run_node(node)
+            if node.op == "output":
+                return self.env[node]
+            if self.garbage_collect_values:
+                for used in node.all_input_nodes:
+                    if last[used] is node:
+                        self.env.pop(used, None)
+        return None
+
+    def run_node(self, n: Node) -> Any:
+        """The result of an operation."""
+        args, kwargs = self.fetch_args_kwargs_from_env(n)
+        return getattr(self, n.op)(n.target, args, kwargs)
+
+    def fetch_args_kwargs_from_env(self, n: Node) -> tuple[tuple, dict[str, Any]]:
+        """The values with which an operation is called."""
+        return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
+
+    def map_nodes_to_values(self, args: Argument, n: Node) -> Any:
+        """A value with the results of operations in the place of Nodes."""
+        return map_arg(args, lambda used: self.env[used])
+
+    def fetch_attr(self, target: str) -> Any:
+        """What the module has at a path."""
+        return operator.attrgetter(target)(self.module)
+
+    def placeholder(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The next argument of the program.
+
+        Raises:
+            RuntimeError: there are no more, and it has no default.
+        """
+        if str(target).startswith("*"):
+            return list(self.args_iter)
+        for value in self.args_iter:
+            return value
+        if not args:
+            raise RuntimeError(f"Interpreter: the program's argument {target} is not given")
+        return args[0]
+
+    def get_attr(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """What the module has at a path."""
+        return self.fetch_attr(str(target))
+
+    def call_function(self, target: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The result of a function."""
+        return target(*args, **kwargs)
+
+    def call_method(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The result of a method of the first argument."""
+        return getattr(args[0], str(target))(*args[1:], **kwargs)
+
+    def call_module(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The result of a module."""
+        return self.fetch_attr(str(target))(*args, **kwargs)
+
+    def output(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The result of the program."""
+        return args[0]
+
+
+class Transformer(Interpreter):
+    """Runs a `GraphModule` on proxies: what the overridden methods do becomes a new one.
+
+    Source: ``torch.fx.Transformer``.
+    """
+
+    def __init__(self, module: Module) -> None:
+        super().__init__(module)
+        self.new_graph = Graph(tracer_cls=getattr(self.graph, "_tracer_cls", None))
+        self.tracer = Tracer()
+        self.tracer.graph, self.tracer.root = self.new_graph, module
+
+    def placeholder(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Proxy:
+        return self.tracer.create_proxy("placeholder", target, args, {})
+
+    def get_attr(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Proxy:
+        return self.tracer.create_proxy("get_attr", target, args, kwargs)
+
+    def call_function(self, target: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        return self.tracer.create_proxy("call_function", target, args, kwargs)
+
+    def call_module(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Any:
+        return self.tracer.create_proxy("call_module", target, args, kwargs)
+
+    def transform(self) -> GraphModule:
+        """The new module."""
+        result = self.run(*())
+        if result is not None:
+            self.new_graph.output(self.tracer.create_arg(result))
+        return GraphModule(self.module, self.new_graph)

@@ -1,0 +1,282 @@
+"""`Tracer`: runs a program on proxies, and so writes down what it does."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import math
+from collections.abc import Callable, Iterable
+from types import FunctionType, ModuleType
+from typing import Any
+
+from nnkit.autograd import Tensor
+from nnkit.fx.graph import Graph
+from nnkit.fx.graph_module import GraphModule
+from nnkit.fx.node import Argument, Node, map_aggregate
+from nnkit.fx.proxy import ParameterProxy, Proxy, TracerBase
+from nnkit.nn import Module, Parameter, Sequential
+
+_wrapped: list[tuple[dict[str, Any], str]] = []  # globals, and a name in them
+
+
+def wrap(fn_or_name: Any) -> Any:
+    """Let the calls of a function of this file be operations: it is not looked into.
+
+    Args:
+        fn_or_name: the function, or its name, such as ``"len"``.
+
+    Raises:
+        RuntimeError: it is neither.
+
+    Source: ``torch.fx.wrap``.
+    """
+    name = fn_or_name if isinstance(fn_or_name, str) else getattr(fn_or_name, "__name__", None)
+    if name is None or not (isinstance(fn_or_name, str) or callable(fn_or_name)):
+        raise RuntimeError(f"wrap: expected a function of the file or a name, got {fn_or_name!r}")
+    frame = inspect.currentframe()
+    if frame is not None and frame.f_back is not None:
+        _wrapped.append((frame.f_back.f_globals, name))
+    return fn_or_name
+
+
+class _Patches:
+    """Values that have been replaced, to be put back."""
+
+    def __init__(self) -> None:
+        self._undo: list[Callable[[], None]] = []
+        self._done: set[tuple[int, str]] = set()
+
+    def __enter__(self) -> _Patches:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        for undo in reversed(self._undo):
+            undo()
+
+    def method(self, cls: type, name: str, new: Callable) -> None:
+        """Replace a method of a class."""
+        own = cls.__dict__.get(name)
+        setattr(cls, name, new)
+        self._undo.append(lambda: setattr(cls, name, own) if own else delattr(cls, name))
+
+    def function(self, names: dict[str, Any], name: str) -> None:
+        """Make the calls of a function that get a proxy operations."""
+        if (id(names), name) in self._done:
+            return
+        self._done.add((id(names), name))
+        own = names[name] if name in names else getattr(builtins, name)
+        if name in names:
+            self._undo.append(lambda: names.__setitem__(name, own))
+        else:
+            self._undo.append(lambda: names.__delitem__(name) if name in names else None)
+        names[name] = _as_operation(own)
+
+
+def _as_operation(function: Callable) -> Callable:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        found: list[Proxy] = []
+        map_aggregate((args, kwargs), lambda x: found.append(x) if isinstance(x, Proxy) else None)
+        if not found:
+            return function(*args, **kwargs)
+        return found[0].tracer.create_proxy("call_function", function, args, kwargs)
+
+    return call
+
+
+class Tracer(TracerBase):
+    """Runs a module or function on proxies.
+
+    Args:
+        autowrap_modules: Python modules whose functions become operations wherever they are called.
+        autowrap_functions: functions that do.
+        param_shapes_constant: whether the shapes of parameters are numbers.
+
+    Source: ``torch.fx.Tracer``.
+
+    Example:
+        >>> import nnkit
+        >>> graph = nnkit.fx.Tracer().trace(lambda x: x.relu() + 1)
+        >>> [node.name for node in graph.nodes]
+        ['x', 'relu', 'add', 'output']
+    """
+
+    def __init__(
+        self,
+        autowrap_modules: Iterable[ModuleType] = (math,),
+        autowrap_functions: Iterable[Callable] = (),
+        param_shapes_constant: bool = False,
+    ) -> None:
+        functions = [
+            f for module in autowrap_modules for n, f in vars(module).items()
+            if n[0] != "_" and callable(f)
+        ]  # fmt: skip
+        self._autowrapped = {id(f) for f in (*functions, *autowrap_functions)}
+        self.param_shapes_constant = param_shapes_constant
+        self.root: Any = None
+
+    def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
+        """Whether a module is called as a whole: one of nnkit's own that is no `Sequential`."""
+        home = m.__module__.split(".")
+        return home[0] in ("nnkit", "torch") and "nn" in home[1:2] and not isinstance(m, Sequential)
+
+    def path_of_module(self, mod: Module) -> str:
+        """The path at which a module lies in the root.
+
+        Raises:
+            NameError: it does not.
+        """
+        for name, module in self.root.named_modules():
+            if module is mod:
+                return name
+        raise NameError(f"path_of_module: the module {type(mod).__name__} is not in the root")
+
+    def call_module(self, m: Module, forward: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """What the call of a module gives: an operation, if it is a leaf."""
+        path = self.path_of_module(m)
+        if self.is_leaf_module(m, path):
+            return self.create_proxy("call_module", path, args, kwargs)
+        return forward(*args, **kwargs)
+
+    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
+        """What the reading of a module's attribute gives: an operation, if it is a parameter."""
+        if not isinstance(attr_val, Parameter):
+            return attr_val
+        for name, parameter in self.root.named_parameters():
+            if parameter is attr_val:
+                if name not in parameter_proxy_cache:
+                    parameter_proxy_cache[name] = self._parameter(name, parameter)
+                return parameter_proxy_cache[name]
+        return attr_val
+
+    def _parameter(self, name: str, parameter: Tensor) -> Any:
+        def known(node: Node) -> Proxy:
+            return ParameterProxy(self, node, name, parameter)
+
+        made = known if self.param_shapes_constant else None
+        return self.create_proxy("get_attr", name, (), {}, proxy_factory_fn=made)
+
+    def create_arg(self, a: Any) -> Argument:
+        """See `TracerBase.create_arg`; tensors and modules become attributes of the root."""
+        return map_aggregate(a, self._of_root)
+
+    def _of_root(self, value: Any) -> Argument:
+        if isinstance(value, Tensor):
+            for name, known in (*self.root.named_parameters(), *self.root.named_buffers()):
+                if known is value:
+                    return self.create_node("get_attr", name, (), {})
+            return self.create_node("get_attr", self._constant(value), (), {})
+        if isinstance(value, Module):
+            return self.create_node("get_attr", self.path_of_module(value), (), {})
+        return self._leaf(value)
+
+    def _constant(self, value: Tensor) -> str:
+        index = 0
+        while hasattr(self.root, f"_tensor_constant{index}"):
+            if getattr(self.root, f"_tensor_constant{index}") is value:
+                return f"_tensor_constant{index}"
+            index += 1
+        setattr(self.root, f"_tensor_constant{index}", value)
+        return f"_tensor_constant{index}"
+
+    def create_args_for_root(
+        self, root_fn: Callable, is_module: bool, concrete_args: dict[str, Any] | None = None
+    ) -> tuple[Callable, list[Any]]:
+        """A function that takes positional arguments alone, and these: proxies, or values given."""
+        given = concrete_args or {}
+        function = inspect.unwrap(root_fn)
+        values: dict[str, Any] = {}
+        parameters = inspect.signature(function).parameters.values()
+        for parameter in parameters:
+            name, default = parameter.name, parameter.default
+            if is_module and not values:
+                values[name] = self.root
+                continue
+            target = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(
+                parameter.kind, ""
+            ) + name
+            value = given.get(name, default)
+            held = () if value is parameter.empty else (value,)
+            made = self.create_proxy("placeholder", target, held, {})
+            values[name] = given.get(name, made)
+        code = getattr(function, "__code__", None)
+        if code is None or not any(p.kind > p.POSITIONAL_OR_KEYWORD for p in parameters):
+            return root_fn, list(values.values())
+        # What comes after a star is a value like the others: one proxy stands for all of it.
+        flags = code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+        plain = code.replace(co_argcount=len(values), co_kwonlyargcount=0, co_flags=flags)
+        parts = (function.__globals__, function.__name__, None, function.__closure__)
+        return FunctionType(plain, *parts), [values[n] for n in code.co_varnames[: len(values)]]
+
+    def trace(self, root: Module | Callable, concrete_args: dict[str, Any] | None = None) -> Graph:
+        """The operations that a module or function does.
+
+        Args:
+            root: the module, or a function of tensors.
+            concrete_args: values of arguments, by name, for which the program is traced.
+
+        Raises:
+            TraceError: what it does depends on the values of tensors.
+        """
+        is_module = isinstance(root, Module)
+        self.root = root if is_module else Module()
+        function: Any = type(root).forward if is_module else root
+        self.graph = Graph(tracer_cls=type(self))
+        parameters: dict[str, Any] = {}
+        call = Module.__call__
+
+        def traced_call(module: Module, *args: Any, **kwargs: Any) -> Any:
+            def forward(*args: Any, **kwargs: Any) -> Any:
+                return call(module, *args, **kwargs)
+
+            self._wrap_within(patches, getattr(module.forward, "__globals__", {}))
+            return self.call_module(module, forward, args, kwargs)
+
+        def traced_read(module: Module, name: str) -> Any:
+            try:
+                value = object.__getattribute__(module, name)
+            except AttributeError:
+                value = type(module).__getattr__(module, name)
+            return self.getattr(name, value, parameters)
+
+        function, args = self.create_args_for_root(function, is_module, concrete_args)
+        with _Patches() as patches:
+            patches.method(Module, "__call__", traced_call)
+            patches.method(Module, "__getattribute__", traced_read)
+            self._wrap_within(patches, getattr(inspect.unwrap(function), "__globals__", {}))
+            for names, name in _wrapped:
+                patches.function(names, name)
+            result = function(*args)
+        self.create_node("output", "output", (self.create_arg(result),), {})
+        return self.graph
+
+    def _wrap_within(self, patches: _Patches, names: dict[str, Any]) -> None:
+        for name, value in list(names.items()):
+            if name[:1] != "_" and callable(value) and id(value) in self._autowrapped:
+                patches.function(names, name)
+
+
+def symbolic_trace(
+    root: Module | Callable, concrete_args: dict[str, Any] | None = None
+) -> GraphModule:
+    """A module that does what another module, or a function, does, as a graph.
+
+    Args:
+        root, concrete_args: see `Tracer.trace`.
+
+    Raises:
+        TraceError: what it does depends on the values of tensors.
+
+    Source: ``torch.fx.symbolic_trace``.
+
+    Example:
+        >>> import nnkit
+        >>> traced = nnkit.fx.symbolic_trace(lambda x, y: (x * y).sum())
+        >>> traced(nnkit.tensor([1.0, 2.0]), nnkit.tensor([3.0, 4.0]))
+        tensor(11.)
+    """
+    tracer = Tracer()
+    graph = tracer.trace(root, concrete_args)
+    name = type(root).__name__ if isinstance(root, Module) else root.__name__
+    return GraphModule(tracer.root, graph, name)
