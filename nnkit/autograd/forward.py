@@ -15,10 +15,11 @@ from typing import Any
 from nnkit.autograd.anomaly import set_detect_anomaly
 from nnkit.autograd.backward_pass import unpack_tensor
 from nnkit.autograd.capture import grad
-from nnkit.autograd.dependence import dependent, wants
+from nnkit.autograd.dependence import Dependence, dependent, wants
 from nnkit.autograd.dual import Dual, ForwardLevel, Tangents, laid_out
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
+from nnkit.autograd.node import Node, OutputEdge
 from nnkit.autograd.op import OPS
 from nnkit.autograd.op_code import OUTPUT, read_of
 from nnkit.autograd.overlap import shares_memory
@@ -176,7 +177,7 @@ def _pushed(
             for i in range(level.count)
         ]  # fmt: skip
     depends, kind = _read(op, primals, outputs) if op.depends and recorded else [], op.depends
-    if recorded and _multiplies(gradients, tangents, moved):
+    if recorded and _multiplies(gradients, tangents, moved, node.order):
         depends, kind = primals, "zeros"
     theirs = {id(owner(t._data)) for ts in tangents for t in ts or ()}  # which may be written
     found = iter(zip(*rows, strict=True))
@@ -197,21 +198,35 @@ def _read(op: Any, primals: tuple, outputs: tuple) -> list:
     return [(outputs if s[0] == OUTPUT else primals)[s[1]] for s in sources if s]
 
 
-def _multiplies(gradients: Sequence, tangents: list, weights: list) -> bool:
+def _multiplies(gradients: Sequence, tangents: list, weights: list, start: int) -> bool:
     """Whether what wants a gradient is multiplied by the tangent, zero, of an operand that has
     none: torch computes that product, and the result depends on its factor."""
-    constant = [
-        g
-        for g, given in zip(gradients, tangents, strict=True)
-        if g is not None and g.requires_grad and not given
-    ]
-    still = [LIFTED.zeros_like(g) for g in constant]
-    found = (
-        grad(constant, weights, still, retain_graph=True, create_graph=True, allow_unused=True)
-        if constant
-        else ()
+    return any(
+        gradient is not None
+        and gradient.requires_grad
+        and not given
+        and _reads(gradient, weights, start)
+        for gradient, given in zip(gradients, tangents, strict=True)
     )
-    return any(map(wants, found))
+
+
+def _reads(gradient: Tensor, weights: list, start: int) -> bool:
+    """Whether a gradient, computed of ``weights`` by nodes after ``start``, reads more."""
+    data = gradient._data
+    if data.__class__ is Dual and wants(wrap(data, gradient._device)):
+        return True
+    edges, seen = [gradient._edge], set()
+    while edges:
+        edge = edges.pop()
+        node = edge.node if edge.__class__ is OutputEdge else edge
+        if isinstance(node, Node) and node not in seen:
+            if node.order < start:
+                return True
+            seen.add(node)
+            edges += node.edges[:1] if node.__class__ is Dependence else node.edges
+        elif isinstance(node, Tensor) and all(node is not weight for weight in weights):
+            return True
+    return False
 
 
 def _has_derivative(value: Any) -> bool:

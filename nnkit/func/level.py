@@ -12,9 +12,10 @@ transform sees its results only, and these are recorded where the mode around it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakValueDictionary
 
 from nnkit.autograd import Tensor, inference_mode, node
 from nnkit.autograd import grad as gradients_of
@@ -24,6 +25,17 @@ from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.node import Node, OutputEdge, Unknown
 from nnkit.autograd.replay import chain_of, replay, strided
 from nnkit.autograd.tensor import wrap
+
+_LEAVES: WeakValueDictionary[int, Tensor] = WeakValueDictionary()  # of levels, by their id
+
+
+class _Entry(Node):
+    """Leads from an input into its own history, with the gradient as it is."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
+        return grads
 
 
 class Level:
@@ -49,11 +61,13 @@ class Level:
             return self.leaf(value)
         view = value[...]
         view._view = "multiple"  # not to be written to, as the leaf that it is for this level
+        view._edge = _Entry((value._edge or value,), (), value._device)
         return view
 
     def leaf(self, value: Tensor) -> Tensor:
         """``value`` without its history, which requires a gradient until the level is left."""
         leaf = wrap(value._data, value._device)._set_requires_grad(True)
+        _LEAVES[id(leaf)] = leaf
         if not value.is_inference():
             leaf._writes = value._writes
         self.leaves.append(leaf)
@@ -131,7 +145,8 @@ class Level:
         """Whether one of the values depends on what requires a gradient outside of the level."""
         own = {id(leaf) for leaf in self.leaves}
         return any(
-            origin._requires_grad and id(origin) not in own
+            # A leaf of the user's required a gradient when it was used, and may not do so now.
+            id(origin) not in own and (origin._requires_grad or id(origin) not in _LEAVES)
             if isinstance(origin, Tensor)
             else origin.__class__ is Unknown and origin.order < self.order
             for origin in _history(values)
@@ -140,8 +155,12 @@ class Level:
     def results(self, values: Iterable[Any], recorded: bool) -> list[Any]:
         """The values as what happens around the transform sees them."""
         given = {id(point): value for point, value in zip(self.inputs, self.values, strict=True)}
-        values = [given.get(id(v), self.lifted(v)) for v in values]
-        return [self._result(v, recorded, given) if isinstance(v, Tensor) else v for v in values]
+        return [
+            given[id(v)] if id(v) in given
+            else self._result(self.lifted(v), recorded, given) if isinstance(v, Tensor)
+            else v
+            for v in values
+        ]  # fmt: skip
 
     def _result(self, value: Tensor, recorded: bool, given: dict[int, Tensor]) -> Tensor:
         unknown = isinstance(value._view, str)  # how the view was made
@@ -188,7 +207,8 @@ def check_tensors(name: str, values: Iterable[Any]) -> None:
 
 def _history(values: Iterable[Any]) -> Iterator[Node | Tensor]:
     """The nodes and the leaves that the values come from."""
-    edges: list[Any] = [value._edge or value for value in values if isinstance(value, Tensor)]
+    tensors = [value for value in values if isinstance(value, Tensor) and value._requires_grad]
+    edges: list[Any] = [value._edge or value for value in tensors]
     seen: set[Node] = set()
     while edges:
         edge = edges.pop()

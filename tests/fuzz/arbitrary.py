@@ -201,7 +201,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         (
             d.errors == (None, "RuntimeError")
             and re.search(r"\.(tril|triu)_\(|T\.(sum|eye)\(.*out=", d.statement) is not None
-            or _statement(r"median\(", "values")(d)
+            or _statement(r"median\(|T\.func\.(jvp|jacfwd|hessian)\(", "values")(d)
         )
         and _writes_repeated(d)
     ),

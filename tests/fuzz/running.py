@@ -60,6 +60,7 @@ class Run:
     def restore(self) -> None:
         """The modes that a program may have left behind."""
         self.framework.set_grad_enabled(True)
+        self.framework.autograd.set_detect_anomaly(False)
 
     def step(self, statement: Statement) -> dict[str, Any]:
         """Run one statement and return what can be seen afterwards."""

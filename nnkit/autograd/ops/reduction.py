@@ -14,6 +14,7 @@ from nnkit.autograd.dims import (
     sizes_of,
 )
 from nnkit.autograd.factory import dtype_of
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import guarded, rule
 from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.conversion import converted
@@ -42,15 +43,17 @@ def divided_or(B: Any, total: Any, x: Any, of_zeros: Any) -> Any:
 
 
 def _grad_prod(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> Any:
-    """The product of all other elements; of all elements, with two zeros among them, nothing."""
+    """The product of all other elements; of all elements, with two zeros among them, nothing,
+    unless that is to be differentiated itself."""
     shape = tuple(x.shape)
     if not shape:
         return g
     if axis is None:
         one = B.reshape(out, (1,))
         flat = _grad_prod(B, B.reshape(g, (1,)), B.reshape(x, (-1,)), one, 0, True)
+        flat = B.reshape(flat, shape)
         several = B.gt(B.sum(B.eq(x, 0), None, False), 1)
-        return B.where(several, 0.0, B.reshape(flat, shape))
+        return flat if MODE.enabled else B.where(several, 0.0, flat)
     turned = B.flip(x, (axis,))
     before = shifted(B, B.cumprod(x, axis), axis, 1, 1.0)
     after = B.flip(shifted(B, B.cumprod(turned, axis), axis, 1, 1.0), (axis,))

@@ -1,0 +1,76 @@
+"""Programs with the transforms of ``func`` that once differed from torch."""
+
+REGRESSIONS = {
+    "what a gradient depends on in form, at every level": """
+x0 = T.tensor([0.5, -0.75], requires_grad=True)
+def pulled(f): return lambda t: T.func.grad(lambda t: f(t).sum())(t)
+def pushed(f): return lambda t: T.func.jvp(f, (t,), (T.ones_like(t),))[1]
+x1 = [h(g(f))(x0) for f in (T.relu, T.abs, T.square) for g in (pushed, pulled)
+      for h in (pushed, pulled)]
+x3 = [T.func.hessian(lambda t: f(t).sum())(x0) for f in (T.relu, T.abs, lambda t: t ** 3)]
+x4 = [pushed(pulled(f))(x0) for f in (T.nn.functional.leaky_relu, T.nn.functional.hardtanh)]
+x5 = T.func.jacfwd(T.square)(T.zeros((2, 0), requires_grad=True))
+""",
+    "results of transforms that are views": """
+x0, x1 = T.tensor([[1.0, 2.0]]), T.tensor([[0.5]], requires_grad=True)
+x2, x3 = T.func.jvp(lambda t: t, (x0,), (T.ones_like(x0),))
+x4 = T.func.jvp(lambda t: x0, (x1,), (x1,))
+x5 = T.func.vjp(lambda t: t.view(-1), x0)[0]
+x6 = T.func.vjp(lambda t: t.unbind(1), x0)[0]
+x7 = T.func.vjp(lambda t: T.no_grad()(lambda: t.view(-1))(), x1)[0]
+x2.mul_(2)
+x5.add_(1)
+x8, x9 = T.func.jacrev(T.sigmoid)(x1), T.func.jacfwd(T.sigmoid)(x1)
+x8.add_(1)
+x9.add_(1)
+""",
+    "writes and modes inside of jvp": """
+x0 = T.arange(4.)
+x1 = T.func.grad(lambda t: T.func.jvp(lambda t: t.clone().mul_(t), (t,), (t,))[0].sum())(x0)
+square = lambda t: (t * t).sum()
+x2 = T.func.jacfwd(lambda t: T.func.jvp(T.no_grad()(T.func.grad(square)), (t,), (t,)))(x0)
+with T.inference_mode():
+    x3 = T.func.jvp(lambda t: T.ones(2), (x0,), (x0,))
+    x4 = T.func.vmap(T.func.grad(square))(T.zeros(0, 2))
+    x5 = T.ones(2)
+x6 = T.ones(2, requires_grad=True)
+x7 = T.func.grad(lambda t: (t * x5).sum())(x0[:2])
+x7 = T.func.jvp(lambda t: t * x5, (x6,), (x6,))
+x8 = x6 * 1
+x9 = T.func.jacfwd(lambda t: t.mul_(2))(x8)
+x10 = T.autograd.functional.vjp(lambda t: t.detach().sum(), T.tensor([1j]))
+x11 = T.func.jacfwd(lambda t, u: t.relu())(x0, T.tensor([1j]))
+x12 = T.func.vjp(lambda t: t.unbind(0), T.ones(1, 2).expand(2, 2).requires_grad_())[0]
+""",
+    "what is differentiated by came from a leaf that requires a gradient no more": """
+x0 = T.ones(2, requires_grad=True)
+x1 = x0 * 2
+x0.requires_grad_(False)
+x2 = T.func.grad(lambda t: t.square().sum())(x1)
+x3 = T.func.vjp(lambda t: T.func.grad(lambda t: (lambda: t * t)().sum())(t), x1)
+x4 = x3[1](x1)
+""",
+    "an input that is returned as it is": """
+x0 = T.ones(2, requires_grad=True)
+x1 = x0 * 2
+for mode in (T.no_grad, T.enable_grad, T.inference_mode):
+    with mode():
+        x2, x3 = T.func.vjp(lambda t: t, x0)[0], T.func.vjp(lambda t: t, x1)[0]
+x4 = T.func.grad(lambda t: T.func.vjp(lambda t: t * t, t)[0].sum())(x0)
+x5 = x4.expand(2, 2)
+""",
+    "NaN inside of forward mode while anomalies are looked for": """
+x0 = T.tensor([float("nan")])
+with T.autograd.detect_anomaly():
+    x1 = T.func.jvp(T.func.grad(lambda t: (t * 2).sum()), (x0,), (x0,))
+    x2 = T.func.grad(lambda t: T.func.jvp(lambda t: t / 2, (t,), (T.ones(1),))[0].sum())(x0)
+""",
+    "the product of all elements, two of which are zeros, twice": """
+x0 = T.tensor([0.0, 0.0, 3.0], requires_grad=True)
+x1, = T.autograd.grad(x0.prod(), x0, create_graph=True)
+x1.sum().backward()
+x2 = T.func.hessian(T.prod)(x0.detach())
+x3, = T.autograd.grad(T.tensor([0.0, 0.0, float("inf")], requires_grad=True).prod(), [x0],
+                      allow_unused=True)
+""",
+}
