@@ -18,7 +18,7 @@ from nnkit.autograd.op import guarded
 from nnkit.autograd.ops.arithmetic import mul
 from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.ops.creation import eye
-from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, mm, of_one_dtype
+from nnkit.autograd.ops.linalg import bmm, check_ndim, check_operands, matmul, mm, of_one_dtype
 from nnkit.autograd.promotion import check_dtype, on_one_device
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
@@ -81,8 +81,8 @@ class _Promoting(Lifted):
 
     mul = staticmethod(mul)
 
-    def matmul(self, x: Tensor, y: Tensor) -> Tensor:
-        return matmul(of_one_dtype("einsum", x, y), y)
+    def bmm(self, x: Tensor, y: Tensor) -> Tensor:
+        return bmm(of_one_dtype("einsum", x, y), y)
 
 
 _PROMOTING = _Promoting()
