@@ -98,7 +98,7 @@ class Emulator:
             view = np.lib.stride_tricks.as_strided(a, (batch, rows, columns), strides)
             return view.swapaxes(1, 2) if transposed else view
 
-        wide = np.float64 if out.dtype == np.float64 else np.float32
+        wide = np.promote_types(np.float32, out.dtype)
         left = stack(x, m, k, x_transposed, x_step, x_stride).astype(wide)
         right = stack(y, k, n, y_transposed, y_step, y_stride).astype(wide)
         to = stack(out, m, n, False, n, out_stride)

@@ -12,7 +12,7 @@ from nnkit.autograd.metadata import is_conj, is_neg
 from nnkit.autograd.ops.conversion import clone, converted, to
 from nnkit.autograd.public import attach, public
 from nnkit.autograd.tensor import Size, Tensor, fill, wrap
-from nnkit.backend.device import cpu
+from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import (
     INTEGER,
     OF_ARRAY,
@@ -28,6 +28,7 @@ from nnkit.backend.dtype import (
 )
 from nnkit.backend.lazy import memory_of, plain
 
+_DLPACK_CUDA = (2, 13)  # kinds of memory in DLPack's numbers: a GPU's, and managed
 _NUMBERS = {int, float, bool, complex}
 
 
@@ -325,7 +326,9 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
             "from_dlpack(): argument 'ext_tensor' must be an array with the method __dlpack__, "
             f"got {type(ext_tensor).__name__}"
         )
-    return wrap(cpu.backend.from_dlpack(ext_tensor), cpu)
+    kind, index = ext_tensor.__dlpack_device__()
+    place = device("cuda", index) if kind in _DLPACK_CUDA else cpu
+    return wrap(place.backend.from_dlpack(ext_tensor), place)
 
 
 def _dlpack(self: Tensor, **options: Any) -> Any:

@@ -1,25 +1,140 @@
-"""Matrix products by cuBLAS, in the order of C: rows follow each other."""
+"""Matrix products by cuBLAS, in the order of C: rows follow each other.
+
+cuBLAS is called directly: CuPy's own functions refuse while a graph is recorded.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import sys
+import threading
+from collections import defaultdict
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
 from nnkit.backend.cuda.differences import BF16, address
+from nnkit.backend.cuda.philox import current_recording
+from nnkit.backend.cuda.source import current_machine
 from nnkit.backend.switches import matmul
 
 # What the elements are, in cudaDataType's numbers.
 KINDS = {
-    np.dtype(np.float32): 0, np.dtype(np.float64): 1, np.dtype(np.float16): 2, BF16: 14,
+    np.dtype(np.float32): 0, np.dtype(np.float64): 1, np.dtype(np.float16): 2,
+    np.dtype(np.complex64): 4, np.dtype(np.complex128): 5, BF16: 14,
 }  # fmt: skip
 COMPUTE_FLOAT32, COMPUTE_TF32, COMPUTE_FLOAT64 = 68, 77, 70
 DEFAULT_ALGORITHM = -1
+ALLOCATION_FAILED = 3
+
+_MATRIX = (c_void_p, c_int, c_int)  # the address, what the elements are, how far columns are apart
+_SHAPE = (c_void_p, *(c_int,) * 5)  # the handle; whether transposed; m, n, k
+SIGNATURES: dict[str, tuple] = {
+    "cublasCreate_v2": (POINTER(c_void_p),),
+    "cublasSetStream_v2": (c_void_p, c_void_p),
+    "cublasSetWorkspace_v2": (c_void_p, c_void_p, c_size_t),
+    "cublasGemmEx": (*_SHAPE, c_void_p, *_MATRIX, *_MATRIX, c_void_p, *_MATRIX, c_int, c_int),
+    "cublasGemmStridedBatchedEx": (
+        *_SHAPE, c_void_p, *_MATRIX, c_int64, *_MATRIX, c_int64, c_void_p, *_MATRIX, c_int64,
+        c_int, c_int, c_int,
+    ),
+}  # fmt: skip
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """cuBLAS, from wherever CuPy loads it."""
+    from cupy.cuda.runtime import runtimeGetVersion  # type: ignore[attr-defined]
+    from cupy_backends.cuda.libs import cublas  # noqa: F401
+
+    major = runtimeGetVersion() // 1000
+    found = ctypes.CDLL(
+        f"cublas64_{major}.dll" if sys.platform == "win32" else f"libcublas.so.{major}"
+    )
+    for name, types in SIGNATURES.items():
+        getattr(found, name).argtypes = types
+    found.cublasGetStatusString.restype = c_char_p
+    return found
+
+
+def _check(status: int) -> None:
+    if status:
+        reason = library().cublasGetStatusString(status).decode()
+        kind = MemoryError if status == ALLOCATION_FAILED else RuntimeError
+        raise kind(f"cuBLAS: {reason}")
+
+
+class Handle:
+    """cuBLAS for one thread and GPU, with memory to work in for each stream.
+
+    Memory of its own choice would be allocated anew in every recorded graph.
+    """
+
+    def __init__(self) -> None:
+        pointer = c_void_p()
+        _check(library().cublasCreate_v2(byref(pointer)))
+        self.pointer = pointer.value
+        self.workspaces: dict[int, Any] = {}
+        self._stands: tuple[int, int] | None = None
+
+    def on(self, stream: int) -> int | None:
+        """The handle, set to a stream. What a graph records gets memory that only the graph has,
+        since it may be replayed beside other work."""
+        recording = current_recording()
+        workspaces = self.workspaces if recording is None else recording.workspaces
+        workspace = workspaces.get(stream)
+        if workspace is None:
+            workspace = workspaces[stream] = _workspace()
+        if self._stands != (stream, workspace.ptr):
+            _check(library().cublasSetStream_v2(self.pointer, stream))
+            size = workspace.mem.size
+            _check(library().cublasSetWorkspace_v2(self.pointer, workspace.ptr, size))
+            self._stands = stream, workspace.ptr
+        return self.pointer
+
+
+def _workspace() -> Any:
+    """As much memory as NVIDIA recommends."""
+    machine = current_machine()
+    return machine.cupy.cuda.alloc((32 if int(machine.capability) >= 90 else 4) << 20)
+
+
+# Handles of threads that have ended, by GPU: making one takes time and memory.
+_free: defaultdict[int, list[Handle]] = defaultdict(list)
+
+
+class _Handles(threading.local):
+    """The handles of this thread, by GPU."""
+
+    def __init__(self) -> None:
+        self.lease = _Lease()
+
+
+class _Lease(dict[int, Handle]):
+    def __missing__(self, index: int) -> Handle:
+        free = _free[index]
+        handle = self[index] = free.pop() if free else Handle()
+        return handle
+
+    def __del__(self) -> None:
+        for index, handle in self.items():
+            _free[index].append(handle)
+
+
+_handles = _Handles()
+
+
+@lru_cache(maxsize=64)
+def _factors(alpha: complex, beta: complex, dtype: np.dtype) -> tuple[np.ndarray, int, int]:
+    """Both numbers in memory, and where each lies."""
+    both = np.array((alpha, beta), dtype)
+    return both, both.ctypes.data, both.ctypes.data + dtype.itemsize
 
 
 def gemm(
-    m: int, n: int, k: int, batch: int, alpha: float, beta: float,
+    m: int, n: int, k: int, batch: int, alpha: complex, beta: complex,
     x: Any, x_transposed: bool, x_step: int, x_stride: int,
     y: Any, y_transposed: bool, y_step: int, y_stride: int,
     out: Any, out_stride: int,
@@ -30,22 +145,23 @@ def gemm(
     matrices of a batch are. Half precision is added up in float32; float32 uses TF32's shorter
     factors where ``nnkit.backends.cuda.matmul.allow_tf32`` is set.
     """
-    from cupy.cuda.device import get_cublas_handle  # type: ignore[attr-defined]
-    from cupy_backends.cuda.libs import cublas
-
     kind = KINDS[out.dtype]
-    if out.dtype == np.float64:
-        compute, scalar = COMPUTE_FLOAT64, ctypes.c_double
+    scalar = np.promote_types(np.float32, out.dtype)
+    if out.dtype in (np.float64, np.complex128):
+        compute = COMPUTE_FLOAT64
     else:
-        fast = out.dtype == np.float32 and matmul.allow_tf32
-        compute, scalar = COMPUTE_TF32 if fast else COMPUTE_FLOAT32, ctypes.c_float
-    factors = (scalar * 2)(alpha, beta)
-    where = ctypes.addressof(factors)
-    handle = get_cublas_handle()
+        fast = out.dtype in (np.float32, np.complex64) and matmul.allow_tf32
+        compute = COMPUTE_TF32 if fast else COMPUTE_FLOAT32
+    _, first, second = _factors(alpha, beta, scalar)
+    machine = current_machine()
     # cuBLAS counts by columns, so it is asked for out' = y' x'.
-    cublas.gemmStridedBatchedEx(
-        handle, int(y_transposed), int(x_transposed), n, m, k,
-        where, address(y), kind, y_step, y_stride, address(x), kind, x_step, x_stride,
-        where + ctypes.sizeof(scalar), address(out), kind, n, out_stride, batch,
-        compute, DEFAULT_ALGORITHM,
+    shape = (
+        _handles.lease[machine.index].on(machine.stream), y_transposed, x_transposed, n, m, k, first
     )  # fmt: skip
+    left, right = (address(y), kind, y_step), (address(x), kind, x_step)
+    to, how = (second, address(out), kind, n), (compute, DEFAULT_ALGORITHM)
+    if batch == 1:
+        _check(library().cublasGemmEx(*shape, *left, *right, *to, *how))
+        return
+    stacks = (*left, y_stride, *right, x_stride, *to, out_stride)
+    _check(library().cublasGemmStridedBatchedEx(*shape, *stacks, batch, *how))

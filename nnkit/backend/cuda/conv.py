@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cuda import cudnn
+from nnkit.backend.cuda.complex import by_parts
 from nnkit.backend.cuda.creation import zeros
 from nnkit.backend.cuda.differences import contiguous, empty
 from nnkit.backend.cuda.geometry import Geometry, Ints, geometry
@@ -79,6 +80,9 @@ def conv(
     x: Any, weight: Any, bias: Any,
     stride: Ints, padding: Ints, dilation: Ints, groups: int,
 ) -> Any:  # fmt: skip
+    if x.dtype.kind == "c":
+        out = by_parts(conv, x, weight, None, stride, padding, dilation, groups)
+        return out if bias is None else _sum(out, bias.reshape(-1, *(1,) * (x.ndim - 2)))
     x, weight = contiguous(x), contiguous(weight)
     bias = None if bias is None else contiguous(bias)
     batch, channels, *spatial = x.shape
@@ -112,6 +116,8 @@ def conv(
 def conv_grad_weight(
     g: Any, x: Any, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Any:
+    if x.dtype.kind == "c":
+        return by_parts(conv_grad_weight, g, x, shape, stride, padding, dilation, groups)
     g, x = contiguous(g), contiguous(x)
     batch, channels, *spatial = x.shape
     outputs, of_group, *window = shape
@@ -147,6 +153,8 @@ def conv_grad_input(
     g: Any, weight: Any, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Any:
     """The gradient of `conv` in its input, which has ``shape``; also the transposed convolution."""
+    if g.dtype.kind == "c":
+        return by_parts(conv_grad_input, g, weight, shape, stride, padding, dilation, groups)
     g, weight = contiguous(g), contiguous(weight)
     batch, channels, *spatial = shape
     outputs, of_group, *window = weight.shape

@@ -97,11 +97,9 @@ def array(data: Any, dtype: np.dtype | None) -> Any:
     if xp is np:
         bits[...] = given
     elif out.size:
-        from nnkit.backend.cuda import runtime
+        from nnkit.backend.cuda.runtime import copy_from_host
 
-        bits.set(given)  # from page-locked memory without waiting
-        if runtime.is_pinned(given):
-            runtime.keep_while_read(given)
+        copy_from_host(bits, given)
     return out
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from nnkit.backend.cuda import failures
 from nnkit.backend.cuda.accumulation import add_at, add_slices, flat_positions
 from nnkit.backend.cuda.checks import checked_index
-from nnkit.backend.cuda.creation import cast, copy, copy_, fill_, zeros
+from nnkit.backend.cuda.creation import array, cast, copy, copy_, cupy, fill_, zeros
 from nnkit.backend.cuda.differences import (
     BF16,
     array_module,
@@ -50,13 +50,17 @@ def on_copy(kernel: Callable) -> Callable:
 
 
 def _checked(advanced: tuple, shape: tuple) -> tuple:
-    """The advanced part with every integer array checked against the dimension it reads."""
+    """The advanced part on the GPU, with every integer array checked against the dimension it
+    reads."""
     items, dim = [], 0
     for item in advanced:
         if isinstance(item, list) or item is ALL:
             items.append(item)
             dim += 1
-        elif item.dtype.kind == "b":
+            continue
+        if not isinstance(item, cupy().ndarray):
+            item = array(item, None)  # a CUDA tensor may be indexed by the CPU's
+        if item.dtype.kind == "b":
             items.append(item)
             dim += item.ndim
         else:

@@ -1,7 +1,7 @@
 """Products of vectors, matrices and stacks of matrices, by cuBLAS.
 
 Operands are read where they lie, transposed or not; only strides that cuBLAS cannot express make a
-copy. Integers and complex numbers are left to CuPy.
+copy. Integers are left to CuPy.
 """
 
 from __future__ import annotations

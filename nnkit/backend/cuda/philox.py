@@ -67,6 +67,7 @@ class Recording:
     def __init__(self) -> None:
         self._places: dict[Philox, Place] = {}
         self.kept: list[Any] = []
+        self.workspaces: dict[int, Any] = {}  # of cuBLAS, by stream
 
     def place_of(self, philox: Philox) -> Place:
         if philox not in self._places:

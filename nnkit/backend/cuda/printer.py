@@ -151,9 +151,16 @@ def computing_dtype(trace: Trace, dtypes: tuple, kinds: tuple) -> np.dtype:
     """What the operands are computed in: float32 for half precision, NumPy's promotion else."""
     wide = [F4 if d in HALF else d for d in dtypes]
     common = np.result_type(*wide, *(k(0) for k in kinds))
-    if common.kind in "iub" and any(n.function not in OF_INTEGERS for n in trace.nodes):
+    if common.kind in "iub" and any(_is_real(n) for n in trace.nodes):
         return F8
     return common
+
+
+def _is_real(node: Expression) -> bool:
+    """Whether integers cannot hold the value: inf is not the bool that it would become."""
+    if node.function == "constant":
+        return isinstance(node.payload, float) and not node.payload.is_integer()
+    return node.function not in OF_INTEGERS
 
 
 @cache

@@ -303,4 +303,14 @@ def recurrence(a: Any, b: Any, axis: int) -> Any:
     """``s[i] = a[i] * s[i - 1] + b[i]`` along ``axis``, with ``s[-1] = 0``."""
     if a.dtype != b.dtype:
         a = a.astype(b.dtype)
+    if b.dtype.kind == "c":
+        return _recurrence_by_steps(a, b, axis)
     return _scan("Recurrence", b, axis, (b.dtype,), a)[0]
+
+
+def _recurrence_by_steps(a: Any, b: Any, axis: int) -> Any:
+    out = b.copy()
+    a, steps = a.swapaxes(0, axis), out.swapaxes(0, axis)
+    for i in range(1, len(steps)):
+        steps[i] += a[i] * steps[i - 1]
+    return out

@@ -246,6 +246,24 @@ def is_pinned(x: Any) -> bool:
 _read: deque[tuple[Any, Any]] = deque()  # page-locked arrays, and events after copies from them
 
 
+def copy_from_host(out: Any, values: Any) -> None:
+    """Copy a NumPy array to the GPU: from page-locked memory without waiting, and from there as
+    well while a graph is recorded, each of whose replays copies it again."""
+    cupy = require()
+    if current_recording() is None:
+        out.set(values)
+    else:
+        values = values if is_pinned(values) else pinned(values)
+        # CuPy's own `set` refuses.
+        cuda = cupy.cuda
+        cuda.runtime.memcpyAsync(
+            out.data.ptr, values.ctypes.data, values.nbytes,
+            cuda.runtime.memcpyHostToDevice, cuda.get_current_stream().ptr,
+        )  # fmt: skip
+    if is_pinned(values):
+        keep_while_read(values)
+
+
 def keep_while_read(x: Any) -> None:
     """Keep page-locked memory until what the current stream was given so far is done: a copy reads
     it, and its pool would hand it out again as soon as the array is gone."""

@@ -103,16 +103,21 @@ def _triangle(x: Any, offset: int) -> Any:
     return xp.arange(rows)[:, None] >= xp.arange(columns) - offset
 
 
+def _zero(x: Any) -> Any:
+    """Zero as a number that leaves the dtype as it is."""
+    return x.dtype.type(0).item()
+
+
 def tril(x: Any, offset: int) -> Any:
     from nnkit.backend.cuda import BACKEND as B
 
-    return B.where(_triangle(x, offset), x, 0)
+    return B.where(_triangle(x, offset), x, _zero(x))
 
 
 def triu(x: Any, offset: int) -> Any:
     from nnkit.backend.cuda import BACKEND as B
 
-    return B.where(_triangle(x, offset - 1), 0, x)
+    return B.where(_triangle(x, offset - 1), _zero(x), x)
 
 
 def tril_indices(rows: int, columns: int, offset: int, dtype: np.dtype) -> Any:

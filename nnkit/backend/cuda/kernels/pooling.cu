@@ -139,14 +139,15 @@ __global__ void max_pool_grad(
             bool waits = false;
             for (int64 o = threadIdx.x; o < size; o += blockDim.x) {
                 const int64 i = indices[p * size + o];
-                if (o <= last[i]) continue;
+                // A window without an element has no index.
+                if (i < 0 || o <= last[i]) continue;
                 waits = true;
                 atomicMin(&next[i], int(o));
             }
             if (!__syncthreads_or(waits)) break;
             for (int64 o = threadIdx.x; o < size; o += blockDim.x) {
                 const int64 i = indices[p * size + o];
-                if (next[i] != o) continue;
+                if (i < 0 || next[i] != o) continue;
                 sums[i] += compute_t<T>(g[p * size + o]);
                 last[i] = int(o);
                 next[i] = nobody;
@@ -159,7 +160,8 @@ template <class T>
 __global__ void max_pool_gather(
     const T* x, const int64* indices, T* out, int64 count, int64 size, int64 plane) {
     for (int64 t = thread_of_grid(); t < count; t += threads_of_grid()) {
-        out[t] = x[t / size * plane + indices[t]];
+        const int64 i = indices[t];
+        out[t] = i < 0 ? T(compute_t<T>(0)) : x[t / size * plane + i];
     }
 }
 
