@@ -160,8 +160,16 @@ class Pass:
                         stack.extend(target.edges)
         return self.reached
 
+    def asks_for(self, edge: Any) -> bool:
+        """Whether anybody wants the gradient that travels along this edge."""
+        target = target_of(edge)[0]
+        return self.needed is None or target in self.needed or bool(self.captures.get(target))
+
     def runs(self, target: Any) -> bool:
-        """Whether a gradient of this node or leaf is or will be computed."""
+        """Whether a gradient of this node or leaf is or will be computed, as hooks of several
+        tensors are told: not that at which the pass starts, if it is the only one, as in torch."""
+        if len(self.roots) == 1 and target_of(self.roots[0][0])[0] is target:
+            return False
         if self.needed is None:
             return target in self._reachable()
         captured = bool(self.captures.get(target))
@@ -211,6 +219,8 @@ class Pass:
         if len(waiting) < len(node.outputs):
             waiting += [None] * (len(node.outputs) - len(waiting))
         known = waiting[index]
+        if grad is not None and node.outputs[index] is not None:
+            grad = self._fitted(node.device, grad, *node.outputs[index])
         if known is None:
             waiting[index] = grad
         elif grad is not None:
@@ -263,7 +273,7 @@ class Pass:
                 try:
                     results = node.gradients(B, grads, unpack)
                     if node.meta is not None:
-                        results = self._conform(node, B, results)
+                        results = self._conform(node, results)
                     if check_nan:
                         self._refuse_nan(node, results)
                 except Exception:
@@ -349,16 +359,29 @@ class Pass:
             full.append(grad)
         return full
 
-    def _conform(self, node: Node, B: Any, results: Sequence) -> list:
-        """Sum gradients down to the shape of a broadcast input, and cast to its dtype."""
+    def _fitted(self, device: Any, grad: Any, shape: tuple, dtype: Any) -> Any:
+        """A gradient summed down to the shape of what it belongs to, and cast to its dtype."""
+        B = self.lifted or device.backend
+        if tuple(grad.shape) != shape:
+            if not is_expandable(shape, tuple(grad.shape)):
+                raise RuntimeError(
+                    f"invalid gradient - got {list(grad.shape)} but expected shape compatible "
+                    f"with {list(shape)}"
+                )
+            grad = B.sum_to(grad, shape)
+        if (grad._data if self.lifted else grad).dtype is not dtype:
+            grad = B.cast(grad, dtype)
+        return grad
+
+    def _conform(self, node: Node, results: Sequence) -> list:
+        """The gradients of inputs that may be smaller than what the rules return."""
         conformed = []
         for result, meta in zip(results, node.meta, strict=True):
             if result is not None and meta is not None:
                 shape, dtype = meta
-                if tuple(result.shape) != shape:
-                    result = B.sum_to(result, shape)
-                if (result._data if self.lifted else result).dtype is not dtype:
-                    result = B.cast(result, dtype)
+                data = result._data if self.lifted else result
+                if data.shape != shape or data.dtype is not dtype:
+                    result = self._fitted(node.device, result, shape, dtype)
             conformed.append(result)
         return conformed
 
@@ -478,11 +501,14 @@ class Pass:
             (grad,) = self._replaced(hook, (grad,), leaf._device)
             fresh = False
         self._accumulate(leaf, grad, fresh)
+        shown = leaf
         for hook in list(hooks.post_accumulate.values()):
-            new = hook(leaf)
-            if new is not None:
-                _check_replacement(hook, new, leaf)
-                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+            new = hook(shown)
+            if new is not None:  # the next one sees it, as in torch, before it is refused
+                _check_replacement(hook, new, shown)
+                shown = new
+        if shown is not leaf:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         for hook in list(hooks.post.values()):
             self._replaced(hook, (), leaf._device, (self._shown(grad, leaf._device),))
 
@@ -496,32 +522,39 @@ class Pass:
             return
         known = leaf._grad
         B = leaf._device.backend
-        if self.lifted:
-            place = leaf.detach()
-            leaf._grad = self.lifted.overwrite(place, grad) if known is None else known + grad
-        elif known is not None:
-            try:
+        try:
+            if self.lifted:
+                place = leaf.detach()
+                leaf._grad = self.lifted.overwrite(place, grad) if known is None else known + grad
+            elif known is not None:
                 known._device.backend.add_(known._data, grad)
-            except ValueError:
-                raise RuntimeError(
-                    f"a gradient of shape {list(known.shape)} cannot take up one of shape "
-                    f"{list(grad.shape)}: the leaf has got another shape since"
-                ) from None
-            known._writes[0] += 1
-        elif (
-            fresh
-            and (grad.base is None or not is_view(grad))
-            and (grad.ndim < 2 or has_order_of(grad, leaf._data))
-        ):
-            leaf._grad = wrap(grad, leaf._device)
-        else:
-            # The gradient is the user's: no view, and nobody else's.
-            leaf._grad = wrap(B.overwrite(leaf._data, grad), leaf._device)
+                known._writes[0] += 1
+            elif (
+                fresh
+                and (grad.base is None or not is_view(grad))
+                and (grad.ndim < 2 or has_order_of(grad, leaf._data))
+            ):
+                leaf._grad = wrap(grad, leaf._device)
+            else:
+                # The gradient is the user's: no view, and nobody else's.
+                leaf._grad = wrap(B.overwrite(leaf._data, grad), leaf._device)
+        except ValueError:
+            raise RuntimeError(
+                f"a gradient of shape {list(grad.shape)} fits neither the leaf of shape "
+                f"{list(leaf.shape)} nor its gradient: the leaf has got another shape since"
+            ) from None
 
 
 def target_of(edge: Any) -> tuple[Any, int]:
     """The node or leaf of an edge, and which of its outputs."""
     return (edge.node, edge.index) if edge.__class__ is OutputEdge else (edge, 0)
+
+
+def is_expandable(small: tuple, large: tuple) -> bool:
+    """Whether a tensor of the one shape can be expanded to the other."""
+    if len(small) > len(large):
+        return False
+    return all(s == n or s == 1 for s, n in zip(reversed(small), reversed(large), strict=False))
 
 
 def _name(hook: Any) -> str:

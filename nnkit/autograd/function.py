@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import node as node_module
-from nnkit.autograd.backward_pass import FREED, unpack_tensor
+from nnkit.autograd.backward_pass import FREED, is_expandable, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, is_grad_enabled, no_grad
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.node import Node, OutputEdge, SavedOutput
@@ -112,7 +112,7 @@ class FunctionNode(Node):
                         f"function {name} returned a gradient different from None at position "
                         f"{i + 1}, but the corresponding forward input was not a Variable"
                     )
-            elif not _expandable(meta[0], tuple(result.shape)):
+            elif not is_expandable(meta[0], tuple(result.shape)):
                 raise RuntimeError(
                     f"Function {name} returned an invalid gradient at index {i} - got "
                     f"{list(result.shape)} but expected shape compatible with {list(meta[0])}"
@@ -129,12 +129,6 @@ def _checked(method: str, tensors: tuple) -> tuple:
                 f"{type(t).__name__}"
             )
     return tensors
-
-
-def _expandable(small: tuple, large: tuple) -> bool:
-    if len(small) > len(large):
-        return False
-    return all(s == n or s == 1 for s, n in zip(reversed(small), reversed(large), strict=False))
 
 
 class Function:
@@ -309,6 +303,7 @@ def _rebased(out: Tensor, edge: Any, inputs: tuple, count: int) -> Tensor:
             "A Function that modifies in place an input that is a view of another tensor cannot "
             f"return more than one tensor: got {count}"
         )
+    out._grad = None  # that of the input
     carrier = wrap(out._data, out._device)
     carrier._edge, carrier._requires_grad = edge, True
     set_history(out, carrier)

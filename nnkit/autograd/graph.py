@@ -266,7 +266,8 @@ def register_multi_grad_hook(
     Args:
         tensors: tensors that want a gradient.
         fn: in mode "all" gets a list of the gradients when all that a backward computes are there
-            (None for the others); in mode "any" gets the first one.
+            (None for the others), not counting the tensor at which backward starts, where it is
+            the only one; in mode "any" gets the first one.
         mode: "all" or "any".
 
     Returns:
@@ -302,6 +303,7 @@ def register_multi_grad_hook(
             fn(grad)
         elif mode == "all" and count + 1 == sum(map(this.runs, targets)):
             fn(grads)
+            del come[this]  # what arrives after all the same is counted anew
 
     def hook(index: int) -> Callable:
         return lambda grad: arrived(index, grad)

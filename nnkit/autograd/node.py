@@ -106,7 +106,13 @@ class NotImplementedBackward(Node):
     __slots__ = ()
 
     def gradients(self, B: Any, grads: list, unpack: Callable) -> Any:
+        from nnkit.autograd.backward_pass import RUNNING
+
         error, operation = self.values
+        this = RUNNING.innermost
+        # What is differentiable in torch, and not yet implemented, minds only if it is asked for.
+        if error is NotImplementedError and this and not any(map(this.asks_for, self.edges)):
+            return (None,) * len(self.edges)
         raise error(f"the derivative for {operation} is not implemented")
 
 
@@ -160,7 +166,7 @@ class LeafHooks:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.retained = False  # whether it retained its gradient before it became a leaf
+        self.retained = False  # whether it retained its gradient before it became what it is
         self.metadata: dict = {}
         self.tensor: OrderedDict = OrderedDict()
         self.pre: OrderedDict = OrderedDict()

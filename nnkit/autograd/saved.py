@@ -123,16 +123,24 @@ def pack_values(node: Any) -> None:
     if not STACK.pairs:
         return
     hooks, device = STACK.pairs[-1], node.device
-    wanting = [e for e in node.edges if e is not None]
-    # Of several inputs torch saves none for the sake of one whose gradient goes no further.
-    lost = len(node.edges) > 1 and wanting and all(e.__class__ is Unknown for e in wanting)
+    op = getattr(node, "op", None)
+    users = [None] * len(node.values) if op is None else list(op.values.values())
+    values = zip(node.values, users, strict=True)
     node.values = tuple(
-        [v if lost and _is_input(v) else _packed(v, device, hooks) for v in node.values]
+        [v if _is_lost(node, v, u) else _packed(v, device, hooks) for v, u in values]
     )
 
 
-def _is_input(value: Any) -> bool:
-    return _is_counted(value) and isinstance(value[0], Tensor)
+def _is_lost(node: Any, value: Any, users: list[int] | None) -> bool:
+    """Whether an input is kept only for the sake of others whose gradients go no further: of
+    several inputs torch saves none for that."""
+    edges = node.edges
+    if len(edges) < 2 or not (_is_counted(value) and isinstance(value[0], Tensor)):
+        return False
+    if users is not None and not node.op.primitive.sequences:
+        edges = [edges[user] for user in users]
+    wanting = [e for e in edges if e is not None]
+    return bool(wanting) and all(e.__class__ is Unknown for e in wanting)
 
 
 def _packed(value: Any, device: Any, hooks: tuple[Callable, Callable]) -> Any:

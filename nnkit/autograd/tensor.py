@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
-from nnkit.autograd.node import OutputEdge, RemovableHandle, Unknown, leaf_hooks
+from nnkit.autograd.node import Node, OutputEdge, RemovableHandle, Unknown, leaf_hooks
 from nnkit.backend.cpu.native import bind_wrap
 from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import COMPLEX, FLOATING, OF_ARRAY, dtype, package_of
@@ -160,7 +160,8 @@ class Tensor:
                 "data set to a tensor that requires gradients must be floating point or complex "
                 f"dtype, got {new.dtype}"
             )
-        self._data, self._device = new._data, new._device
+        replace_memory(self, new._data)
+        self._device = new._device
         before, after = self._writes.__class__, new._writes.__class__
         if (before is InferenceWrites) != (after is InferenceWrites) and self._base is None:
             counter = counter_of(self._writes)
@@ -308,20 +309,22 @@ class Tensor:
     @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on this non-leaf."""
-        node = self.grad_fn
-        if node is None:
-            return self._hooks is not None and self._hooks.retained
-        return node.hooks is not None and self.output_nr in node.hooks.retain
+        if self._hooks is not None and self._hooks.retained:
+            return True
+        edge: Any = self._edge
+        node = edge.node if edge.__class__ is OutputEdge else edge
+        return node is not None and node.hooks is not None and self.output_nr in node.hooks.retain
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in ``grad`` as well."""
         refuse_in_transform("Tensor.retain_grad()")
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self.grad_fn is None:
-            return
-        from nnkit.autograd.views import retain_grad
+        if self._edge is None or self._edge.__class__ is Unknown or self.retains_grad:
+            return  # of a view that is not the history that its base has got since, as in torch
+        from nnkit.autograd.views import check_history, retain_grad
 
+        check_history(self)
         retain_grad(self)
 
     def register_hook(self, hook: Any) -> RemovableHandle:
@@ -436,6 +439,17 @@ UNTRACKED: Any = InferenceWrites()  # the writes of all tensors that are made in
 def counter_of(writes: Any) -> list | None:
     """What counts the writes of a tensor, None if nothing does."""
     return writes if writes.__class__ is list else writes.counter
+
+
+def replace_memory(x: Tensor, data: Any) -> None:
+    """Let a tensor hold other memory. Its history is that of what it was: the gradient must fit
+    the shape and the dtype which that had."""
+    edge = x._edge
+    if isinstance(edge, Node) and edge.outputs is None:
+        before = x._data
+        if before.shape != data.shape or before.dtype != data.dtype:
+            edge.outputs = [(before.shape, before.dtype)]
+    x._data = data
 
 
 _new = object.__new__

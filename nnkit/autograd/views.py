@@ -26,7 +26,14 @@ from nnkit.autograd.node import (
 from nnkit.autograd.overlap import REPEATABLE, check_apart, check_expanded, is_same
 from nnkit.autograd.promotion import translated
 from nnkit.autograd.replay import CopySlices, Rootless, chain_again, chain_of, replay, strided
-from nnkit.autograd.tensor import UNTRACKED, InferenceWrites, Tensor, counter_of, wrap
+from nnkit.autograd.tensor import (
+    UNTRACKED,
+    InferenceWrites,
+    Tensor,
+    counter_of,
+    replace_memory,
+    wrap,
+)
 from nnkit.backend.dtype import FLOATING, OF_ARRAY, bool_
 from nnkit.backend.lazy import Lazy
 from nnkit.backend.memory import order_of
@@ -141,23 +148,27 @@ def reshape_in_place(
 ) -> Tensor:
     """Let ``x`` become the view of it that ``function`` returns."""
     check_change(x, operation)
-    with_grad = MODE.enabled
-    # The gradient of what has a history gets its old shape back in whatever mode.
-    MODE.enabled = with_grad or x._edge is not None
-    try:
-        result = function(alias(x), *arguments, **options)
-    finally:
-        MODE.enabled = with_grad
-    x._data = result._data
-    if x._base is None:
-        if x._edge is not None:
-            move(x, result._edge)
-    elif not isinstance(x._view, str):
+    result = function(_same(x), *arguments, **options)
+    recorded = result._edge if MODE.enabled else None
+    if recorded is not None and x.retains_grad:
+        leaf_hooks(x).retained = True  # that of its shape before: the hook stays behind
+    change_geometry(x, result._data, recorded)
+    return wrote(x, operation)
+
+
+def change_geometry(x: Any, data: Any, edge: Any = None) -> None:
+    """Let ``x`` hold other memory, or look otherwise into its own; with a history if that was
+    recorded."""
+    if edge is None:
+        replace_memory(x, data)
+    else:
+        x._data, x._edge = data, edge
+    if x._base is not None and not isinstance(x._view, str):
         x._view = x._base._data
         for step in strided(x):
             x._view = (*step, x._view)
-        x._viewed = None
-    return wrote(x, operation)
+        if edge is None:
+            x._viewed = None
 
 
 # The writes that torch keeps from the history, whatever was written over (in place, and into
@@ -412,6 +423,12 @@ def alias(x: Tensor) -> Tensor:
         node, _ = describe_edge(x._edge)
         if node is not None and node.hooks and not isinstance(x._view, str):
             return replay(chain_of(x), base)  # the hooks of a view that is written run no more
+    return _same(x)
+
+
+def _same(x: Tensor) -> Tensor:
+    """Another tensor with the memory and the history of ``x``."""
+    refresh(x)
     before = wrap(x._data, x._device)
     if MODE.inference and not x.is_inference():
         before._writes = [0, None]
@@ -459,7 +476,7 @@ def end_history(
 ) -> None:
     """Record that ``x`` was written by an operation without a derivative: backward says so."""
     tensors = (x, *[t for t in operands if isinstance(t, Tensor)])
-    edges = tuple([(t._edge or t) if t.requires_grad else None for t in tensors])
+    edges = tuple([t._edge or t for t in tensors if t.requires_grad])
     result = wrap(x._data, x._device)
     result._edge = NotImplementedBackward(edges, (error, operation), x._device)
     set_history(x, result)

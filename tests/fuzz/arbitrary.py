@@ -90,9 +90,10 @@ def _reads_what_it_writes(d: Difference) -> bool:
     itself where the order of the elements matters."""
     if d.aspect != "values" or d.label not in d.before:
         return False
-    if re.search(r"(x\d+)(\.(addmm_|baddbmm_|masked_scatter_)\(|\[.*\] .?= ).*\b\1\b", d.statement):
-        return True
     owners = [d.seen("base", d.before, n) or d.seen("identity", d.before, n) for n in d.named()]
+    written = re.search(r"x\d+(\.(addmm_|baddbmm_|masked_scatter_)\(|\[.*\] .?= )", d.statement)
+    if written and owners[0] in owners[1:]:
+        return True
     if re.search(r"T\.matmul\(.*out=", d.statement) and owners[-1] in owners[:-1]:
         return True
     places: dict[str, set] = {}
@@ -167,10 +168,6 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "few names of nodes are promised, and an op here may be several there": lambda d: (
         _statement(r"\.name\(\)|next_functions", "value")(d) or _seen_by(d, "node", "prehook")
     ),
-    "torch does not await the tensor at which backward starts in a hook of several": lambda d: (
-        _seen_by(d, "multi")
-        and re.search(r"x\d+\.backward|(grad|backward)\(x\d+, ", d.statement) is not None
-    ),
     "the determinant of a singular matrix is what its elimination left of zero": lambda d: (
         _statement(r"linalg\.det\(", "values")(d) and _apart(d) < 1e-4
     ),
@@ -227,6 +224,11 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         d.errors == ("RuntimeError", None)
         and re.search(r"index_reduce_?\(.*float16.*'prod'", d.statement) is not None
         and any(math.prod((d.seen("shape", d.before, n) or ())[1:]) == 1 for n in d.named())
+    ),
+    "torch loses the gradient that a second output retains, when that is written": lambda d: (
+        d.errors == ("RuntimeError", None)
+        and re.search(r"[a-z]_\(|\] .?= ", d.statement) is not None
+        and any(d.seen("retains_grad", d.before, n) for n in d.named())
     ),
     "torch counts no write of running statistics": lambda d: (
         (d.aspect, d.expected, d.actual) == ("version", False, True) and "running_" in d.label

@@ -209,4 +209,153 @@ x0 = T.zeros(2, 3).T
 x0.resize_(3, 2)
 x0.resize_(3, 1)
 """,
+    "a gradient has the shape that its history was made with": """
+x0 = T.ones(3, requires_grad=True)
+x1 = x0 * 2
+x1.data = T.ones(2)
+x1.register_hook(see('hook 1'))
+x1.sum().backward()
+x1.backward(T.ones(2))
+x2 = x0 * 2
+x2.data = T.ones(3, dtype=T.float64)
+x2.register_hook(see('hook 2'))
+x2.sum().backward()
+x3 = T.ones(1, requires_grad=True)
+x4 = x3 * 2
+x5 = x4.sum()
+x4.data = T.ones(3)
+(x4.sum() + x5).backward()
+x6 = x0 * 1
+with T.no_grad(): T.add(T.ones(2), 1, out=x6)
+x6.sum().backward(create_graph=True)
+x7, x8 = T.ones(4, requires_grad=True).split(2)
+x7.data = T.ones(3)
+x7.sum().backward()
+x9 = x0 * 2
+with T.no_grad(): x9.set_(T.ones(2))
+x9.sum().backward()
+x10 = T.ones(2, 3, requires_grad=True)
+x11 = x10 * 2
+with T.no_grad(): x11.t_()
+x11.sum().backward()
+x12 = x10 * 2
+with T.no_grad(): x12.unsqueeze_(0)
+x12.sum().backward()
+x13 = x10 * 2
+with T.no_grad(): x10.t_()
+x13.sum().backward()
+""",
+    "a view that out= has resized is a view of another geometry": """
+x0 = T.tensor([1.25, -2.0], requires_grad=True)
+x1 = x0.transpose(-1, 0)
+x2 = x1.sum(0)
+T.gt(x2, x2, out=x1)
+(x2 * x1).backward()
+x3 = (T.ones(4, requires_grad=True) * 2).view(2, 2)
+T.arange(3, out=x3)
+x3[[0]] = 0.25
+x3.sum().backward()
+""",
+    "a gradient that was retained before the shape was changed": """
+x0 = T.ones(2, 1, requires_grad=True)
+x1 = x0 * 2
+x1.retain_grad()
+x1.transpose_(0, 1)
+x2 = x1.retains_grad
+x1.sum().backward(retain_graph=True)
+x1.retain_grad()
+x1.sum().backward(inputs=[x1])
+x1.detach_()
+x3 = (x0 * 2)[0:2]
+x3.retain_grad()
+x3.transpose_(0, 1)
+x3.sum().backward()
+""",
+    "a view without the history of its base retains nothing": """
+x0 = T.zeros(2, 4)
+x1 = x0.split(1, -2)[0]
+with T.no_grad(): x2 = x0[0]
+x0.copy_(T.tensor([2.0, -1.5, -1.75, -1.5], requires_grad=True))
+x1.retain_grad()
+x2.retain_grad()
+x3 = x1.retains_grad
+x4 = x1.argmax()
+x5 = x1.to(T.int64)
+x6 = x1.unique()
+x7 = x1 * 2
+x8 = (T.zeros(2, 2, requires_grad=True) * 1)
+x9 = x8.split(1)[0]
+x8.mul_(2)
+x9.retain_grad()
+""",
+    "each post-accumulate hook sees what the last one returned": """
+x0 = T.zeros(2, 3, requires_grad=True)
+x0.register_post_accumulate_grad_hook(see('post 1', lambda t: t.grad))
+x0.register_post_accumulate_grad_hook(see('post 2'))
+x0.sum().backward()
+x0.register_post_accumulate_grad_hook(see('post 3', lambda t: t.grad[0]))
+x0.sum().backward()
+""",
+    "a hook of several gradients does not await that at which backward starts": """
+x0 = T.tensor([1.0, 2.0], requires_grad=True)
+x1 = x0 * 2
+x2 = x1.sum()
+h3 = T.autograd.graph.register_multi_grad_hook((x1, x2), see('multi 3'))
+h4 = T.autograd.graph.register_multi_grad_hook((x0, x0), see('multi 4'))
+x2.backward(retain_graph=True)
+T.autograd.backward([x2, x1.sum()], retain_graph=True)
+x5 = T.autograd.grad(x2, x2, retain_graph=True)
+x6 = T.autograd.grad(x0, x0, T.ones(2))
+x0.backward(T.ones(2))
+""",
+    "a derivative that is not implemented, where nobody asks for it": """
+x0 = T.tensor([2.0], requires_grad=True)
+x1 = x0.unique()
+x2 = x1.grad_fn.next_functions[0][0].name()
+x1.backward(inputs=[x1])
+x1.backward()
+x3 = x0 * 1
+T.arange(1, out=x3)
+x3.sum().backward(inputs=[x3])
+""",
+    "values without elements must fit too": """
+x0 = T.ones(3, 2)
+x0[T.tensor(False)] = T.ones(2, 0)
+x0[T.tensor(False)] = T.ones(1, 0, 3, 2)
+x0[T.tensor(False)] = T.ones(2, 0, 3, 2)
+x0[T.zeros(0).long()] = T.ones(2, 0, 2)
+x0[T.zeros(0).long()] = T.ones(1, 0, 2)
+x0.index_put_((T.zeros(0).long(),), T.ones(2, 0, 2))
+""",
+    "a complex scatter_reduce has a derivative in place alone": """
+x0 = T.zeros(2, 2, dtype=T.complex64)
+x1 = T.tensor([[1.25]], dtype=T.complex64, requires_grad=True)
+x2 = x0.scatter_reduce(0, T.tensor([[0]]), x1, 'sum')
+x0[0:1].scatter_reduce_(0, T.tensor([[0]]), x1, 'mean')
+""",
+    "what a function wrote in place has lost its gradient": """
+x0 = T.tensor([2.0, 3.0], requires_grad=True)
+x1 = x0 * 2
+x1.sum().backward(inputs=x1, retain_graph=True)
+Dirty.apply(x1)
+x1.sum().backward()
+""",
+    "gradients that torch computes by other ways": """
+x0 = T.ones(1, 1, 3, requires_grad=True)
+x1 = x0.as_strided((2, 2), (1, 1)).as_strided((2,), (1,))
+x1.sum().backward()
+x2 = T.zeros(0, requires_grad=True)
+T.cat([x2], -1).square().sum().backward(create_graph=True)
+x3 = T.tensor([-0.5], requires_grad=True)
+x4 = x3.angle()
+x4.backward()
+x4.backward()
+x5 = T.tensor([2.0, 0.0], requires_grad=True)
+x6 = T.tensor([2**62])
+x6.map_(x6, lambda a, b: a + b)
+x7 = x5 * 2
+with T.no_grad(): x8 = x7.view(-1)
+with keep('pack 9'): x9 = x7 * x8
+with keep('pack 9'): x9 = x8 ** x7
+""",
 }

@@ -10,7 +10,7 @@ import math
 import operator
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor, expanded_shape, normalize_dim
+from nnkit.autograd.dims import broadcasts, check_tensor, expanded_shape, normalize_dim
 from nnkit.autograd.limits import fitting
 from nnkit.autograd.op import OPS, check_source, real_gradient, rule
 from nnkit.autograd.ops import shape as shapes
@@ -23,7 +23,7 @@ from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import is_unseen, wants_history, write, wrote
 from nnkit.backend.dtype import FLOATING, INTEGER, bool_, int64, python_number, uint8
-from nnkit.backend.index import ALL, split_index
+from nnkit.backend.index import ALL, shape_mismatch, split_index
 from nnkit.backend.memory import contiguous_format
 from nnkit.backend.warning import warn
 
@@ -225,6 +225,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     index = None if index is True else _normal_index(index, self._device)
     arrays = index_arrays(index)
     value = _value_tensor(self, arrays, value)
+    if not value._data.size:
+        _check_nothing(B, self._data, arrays, value._data.shape)
     if index is False:
         return
     simple = value._device is self._device
@@ -254,6 +256,15 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         operation = "masked_fill_" if _is_fill(advanced, value) else "index_put_"
         value = _without_leading_ones(value)
         write(target, operation, _put, value, part, overlapping=_put_overlapping)
+
+
+def _check_nothing(B: Any, array: Any, index: Any, shape: tuple) -> None:
+    """RuntimeError where a value without elements does not fit: NumPy does not look at it."""
+    target = (0, *array.shape) if index is False else B.getitem(array, index).shape
+    while len(shape) > len(target) and shape[0] == 1:
+        shape = shape[1:]
+    if not broadcasts(shape, target):
+        raise shape_mismatch(shape, target)
 
 
 def _is_whole(basic: tuple, shape: tuple) -> bool:
@@ -389,7 +400,8 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
                 f"{input.dtype}"
             )
         values = OPS["cast"](values, input._data.dtype)
-    if values.ndim > 1 and values._data.shape[0] == 1:  # NumPy would drop leading ones
+    if values.ndim > 1 and values._data.shape[0] == 1 or not values._data.size:
+        # NumPy would drop leading ones, and does not look at what is empty.
         place = input._device.backend.getitem(input._data, index_arrays(index)).shape
         expanded_shape("index_put", values._data.shape, place)
     return _index_put(input, values, index, accumulate)

@@ -12,7 +12,7 @@ from nnkit.autograd.ops.memory_format import arranged
 from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import on_its_own
+from nnkit.autograd.views import on_its_own, write
 from nnkit.backend.dtype import int64, python_number
 from nnkit.backend.reproducibility import refuse
 
@@ -267,7 +267,11 @@ def check_reduce(name: str, input: Any, reduce: str, allowed: tuple[str, ...]) -
         )
 
 
-@public(in_place=True, out=True)
+def _scatter_reduce_in_place(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
+    return write(self, "scatter_reduce_", _scatter_reduced, *arguments, **options)
+
+
+@public(in_place=_scatter_reduce_in_place, out=True)
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -283,6 +287,13 @@ def scatter_reduce(
         >>> nnkit.zeros(2).scatter_reduce(0, i, x, "mean", include_self=False)
         tensor([3., 2.])
     """
+    out = _scatter_reduced(input, dim, index, src, reduce, include_self=include_self)
+    return real_gradient("scatter_reduce", out)
+
+
+def _scatter_reduced(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
     check_reduce("scatter_reduce", input, reduce, REDUCTIONS)
     check_tensor("scatter_reduce", src, "src")
     axis, index = _element_index("scatter_reduce", input, dim, index, src)
@@ -290,10 +301,8 @@ def scatter_reduce(
     if index._data.size or reduce == "mean":
         check_dtype("scatter_reduce", input.dtype, UNDEFINED.get(reduce, ()))
     if _names_nothing(input, index):
-        out = OPS["copy"](input)
-    else:
-        out = _scatter_reduce(input, index, _part(src, index), axis, reduce, include_self)
-    return real_gradient("scatter_reduce", out)
+        return OPS["copy"](input)
+    return _scatter_reduce(input, index, _part(src, index), axis, reduce, include_self)
 
 
 @public(out=True)

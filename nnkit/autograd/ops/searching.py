@@ -66,6 +66,7 @@ def _distinct(name: str, input: Tensor, dim: Any, inverse: bool, counts: bool) -
     results = [
         wrap(array, input._device) for array, want in zip(found, wanted, strict=True) if want
     ]
+    refresh(input)
     if wants_history(input, ()):
         end_history(results[0], name, (input,), NotImplementedError)
     return tuple(results) if len(results) > 1 else results[0]

@@ -26,7 +26,7 @@ from nnkit.autograd.sizes import (
     strides_of,
 )  # fmt: skip
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import check_change, end_history, reshape_in_place, wrote
+from nnkit.autograd.views import change_geometry, check_change, end_history, reshape_in_place, wrote
 from nnkit.backend.lazy import alike, memory_of
 from nnkit.backend.memory import axes_of
 from nnkit.backend.warning import warn
@@ -395,7 +395,7 @@ def resize(input: Tensor, shape: tuple[int, ...], axes: tuple[int, ...] | None =
         data = B.as_strided(larger, shape, strides, 0, ((count,), (1,), 0))
     else:
         data = B.as_strided(data, shape, strides, offset, source)
-    input._data = alike(input._data, data)
+    change_geometry(input, alike(input._data, data))
 
 
 @public(namespace=False)
@@ -451,6 +451,6 @@ def set_(
         data = memory_of(memory._data)
     if tracked:
         end_history(input, "set_", (source,))
-    input._data = alike(input._data, data)
+    change_geometry(input, alike(input._data, data))
     wrote(input, "set_")
     return input

@@ -95,7 +95,8 @@ def angle(input: Tensor) -> Tensor:
     if input.is_complex():  # torch's result lies by rows
         return guarded("angle", atan2(contiguous(input.imag), contiguous(input.real)), input)
     x = converted(input, to_float(input.dtype))
-    return where(x < 0, math.pi, x.detach().clamp(0, 0)) + x.sgn() * 0
+    out = where(x < 0, math.pi, x.detach().clamp(0, 0)) + x.sgn() * 0
+    return guarded("angle", out, x)
 
 
 sinh = pointwise("sinh", lambda x: fn.sinh(x), "The hyperbolic sine, ``(exp(x) - exp(-x)) / 2``.",
