@@ -92,6 +92,7 @@ SUBMODULES = (
     "random",
     "return_types",
     "serialization",
+    "special",
     "testing",
     "utils",
 )

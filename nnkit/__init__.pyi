@@ -33,6 +33,7 @@ from nnkit import profiler as profiler
 from nnkit import random as random
 from nnkit import return_types as return_types
 from nnkit import serialization as serialization
+from nnkit import special as special
 from nnkit import testing as testing
 from nnkit import utils as utils
 from nnkit.autograd.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
@@ -445,6 +446,17 @@ def baddbmm_(
     alpha: builtins.complex = 1,
 ) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
+def bartlett_window(
+    window_length: builtins.int,
+    periodic: builtins.bool = True,
+    *,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    pin_memory: builtins.bool = False,
+    requires_grad: builtins.bool = False,
+) -> Tensor:
+    """Bartlett's window, the triangle ``1 - |2 k / n - 1|``; see `hamming_window`."""
 def batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -494,6 +506,19 @@ def bitwise_xor(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Bits set in one of both."""
 def bitwise_xor_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `bitwise_xor`; returns the tensor."""
+def blackman_window(
+    window_length: builtins.int,
+    periodic: builtins.bool = True,
+    *,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    pin_memory: builtins.bool = False,
+    requires_grad: builtins.bool = False,
+) -> Tensor:
+    """Blackman's window, ``0.42 - cos(2 pi k / n) / 2 + 0.08 cos(4 pi k / n)``; see
+    `hamming_window`.
+    """
 def block_diag(*tensors: _Any) -> Tensor:
     """A matrix with the given ones (vectors are rows) along its diagonal, zero elsewhere."""
 def bmm(input: Tensor, mat2: Tensor, *, out: _Any = None) -> Tensor:
@@ -1146,6 +1171,30 @@ def gt(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
 def gt_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `gt`; returns the tensor."""
 half: _dtype
+def hamming_window(
+    window_length: builtins.int,
+    periodic: builtins.bool = True,
+    alpha: builtins.float = ...,
+    beta: builtins.float = ...,
+    *,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    pin_memory: builtins.bool = False,
+    requires_grad: builtins.bool = False,
+) -> Tensor:
+    """Hamming's window, ``alpha - beta * cos(2 pi k / n)``."""
+def hann_window(
+    window_length: builtins.int,
+    periodic: builtins.bool = True,
+    *,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    pin_memory: builtins.bool = False,
+    requires_grad: builtins.bool = False,
+) -> Tensor:
+    """Hann's window, ``sin(pi k / n)**2``; see `hamming_window`."""
 def hardshrink(input: Tensor, lambd: builtins.float = ...) -> Tensor:
     """``x`` where ``|x| > lambd``, else 0."""
 def heaviside(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
@@ -1188,6 +1237,20 @@ def hypot(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``sqrt(input**2 + other**2)`` without overflow."""
 def hypot_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `hypot`; returns the tensor."""
+def i0(input: _Any, *, out: _Any = None) -> Tensor:
+    """The modified Bessel function of the first kind of order 0."""
+def i0_(self: _Any) -> Tensor:
+    """In-place version of `i0`; returns the tensor."""
+def igamma(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """The lower regularised incomplete gamma function: the share of ``Gamma(input)`` that its
+    integral has up to ``other``.
+    """
+def igamma_(self: _Any, other: _Any) -> Tensor:
+    """In-place version of `igamma`; returns the tensor."""
+def igammac(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
+    """The upper regularised incomplete gamma function, ``1 - igamma(input, other)``."""
+def igammac_(self: _Any, other: _Any) -> Tensor:
+    """In-place version of `igammac`; returns the tensor."""
 def imag(input: Tensor) -> Tensor:
     """The imaginary part of a complex tensor, as a view."""
 def index_add(
@@ -1365,6 +1428,20 @@ def istft(
     return_complex: builtins.bool = False,
 ) -> Tensor:
     """The inverse of `stft`: the signal whose pieces come closest to those spectra."""
+def kaiser_window(
+    window_length: builtins.int,
+    periodic: builtins.bool = True,
+    beta: builtins.float = ...,
+    *,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    pin_memory: builtins.bool = False,
+    requires_grad: builtins.bool = False,
+) -> Tensor:
+    """Kaiser's window, ``i0(beta * sqrt(1 - (2 k / n - 1)**2)) / i0(beta)``; see
+    `hamming_window`.
+    """
 def kron(input: Tensor, other: Tensor, *, out: _Any = None) -> Tensor:
     """The Kronecker product: ``input`` with each element replaced by it times ``other``."""
 def kthvalue(

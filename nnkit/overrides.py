@@ -117,7 +117,7 @@ def is_tensor_method_or_property(func: Callable) -> bool:
 def get_overridable_functions() -> dict[Any, list[Callable]]:
     """The functions that can be overridden, by the module or class that offers them."""
     import nnkit
-    from nnkit import fft, linalg
+    from nnkit import fft, linalg, special
     from nnkit.nn import functional
 
     def held(names: Mapping[str, Any]) -> list[Callable]:
@@ -128,6 +128,7 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
         functional: held(vars(functional)),
         fft: held(vars(fft)),
         linalg: held(vars(linalg)),
+        special: held(vars(special)),
         Tensor: [*METHODS.values()],
     }
 

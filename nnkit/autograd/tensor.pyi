@@ -932,6 +932,20 @@ class Tensor(builtins.object):
         """``sqrt(input**2 + other**2)`` without overflow."""
     def hypot_(self, other: _Any) -> Tensor:
         """In-place version of `hypot`; returns the tensor."""
+    def i0(self) -> Tensor:
+        """The modified Bessel function of the first kind of order 0."""
+    def i0_(self) -> Tensor:
+        """In-place version of `i0`; returns the tensor."""
+    def igamma(self, other: _Any) -> Tensor:
+        """The lower regularised incomplete gamma function: the share of ``Gamma(input)`` that
+        its integral has up to ``other``.
+        """
+    def igamma_(self, other: _Any) -> Tensor:
+        """In-place version of `igamma`; returns the tensor."""
+    def igammac(self, other: _Any) -> Tensor:
+        """The upper regularised incomplete gamma function, ``1 - igamma(input, other)``."""
+    def igammac_(self, other: _Any) -> Tensor:
+        """In-place version of `igammac`; returns the tensor."""
     @builtins.property
     def imag(self) -> Tensor:
         """The imaginary part of a complex tensor, as a view."""

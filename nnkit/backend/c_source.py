@@ -32,8 +32,8 @@ FUNCTIONS = frozenset(
     "abs sign sgn exp exp2 expm1 log log2 log10 log1p sqrt reciprocal tanh sigmoid erf erfc"
     " erfinv sin cos tan asin acos atan atan2 sinh cosh asinh acosh atanh floor ceil trunc round"
     " frac remainder fmod div_floor maximum minimum fmax fmin copysign hypot logaddexp"
-    " logaddexp2 log_sigmoid heaviside lgamma digamma polygamma_at isnan isinf isfinite"
-    " signbit".split()
+    " logaddexp2 log_sigmoid heaviside lgamma digamma polygamma_at erfcx ndtri i0 i0e"
+    " i1 i1e zeta igamma igammac isnan isinf isfinite signbit".split()
 )
 # Additions that one evaluation is worth.
 COSTS = {"div": 4, "sqrt": 6, "reciprocal": 4}

@@ -142,5 +142,226 @@ NNKIT_INLINE double polygamma_at(double x, double n) {
 }
 NNKIT_INLINE float polygamma_at(float x, double n) { return float(polygamma_at(double(x), n)); }
 
+// ---- the error function's relatives
+
+// exp(x^2) erfc(x), after J. L. Schonfelder
+NNKIT_INLINE double erfcx(double x) {
+    const double size = abs(x), t = 1.0 - 7.0 / (size + 3.5);
+    const double value = polynomial(
+        t,
+        -1.1656687889203665e-09, 6.040390099342991e-11, 1.3624442778701048e-08,
+        6.651894382376532e-10, -9.64004253144383e-08, -8.611571571113718e-09,
+        6.014823849950426e-07, -4.309237398316666e-08, -3.814012584490695e-06,
+        2.3273309537791425e-06, 2.4260300984917994e-05, -4.2781739959539994e-05,
+        -0.00012151212091980101, 0.0005643842668705102, -0.0003022679534333239,
+        -0.004215019879774186, 0.019099330953271165, -0.04882332583088402,
+        0.08798315382403678, -0.11508959816003075, 0.09751909515328706,
+        -0.01055559633222167, -0.1400091801376197, 1.2423492448711544) /
+        (1.0 + 2.0 * size);
+    return x < 0.0 ? 2.0 * ::exp(x * x) - value : value;
+}
+NNKIT_INLINE float erfcx(float x) { return float(erfcx(double(x))); }
+
+// The x of which the normal distribution function is p (S. L. Moshier, Cephes): in the middle in
+// (p - 1/2)^2, in the tails in 1 / sqrt(-2 log(p)).
+NNKIT_INLINE double ndtri(double p) {
+    if (p == 0.0) return -double(INFINITY);
+    if (p == 1.0) return double(INFINITY);
+    if (!(p > 0.0 && p < 1.0)) return double(NAN);
+    constexpr double edge = 0.13533528323661269189;  // exp(-2)
+    const double tail = p > 0.5 ? 1.0 - p : p;
+    if (tail > edge) {
+        const double y = p - 0.5, square = y * y;
+        const double quotient =
+            polynomial(
+            square,
+            -59.96335010141079, 98.00107541859997, -56.67628574690703,
+            13.931260938727968, -1.2391658386738125) /
+            polynomial(
+                square,
+                1.0, 1.9544885833814176, 4.676279128988815, 86.36024213908905,
+                -225.46268785411937, 200.26021238006066, -82.03722561683334,
+                15.90562251262117, -1.1833162112133);
+        return (y + y * square * quotient) * 2.50662827463100050242;  // sqrt(2 pi)
+    }
+    const double x = ::sqrt(-2.0 * ::log(tail)), z = 1.0 / x;
+    const double near = x - ::log(x) / x;
+    const double far = z * (
+        x < 8.0 ? polynomial(
+            z,
+            4.0554489230596245, 31.525109459989388, 57.16281922464213,
+            44.08050738932008, 14.684956192885803, 2.1866330685079025,
+            -0.1402560791713545, -0.03504246268278482, -0.0008574567851546854) /
+            polynomial(
+                z,
+                1.0, 15.779988325646675, 45.39076351288792, 41.3172038254672,
+                15.04253856929075, 2.504649462083094, -0.14218292285478779,
+                -0.03808064076915783, -0.0009332594808954574)
+                : polynomial(
+            z,
+            3.2377489177694603, 6.915228890689842, 3.9388102529247444,
+            1.3330346081580755, 0.20148538954917908, 0.012371663481782003,
+            0.00030158155350823543, 2.6580697468673755e-06, 6.239745391849833e-09) /
+            polynomial(
+                z,
+                1.0, 6.02427039364742, 3.6798356385616087, 1.3770209948908132,
+                0.21623699359449663, 0.013420400608854318, 0.00032801446468212774,
+                2.8924786474538068e-06, 6.790194080099813e-09));
+    return p > 0.5 ? near - far : far - near;
+}
+NNKIT_INLINE float ndtri(float p) { return float(ndtri(double(p))); }
+
+// ---- the modified Bessel functions of the first kind, of order 0 and 1
+
+// Up to 8 the power series in (x / 2)^2, beyond a polynomial in 16 / x - 1; `scaled` by exp(-|x|).
+NNKIT_INLINE double bessel_i(double x, int order, bool scaled) {
+    const double size = abs(x);
+    double value;
+    if (size <= 8.0) {
+        const double t = size * size / 4.0;
+        value = order == 0
+            ? polynomial(
+                  t,
+                  2.5976979980828152e-48, 1.4962740468957016e-45,
+                  7.915289708078262e-43, 3.8310002187098785e-40,
+                  1.6894710964510564e-37, 6.757884385804225e-35,
+                  2.4395962632753253e-32, 7.904291893012054e-30,
+                  2.2843403570804838e-27, 5.8479113141260385e-25,
+                  1.3157800456783586e-22, 2.5789288895295828e-20,
+                  4.358389823304995e-18, 6.276081345559193e-16,
+                  7.594058428126623e-14, 7.594058428126624e-12,
+                  6.151187326782565e-10, 3.936759889140842e-08,
+                  1.9290123456790124e-06, 6.944444444444444e-05,
+                  0.001736111111111111, 0.027777777777777776, 0.25, 1.0, 1.0)
+            : size / 2.0 *
+                  polynomial(
+                      t,
+                      1.0390791992331261e-49, 6.234475195398757e-47,
+                      3.4414303078601135e-44, 1.7413637357772174e-41,
+                      8.045100459290744e-39, 3.3789421929021126e-36,
+                      1.2839980333028028e-33, 4.391273273895586e-31,
+                      1.3437296218120491e-28, 3.654944571328774e-26,
+                      8.771866971189057e-24, 1.842092063949702e-21,
+                      3.352607556388458e-19, 5.230067787965994e-17,
+                      6.903689480115112e-15, 7.594058428126623e-13,
+                      6.834652585313961e-11, 4.920949861426052e-09,
+                      2.755731922398589e-07, 1.1574074074074073e-05,
+                      0.00034722222222222224, 0.006944444444444444,
+                      0.08333333333333333, 0.5, 1.0);
+        if (scaled) value *= ::exp(-size);
+    } else {
+        const double t = 16.0 / size - 1.0;
+        value = order == 0
+            ? polynomial(
+                  t,
+                  -2.0260604287413626e-11, 9.36508689281819e-11,
+                  1.5279202694981569e-10, -6.633287112547084e-10,
+                  -5.715843864202709e-10, 2.1968921378829006e-09,
+                  1.5200816953924232e-09, -4.575553424534973e-09,
+                  -3.505966530879332e-09, 6.560138746917057e-09,
+                  7.552583062123384e-09, -5.0381064879032845e-09,
+                  -1.340891754008974e-08, -6.8493381882697866e-09,
+                  7.554691881248808e-09, 2.1566251453104354e-08,
+                  3.932584334552952e-08, 8.872034383314144e-08,
+                  2.9735985885673923e-07, 1.4838476651250266e-06,
+                  1.1143033790932038e-05, 0.00013621607438984735,
+                  0.0033605519836678614, 0.4021765094450081)
+            : polynomial(
+                  t,
+                  1.8515118828852956e-11, -9.752397204138195e-11,
+                  -1.4011625179770627e-10, 6.917089294193807e-10,
+                  5.295625441161261e-10, -2.297004161885201e-09,
+                  -1.4387250533041013e-09, 4.810597405089944e-09,
+                  3.4262341490077958e-09, -6.983839624895866e-09,
+                  -7.64239413436356e-09, 5.59337010179061e-09,
+                  1.4034238782067183e-08, 6.8401389977069586e-09,
+                  -8.427766093735185e-09, -2.339250374801858e-08,
+                  -4.312917729178349e-08, -1.000109565963654e-07,
+                  -3.483855761044295e-07, -1.8349102358955385e-06,
+                  -1.5038547200567218e-05, -0.0002192357638317243,
+                  -0.009749577193235737, 0.38939845902587233);
+        value /= ::sqrt(size);
+        if (!scaled) {  // in two halves, since exp(x) overflows before the function does
+            const double half = ::exp(size / 2.0);
+            value = value * half * half;
+        }
+    }
+    return order == 1 && x < 0.0 ? -value : value;
+}
+NNKIT_INLINE double i0(double x) { return bessel_i(x, 0, false); }
+NNKIT_INLINE float i0(float x) { return float(i0(double(x))); }
+NNKIT_INLINE double i0e(double x) { return bessel_i(x, 0, true); }
+NNKIT_INLINE float i0e(float x) { return float(i0e(double(x))); }
+NNKIT_INLINE double i1(double x) { return bessel_i(x, 1, false); }
+NNKIT_INLINE float i1(float x) { return float(i1(double(x))); }
+NNKIT_INLINE double i1e(double x) { return bessel_i(x, 1, true); }
+NNKIT_INLINE float i1e(float x) { return float(i1e(double(x))); }
+
+// ---- Hurwitz's zeta function and the incomplete gamma functions
+
+// The sum of (q + k)^-s over k >= 0. Infinite where s is 1 or q is 0 or a negative integer; NaN for
+// s < 1 and, unless s is an integer, for other negative q.
+NNKIT_INLINE double zeta(double s, double q) {
+    if (s == 1.0) return double(INFINITY);
+    if (s < 1.0 || q != q) return double(NAN);
+    if (q > 0.0) return hurwitz_zeta(s, q);
+    const double f = q - ::floor(q);
+    if (f == 0.0) return double(INFINITY);
+    if (::rint(s) != s) return double(NAN);
+    const double mirrored = hurwitz_zeta(s, 1.0 - f) - hurwitz_zeta(s, 1.0 - q);
+    return hurwitz_zeta(s, f) + (::fmod(s, 2.0) == 0.0 ? mirrored : -mirrored);
+}
+NNKIT_INLINE float zeta(float s, float q) { return float(zeta(double(s), double(q))); }
+
+// One of the two shares of Gamma(a) in which x divides its integral, whichever is found without
+// cancellation: below by a power series, above by a continued fraction (Cephes).
+NNKIT_INLINE double gamma_share(double a, double x, bool above) {
+    const double factor = ::exp(a * ::log(x) - x - double(lgamma(a)));
+    if (above) {
+        double y = 1.0 - a, z = x + y + 1.0, c = 0.0;
+        double p2 = 1.0, q2 = x, p1 = x + 1.0, q1 = z * x, value = p1 / q1;
+        for (int k = 0; k < 10000; ++k) {
+            c += 1.0;
+            y += 1.0;
+            z += 2.0;
+            const double p = p1 * z - p2 * y * c, q = q1 * z - q2 * y * c;
+            const double last = value;
+            if (q != 0.0) value = p / q;
+            p2 = p1, p1 = p, q2 = q1, q1 = q;
+            if (abs(p) > 4503599627370496.0) {
+                constexpr double small = 1.0 / 4503599627370496.0;
+                p2 *= small, p1 *= small, q2 *= small, q1 *= small;
+            }
+            if (abs(last - value) <= 1e-16 * abs(value)) break;
+        }
+        return value * factor;
+    }
+    double term = 1.0 / a, total = term, n = a;
+    for (int k = 0; k < 10000 && term > 1e-17 * total; ++k) {
+        n += 1.0;
+        term *= x / n;
+        total += term;
+    }
+    return total * factor;
+}
+
+// The lower and the upper regularised incomplete gamma functions
+NNKIT_INLINE double igamma(double a, double x) {
+    if (!(x >= 0.0 && a >= 0.0) || (a == 0.0 && x == 0.0)) return double(NAN);
+    if (a == double(INFINITY)) return x == double(INFINITY) ? double(NAN) : 0.0;
+    if (a == 0.0 || x == double(INFINITY)) return 1.0;
+    if (x == 0.0) return 0.0;
+    return x > 1.0 && x > a ? 1.0 - gamma_share(a, x, true) : gamma_share(a, x, false);
+}
+NNKIT_INLINE float igamma(float a, float x) { return float(igamma(double(a), double(x))); }
+NNKIT_INLINE double igammac(double a, double x) {
+    if (!(x >= 0.0 && a >= 0.0) || (a == 0.0 && x == 0.0)) return double(NAN);
+    if (a == double(INFINITY)) return x == double(INFINITY) ? double(NAN) : 1.0;
+    if (a == 0.0 || x == double(INFINITY)) return 0.0;
+    if (x == 0.0) return 1.0;
+    return x > 1.0 && x > a ? gamma_share(a, x, true) : 1.0 - gamma_share(a, x, false);
+}
+NNKIT_INLINE float igammac(float a, float x) { return float(igammac(double(a), double(x))); }
+
 }  // namespace math
 }  // namespace nnkit

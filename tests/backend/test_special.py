@@ -26,6 +26,7 @@ REFERENCE = {
     "erfcx": (lambda x: _gauss(x) * mpmath.erfc(x), [(-5, 9), (10, 60)], 5, 6),
     "erfinv": (mpmath.erfinv, [(-1, 1), (0.999, 1), (-1e-3, 1e-3)], 3, 3),
     "ndtr": (mpmath.ncdf, [(-37, 5), (-3, 3)], 1, 4),
+    "ndtri": (lambda p: mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1), [(0.01, 0.99)], 1, 6),
     "log_ndtr": (
         lambda x: mpmath.log1p(-mpmath.ncdf(-x)) if x > 0 else mpmath.log(mpmath.ncdf(x)),
         [(-37, 37), (-5, 5)], 1, 5,
@@ -159,3 +160,13 @@ def test_called_like_a_ufunc(name):
     np.testing.assert_array_equal(strided, expected)
     assert function(x, out=x) is x
     np.testing.assert_array_equal(x, expected)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_incomplete_gamma(upper: bool) -> None:
+    a = np.repeat([0.1, 0.5, 1.0, 3.0, 20.0, 300.0], 9)
+    x = a * np.tile([1e-3, 0.1, 0.5, 0.9, 1.0, 1.1, 1.5, 2.0, 5.0], 6)
+    bounds = [(s, mp.inf) if upper else (0, s) for s in x]
+    true = [float(mpmath.gammainc(s, *ends, regularized=True)) for s, ends in zip(a, bounds)]
+    found = (special.igammac if upper else special.igamma)(a, x)
+    np.testing.assert_allclose(found, true, rtol=1e-12, atol=1e-300)

@@ -172,3 +172,29 @@ ROWS = [
         ],
     ),
 ]  # fmt: skip
+
+
+def window_samples(make: Maker) -> list[Sample]:
+    return [
+        *(Sample(n, dtype=make.named()) for n in (0, 1, 2, 5, 8)),
+        Sample(7, False, dtype=make.named()),
+    ]
+
+
+ROWS += [
+    OpRow(
+        name,
+        window_samples,
+        dtypes=("float32", "float64", "bfloat16", "float16"),
+        differentiable=False,
+        errors=lambda make: [
+            Raises(RuntimeError, "window_length", -1),
+            Raises(RuntimeError, "int64", 3, dtype=make.named("int64")),
+            Raises(NotImplementedError, "complex64", 3, dtype=make.named("complex64")),
+            Raises(TypeError, "window_length", 3.0),
+        ],
+    )
+    for name in (
+        "bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"
+    )
+]  # fmt: skip

@@ -20,11 +20,11 @@ from nnkit.backend.cpu.special.elementary import (
     sign,
     sinc,
 )
-from nnkit.backend.cpu.special.error import erf, erfc, erfcx, erfinv, log_ndtr, ndtr
-from nnkit.backend.cpu.special.gamma import digamma, lgamma, polygamma, zeta
+from nnkit.backend.cpu.special.error import erf, erfc, erfcx, erfinv, log_ndtr, ndtr, ndtri
+from nnkit.backend.cpu.special.gamma import digamma, igamma, igammac, lgamma, polygamma, zeta
 
 __all__ = [
     "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expm1", "frac", "i0", "i0e", "i1", "i1e",
-    "lgamma", "log1p", "log_ndtr", "log_sigmoid", "ndtr", "polygamma", "reciprocal", "sgn",
-    "sigmoid", "sign", "sinc", "zeta",
+    "igamma", "igammac", "lgamma", "log1p", "log_ndtr", "log_sigmoid", "ndtr", "ndtri",
+    "polygamma", "reciprocal", "sgn", "sigmoid", "sign", "sinc", "zeta",
 ]  # fmt: skip

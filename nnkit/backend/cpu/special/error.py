@@ -101,6 +101,50 @@ _INVERSE = {
     ),
 }  # fmt: skip
 
+# (ndtri(p) / sqrt(2 pi) - y) / y^3 in y^2 for y = p - 1/2, a quotient; in the tails in 1 / x,
+# x = sqrt(-2 log(p)) up to 8 and beyond (S. L. Moshier, Cephes)
+_NORMAL = tuple(
+    (table("f8", *p), table("f8", *q))
+    for p, q in (
+        (
+            (
+                -59.96335010141079, 98.00107541859997, -56.67628574690703,
+                13.931260938727968, -1.2391658386738125,
+            ),
+            (
+                1.0, 1.9544885833814176, 4.676279128988815, 86.36024213908905,
+                -225.46268785411937, 200.26021238006066, -82.03722561683334,
+                15.90562251262117, -1.1833162112133,
+            ),
+        ),
+        (
+            (
+                4.0554489230596245, 31.525109459989388, 57.16281922464213,
+                44.08050738932008, 14.684956192885803, 2.1866330685079025,
+                -0.1402560791713545, -0.03504246268278482, -0.0008574567851546854,
+            ),
+            (
+                1.0, 15.779988325646675, 45.39076351288792, 41.3172038254672,
+                15.04253856929075, 2.504649462083094, -0.14218292285478779,
+                -0.03808064076915783, -0.0009332594808954574,
+            ),
+        ),
+        (
+            (
+                3.2377489177694603, 6.915228890689842, 3.9388102529247444,
+                1.3330346081580755, 0.20148538954917908, 0.012371663481782003,
+                0.00030158155350823543, 2.6580697468673755e-06,
+                6.239745391849833e-09,
+            ),
+            (
+                1.0, 6.02427039364742, 3.6798356385616087, 1.3770209948908132,
+                0.21623699359449663, 0.013420400608854318, 0.00032801446468212774,
+                2.8924786474538068e-06, 6.790194080099813e-09,
+            ),
+        ),
+    )
+)  # fmt: skip
+
 
 def _scaled(x: np.ndarray) -> np.ndarray:
     """erfcx(x) for x >= 0."""
@@ -200,4 +244,22 @@ def log_ndtr(x):
     left = x < 0
     a = -x[left]
     value[left] = np.log(_scaled(a * math.sqrt(0.5)) / 2) - a * a / 2
+    return value
+
+
+@pointwise(double=True)
+def ndtri(p):
+    """The x with ndtr(x) = p; infinite at 0 and 1, NaN outside."""
+    tail = np.where(p > 0.5, 1 - p, p)
+    y = p - 0.5
+    square = y * y
+    (numerator, denominator), *tails = _NORMAL
+    quotient = polynomial(square, numerator) / polynomial(square, denominator)
+    value = (y + y * square * quotient) * math.sqrt(2 * math.pi)
+    x = np.sqrt(-2 * np.log(tail))
+    near, far = (polynomial(1 / x, p) / polynomial(1 / x, q) / x for p, q in tails)
+    size = x - np.log(x) / x - np.where(x < 8, near, far)
+    value = np.where(tail > math.exp(-2), value, np.copysign(size, y))
+    value[(p == 0) | (p == 1)] = np.copysign(np.inf, y[(p == 0) | (p == 1)])
+    value[(p < 0) | (p > 1)] = np.nan
     return value
