@@ -346,6 +346,13 @@ def copied_scalar(x: Tensor, *statics: Any) -> str | None:
     return None if x._data.ndim else "copied"
 
 
+def copied_without_history(x: Tensor, y: Tensor, *statics: Any) -> tuple[str, ...]:
+    """What torch writes into the copy of a view of: inference tensors alone have no history then,
+    unless elements that share memory had to be copied first."""
+    shares = any(n > 1 and not s for n, s in zip(x._data.shape, x._data.strides))
+    return ("x",) if is_unseen((x, y)) and not shares else ()
+
+
 def seen_edges(op: Op, operands: tuple, statics: tuple, edges: tuple) -> tuple[tuple, bool]:
     """The edges that torch's autograd sees where there are inference tensors among the operands,
     and whether a copy of the first operand alone is recorded.
@@ -364,14 +371,18 @@ def seen_edges(op: Op, operands: tuple, statics: tuple, edges: tuple) -> tuple[t
     seen = [t for t in operands if isinstance(t, Tensor) or alone != "number"]
     unseen = is_unseen((*seen, *_index_tensors(op.primitive, statics)))
     if unseen and alone == "refused":
-        raise RuntimeError(
-            f"{op.name}(): functions with out=... arguments don't support automatic "
-            "differentiation, but an inference tensor that requires grad is given, for which "
-            "this is one"
-        )
+        raise RuntimeError(refusal(op.name))
     if unseen and alone not in ("recorded", "copied"):
         return (None,) * len(edges), False
     return edges, unseen and alone == "copied"
+
+
+def refusal(name: str) -> str:
+    """The message where torch calls a function with ``out=`` that an inference tensor is given."""
+    return (
+        f"{name}(): functions with out=... arguments don't support automatic differentiation, but "
+        "an inference tensor that requires grad is given, for which this is one"
+    )
 
 
 def _index_tensors(primitive: Primitive, statics: tuple) -> list:

@@ -251,5 +251,8 @@ def promote(
         elif value._data.dtype is d.array:
             result.append(value)
         else:
-            result.append(OPS["cast"](value, d.array))
+            cast = OPS["cast"](value, d.array)
+            if value.is_inference():  # torch casts within the operation, which sees the operand
+                cast._writes = value._writes
+            result.append(cast)
     return tuple(result)

@@ -400,6 +400,10 @@ _NOT_A_LEAF = (
 
 
 _NOT_COUNTED = "Inference tensors do not track version counter."
+_NOT_SAVED = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+    "inference mode in computation tracked by autograd: make a clone to get a normal tensor."
+)
 
 
 class Uncounted(list):
@@ -426,11 +430,14 @@ class InferenceWrites(Uncounted):
     def __getitem__(self, item: Any) -> Any:
         if MODE.wrapping:
             return 0
-        raise RuntimeError(
-            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
-            "inference mode in computation tracked by autograd: make a clone to get a normal "
-            "tensor."
-        )
+        raise RuntimeError(_NOT_SAVED)
+
+
+class SeenWrites(Uncounted):
+    """Of an inference tensor as autograd sees it beside others (`nnkit.autograd.single`)."""
+
+    def __getitem__(self, item: Any) -> Any:
+        raise RuntimeError(_NOT_SAVED)
 
 
 UNTRACKED: Any = InferenceWrites()  # the writes of all tensors that are made in inference mode

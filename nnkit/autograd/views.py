@@ -29,6 +29,7 @@ from nnkit.autograd.replay import CopySlices, Rootless, chain_again, chain_of, r
 from nnkit.autograd.tensor import (
     UNTRACKED,
     InferenceWrites,
+    SeenWrites,
     Tensor,
     counter_of,
     replace_memory,
@@ -51,8 +52,8 @@ def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: b
                 return
         elif parent is None or not (parent is memory or parent is memory.base):
             return
-    if source._writes.__class__ is InferenceWrites:
-        out._writes = UNTRACKED
+    if source._writes.__class__ in (InferenceWrites, SeenWrites):
+        out._writes = UNTRACKED if source._writes.__class__ is InferenceWrites else source._writes
         return
     out._writes = source._writes
     out._viewed = source._writes[0]

@@ -13,6 +13,7 @@ from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import check_dtype, promote, promoted_dtype
 from nnkit.autograd.public import public
+from nnkit.autograd.single import single
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import write
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, HALF, INTEGER, float32, of_number
@@ -248,6 +249,18 @@ def _scaled(name: str, other: Any, alpha: Any, input: Any) -> Any:
     return scaled(converted(other, d), bool(alpha) if d.category == BOOL else alpha)
 
 
+def _combined(op: Callable, name: str, input: Any, other: Any, alpha: Any) -> Tensor:
+    """``op`` of ``input`` and ``alpha * other``, which for tensors is one operation."""
+    if alpha.__class__ is int and alpha == 1:
+        return op(input, other)
+
+    def combine(input: Any, other: Any) -> Tensor:
+        return op(input, _scaled(name, other, alpha, input))
+
+    tensors = isinstance(input, Tensor) and isinstance(other, Tensor)
+    return (single(combine) if tensors else combine)(input, other)
+
+
 def _in_place_of(name: str, op: Callable) -> Callable:
     """``add_`` and ``sub_``: one kernel that writes, as for the plain formula."""
 
@@ -273,7 +286,7 @@ def add(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1)
         >>> nnkit.add(nnkit.tensor([1.0, 2.0]), 10, alpha=2)
         tensor([21., 22.])
     """
-    return _add(input, _scaled("add", other, alpha, input))
+    return _combined(_add, "add", input, other, alpha)
 
 
 @public(out=True, in_place=_in_place_of("sub", _sub), aliases=("subtract",))
@@ -285,7 +298,7 @@ def sub(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1)
         >>> nnkit.sub(nnkit.tensor([1.0, 2.0]), 1)
         tensor([0., 1.])
     """
-    return _sub(input, _scaled("sub", other, alpha, input))
+    return _combined(_sub, "sub", input, other, alpha)
 
 
 @public(method=False)
@@ -293,7 +306,7 @@ def rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tenso
     """``other - alpha * input``."""
     check_tensor("rsub", input)
     check_dtype("sub", input.dtype, ("bool",))
-    return _sub(other, _scaled("rsub", input, alpha, other))
+    return _combined(_sub, "rsub", other, input, alpha)
 
 
 @public(out=True, in_place=_div_in_place, aliases=("divide",))

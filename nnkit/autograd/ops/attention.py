@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from nnkit.autograd.dims import broadcast_shape, check_tensor
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops.dropout import dropout
@@ -139,7 +140,14 @@ def scaled_dot_product_attention(
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     mask = None if attn_mask is None else additive(attn_mask, query.dtype)
-    if not dropout_p > 0:  # as in torch
+    operands = (query, key, value)
+    if (
+        MODE.enabled
+        and 0 < sum([t.is_inference() for t in operands]) < 3
+        and not (query.ndim == 4 and query.shape[-1] == value.shape[-1])
+    ):  # torch scales the query and a view of the key
+        query, key = query * 1, key.detach() * 1 if key.is_inference() else key
+    elif not dropout_p > 0:  # as in torch
         return _attention(query, key, value, mask, bool(is_causal), float(scale))[0]
     scores = attention_scores(LIFTED, query, key, mask, is_causal, scale)
     return LIFTED.matmul(dropout(attention_weights(LIFTED, scores), dropout_p, True), value)

@@ -262,7 +262,7 @@ def isclose(
     if input.dtype.category < 2:
         input, other = input.double(), other.double()
     difference = (input - other).abs()
-    near = le(difference, (other.abs() * rtol) + atol)
+    near = le(difference, (other * rtol).abs() + atol)
     return logical_or(same, logical_and(isfinite(difference), near))
 
 

@@ -21,6 +21,7 @@ from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.linalg import bmm, check_ndim, check_operands, matmul, mm, of_one_dtype
 from nnkit.autograd.promotion import check_dtype, on_one_device
 from nnkit.autograd.public import public
+from nnkit.autograd.single import single
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import as_view, on_its_own
@@ -62,6 +63,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         raise TypeError(f"einsum(): argument 'equation' must be str, not {type(equation).__name__}")
     for i, x in enumerate(operands):
         check_tensor("einsum", x, f"operands[{i}]")
+    # Torch makes views of its operands first, and those of inference tensors have no history.
+    operands = tuple([x.detach() if x.is_inference() else x for x in operands])
     if len(operands) == 1:
         return LIFTED.einsum(operands, equation)
     if len({x._data.dtype for x in operands}) > 1:
@@ -212,6 +215,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 
 @public(out=True)
+@single
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product of vectors with three elements along ``dim``.
 

@@ -340,7 +340,7 @@ def fill(input: Tensor, value: Tensor | complex) -> Tensor:
         >>> nnkit.fill(nnkit.zeros(2), 7)
         tensor([7., 7.])
     """
-    return fill_(clone(input), value)
+    return fill_(clone(input.detach() if input.is_inference() else input), value)
 
 
 @public(namespace=False)

@@ -23,6 +23,7 @@ from nnkit.autograd.ops.ranges import arange, linspace, logspace
 from nnkit.autograd.overriding import overridable
 from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import attach, known_as, public
+from nnkit.autograd.single import single
 from nnkit.autograd.sizes import check_shape, check_strided, integer
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, float32, float64, of_number
@@ -393,6 +394,7 @@ def _pair(name: str, one: str, first: Tensor, other: str, second: Tensor) -> Ten
 
 
 @public(method=False, out=True)
+@single(alone="refused")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Complex numbers from modulus and angle: ``abs * (cos(angle) + i sin(angle))``.
 

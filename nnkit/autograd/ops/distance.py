@@ -9,6 +9,7 @@ from nnkit.autograd.ops.triangles import triu_indices
 from nnkit.autograd.ops.vector_norm import distances, vector_norm
 from nnkit.autograd.promotion import check_dtype, promote
 from nnkit.autograd.public import public
+from nnkit.autograd.single import single
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING
 
@@ -78,6 +79,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 @public(method=False)
+@single
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distances of all pairs of rows i < j, one after the other.
 

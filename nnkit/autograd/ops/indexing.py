@@ -12,7 +12,7 @@ from typing import Any
 
 from nnkit.autograd.dims import broadcasts, check_tensor, expanded_shape, normalize_dim
 from nnkit.autograd.limits import fitting
-from nnkit.autograd.op import OPS, check_source, real_gradient, rule
+from nnkit.autograd.op import OPS, check_source, copied_without_history, real_gradient, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.conversion import clone, converted
 from nnkit.autograd.overlap import check_apart, check_expanded, shares_memory
@@ -21,7 +21,7 @@ from nnkit.autograd.public import METHODS, attach, public
 from nnkit.autograd.saved import index_arrays
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import is_unseen, wants_history, write, wrote
+from nnkit.autograd.views import wants_history, write, wrote
 from nnkit.backend.dtype import FLOATING, INTEGER, bool_, int64, python_number, uint8
 from nnkit.backend.index import ALL, shape_mismatch, split_index
 from nnkit.backend.memory import contiguous_format
@@ -67,11 +67,10 @@ _index_put = rule(
     "index_put", alone="recorded", broadcasts=True,
     x=_index_put_to_input, value=lambda B, g, index: B.getitem(g, index),
 )  # fmt: skip
-# Into inference tensors alone torch's `select_scatter` and its like copy what has no history.
 _slice_scatter = rule(
     "slice_scatter",
     alone="recorded",
-    apart=lambda x, y, *statics: ("x",) if is_unseen((x, y)) else (),
+    apart=copied_without_history,
     x=lambda B, g, index: B.slice_scatter(g, B.zeros_like(B.getitem(g, index)), index),
     y=lambda B, g, index: B.getitem(g, index),
 )

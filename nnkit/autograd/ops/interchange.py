@@ -206,7 +206,10 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
         >>> nnkit.as_tensor([1, 2])
         tensor([1, 2])
     """
-    return asarray(data, dtype=dtype, device=device)
+    if not isinstance(data, Tensor):
+        return asarray(data, dtype=dtype, device=device)
+    d = data.dtype if dtype is None else dtype_of("as_tensor", dtype)
+    return converted(to(data, place_of(device, data._device)), d)
 
 
 @public(method=False)
@@ -247,7 +250,9 @@ def asarray(
         raise ValueError("asarray(): a copy is necessary for the dtype or device, but copy=False")
     if copy and result._data is shared._data:
         result = clone(result)
-    return result._set_requires_grad(True) if requires_grad else result
+    # Torch says again what the tensor says, which outside of its mode an inference tensor refuses.
+    again = result.is_inference() and result.requires_grad
+    return result._set_requires_grad(True) if requires_grad or again else result
 
 
 @public(method=False)

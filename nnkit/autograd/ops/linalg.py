@@ -12,6 +12,7 @@ from nnkit.autograd.ops.memory_format import arranged
 from nnkit.autograd.ops.shape import squeeze, unsqueeze
 from nnkit.autograd.promotion import check_defined, promote
 from nnkit.autograd.public import public
+from nnkit.autograd.single import single
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import on_its_own
 from nnkit.backend.dtype import BOOL, FLOATING
@@ -35,8 +36,15 @@ def _grad_scaled(B: Any, g: Any, alpha: float) -> Any:
 
 _mm = rule("mm", x=lambda B, g, y: B.mm(g, B.mH(y)), y=lambda B, g, x: B.mm(B.mH(x), g))
 _bmm = rule("bmm", x=lambda B, g, y: B.bmm(g, B.mH(y)), y=lambda B, g, x: B.bmm(B.mH(x), g))
+
+
+def _copied_if_added(input: Any, x: Any, y: Any, beta: Any, alpha: Any) -> str | None:
+    """Torch writes the product onto a copy of what it is added to."""
+    return "copied" if beta else None
+
+
 _mv = rule(
-    "mv", x=lambda B, g, y: B.mul(B.unsqueeze(g, 1), B.conj(y)),
+    "mv", alone="recorded", x=lambda B, g, y: B.mul(B.unsqueeze(g, 1), B.conj(y)),
     y=lambda B, g, x: B.mv(B.mH(x), g),
 )  # fmt: skip
 _dot = rule("dot", x=lambda B, g, y: B.mul(B.conj(y), g), y=lambda B, g, x: B.mul(B.conj(x), g))
@@ -44,12 +52,14 @@ _vdot = rule("vdot", x=lambda B, g, y: B.mul(y, B.conj(g)), y=lambda B, g, x: B.
 _matmul = rule("matmul", broadcasts=True, x=lambda B, g, y: B.matmul(g, B.mH(y)), y=_grad_matmul_y)
 _mH = rule("mH", node="TransposeBackward0", x=lambda B, g: B.mH(g))
 _addmm = rule(
-    "addmm", alone="copied", broadcasts=True, input=lambda B, g, beta: _grad_scaled(B, g, beta),
+    "addmm", alone=_copied_if_added, broadcasts=True,
+    input=lambda B, g, beta: _grad_scaled(B, g, beta),
     x=lambda B, g, y, alpha: _grad_scaled(B, B.mm(g, B.mH(y)), alpha),
     y=lambda B, g, x, alpha: _grad_scaled(B, B.mm(B.mH(x), g), alpha),
 )  # fmt: skip
 _baddbmm = rule(
-    "baddbmm", alone="copied", broadcasts=True, input=lambda B, g, beta: _grad_scaled(B, g, beta),
+    "baddbmm", alone=_copied_if_added, broadcasts=True,
+    input=lambda B, g, beta: _grad_scaled(B, g, beta),
     x=lambda B, g, y, alpha: _grad_scaled(B, B.bmm(g, B.mH(y)), alpha),
     y=lambda B, g, x, alpha: _grad_scaled(B, B.bmm(B.mH(x), g), alpha),
 )  # fmt: skip
@@ -364,6 +374,7 @@ def addbmm(
 
 
 @public(out=True, in_place=True)
+@single
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -384,6 +395,7 @@ def addmv(
 
 
 @public(out=True, in_place=True)
+@single
 def addr(
     input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:

@@ -18,8 +18,13 @@ def _grad_linear_bias(B: Any, g: Any) -> Any:
     return B.sum(g, axes, False) if axes else g
 
 
+def _viewed(x: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[str, ...]:
+    """What torch makes a view of."""
+    return ("weight",) if x._data.ndim > 1 else ("x", "weight")
+
+
 _linear = rule(
-    "linear", node="AddmmBackward0", apart=("weight",),
+    "linear", node="AddmmBackward0", apart=_viewed,
     x=lambda B, g, weight: B.linear(g, B.mH(weight), None),
     weight=lambda B, g, x: B.linear_grad_weight(g, x), bias=_grad_linear_bias,
 )  # fmt: skip
@@ -45,6 +50,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
             f"{list(x.shape)} and {list(y.shape)}"
         )
     weight = other.reshape(math.prod(y.shape[:-1]), y.shape[-1])
+    if input.is_inference():  # torch multiplies views
+        input = input.detach()
     return _linear(input, weight, None).reshape(x.shape[:-1] + y.shape[:-1])
 
 

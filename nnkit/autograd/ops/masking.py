@@ -16,8 +16,17 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import write
 from nnkit.backend.dtype import BOOL, FLOATING, INTEGER
 
+
+def _copied_where_alike(x: Tensor, mask: Tensor, *rest: Any) -> str | None:
+    """Torch copies the input, or a view of it if it has not the shape of the mask."""
+    return "recorded" if x._data.shape == mask._data.shape else None
+
+
 _masked_fill = rule(
-    "masked_fill", alone="recorded", broadcasts=True, x=lambda B, g, mask: B.masked_fill(g, mask, 0)
+    "masked_fill",
+    alone=_copied_where_alike,
+    broadcasts=True,
+    x=lambda B, g, mask: B.masked_fill(g, mask, 0),
 )
 _masked_select = rule(
     "masked_select",
@@ -39,7 +48,7 @@ def _to_masked_source(B: Any, g: Any, mask: Any, source_shape: tuple) -> Any:
 
 _masked_scatter = rule(
     "masked_scatter",
-    alone="recorded",
+    alone=_copied_where_alike,
     x=lambda B, g, mask: B.masked_fill(g, mask, 0),
     source=_to_masked_source,
 )

@@ -18,7 +18,7 @@ from nnkit.backend.memory import (
     preserve_format,
 )
 
-_contiguous = rule("contiguous", node="CloneBackward0", x=lambda B, g: g)
+_contiguous = rule("contiguous", node="CloneBackward0", alone="recorded", x=lambda B, g: g)
 _ordered = rule("ordered", node="CloneBackward0", x=lambda B, g: g)
 
 

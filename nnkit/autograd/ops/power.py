@@ -11,6 +11,7 @@ from nnkit.autograd.ops.conversion import contiguous, converted
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import promote, promoted_dtype
 from nnkit.autograd.public import public
+from nnkit.autograd.single import single
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import write
 from nnkit.backend.dtype import FLOATING, INTEGER, complex128, float64, held, python_number
@@ -45,6 +46,12 @@ OPS["pow"] = _power
 OPS["square_grad_x"] = lambda g, x: mul(g, (_power(x, 1) * 2).conj())
 
 
+@single(alone="refused", name="pow")
+def _number_to(base: complex, exponent: Tensor) -> Tensor:
+    """The powers of a number, which lie by rows in torch."""
+    return _pow(*promote("pow", base, contiguous(exponent)))
+
+
 @public(out=True, in_place=True)
 def pow(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
     """``input`` to the power ``exponent``; either may be a number.
@@ -59,15 +66,15 @@ def pow(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
     """
     exponent = python_number(exponent)
     if isinstance(exponent, Tensor) and not isinstance(input, Tensor):
-        exponent = contiguous(exponent)  # torch's result lies by rows
+        if input == 1 and exponent.is_inference():  # torch fills
+            exponent = exponent.detach()
+        return _number_to(input, exponent)
     if isinstance(exponent, (int, float)) and isinstance(input, Tensor):
         if not isinstance(exponent, bool) and input.dtype.category >= FLOATING:
             return _pow_scalar(input, held(exponent, input.dtype)) if exponent else _pow_zero(input)
         if isinstance(exponent, int) and exponent < 0 and input.dtype.category < FLOATING:
             raise RuntimeError("pow(): Integers to negative integer powers are not allowed.")
-    if isinstance(exponent, Tensor) and (
-        not isinstance(input, Tensor) or exponent.is_complex() > input.is_complex()
-    ):
+    if isinstance(exponent, Tensor) and exponent.is_complex() > input.is_complex():
         input, exponent = promote("pow", input, exponent)  # the gradient needs log(input)
     return _pow(input, exponent)
 

@@ -30,7 +30,11 @@ def _tile_adjoint(B: Any, g: Any, x_shape: tuple, repeats: tuple) -> Any:
 
 def _copied_where_single(x: Any, axes: tuple) -> str | None:
     """Where flipping changes nothing torch copies."""
-    return None if any(x._data.shape[axis] > 1 for axis in axes) and x._data.size else "recorded"
+    return (
+        None
+        if any(x._data.shape[axis] > 1 and x._data.strides[axis] for axis in axes) and x._data.size
+        else "recorded"
+    )
 
 
 _flip = rule("flip", alone=_copied_where_single, x=lambda B, g, axes: B.flip(g, axes))
@@ -179,7 +183,8 @@ def roll(
             f"roll(): shifts and dims must align, got {len(counts)} shifts and {len(axes)} dims"
         )
     if not input._data.size:  # torch does not ask for the dimension of no elements
-        return input.clone()
+        viewed = input.is_inference() and not axes  # which has no history
+        return (input.detach() if viewed else input).clone()
     if not axes:
         flat = _roll(shapes.reshape(input, -1), counts, (0,))
         return on_its_own(shapes.reshape(flat, input._data.shape))

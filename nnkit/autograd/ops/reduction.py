@@ -19,6 +19,7 @@ from nnkit.autograd.op import guarded, rule
 from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.public import public
+from nnkit.autograd.single import single
 from nnkit.autograd.sizes import check_integers
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.axes import terms
@@ -217,6 +218,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 
 
 @public(out=True)
+@single
 def nansum(
     input: Tensor,
     dim: int | Sequence[int] | None = None,
@@ -441,6 +443,7 @@ def std_mean(
 
 
 @public(out=True)
+@single(alone="refused")
 def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
     """``log(sum(exp(x)))`` along dimensions, without overflow; -inf where there are no elements.
 

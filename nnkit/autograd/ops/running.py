@@ -15,6 +15,7 @@ from nnkit.autograd.ops.reduction import divided_or, in_dtype, shifted
 from nnkit.autograd.ops.strided import real
 from nnkit.autograd.ops.transcendental import logaddexp
 from nnkit.autograd.public import METHODS, public
+from nnkit.autograd.single import single
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import write
@@ -152,6 +153,8 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     check_tensor("logcumsumexp", input)
     if input.dtype.category == COMPLEX:
         axis = normalize_dim(dim, input.ndim, "logcumsumexp")
+        if input.is_inference():  # torch's is one operation
+            input = input.detach()
         empty = METHODS["eq"](real(input), -math.inf)  # an infinite logarithm of 0 has no angle
         input = METHODS["masked_fill"](input, empty, -math.inf)
         totals = list(input.unbind(axis)) if input.ndim else [input]
@@ -169,6 +172,7 @@ def _record(name: str, kind: Any, input: Tensor, dim: int) -> Any:
 
 
 @public(out=True)
+@single(alone="refused")
 def cummax(input: Tensor, dim: int) -> Any:
     """The maxima of all elements up to each one along ``dim``, and the index of the last element
     that reached each; a NaN stays.
@@ -185,6 +189,7 @@ def cummax(input: Tensor, dim: int) -> Any:
 
 
 @public(out=True)
+@single(alone="refused")
 def cummin(input: Tensor, dim: int) -> Any:
     """The minima of all elements up to each one along ``dim``; see `cummax`.
 

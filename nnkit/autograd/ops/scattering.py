@@ -11,6 +11,7 @@ from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.memory_format import arranged
 from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import public
+from nnkit.autograd.single import single
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import on_its_own, write
 from nnkit.backend.dtype import int64, python_number
@@ -356,6 +357,7 @@ def _flat_index(name: str, input: Tensor, index: Any) -> Tensor:
 
 
 @public(out=True)
+@single
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at positions ``index`` of the flattened input, in the shape of ``index``.
 
@@ -373,6 +375,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 
 @public(in_place=True)
+@single(alone="recorded")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with ``source`` written (or added) at positions ``index`` of the flattened input.
 

@@ -6,6 +6,7 @@ NaN is the greatest value. Equal elements keep their order (torch leaves it open
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import return_types
@@ -15,6 +16,7 @@ from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.arithmetic import lerp
 from nnkit.autograd.ops.reduction import check_dim
 from nnkit.autograd.public import public
+from nnkit.autograd.single import single
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import on_its_own, refresh
@@ -155,6 +157,7 @@ def _reduce(name: str, input: Tensor, dim: int, keepdim: bool, *before: Any) -> 
 
 
 @public(out=True)
+@single(alone="refused")
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest element along ``dim`` (from 1) and its index, a named tuple.
 
@@ -173,6 +176,17 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
             f"1 to {size}"
         )
     return _reduce("kthvalue", input, dim, keepdim, int(k))
+
+
+def _along(name: str) -> Callable:
+    @single(alone="refused", name=name)
+    def find(input: Tensor, dim: int, keepdim: bool) -> Any:
+        return _reduce(name, input, dim, keepdim)
+
+    return find
+
+
+_median_along, _nanmedian_along = _along("median"), _along("nanmedian")
 
 
 @public(out=True)
@@ -195,7 +209,7 @@ def median(
     check_dim("median", dim, keepdim)
     if dim is ...:
         return real_gradient("median", _median_all(input, False))
-    return _reduce("median", input, dim, keepdim)
+    return _median_along(input, dim, keepdim)
 
 
 @public(out=True)
@@ -215,7 +229,7 @@ def nanmedian(
     check_dim("nanmedian", dim, keepdim)
     if dim is ...:
         return real_gradient("nanmedian", _nanmedian_all(input, True))
-    return _reduce("nanmedian", input, dim, keepdim)
+    return _nanmedian_along(input, dim, keepdim)
 
 
 @public(out=True)

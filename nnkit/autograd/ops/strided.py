@@ -12,7 +12,7 @@ from nnkit.autograd.factory import unwritten
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.metadata import is_conj
 from nnkit.autograd.metadata import stride as stride_of
-from nnkit.autograd.op import OPS, check_source, rule
+from nnkit.autograd.op import OPS, check_source, copied_without_history, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.overlap import check_expanded
@@ -74,6 +74,8 @@ _as_strided_adjoint = rule(
 )
 _as_strided_scatter = rule(
     "as_strided_scatter",
+    alone="recorded",
+    apart=copied_without_history,
     x=lambda B, g, y_shape, shape, strides, offset: B.as_strided_scatter(
         B.contiguous(B.copy(g)), B.expand(B.zeros_like(B.sum(g, None, False)), y_shape),
         shape, strides, offset,

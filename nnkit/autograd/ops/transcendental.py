@@ -13,6 +13,7 @@ from nnkit.autograd.ops.joining import stack
 from nnkit.autograd.pointwise import fn, pointwise
 from nnkit.autograd.promotion import check_dtype, promote
 from nnkit.autograd.public import public
+from nnkit.autograd.single import single
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import BOOL, COMPLEX, to_float
 
@@ -79,6 +80,11 @@ atan2 = pointwise(
 )  # fmt: skip
 
 
+@single(alone="refused")
+def _angle(input: Tensor) -> Tensor:
+    return guarded("angle", atan2(contiguous(input.imag), contiguous(input.real)), input)
+
+
 @public(out=True)
 def angle(input: Tensor) -> Tensor:
     """The angle of each number in the complex plane: ``atan2(imag, real)``.
@@ -93,7 +99,7 @@ def angle(input: Tensor) -> Tensor:
     """
     check_tensor("angle", input)
     if input.is_complex():  # torch's result lies by rows
-        return guarded("angle", atan2(contiguous(input.imag), contiguous(input.real)), input)
+        return _angle(input)
     x = converted(input, to_float(input.dtype))
     out = where(x < 0, math.pi, x.detach().clamp(0, 0)) + x.sgn() * 0
     return guarded("angle", out, x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim
-from nnkit.autograd.op import OPS, check_source, rule
+from nnkit.autograd.op import OPS, check_source, copied_without_history, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops import strided
 from nnkit.autograd.ops.conversion import converted
@@ -20,6 +20,8 @@ _tril = rule("tril", x=lambda B, g, offset: B.tril(g, offset))
 _triu = rule("triu", x=lambda B, g, offset: B.triu(g, offset))
 _diagonal_scatter = rule(
     "diagonal_scatter",
+    alone="recorded",
+    apart=copied_without_history,
     x=lambda B, g, offset, axis1, axis2: B.diagonal_scatter(
         g, B.zeros_like(B.diagonal(g, offset, axis1, axis2)), offset, axis1, axis2
     ),

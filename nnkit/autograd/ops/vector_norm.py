@@ -13,6 +13,7 @@ from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.ops.reduction import axis_of, in_dtype
 from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import public
+from nnkit.autograd.single import single
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.axes import terms
 from nnkit.backend.dtype import FLOATING
@@ -119,6 +120,7 @@ def norm(
 
 
 @public
+@single
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of ``input - other``.
 
@@ -133,6 +135,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 
 @public(out=True, in_place=True)
+@single(alone="refused")
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Scale down each slice along ``dim`` whose p-norm exceeds ``maxnorm``, so that it equals it.
 
@@ -159,6 +162,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 
 
 @public(method=False)
+@single
 def cdist(
     x1: Tensor,
     x2: Tensor,

@@ -6,6 +6,7 @@ from nnkit.autograd import Tensor
 from nnkit.autograd.op import real_gradient
 from nnkit.autograd.ops import loss as ops
 from nnkit.autograd.ops.activation import log_sigmoid
+from nnkit.autograd.ops.transcendental import xlogy
 from nnkit.backend.warning import warn
 from nnkit.nn.functional.reductions import REDUCTIONS, check_reduction, in_dtype_of, legacy, reduced
 
@@ -186,7 +187,8 @@ def binary_cross_entropy_with_logits(
             f"as input size {list(input.shape)}"
         )
     ops.check_floating("binary_cross_entropy_with_logits", input)
-    if input.dtype is target.dtype and weight is None and pos_weight is None:
+    apart = input.is_inference() and target.is_inference()  # torch sees some of its operations
+    if not apart and input.dtype is target.dtype and weight is None and pos_weight is None:
         return ops.binary_cross_entropy_with_logits(input, target, reduction)
     # In the dtype of the target, which an integer one refuses.
     logarithm = log_sigmoid(input)
@@ -244,6 +246,9 @@ def kl_div(
     if not (input.is_floating_point() and target.is_floating_point()):
         raise RuntimeError("kl_div: Integral inputs not supported")
     x, y = ops.broadcast_pair("kl_div", input, target)
-    op = ops.kl_div_log_target if log_target else ops.kl_div
-    total = op(x, y, "sum" if reduction == "batchmean" else reduction)
+    whole = "sum" if by_batch else reduction
+    if not log_target and y.is_inference():  # the first product is one of inference tensors alone
+        total = reduced(xlogy(y, y) - y * x, whole)
+    else:
+        total = (ops.kl_div_log_target if log_target else ops.kl_div)(x, y, whole)
     return total / input.shape[0] if by_batch and input.ndim else total
