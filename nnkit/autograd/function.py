@@ -312,13 +312,14 @@ def _rebased(out: Tensor, edge: Any, inputs: tuple, count: int) -> Tensor:
 
 def _save(node: FunctionNode, outputs: tuple) -> None:
     """Turn what was saved into values without a reference cycle through the outputs."""
-    values = []
     for i, t in enumerate(node.to_save):
         if t is not None and not isinstance(t, Tensor):
             raise TypeError(
                 f"save_for_backward can only save variables, but argument {i} is of type "
                 f"{type(t).__name__}"
             )
+    values = []
+    for t in node.to_save:
         if t is None:
             values.append(None)
             continue

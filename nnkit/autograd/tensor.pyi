@@ -676,7 +676,7 @@ class Tensor(builtins.object):
         """The same memory as a leaf that requires no gradient."""
     def detach_(self) -> Tensor:
         """Make the tensor itself a leaf that requires no gradient; nothing in
-        `inference_mode`.
+        `inference_mode`, nor to an inference tensor.
         """
     @builtins.property
     def device(self) -> _device:
@@ -2047,6 +2047,11 @@ class InferenceWrites(Uncounted):
     def __getitem__(self, item: _Any) -> _Any:
         ...
     def __init__(self, counter: builtins.list | None = None) -> None:
+        ...
+
+class SeenWrites(Uncounted):
+    """Of an inference tensor as autograd sees it beside others (`nnkit.autograd.single`)."""
+    def __getitem__(self, item: _Any) -> _Any:
         ...
 
 def counter_of(writes: _Any) -> builtins.list | None:

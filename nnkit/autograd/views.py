@@ -498,12 +498,13 @@ def inplace(function: Callable, name: str, writer: Callable | None = None) -> Ca
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Make the tensor itself a leaf that requires no gradient; nothing in `inference_mode`.
+    """Make the tensor itself a leaf that requires no gradient; nothing in `inference_mode`, nor to
+    an inference tensor.
 
     Raises:
         RuntimeError: it is a view, whose history belongs to its base.
     """
-    if MODE.inference:
+    if MODE.inference or self.is_inference():
         return self
     if self._base is not None:
         raise RuntimeError(

@@ -23,6 +23,7 @@ from nnkit.autograd.dual import is_dual, without_history
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.node import Node, OutputEdge, Unknown
+from nnkit.autograd.overlap import shares_memory
 from nnkit.autograd.replay import chain_of, replay, strided
 from nnkit.autograd.tensor import wrap
 
@@ -118,7 +119,7 @@ class Level:
             return self._pull_dual(outputs, inputs, weights, inner)
         recorded = MODE.enabled and (self.around or self.is_live([*outputs, *weights]))
         found = self.gradients(outputs, inputs, weights, recorded, retain_graph)
-        return self.results(found, recorded)
+        return [_as_inferred(v, weights) for v in self.results(found, recorded)]
 
     def _pull_dual(
         self,
@@ -155,12 +156,13 @@ class Level:
     def results(self, values: Iterable[Any], recorded: bool) -> list[Any]:
         """The values as what happens around the transform sees them."""
         given = {id(point): value for point, value in zip(self.inputs, self.values, strict=True)}
-        return [
+        shown = [
             given[id(v)] if id(v) in given
             else self._result(self.lifted(v), recorded, given) if isinstance(v, Tensor)
             else v
             for v in values
         ]  # fmt: skip
+        return [_as_inferred(v, self.values) for v in shown]
 
     def _result(self, value: Tensor, recorded: bool, given: dict[int, Tensor]) -> Tensor:
         unknown = isinstance(value._view, str)  # how the view was made
@@ -174,6 +176,16 @@ class Level:
         if not recorded and is_dual(value):
             return without_history(value)
         return alone(value) if value.requires_grad else value
+
+
+def _as_inferred(value: Any, sources: Iterable[Any]) -> Any:
+    """A result, which is an inference tensor if it lies in the memory of one of the sources."""
+    if isinstance(value, Tensor) and not value.requires_grad:
+        for source in sources:
+            if isinstance(source, Tensor) and source.is_inference():
+                if shares_memory(value, source):
+                    value._writes = source._writes
+    return value
 
 
 @contextmanager

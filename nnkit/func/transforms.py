@@ -374,18 +374,20 @@ def _by_output(outputs: Sequence[Tensor], level: Level) -> list[list[Tensor]]:
     """
     sizes = [output.numel() for output in outputs]
     rows = [level.pull(outputs, level.inputs, weights) for weights in _units(outputs)]
-    with _not_of_inference():
-        columns = []
-        for point, column in zip(level.inputs, zip(*rows, strict=True), strict=True):
+    columns = []
+    for point, column in zip(level.inputs, zip(*rows, strict=True), strict=True):
+        with _not_of_inference(*column):
             parts = stack(column).narrow(0, 0, sum(sizes)).split(sizes)
             shapes = [(*output.shape, *point.shape) for output in outputs]
             columns.append([part.view(s) for part, s in zip(parts, shapes, strict=True)])
     return list(map(list, zip(*columns, strict=True)))
 
 
-def _not_of_inference() -> Any:
-    """Where parts of a result are put together, which are no inference tensors."""
-    return inference_mode(False) if MODE.inference else nullcontext()
+def _not_of_inference(*parts: Tensor) -> Any:
+    """Where parts of a result are put together, which is no inference tensor unless all of them
+    are."""
+    inferred = parts and all(part.is_inference() for part in parts)
+    return inference_mode(False) if MODE.inference and not inferred else nullcontext()
 
 
 def jacfwd(
@@ -447,7 +449,7 @@ def _by_point(
 ) -> list[Tensor]:
     """The Jacobians of one output by each point, given its tangents in all unit directions."""
     sizes = [point.numel() for point in points]
-    with _not_of_inference():
+    with _not_of_inference(*(tangents or ())):
         tangents = tangents or (LIFTED.zeros_like(output),) * max(1, sum(sizes))
         columns = stack(tangents).narrow(0, 0, sum(sizes)).movedim(0, -1).split(sizes, -1)
         return [

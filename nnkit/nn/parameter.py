@@ -65,6 +65,10 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         tensor.__dict__["_is_param"] = True
         return tensor
 
+    def __copy__(self) -> Parameter:
+        rebuild, arguments = self.__reduce_ex__(None)
+        return rebuild(*arguments)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)

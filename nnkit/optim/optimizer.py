@@ -13,7 +13,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import RemovableHandle
 from nnkit.autograd.overlap import check_expanded
 from nnkit.autograd.tensor import wrap
-from nnkit.autograd.views import clear
+from nnkit.autograd.views import clear, wrote
 from nnkit.backend.dtype import float32
 from nnkit.backend.formula import Update
 from nnkit.backend.lazy import plain
@@ -294,6 +294,9 @@ class Optimizer(OptimizerState):
                 if not isinstance(value, Tensor):
                     raise wrong_state(self, name, value) from None
             raise
+        for name, found in states.items():
+            if found and found[0].is_inference():
+                wrote(found[0], name)
         data: list[Any] = []
         grads: list[Any] = []
         is_complex = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 from tests.frameworks import raises
@@ -220,6 +222,28 @@ RECORDED, UNSEEN = True, False  # whether the result requires grad
 INTO_OUT = "functions with out="
 SAVED = "cannot be saved for backward"
 INDEX = [[0, 1], [1, 0]]
+
+
+def expanded(lib):
+    return inside(lib, lambda: lib.ones(1).expand(2, 2).requires_grad_())
+
+
+def half(lib):
+    return inside(lib, lambda: lib.ones(2, 2, dtype=lib.half, requires_grad=True))
+
+
+def complex_of(lib, a):
+    return inside(lib, lambda: lib.complex(a, a).requires_grad_())
+
+
+def logits(lib):
+    return lib.nn.functional.binary_cross_entropy_with_logits
+
+
+def attention(lib):
+    return lib.nn.functional.scaled_dot_product_attention
+
+
 SEEN = {
     "mul": (lambda lib, a: a * a, UNSEEN),
     "mul by a number, which is a tensor": (lambda lib, a: a * 2, RECORDED),
@@ -278,6 +302,58 @@ SEEN = {
     "masked_fill": (lambda lib, a: a.masked_fill(lib.tensor([True, False]), 0), RECORDED),
     "dist": (lambda lib, a: lib.dist(a, lib.ones(2, 2)), SAVED),
     "floor_divide": (lambda lib, a: a // 2, RECORDED),
+    "add with a factor": (lambda lib, a: lib.add(a, a, alpha=2), UNSEEN),
+    "add of a number with a factor": (lambda lib, a: lib.add(a, 1, alpha=2), RECORDED),
+    "nansum": (lambda lib, a: a.nansum(), UNSEEN),
+    "nanmean": (lambda lib, a: a.nanmean(0), UNSEEN),
+    "take": (lambda lib, a: a.take(lib.tensor([0])), SAVED),
+    "take at inference positions": (
+        lambda lib, a: a.take(inside(lib, lambda: lib.tensor([0]))), UNSEEN
+    ),
+    "put": (lambda lib, a: a.put(lib.tensor([0]), lib.ones(1)), RECORDED),
+    "renorm": (lambda lib, a: a.renorm(2, 0, 1.0), INTO_OUT),
+    "polar": (lambda lib, a: lib.polar(a, a), INTO_OUT),
+    "angle of complex numbers": (lambda lib, a: complex_of(lib, a).angle(), INTO_OUT),
+    "logcumsumexp of complex numbers": (
+        lambda lib, a: complex_of(lib, a).logcumsumexp(0), UNSEEN
+    ),
+    "cdist": (lambda lib, a: lib.cdist(a, a), UNSEEN),
+    "cdist to a tensor": (lambda lib, a: lib.cdist(a, lib.ones(2, 2)), SAVED),
+    "pdist": (lambda lib, a: lib.pdist(a), UNSEEN),
+    "isclose": (lambda lib, a: lib.isclose(a, a), UNSEEN),
+    "einsum, of views": (lambda lib, a: lib.einsum("ij,jk", a, lib.ones(2, 2)), UNSEEN),
+    "inner, of views": (lambda lib, a: lib.inner(a, lib.ones(2)), UNSEEN),
+    "vector times matrix, a view of it": (lambda lib, a: a[0] @ lib.ones(2, 2), UNSEEN),
+    "matrix times vector": (lambda lib, a: a @ a[0], SAVED),
+    "addmm without what is added": (lambda lib, a: lib.addmm(a, a, a, beta=0), UNSEEN),
+    "addmv": (lambda lib, a: lib.addmv(a[0], a, a[0]), UNSEEN),
+    "roll of all": (lambda lib, a: a.roll(1), UNSEEN),
+    "roll of nothing": (lambda lib, a: a.roll(1, 0), UNSEEN),
+    "contiguous": (lambda lib, a: expanded(lib).contiguous(), RECORDED),
+    "flip of one element": (lambda lib, a: expanded(lib).flip(0), RECORDED),
+    "diagonal_scatter": (lambda lib, a: a.diagonal_scatter(a.diagonal()), UNSEEN),
+    "diagonal_scatter of shared": (
+        lambda lib, a: expanded(lib).diagonal_scatter(a.diagonal()), RECORDED
+    ),
+    "masked_fill of a view": (
+        lambda lib, a: a.masked_fill(inside(lib, lambda: a[0] > 0), 0), UNSEEN
+    ),
+    "fill": (lambda lib, a: lib.fill(a, 1), UNSEEN),
+    "1 to its power": (lambda lib, a: 1**a, UNSEEN),
+    "dim out of range": (lambda lib, a: a.cummax(5), INTO_OUT),
+    "loss of logits": (lambda lib, a: logits(lib)(a, a), SAVED),
+    "loss of logits alone": (lambda lib, a: logits(lib)(a, a.detach()), RECORDED),
+    "attention of a query": (lambda lib, a: attention(lib)(a, *[lib.ones(2, 2)] * 2), RECORDED),
+    "attention to a key": (
+        lambda lib, a: attention(lib)(lib.ones(2, 2), a, lib.ones(2, 2)), UNSEEN
+    ),
+    "kl_div": (
+        lambda lib, a: lib.nn.functional.kl_div(lib.ones(2, 2), a, reduction="sum"), RECORDED
+    ),
+    "loss of another dtype": (
+        lambda lib, a: lib.nn.functional.mse_loss(half(lib), lib.ones(2, 2)), SAVED
+    ),
+    "asarray": (lambda lib, a: lib.asarray(a), "outside"),
 }  # fmt: skip
 
 
@@ -410,3 +486,53 @@ def test_functional(lib) -> None:
     with raises(lib, RuntimeError, "outside InferenceMode"):
         functional.jacobian(lambda t: t.square(), a)
     assert not functional.jacobian(lambda t: t.square(), a, create_graph=True).any()
+
+
+def test_what_stays_as_it_is(lib) -> None:
+    a = trained(lib)
+    assert a.detach_() is a and a.requires_grad
+    for array in (lambda: lib.ones(2, requires_grad=True).numpy(), lambda: a.numpy()):
+        with lib.inference_mode(), lib.enable_grad():
+            with raises(lib, RuntimeError, "call numpy"):
+                array()
+        inside(lib, array)
+    shared = a.detach()
+    shared[:] = 1.0
+    with raises(lib, RuntimeError, "outside InferenceMode"):
+        shared[0] = 2.0
+    x = lib.nn.Parameter(lib.ones(2))
+    assert not inside(lib, lambda: copy.copy(x)).is_inference()
+    with raises(lib, RuntimeError, "outside InferenceMode"):
+        copy.copy(inside(lib, lambda: lib.nn.Parameter(lib.ones(2))))
+
+
+def test_state_of_an_optimizer(lib) -> None:
+    x = lib.ones(2, requires_grad=True)
+    optimizer = inside(lib, lambda: lib.optim.Adagrad([x]))
+    x.sum().backward()
+    with raises(lib, RuntimeError, "outside InferenceMode"):
+        optimizer.step()
+    inside(lib, optimizer.step)
+
+
+def test_types_are_asked_before_what_may_be_saved(lib) -> None:
+    class Scaled(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.save_for_backward(x, factor)
+            return x * factor
+
+    with raises(lib, TypeError, "can only save variables"):
+        Scaled.apply(trained(lib), 0.5)
+
+
+def test_results_of_transforms(lib) -> None:
+    """Those that lie in the memory of inference tensors."""
+    f, a = lib.func, inside(lib, lambda: lib.ones(2))
+    assert f.vjp(lambda t: t.detach(), a)[0].is_inference()
+    with lib.inference_mode():
+        for function, inferred in ((lambda t: t, True), (lambda t: t.sum(), True),
+                                   (lambda t: t * 2, False)):  # fmt: skip
+            value, pull = f.vjp(function, a)
+            assert pull(lib.ones_like(value))[0].is_inference() is inferred
+            assert f.jacrev(function)(a).is_inference() is inferred

@@ -234,6 +234,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             check_expanded("setitem", place)
         B.setitem_(self._data, _without_leading_ones(value)._data, arrays)
         wrote(self, "setitem")
+        if self.is_inference():  # torch writes a view, which is not counted where this may be
+            basic, _ = split_index(arrays, self._data.shape)
+            wrote(self if _is_whole(basic, self._data.shape) else _slice(self, basic), "setitem")
         return
     basic, advanced = split_index(arrays, self._data.shape)
     target = self if _is_whole(basic, self._data.shape) else _slice(self, basic)

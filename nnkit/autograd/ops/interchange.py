@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.factory import dtype_of, finished, place_of
-from nnkit.autograd.grad_mode import MODE, VMAPS, note_read
+from nnkit.autograd.grad_mode import VMAPS, is_grad_enabled, note_read
 from nnkit.autograd.limits import fitting
 from nnkit.autograd.metadata import is_conj, is_neg
 from nnkit.autograd.ops.conversion import clone, converted, to
@@ -361,7 +361,7 @@ def numpy(input: Tensor, *, force: bool = False) -> Any:
         RuntimeError: it requires grad (unless ``force``, or grad mode is off).
         TypeError: NumPy has no such dtype (bfloat16), or it is on another device.
     """
-    if MODE.enabled and input.requires_grad and not force:
+    if is_grad_enabled() and input.requires_grad and not force:
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )

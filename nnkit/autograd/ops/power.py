@@ -74,7 +74,11 @@ def pow(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
             return _pow_scalar(input, held(exponent, input.dtype)) if exponent else _pow_zero(input)
         if isinstance(exponent, int) and exponent < 0 and input.dtype.category < FLOATING:
             raise RuntimeError("pow(): Integers to negative integer powers are not allowed.")
-    if isinstance(exponent, Tensor) and exponent.is_complex() > input.is_complex():
+    if (
+        isinstance(exponent, Tensor)
+        and isinstance(input, Tensor)
+        and exponent.is_complex() > input.is_complex()
+    ):
         input, exponent = promote("pow", input, exponent)  # the gradient needs log(input)
     return _pow(input, exponent)
 
