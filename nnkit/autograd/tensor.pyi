@@ -2056,6 +2056,10 @@ class SeenWrites(Uncounted):
 
 def counter_of(writes: _Any) -> builtins.list | None:
     """What counts the writes of a tensor, None if nothing does."""
+def replace_memory(x: Tensor, data: _Any) -> None:
+    """Let a tensor hold other memory. Its history is that of what it was: the gradient must
+    fit the shape and the dtype which that had.
+    """
 def fill(self: Tensor, data: _Any, place: _Any) -> None:
     """Set the slots of a new leaf."""
 def wrap_in_python(data: _Any, place: _Any = ...) -> Tensor:

@@ -19,9 +19,6 @@ x2 = T.autograd.grad(x0.sum(0).sum(), x0)
 x3 = T.autograd.grad(x0.mean(), x0)
 x0.mT.sum().backward()
 """,
-    "the integral of no samples has no history": """
-x0 = T.trapezoid(T.zeros(0, requires_grad=True))
-""",
     "one gradient for an input that is given twice": """
 x0 = T.ones(2, requires_grad=True)
 x1 = T.autograd.grad(x0.sum(), [x0, x0])
