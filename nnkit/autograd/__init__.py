@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from nnkit.autograd import forward_ad as forward_ad
 from nnkit.autograd import functional as functional
 from nnkit.autograd import graph as graph
 from nnkit.autograd.anomaly import (
@@ -55,6 +56,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "functional",
     "grad",
     "gradcheck",

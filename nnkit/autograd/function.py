@@ -10,6 +10,7 @@ from typing import Any
 
 from nnkit.autograd import node as node_module
 from nnkit.autograd.backward_pass import FREED, is_expandable, unpack_tensor
+from nnkit.autograd.dual import is_dual
 from nnkit.autograd.grad_mode import MODE, is_grad_enabled, no_grad
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.node import Node, OutputEdge, SavedOutput
@@ -33,6 +34,8 @@ class FunctionNode(Node):
         super().__init__((), (), None)
         self.needs_input_grad = needs
         self.to_save: tuple = ()
+        self.to_carry: tuple = ()
+        self.carries = False  # whether `jvp` is running, which sees what was saved for it
         self.materializes = True
         self.dirty: tuple = ()
         self.non_differentiable: tuple = ()
@@ -47,7 +50,9 @@ class FunctionNode(Node):
 
     @property
     def saved_tensors(self) -> tuple:
-        """What `save_for_backward` kept."""
+        """What `save_for_backward` kept; in ``jvp`` what `save_for_forward` did."""
+        if self.carries:
+            return self.to_carry
         if self.values is None:
             raise RuntimeError(FREED)
         if self.to_save:
@@ -69,7 +74,12 @@ class FunctionNode(Node):
         self.materializes = value
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Accepted as torch's; forward-mode derivatives here come from ``backward``."""
+        """Keep tensors for ``jvp``, where ``saved_tensors`` gives them back."""
+        self.to_carry = tensors
+
+    def forget(self) -> None:
+        """Let go of what only `apply` asks for, some of which holds this node."""
+        self.dirty = self.non_differentiable = self.to_carry = ()
 
     def gradients(self, B: Any, grads: Any, unpack: Callable) -> list:
         lifted = B is LIFTED
@@ -135,7 +145,11 @@ class Function:
     """Base class of operations with their own derivative, as ``torch.autograd.Function``.
 
     Subclasses give static methods ``forward`` and ``backward``. ``forward`` gets ``ctx`` first,
-    unless ``setup_context(ctx, inputs, output)`` is given too. Use them by ``apply``.
+    unless ``setup_context(ctx, inputs, output)`` is given too, which the transforms of `nnkit.func`
+    ask for. ``jvp(ctx, *tangents)`` gives the tangents of the outputs in forward mode;
+    ``vmap(info, in_dims, *inputs)`` is held to be what forward does for each example of a batch, as
+    ``generate_vmap_rule = True`` says: one of them is needed inside of `nnkit.func.vmap`. Use them
+    by ``apply``.
 
     Example:
         >>> import nnkit
@@ -154,6 +168,7 @@ class Function:
     """
 
     _node_type: type[FunctionNode]
+    generate_vmap_rule = False
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         warnings.warn(
@@ -192,10 +207,40 @@ class Function:
         """Another name for `backward`."""
         return Function.backward(ctx, *grad_outputs)
 
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        """Compute the tangents of the outputs, given those of the inputs; to be overridden."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple, *arguments: Any) -> Any:
+        """Compute the outputs of a batch and where their batch dimension is; to be overridden."""
+        raise NotImplementedError(
+            "You must implement the vmap function for custom autograd.Function to use it with vmap."
+        )
+
     @classmethod
     def apply(cls, *arguments: Any, **options: Any) -> Any:
-        """Run forward and record its node."""
+        """Run forward and record its node.
+
+        Raises:
+            RuntimeError: inside of a transform ``setup_context`` is not overridden, or inside of
+                `nnkit.func.vmap` not just one of ``vmap`` and ``generate_vmap_rule``.
+            NotImplementedError: an input has tangents, and ``jvp`` is not overridden.
+        """
+        node, result = cls._call(arguments, options)
+        node.forget()
+        return result
+
+    @classmethod
+    def _call(cls, arguments: tuple, options: dict[str, Any]) -> tuple[FunctionNode, Any]:
+        """The node and what `apply` returns."""
         separate = cls.setup_context is not Function.setup_context
+        if MODE.transforms:
+            check_transformed(cls)
         if separate:
             bound = inspect.signature(cls.forward).bind(*arguments, **options)
             bound.apply_defaults()
@@ -209,12 +254,18 @@ class Function:
         edges = tuple(
             (a._edge or a) if need else None for a, need in zip(arguments, needs, strict=True)
         )
+        levels = [a._device for a in arguments if is_dual(a)]
+        if levels:
+            result = _carried(cls, max(levels, key=_depth), arguments, options)
+            if not separate:
+                return node, result
         with no_grad():
-            if separate:
-                result = cls.forward(*arguments, **options)
-                cls.setup_context(node, arguments, result)
-            else:
+            if not separate:
                 result = cls.forward(node, *arguments, **options)
+            else:
+                if not levels:
+                    result = cls.forward(*arguments, **options)
+                cls.setup_context(node, arguments, result)
         outputs = result if isinstance(result, tuple) else (result,)
         for t in node.dirty:
             wrote(t, node.name())
@@ -232,7 +283,101 @@ class Function:
             _save(node, outputs)
         else:
             outputs = tuple([_constant(node, out, arguments) for out in outputs])
-        return outputs if isinstance(result, tuple) else outputs[0]
+        return node, outputs if isinstance(result, tuple) else outputs[0]
+
+
+def check_transformed(function: type[Function]) -> None:
+    """RuntimeError for a Function that does not say what the transforms of func want to know."""
+    name = function.__name__
+    if function.setup_context is Function.setup_context:
+        raise RuntimeError(
+            f"{name}: inside of the transforms of nnkit.func an autograd.Function must override "
+            "the setup_context staticmethod"
+        )
+    if MODE.batches:
+        has_rule = function.vmap is not Function.vmap
+        if has_rule and function.generate_vmap_rule:
+            raise RuntimeError(
+                f"{name}: it has both generate_vmap_rule=True and a vmap staticmethod, of which "
+                "vmap wants one"
+            )
+        if not has_rule and not function.generate_vmap_rule:
+            raise RuntimeError(
+                f"{name}: inside of vmap an autograd.Function must override the vmap staticmethod "
+                "or set generate_vmap_rule=True"
+            )
+
+
+def _depth(level: Any) -> int:
+    return level.depth
+
+
+def _carried(function: type[Function], level: Any, arguments: tuple, options: dict) -> Any:
+    """The outputs on a forward level: what is computed around it, and the tangents from ``jvp``."""
+    lowered = [level.lower(a) if isinstance(a, Tensor) else (a, None) for a in arguments]
+    primals = tuple([primal for primal, _ in lowered])
+    node, result = function._call(primals, options)
+    outputs = result if isinstance(result, tuple) else (result,)
+    columns: list[Any] = [None] * len(outputs)
+    if any(tangents for _, tangents in lowered) and not MODE.inference:
+        rows = [_pushed(function, node, lowered, outputs, i) for i in range(level.count)]
+        columns = [None if c[0] is None else c for c in zip(*rows, strict=True)]
+    lifted = []
+    for out, tangents in zip(outputs, columns, strict=True):
+        written = [a for a, p in zip(arguments, primals, strict=True) if p is out and is_dual(a)]
+        if written:
+            written[0]._data.tangents = tangents
+        lifted.append(written[0] if written else level.lift(out, tangents))
+    node.forget()
+    return tuple(lifted) if isinstance(result, tuple) else lifted[0]
+
+
+def _pushed(
+    function: type[Function], node: FunctionNode, lowered: list, outputs: tuple, i: int
+) -> list[Tensor | None]:
+    """The tangents of the outputs in direction ``i``, None for those without a derivative."""
+    given: list[Any] = []
+    for primal, tangents in lowered:
+        tangent = tangents and tangents[i]
+        if tangent is not None and _is_in(primal, node.dirty):
+            tangent = tangent.clone()
+        elif tangent is None and node.materializes and _has_derivative(primal):
+            tangent = LIFTED.zeros_like(primal)
+        given.append(tangent)
+    node.carries = True
+    try:
+        result = function.jvp(node, *given)
+    finally:
+        node.carries = False
+    found = result if isinstance(result, tuple) else (result,)
+    name = function.__name__
+    if len(found) != len(outputs):
+        raise RuntimeError(
+            f"{name}.jvp returned an invalid number of forward gradients (expected "
+            f"{len(outputs)} but got {len(found)})"
+        )
+    shown: list[Tensor | None] = []
+    for position, (out, tangent) in enumerate(zip(outputs, found, strict=True)):
+        if not _has_derivative(out) or _is_in(out, node.non_differentiable):
+            shown.append(None)
+            continue
+        if not isinstance(tangent, Tensor) or tangent.shape != out.shape:
+            got = list(tangent.shape) if isinstance(tangent, Tensor) else type(tangent).__name__
+            raise RuntimeError(
+                f"{name}.jvp must return for output {position} a tensor of its shape "
+                f"{list(out.shape)}, got {got}"
+            )
+        if _is_in(out, node.dirty) and not _is_in(tangent, tuple(given)):
+            raise RuntimeError(
+                f"{name}.jvp must modify in place the tangent of the input that forward modifies "
+                f"in place, and return it for output {position}"
+            )
+        shown.append(tangent)
+    return shown
+
+
+def _has_derivative(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.dtype.category >= FLOATING
 
 
 def _constant(node: FunctionNode, out: Any, inputs: tuple) -> Any:
@@ -333,7 +478,6 @@ def _save(node: FunctionNode, outputs: tuple) -> None:
     node.saves_arrays = bool(values)
     if ACTIVE:
         pack_values(node)
-    node.dirty = node.non_differentiable = ()
 
 
 class _TwiceError(Node):

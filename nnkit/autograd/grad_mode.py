@@ -19,10 +19,11 @@ class _Modes(threading.local):
 
 class _Mode(bind_modes(_Modes)):
     # Of `nnkit.func`: how many transforms this thread is computing, and how many parts of them that
-    # record what torch records of wrappers, so that inference tensors may be saved; whether a
-    # `vmap` among them was not told what random numbers its examples should have; and the numbers
-    # that the example a `vmap` is computing has read from its tensors.
+    # record what torch records of wrappers, so that inference tensors may be saved; how many torch
+    # computes as batches; whether a `vmap` among them was not told what random numbers its examples
+    # should have; and the numbers that the example a `vmap` is computing has read from its tensors.
     transforms = 0
+    batches = 0
     wrapping = 0
     refuses_random = False
     reads: Any = None

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
-from nnkit.autograd import Tensor, inference_mode
+from nnkit.autograd import Function, Tensor, inference_mode
+from nnkit.autograd.function import check_transformed
 from nnkit.autograd.generator import get_rng_state, set_rng_state
 from nnkit.autograd.grad_mode import MODE, VMAPS
 from nnkit.autograd.ops.comparison import equal
@@ -27,7 +28,8 @@ def vmap(
 
     The examples are computed one after the other, those of an empty batch from one of zeros. So
     that it could be done at once, the numbers that the function reads from tensors (in an ``if``,
-    by ``item()``, ``tolist()`` ...) must be the same for all examples.
+    by ``item()``, ``tolist()`` ...) must be the same for all examples. Where ``func`` is the
+    ``apply`` of a `nnkit.autograd.Function` with a ``vmap`` of its own, that computes the batch.
 
     Args:
         func: a function of tensors without a batch dimension; keyword arguments are the same for
@@ -69,6 +71,10 @@ def vmap(
         leaves, structure = tree_flatten(args)
         dims = _spread(in_dims, args, "in_dims")
         size = _batch_size(leaves, dims)
+        function = _with_rule(func)
+        if function is not None:
+            info = VmapInfo(size, randomness)
+            return _by_rule(function, info, args, structure.unflatten(dims), out_dims)
         if chunk_size is not None and not size:
             raise AssertionError("vmap: an empty batch cannot be divided into chunks")
         state = get_rng_state() if randomness == "same" else None
@@ -88,16 +94,58 @@ def vmap(
     return batched
 
 
+class VmapInfo(NamedTuple):
+    """What the ``vmap`` of a `nnkit.autograd.Function` is told."""
+
+    batch_size: int
+    randomness: str
+
+
+def _with_rule(func: Callable) -> type[Function] | None:
+    """The Function of which ``func`` is the ``apply``, if it says itself how to map it."""
+    owner = getattr(func, "__self__", None)
+    if not isinstance(owner, type) or not issubclass(owner, Function) or func != owner.apply:
+        return None
+    return None if owner.vmap is Function.vmap else owner
+
+
+def _by_rule(
+    function: type[Function], info: VmapInfo, args: tuple, in_dims: tuple, out_dims: Any
+) -> Any:
+    """What the ``vmap`` of a Function computes of the whole batch."""
+    with drawing(info.randomness):
+        check_transformed(function)
+    result = function.vmap(info, in_dims, *args)
+    name = f"vmap: the vmap staticmethod of {function.__name__}"
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise RuntimeError(f"{name} must return (output, out_dims), got {type(result).__name__}")
+    output, found = result
+    try:
+        dims = _spread(found, output, "its out_dims")
+    except ValueError as error:
+        raise RuntimeError(f"{name} returned out_dims unlike its output: {error}") from None
+    leaves, structure = tree_flatten(output)
+    joined = []
+    for value, own, dim in zip(leaves, dims, _spread(out_dims, output, "out_dims"), strict=True):
+        if own is None and dim is not None:
+            value, own = value.expand(info.batch_size, *value.shape), 0
+        joined.append(value if dim is None else _moved(value, own, dim))
+    return structure.unflatten(joined)
+
+
 @contextmanager
 def drawing(randomness: str) -> Iterator[None]:
-    """While active, random numbers are refused if ``randomness`` is "error"."""
+    """While active, what torch computes as a batch is computed; random numbers are refused if
+    ``randomness`` is "error"."""
     before = MODE.refuses_random
     MODE.refuses_random = before or randomness == "error"
     MODE.transforms += 1
+    MODE.batches += 1
     try:
         yield
     finally:
         MODE.transforms -= 1
+        MODE.batches -= 1
         MODE.refuses_random = before
 
 
@@ -176,9 +224,14 @@ class _Batch(NamedTuple):
         for place, (leaf, own) in enumerate(zip(self.leaves, self.dims, strict=True)):
             same = zip(values, self.examples, strict=True)
             if own is not None and all(value is example[place] for value, example in same):
-                own, dim = own % leaf.ndim, dim % leaf.ndim
-                return leaf if own == dim else movedim(leaf, own, dim)
+                return _moved(leaf, own, dim)
         return None
+
+
+def _moved(value: Tensor, own: int, dim: int) -> Tensor:
+    """The tensor with dimension ``own`` at ``dim``."""
+    own, dim = own % value.ndim, dim % value.ndim
+    return value if own == dim else movedim(value, own, dim)
 
 
 def _joined(results: list[Any], out_dims: Any, size: int, batch: _Batch | None) -> Any:
