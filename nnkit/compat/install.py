@@ -20,6 +20,7 @@ from nnkit.compat.layout import (
     answered,
     defined,
     find,
+    holder_of,
     homes,
     known,
     namesakes,
@@ -56,12 +57,14 @@ class TorchModule(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Write through to nnkit's module, so that a replaced function is used there too."""
-        for module in namesakes(self.__name__) if name[:2] != "__" else ():
-            if hasattr(module, name) and not isinstance(value, ModuleType):
-                setattr(module, name, value)
-                vars(self).pop(name, None)
-                return
-        super().__setattr__(name, value)
+        holder = None if name[:2] == "__" else holder_of(self.__name__, name)
+        if holder is None:
+            super().__setattr__(name, value)
+        elif not isinstance(value, ModuleType):
+            setattr(holder, name, value)
+            vars(self).pop(name, None)
+        elif isinstance(getattr(holder, name), ModuleType):
+            super().__setattr__(name, value)  # else a function hides the module, as in torch
 
     def __dir__(self) -> list[str]:
         names = {n for module in namesakes(self.__name__) for n in dir(module)}

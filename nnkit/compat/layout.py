@@ -138,11 +138,16 @@ def _inherited(module: str, name: str) -> Any:
             if found is not _MISSING:
                 return found
         above = above.rpartition(".")[0]
-    return _private(module, name) if name.startswith("_") else _MISSING
+    return _first(_beside(module), name) if name.startswith("_") else _MISSING
 
 
-def _private(module: str, name: str) -> Any:
-    """A private name that some other file of the same package has."""
+def _beside(module: str) -> tuple[ModuleType, ...]:
+    """The other files of the same package, which may hold what is private in torch's."""
     package = f"{TREES[1]}{module.removeprefix(ROOT).rpartition('.')[0]}."
-    beside = [m for n, m in list(sys.modules.items()) if n.startswith(package)]
-    return _first(tuple(beside), name)
+    return tuple([m for n, m in list(sys.modules.items()) if n.startswith(package)])
+
+
+def holder_of(module: str, name: str) -> ModuleType | None:
+    """The module of nnkit that holds a name of a module of torch, if one does."""
+    places = namesakes(module) + (_beside(module) if name.startswith("_") else ())
+    return next((place for place in places if hasattr(place, name)), None)

@@ -191,3 +191,27 @@ def test_runs_a_program(tmp_path: Path, as_module: bool) -> None:
 
 def test_importing_nnkit_does_not_load_it() -> None:
     assert run("import nnkit, sys; print('nnkit.compat' in sys.modules)", start="") == "False"
+
+
+def test_a_function_hides_the_module_of_its_name() -> None:
+    program = """
+import torch
+from torch.autograd.gradcheck import GradcheckError
+x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+print(torch.autograd.gradcheck(torch.sin, (x,)), GradcheckError.__mro__[1].__name__)
+"""
+    assert run(program) == "True RuntimeError"
+
+
+def test_private_state_is_written_where_it_is_read() -> None:
+    program = """
+import torch
+from collections import OrderedDict
+log = []
+handle = torch.nn.modules.module.register_module_forward_hook(lambda *given: log.append(1))
+torch.nn.Identity()(torch.ones(1))
+torch.nn.modules.module._global_forward_hooks = OrderedDict()
+torch.nn.Identity()(torch.ones(1))
+print(log)
+"""
+    assert run(program) == "[1]"

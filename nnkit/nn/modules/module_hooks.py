@@ -35,12 +35,6 @@ _global_backward_hooks: Hooks = OrderedDict()
 _global_parameter_registration_hooks: Hooks = OrderedDict()
 _global_buffer_registration_hooks: Hooks = OrderedDict()
 _global_module_registration_hooks: Hooks = OrderedDict()
-_CALL_HOOKS = (
-    _global_forward_pre_hooks,
-    _global_forward_hooks,
-    _global_backward_pre_hooks,
-    _global_backward_hooks,
-)
 # Whether the global backward hooks are full ones; None while none was registered.
 _global_is_full_backward_hook: bool | None = None
 
@@ -181,7 +175,12 @@ class ModuleHooks:
 
     def _forget_hooks(self) -> None:
         self.__dict__.pop("_hooked", None)
-        if not any(_CALL_HOOKS):
+        if not (
+            _global_forward_pre_hooks
+            or _global_forward_hooks
+            or _global_backward_pre_hooks
+            or _global_backward_hooks
+        ):
             ModuleHooks._hooked = False
 
     def _watch_output(self, watch: BackwardHook, result: Any) -> Any:
