@@ -110,6 +110,7 @@ class Pass:
     watched = False
     expected: dict[Tensor, int] | None = None
     outer: Pass | None = None
+    callbacks: list[Callable] | None = None  # to be called when all else is done
 
     def __init__(self, roots: list, lifted: Any, unpack: Callable, retain: bool) -> None:
         self.roots = roots
@@ -248,6 +249,8 @@ class Pass:
                     self._accumulate(leaf, grad, leaf in self.fresh)
                 else:
                     self._serve(leaf, grad)
+            while self.callbacks:
+                self.callbacks.pop(0)()
         finally:
             RUNNING.innermost = self.outer
 
@@ -297,7 +300,7 @@ class Pass:
                         pending[edge] = result
                         heappush(heap, (-edge.order, edge))
                     else:
-                        self.send(edge, result, result is not grad)
+                        self.send(edge, result, _is_fresh(result, node, arrived, results))
                 if self.watched:
                     self._settle(node)
         except BaseException:
@@ -543,6 +546,19 @@ class Pass:
                 f"a gradient of shape {list(grad.shape)} fits neither the leaf of shape "
                 f"{list(leaf.shape)} nor its gradient: the leaf has got another shape since"
             ) from None
+
+
+def _is_fresh(result: Any, node: Node, arrived: Sequence, results: Sequence) -> bool:
+    """Whether nobody but the edge that it is sent along has a gradient."""
+    if node.runs_user_code or node.hooks is not None:
+        return False
+    for grad in arrived:
+        if result is grad:
+            return False
+    count = 0
+    for other in results:
+        count += result is other
+    return count == 1
 
 
 def target_of(edge: Any) -> tuple[Any, int]:

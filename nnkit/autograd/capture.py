@@ -8,7 +8,7 @@ from typing import Any
 from nnkit.autograd.backward_pass import target_of
 from nnkit.autograd.engine import as_tuple, check_inputs, flag, start
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.node import edge_of
+from nnkit.autograd.node import GradientEdge, edge_of
 from nnkit.autograd.overriding import overridable
 from nnkit.autograd.tensor import Tensor, wrap
 
@@ -94,6 +94,11 @@ def grad(
                 device = target_of(edge_of(tensor))[0].device
                 found = made.setdefault(id(found), wrap(found, device))
         elif materialize_grads:
+            if tensor.__class__ is GradientEdge:
+                raise RuntimeError(
+                    "materialize_grads cannot be used when the given input is a GradientEdge: "
+                    f"input {position}, whose shape nothing tells, has no gradient"
+                )
             found = wrap(tensor._device.backend.zeros_like(tensor._data), tensor._device)
             found._requires_grad = create_graph
         results.append(found)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from nnkit.autograd.backward_pass import Pass, unpack_array, unpack_tensor
+from nnkit.autograd.backward_pass import RUNNING, Pass, unpack_array, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.node import GradientEdge, Node, Unknown, edge_of
 from nnkit.autograd.op import OPS
@@ -44,13 +44,29 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, create: bool) -> Pas
                 raise RuntimeError(
                     f"element {index} of tensors does not require grad and does not have a grad_fn"
                 )
-            edge, first = tensor._edge or tensor, _first_gradient(tensor, grad)
+            edge, first = tensor._edge or tensor, _first_gradient(tensor, grad, index)
         roots.append((edge, first if create else plain(first._data)))
     if create:
         from nnkit.autograd.lifted import LIFTED
 
         return Pass(roots, LIFTED, unpack_tensor, retain)
     return Pass(roots, None, unpack_array, retain)
+
+
+class ExecutionEngine:
+    """What starts backward passes, as ``Variable._execution_engine``."""
+
+    @staticmethod
+    def queue_callback(callback: Callable) -> None:
+        """Call a function when the running backward pass has given all leaves their gradients.
+
+        Raises:
+            RuntimeError: no backward pass is running.
+        """
+        running = RUNNING.innermost
+        if running is None:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        running.callbacks = [*(running.callbacks or ()), callback]
 
 
 def flag(name: str, value: Any) -> bool:
@@ -72,7 +88,7 @@ def as_tuple(places: Any) -> tuple:
     return (places,) if isinstance(places, (Tensor, GradientEdge)) else tuple(places)
 
 
-def _first_gradient(tensor: Tensor, grad: Tensor | None) -> Tensor:
+def _first_gradient(tensor: Tensor, grad: Tensor | None, index: int) -> Tensor:
     data = tensor._data
     if grad is None:
         if data.size != 1:
@@ -87,8 +103,8 @@ def _first_gradient(tensor: Tensor, grad: Tensor | None) -> Tensor:
         raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
     if grad._data.shape != data.shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output has a shape of {list(grad._data.shape)} and output "
-            f"has a shape of {list(data.shape)}."
+            f"Mismatch in shape: grad_output[{index}] has a shape of {grad.shape} and "
+            f"output[{index}] has a shape of {tensor.shape}."
         )
     if grad.is_complex() != tensor.is_complex():
         raise RuntimeError(

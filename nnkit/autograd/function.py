@@ -26,7 +26,7 @@ class FunctionNode(Node):
     """The node of a user's Function; it is also the ``ctx`` of its forward and backward."""
 
     # No __slots__: users keep their own attributes on ctx.
-    runs_always = True
+    runs_always = runs_user_code = True
     runs_freed = True  # by `saved_tensors`
     _function: type[Function]
 
@@ -424,6 +424,8 @@ def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
             continue
         if _is_in(out, inputs):
             out = _as_view(out)
+        elif out._base is not None:
+            out._viewed = out._writes[0]  # whatever forward wrote is in the node's history
         out._edge = edge
         out._requires_grad = True
         connected.append(out)

@@ -26,6 +26,7 @@ class Node:
     saves_arrays = False
     materializes = True  # whether outputs without a gradient get zeros before the rules run
     runs_always = False  # whether they get them even where no output has a gradient
+    runs_user_code = False  # which may keep the gradients that it returns
     runs_freed = False  # whether the rules themselves notice that what they read was freed
     slots: tuple | None = None  # the inputs with a rule, which alone are shown; None for all
 
@@ -79,6 +80,14 @@ class Node:
     def register_prehook(self, hook: Callable) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before this node; it may return new ones."""
         return RemovableHandle.add(self._hooks().pre, hook)
+
+    def __getattr__(self, name: str) -> Any:
+        """What was saved for backward, as ``_saved_self``, ``_saved_result``."""
+        if not name.startswith(("_saved_", "_raw_saved_")):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        from nnkit.autograd.saved_attributes import saved_attribute
+
+        return saved_attribute(self, name)
 
     def __call__(self, *grads: Any) -> Any:
         """Run this node's rules on Tensors, as ``grad_fn(g)`` does in torch."""

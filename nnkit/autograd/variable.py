@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from nnkit.autograd.engine import ExecutionEngine
 from nnkit.autograd.tensor import Tensor
 
 
@@ -36,6 +37,8 @@ class Variable(metaclass=_VariableType):
         ...     nnkit.autograd.Variable(nnkit.ones(2), requires_grad=True)
         tensor([1., 1.], requires_grad=True)
     """
+
+    _execution_engine = ExecutionEngine()
 
     def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: Any = None) -> Any:
         if not isinstance(data, Tensor):

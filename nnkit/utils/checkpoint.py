@@ -176,16 +176,17 @@ class _Run:
         for i, tensor in zip(self.places, self.inputs.saved_tensors, strict=True):
             args[i] = tensor
 
-        def collect(tensor: Tensor) -> None:
+        def collect(tensor: Tensor) -> Tensor:
             found.append(tensor.detach())
             if self.stops and len(found) == len(self.promised):
                 raise _EnoughError
+            return found[-1]  # for a backward that the function itself runs
 
         with enable_grad(), fork_rng(enabled=self.rng is not None):
             if self.rng is not None:
                 set_rng_state(self.rng)
             try:
-                with saved_tensors_hooks(collect, _never), self.context:
+                with saved_tensors_hooks(collect, lambda kept: kept), self.context:
                     self.function(*args, **self.kwargs)
             except _EnoughError:
                 pass
@@ -214,10 +215,6 @@ class _Inputs(Function):
     def forward(ctx: Any, empty: Tensor, *tensors: Tensor) -> Tensor:
         ctx.save_for_backward(*tensors)
         return empty.clone()
-
-
-def _never(packed: Any) -> Tensor:
-    raise AssertionError("the graph of a second run has no backward")
 
 
 class CheckpointFunction(Function):

@@ -287,3 +287,23 @@ def anomalies(fw):
             y.add_(1)
             found += [raised(y.backward), raised(z.backward)]
     return [*found, any("ExpBackward0" in str(w.message) for w in seen)]
+
+
+@scenario
+def a_backward_inside_of_a_checkpoint(fw):
+    checkpoint = fw.utils.checkpoint.checkpoint
+
+    def slope(x):
+        x = x.detach().requires_grad_() if not x.requires_grad else x
+        (g,) = fw.autograd.grad(x.sin().exp().sum(), x, create_graph=True)
+        return g
+
+    def inner(x):
+        return checkpoint(slope, x, use_reentrant=False)
+
+    x = leaf(fw, 0.5, 1.0)
+    checkpoint(inner, x, use_reentrant=False).sum().backward()
+    found = [round(v, 4) for v in x.grad.tolist()]
+    x.grad = None
+    slope(x).sum().backward()
+    return [found, [round(v, 4) for v in x.grad.tolist()]]

@@ -476,3 +476,96 @@ def retained_gradients_lie_by_rows(fw):
     y = x.permute(1, 3, 0, 2)
     fw.autograd.backward(y, fw.ones_like(y), inputs=[y])
     return [y.grad.stride(), y.retains_grad]
+
+
+@scenario
+def leaves_have_gradients_of_their_own(fw):
+    kept = []
+
+    class Same(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a + b
+
+        @staticmethod
+        def backward(ctx, g):
+            kept.append(g * 2)
+            return kept[-1], kept[-1]
+
+    a, b = leaf(fw, 1.0, 2.0), leaf(fw, 3.0, 4.0)
+    Same.apply(a, b).sum().backward()
+    a.grad.zero_()
+    kept[0].add_(10)
+    return [a.grad.tolist(), b.grad.tolist()]
+
+
+@scenario
+def a_view_that_forward_made_and_wrote(fw):
+    class Front(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            view = x.clone()[:1]
+            view += 2
+            return view
+
+        @staticmethod
+        def backward(ctx, g):
+            return fw.cat([g, g * 0])
+
+    x = leaf(fw, 1.0, 2.0)
+    y = Front.apply(x)
+    y.sum().backward()
+    return [y.grad_fn.name(), y.tolist(), x.grad.tolist()]
+
+
+@scenario
+def what_a_node_has_saved(fw):
+    a = leaf(fw, 1.0, 2.0)
+    b = a * 3
+    product, exponential = a * b, a.exp()
+    node, other = product.grad_fn, exponential.grad_fn
+    found = [
+        node._saved_self is a,
+        node._saved_other is b,
+        other._saved_result is exponential,
+        other._saved_result.grad_fn is other,
+        hasattr(node, "_saved_result"),
+    ]
+    other._raw_saved_result.register_hooks(lambda x: x.tolist(), lambda x: fw.tensor(x) * 2)
+    exponential.sum().backward()
+    product.sum().backward()
+    return [*found, [round(v, 4) for v in a.grad.tolist()], raised(lambda: node._saved_self)]
+
+
+@scenario
+def callbacks_after_a_backward(fw):
+    log = []
+    queue = fw.autograd.Variable._execution_engine.queue_callback
+
+    class Queues(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            queue(lambda: log.append(["called", x.grad is not None]))
+            return g
+
+    x = leaf(fw, 1.0)
+    x.register_post_accumulate_grad_hook(lambda t: log.append("accumulated"))
+    Queues.apply(x).sum().backward()
+    return [log, raised(lambda: queue(print))]
+
+
+@scenario
+def gradients_for_edges_alone(fw):
+    x, y = leaf(fw, 1.0) * 1, leaf(fw, 1.0) * 1
+    edge = fw.autograd.graph.get_gradient_edge
+    out = x.clone().sum()
+
+    def ask(*inputs):
+        options = {"allow_unused": True, "retain_graph": True, "materialize_grads": True}
+        return [g.tolist() for g in fw.autograd.grad(out, inputs, **options)]
+
+    return [ask(edge(x), y), raised(lambda: ask(x, edge(y)))]
