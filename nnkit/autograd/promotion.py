@@ -11,6 +11,7 @@ from nnkit.autograd.dims import broadcast_shape
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.algebra import CATALOGUE
+from nnkit.backend.catalogue import ALWAYS_REFUSED
 from nnkit.backend.complaints import is_about_dtypes, is_about_shapes
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import (
@@ -78,8 +79,9 @@ def check_dtype(name: str, d: Any, refuses: tuple[str, ...], operands: tuple = (
 
 
 def check_defined(name: str, kernel: str, input: Tensor) -> None:
-    """NotImplementedError where the primitive ``kernel`` is not defined for the input's dtype."""
-    if input._data.dtype in CATALOGUE[kernel].refused:
+    """NotImplementedError where the primitive ``kernel`` refuses the input's dtype."""
+    always = kernel in ALWAYS_REFUSED
+    if input._data.dtype in CATALOGUE[kernel].refused and (always or input._data.size):
         raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
 
 

@@ -142,21 +142,28 @@ def grad_max_pool(B: Any, g_out: Any, x: Any, indices: Any) -> Any:
     return gradient_in_format(B, B.max_pool_grad(g_out, indices, tuple(x.shape)), x)
 
 
-def pooled_input(name: str, input: Any, axes: int, integers: bool = False) -> Tensor:
+def samples_of(name: str, input: Any, axes: int) -> Tensor:
     """``input`` as (N, C, *spatial), checked.
 
     Raises:
         TypeError: it is no Tensor.
         RuntimeError: another number of dimensions, or no elements in a sample.
-        NotImplementedError: a dtype that cannot be pooled.
     """
     check_tensor(name, input)
     x = batched(name, input, axes)
-    if 0 in x._data.shape[1:]:
+    if 0 in input._data.shape[1:]:
         raise RuntimeError(
             f"{name}(): only the batch dimension may be empty, got input of shape "
             f"{list(input.shape)}"
         )
+    return x
+
+
+def pooled_input(name: str, input: Any, axes: int, integers: bool = False) -> Tensor:
+    """`samples_of`; NotImplementedError of a dtype that cannot be pooled."""
+    x = samples_of(name, input, axes)
+    if not x._data.shape[1]:
+        raise RuntimeError(f"{name}(): input has no channels: shape {list(input.shape)}")
     category = x.dtype.category
     if category in (BOOL, COMPLEX) or (category != FLOATING and not integers):
         raise NotImplementedError(f"{name}(): not implemented for {x.dtype.name} tensors")

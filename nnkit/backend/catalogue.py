@@ -348,11 +348,12 @@ REFUSED = {
     "bool integer half": "inverse solve det slogdet cholesky qr svd eigh eig solve_triangular geqrf"
     " cholesky_solve",
     "bool integer complex": "softmax log_softmax bernoulli layer_norm rms_norm group_norm"
-    " batch_norm batch_norm_eval standardize",
+    " batch_norm batch_norm_eval standardize adaptive_avg_pool adaptive_max_pool max_unpool"
+    " fractional_max_pool",
     "bool integer": "logcumsumexp",
     "integer": "im2col col2im",
 }
 ALWAYS_REFUSED = frozenset(
-    "dot vdot qr eig geqrf solve_triangular cholesky_solve logcumsumexp cross kthvalue median"
-    " nanmedian layer_norm rms_norm group_norm".split()
+    "dot vdot adaptive_max_pool qr eig geqrf solve_triangular cholesky_solve logcumsumexp cross"
+    " kthvalue median nanmedian layer_norm rms_norm group_norm".split()
 )

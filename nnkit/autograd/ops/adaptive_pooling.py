@@ -8,6 +8,7 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.reduction import mean
+from nnkit.autograd.promotion import check_defined
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape
 from nnkit.autograd.spatial import (
@@ -22,7 +23,6 @@ from nnkit.autograd.spatial import (
     like_input,
 )
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING
 
 _adaptive_avg_pool = rule(
     "adaptive_avg_pool", node="AdaptiveAvgPool2DBackward0", depends="backward",
@@ -58,11 +58,6 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
     return x, size
 
 
-def _check_floating(name: str, input: Tensor) -> None:
-    if input.dtype.category != FLOATING:
-        raise NotImplementedError(f"{name}(): not implemented for {input.dtype.name} tensors")
-
-
 def _is_whole(axes: int, output_size: Any, ndim: int) -> bool:
     """Whether one window is all there is, which torch takes of any number of dimensions."""
     if isinstance(output_size, (tuple, list)):
@@ -80,15 +75,15 @@ def _average(name: str, axes: int, input: Any, output_size: Any) -> Tensor:
     x, size = (input, (1,) * axes) if whole else _prepared(name, axes, input, output_size)
     if size == (1,) * axes:
         return in_format_of(input, mean(input, tuple(range(-axes, 0)), True))
-    _check_floating(name, x)
+    check_defined(name, "adaptive_avg_pool", x)
     return like_input(_adaptive_avg_pool(x, size), input)
 
 
 def _largest(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tensor, Tensor]:
     x, size = _prepared(name, axes, input, output_size)
-    _check_floating(name, x)
-    if axes > 1 and not x.shape[1]:
+    if axes > 1 and not input.shape[1]:
         raise RuntimeError(f"{name}(): input has no channels: shape {list(input.shape)}")
+    check_defined(name, "adaptive_max_pool", x)
     out, indices = _adaptive_max_pool(x, size)
     return like_input(out, input), like_input(indices, input)
 

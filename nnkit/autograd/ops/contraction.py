@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from nnkit.autograd.dims import (
@@ -18,7 +19,15 @@ from nnkit.autograd.op import guarded
 from nnkit.autograd.ops.arithmetic import mul
 from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.ops.creation import eye
-from nnkit.autograd.ops.linalg import bmm, check_ndim, check_operands, matmul, mm, of_one_dtype
+from nnkit.autograd.ops.linalg import (
+    bmm,
+    check_inner,
+    check_ndim,
+    check_operands,
+    matmul,
+    mm,
+    of_one_dtype,
+)
 from nnkit.autograd.promotion import check_dtype, on_one_device
 from nnkit.autograd.public import public
 from nnkit.autograd.single import single
@@ -339,6 +348,9 @@ def multi_dot(tensors: Any) -> Tensor:
         chain[-1] = last.unsqueeze(1)
     for i, x in enumerate(chain):
         check_ndim("multi_dot", f"tensors[{i}]", x._data.shape, 2)
+    check_operands("multi_dot", *[(f"tensors[{i}]", x) for i, x in enumerate(tensors)])
+    for x, y in itertools.pairwise(chain):
+        check_inner("multi_dot", x._data.shape, y._data.shape)
     out = _product(chain, _best_splits(chain), 0, len(chain) - 1)
     if last.ndim == 1:
         out = out.squeeze(1)

@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops.conv_plan import operands, plan, plan_transposed
+from nnkit.autograd.ops.linalg import check_operands
 from nnkit.autograd.public import public
 from nnkit.autograd.spatial import Ints, hashable, in_format_of, like_input
 from nnkit.autograd.tensor import Tensor
@@ -69,6 +70,13 @@ rule(
 )
 
 
+def _check_dtypes(name: str, kernel: str, x: Tensor, **other: Tensor | None) -> None:
+    """The other operand has the input's dtype; else the kernel, if one is named, speaks first."""
+    for parameter, value in other.items():
+        if value is not None and value._data.dtype != x._data.dtype:
+            check_operands(name, ("input", x), (parameter, value), kernel=kernel)
+
+
 def _convolve(
     name: str, axes: int, input: Tensor, weight: Tensor, bias: Tensor | None,
     stride: Any, padding: Any, dilation: Any, groups: int,
@@ -76,6 +84,8 @@ def _convolve(
     x, *shapes = operands(name, axes, input, weight, bias)
     given = map(hashable, (stride, padding, dilation, groups))
     statics, before = plan(name, *shapes, *given)
+    _check_dtypes(name, "", x, bias=bias)
+    _check_dtypes(name, "conv", x, weight=weight)
     if before is not None:
         x = OPS["pad"](x, before, 0)
     out = _conv(x, weight, bias, *statics)
@@ -92,6 +102,7 @@ def _convolve_transposed(
     x, *shapes = operands(name, axes, input, weight, bias)
     given = map(hashable, (stride, padding, output_padding, groups, dilation))
     statics = plan_transposed(name, *shapes, *given)
+    _check_dtypes(name, "conv_transpose", x, weight=weight, bias=bias)
     return like_input(_conv_transpose(x, weight, bias, *statics), input)
 
 

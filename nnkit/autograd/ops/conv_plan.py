@@ -21,22 +21,13 @@ def operands(
 
     Raises:
         TypeError: one of the three is no Tensor.
-        RuntimeError: another number of dimensions, or dtypes that differ.
+        RuntimeError: another number of dimensions.
     """
     check_tensor(name, input)
     check_tensor(name, weight, "weight")
-    x = batched(name, input, axes)
-    dtype = x._data.dtype
-    others = [("weight", weight)]
     if bias is not None:
         check_tensor(name, bias, "bias")
-        others.append(("bias", bias))
-    for parameter, other in others:
-        if other._data.dtype != dtype:
-            raise RuntimeError(
-                f"{name}(): argument '{parameter}' must have the input's dtype {input.dtype}, "
-                f"got {other.dtype}"
-            )
+    x = batched(name, input, axes)
     return x, x._data.shape, weight._data.shape, None if bias is None else bias._data.shape
 
 

@@ -91,7 +91,7 @@ def sizes(shape: tuple) -> str:
     return "x".join(map(str, shape))
 
 
-def _check_inner(name: str, x: tuple, y: tuple) -> None:
+def check_inner(name: str, x: tuple, y: tuple) -> None:
     if x[-1] != y[0 if len(y) == 1 else -2]:
         if len(y) == 1:
             raise RuntimeError(
@@ -137,7 +137,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         raise RuntimeError(
             f"matmul(): both arguments need to be at least 1D, but they are {len(a)}D and {len(b)}D"
         )
-    _check_inner("matmul", a if len(a) > 1 else (1, *a), b)
+    check_inner("matmul", a if len(a) > 1 else (1, *a), b)
     for d in range(3, min(len(a), len(b)) + 1):
         if a[-d] != b[-d] and 1 not in (a[-d], b[-d]):
             raise RuntimeError(
@@ -178,7 +178,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     x, y = check_operands("mm", ("input", input), ("mat2", mat2))
     check_ndim("mm", "input", x.shape, 2)
     check_ndim("mm", "mat2", y.shape, 2)
-    _check_inner("mm", x.shape, y.shape)
+    check_inner("mm", x.shape, y.shape)
     return _mm(input, mat2)
 
 
@@ -230,7 +230,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     x, y = check_operands("mv", ("input", input), ("vec", vec))
     check_ndim("mv", "input", x.shape, 2)
     check_ndim("mv", "vec", y.shape, 1)
-    _check_inner("mv", x.shape, y.shape)
+    check_inner("mv", x.shape, y.shape)
     return _mv(input, vec)
 
 
@@ -324,7 +324,7 @@ def addmm(
     c, x, y = check_operands("addmm", ("input", input), ("mat1", mat1), ("mat2", mat2))
     check_ndim("addmm", "mat1", x.shape, 2)
     check_ndim("addmm", "mat2", y.shape, 2)
-    _check_inner("addmm", x.shape, y.shape)
+    check_inner("addmm", x.shape, y.shape)
     _check_added("addmm", c.shape, (x.shape[0], y.shape[1]))
     return _addmm(input, mat1, mat2, *_scales(input, beta, alpha))
 
@@ -345,8 +345,8 @@ def baddbmm(
     size_at("baddbmm", batch2, 2, "batch2")
     _check_batches("baddbmm", batch1, batch2)
     _check_added("baddbmm", input._data.shape, (*batch1._data.shape[:2], batch2._data.shape[2]))
-    operands = ("input", input), ("batch1", batch1), ("batch2", batch2)
-    check_operands("baddbmm", *operands, kernel="baddbmm")
+    check_operands("baddbmm", ("input", input), ("batch1", batch1))
+    check_operands("baddbmm", ("batch1", batch1), ("batch2", batch2), kernel="baddbmm")
     return _baddbmm(input, batch1, batch2, *_scales(input, beta, alpha))
 
 
@@ -388,7 +388,7 @@ def addmv(
     c, x, y = check_operands("addmv", ("input", input), ("mat", mat), ("vec", vec))
     check_ndim("addmv", "mat", x.shape, 2)
     check_ndim("addmv", "vec", y.shape, 1)
-    _check_inner("addmv", x.shape, y.shape)
+    check_inner("addmv", x.shape, y.shape)
     _check_added("addmv", c.shape, x.shape[:1])
     column = _addmm(unsqueeze(input, -1), mat, unsqueeze(vec, 1), *_scales(input, beta, alpha))
     return on_its_own(squeeze(column, 1))

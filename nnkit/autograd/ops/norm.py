@@ -6,15 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.dims import check_tensor, size_at
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.conversion import converted
+from nnkit.autograd.ops.shape import reshape
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.spatial import Ints, gradient_in_format, in_format_of, in_order
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_write, write, wrote
-from nnkit.backend.dtype import COMPLEX, FLOATING, complex128, float32, float64
+from nnkit.backend.dtype import COMPLEX, FLOATING, HALF, complex128, float32, float64
 from nnkit.backend.memory import CHANNELS_LAST, is_ordered
 
 STATISTICS = ("mean", "variance")
@@ -97,7 +98,10 @@ _batch_norm_eval = rule(
 )
 
 
-def _check(name: str, input: Tensor, expected: tuple | None, **parameters: Tensor | None) -> list:
+_BY_SAMPLES = ("layer_norm", "group_norm")
+
+
+def _check(name: str, input: Tensor, expected: tuple, **parameters: Tensor | None) -> list:
     """The parameters in the input's dtype; torch's errors where they do not fit."""
     check_tensor(name, input)
     found = []
@@ -105,8 +109,11 @@ def _check(name: str, input: Tensor, expected: tuple | None, **parameters: Tenso
         if value is not None:
             check_tensor(name, value, parameter)
             _check_shape(name, input, expected, parameter, value)
-            if value.dtype is not input.dtype and input.dtype.category == FLOATING:
-                if value.dtype is not float32 or input.dtype.itemsize > 2:
+            asked = input.dtype.category == FLOATING  # else the kernel speaks first
+            if name in _BY_SAMPLES and parameter == "weight":
+                asked = True
+            if value.dtype is not input.dtype and asked:
+                if value.dtype is not float32 or input._data.dtype not in HALF:
                     raise RuntimeError(
                         f"{name}(): mixed dtype: input is {input.dtype}, {parameter} {value.dtype}"
                     )
@@ -115,12 +122,10 @@ def _check(name: str, input: Tensor, expected: tuple | None, **parameters: Tenso
     return found
 
 
-def _check_shape(
-    name: str, input: Tensor, expected: tuple | None, parameter: str, value: Tensor
-) -> None:
+def _check_shape(name: str, input: Tensor, expected: tuple, parameter: str, value: Tensor) -> None:
     if value._data.shape != expected:
         raise RuntimeError(
-            f"{name}(): expected {parameter} of shape {list(expected or ())}, "
+            f"{name}(): expected {parameter} of shape {list(expected)}, "
             f"but got {list(value.shape)} for input of shape {list(input.shape)}"
         )
 
@@ -229,7 +234,7 @@ def rms_norm(
         if weight is None:
             return out
         _check_shape("rms_norm", input, shape, "weight", weight)
-        return out * weight
+        return converted(out * weight, input.dtype)
     other = isinstance(weight, Tensor) and weight.dtype is not input.dtype
     if weight is not None and other and (input.itemsize > 2 or weight.dtype is not float32):
         return converted(rms_norm(input, shape, None, eps) * weight, input.dtype)
@@ -268,11 +273,7 @@ def group_norm(
         tensor([[-1.,  1., -1.,  1.]])
     """
     check_tensor("group_norm", input)
-    if input.ndim < 2:
-        raise RuntimeError(
-            f"group_norm(): Expected at least 2 dimensions for input tensor but got {input.ndim}"
-        )
-    channels = input._data.shape[1]
+    channels = size_at("group_norm", input, 1)
     if integer("group_norm", "num_groups", num_groups) <= 0 or channels % num_groups:
         raise RuntimeError(
             "group_norm(): Expected number of channels in input to be divisible by num_groups, "
@@ -349,14 +350,20 @@ def batch_norm(
                 [ 1.,  1.]])
     """
     check_tensor("batch_norm", input)
-    if input.ndim < 2:
-        if input.ndim and not input._data.size:
-            return input.clone()
+    own = (weight, bias, running_mean, running_var)
+    if input.ndim < 2 and (not input.ndim or any(p is not None for p in own)):
         raise RuntimeError(f"batch_norm(): expected input (N, C, ...), got {list(input.shape)}")
-    channels = (input._data.shape[1],)
+    channels = (size_at("batch_norm", input, 1),)
+    if not input._data.size:
+        return _of_nothing(input, weight, bias)
     for name, statistic in (("running_mean", running_mean), ("running_var", running_var)):
         if not training and statistic is None:
             raise RuntimeError(f"batch_norm(): {name} must be defined in evaluation mode")
+    # torch looks at how many elements they have, not at their shapes.
+    weight, bias, running_mean, running_var = [
+        reshape(p, channels) if p is not None and p._data.shape != channels == (p.numel(),) else p
+        for p in own
+    ]
     weight, bias, mean, var = _check(
         "batch_norm", input, channels,
         weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,
@@ -374,6 +381,13 @@ def batch_norm(
         mean, variance = batch_mean._data, batch_variance._data
         _update(running_mean, running_var, mean, variance, momentum, count)
     return in_order(out, _order_of(input))
+
+
+def _of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """A batch without elements, with the history and the dtype that the first parameters give."""
+    out = input.clone()
+    out = out if weight is None else out * weight[0]
+    return out if bias is None else out + bias[0]
 
 
 def _order_of(input: Tensor) -> Ints | None:
@@ -433,9 +447,10 @@ def instance_norm(
             input, weight, bias, running_mean, running_var, False, momentum, eps, cudnn_enabled
         )
     check_tensor("instance_norm", input)
-    if input.ndim < 2:
-        raise RuntimeError(f"instance_norm(): expected input (N, C, ...), got {list(input.shape)}")
-    channels = input._data.shape[1]
+    channels = size_at("instance_norm", input, 1)
+    if not input._data.size:
+        count = input._data.shape[0]
+        return _of_nothing(input, *[p if p is None else p.repeat(count) for p in (weight, bias)])
     weight, bias, _, _ = _check(
         "instance_norm", input, (channels,),
         weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor, sizes_of
+from nnkit.autograd.dims import check_tensor, size_at, sizes_of
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops import adaptive_pooling, average_pooling  # noqa: F401
 from nnkit.autograd.ops.random import rand
+from nnkit.autograd.promotion import check_defined
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape
 from nnkit.autograd.spatial import (
@@ -20,9 +21,10 @@ from nnkit.autograd.spatial import (
     ints,
     like_input,
     pooled_input,
+    samples_of,
 )
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import int64
+from nnkit.backend.dtype import FLOATING, int64
 from nnkit.backend.reproducibility import refuse
 
 _max_pool = rule(
@@ -193,25 +195,30 @@ def _unpool(
 ) -> Tensor:  # fmt: skip
     refuse(name)
     check_tensor(name, indices, "indices")
-    x = pooled_input(name, input, axes)
-    if indices.dtype is not int64:
-        raise RuntimeError(f"{name}(): argument 'indices' must be int64, got {indices.dtype}")
+    check_tensor(name, input)
+    size_at(name, input, -axes)
     kernel = ints(name, "kernel_size", kernel_size, axes)
     stride = kernel if stride is None else ints(name, "stride", stride, axes)
     padding = ints(name, "padding", padding, axes)
-    rows = zip(x.shape[2:], kernel, stride, padding)
+    rows = zip(input.shape[-axes:], kernel, stride, padding)
     size = tuple((n - 1) * s + k - 2 * p for n, k, s, p in rows)
     if output_size is not None:
         wanted = sizes_of(name, (output_size,), None, "output_size")
         size = _unpooled_size(name, wanted, size, stride)
+    if indices.dtype is not int64:
+        raise RuntimeError(f"{name}(): argument 'indices' must be int64, got {indices.dtype}")
+    if min(size) < 0:
+        raise ValueError(f"{name}(): the output would have a negative size: {list(size)}")
+    x = samples_of(name, input, axes)
     if indices.shape != input.shape:
         raise RuntimeError(
             f"{name}(): argument 'indices' must have the input's shape {list(input.shape)}, got "
             f"{list(indices.shape)}"
         )
-    if min(size) < 0:
-        raise ValueError(f"{name}(): the output would have a negative size: {list(size)}")
     check_shape(name, (*x.shape[:2], *size))
+    check_defined(name, "max_unpool", x)
+    if not x._data.size and x.dtype.category < FLOATING:
+        return like_input(x.new_zeros((*x.shape[:2], *size)), input)
     where = indices if indices.ndim == x.ndim else OPS["unsqueeze"](indices, 0)
     return like_input(_max_unpool(x, where, (*x.shape[:2], *size)), input)
 
@@ -320,7 +327,10 @@ def _fractional(
     name: str, axes: int, input: Any, kernel_size: Any, output_size: Any, output_ratio: Any,
     samples: Tensor | None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    x = pooled_input(name, input, axes)
+    check_tensor(name, input)
+    if output_size is None:
+        size_at(name, input, -axes)
+    x = samples_of(name, input, axes)
     exactly(name, axes, kernel_size=kernel_size, output_size=output_size)
     kernel = at_least(name, "kernel_size", ints(name, "kernel_size", kernel_size, axes), 1)
     if output_size is not None:
@@ -353,6 +363,7 @@ def _fractional(
             f"shape {list(drawn.shape)}"
         )
     drawn = drawn[: x.shape[0]]
+    check_defined(name, "fractional_max_pool", x)
     # torch draws the samples of a plane from its last axis to its first, those of a volume not.
     ordered = OPS["flip"](drawn, (2,)) if axes == 2 else drawn
     out, indices = _fractional_max_pool(x, ordered, kernel, size)

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.arguments import held
-from nnkit.autograd.dims import check_tensors
+from nnkit.autograd.dims import check_tensors, size_at
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops.dropout import dropout as drop
+from nnkit.autograd.promotion import check_defined
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import int64
+from nnkit.backend.dtype import COMPLEX, FLOATING, int64
 
 _rnn_layer = rule(
     "rnn_layer", node="RnnLayerBackward0", private=("bias_ih", "bias_hh", "output"),
@@ -96,7 +97,21 @@ def _checked(
             f"got {weight_ih.shape[0]} and {rows}"
         )
     names = ("hx", "cx")[: len(states)] + ("w_ih", "w_hh", "b_ih", "b_hh", "w_hr")
-    for parameter, value in zip(names, (*states, *weights)):
+    given = list(zip(names, (*states, *weights)))
+    # As torch, which multiplies the hidden state by its weight first in a cell, but for a GRU's.
+    factors = [("w_ih", x, weight_ih), ("w_hh", states[0], weight_hh)]
+    for parameter, value, weight in factors if name in GATES or kind == "gru" else reversed(factors):
+        if value.dtype is not weight.dtype:
+            raise RuntimeError(
+                f"{name}(): expected argument '{parameter}' to have the dtype {value.dtype} of what "
+                f"it multiplies, got {weight.dtype}"
+            )
+        check_defined(name, "linear", value)
+    if kind == "rnn_relu" and x.dtype.category == COMPLEX:
+        raise NotImplementedError(f"{name}(): not implemented for complex tensors")
+    if kind != "rnn_relu" and x.dtype.category < FLOATING:
+        raise RuntimeError(f"{name}(): expected floating point tensors, got {x.dtype}")
+    for parameter, value in given:
         if value is not None and value.dtype is not x.dtype:
             raise RuntimeError(
                 f"{name}(): expected argument '{parameter}' to have the input's dtype {x.dtype}, "
@@ -174,6 +189,8 @@ def _sequences(
     kind: str, input: Tensor, states: Sequence[Tensor], batch_first: bool, *options: Any
 ) -> tuple[Tensor, ...]:
     """`run` on sequences of one length, (T, N, size) or with ``batch_first`` (N, T, size)."""
+    for state in states:
+        size_at(kind, state, 0, "hx")
     if input.ndim != 3:
         raise RuntimeError(f"{kind}(): input must have 3 dimensions, got shape {list(input.shape)}")
     x = OPS["swapaxes"](input, 0, 1) if batch_first else input
@@ -239,18 +256,28 @@ def _network(kind: str, arguments: tuple) -> tuple[Tensor, ...]:
     return _FORMS[kind][packed](*arguments)
 
 
-def _cell(kind: str, input: Tensor, states: Sequence[Tensor], *weights: Tensor | None) -> Any:
+def _cell(kind: str, input: Tensor, states: Sequence[Tensor], *weights: Any) -> Any:
     """The states after one step on a batch (N, input_size)."""
     name = f"{kind}_cell"
     states = check_tensors(name, states, "hx")
     if kind == "lstm" and len(states) != 2:
         raise RuntimeError(f"{name}(): expected two states in argument 'hx', got {len(states)}")
+    for parameter, value in (("w_ih", weights[0]), ("input", input), ("w_hh", weights[1])):
+        size_at(name, value, 1, parameter)
     for number, state in enumerate(states):
-        if state.ndim != 2 or input.ndim != 2 or state.shape[0] != input.shape[0]:
+        matches = size_at(name, state, 0, "hx") == input._data.shape[0]
+        if matches:
+            size_at(name, state, 1, "hx")
+        if not matches or state.ndim != 2 or input.ndim != 2:
             raise RuntimeError(
                 f"{name}(): input of shape {list(input.shape)} doesn't match hidden{number} "
                 f"of shape {list(state.shape)}: expected (N, input_size) and (N, hidden_size)"
             )
+    if weights[0].shape[0] != GATES[kind] * states[0].shape[1]:
+        raise RuntimeError(
+            f"{name}(): weight_ih first dim must be {GATES[kind]} * hidden_size = "
+            f"{GATES[kind] * states[0].shape[1]}, but got {weights[0].shape[0]}"
+        )
     own = _checked(kind, name, input, states, (*weights, None))
     return _layer(kind, input, states, own, (input.shape[0],), False)[1]
 

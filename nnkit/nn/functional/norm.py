@@ -9,6 +9,7 @@ from nnkit.autograd import Tensor
 from nnkit.autograd.ops import norm as ops
 from nnkit.autograd.ops.padding import pad
 from nnkit.autograd.spatial import in_format_of
+from nnkit.backend.dtype import FLOATING, int64
 
 __all__ = [
     "batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm",
@@ -78,7 +79,11 @@ def group_norm(
         >>> nnkit.nn.functional.group_norm(nnkit.tensor([[1.0, 3.0, 0.0, 8.0]]), 2, eps=0.0)
         tensor([[-1.,  1., -1.,  1.]])
     """
-    if input.ndim >= 2 and num_groups > 0:
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"group_norm(): Expected at least 2 dimensions for input tensor but got {input.ndim}"
+        )
+    if num_groups > 0:
         shape = input.shape
         values = shape[0] * shape[1] // num_groups
         for size in shape[2:]:
@@ -192,6 +197,10 @@ def local_response_norm(
     if not input.numel():
         return input
     window = [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2]
+    if input.dtype.category < FLOATING and input.dtype is not int64:
+        raise NotImplementedError(
+            f"local_response_norm: not implemented for '{input.dtype.name}' tensors"
+        )
     squares = pad(input * input, window)
     total = squares.narrow(1, 0, channels)
     for start in range(1, size):
