@@ -100,11 +100,13 @@ def _checked(
     given = list(zip(names, (*states, *weights)))
     # As torch, which multiplies the hidden state by its weight first in a cell, but for a GRU's.
     factors = [("w_ih", x, weight_ih), ("w_hh", states[0], weight_hh)]
-    for parameter, value, weight in factors if name in GATES or kind == "gru" else reversed(factors):
+    if name not in GATES and kind != "gru":
+        factors.reverse()
+    for parameter, value, weight in factors:
         if value.dtype is not weight.dtype:
             raise RuntimeError(
-                f"{name}(): expected argument '{parameter}' to have the dtype {value.dtype} of what "
-                f"it multiplies, got {weight.dtype}"
+                f"{name}(): expected argument '{parameter}' to have the dtype {value.dtype} of "
+                f"what it multiplies, got {weight.dtype}"
             )
         check_defined(name, "linear", value)
     if kind == "rnn_relu" and x.dtype.category == COMPLEX:
@@ -275,8 +277,9 @@ def _cell(kind: str, input: Tensor, states: Sequence[Tensor], *weights: Any) -> 
             )
     if weights[0].shape[0] != GATES[kind] * states[0].shape[1]:
         raise RuntimeError(
-            f"{name}(): weight_ih first dim must be {GATES[kind]} * hidden_size = "
-            f"{GATES[kind] * states[0].shape[1]}, but got {weights[0].shape[0]}"
+            f"{name}(): w_ih and w_hh must have {GATES[kind]} * hidden_size = "
+            f"{GATES[kind] * states[0].shape[1]} rows, got {weights[0].shape[0]} and "
+            f"{weights[1].shape[0]}"
         )
     own = _checked(kind, name, input, states, (*weights, None))
     return _layer(kind, input, states, own, (input.shape[0],), False)[1]
