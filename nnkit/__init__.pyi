@@ -1613,6 +1613,15 @@ def lt(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input < other``."""
 def lt_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `lt`; returns the tensor."""
+def lu_unpack(
+    LU_data: Tensor,
+    LU_pivots: Tensor,
+    unpack_data: builtins.bool = True,
+    unpack_pivots: builtins.bool = True,
+) -> _Any:
+    """The matrices P, L and U of what `nnkit.linalg.lu_factor` returned; what is not asked
+    for is empty.
+    """
 def manual_seed(seed: _Any) -> _Generator:
     """Start the default generators of the CPU, which is returned, and of all GPUs again from
     ``int(seed)``.

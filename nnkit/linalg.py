@@ -15,7 +15,9 @@ from nnkit.autograd.arguments import hold_all
 from nnkit.autograd.dims import broadcast_shape, normalize_dim, normalize_dims
 from nnkit.autograd.ops import decomposition as rules
 from nnkit.autograd.ops import factorization
+from nnkit.autograd.ops import lu as factors
 from nnkit.autograd.ops import vector_norm as norms
+from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.contraction import cross as _cross
 from nnkit.autograd.ops.contraction import matrix_power, multi_dot
 from nnkit.autograd.ops.factorization import WHOLE, check_matrices, check_square
@@ -29,9 +31,10 @@ from nnkit.backend.dtype import BOOL, FLOATING, bfloat16, float16
 from nnkit.backend.errors import LinAlgError
 
 __all__ = [
-    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
-    "eigvalsh", "householder_product", "inv", "lstsq", "matmul", "matrix_exp", "matrix_norm",
-    "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve",
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
+    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor",
+    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
+    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
     "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
     "vector_norm",
 ]  # fmt: skip
@@ -400,6 +403,131 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tens
             f"{list(A.shape)} and {list(B.shape)}"
         )
     return solve(A.reshape(B.numel(), B.numel()), B.reshape(B.numel())).reshape(last)
+
+
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
+    """The inverses of square matrices, and for each where it failed: (inverse, info).
+
+    ``info`` is the order of the first pivot of 0, and 0 where there is an inverse. Inverses that do
+    not exist are NaN here.
+
+    Args:
+        check_errors: whether to raise LinAlgError where one fails.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.inv_ex(nnkit.zeros(2, 2)).info
+        tensor(1, dtype=nnkit.int32)
+    """
+    check_square("linalg.inv_ex", A)
+    info = factors.factored("linalg.inv_ex", A.detach(), True)[2]
+    inverse = factors.tell_failures(
+        "linalg.inv_ex", A, info, check_errors, rules.inverse, "a matrix is singular"
+    )
+    return return_types.linalg_inv_ex(inverse, info)
+
+
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """`cholesky`, and for each matrix where it failed: (L, info).
+
+    ``info`` is the order of the first leading minor that is not positive definite, and 0 where all
+    are. Factors that do not exist are NaN here.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.cholesky_ex(-nnkit.eye(2)).info
+        tensor(1, dtype=nnkit.int32)
+    """
+    check_square("linalg.cholesky_ex", A)
+    info = factors.cholesky_info(A.detach())
+    lower = factors.tell_failures(
+        "linalg.cholesky_ex", A, info, check_errors, rules.cholesky,
+        "a matrix is not positive-definite",
+    )  # fmt: skip
+    return return_types.linalg_cholesky_ex(column_major(lower.mH) if upper else lower, info)
+
+
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
+    """`solve`, and for each matrix where it failed: (result, info); see `inv_ex`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.solve_ex(nnkit.eye(2), nnkit.ones(2)).result
+        tensor([1., 1.])
+    """
+    check_square("linalg.solve_ex", A)
+    info = factors.factored("linalg.solve_ex", A.detach(), True)[2]
+    failed = info != 0
+    if not bool(failed.any()):
+        return return_types.linalg_solve_ex(solve(A, B, left=left), info)
+    if check_errors:
+        factors.refuse_failures("linalg.solve_ex", info, "a matrix is singular")
+    broken = where(failed[..., None, None], math.nan, A)
+    return return_types.linalg_solve_ex(solve(broken, B, left=left), info)
+
+
+def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
+    """L and U in one matrix, and the exchanged rows, as LAPACK stores them: (LU, pivots).
+
+    Args:
+        A: (*, m, n).
+        pivot: only true on the CPU.
+
+    Raises:
+        RuntimeError: a pivot is 0.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.lu_factor(nnkit.tensor([[1.0, 2.0], [2.0, 2.0]])).LU
+        tensor([[2.0000, 2.0000],
+                [0.5000, 1.0000]])
+    """
+    LU, pivots, info = factors.factored("linalg.lu_factor", A, pivot)
+    factors.refuse_failures("linalg.lu_factor", info, "a pivot is zero")
+    return return_types.linalg_lu_factor(LU, pivots)
+
+
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """`lu_factor`, and for each matrix the order of the first pivot of 0: (LU, pivots, info)."""
+    LU, pivots, info = factors.factored("linalg.lu_factor_ex", A, pivot)
+    if check_errors:
+        factors.refuse_failures("linalg.lu_factor_ex", info, "a pivot is zero")
+    return return_types.linalg_lu_factor_ex(LU, pivots, info)
+
+
+def lu(A: Tensor, *, pivot: bool = True) -> Any:
+    """``A = P @ L @ U`` with a permutation P, a lower L with ones on its diagonal, an upper U:
+    (P, L, U).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.lu(nnkit.tensor([[1.0, 2.0], [2.0, 2.0]])).U
+        tensor([[2., 2.],
+                [0., 1.]])
+    """
+    LU, pivots, _ = factors.factored("linalg.lu", A, pivot)
+    return return_types.linalg_lu(factors.permutation(LU, pivots), *factors.triangles(LU))
+
+
+def lu_solve(
+    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
+) -> Tensor:
+    """The X with ``A @ X = B`` for the A that `lu_factor` was given.
+
+    Args:
+        left: false for ``X @ A = B``.
+        adjoint: whether A is conjugated and transposed first.
+
+    Example:
+        >>> import nnkit
+        >>> factors = nnkit.linalg.lu_factor(nnkit.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        >>> nnkit.linalg.lu_solve(*factors, nnkit.ones(2, 1))
+        tensor([[0.5000],
+                [0.2500]])
+    """
+    if left:
+        return factors.solved("linalg.lu_solve", LU, pivots, B, adjoint)
+    return factors.solved("linalg.lu_solve", LU, pivots, B.mH, not adjoint).mH
 
 
 hold_all(globals(), "linalg.", out=True)

@@ -40,7 +40,7 @@ DIFFERENT = {
             " nn.functional.huber_loss nn.functional.poisson_nll_loss gru_cell einsum"
         ),
         "torch's result is a view of something larger": (
-            "linalg.solve linalg.lstsq unravel_index unique_consecutive"
+            "linalg.solve linalg.solve_ex linalg.lstsq unravel_index unique_consecutive"
         ),
         "torch gives the argument itself": "histogram",
     }.items()

@@ -35,9 +35,9 @@ SUBJECTS = (
     "rearranging", "triangles", "indexing", "integers", "scattering", "slices", "masking",
     "reduction", "running", "extrema", "vector_norm", "sorting", "searching", "linalg",
     "contraction", "linear", "factorization", "householder", "matrix_functions", "least_squares",
-    "statistics", "distance", "softmax", "loss", "norm", "padding", "conv", "pooling", "folding",
-    "embedding", "random", "dropout", "attention", "recurrent", "pinning", "special", "spectrum",
-    "windows",
+    "lu", "statistics", "distance", "softmax", "loss", "norm", "padding", "conv", "pooling",
+    "folding", "embedding", "random", "dropout", "attention", "recurrent", "pinning", "special",
+    "spectrum", "windows",
 )  # fmt: skip
 for _subject in SUBJECTS:
     import_module(f"nnkit.autograd.ops.{_subject}")

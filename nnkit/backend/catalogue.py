@@ -107,6 +107,9 @@ SIGNATURES = {
         eig(x) -> values, vectors
         solve_triangular(x, y; upper, unitriangular)
         geqrf(x) -> a, tau
+        lu_factor(x) -> out, pivots, info
+        pivot_order(pivots; size) -> out~
+        cholesky_info(x) -> out~
         cholesky_solve(x, y; upper)
         pinv(x, atol, rtol; hermitian)
     """,
@@ -346,7 +349,7 @@ REFUSED = {
     "complex": "amax amin cummax cummin mode",
     "bool complex": "kthvalue median median_all nanmedian",
     "bool integer half": "inverse solve det slogdet cholesky qr svd eigh eig solve_triangular geqrf"
-    " cholesky_solve",
+    " cholesky_solve lu_factor",
     "bool integer complex": "softmax log_softmax bernoulli layer_norm rms_norm group_norm"
     " batch_norm batch_norm_eval standardize adaptive_avg_pool adaptive_max_pool max_unpool"
     " fractional_max_pool",

@@ -247,3 +247,18 @@ def test_singular_values_of_0_have_gradients(lib: ModuleType, shape: tuple[int, 
         lib.linalg.matrix_norm(low, 2).backward()
         want = lib.ones(shape) / (shape[0] * shape[1]) ** 0.5
         assert lib.allclose(low.grad, want.to(dtype))
+
+
+def test_failures_are_told(framework) -> None:
+    T = framework
+    one = T.tensor([[1.0, 2.0], [2.0, 4.0]])
+    both = T.stack([one, T.eye(2)])
+    assert T.linalg.inv_ex(both).info.tolist() == [2, 0]
+    assert T.linalg.inv_ex(both).inverse[1].tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    assert T.linalg.solve_ex(both, T.ones(2, 2)).info.tolist() == [2, 0]
+    assert T.linalg.lu_factor_ex(both).info.tolist() == [2, 0]
+    indefinite = T.stack([-T.eye(2), T.tensor([[1.0, 2.0], [2.0, 1.0]]), T.eye(2)])
+    assert T.linalg.cholesky_ex(indefinite).info.tolist() == [1, 2, 0]
+    assert T.linalg.cholesky_ex(indefinite).L[2].tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    with pytest.raises(RuntimeError, match="zero"):
+        T.linalg.lu_factor(one)

@@ -74,6 +74,11 @@ def reflections(make: Maker) -> list[Sample]:
     return [Sample(make(4, 3), make(3)), Sample(make(2, 3, 3), make(2, 2))]
 
 
+def exchanged(*rows) -> np.ndarray:
+    """The rows that a factorization exchanged, counted from 1."""
+    return np.array(rows, np.int32)
+
+
 def row(name: str, samples, **options) -> OpRow:
     settings = {"dtypes": WIDE, "tolerance": SOLVED, "reason": CONDITION} | options
     return OpRow(name, samples, **settings)
@@ -285,5 +290,66 @@ ROWS = [
     row(
         "linalg.tensorsolve",
         lambda make: [Sample(regular(make, 4, 4).reshape(2, 2, 4), make(2, 2))],
+    ),
+    *(
+        row(
+            f"linalg.{name}",
+            lambda make: [*matrices(make), *rectangles(make)],
+            out=True,
+            errors=lambda make: [
+                Raises(RuntimeError, "2 dimensions", make(2)),
+                Raises(RuntimeError, "pivoting", make(2, 2), pivot=False),
+            ],
+        )
+        for name in ("lu", "lu_factor", "lu_factor_ex")
+    ),
+    row(
+        "linalg.lu_solve",
+        lambda make: [
+            Sample(regular(make, 3, 3), exchanged(3, 3, 3), make(3, 2)),
+            Sample(regular(make, 3, 3), exchanged(2, 3, 3), make(3, 2), adjoint=True),
+            Sample(regular(make, 2, 3, 3), exchanged([1, 3, 3], [3, 2, 3]), make(3, 1)),
+            Sample(regular(make, 3, 3), exchanged(3, 3, 3), make(2, 3), left=False),
+        ],
+        out=True,
+        errors=lambda make: [
+            Raises(RuntimeError, "int64", regular(make, 2, 2), np.array([1, 2]), make(2, 1)),
+            Raises(RuntimeError, "pivots", regular(make, 2, 2), exchanged(1), make(2, 1)),
+            Raises(RuntimeError, "incompatible", regular(make, 2, 2), exchanged(1, 2), make(3, 1)),
+        ],
+    ),
+    row(
+        "lu_unpack",
+        lambda make: [
+            Sample(regular(make, 3, 3), exchanged(3, 3, 3)),
+            Sample(make(4, 3), exchanged(2, 4, 3)),
+            Sample(make(2, 3), exchanged(2, 2), unpack_pivots=False),
+        ],
+        errors=lambda make: [Raises(RuntimeError, "int64", make(2, 2), np.array([1, 2]))],
+    ),
+    row(
+        "linalg.inv_ex",
+        matrices,
+        out=True,
+        errors=lambda make: [
+            *square_errors(make),
+            Raises(RuntimeError, "ingular", np.ones((2, 2), make.dtype), check_errors=True),
+        ],
+    ),
+    row(
+        "linalg.solve_ex",
+        systems,
+        errors=lambda make: [
+            Raises(RuntimeError, "ingular", np.ones((2, 2), make.dtype), make(2), check_errors=True)
+        ],
+    ),
+    row(
+        "linalg.cholesky_ex",
+        lambda make: [Sample(definite(make, 3, 3)), Sample(definite(make, 2, 2, 2), upper=True)],
+        dtypes=("float32",),
+        errors=lambda make: [
+            *square_errors(make)[:2],
+            Raises(RuntimeError, "definite", -np.eye(2, dtype=make.dtype), check_errors=True),
+        ],
     ),
 ]

@@ -12,8 +12,8 @@ from numpy import linalg
 from nnkit.backend.errors import LinAlgError
 
 __all__ = [
-    "adjugate", "cholesky", "det", "eig", "eigh", "geqrf", "inverse", "qr", "slogdet", "solve",
-    "solve_triangular", "svd",
+    "adjugate", "cholesky", "cholesky_info", "det", "eig", "eigh", "geqrf", "inverse", "lu_factor",
+    "pivot_order", "qr", "slogdet", "solve", "solve_triangular", "svd",
 ]  # fmt: skip
 
 
@@ -114,3 +114,63 @@ def geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """R with the Householder vectors below its diagonal, and their scales, as in LAPACK."""
     reflectors, scales = linalg.qr(x, "raw")
     return _by_columns(reflectors.swapaxes(-1, -2)), scales
+
+
+def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """L below the diagonal and U above it, by Gauss with partial pivots, a column at a time for the
+    whole batch; which row each was exchanged with, counted from 1; and the first pivot of 0."""
+    *batch, rows, columns = x.shape
+    steps = min(rows, columns)
+    out = x.reshape(-1, rows, columns).copy() if x.size else np.empty((0, rows, columns), x.dtype)
+    every = np.arange(len(out))
+    pivots, info = np.zeros((len(out), steps), np.int32), np.zeros(len(out), np.int32)
+    for k in range(steps):
+        column: Any = out[:, k:, k]
+        size = np.abs(column.real) + np.abs(column.imag)  # as LAPACK compares
+        chosen = size.argmax(1) + k
+        pivots[:, k] = chosen + 1
+        row = out[every, chosen]
+        out[every, chosen] = out[:, k]
+        out[:, k] = row
+        pivot = row[:, k]
+        info[(pivot == 0) & (info == 0)] = k + 1
+        out[:, k + 1 :, k] /= np.where(pivot == 0, 1, pivot)[:, None]
+        out[:, k + 1 :, k + 1 :] -= out[:, k + 1 :, k, None] * out[:, k, None, k + 1 :]
+    count = int(np.prod(batch))
+    if not x.size:
+        pivots = np.broadcast_to(np.arange(1, steps + 1, dtype=np.int32), (count, steps)).copy()
+        info = np.zeros(count, np.int32)
+    shape = (*batch, rows, columns)
+    return _by_columns(out.reshape(shape)), pivots.reshape(*batch, steps), info.reshape(batch)
+
+
+def pivot_order(pivots: np.ndarray, size: int) -> np.ndarray:
+    """Which row of the matrix each row of the factors is of."""
+    order = np.broadcast_to(np.arange(size), (*pivots.shape[:-1], size)).copy()
+    flat, exchanged = order.reshape(-1, size), pivots.reshape(-1, pivots.shape[-1]) - 1
+    every = np.arange(len(flat))
+    for k in range(pivots.shape[-1]):
+        other = exchanged[:, k]
+        flat[every, k], flat[every, other] = flat[every, other], flat[every, k].copy()
+    return flat.reshape(order.shape)
+
+
+def cholesky_info(x: np.ndarray) -> np.ndarray:
+    """The order of the first leading minor that is not positive definite, 0 if all are."""
+    info = np.zeros(x.shape[:-2], np.int32)
+    for place in np.ndindex(info.shape):
+        info[place] = _first_indefinite(x[place])
+    return info
+
+
+def _first_indefinite(x: np.ndarray) -> int:
+    for order in (len(x), *range(1, len(x))):
+        try:
+            linalg.cholesky(x[:order, :order])
+        except linalg.LinAlgError:
+            if order < len(x):
+                return order
+        else:
+            if order == len(x):
+                return 0
+    return len(x)

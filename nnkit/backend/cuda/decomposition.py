@@ -1,7 +1,7 @@
 """Inverses, determinants and factorizations: cuSOLVER's through CuPy, on stacks of matrices.
 
 Eigenvalues of general matrices and Householder vectors are computed on the CPU: cuSOLVER has them
-only in its newest versions.
+only in its newest versions; and so are factors L and U, of which CuPy has no stacks.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from nnkit.backend.cuda.differences import array_module, is_array
 from nnkit.backend.errors import LinAlgError
 
 __all__ = [
-    "adjugate", "cholesky", "det", "eig", "eigh", "geqrf", "inverse", "qr", "slogdet", "solve",
-    "solve_triangular", "svd",
+    "adjugate", "cholesky", "cholesky_info", "det", "eig", "eigh", "geqrf", "inverse", "lu_factor",
+    "pivot_order", "qr", "slogdet", "solve", "solve_triangular", "svd",
 ]  # fmt: skip
 
 
@@ -107,10 +107,12 @@ def eigh(linalg: Any, x: Any, uplo: Any) -> tuple:
 
 def _on_host(kernel: Callable) -> Callable:
     @functools.wraps(kernel)
-    def run(*arguments: Any) -> tuple:
+    def run(*arguments: Any) -> Any:
         from nnkit.backend.cuda.exchange import to_numpy
 
         results = kernel(*(to_numpy(a) if is_array(a) else a for a in arguments))
+        if not isinstance(results, tuple):
+            return array(results, None)
         return tuple(array(r, None) for r in results)
 
     return run
@@ -118,4 +120,7 @@ def _on_host(kernel: Callable) -> Callable:
 
 eig = _on_host(host.eig)
 geqrf = _on_host(host.geqrf)
+lu_factor = _on_host(host.lu_factor)
+pivot_order = _on_host(host.pivot_order)
+cholesky_info = _on_host(host.cholesky_info)
 solve_triangular = host.solve_triangular  # its functions and methods are CuPy's too
