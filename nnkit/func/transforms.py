@@ -450,8 +450,11 @@ def _by_point(
     """The Jacobians of one output by each point, given its tangents in all unit directions."""
     sizes = [point.numel() for point in points]
     with _not_of_inference(*(tangents or ())):
-        tangents = tangents or (LIFTED.zeros_like(output),) * max(1, sum(sizes))
-        columns = stack(tangents).narrow(0, 0, sum(sizes)).movedim(0, -1).split(sizes, -1)
+        if tangents:
+            rows = stack(tangents)
+        else:
+            rows = LIFTED.zeros_like(output).expand(max(1, sum(sizes)), *output.shape)
+        columns = rows.narrow(0, 0, sum(sizes)).movedim(0, -1).split(sizes, -1)
         return [
             part.unflatten(-1, point.shape) if point.ndim else part.squeeze(-1)
             for part, point in zip(columns, points, strict=True)

@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
-from nnkit.autograd import Function, Tensor, inference_mode
+from nnkit.autograd import Function, Tensor, inference_mode, no_grad
 from nnkit.autograd.function import check_transformed
 from nnkit.autograd.generator import get_rng_state, set_rng_state
 from nnkit.autograd.grad_mode import MODE, VMAPS
 from nnkit.autograd.ops.comparison import equal
 from nnkit.autograd.ops.joining import stack
 from nnkit.autograd.ops.shape import movedim
+from nnkit.autograd.overlap import shares_memory
+from nnkit.backend.device import device
 from nnkit.utils._pytree import tree_flatten, tree_leaves
 
 
@@ -219,13 +221,47 @@ class _Batch(NamedTuple):
     dims: list[Any]
     examples: list[list[Any]]
 
+    def found(self, values: tuple, dim: int) -> Tensor | None:
+        """An argument, or the view of one, that all values together are, if there is one."""
+        whole = self.whole(values, dim)
+        return self.view(values, dim) if whole is None else whole
+
     def whole(self, values: tuple, dim: int) -> Tensor | None:
         """The argument of which each value is the example, if there is one."""
         for place, (leaf, own) in enumerate(zip(self.leaves, self.dims, strict=True)):
             same = zip(values, self.examples, strict=True)
             if own is not None and all(value is example[place] for value, example in same):
                 return _moved(leaf, own, dim)
+            if own is None and all(value is leaf for value in values):
+                return _moved(leaf.expand(len(values), *leaf.shape), 0, dim)
         return None
+
+    def view(self, values: tuple, dim: int) -> Tensor | None:
+        """The view of an argument of which each value is the same part of its example."""
+        first, count = values[0], len(values)
+        for leaf, own in zip(self.leaves, self.dims, strict=True):
+            if own is None or not _is_part(first, leaf):
+                continue
+            shape, strides, offset = first.shape, first.stride(), first.storage_offset()
+            step = leaf.stride(own)
+            if all(
+                _is_part(value, leaf)
+                and (value.shape, value.stride(), value._base is None, value.requires_grad)
+                == (shape, strides, first._base is None, first.requires_grad)
+                and value.storage_offset() == offset + i * step
+                for i, value in enumerate(values)
+            ):
+                with nullcontext() if first.requires_grad else no_grad():
+                    found = leaf.as_strided((count, *shape), (step, *strides), offset)
+                return _moved(found.detach() if first._base is None else found, 0, dim)
+        return None
+
+
+def _is_part(value: Tensor, leaf: Tensor) -> bool:
+    """Whether a value lies in the memory of a tensor, as elements of the same kind."""
+    place = leaf._device
+    same = value._device is place and place.__class__ is device and value.dtype is leaf.dtype
+    return same and shares_memory(value, leaf)
 
 
 def _moved(value: Tensor, own: int, dim: int) -> Tensor:
@@ -252,12 +288,12 @@ def _joined(results: list[Any], out_dims: Any, size: int, batch: _Batch | None) 
                 "that is the same for all examples has None in out_dims"
             )
         else:
-            together = batch.whole(values, dim) if batch else None
+            together = batch.found(values, dim) if batch and size else None
             if together is None:
                 # As each of them: a transform's results are no inference tensors.
                 plain = batch and MODE.inference and not values[0].is_inference()
                 with inference_mode(False) if plain else nullcontext():
-                    together = stack(values, dim)
+                    together = _moved(stack(values), 0, dim)
                     together = together if size else together.narrow(dim, 0, 0).clone()
             joined.append(together)
     return structure.unflatten(joined)

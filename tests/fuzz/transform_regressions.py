@@ -73,4 +73,27 @@ x2 = T.func.hessian(T.prod)(x0.detach())
 x3, = T.autograd.grad(T.tensor([0.0, 0.0, float("inf")], requires_grad=True).prod(), [x0],
                       allow_unused=True)
 """,
+    "views and arguments that vmap gives back are those of the batch": """
+x0 = T.arange(24.0).view(2, 3, 4).requires_grad_()
+x1 = x0 * 2
+x2 = T.func.vmap(lambda t: t.T)(x1)
+x3 = T.func.vmap(lambda t: (t[0], t[:, 1]), out_dims=(0, 1))(x1)
+x4 = T.func.vmap(lambda t: t.unsqueeze(0), 1, 1)(x1)
+x5 = T.func.vmap(T.func.vmap(lambda t: t[0]))(x1)
+x6 = T.func.vmap(lambda t: t.detach())(x1)
+x7 = T.func.vmap(lambda t, u: (t, u), (0, None))(x1, T.ones(3))
+x8 = T.func.vmap(lambda t: t.expand(2, 3, 4))(x1)
+x9 = T.func.vmap(lambda t: t * 2, out_dims=1)(x1.detach())
+x3[0].mul_(2)
+x6.add_(1)
+x2.sum().backward()
+x2.view(-1)
+""",
+    "what does not depend on a point has a Jacobian of zeros, expanded": """
+x0 = T.tensor([1.0, 2.0])
+x1 = [T.func.jacfwd(f)(x0) for f in (lambda t: T.ones(3), lambda t: t.detach(), lambda t: x0)]
+x2 = T.func.hessian(lambda t: t)(x0)
+x3 = T.func.jacfwd(lambda t, u: T.ones(3) * u, (0, 1))(T.ones(2), T.ones(()))
+x4 = T.func.jacfwd(lambda t: T.ones(3))(T.ones(0))
+""",
 }
