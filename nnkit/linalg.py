@@ -13,6 +13,7 @@ from typing import Any
 from nnkit.autograd import Tensor, return_types
 from nnkit.autograd.arguments import hold_all
 from nnkit.autograd.dims import broadcast_shape, normalize_dim, normalize_dims
+from nnkit.autograd.op import guarded
 from nnkit.autograd.ops import decomposition as rules
 from nnkit.autograd.ops import factorization
 from nnkit.autograd.ops import lu as factors
@@ -214,7 +215,8 @@ def solve_triangular(
     broadcast_shape("linalg.solve_triangular", [A.shape[:-2], B.shape[:-2]])
     if left:
         return rules.solve_triangular(A, B, upper, unitriangular)
-    return column_major(rules.solve_triangular(A.mT, B.mT, not upper, unitriangular).mT)
+    out = column_major(rules.solve_triangular(A.mT, B.mT, not upper, unitriangular).mT)
+    return guarded("linalg.solve_triangular", out, out)
 
 
 def vector_norm(

@@ -579,10 +579,10 @@ def _name(hook: Any) -> str:
 
 def _check_replacement(hook: Any, new: Any, before: Any) -> None:
     """Refuse what no hook may put in the place of a gradient."""
-    if not isinstance(new, Tensor):
-        raise TypeError(f"expected Variable, but hook returned {type(new).__name__!r}")
     if before is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
+    if not isinstance(new, Tensor):
+        raise TypeError(f"expected Variable, but hook returned {type(new).__name__!r}")
     if new.dtype is not before.dtype or new._device.home is not before._device.home:
         raise RuntimeError(
             f"hook '{_name(hook)}' has changed the type of value: got {new.dtype} on "

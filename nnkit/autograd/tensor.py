@@ -180,6 +180,8 @@ class Tensor:
                 own = self._requires_grad and self._edge.__class__ is not Unknown
                 return own or self._base._requires_grad
             if self._writes[0] != self._viewed:
+                if self._base._requires_grad:
+                    return True
                 from nnkit.autograd.views import refresh
 
                 refresh(self)
@@ -255,7 +257,8 @@ class Tensor:
     @property
     def grad(self) -> Any:
         """The accumulated gradient of a leaf; None before the first backward."""
-        if self._grad is None and not (self.is_leaf or self.retains_grad):
+        is_leaf = self._edge is None or self._edge.__class__ is Unknown  # as far as it is known
+        if self._grad is None and not (is_leaf or self.retains_grad):
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
                 "Its .grad attribute won't be populated during autograd.backward(). Use "

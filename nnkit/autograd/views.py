@@ -117,7 +117,7 @@ def check_history(view: Tensor) -> None:
     base: Any = view._base
     if base is None or not _was_written(view) or not isinstance(view._view, str):
         return
-    if base._requires_grad or view._edge is not None:
+    if base._requires_grad or view._edge.__class__ not in (type(None), Unknown):
         raise RuntimeError(
             f"A view {_MADE[view._view]}, and its base or another view of its base has been "
             "modified inplace since: its history is not known. Make the view again"
@@ -150,7 +150,7 @@ def reshape_in_place(
     """Let ``x`` become the view of it that ``function`` returns."""
     check_change(x, operation)
     result = function(_same(x), *arguments, **options)
-    recorded = result._edge if MODE.enabled else None
+    recorded = result._edge if MODE.enabled and x._edge is not None else None
     if recorded is not None and x.retains_grad:
         leaf_hooks(x).retained = True  # that of its shape before: the hook stays behind
     change_geometry(x, result._data, recorded)

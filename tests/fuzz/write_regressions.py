@@ -358,4 +358,28 @@ with T.no_grad(): x8 = x7.view(-1)
 with keep('pack 9'): x9 = x7 * x8
 with keep('pack 9'): x9 = x8 ** x7
 """,
+    "what is not looked at, and how far": """
+x0 = T.ones(3, 1)
+x1 = x0.mT
+T.add(x0.all(), x1, out=x0)
+x2 = T.zeros(0, 3, requires_grad=True)
+x3, x4 = x2.chunk(2)
+x3.register_hook(lambda g: 1)
+x4.sum().backward()
+x5 = T.ones(1, 1, requires_grad=True)
+with T.no_grad(): x6 = x5.hsplit(1)
+Dirty.apply(x5)
+x5.requires_grad_(False)
+x7 = T.zeros(2, 2)
+with T.no_grad(): x8 = x7[0]
+x7.mul_(T.tensor(2.0, requires_grad=True))
+x9 = x8.grad
+x10 = T.ones((), requires_grad=True) * 2
+x11 = x10[...]
+x11[...] = 2.0
+x12, = T.autograd.grad(x11.sum(), [x10])
+x12.ge_(0)
+with T.inference_mode(): x13 = T.ones(2, requires_grad=True)
+x13.unsqueeze_(0)
+""",
 }

@@ -188,7 +188,7 @@ solve = rule(
     y=lambda B, g, x: B.solve(B.mH(x), g),
 )  # fmt: skip
 det = rule(
-    "det", node="LinalgDetBackward0",
+    "det", node="LinalgDetBackward0", also={"x": ("out",)},
     x=lambda B, g, x: B.mul(B.unsqueeze(B.unsqueeze(g, -1), -1), B.mH(B.adjugate(x))),
 )  # fmt: skip
 adjugate = rule("adjugate", x=_grad_adjugate)

@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd import return_types
 from nnkit.autograd.dims import check_tensor, normalize_dims
+from nnkit.autograd.op import guarded
 from nnkit.autograd.ops import decomposition as rules
 from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.memory_format import column_major
@@ -134,7 +135,8 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     check_square("cholesky", input, ())
     # The derivative is that of the symmetric matrix that the triangle stands for.
     if upper:
-        return column_major(rules.cholesky(input.mH).mH)
+        out = column_major(rules.cholesky(input.mH).mH)
+        return guarded("cholesky", out, out)
     return rules.cholesky(input)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import return_types
-from nnkit.autograd.op import rule
+from nnkit.autograd.op import guarded, rule
 from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.factorization import COARSE, check_matrices
 from nnkit.autograd.ops.joining import cat
@@ -96,7 +96,8 @@ def orgqr(input: Tensor, tau: Tensor) -> Tensor:
     """
     rows, columns = check_matrices("orgqr", input, ())[-2:]
     start = eye(rows, columns, dtype=input.dtype, device=input.device)
-    return column_major(_reflected("orgqr", start, input, tau).expand(input._data.shape))
+    out = column_major(_reflected("orgqr", start, input, tau).expand(input._data.shape))
+    return guarded("orgqr", out, input, tau, out)
 
 
 @public(out=True)
@@ -131,4 +132,5 @@ def ormqr(
     q = _reflected("ormqr", eye(rows, dtype=input.dtype, device=input.device), input, tau)
     if transpose:
         q = q.mH
-    return column_major(matmul(q, other) if left else matmul(other, q))
+    out = column_major(matmul(q, other) if left else matmul(other, q))
+    return guarded("ormqr", out, input, tau, other, out)

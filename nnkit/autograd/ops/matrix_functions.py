@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.op import guarded
 from nnkit.autograd.ops import decomposition as rules
 from nnkit.autograd.ops.conversion import clone, contiguous, converted
 from nnkit.autograd.ops.creation import eye
@@ -46,11 +47,14 @@ def matrix_exp(input: Tensor) -> Tensor:
     if input.dtype.array in HALF:
         return converted(matrix_exp(converted(input, float32)), input.dtype)
     n = check_square("matrix_exp", input)[-1]
-    input = contiguous(input)
+    return guarded("matrix_exp", _exponential(contiguous(input), n), input)
+
+
+def _exponential(input: Tensor, n: int) -> Tensor:
     largest = float(input.detach().abs().sum(-2).max()) if input._data.size else 0.0
     if not math.isfinite(largest):
         finite = input.isfinite().all(-1, True).all(-2, True)
-        return matrix_exp(input.where(finite, 0.0)).where(finite, math.nan)
+        return _exponential(input.where(finite, 0.0), n).where(finite, math.nan)
     halvings = max(0, math.ceil(math.log2(largest / _PADE_NORM))) if largest else 0
     x = input / 2.0**halvings
     square = matmul(x, x)
@@ -101,7 +105,8 @@ def powers(x: Tensor, count: int) -> Tensor:
         few = first[..., :count]
         return few if few.dtype.category >= FLOATING else few.to(int64)
     repeated = x.unsqueeze(-1).expand(*shape, count - 1)
-    return cat([first, repeated], -1).cumprod(-1).clone()  # `cumprod` keeps its result
+    rising = cat([first, repeated], -1).cumprod(-1).clone()  # `cumprod` keeps its result
+    return guarded("vander", rising, x)
 
 
 @public(out=True)
@@ -126,7 +131,8 @@ def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
             f"cholesky_solve(): L of shape {list(L.shape)} does not fit input of shape "
             f"{list(input.shape)}"
         )
-    return column_major(rules.cholesky_solve(input, L, bool(upper)))
+    out = column_major(rules.cholesky_solve(input, L, bool(upper)))
+    return guarded("cholesky_solve", out, input, L, out)
 
 
 @public(out=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, check_tensors, normalize_dim, normalize_dims, sizes_of
-from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.op import OPS, guarded, rule
 from nnkit.autograd.ops import creation, joining
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.conversion import clone
@@ -368,7 +368,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     shape = (len(rows), r) if r else (0,)
     index = B.array([n for row in rows for n in row], int64.array)
     chosen = OPS["index_select"](input, wrap(index, input._device), 0)
-    return shapes.reshape(chosen, shape)
+    return guarded("combinations", shapes.reshape(chosen, shape), input)
 
 
 @public(method=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.limits import fitting
-from nnkit.autograd.op import OPS, real_gradient, rule
+from nnkit.autograd.op import OPS, guarded, real_gradient, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.memory_format import arranged
 from nnkit.autograd.ops.scattering import (
@@ -215,4 +215,5 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) 
     B = input._device.backend
     filled = B.index_fill(B.zeros(input._data.shape, bool_.array), index._data, axis, True)
     value = OPS["cast"](value, input._data.dtype)
-    return arranged(OPS["where"](wrap(filled, input._device), value, input), input)
+    out = arranged(OPS["where"](wrap(filled, input._device), value, input), input)
+    return guarded("index_fill", out, index)

@@ -332,4 +332,5 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     if p < 1:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, got {p}")
     constant = p * (p - 1) / 4 * math.log(math.pi)
-    return lgamma(stack([input + (1 - p + j) / 2 for j in range(p)], -1)).sum(-1) + constant
+    out = lgamma(stack([input + (1 - p + j) / 2 for j in range(p)], -1)).sum(-1) + constant
+    return guarded("mvlgamma", out, input)

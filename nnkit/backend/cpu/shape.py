@@ -231,7 +231,7 @@ def as_strided_adjoint(y: Array, source: tuple, target: tuple) -> Array:
     """
     flat = np.zeros(max(extent(*source), extent(*target)), y.dtype)
     add_at(flat, _positions(*target).ravel(), y.ravel())
-    return flat[_positions(*source)]
+    return np.asarray(flat[_positions(*source)])
 
 
 def unfold(x: Array, axis: int, size: int, step: int) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.op import guarded
 from nnkit.autograd.ops import loss as ops
 from nnkit.autograd.ops.activation import log_sigmoid, relu
 from nnkit.autograd.ops.bounds import clamp_min
@@ -178,7 +179,8 @@ def multi_margin_loss(
     if weight is not None:
         losses = losses * weight[labels]
     losses = losses.scatter(1, labels, 0).sum(1) / classes
-    return reduced(losses if target.ndim else losses.reshape(()), reduction)
+    out = reduced(losses if target.ndim else losses.reshape(()), reduction)
+    return guarded(name, out, input, target, *([] if weight is None else [weight]))
 
 
 def multilabel_margin_loss(
@@ -228,7 +230,8 @@ def multilabel_margin_loss(
     excess = relu(1 - rows.gather(1, right).unsqueeze(2) + rows.unsqueeze(1))
     pairs = counts.unsqueeze(2) & ~is_right.unsqueeze(1)
     losses = excess.masked_fill(~pairs, 0).sum((1, 2)) / classes
-    return reduced(losses if input.ndim == 2 else losses.reshape(()), reduction)
+    out = reduced(losses if input.ndim == 2 else losses.reshape(()), reduction)
+    return guarded(name, out, input, target)
 
 
 def multilabel_soft_margin_loss(
