@@ -8,6 +8,7 @@ from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.limits import finfo
 from nnkit.autograd.ops.creation import arange
 from nnkit.autograd.ops.random import bernoulli
+from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.nn.functional import binary_cross_entropy_with_logits
 
@@ -42,6 +43,7 @@ class Categorical(Distribution):
         tensor(0.5000)
     """
 
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     arg_names = ("probs", "logits")
 
     def __init__(
@@ -72,6 +74,10 @@ class Categorical(Distribution):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         return self.__dict__[name]
 
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:
+        return constraints.integer_interval(0, self._num_events - 1)
+
     def sample(self, sample_shape: Any = ()) -> Tensor:
         rows = self.probs.detach().reshape(-1, self._num_events)
         count = 1
@@ -81,19 +87,12 @@ class Categorical(Distribution):
             drawn = rows.multinomial(count, True).T
         return drawn.reshape(self._extended_shape(sample_shape))
 
-    @property
-    def _support(self) -> str:  # type: ignore[override]
-        return f"a class from 0 to {self._num_events - 1}"
-
-    def _is_possible(self, value: Tensor) -> Tensor:
-        return (value >= 0) & (value < self._num_events) & (value % 1 == 0)
-
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._enumerated(arange(self._num_events, device=self.logits.device), expand)
 
     def log_prob(self, value: Tensor) -> Tensor:
         n = self._num_events
-        self._check_sample(value)
+        self._validate_sample(value)
         index = value.long().unsqueeze(-1)
         shape = (index[..., 0] + self.logits[..., 0].detach() * 0).shape
         logits = self.logits.expand(*shape, n)
@@ -135,6 +134,8 @@ class Bernoulli(Distribution):
         tensor(0.2500)
     """
 
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
     arg_names = ("probs", "logits")
 
     def __init__(
@@ -164,17 +165,12 @@ class Bernoulli(Distribution):
         with no_grad():
             return bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
-    _support = "0 or 1"
-
-    def _is_possible(self, value: Tensor) -> Tensor:
-        return (value == 0) | (value == 1)
-
     def enumerate_support(self, expand: bool = True) -> Tensor:
         like = self.logits
         return self._enumerated(arange(2, dtype=like.dtype, device=like.device), expand)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._validate_sample(value)
         logits, value = parameters(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 

@@ -9,6 +9,7 @@ from nnkit.autograd import Tensor
 from nnkit.autograd.limits import finfo
 from nnkit.autograd.ops.random import rand
 from nnkit.autograd.ops.transcendental import log1p
+from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution, parameters
 
 
@@ -27,12 +28,17 @@ class Uniform(Distribution):
     """
 
     has_rsample = True
+    arg_constraints = {"low": constraints.dependent, "high": constraints.dependent}
     arg_names = ("low", "high")
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = parameters(low, high)
         super().__init__(self.low.shape, (), validate_args)
         self._check_parameter("low", self.low, self.low < self.high, "below high")
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:
+        return constraints.interval(self.low, self.high)
 
     @property
     def mean(self) -> Tensor:
@@ -51,18 +57,13 @@ class Uniform(Distribution):
         drawn = rand(shape, dtype=self.low.dtype, device=self.low.device)
         return self.low + drawn * (self.high - self.low)
 
-    _support = "between low and high"
-
-    def _is_possible(self, value: Tensor) -> Tensor:
-        return (value >= self.low) & (value <= self.high)
-
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._validate_sample(value)
         inside = (self.low <= value) & (self.high > value)
         return inside.to(self.low.dtype).log() - (self.high - self.low).log()
 
     def cdf(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._validate_sample(value)
         return ((value - self.low) / (self.high - self.low)).clamp(0, 1)
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -87,12 +88,13 @@ class Exponential(Distribution):
     """
 
     has_rsample = True
+    arg_constraints = {"rate": constraints.positive}
+    support = constraints.nonnegative
     arg_names = ("rate",)
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = parameters(rate)
         super().__init__(self.rate.shape, (), validate_args)
-        self._check_parameter("rate", self.rate, self.rate > 0, "positive")
 
     @property
     def mean(self) -> Tensor:
@@ -114,17 +116,12 @@ class Exponential(Distribution):
         shape = self._extended_shape(sample_shape)
         return self.rate.new_empty(shape).exponential_() / self.rate
 
-    _support = "at least 0"
-
-    def _is_possible(self, value: Tensor) -> Tensor:
-        return value >= 0
-
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._validate_sample(value)
         return self.rate.log() - self.rate * value
 
     def cdf(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._validate_sample(value)
         return 1 - (-self.rate * value).exp()
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -149,12 +146,13 @@ class Laplace(Distribution):
     """
 
     has_rsample = True
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
     arg_names = ("loc", "scale")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = parameters(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
-        self._check_parameter("scale", self.scale, self.scale > 0, "positive")
 
     @property
     def mean(self) -> Tensor:
@@ -177,17 +175,12 @@ class Laplace(Distribution):
         u = self.loc.new_empty(self._extended_shape(sample_shape)).uniform_(eps - 1, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
-    _support = "real"
-
-    def _is_possible(self, value: Tensor) -> Tensor:
-        return value == value
-
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._validate_sample(value)
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def cdf(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._validate_sample(value)
         distance = value - self.loc
         return 0.5 - 0.5 * distance.sign() * (-distance.abs() / self.scale).expm1()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import numbers
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from nnkit.autograd import Size, Tensor, no_grad
 from nnkit.autograd.ops.interchange import tensor
 from nnkit.autograd.ops.shape import broadcast_tensors
 from nnkit.backend.dtype import default_dtype
+from nnkit.distributions.constraints import is_dependent
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -45,8 +45,8 @@ class Distribution:
 
     has_rsample = False
     arg_names: tuple[str, ...] = ()
-    _support = "anything"  # in words
-    _validates = True
+    arg_constraints: Any = {}
+    _validate_args = True
 
     def __init__(
         self,
@@ -57,7 +57,13 @@ class Distribution:
         self._batch_shape = batch_shape
         self._event_shape = event_shape
         if validate_args is not None:
-            self._validates = bool(validate_args)
+            self._validate_args = bool(validate_args)
+        if self._validate_args:
+            for name, constraint in self.arg_constraints.items():
+                value = self.__dict__.get(name)
+                if value is not None and not is_dependent(constraint):
+                    valid = constraint.check(value)
+                    self._check_parameter(name, value, valid, f"in {constraint!r}")
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -68,7 +74,7 @@ class Distribution:
         """
         if value not in (True, False):
             raise ValueError(f"set_default_validate_args: value must be bool, got {value!r}")
-        Distribution._validates = value
+        Distribution._validate_args = value
 
     @property
     def batch_shape(self) -> Size:
@@ -79,6 +85,12 @@ class Distribution:
     def event_shape(self) -> Size:
         """The shape of one draw."""
         return self._event_shape
+
+    def _untold(self) -> Any:
+        """The set of values that can be drawn."""
+        raise NotImplementedError(f"{type(self).__name__} does not tell its support")
+
+    support: Any = property(_untold)
 
     @property
     def mean(self) -> Tensor:
@@ -144,10 +156,11 @@ class Distribution:
         values = values.reshape(-1, *[1 for _ in self._batch_shape])
         return values.expand(-1, *self._batch_shape) if expand else values
 
-    def expand(self, batch_shape: Any) -> Self:
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         """The same distribution, side by side in the shape ``batch_shape``."""
         shape = Size(batch_shape)
-        new = copy.copy(self)
+        new = self._get_checked_instance(type(self), _instance)
+        new.__dict__.update(self.__dict__)
         for name, value in self.__dict__.items():
             if isinstance(value, Tensor):
                 own = value.ndim - len(self._batch_shape)
@@ -155,21 +168,21 @@ class Distribution:
         new._batch_shape = shape
         return new
 
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        """The object that an expanded copy is made in."""
+        return object.__new__(type(self)) if _instance is None else _instance
+
     def _check_parameter(self, name: str, value: Tensor, valid: Tensor, what: str) -> None:
         """ValueError unless all of ``valid`` holds for parameter ``name``."""
-        if self._validates and not bool(valid.all()):
+        if self._validate_args and not bool(valid.all()):
             raise ValueError(
                 f"{type(self).__name__}: parameter {name} (shape {tuple(value.shape)}) must be "
                 f"{what}, got {value}"
             )
 
-    def _is_possible(self, value: Tensor) -> Tensor | None:
-        """Where ``value`` can be drawn; None for what takes anything."""
-        return None
-
-    def _check_sample(self, value: Any) -> None:
+    def _validate_sample(self, value: Any) -> None:
         """ValueError for a value that is no tensor, of another shape, or outside the support."""
-        if not self._validates:
+        if not self._validate_args:
             return
         name = type(self).__name__
         if not isinstance(value, Tensor):
@@ -187,9 +200,12 @@ class Distribution:
                 f"{name}: the value's last dimensions must be {tuple(self._event_shape)}, got the "
                 f"shape {tuple(value.shape)}"
             )
-        possible = self._is_possible(value)
-        if possible is not None and not bool(possible.all()):
-            raise ValueError(f"{name}: the value must be {self._support}, got {value}")
+        try:
+            support = self.support
+        except NotImplementedError:  # of a class that does not tell
+            return
+        if not bool(support.check(value).all()):
+            raise ValueError(f"{name}: the value must be in {support!r}, got {value}")
 
     def __repr__(self) -> str:
         shown = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Size, Tensor
+from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution
 
 
@@ -56,6 +57,12 @@ class Independent(Distribution):
         """Whether the distribution has an rsample."""
         return self.base_dist.has_rsample
 
+    @constraints.dependent_property
+    def support(self) -> Any:
+        found = self.base_dist.support
+        dims = self.reinterpreted_batch_ndims
+        return constraints.independent(found, dims) if dims else found
+
     @property
     def mean(self) -> Tensor:
         return self.base_dist.mean
@@ -80,7 +87,7 @@ class Independent(Distribution):
     def entropy(self) -> Tensor:
         return sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
-    def expand(self, batch_shape: Any) -> Independent:
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Independent:
         event = self.base_dist.batch_shape[len(self.batch_shape) :]
         base = self.base_dist.expand(Size(batch_shape) + event)
         return type(self)(base, self.reinterpreted_batch_ndims)

@@ -9,7 +9,7 @@ from nnkit.autograd import Size, Tensor, no_grad
 from nnkit.autograd.ops.creation import ones, zeros
 from nnkit.autograd.ops.random import normal
 from nnkit.autograd.ops.transcendental import erfinv, log
-from nnkit.backend.errors import LinAlgError
+from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.linalg import cholesky, solve_triangular
 
@@ -41,13 +41,13 @@ class Normal(Distribution):
     """
 
     has_rsample = True
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
     arg_names = ("loc", "scale")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = parameters(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
-        self._check_parameter("loc", self.loc, self.loc == self.loc, "real")
-        self._check_parameter("scale", self.scale, self.scale > 0, "positive")
 
     @property
     def mean(self) -> Tensor:
@@ -74,18 +74,13 @@ class Normal(Distribution):
         shape = self._extended_shape(sample_shape)
         return self.loc + standard_normal(shape, self.loc) * self.scale
 
-    _support = "real"
-
-    def _is_possible(self, value: Tensor) -> Tensor:
-        return value == value
-
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._validate_sample(value)
         squared = (value - self.loc) ** 2 / (2 * self.scale**2)
         return -squared - self.scale.log() - HALF_LOG_2PI
 
     def cdf(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._validate_sample(value)
         return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -107,6 +102,8 @@ class LogNormal(Distribution):
     """
 
     has_rsample = True
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.positive
     arg_names = ()
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
@@ -139,13 +136,8 @@ class LogNormal(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self.base_dist.rsample(sample_shape).exp()
 
-    _support = "positive"
-
-    def _is_possible(self, value: Tensor) -> Tensor:
-        return value > 0
-
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._validate_sample(value)
         logarithm = value.log()
         return self.base_dist.log_prob(logarithm) - logarithm
 
@@ -155,30 +147,13 @@ class LogNormal(Distribution):
     def icdf(self, value: Tensor) -> Tensor:
         return self.base_dist.icdf(value).exp()
 
-    def expand(self, batch_shape: Any) -> LogNormal:
-        new = super().expand(batch_shape)
+    def expand(self, batch_shape: Any, _instance: Any = None) -> LogNormal:
+        new = super().expand(batch_shape, _instance)
         new.base_dist = self.base_dist.expand(batch_shape)
         return new
 
     def entropy(self) -> Tensor:
         return self.base_dist.entropy() + self.loc
-
-
-def _is_factor(matrix: Tensor) -> Tensor:
-    """Whether each matrix is lower triangular with a positive diagonal."""
-    is_lower = (matrix.tril() == matrix).flatten(-2).all(-1)
-    return is_lower & (matrix.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
-
-
-def _is_positive_definite(matrix: Tensor) -> Tensor:
-    if matrix.shape[-1] != matrix.shape[-2]:
-        return zeros(matrix.shape[:-2]) > 0
-    is_symmetric = matrix.isclose(matrix.mT, atol=1e-6).all(-2).all(-1)
-    try:
-        cholesky(matrix)
-    except LinAlgError:
-        return zeros(matrix.shape[:-2]) > 0
-    return is_symmetric
 
 
 class MultivariateNormal(Distribution):
@@ -204,6 +179,11 @@ class MultivariateNormal(Distribution):
     """
 
     has_rsample = True
+    arg_constraints = {
+        "loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky,
+    }  # fmt: skip
+    support = constraints.real_vector
     arg_names = ("loc", "covariance_matrix", "precision_matrix", "scale_tril")
 
     def __init__(
@@ -230,15 +210,9 @@ class MultivariateNormal(Distribution):
                 f"MultivariateNormal: {name} must have at least 2 dimensions, got {matrix.ndim}"
             )
         batch = (zeros(matrix.shape[:-2]) + zeros(loc.shape[:-1])).shape
-        super().__init__(batch, loc.shape[-1:], validate_args)
         self.loc = loc.expand(*batch, -1)
         matrix = self.__dict__[name] = matrix.expand(*batch, -1, -1)
-        if self._validates:
-            self._check_parameter("loc", self.loc, self.loc == self.loc, "real")
-            is_valid = _is_factor if name == "scale_tril" else _is_positive_definite
-            what = "lower triangular, its diagonal positive"
-            what = what if name == "scale_tril" else "symmetric and positive definite"
-            self._check_parameter(name, matrix, is_valid(matrix), what)
+        super().__init__(batch, loc.shape[-1:], validate_args)
         if name == "scale_tril":
             self._factor = matrix
         else:
@@ -269,13 +243,8 @@ class MultivariateNormal(Distribution):
         noise = standard_normal(self._extended_shape(sample_shape), self.loc)
         return self.loc + (self._factor @ noise.unsqueeze(-1)).squeeze(-1)
 
-    _support = "real"
-
-    def _is_possible(self, value: Tensor) -> Tensor:
-        return value == value
-
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._validate_sample(value)
         difference = (value - self.loc).unsqueeze(-1)
         shape = Size((*difference.shape[:-2], *self._factor.shape[-2:]))
         scaled = solve_triangular(self._factor.expand(shape), difference, upper=False)

@@ -1,0 +1,405 @@
+"""Sets of values: what a parameter may be, and what a distribution can give.
+
+``constraint.check(value)`` tells for each event whether it is in the set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from nnkit.autograd import Tensor
+from nnkit.autograd.ops.creation import ones
+from nnkit.autograd.ops.joining import cat as concatenate
+from nnkit.autograd.ops.joining import stack as stacked
+from nnkit.backend.errors import LinAlgError
+from nnkit.linalg import cholesky, eigvalsh
+
+__all__ = [
+    "Constraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
+    "greater_than", "greater_than_eq", "half_open_interval", "independent", "integer_interval",
+    "interval", "is_dependent", "less_than", "lower_cholesky", "lower_triangular", "multinomial",
+    "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite",
+    "positive_integer", "positive_semidefinite", "real", "real_vector", "simplex", "square",
+    "stack", "symmetric", "unit_interval",
+]  # fmt: skip
+
+
+class Constraint:
+    """A set of values.
+
+    Attributes:
+        is_discrete: whether it is a set of integers.
+        event_dim: how many of the last dimensions make one value.
+    """
+
+    is_discrete: Any = False
+    event_dim: Any = 0
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each value is in the set."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what is in it")
+
+    def __repr__(self) -> str:
+        return type(self).__name__.removeprefix("_") + "()"
+
+
+class _Where(Constraint):
+    """The values for which a formula holds; ``numbers`` are shown."""
+
+    def __init__(
+        self,
+        name: str,
+        holds: Callable[[Tensor], Tensor],
+        event_dim: int = 0,
+        is_discrete: bool = False,
+        **numbers: Any,
+    ) -> None:
+        self._name, self._holds, self._numbers = name, holds, numbers
+        self.event_dim, self.is_discrete = event_dim, is_discrete
+        self.__dict__.update(numbers)
+
+    def check(self, value: Tensor) -> Tensor:
+        return self._holds(value)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{key}={value}" for key, value in self._numbers.items())
+        return f"{self._name}({shown})"
+
+
+class _Dependent(Constraint):
+    """A set that depends on other parameters: only the distribution knows it."""
+
+    def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
+        self._is_discrete, self._event_dim = is_discrete, event_dim
+
+    @property
+    def is_discrete(self) -> bool:  # type: ignore[override]
+        return _known(self._is_discrete, "is_discrete")
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]
+        return _known(self._event_dim, "event_dim")
+
+    def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
+        """The same, with what is known of it."""
+        discrete = self._is_discrete if is_discrete is NotImplemented else is_discrete
+        dims = self._event_dim if event_dim is NotImplemented else event_dim
+        return _Dependent(is_discrete=discrete, event_dim=dims)
+
+    def check(self, value: Tensor) -> Tensor:
+        raise ValueError("a constraint that depends on parameters cannot be checked by itself")
+
+
+def _known(value: Any, name: str) -> Any:
+    if value is NotImplemented:
+        raise NotImplementedError(f"{name} cannot be told without the distribution")
+    return value
+
+
+class _DependentProperty(property, _Dependent):
+    """A property of a distribution that gives a constraint; of the class, a dependent one."""
+
+    def __init__(
+        self,
+        fn: Any = None,
+        *,
+        is_discrete: Any = NotImplemented,
+        event_dim: Any = NotImplemented,
+    ) -> None:
+        property.__init__(self, fn)
+        self._is_discrete, self._event_dim = is_discrete, event_dim
+
+    def __call__(self, fn: Callable) -> Any:  # type: ignore[override]
+        return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
+
+
+class _Independent(Constraint):
+    """Values of which some further dimensions belong together: all must be in the set."""
+
+    def __init__(self, base_constraint: Any, reinterpreted_batch_ndims: int) -> None:
+        self.base_constraint = base_constraint
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    @property
+    def is_discrete(self) -> bool:  # type: ignore[override]
+        return self.base_constraint.is_discrete
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]
+        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
+
+    def check(self, value: Tensor) -> Tensor:
+        found = self.base_constraint.check(value)
+        if found.dim() < self.reinterpreted_batch_ndims:
+            raise ValueError(
+                f"independent: expected a value of at least {self.event_dim} dimensions, got "
+                f"{value.dim()}"
+            )
+        kept = found.dim() - self.reinterpreted_batch_ndims
+        return found.reshape(*found.shape[:kept], -1).all(-1)
+
+    def __repr__(self) -> str:
+        return f"Independent({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+
+
+class _Cat(Constraint):
+    """Values side by side along a dimension, ``lengths`` of each set."""
+
+    def __init__(
+        self, cseq: Iterable[Any], dim: int = 0, lengths: Iterable[int] | None = None
+    ) -> None:
+        self.cseq, self.dim = list(cseq), dim
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+
+    @property
+    def is_discrete(self) -> bool:  # type: ignore[override]
+        return any(each.is_discrete for each in self.cseq)
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]
+        return max(each.event_dim for each in self.cseq)
+
+    def check(self, value: Tensor) -> Tensor:
+        parts = value.split(self.lengths, self.dim)
+        found = [each.check(part) for each, part in zip(self.cseq, parts, strict=True)]
+        return concatenate(found, self.dim)
+
+
+class _Stack(_Cat):
+    """Values along a dimension, one of each set."""
+
+    def check(self, value: Tensor) -> Tensor:
+        parts = value.unbind(self.dim)
+        found = [each.check(part) for each, part in zip(self.cseq, parts, strict=True)]
+        return stacked(found, self.dim)
+
+
+def _whole(x: Tensor) -> Tensor:
+    return x % 1 == 0
+
+
+def _on_last_two(holds: Tensor) -> Tensor:
+    return holds.flatten(-2).all(-1)
+
+
+def _is_square(x: Tensor) -> Tensor:
+    return ones(x.shape[:-2]).bool() & (x.shape[-2] == x.shape[-1])
+
+
+def _is_symmetric(x: Tensor) -> Tensor:
+    return _is_square(x) & _on_last_two(x.isclose(x.mT, atol=1e-6)) if _alike(x) else _is_square(x)
+
+
+def _alike(x: Tensor) -> bool:
+    return x.shape[-2] == x.shape[-1]
+
+
+def _is_lower(x: Tensor) -> Tensor:
+    return _on_last_two(x.tril() == x)
+
+
+def _has_positive_diagonal(x: Tensor) -> Tensor:
+    return (x.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+def _is_definite(x: Tensor) -> Tensor:
+    if not _alike(x):
+        return _is_square(x)
+    try:
+        cholesky(x)
+    except LinAlgError:
+        return _is_square(x) & False
+    return _is_symmetric(x)
+
+
+def _is_semidefinite(x: Tensor) -> Tensor:
+    return _is_symmetric(x) & (eigvalsh(x) >= 0).all(-1) if _alike(x) else _is_square(x)
+
+
+def _has_unit_rows(x: Tensor) -> Tensor:
+    tolerance = 1e-5 if x.dtype.itemsize < 8 else 1e-12
+    return ((x**2).sum(-1) - 1).abs().lt(tolerance * 10 * x.shape[-1]).all(-1)
+
+
+class _Interval(_Where):
+    """The numbers from one to another."""
+
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+        super().__init__(
+            "Interval",
+            lambda x: (x >= lower_bound) & (x <= upper_bound),
+            lower_bound=lower_bound,
+            upper_bound=upper_bound,
+        )
+
+
+class _HalfOpenInterval(_Where):
+    """The numbers from one to another, without the last."""
+
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+        super().__init__(
+            "HalfOpenInterval",
+            lambda x: (x >= lower_bound) & (x < upper_bound),
+            lower_bound=lower_bound,
+            upper_bound=upper_bound,
+        )
+
+
+class _IntegerInterval(_Where):
+    """The integers from one to another."""
+
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+        super().__init__(
+            "IntegerInterval",
+            lambda x: _whole(x) & (x >= lower_bound) & (x <= upper_bound),
+            is_discrete=True,
+            lower_bound=lower_bound,
+            upper_bound=upper_bound,
+        )
+
+
+class _GreaterThan(_Where):
+    """The numbers above one."""
+
+    def __init__(self, lower_bound: Any) -> None:
+        super().__init__("GreaterThan", lambda x: x > lower_bound, lower_bound=lower_bound)
+
+
+class _GreaterThanEq(_Where):
+    """The numbers from one on."""
+
+    def __init__(self, lower_bound: Any) -> None:
+        super().__init__("GreaterThanEq", lambda x: x >= lower_bound, lower_bound=lower_bound)
+
+
+class _LessThan(_Where):
+    """The numbers below one."""
+
+    def __init__(self, upper_bound: Any) -> None:
+        super().__init__("LessThan", lambda x: x < upper_bound, upper_bound=upper_bound)
+
+
+class _IntegerGreaterThan(_Where):
+    """The integers from one on."""
+
+    def __init__(self, lower_bound: Any) -> None:
+        super().__init__(
+            "IntegerGreaterThan",
+            lambda x: _whole(x) & (x >= lower_bound),
+            is_discrete=True,
+            lower_bound=lower_bound,
+        )
+
+
+class _Multinomial(_Where):
+    """Counts that add up to at most a number."""
+
+    def __init__(self, upper_bound: Any) -> None:
+        super().__init__(
+            "Multinomial",
+            lambda x: (x >= 0).all(-1) & (x.sum(-1) <= upper_bound),
+            event_dim=1,
+            is_discrete=True,
+            upper_bound=upper_bound,
+        )
+
+
+class _Real(_Where):
+    def __init__(self) -> None:
+        super().__init__("Real", lambda x: x == x)
+
+
+class _Boolean(_Where):
+    def __init__(self) -> None:
+        super().__init__("Boolean", lambda x: (x == 0) | (x == 1), is_discrete=True)
+
+
+class _Simplex(_Where):
+    def __init__(self) -> None:
+        super().__init__("Simplex", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6), 1)
+
+
+class _OneHot(_Where):
+    def __init__(self) -> None:
+        super().__init__(
+            "OneHot",
+            lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum(-1) == 1),
+            1,
+            is_discrete=True,
+        )
+
+
+class _LowerTriangular(_Where):
+    def __init__(self) -> None:
+        super().__init__("LowerTriangular", _is_lower, 2)
+
+
+class _LowerCholesky(_Where):
+    def __init__(self) -> None:
+        super().__init__("LowerCholesky", lambda x: _is_lower(x) & _has_positive_diagonal(x), 2)
+
+
+class _CorrCholesky(_Where):
+    def __init__(self) -> None:
+        super().__init__(
+            "CorrCholesky",
+            lambda x: _is_lower(x) & _has_positive_diagonal(x) & _has_unit_rows(x),
+            2,
+        )
+
+
+class _Square(_Where):
+    def __init__(self) -> None:
+        super().__init__("Square", _is_square, 2)
+
+
+class _Symmetric(_Where):
+    def __init__(self) -> None:
+        super().__init__("Symmetric", _is_symmetric, 2)
+
+
+class _PositiveSemidefinite(_Where):
+    def __init__(self) -> None:
+        super().__init__("PositiveSemidefinite", _is_semidefinite, 2)
+
+
+class _PositiveDefinite(_Where):
+    def __init__(self) -> None:
+        super().__init__("PositiveDefinite", _is_definite, 2)
+
+
+def is_dependent(constraint: Any) -> bool:
+    """Whether a constraint depends on other parameters."""
+    return isinstance(constraint, _Dependent)
+
+
+dependent = _Dependent()
+dependent_property = _DependentProperty
+independent = _Independent
+boolean = _Boolean()
+one_hot = _OneHot()
+nonnegative_integer = _IntegerGreaterThan(0)
+positive_integer = _IntegerGreaterThan(1)
+integer_interval = _IntegerInterval
+real = _Real()
+real_vector = _Independent(real, 1)
+positive = _GreaterThan(0.0)
+nonnegative = _GreaterThanEq(0.0)
+greater_than = _GreaterThan
+greater_than_eq = _GreaterThanEq
+less_than = _LessThan
+multinomial = _Multinomial
+unit_interval = _Interval(0.0, 1.0)
+interval = _Interval
+half_open_interval = _HalfOpenInterval
+simplex = _Simplex()
+lower_triangular = _LowerTriangular()
+lower_cholesky = _LowerCholesky()
+corr_cholesky = _CorrCholesky()
+square = _Square()
+symmetric = _Symmetric()
+positive_semidefinite = _PositiveSemidefinite()
+positive_definite = _PositiveDefinite()
+cat = _Cat
+stack = _Stack

@@ -1,0 +1,334 @@
+"""`Gamma`, and what is made of it: `Chi2`, `Beta`, `Dirichlet`, `StudentT`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd import Tensor, no_grad
+from nnkit.autograd.function import Function, once_differentiable
+from nnkit.autograd.limits import finfo
+from nnkit.autograd.ops.joining import stack
+from nnkit.autograd.ops.random import rand, randn
+from nnkit.autograd.ops.transcendental import digamma, lgamma
+from nnkit.distributions import constraints
+from nnkit.distributions.distribution import Distribution, parameters
+from nnkit.special import gammainc, gammaincc
+
+
+class _StandardGamma(Function):
+    """Draws of a gamma distribution; the gradient moves a draw so that its probability stays.
+
+    Source: Marsaglia and Tsang 2000, "A simple method for generating gamma variables"; Figurnov
+    et al. 2018, "Implicit reparameterization gradients".
+    """
+
+    @staticmethod
+    def forward(ctx: Any, alpha: Tensor) -> Tensor:
+        a = alpha.double()
+        raised = a + (a < 1).double()
+        d = raised - 1 / 3
+        c = (9 * d).rsqrt()
+        drawn = a.new_zeros(a.shape)
+        left = drawn == 0
+        while bool(left.any()):
+            x = randn(a.shape, dtype=a.dtype, device=a.device)
+            v = (1 + c * x) ** 3
+            u = rand(a.shape, dtype=a.dtype, device=a.device)
+            fits = (1 - u).log() < 0.5 * x * x + d * (1 - v + v.clamp(min=1e-300).log())
+            taken = left & (v > 0) & fits
+            drawn = (d * v).where(taken, drawn)
+            left = left & ~taken
+        u = 1 - rand(a.shape, dtype=a.dtype, device=a.device)
+        drawn = drawn * u.pow(1 / a).where(a < 1, a.new_ones(()))
+        out = drawn.to(alpha.dtype).clamp(min=finfo(alpha.dtype).tiny)
+        ctx.save_for_backward(alpha, out)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        alpha, out = ctx.saved_tensors
+        a, x = alpha.double(), out.double()
+        step = 1e-4 * a
+        below = (gammainc(a + step, x) - gammainc(a - step, x)) / (2 * step)
+        above = -(gammaincc(a + step, x) - gammaincc(a - step, x)) / (2 * step)
+        density = ((a - 1) * x.log() - x - lgamma(a)).exp()
+        return grad * (-below.where(x < a, above) / density).to(grad.dtype)
+
+
+def standard_gamma(alpha: Tensor) -> Tensor:
+    """Draws of gamma distributions with rate 1, differentiable in their concentrations."""
+    return _StandardGamma.apply(alpha)
+
+
+class Gamma(Distribution):
+    """The density ``rate**a * x**(a - 1) * exp(-rate * x) / gamma(a)`` for positive x.
+
+    Draws are not those of torch for the same seed.
+
+    Args:
+        concentration: a.
+        rate: as above.
+
+    Raises:
+        ValueError: one of them is not positive.
+
+    Source: ``torch.distributions.Gamma``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.Gamma(2.0, 4.0).mean
+        tensor(0.5000)
+    """
+
+    has_rsample = True
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.nonnegative
+    arg_names = ("concentration", "rate")
+
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+        self.concentration, self.rate = parameters(concentration, rate)
+        super().__init__(self.concentration.shape, (), validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.concentration / self.rate
+
+    @property
+    def mode(self) -> Tensor:
+        return ((self.concentration - 1) / self.rate).clamp(min=0)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.concentration / self.rate.pow(2)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return standard_gamma(self.concentration.expand(shape)) / self.rate
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        a = self.concentration
+        return a * self.rate.log() + (a - 1) * value.log() - self.rate * value - lgamma(a)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return gammainc(*parameters(self.concentration, self.rate * value))
+
+    def entropy(self) -> Tensor:
+        a = self.concentration
+        return a - self.rate.log() + lgamma(a) + (1 - a) * digamma(a)
+
+
+class Chi2(Gamma):
+    """The sum of ``df`` squared standard normal numbers.
+
+    Source: ``torch.distributions.Chi2``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.Chi2(3.0).variance
+        tensor(6.)
+    """
+
+    arg_constraints = {"df": constraints.positive}
+    arg_names = ("df",)
+
+    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+        (freedom,) = parameters(df)
+        super().__init__(0.5 * freedom, freedom.new_full((), 0.5), validate_args)
+
+    @property
+    def df(self) -> Tensor:
+        """The number of squares."""
+        return self.concentration * 2
+
+
+class Dirichlet(Distribution):
+    """Probabilities that add up to 1, with the density ``prod(x**(a - 1))`` up to a constant.
+
+    Draws are not those of torch for the same seed.
+
+    Args:
+        concentration: (*, n), a.
+
+    Raises:
+        ValueError: it has no dimension, or is not positive.
+
+    Source: ``torch.distributions.Dirichlet``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.Dirichlet(nnkit.tensor([1.0, 3.0])).mean
+        tensor([0.2500, 0.7500])
+    """
+
+    has_rsample = True
+    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
+    support = constraints.simplex
+    arg_names = ("concentration",)
+
+    def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
+        if concentration.dim() < 1:
+            raise ValueError("Dirichlet: concentration must be at least one-dimensional")
+        self.concentration = concentration
+        super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.concentration / self.concentration.sum(-1, True)
+
+    @property
+    def mode(self) -> Tensor:
+        above = (self.concentration - 1).clamp(min=0.0)
+        mode = above / above.sum(-1, True)
+        none = (self.concentration < 1).all(-1, True)
+        largest = self.concentration.argmax(-1, True)
+        corner = mode.new_zeros(mode.shape).scatter(-1, largest, 1.0)
+        return corner.where(none, mode)
+
+    @property
+    def variance(self) -> Tensor:
+        total = self.concentration.sum(-1, True)
+        return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        drawn = standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
+        return drawn / drawn.sum(-1, True)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        a = self.concentration
+        terms = ((a - 1) * value.log()).masked_fill((a == 1) & (value == 0), 0.0).sum(-1)
+        return terms + lgamma(a.sum(-1)) - lgamma(a).sum(-1)
+
+    def entropy(self) -> Tensor:
+        a = self.concentration
+        k, total = a.shape[-1], a.sum(-1)
+        known = lgamma(a).sum(-1) - lgamma(total) - (k - total) * digamma(total)
+        return known - ((a - 1) * digamma(a)).sum(-1)
+
+
+class Beta(Distribution):
+    """The density ``x**(a - 1) * (1 - x)**(b - 1)``, up to a constant, for x from 0 to 1.
+
+    Draws are not those of torch for the same seed.
+
+    Args:
+        concentration1, concentration0: a and b.
+
+    Raises:
+        ValueError: one of them is not positive.
+
+    Source: ``torch.distributions.Beta``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.Beta(1.0, 3.0).mean
+        tensor(0.2500)
+    """
+
+    has_rsample = True
+    arg_constraints = {
+        "concentration1": constraints.positive, "concentration0": constraints.positive,
+    }  # fmt: skip
+    support = constraints.unit_interval
+
+    def __init__(
+        self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
+    ) -> None:
+        self.concentration1, self.concentration0 = parameters(concentration1, concentration0)
+        super().__init__(self.concentration1.shape, (), validate_args)
+
+    def _of_both(self) -> Dirichlet:
+        both = stack([self.concentration1, self.concentration0], -1)
+        return Dirichlet(both, validate_args=False)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.concentration1 / (self.concentration1 + self.concentration0)
+
+    @property
+    def mode(self) -> Tensor:
+        return self._of_both().mode[..., 0]
+
+    @property
+    def variance(self) -> Tensor:
+        return self._of_both().variance[..., 0]
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self._of_both().rsample(sample_shape)[..., 0]
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return self._of_both().log_prob(stack([value, 1.0 - value], -1))
+
+    def entropy(self) -> Tensor:
+        return self._of_both().entropy()
+
+
+class StudentT(Distribution):
+    """``loc + scale * x`` for a normal x over the root of a mean square of ``df`` others.
+
+    Args:
+        df: the degrees of freedom.
+        loc, scale: as above.
+
+    Raises:
+        ValueError: ``df`` or ``scale`` is not positive.
+
+    Source: ``torch.distributions.StudentT``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.StudentT(4.0).variance
+        tensor(2.)
+    """
+
+    has_rsample = True
+    arg_constraints = {
+        "df": constraints.positive, "loc": constraints.real, "scale": constraints.positive,
+    }  # fmt: skip
+    support = constraints.real
+    arg_names = ("df", "loc", "scale")
+
+    def __init__(
+        self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None
+    ) -> None:
+        self.df, self.loc, self.scale = parameters(df, loc, scale)
+        super().__init__(self.df.shape, (), validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc.masked_fill(self.df <= 1, math.nan)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        finite = self.scale.pow(2) * self.df / (self.df - 2)
+        finite = finite.masked_fill((self.df <= 2) & (self.df > 1), math.inf)
+        return finite.masked_fill(self.df <= 1, math.nan)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        with no_grad():
+            x = randn(shape, dtype=self.df.dtype, device=self.df.device)
+        squares = Chi2(self.df, validate_args=False).rsample(sample_shape)
+        return self.loc + self.scale * (x * (squares / self.df).rsqrt())
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        y = (value - self.loc) / self.scale
+        constant = self.scale.log() + 0.5 * self.df.log() + 0.5 * math.log(math.pi)
+        constant = constant + lgamma(0.5 * self.df) - lgamma(0.5 * (self.df + 1))
+        return -0.5 * (self.df + 1) * (y**2 / self.df).log1p() - constant
+
+    def entropy(self) -> Tensor:
+        half = 0.5 * self.df
+        beta = lgamma(half) + math.lgamma(0.5) - lgamma(half + 0.5)
+        slope = 0.5 * (self.df + 1) * (digamma(half + 0.5) - digamma(half))
+        return self.scale.log() + slope + 0.5 * self.df.log() + beta
