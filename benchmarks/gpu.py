@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import nnkit
@@ -176,27 +176,36 @@ class Measurement:
         return rows + [(name, label, problem, "", "") for label, problem in problems]
 
 
-def table(only: str = "", seconds: float = 240.0, budget: float = 2.0) -> str:
+def table(
+    only: str = "", seconds: float = 240.0, budget: float = 2.0, labels: Sequence[str] = (),
+    write: Callable[[str], object] = lambda page: None,
+) -> str:  # fmt: skip
     """The whole table in Markdown, some ``budget`` seconds for each figure.
 
     What would begin after ``seconds`` is left out; torch.compile, which takes the longest to get
-    ready, comes last for all workloads.
+    ready, comes last for all workloads. ``labels`` names the contestants (all); ``write`` is given
+    the table as far as it has come, after each of them.
     """
     end = time.perf_counter() + seconds
     found = [Measurement(name) for name in WORKLOADS if only in name]
     for is_slow in (False, True):
         for one in found:
             for label, (fw, make) in contestants(one.workload).items():
-                if (label == "torch.compile") != is_slow:
+                if (label == "torch.compile") != is_slow or (labels and label not in labels):
                     continue
                 if time.perf_counter() > end:
                     one.problems[label] = "left out: no time"
                     continue
                 one.take(label, fw, make, budget)
                 fw.cuda.empty_cache()
+                write(_page(found))
             if not is_slow and one.seconds:
                 one.compare_with_card()
             print(f"{one.name}: {', '.join(one.seconds) or 'nothing'} measured", flush=True)
+    return _page(found)
+
+
+def _page(found: list[Measurement]) -> str:
     lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     lines += [f"| {' | '.join(row)} |" for one in found for row in one.rows()]
     return "\n".join(lines) + "\n"

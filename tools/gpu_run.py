@@ -1,12 +1,16 @@
-"""Everything that is to be done on a machine with an NVIDIA GPU, in one go.
+"""Everything that is to be done on a machine with an NVIDIA GPU.
 
-    PYTHONPATH=. python3 tools/gpu_run.py              test, check memory and races, measure
-    PYTHONPATH=. python3 tools/gpu_run.py --rehearse   the same on a GPU's stand-in
+    PYTHONPATH=. python3 tools/gpu_run.py              all parts, one after the other
+    PYTHONPATH=. python3 tools/gpu_run.py tests        one part, in a command of its own
+    PYTHONPATH=. python3 tools/gpu_run.py --rehearse   on a GPU's stand-in
 
-It takes less than 8 minutes; ``--tests``, ``--sanitizer`` and ``--benchmarks`` bound its parts.
+The parts are tests, kernels, steps, examples, compiled (torch.compile) and sanitizer
+(compute-sanitizer), in this order; each takes at most 8 minutes (``--seconds``) and writes what it
+has found to benchmarks/results/<date>-<gpu>/<part>.md while it goes, so that nothing is lost when
+it is stopped. The tests run in as many processes as there are cores: most of their time is NVRTC's.
 
-nnkit need not be installed; Python needs torch (optional), CuPy, NumPy, ml_dtypes. Without pytest
-the tests run all the same, by this script. The report goes to benchmarks/results/<date>-<gpu>.md.
+nnkit need not be installed; Python needs CuPy, NumPy, ml_dtypes and pytest; torch is compared with
+where it is there, and cuDNN serves where nvidia-cudnn-frontend is.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import argparse
 import datetime
 import importlib
 import importlib.util
+import os
 import platform
 import re
 import shutil
@@ -23,10 +28,14 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import IO, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-NEEDED = ("numpy", "ml_dtypes", "cupy")
+NEEDED = ("numpy", "ml_dtypes", "cupy", "pytest")
+LIMIT = 480.0  # seconds of a part
 
 
 def missing() -> list[str]:
@@ -53,13 +62,21 @@ def machine() -> str:
             f"{properties.total_memory >> 30} GiB, driver for CUDA "
             f"{cupy.cuda.runtime.driverGetVersion()}, NVRTC {nvrtc.version()}"
         )
+        lines.append(cudnn())
     return "\n".join(f"- {line}" for line in lines)
+
+
+def cudnn() -> str:
+    from nnkit.backend.cuda.cudnn import frontend
+
+    found = frontend()
+    if found is None:
+        return "no cuDNN or no nvidia-cudnn-frontend: convolutions and attention by our own kernels"
+    return f"cuDNN {found.backend_version()}, nvidia-cudnn-frontend {found.__version__}"
 
 
 def kernel_tests() -> Iterator[tuple[str, Callable[[], None]]]:
     """The checks that compute-sanitizer watches: programs, modules, optimizers."""
-    from functools import partial
-
     import nnkit
     from tests.cuda import on_gpu
 
@@ -74,42 +91,69 @@ def kernel_tests() -> Iterator[tuple[str, Callable[[], None]]]:
 
 def tests() -> Iterator[tuple[str, Callable[[], None]]]:
     """Name and function of every check of tests/cuda/on_gpu.py."""
-    from functools import partial
-
     from tests.cuda import on_gpu
 
     yield from kernel_tests()
-    for arguments in on_gpu.EXAMPLES:
-        yield f"example {arguments}", partial(on_gpu.check_example, arguments)
     for row in on_gpu.rows():
         yield f"row {row.name}", partial(on_gpu.check_row, row)
+
+
+def examples() -> Iterator[tuple[str, Callable[[], None]]]:
+    from tests.cuda import on_gpu
+
+    for arguments in on_gpu.EXAMPLES:
+        yield f"example {arguments}", partial(on_gpu.check_example, arguments)
 
 
 Checks = Iterable[tuple[str, Callable[[], None]]]
 
 
-def tested(checks: Checks, seconds: float) -> tuple[str, bool]:
-    """Run the checks; the report, and whether all that ran passed."""
+def print_failure(line: str) -> None:
+    if line.startswith("FAILED "):
+        print(line, flush=True)
+
+
+def keep(file: IO[str], line: str) -> None:
+    print(line, file=file, flush=True)
+    print_failure(line)
+
+
+def tested(
+    checks: Checks, seconds: float, write: Callable[[str], object] = print_failure
+) -> tuple[str, bool]:
+    """Run the checks; the report, and whether all that ran passed. ``write`` is given a line for
+    each."""
     start = time.perf_counter()
-    failures: list[tuple[str, str]] = []
-    passed = left = 0
+    lines: list[str] = []
     for name, check in checks:
         if time.perf_counter() - start > seconds:
-            left += 1
-            continue
-        try:
-            check()
-            passed += 1
-        except Exception as error:
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            place = f"{Path(where.filename).name}:{where.lineno}"
-            text = f"{type(error).__name__} at {place}: {' '.join(str(error).split())[:240]}"
-            failures.append((name, text))
-            print(f"FAILED {name}: {text}", flush=True)
-    took = time.perf_counter() - start
-    lines = [f"{passed} passed, {len(failures)} failed, {left} left out for time; {took:.0f} s", ""]
-    lines += [f"- `{name}`: {text}" for name, text in failures]
-    return "\n".join(lines) + "\n", not failures
+            line = f"left {name}"
+        else:
+            try:
+                check()
+                line = f"passed {name}"
+            except Exception as error:
+                line = f"FAILED {name}: {told(error)}"
+        lines.append(line)
+        write(line)
+    return summary(lines, time.perf_counter() - start)
+
+
+def told(error: Exception) -> str:
+    """The error and the last places that it came through."""
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    places = " < ".join(f"{Path(f.filename).name}:{f.lineno}" for f in reversed(frames))
+    return f"{type(error).__name__} at {places}: {' '.join(str(error).split())[:240]}"
+
+
+def summary(lines: list[str], seconds: float) -> tuple[str, bool]:
+    """The report of lines that `tested` wrote, and whether none tells of a failure."""
+    failures = [line.removeprefix("FAILED ") for line in lines if line.startswith("FAILED ")]
+    passed = sum(line.startswith("passed ") for line in lines)
+    left = len(lines) - passed - len(failures)
+    counts = f"{passed} passed, {len(failures)} failed, {left} left out for time; {seconds:.0f} s"
+    named = [f"- `{name}`: {text}" for name, _, text in (f.partition(": ") for f in failures)]
+    return "\n".join([counts, "", *named]) + "\n", not failures
 
 
 def sanitizer() -> str | None:
@@ -159,26 +203,129 @@ def rehearsed(options: argparse.Namespace) -> int:
         return 0
     gpu.SIDE, gpu.ELEMENTS = 64, 1 << 12
     gpu_kernels.ROWS, gpu_kernels.COLUMNS = 1 << 10, 32
-    checks = [c for c in tests() if c[1] not in on_gpu.NEED_CUPY and "example" not in c[0]]
+    checks = [c for c in tests() if c[1] not in on_gpu.NEED_CUPY]
     with stand_in():
-        report, passed = tested(checks, options.tests)
+        report, passed = tested(checks, options.seconds)
         print(report)
         print(gpu_kernels.table(budget=0.01))
-        print(gpu.table("softmax", options.benchmarks, budget=0.01))
+        print(gpu.table("softmax", options.seconds, budget=0.01))
     print(sanitized(sanitizer(), 0.0)[0])
     return 0 if passed else 1
 
 
+class Part(NamedTuple):
+    title: str
+    run: Callable[[Path, float], bool]  # (the page to write, seconds) -> whether all is well
+
+
+def run_checks(checks: Checks, page: Path, seconds: float) -> bool:
+    with page.open("w") as file:
+        report, passed = tested(checks, seconds, partial(keep, file))
+    page.write_text(report)
+    return passed
+
+
+def run_tests(page: Path, seconds: float) -> bool:
+    """The tests, dealt out to as many processes as there are cores."""
+    start = time.perf_counter()
+    count = os.cpu_count() or 1
+    pages = [page.with_suffix(f".{i}") for i in range(count)]
+    command = [sys.executable, __file__, "--seconds", str(seconds - 30), "--share"]
+    workers = [subprocess.Popen([*command, f"{i}/{count}", str(p)]) for i, p in enumerate(pages)]
+    ended = [wait(worker, start + seconds) for worker in workers]
+    lines = [line for p in pages if p.exists() for line in p.read_text().splitlines()]
+    lines += [f"FAILED process {i}: {status}" for i, status in enumerate(ended) if status]
+    report, passed = summary(lines, time.perf_counter() - start)
+    page.write_text(report)
+    print(report, flush=True)
+    for p in pages:
+        p.unlink(missing_ok=True)
+    return passed
+
+
+def wait(worker: subprocess.Popen, end: float) -> str:
+    """What is wrong with how a process ended; it is stopped at ``end``."""
+    try:
+        status = worker.wait(max(0.0, end - time.perf_counter()))
+    except subprocess.TimeoutExpired:
+        worker.kill()
+        worker.wait()
+        return "stopped for time"
+    return "" if status in (0, 1) else f"exit status {status}"
+
+
+def run_share(share: str, page: Path, seconds: float) -> int:
+    """One process of `run_tests`: each of so many checks; its lines stay as they are."""
+    number, count = map(int, share.split("/"))
+    checks = islice(tests(), number, None, count)
+    with page.open("w") as file:
+        _, passed = tested(checks, seconds, partial(keep, file))
+    return 0 if passed else 1
+
+
+def run_kernels(page: Path, seconds: float) -> bool:
+    from benchmarks import gpu_kernels
+
+    return shown(page, gpu_kernels.table())
+
+
+def run_steps(labels: tuple[str, ...], page: Path, seconds: float) -> bool:
+    from benchmarks import gpu
+
+    return shown(page, gpu.table(seconds=seconds - 90, labels=labels, write=page.write_text))
+
+
+def run_sanitizer(page: Path, seconds: float) -> bool:
+    report, clean = sanitized(sanitizer(), seconds - 30)
+    return shown(page, report) and clean
+
+
+def shown(page: Path, text: str) -> bool:
+    page.write_text(text)
+    print(text, flush=True)
+    return True
+
+
+PARTS = {
+    "tests": Part("Tests", run_tests),
+    "kernels": Part("Kernels", run_kernels),
+    "steps": Part("Steps", partial(run_steps, ("nnkit", "nnkit, CUDA graph", "torch eager"))),
+    "examples": Part("Examples", lambda page, seconds: run_checks(examples(), page, seconds - 130)),
+    "compiled": Part(
+        "Steps beside torch.compile", partial(run_steps, ("torch eager", "torch.compile"))
+    ),
+    "sanitizer": Part("compute-sanitizer", run_sanitizer),
+}
+
+
+def run_apart(names: list[str], seconds: float, folder: Path) -> int:
+    """Each part in a process of its own, which is stopped when its time is over."""
+    failed = []
+    for name in names:
+        print(f"== {PARTS[name].title}", flush=True)
+        command = [sys.executable, __file__, name, "--inside", "--seconds", str(seconds)]
+        worker = subprocess.Popen([*command, "--out", str(folder)])
+        problem = wait(worker, time.perf_counter() + seconds)
+        if problem or worker.returncode:
+            failed.append(f"{name} {problem}".strip())
+    print("all is well" if not failed else f"look at: {', '.join(failed)}", flush=True)
+    return 1 if failed else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("part", nargs="*", help=f"of {', '.join(PARTS)} (all)")
+    parser.add_argument("--seconds", type=float, default=LIMIT, help="the most that a part takes")
+    parser.add_argument("--out", help="folder of the pages (benchmarks/results/<date>-<gpu>)")
     parser.add_argument("--rehearse", action="store_true", help="what can be done without a GPU")
-    parser.add_argument("--tests", type=float, default=150.0, help="seconds for the tests")
-    parser.add_argument("--sanitizer", type=float, default=100.0, help="seconds for its two tools")
-    parser.add_argument("--benchmarks", type=float, default=200.0, help="seconds for the steps")
     parser.add_argument("--kernels", type=float, help="only programs and modules, for so long")
-    parser.add_argument("--out", help="folder of the report (benchmarks/results)")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--share", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     sys.path.insert(0, str(ROOT))
+    unknown = [name for name in options.part if name not in PARTS]
+    if unknown:
+        parser.error(f"no part is called {', '.join(unknown)}: they are {', '.join(PARTS)}")
     lacking = missing()
     if lacking:
         print(f"gpu_run needs {', '.join(lacking)}: put them on PYTHONPATH or install them")
@@ -192,30 +339,27 @@ def main() -> int:
 
         print(problem())
         return 1
+    if options.share:
+        share, page = options.share
+        return run_share(share, Path(page), options.seconds)
     if options.kernels is not None:
         report, passed = tested(kernel_tests(), options.kernels)
         print(report)
         return 0 if passed else 1
-    from benchmarks import gpu, gpu_kernels
-
-    about = machine()
-    print(about, flush=True)
-    report, passed = tested(tests(), options.tests)
-    print(report, flush=True)
-    watched, clean = sanitized(sanitizer(), options.sanitizer)
-    print(watched, flush=True)
-    kernels = gpu_kernels.table()
-    print(kernels, flush=True)
-    steps = gpu.table(seconds=options.benchmarks)
-    name = re.sub(r"[^a-z0-9]+", "-", nnkit.cuda.get_device_name().lower()).strip("-")
-    folder = Path(options.out) if options.out else ROOT / "benchmarks" / "results"
+    folder = Path(options.out) if options.out else results()
     folder.mkdir(parents=True, exist_ok=True)
-    today = datetime.date.today().isoformat()
-    page = f"# {today}, {nnkit.cuda.get_device_name()}\n\n{about}\n\n## Tests\n\n{report}\n"
-    page += f"## compute-sanitizer\n\n{watched}\n## Kernels\n\n{kernels}\n## Steps\n\n{steps}"
-    (folder / f"{today}-{name}.md").write_text(page)
-    print(steps)
-    return 0 if passed and clean else 1
+    if options.inside:
+        (name,) = options.part
+        return 0 if PARTS[name].run(folder / f"{name}.md", options.seconds - 10) else 1
+    shown(folder / "machine.md", machine() + "\n")
+    return run_apart(options.part or list(PARTS), options.seconds, folder)
+
+
+def results() -> Path:
+    import nnkit
+
+    name = re.sub(r"[^a-z0-9]+", "-", nnkit.cuda.get_device_name().lower()).strip("-")
+    return ROOT / "benchmarks" / "results" / f"{datetime.date.today().isoformat()}-{name}"
 
 
 if __name__ == "__main__":

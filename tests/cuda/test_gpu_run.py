@@ -56,6 +56,58 @@ def test_a_failure_is_reported_with_its_place() -> None:
     assert passed and report.startswith("0 passed, 0 failed, 2 left out")
 
 
+def test_lines_are_written_as_checks_end(tmp_path: Path) -> None:
+    page = tmp_path / "tests.md"
+    seen: list[str] = []
+    checks = [
+        ("first", lambda: None), ("second", lambda: seen.append(page.read_text())),
+        ("third", lambda: 1 / 0),
+    ]  # fmt: skip
+    assert not gpu_run.run_checks(checks, page, 60.0)
+    assert seen == ["passed first\n"]
+    assert page.read_text().startswith("2 passed, 1 failed, 0 left out for time")
+    assert "- `third`: ZeroDivisionError at test_gpu_run.py" in page.read_text()
+
+
+def test_processes_that_share_the_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "run.py"
+    script.write_text(
+        "import sys, time, pathlib\n"
+        "share, page = sys.argv[-2:]\n"
+        "pathlib.Path(page).write_text(f'passed row of {share}\\n')\n"
+        "if share[0] == '1': sys.exit(9)\n"
+        "if share[0] == '2': time.sleep(60)\n"
+    )
+    monkeypatch.setattr(gpu_run, "__file__", str(script))
+    monkeypatch.setattr(gpu_run.os, "cpu_count", lambda: 3)
+    page = tmp_path / "tests.md"
+    assert not gpu_run.run_tests(page, 3.0)
+    report = page.read_text()
+    assert report.startswith("3 passed, 2 failed, 0 left out")  # what a stopped one did counts
+    assert "- `process 1`: exit status 9" in report
+    assert "- `process 2`: stopped for time" in report
+    assert [p.name for p in tmp_path.iterdir() if p.suffix != ".py"] == ["tests.md"]
+
+
+def test_a_part_that_takes_too_long_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "run.py"
+    script.write_text("import sys, time\nif sys.argv[1] == 'steps': time.sleep(60)\n")
+    monkeypatch.setattr(gpu_run, "__file__", str(script))
+    assert gpu_run.run_apart(["kernels", "steps"], 2.0, tmp_path) == 1
+    assert "look at: steps stopped for time" in capsys.readouterr().out
+    assert gpu_run.run_apart(["kernels"], 2.0, tmp_path) == 0
+
+
+def test_a_part_of_another_name() -> None:
+    command = [sys.executable, str(gpu_run.ROOT / "tools" / "gpu_run.py"), "benchmark"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2 and "they are tests, kernels, steps" in done.stderr
+
+
 # Rows whose host side is more than a kernel or two; the whole table takes the rehearsal an hour.
 ROWS = ("as_strided_scatter", "Tensor.unfold", "lstm", "rrelu", "nn.functional.embedding_bag")
 
@@ -73,9 +125,13 @@ def test_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "SIDE", 32)
     monkeypatch.setattr(gpu, "ELEMENTS", 1 << 10)
     with stand_in():
-        rows = gpu.table("softmax", 60.0, budget=0.01).splitlines()[2:]
+        pages: list[str] = []
+        rows = gpu.table("softmax", 60.0, budget=0.01, write=pages.append).splitlines()[2:]
+        alone = gpu.table("softmax", 60.0, budget=0.01, labels=("nnkit",)).splitlines()[2:]
         left = gpu.table("MLP", -1.0)
     labels = {row.split(" | ")[1]: row for row in rows}
+    assert not any("CUDA graph" in row for row in alone)
+    assert len(pages) >= 2 and "| nnkit |" in pages[0]
     assert {"nnkit", "nnkit, CUDA graph"} <= labels.keys()
     assert all("%" in labels[name] for name in ("nnkit", "nnkit, CUDA graph"))
     assert left.count("left out: no time") == len(left.splitlines()) - 2

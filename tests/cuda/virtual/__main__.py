@@ -10,12 +10,11 @@
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import subprocess
 import sys
 import time
-import traceback
-from pathlib import Path
 
 from tests.cuda.virtual import device, twin
 
@@ -26,11 +25,9 @@ def commit() -> str:
     return done.stdout.strip() or "no commit"
 
 
-def place(error: BaseException) -> str:
-    """Where an error came from: the last lines of nnkit's and CuPy's."""
-    frames = traceback.extract_tb(error.__traceback__)
-    known = [f for f in frames if "nnkit" in f.filename or "cupy" in f.filename]
-    return " < ".join(f"{Path(f.filename).name}:{f.lineno}" for f in reversed(known[-4:]))
+def told(line: str) -> None:
+    if not line.startswith("left "):
+        print(line, flush=True)
 
 
 def main() -> int:
@@ -48,7 +45,7 @@ def main() -> int:
 
     from tools import gpu_run
 
-    checks = [c for c in gpu_run.tests() if not c[0].startswith("example")]
+    checks = list(gpu_run.tests())
     seed = options.seed or commit()
     if options.seconds is not None:
         random.Random(seed).shuffle(checks)
@@ -57,30 +54,12 @@ def main() -> int:
     checks = checks[part::parts]
     if options.only:
         checks = [c for c in checks if c[0] in options.only]
-    passed = left = 0
-    failed: list[str] = []
-    took_each: dict[str, float] = {}
-    for name, check in checks:
-        if options.seconds is not None and time.perf_counter() - start > options.seconds:
-            left += 1
-            continue
-        began = time.perf_counter()
-        try:
-            check()
-            passed += 1
-        except Exception as error:
-            text = " ".join(str(error).split())[:300]
-            failed.append(name)
-            print(f"FAILED {name}: {type(error).__name__} at {place(error)}: {text}", flush=True)
-        took_each[name] = time.perf_counter() - began
-    took = time.perf_counter() - start
-    print(
-        f"{passed} passed, {len(failed)} failed, {left} left out for time; "
-        f"{driver.played_launches()} launches of {len(twin.compiled)} kernels, {took:.0f} s"
-    )
-    slowest = sorted(took_each, key=lambda name: -took_each[name])[:5]
-    print("the slowest:", ", ".join(f"{name} {took_each[name]:.0f} s" for name in slowest))
-    return 1 if failed else 0
+    spent = time.perf_counter() - start
+    seconds = math.inf if options.seconds is None else options.seconds - spent
+    report, passed = gpu_run.tested(checks, seconds, told)
+    print(report)
+    print(f"{driver.played_launches()} launches of {len(twin.compiled)} kernels")
+    return 0 if passed else 1
 
 
 if __name__ == "__main__":
