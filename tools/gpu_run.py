@@ -23,6 +23,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -228,9 +229,10 @@ def run_checks(checks: Checks, page: Path, seconds: float) -> bool:
 def run_tests(page: Path, seconds: float) -> bool:
     """The tests, dealt out to as many processes as there are cores."""
     start = time.perf_counter()
+    until = str(time.time() + seconds - 30)  # the last check may take a while
     count = os.cpu_count() or 1
     pages = [page.with_suffix(f".{i}") for i in range(count)]
-    command = [sys.executable, __file__, "--seconds", str(seconds - 30), "--share"]
+    command = [sys.executable, __file__, "--until", until, "--share"]
     workers = [subprocess.Popen([*command, f"{i}/{count}", str(p)]) for i, p in enumerate(pages)]
     ended = [wait(worker, start + seconds) for worker in workers]
     lines = [line for p in pages if p.exists() for line in p.read_text().splitlines()]
@@ -248,10 +250,18 @@ def wait(worker: subprocess.Popen, end: float) -> str:
     try:
         status = worker.wait(max(0.0, end - time.perf_counter()))
     except subprocess.TimeoutExpired:
-        worker.kill()
+        stop(worker)
         worker.wait()
         return "stopped for time"
     return "" if status in (0, 1) else f"exit status {status}"
+
+
+def stop(worker: subprocess.Popen) -> None:
+    """End a process, with those that it started if it is the head of a group."""
+    try:
+        os.killpg(worker.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        worker.kill()
 
 
 def run_share(share: str, page: Path, seconds: float) -> int:
@@ -303,8 +313,9 @@ def run_apart(names: list[str], seconds: float, folder: Path) -> int:
     failed = []
     for name in names:
         print(f"== {PARTS[name].title}", flush=True)
-        command = [sys.executable, __file__, name, "--inside", "--seconds", str(seconds)]
-        worker = subprocess.Popen([*command, "--out", str(folder)])
+        # Getting ready takes a part's time too.
+        command = [sys.executable, __file__, name, "--until", str(time.time() + seconds - 10)]
+        worker = subprocess.Popen([*command, "--out", str(folder)], start_new_session=True)
         problem = wait(worker, time.perf_counter() + seconds)
         if problem or worker.returncode:
             failed.append(f"{name} {problem}".strip())
@@ -319,7 +330,7 @@ def main() -> int:
     parser.add_argument("--out", help="folder of the pages (benchmarks/results/<date>-<gpu>)")
     parser.add_argument("--rehearse", action="store_true", help="what can be done without a GPU")
     parser.add_argument("--kernels", type=float, help="only programs and modules, for so long")
-    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--until", type=float, help=argparse.SUPPRESS)
     parser.add_argument("--share", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     sys.path.insert(0, str(ROOT))
@@ -341,16 +352,17 @@ def main() -> int:
         return 1
     if options.share:
         share, page = options.share
-        return run_share(share, Path(page), options.seconds)
+        return run_share(share, Path(page), options.until - time.time())
     if options.kernels is not None:
         report, passed = tested(kernel_tests(), options.kernels)
         print(report)
         return 0 if passed else 1
     folder = Path(options.out) if options.out else results()
     folder.mkdir(parents=True, exist_ok=True)
-    if options.inside:
+    if options.until:
         (name,) = options.part
-        return 0 if PARTS[name].run(folder / f"{name}.md", options.seconds - 10) else 1
+        run, page = PARTS[name].run, folder / f"{name}.md"
+        return 0 if run(page, options.until - time.time()) else 1
     shown(folder / "machine.md", machine() + "\n")
     return run_apart(options.part or list(PARTS), options.seconds, folder)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -95,10 +96,22 @@ def test_a_part_that_takes_too_long_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = tmp_path / "run.py"
-    script.write_text("import sys, time\nif sys.argv[1] == 'steps': time.sleep(60)\n")
+    started = tmp_path / "started"
+    script.write_text(
+        "import subprocess, sys, time, pathlib\n"
+        "if sys.argv[1] == 'steps':\n"
+        "    child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        f"    pathlib.Path({str(started)!r}).write_text(str(child.pid))\n"
+        "    time.sleep(60)\n"
+    )
     monkeypatch.setattr(gpu_run, "__file__", str(script))
     assert gpu_run.run_apart(["kernels", "steps"], 2.0, tmp_path) == 1
     assert "look at: steps stopped for time" in capsys.readouterr().out
+    status = Path("/proc", started.read_text(), "stat")
+    end = time.monotonic() + 10
+    while status.exists() and status.read_text().split()[2] != "Z":
+        assert time.monotonic() < end, "what the part had started goes on"
+        time.sleep(0.05)
     assert gpu_run.run_apart(["kernels"], 2.0, tmp_path) == 0
 
 
