@@ -349,7 +349,8 @@ def copied_scalar(x: Tensor, *statics: Any) -> str | None:
 def copied_without_history(x: Tensor, y: Tensor, *statics: Any) -> tuple[str, ...]:
     """What torch writes into the copy of a view of: inference tensors alone have no history then,
     unless elements that share memory had to be copied first."""
-    shares = any(n > 1 and not s for n, s in zip(x._data.shape, x._data.strides))
+    data = x._data
+    shares = data.size and any(n > 1 and not s for n, s in zip(data.shape, data.strides))
     return ("x",) if is_unseen((x, y)) and not shares else ()
 
 

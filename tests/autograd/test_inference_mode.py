@@ -232,6 +232,10 @@ def half(lib):
     return inside(lib, lambda: lib.ones(2, 2, dtype=lib.half, requires_grad=True))
 
 
+def images(lib):
+    return inside(lib, lambda: lib.ones(1, 1, 2, 2, requires_grad=True))
+
+
 def complex_of(lib, a):
     return inside(lib, lambda: lib.complex(a, a).requires_grad_())
 
@@ -344,6 +348,12 @@ SEEN = {
     "loss of logits": (lambda lib, a: logits(lib)(a, a), SAVED),
     "loss of logits alone": (lambda lib, a: logits(lib)(a, a.detach()), RECORDED),
     "attention of a query": (lambda lib, a: attention(lib)(a, *[lib.ones(2, 2)] * 2), RECORDED),
+    "attention, fused": (lambda lib, a: attention(lib)(*[images(lib)] * 3), UNSEEN),
+    "rot90": (lambda lib, a: a.rot90(), UNSEEN),
+    "rot90 of one row": (lambda lib, a: images(lib).rot90(), RECORDED),
+    "channels last": (
+        lambda lib, a: images(lib).to(memory_format=lib.channels_last), RECORDED
+    ),
     "attention to a key": (
         lambda lib, a: attention(lib)(lib.ones(2, 2), a, lib.ones(2, 2)), UNSEEN
     ),
@@ -408,7 +418,7 @@ def test_refused_once_written(lib, name: str) -> None:
     a = trained(lib)
     with raises(lib, RuntimeError, "Inplace update to inference tensor|leaf Variable"):
         write(lib, a)
-    assert a.detach().tolist() == expected
+    assert a.detach().tolist() == expected and a.is_leaf
 
 
 def state(x) -> tuple:

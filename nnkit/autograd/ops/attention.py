@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from nnkit.autograd.dims import broadcast_shape, check_tensor
 from nnkit.autograd.grad_mode import MODE
@@ -14,8 +15,19 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import BOOL, FLOATING, float32
 from nnkit.backend.reference.attention import attention_scores, attention_weights
 
+
+def _is_fused(query: Tensor, value: Tensor) -> bool:
+    """Whether torch computes it as one operation."""
+    return query.ndim == 4 and query._data.shape[-1] == value._data.shape[-1]
+
+
+def _scaled_first(query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> str | None:
+    """Elsewhere it multiplies the query by a number first."""
+    return None if _is_fused(query, value) else "recorded"
+
+
 _attention = rule(
-    "attention", alone="recorded", node="ScaledDotProductAttentionBackward0", broadcasts=True,
+    "attention", alone=_scaled_first, node="ScaledDotProductAttentionBackward0", broadcasts=True,
     nondifferentiable=("log_total",),
     joint=lambda B, g_out, q, k, v, mask, log_total, is_causal, scale, needs: (
         B.attention_grad(g_out, q, k, v, mask, log_total, is_causal, scale, needs)
@@ -144,7 +156,7 @@ def scaled_dot_product_attention(
     if (
         MODE.enabled
         and 0 < sum([t.is_inference() for t in operands]) < 3
-        and not (query.ndim == 4 and query.shape[-1] == value.shape[-1])
+        and not _is_fused(query, value)
     ):  # torch scales the query and a view of the key
         query, key = query * 1, key.detach() * 1 if key.is_inference() else key
     elif not dropout_p > 0:  # as in torch

@@ -19,7 +19,7 @@ from nnkit.backend.memory import (
 )
 
 _contiguous = rule("contiguous", node="CloneBackward0", alone="recorded", x=lambda B, g: g)
-_ordered = rule("ordered", node="CloneBackward0", x=lambda B, g: g)
+_ordered = rule("ordered", node="CloneBackward0", alone="recorded", x=lambda B, g: g)
 
 
 def in_format(input: Tensor, memory_format: Any) -> Tensor:

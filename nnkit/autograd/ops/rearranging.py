@@ -39,7 +39,11 @@ def _copied_where_single(x: Any, axes: tuple) -> str | None:
 
 _flip = rule("flip", alone=_copied_where_single, x=lambda B, g, axes: B.flip(g, axes))
 _roll = rule("roll", x=lambda B, g, shifts, axes: B.roll(g, tuple(-n for n in shifts), axes))
-_rot90 = rule("rot90", x=lambda B, g, k, axis1, axis2: B.rot90(g, -k % 4, axis1, axis2))
+_rot90 = rule(
+    "rot90",
+    alone=lambda x, k, a, b: _copied_where_single(x, ((), (b,), (a, b), (a,))[k]),
+    x=lambda B, g, k, axis1, axis2: B.rot90(g, -k % 4, axis1, axis2),
+)
 _tile = rule("tile", node="RepeatBackward0", x=_tile_adjoint)
 _pad = rule(
     "pad", alone="recorded", node="ConstantPadNdBackward0",
