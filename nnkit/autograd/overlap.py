@@ -28,9 +28,16 @@ APART = frozenset(
 )
 
 
+def has_expanded(data: Any) -> bool:
+    """Whether an array has elements, and several of them in one place since it was expanded."""
+    if not data.size:
+        return False
+    return any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape, strict=True))
+
+
 def check_expanded(operation: str, data: Any) -> None:
     """RuntimeError where several elements lie in one place."""
-    if data.size and any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape, strict=True)):
+    if has_expanded(data):
         raise RuntimeError(
             f"{operation}(): more than one element of the written-to tensor refers to a single "
             f"memory location: clone() the expanded tensor of shape {list(data.shape)} before "

@@ -46,12 +46,14 @@ class Size(tuple[int, ...]):
         return tuple.__new__(Size, found) if isinstance(index, slice) else found
 
     def __add__(self, other: Any) -> Size:
-        if not isinstance(other, tuple):
-            raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to Size")
-        return Size(tuple.__add__(self, other))
+        if isinstance(other, tuple):
+            return Size(tuple.__add__(self, other))
+        if hasattr(type(other), "__radd__"):
+            return NotImplemented
+        raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to Size")
 
     def __radd__(self, other: Any) -> Size:
-        return Size(other) + self
+        return Size(other) + self if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, times: Any) -> Size:
         return Size(tuple.__mul__(self, times))

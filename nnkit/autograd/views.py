@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -23,7 +24,13 @@ from nnkit.autograd.node import (
     describe_edge,
     leaf_hooks,
 )
-from nnkit.autograd.overlap import REPEATABLE, check_apart, check_expanded, is_same
+from nnkit.autograd.overlap import (
+    REPEATABLE,
+    check_apart,
+    check_expanded,
+    has_expanded,
+    is_same,
+)
 from nnkit.autograd.promotion import translated
 from nnkit.autograd.replay import CopySlices, Rootless, chain_again, chain_of, replay, strided
 from nnkit.autograd.tensor import (
@@ -351,7 +358,12 @@ def write(
             f"shape {list(source.shape)}"
         )
     put: Callable = B.copy_
-    if overlapping is not None and 0 in target.strides:
+    if overlapping is not None and has_expanded(target):
+        warnings.warn(
+            f"Use of {operation} on expanded tensors is deprecated: clone() the tensor before",
+            UserWarning,
+            stacklevel=3,
+        )
         put = lambda target, source: overlapping(B, target, *arguments, **options)
     tracked = tracked or result._requires_grad  # by an operand deep in the arguments
     if tracked and OF_ARRAY[target.dtype].category >= FLOATING:

@@ -23,7 +23,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     whose result depends on the order of writes raise, or warn with ``warn_only``.
 
     Raises:
-        TypeError: ``mode`` is no bool.
+        TypeError: ``mode`` or ``warn_only`` is no bool.
 
     Example:
         >>> import nnkit
@@ -33,11 +33,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
         >>> nnkit.use_deterministic_algorithms(False)
     """
     global _deterministic, _warn_only
-    if not isinstance(mode, bool):
-        raise TypeError(
-            "use_deterministic_algorithms(): argument 'mode' must be bool, "
-            f"not {type(mode).__name__}"
-        )
+    for name, value in (("mode", mode), ("warn_only", warn_only)):
+        if not isinstance(value, bool):
+            raise TypeError(
+                f"use_deterministic_algorithms(): argument '{name}' must be bool, "
+                f"not {type(value).__name__}"
+            )
     _deterministic, _warn_only = mode, warn_only
 
 

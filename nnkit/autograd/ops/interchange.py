@@ -419,8 +419,10 @@ def new_tensor(
 
 
 @public(namespace=False)
-def new(input: Tensor, *arguments: Any) -> Tensor:
+def new(input: Tensor, *arguments: Any, size: Sequence[int] | None = None) -> Tensor:
     """A tensor of this dtype: empty of the given sizes, or with a copy of the given data."""
+    if size is not None:
+        arguments = (*arguments, Size(size))
     return _legacy("new", Tensor, arguments, input._device, input.dtype)
 
 

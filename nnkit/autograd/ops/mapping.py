@@ -61,9 +61,14 @@ def _check_constant(name: str, *tensors: Tensor) -> None:
 def _map(function: Callable, target: Tensor, *others: Tensor) -> Tensor:
     B = target._device.backend
     columns = [plain(each._data).reshape(-1).tolist() for each in (target, *others)]
+    results = [function(*row) for row in zip(*columns)]
+    if any(each is None for each in results):
+        raise TypeError("a value is no number: got None")
     try:
-        values = B.array([function(*row) for row in zip(*columns)], target._data.dtype)
+        values = B.array(results, target._data.dtype)
     except OverflowError as error:
         raise ValueError(f"a value does not fit {target.dtype}: {error}") from None
+    except ValueError as error:
+        raise TypeError(f"a value is no number: {error}") from None
     B.copy_(target._data, B.reshape(values, target._data.shape))  # torch counts no write either
     return target

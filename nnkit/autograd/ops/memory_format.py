@@ -13,6 +13,7 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.backend.memory import (
     axes_of,
     is_ordered,
+    memory_format,
     order_of,
     order_of_result,
     preserve_format,
@@ -99,13 +100,37 @@ def empty_permuted(
 
 
 @public(namespace=False)
-def dim_order(input: Tensor) -> tuple[int, ...]:
+def dim_order(input: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dimensions from the slowest to the fastest in memory.
+
+    Args:
+        ambiguity_check: refuse a tensor of which several orders can be told, since dimensions of
+            size 1 or equal strides have no place of their own; a list of memory formats lets
+            those pass that are in exactly one of them.
+
+    Raises:
+        RuntimeError: the order is ambiguous, and is checked.
+        TypeError: ``ambiguity_check`` is neither a bool nor a list of memory formats.
 
     Example:
         >>> import nnkit
         >>> nnkit.ones(2, 3).T.dim_order()
         (1, 0)
     """
+    formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+    if not isinstance(ambiguity_check, (bool, list)) or not all(
+        isinstance(each, memory_format) for each in formats
+    ):
+        raise TypeError(
+            "dim_order(): ambiguity_check must be a bool or a list of memory formats, "
+            f"got {ambiguity_check!r}"
+        )
     strides = input.stride()
+    ambiguous = 1 in input._data.shape or len(set(strides)) < len(strides)
+    if ambiguity_check is not False and ambiguous:
+        if sum(input.is_contiguous(memory_format=each) for each in formats) != 1:
+            raise RuntimeError(
+                f"dim_order(): the strides {strides} of shape {list(input._data.shape)} tell no "
+                "unique order of its dimensions"
+            )
     return tuple(sorted(range(input.ndim), key=lambda dim: -strides[dim]))

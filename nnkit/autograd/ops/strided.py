@@ -4,7 +4,7 @@ whose geometry is changed in place."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, normalize_dim, sizes_of
@@ -252,8 +252,16 @@ def _unconjugated(input: Tensor) -> Tensor:
     return OPS["conj"](input) if is_conj(input) else input
 
 
+def _part_property(part: Callable) -> property:
+    def assign(self: Tensor, value: Any) -> None:
+        """Write a part in place."""
+        part(self)[...] = value
+
+    return property(part, assign)
+
+
 for _name, _part in (("real", real), ("imag", imag)):
-    setattr(Tensor, _name, property(_part))
+    setattr(Tensor, _name, _part_property(_part))
 
 
 @public(method=False)
