@@ -11,6 +11,7 @@ an input's name       that input (saved as the Tensor, so that it can be differe
 an output's name      that output (``out`` where there is only one)
 a static's name       that argument, as it was passed; Tensors in it (an index) as inputs are
 ``<input>_shape``     the input's shape, without keeping its data
+``<input>_columns``   whether the input lies by columns, so that its gradient does too
 ``needs``             which inputs want a gradient, a tuple of bools (for ``joint`` rules)
 ====================  =====================================================================
 """
@@ -26,6 +27,7 @@ from nnkit.autograd.dependence import depending
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import Node, OutputEdge, SavedOutput
 from nnkit.autograd.op_code import (
+    COLUMNS,
     GRAD,
     INDEX,
     INPUT,
@@ -51,6 +53,7 @@ from nnkit.autograd.views import is_unseen, link_view, refresh
 from nnkit.backend.algebra import CATALOGUE, Primitive
 from nnkit.backend.cpu.native import bind_op, bind_record
 from nnkit.backend.dtype import FLOATING
+from nnkit.backend.memory import by_columns
 
 OPS: dict[str, Callable] = {}  # name -> apply function; what `Lifted` offers
 
@@ -74,6 +77,8 @@ def _source(name: str, primitive: Primitive) -> tuple[int, Any]:
         return OUTPUT, primitive.outputs.index(name)
     if name.endswith("_shape") and name[:-6] in primitive.arrays:
         return SHAPE, primitive.arrays.index(name[:-6])
+    if name.endswith("_columns") and name[:-8] in primitive.arrays:
+        return COLUMNS, primitive.arrays.index(name[:-8])
     if name == "needs":
         return NEEDS, 0
     if name == "g":
@@ -149,7 +154,7 @@ class Op:
             raise AttributeError(name)
         source = print_node_code(self)
         scope: dict[str, Any] = {"new": object.__new__, "next": next, "node": node_module}
-        scope.update(Tensor=Tensor, SavedOutput=SavedOutput)
+        scope.update(Tensor=Tensor, SavedOutput=SavedOutput, by_columns=by_columns)
         scope.update(hooked=ACTIVE, pack_values=pack_values, keep_copy=keep_copy)
         scope.update(
             depending=depending,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 # Where a rule's parameter comes from.
-INPUT, OUTPUT, INDEX, STATIC, SHAPE, NEEDS, GRAD = range(7)
+INPUT, OUTPUT, INDEX, STATIC, SHAPE, NEEDS, COLUMNS, GRAD = range(8)
 SAVED = (INPUT, OUTPUT, INDEX)  # what may be written between forward and backward
 
 
@@ -111,6 +111,8 @@ def print_node_code(op: Any) -> str:
             value = "tuple([t._data.shape for t in tensors])"
         elif kind == SHAPE:
             value = f"tensors[{i}]._data.shape"
+        elif kind == COLUMNS:
+            value = f"by_columns(tensors[{i}]._data)"
         else:
             value = "tuple([e is not None for e in edges])"
         if (kind, i) in op.private:  # of an input that may be an inference tensor, uncounted

@@ -57,7 +57,8 @@ def _gradient_rule(
 ) -> Callable:
     """The rule of one input: a formula of its own, or ``g`` itself where the body returns it."""
     inputs = primitive.arrays
-    whole = {"g", "out", *(inputs if len(inputs) == 1 else ())}
+    # A kernel of its own is walked by its operands, the gradient first.
+    whole = {"g", "out", *(inputs if len(inputs) == 1 else ())} if stepwise else ()
     formula = Formula(
         name, body, primitive.statics, whole=whole, by_rows=by_rows, stepwise=stepwise
     )

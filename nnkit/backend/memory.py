@@ -40,6 +40,12 @@ def owner(array: Any) -> Any:
     return array
 
 
+def by_columns(array: Any) -> bool:
+    """Whether the elements lie in memory by columns, and not by rows as well."""
+    flags = array.flags
+    return flags.f_contiguous and not flags.c_contiguous
+
+
 def is_dense(array: Any) -> bool:
     """Whether the elements lie without gaps and each in a place of its own."""
     flags = array.flags

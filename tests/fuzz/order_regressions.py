@@ -84,4 +84,21 @@ x5 = T.nn.Parameter(T.arange(6.))
 x6 = T.func.grad(lambda t: T.func.vjp(lambda t: t * t, t)[0].sum())(x5)
 x7 = x6.expand(2, 6)
 """,
+    "the gradient of a factor lies by columns where the factor does": """
+x0 = T.arange(6.).reshape(3, 2).mT.requires_grad_()
+x1 = T.arange(12.).reshape(4, 3).mT.requires_grad_()
+x2 = T.autograd.grad((x0 @ x1).sum(), [x0, x1])
+x3 = T.autograd.grad(T.addmm(T.ones(4), x0, x1, alpha=2).sum(), [x0, x1])
+x4 = T.arange(12.).reshape(3, 4).mT.requires_grad_()
+x5 = T.autograd.grad(T.nn.functional.linear(x0, x4).sum(), [x0, x4])
+x6 = T.autograd.grad(T.nn.functional.linear(x0.detach(), x4).sum(), x4)
+x7 = T.autograd.grad(T.ones(3) @ x4.mT, x4, T.ones(4))
+""",
+    "a kernel of its own is walked by the gradient first": """
+x0 = T.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).t().requires_grad_()
+x1 = T.autograd.grad(T.nn.functional.hardtanh(x0), x0, T.ones(3, 2))
+x2 = T.autograd.grad(x0.nan_to_num(), x0, T.ones(3, 2))
+x3 = T.autograd.grad(T.nn.functional.mse_loss(x0, x0 * 2, reduction='sum'), x0)
+x4 = T.autograd.grad(T.nn.functional.huber_loss(x0, T.zeros(2, 3).t()), x0)
+""",
 }

@@ -128,7 +128,8 @@ def compare(
             found = _difference(shown, wanted, flow)
             if found is not None:
                 finding = Finding(tuple(program[: index + 1]), *found)
-                seen = Difference(*found, statement.source, before, shown, wanted)
+                earlier = "\n".join(each.source for each in program[:index])
+                seen = Difference(*found, statement.source, earlier, before, shown, wanted)
                 return None if arbitrary(seen) else finding
             before = shown
     finally:

@@ -80,6 +80,7 @@ _nan_to_num = pointwise(
         fn.where(fn.eq(x, math.inf), posinf, fn.where(fn.eq(x, -math.inf), neginf, x)),
     ),
     scalars=("nan", "posinf", "neginf"), function=False, node="NanToNumBackward0", alone="refused",
+    stepwise=(),
     x=lambda g, x, nan, posinf, neginf: fn.where(fn.isfinite(x), g, 0),
 )  # fmt: skip
 

@@ -34,7 +34,16 @@ def _grad_scaled(B: Any, g: Any, alpha: float) -> Any:
     return g if alpha == 1 else B.mul(g, alpha.conjugate())
 
 
-_mm = rule("mm", x=lambda B, g, y: B.mm(g, B.mH(y)), y=lambda B, g, x: B.mm(B.mH(x), g))
+def grad_mm_x(B: Any, g: Any, y: Any, x_columns: bool) -> Any:
+    """As torch's, by columns where the factor lies so."""
+    return B.mT(B.mm(B.conj(y), B.mT(g))) if x_columns else B.mm(g, B.mH(y))
+
+
+def grad_mm_y(B: Any, g: Any, x: Any, y_columns: bool) -> Any:
+    return B.mT(B.mm(B.mT(g), B.conj(x))) if y_columns else B.mm(B.mH(x), g)
+
+
+_mm = rule("mm", x=grad_mm_x, y=grad_mm_y)
 _bmm = rule("bmm", x=lambda B, g, y: B.bmm(g, B.mH(y)), y=lambda B, g, x: B.bmm(B.mH(x), g))
 
 
@@ -54,8 +63,8 @@ _mH = rule("mH", node="TransposeBackward0", x=lambda B, g: B.mH(g))
 _addmm = rule(
     "addmm", alone=_copied_if_added, broadcasts=True,
     input=lambda B, g, beta: _grad_scaled(B, g, beta),
-    x=lambda B, g, y, alpha: _grad_scaled(B, B.mm(g, B.mH(y)), alpha),
-    y=lambda B, g, x, alpha: _grad_scaled(B, B.mm(B.mH(x), g), alpha),
+    x=lambda B, g, y, x_columns, alpha: _grad_scaled(B, grad_mm_x(B, g, y, x_columns), alpha),
+    y=lambda B, g, x, y_columns, alpha: _grad_scaled(B, grad_mm_y(B, g, x, y_columns), alpha),
 )  # fmt: skip
 _baddbmm = rule(
     "baddbmm", alone=_copied_if_added, broadcasts=True,

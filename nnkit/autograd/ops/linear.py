@@ -8,7 +8,7 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import real_gradient, rule
 from nnkit.autograd.ops.contraction import einsum
-from nnkit.autograd.ops.linalg import check_ndim, check_operands, matmul, sizes
+from nnkit.autograd.ops.linalg import check_ndim, check_operands, grad_mm_x, matmul, rows, sizes
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 
@@ -18,6 +18,18 @@ def _grad_linear_bias(B: Any, g: Any) -> Any:
     return B.sum(g, axes, False) if axes else g
 
 
+def _grad_linear_x(B: Any, g: Any, weight: Any, x_columns: bool) -> Any:
+    if x_columns and len(g.shape) == 2:
+        return grad_mm_x(B, g, B.mT(weight), True)
+    return B.linear(g, B.mH(weight), None)
+
+
+def _grad_linear_weight(B: Any, g: Any, x: Any, weight_columns: bool) -> Any:
+    if weight_columns:  # in torch the product is one with its transpose, which lies by rows
+        return B.mT(B.mm(B.mH(rows(B, x)), rows(B, g)))
+    return B.linear_grad_weight(g, x)
+
+
 def _viewed(x: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[str, ...]:
     """What torch makes a view of."""
     return ("weight",) if x._data.ndim > 1 else ("x", "weight")
@@ -25,8 +37,7 @@ def _viewed(x: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[str, ...]:
 
 _linear = rule(
     "linear", node="AddmmBackward0", apart=_viewed,
-    x=lambda B, g, weight: B.linear(g, B.mH(weight), None),
-    weight=lambda B, g, x: B.linear_grad_weight(g, x), bias=_grad_linear_bias,
+    x=_grad_linear_x, weight=_grad_linear_weight, bias=_grad_linear_bias,
 )  # fmt: skip
 
 

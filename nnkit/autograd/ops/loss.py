@@ -69,14 +69,16 @@ def elementwise_loss(
     also: Any = None,
     alone: str | None = None,
     stepwise: tuple[str, ...] = (),
+    by_rows: tuple[str, ...] = (),
     divided: str = "first",
     **rules: Any,
 ) -> Callable:
     """An op ``name(x, target; reduction, *scalars)`` from the formula of one element's loss and
     the formulas of its derivatives. A mean divides the gradient first or last."""
     elements = pointwise(
-        f"{name}_elements", body, scalars=scalars, function=False, stepwise=stepwise, **rules
-    )
+        f"{name}_elements", body, scalars=scalars, function=False, stepwise=stepwise,
+        by_rows=by_rows, **rules,
+    )  # fmt: skip
     position = elements.op.primitive.arrays.index
     reduced: Any = {x: _reduced(elements.op.rules[position(x)].function, divided) for x in rules}
     return rule(name, private=private, also=also, alone=alone, **reduced)
@@ -98,6 +100,7 @@ def _reduced(gradient: Callable, divided: str) -> Callable:
 
 mse_loss = elementwise_loss(
     "mse_loss", lambda x, target: (x - target) * (x - target), stepwise=("forward",),
+    by_rows=("x", "target"),
     x=lambda g, x, target: g * 2 * (x - target), target=lambda g, x, target: g * 2 * (target - x),
 )  # fmt: skip
 l1_loss = elementwise_loss(
@@ -118,7 +121,7 @@ smooth_l1_loss = elementwise_loss(
         0.5 * (x - target) * (x - target) / beta,
         fn.abs(x - target) - 0.5 * beta,
     ),
-    scalars=("beta",),
+    scalars=("beta",), by_rows=("x", "target"),
     x=lambda g, x, target, beta: g * _smooth_l1_slope(x, target, beta),
     target=lambda g, x, target, beta: g * _smooth_l1_slope(target, x, beta),
 )  # fmt: skip
@@ -135,7 +138,7 @@ huber_loss = elementwise_loss(
         0.5 * (x - target) * (x - target),
         delta * (fn.abs(x - target) - 0.5 * delta),
     ),
-    scalars=("delta",),
+    scalars=("delta",), by_rows=("x", "target"),
     x=lambda g, x, target, delta: g * _huber_slope(x, target, delta),
     target=lambda g, x, target, delta: g * _huber_slope(target, x, delta),
 )  # fmt: skip

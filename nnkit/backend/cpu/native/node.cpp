@@ -27,7 +27,7 @@ PyObject *sequence_name = nullptr, *shape_name = nullptr;
 
 // What a node saves: the numbers of the kinds are those in autograd/op_code.py.
 struct Value {
-    enum Kind { input, output, index, constant, shape, needs } kind;
+    enum Kind { input, output, index, constant, shape, needs, columns } kind;
     Py_ssize_t place;
     long users;       // the inputs whose rules read it, a bit for each
     bool is_for_all;  // then it is saved whoever wants a gradient
@@ -97,6 +97,7 @@ private:
             case Value::constant: return Py_XNewRef(at(statics_, value.place));
             case Value::shape: return shape(at(inputs_, value.place));
             case Value::needs: return needs();
+            case Value::columns: return columns(at(inputs_, value.place));
             default: return decline();
         }
     }
@@ -134,6 +135,14 @@ private:
     static PyObject* shape(PyObject* tensor) {
         if (tensor == nullptr || !is_tensor(tensor)) return decline();
         return PyObject_GetAttr(slot(tensor, tensors.data), shape_name);
+    }
+
+    static PyObject* columns(PyObject* tensor) {
+        if (tensor == nullptr || !is_tensor(tensor)) return decline();
+        PyObject* data = slot(tensor, tensors.data);
+        if (!PyArray_Check(data)) return decline();
+        auto* array = reinterpret_cast<PyArrayObject*>(data);
+        return PyBool_FromLong(PyArray_IS_F_CONTIGUOUS(array) && !PyArray_IS_C_CONTIGUOUS(array));
     }
 
     PyObject* needs() const {
