@@ -28,7 +28,8 @@ LEFT_OUT = (
     "distributed.elastic distributed._shard distributed._tools export.pt2_archive "
     "onnx._internal onnx.ops package testing._internal utils._sympy "
     "utils.bottleneck utils.hipify utils.model_dump utils.viz utils.data.datapipes.dataframe "
-    "nativert distributed._symmetric_memory distributed._composable distributed.pipelining "
+    "nativert distributed._symmetric_memory distributed._composable distributed.rpc "
+    "distributed.pipelining "
     "ao.ns ao.pruning backends._nnapi backends._coreml "
     "distributed.benchmarks distributed.flight_recorder distributed._tensor distributed._pycute"
 ).split()

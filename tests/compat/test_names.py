@@ -155,11 +155,19 @@ Same.apply(torch.ones(1))
 with torch.autograd.profiler.profile() as p, torch.autograd.profiler.record_function("mine"): pass
 with torch.autograd.profiler.profile(enabled=False) as q: torch.ones(1)
 print([e.key for e in p.key_averages()], len(q.events()))
+from torch.autograd.profiler import EventList; print(isinstance(p.events(), EventList))
+from torch.utils.flop_counter import FlopCounterMode
+with FlopCounterMode() as counter: torch.ones(2, 3) @ torch.ones(3, 4)
+print(counter.get_total_flops(), torch.ScriptModule is torch.jit.ScriptModule)
+from torch.utils._pytree import _get_node_type
+print(_get_node_type(torch.ones(2).max(0)).__name__, _get_node_type([]).__name__)
+print(torch.distributed.rpc.is_available(), hasattr(torch.distributed.rpc, "api"))
 from torch.hub import HASH_REGEX, urlparse
 print(HASH_REGEX.search("resnet-0123ab.pth")[1], urlparse("http://a/b").netloc)
 """
     assert run(program).splitlines() == [
-        "True False", "4 [1.5000]", "True", "['mine'] 0", "0123ab a",
+        "True False", "4 [1.5000]", "True", "['mine'] 0", "True", "48 True", "namedtuple list",
+        "False False", "0123ab a",
     ]  # fmt: skip
 
 

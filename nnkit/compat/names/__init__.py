@@ -106,3 +106,11 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
 def sym_sum(args: Any) -> Any:
     """The sum of numbers."""
     return sum(args)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("ScriptFunction", "ScriptModule"):  # which are modules: those come when asked for
+        from nnkit.compat.names import jit
+
+        return getattr(jit, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit import profiler
+from nnkit.profiler import EventList as EventList
+from nnkit.profiler import FunctionEvent as FunctionEvent
 from nnkit.profiler import record_function as record_function
 
 
