@@ -160,8 +160,9 @@ def _is_of_dims(arguments: Sequence[Any], options: dict) -> bool:
 
 def _needs_same_dtype(out: Tensor, name: str, several: bool, arguments: tuple) -> bool:
     """Whether ``out`` must have the dtype of the result, where that is another one."""
-    if name == "abs":  # complex numbers have room for their moduli
-        return out.dtype is not arguments[0].dtype
+    if name == "abs":  # complex numbers have room for their moduli, which go into any real ones
+        moduli = arguments[0].is_complex() and not out.is_complex()
+        return not moduli and out.dtype is not arguments[0].dtype
     if name.startswith("clamp") and any(isinstance(a, Tensor) for a in arguments[1:]):
         return False
     if name == "lerp":

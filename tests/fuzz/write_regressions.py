@@ -97,6 +97,8 @@ x1 = T.zeros(1)
 T.where(x1 > 0, x1.double(), x1, out=x1)
 x2 = T.zeros(1, dtype=T.complex128)
 T.abs(x0, out=x2)
+T.abs(x0, out=T.zeros(1, dtype=T.bfloat16))
+T.abs(x0, out=T.zeros(1, dtype=T.int64))
 """,
     "an input of grad() whose history is not known": """
 x2 = T.zeros(1)
