@@ -40,7 +40,7 @@ def compile_library(
     path, lacking, version = folder / soname, folder / f"{soname}.cpp", folder / f"{soname}.map"
     lacking.write_text("#include <cstdio>\n" + "".join(
         f'extern "C" __attribute__((weak)) int {n}() '
-        f'{{ fprintf(stderr, "NOT PLAYED: {n}\\n"); return 15; }}\n' for n in names
+        f'{{ fprintf(stderr, "NOT PLAYED: {n}\\n"); return 16; }}\n' for n in names
     ))  # fmt: skip
     version.write_text(f"{soname} {{ global: *; }};\n")
     command = ["g++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", f"-Wl,-soname,{soname}"]
