@@ -20,7 +20,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments import hold_all
-from nnkit.autograd.dims import normalize_dim
+from nnkit.autograd.dims import normalize_dim, sizes_of
 from nnkit.autograd.factory import dtype_of
 from nnkit.autograd.ops import fourier as rules
 from nnkit.autograd.ops.conjugation import conj, conj_physical
@@ -109,7 +109,7 @@ def _half_line(
 def _shape_and_axes(name: str, input: Tensor, s: Any, dim: Any) -> tuple[list[int], Axes]:
     shape = input._data.shape
     dims = [dim] if isinstance(dim, int) else dim
-    sizes = [s] if isinstance(s, int) else s
+    sizes = None if s is None else sizes_of(name, (s,), None, "s")
     axes = None
     if dims is not None:
         axes = tuple([_axis(name, input, d) for d in dims])

@@ -67,4 +67,42 @@ x0[T.tensor([], dtype=T.int64)] = T.ones(1, 0)
 x1 = T.tensor(1.0)
 x1[x1 > 2] = T.zeros(2, 0)
 """,
+    "of what has no such dimension the size is asked for first": """
+x0, x1 = T.tensor(1.0), T.ones(3)
+T.mv(x0, x1)
+T.group_norm(x1, 1)
+T.batch_norm(x1, None, None, None, None, True, 0.1, 1e-05, False)
+T.gru_cell(x0, x0, x0, x0)
+T.gru(x0, x0, [x0, x0], False, 1, 0.0, False, False, False)
+T.unflatten(x0, 1, (1, 1))
+T.nn.functional.bilinear(x1, x1, x1)
+T.nn.functional.grid_sample(x0, x0, align_corners=False)
+T.nn.functional.max_unpool2d(x1, T.tensor([0, 0, 0]), 2)
+""",
+    "the kernel of the first operand speaks before its dtype is compared": """
+x0 = T.ones(1, 1, 3) > 0
+T.conv1d(x0, T.ones(1, 1, 2))
+T.conv1d(x0, x0, T.ones(1))
+T.conv1d(x0, T.ones(1, 2, 2))
+T.conv_transpose1d(x0, T.ones(1, 1, 2))
+T.layer_norm(x0, (3,), T.ones(3))
+T.layer_norm(T.ones(3).long(), (3,), T.ones(3).long(), T.ones(3))
+T.nn.functional.grid_sample(x0[None], T.ones(1, 1, 1, 2), align_corners=False)
+T.chain_matmul(x0[0], x0[0])
+T.rnn_relu_cell(*[T.ones(1, 1, dtype=T.complex64)] * 4)
+T.gru_cell(*[T.ones(1, 1).int()] * 2, *[T.ones(3, 1).int()] * 2)
+""",
+    "of no elements what has no kernel is made all the same": """
+x0 = T.zeros(0, 2, 4, dtype=T.int64)
+x1 = T.nn.functional.adaptive_avg_pool1d(x0, 2)
+T.nn.functional.adaptive_max_pool1d(x0, 2)
+x2 = T.nn.functional.max_unpool1d(x0, x0, 2)
+x3 = T.nn.functional.adaptive_max_pool2d(T.zeros(0, 4, 4), 2)
+x4 = T.instance_norm(x0, None, None, None, None, True, 0.1, 1e-05, False)
+x5 = T.batch_norm(x0, None, None, None, None, True, 0.1, 1e-05, False)
+T.batch_norm(x0[..., :0], T.zeros(0), None, None, None, True, 0.1, 1e-05, False)
+x6 = T.bincount(T.zeros(0, dtype=T.uint8), T.ones(3))
+x7 = T.diff(T.ones(2) > 0, prepend=T.ones(1))
+x8 = T.batch_norm(T.ones(2, 3), T.ones(1, 3), None, None, None, True, 0.1, 1e-05, False)
+""",
 }

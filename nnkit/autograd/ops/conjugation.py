@@ -115,10 +115,17 @@ def resolve_neg(input: Tensor) -> Tensor:
 
 def _conj(input: Tensor) -> Tensor:
     """`conj` of a tensor that must be complex."""
+    check_tensor("_conj", input)
     if not input.is_complex():
         raise RuntimeError(f"_conj(): expected a complex tensor, got {input.dtype}")
     return _put_off_conj(input)
 
 
+def _neg_view(input: Tensor) -> Tensor:
+    """``-input``, computed where it is used; a view."""
+    check_tensor("_neg_view", input)
+    return _put_off_neg(input)
+
+
 attach("_conj", _conj)
-attach("_neg_view", _put_off_neg)
+attach("_neg_view", _neg_view)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import return_types
+from nnkit.autograd.dims import size_at
 from nnkit.autograd.op import guarded, rule
 from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.factorization import COARSE, check_matrices
@@ -46,6 +47,7 @@ def geqrf(input: Tensor) -> Any:
 def _reflected(name: str, start: Tensor, input: Tensor, tau: Tensor) -> Tensor:
     """``H[0] @ H[1] @ ... @ start`` for the reflections ``H[i] = 1 - tau[i] v[i] v[i].mH``."""
     rows = input._data.shape[-2]
+    size_at(name, tau, -1, "tau")
     if tau.ndim != input.ndim - 1:
         raise RuntimeError(
             f"{name}(): tau must have one dimension less than input, got shapes "
@@ -118,6 +120,7 @@ def ormqr(
         nnkit.Size([2, 2])
     """
     rows = check_matrices("ormqr", input, ())[-2]
+    size_at("ormqr", tau, -1, "tau")
     if other.ndim != input.ndim:
         raise RuntimeError(
             f"ormqr(): other must have as many dimensions as input, got shapes "

@@ -236,6 +236,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
         >>> nnkit.mv(nnkit.tensor([[1.0, 2.0], [3.0, 4.0]]), nnkit.tensor([1.0, 1.0]))
         tensor([3., 7.])
     """
+    size_at("mv", input, 0)
     x, y = check_operands("mv", ("input", input), ("vec", vec))
     check_ndim("mv", "input", x.shape, 2)
     check_ndim("mv", "vec", y.shape, 1)

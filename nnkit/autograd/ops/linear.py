@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.dims import check_tensor, size_at
 from nnkit.autograd.op import real_gradient, rule
 from nnkit.autograd.ops.contraction import einsum
 from nnkit.autograd.ops.linalg import check_ndim, check_operands, grad_mm_x, matmul, rows, sizes
@@ -151,12 +151,22 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         >>> nnkit.bilinear(nnkit.ones(1, 2), nnkit.ones(1, 3), nnkit.ones(4, 2, 3)).shape
         nnkit.Size([1, 4])
     """
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(
+            f"bilinear(): inputs must have as many dimensions, got {input1.ndim} and {input2.ndim}"
+        )
+    for position, value in enumerate((input1, input2)):
+        size = size_at("bilinear", value, -1, f"input{position + 1}")
+        if size != size_at("bilinear", weight, position + 1, "weight"):
+            raise RuntimeError(
+                f"bilinear(): input{position + 1} of shape {list(value.shape)} does not fit a "
+                f"weight of shape {list(weight.shape)}"
+            )
     x, y, w = check_operands("bilinear", ("input1", input1), ("input2", input2), ("weight", weight))
     check_ndim("bilinear", "weight", w.shape, 3)
-    if x.shape[:-1] != y.shape[:-1] or x.shape[-1:] + y.shape[-1:] != w.shape[1:]:
+    if x.shape[:-1] != y.shape[:-1]:
         raise RuntimeError(
-            f"bilinear(): inputs of shapes {list(x.shape)} and {list(y.shape)} do not fit a weight "
-            f"of shape {list(w.shape)}"
+            f"bilinear(): inputs of shapes {list(x.shape)} and {list(y.shape)} do not fit together"
         )
     if bias is not None and bias.dtype is not input1.dtype:
         raise RuntimeError(

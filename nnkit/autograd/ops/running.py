@@ -225,7 +225,7 @@ def diff(
     axis = normalize_dim(dim, input.ndim, "diff")
     parts = [t for t in (prepend, input, append) if t is not None]
     out = cat(parts, axis) if len(parts) > 1 else input
-    subtract = METHODS["logical_xor" if input.dtype.name == "bool" else "sub"]
+    subtract = METHODS["logical_xor" if out.dtype.name == "bool" else "sub"]
     for _ in range(min(n, out._data.shape[axis])):
         size = out._data.shape[axis]
         later, earlier = (METHODS["narrow"](out, axis, start, size - 1) for start in (1, 0))

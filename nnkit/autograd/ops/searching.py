@@ -166,6 +166,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     B = input._device.backend
     if input.dtype.category != INTEGER:
         raise NotImplementedError(f"bincount(): not implemented for '{input.dtype.name}' tensors")
+    if input._data.shape == (0,) and minlength >= 0:  # torch does not look at the weights then
+        check_shape("bincount", (minlength,))
+        return wrap(B.zeros((minlength,), int64.array), input._device)
     if input.ndim != 1:
         raise RuntimeError(
             f"bincount(): only supports 1-d non-negative integral inputs, got {input.ndim}-d ones"

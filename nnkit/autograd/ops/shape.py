@@ -208,9 +208,9 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """
     check_tensor("unflatten", input)
     shape = input._data.shape
+    dim = normalize_dim(dim, len(shape), "unflatten")
     if not shape:
         raise RuntimeError("unflatten(): a 0-dim tensor has no dimension to divide")
-    dim = normalize_dim(dim, len(shape), "unflatten")
     inner = complete_shape("unflatten", sizes_of("unflatten", (sizes,), None, "sizes"), shape[dim])
     return _reshape(input, (*shape[:dim], *inner, *shape[dim + 1 :]))
 

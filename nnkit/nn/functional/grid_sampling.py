@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.dims import check_tensor, size_at
 from nnkit.autograd.ops import activation as ops
 from nnkit.autograd.ops.comparison import where
 from nnkit.autograd.ops.joining import stack
@@ -73,6 +73,8 @@ def grid_sample(
     if align_corners is None:
         _tell_default("grid_sample")
     _check(input, grid, mode)
+    if input.dtype.category != FLOATING:  # of no elements, for which torch needs no kernel
+        return input.new_zeros((*input.shape[:2], *grid.shape[1:-1]))
     aligned = bool(align_corners)
     sizes = tuple(input.shape[2:])
     places = [
@@ -103,11 +105,8 @@ def _check(input: Tensor, grid: Tensor, mode: str) -> None:
     for name, value in (("input", input), ("grid", grid)):
         check_tensor("grid_sample", value, name)
     shapes = f"got input of shape {list(input.shape)} and grid of shape {list(grid.shape)}"
-    if input.dtype is not grid.dtype:
-        raise RuntimeError(
-            f"grid_sample(): expected input and grid of one dtype, got {input.dtype} and "
-            f"{grid.dtype}"
-        )
+    for name, value in (("input", input), ("grid", grid)):
+        size_at("grid_sample", value, 0, name)
     if input.ndim not in (4, 5) or grid.ndim != input.ndim:
         raise RuntimeError(f"grid_sample(): expected 4D or 5D input and grid, {shapes}")
     if input.shape[0] != grid.shape[0] or grid.shape[-1] != input.ndim - 2:
@@ -119,9 +118,14 @@ def _check(input: Tensor, grid: Tensor, mode: str) -> None:
         raise RuntimeError(f"grid_sample(): expected non-empty spatial dimensions, {shapes}")
     if mode == "bicubic" and input.ndim == 5:
         raise RuntimeError(f"grid_sample(): mode 'bicubic' is for 4D input only, {shapes}")
-    if input.dtype.category != FLOATING:
+    if input.dtype.category != FLOATING and input.numel():
         raise NotImplementedError(
             f"grid_sample(): not implemented for '{input.dtype.name}' tensors"
+        )
+    if input.dtype is not grid.dtype:
+        raise RuntimeError(
+            f"grid_sample(): expected input and grid of one dtype, got {input.dtype} and "
+            f"{grid.dtype}"
         )
 
 
