@@ -178,7 +178,7 @@ def _pushed(
         ]  # fmt: skip
     depends, kind = _read(op, primals, outputs) if op.depends and recorded else [], op.depends
     if recorded and _multiplies(gradients, tangents, moved, node.order):
-        depends, kind = primals, "zeros"
+        depends, kind = primals, "product"
     theirs = {id(owner(t._data)) for ts in tangents for t in ts or ()}  # which may be written
     found = iter(zip(*rows, strict=True))
     result: list[Tangents] = []

@@ -10,6 +10,7 @@ x1 = [h(g(f))(x0) for f in (T.relu, T.abs, T.square) for g in (pushed, pulled)
 x3 = [T.func.hessian(lambda t: f(t).sum())(x0) for f in (T.relu, T.abs, lambda t: t ** 3)]
 x4 = [pushed(pulled(f))(x0) for f in (T.nn.functional.leaky_relu, T.nn.functional.hardtanh)]
 x5 = T.func.jacfwd(T.square)(T.zeros((2, 0), requires_grad=True))
+x6 = [pulled(pushed(f))(x0) for f in (lambda t: t * 2, lambda t: (t * 2).abs())]
 """,
     "results of transforms that are views": """
 x0, x1 = T.tensor([[1.0, 2.0]]), T.tensor([[0.5]], requires_grad=True)

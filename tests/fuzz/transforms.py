@@ -147,7 +147,9 @@ def difference(oracle: Outcome, found: Outcome) -> str:
         return "error"
     for aspect in ("values", "gradients"):
         pairs = zip(getattr(oracle, aspect), getattr(found, aspect), strict=True)
-        if any(not abs(a - b) <= 1e-7 + 1e-7 * abs(a) for a, b in pairs if a == a or b == b):
+        if any(
+            not (a == b or abs(a - b) <= 1e-7 + 1e-7 * abs(a)) for a, b in pairs if a == a or b == b
+        ):
             return aspect
     # torch's forward mode adds zeros to tangents, which then require a gradient that is zero.
     if oracle.requires_grad != found.requires_grad and any(oracle.gradients):
