@@ -162,12 +162,15 @@ print(counter.get_total_flops(), torch.ScriptModule is torch.jit.ScriptModule)
 from torch.utils._pytree import _get_node_type
 print(_get_node_type(torch.ones(2).max(0)).__name__, _get_node_type([]).__name__)
 print(torch.distributed.rpc.is_available(), hasattr(torch.distributed.rpc, "api"))
+print(torch._C._nn._parse_to("cpu", torch.float64)[:2], torch._C._nn._parse_to(torch.ones(1))[1])
+print(torch.backends.cpu.get_cpu_capability(), torch.profiler.kineto_available())
 from torch.hub import HASH_REGEX, urlparse
 print(HASH_REGEX.search("resnet-0123ab.pth")[1], urlparse("http://a/b").netloc)
 """
     assert run(program).splitlines() == [
         "True False", "4 [1.5000]", "True", "['mine'] 0", "True", "48 True", "namedtuple list",
-        "False False", "0123ab a",
+        "False False", "(device(type='cpu'), torch.float64) torch.float32", "DEFAULT False",
+        "0123ab a",
     ]  # fmt: skip
 
 

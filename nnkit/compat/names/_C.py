@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import enum
+from types import SimpleNamespace
 from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.generator import Generator as Generator
+from nnkit.autograd.ops.conversion import destination
 from nnkit.autograd.overriding import (
     DisableTorchFunction as DisableTorchFunction,
 )
@@ -65,3 +67,12 @@ def _get_privateuse1_backend_name() -> str:
 
 def _cuda_getCurrentRawStream(device: Any) -> int:
     return 0
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple:
+    """What the arguments of ``to`` mean: device, dtype, whether to wait, and the format."""
+    place, kind, non_blocking, _, memory_format = destination("to", args, kwargs)
+    return place, kind, non_blocking, memory_format
+
+
+_nn = SimpleNamespace(_parse_to=_parse_to)
