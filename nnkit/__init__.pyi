@@ -1128,6 +1128,16 @@ def get_device(input: Tensor) -> builtins.int:
     """The index of the GPU it lives on; -1 on the CPU."""
 def get_rng_state() -> Tensor:
     """The default generator's state, as `Generator.get_state` gives it."""
+def gradient(
+    input: Tensor,
+    *,
+    spacing: _Any = 1,
+    dim: builtins.int | _Sequence[builtins.int] | None = None,
+    edge_order: builtins.int = 1,
+) -> builtins.tuple[Tensor, ...]:
+    """The derivatives of a function along dimensions, from its values at some points: of
+    second order inside, ``(f(x + h) - f(x - h)) / 2h`` where they lie at equal distances.
+    """
 def greater(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input > other``."""
 def greater_(self: _Any, other: _Any) -> Tensor:

@@ -37,7 +37,7 @@ SUBJECTS = (
     "contraction", "linear", "factorization", "householder", "matrix_functions", "least_squares",
     "lu", "statistics", "distance", "softmax", "loss", "norm", "padding", "conv", "pooling",
     "folding", "embedding", "random", "dropout", "attention", "recurrent", "pinning", "special",
-    "spectrum", "windows",
+    "spectrum", "windows", "differences",
 )  # fmt: skip
 for _subject in SUBJECTS:
     import_module(f"nnkit.autograd.ops.{_subject}")

@@ -725,7 +725,7 @@ class Tensor(builtins.object):
         """In-place version of `digamma`; returns the tensor."""
     def dim(self) -> builtins.int:
         """The number of dimensions."""
-    def dim_order(self) -> builtins.tuple[builtins.int, ...]:
+    def dim_order(self, *, ambiguity_check: _Any = False) -> builtins.tuple[builtins.int, ...]:
         """The dimensions from the slowest to the fastest in memory."""
     def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
         """The p-norm of ``input - other``."""
@@ -949,6 +949,9 @@ class Tensor(builtins.object):
     @builtins.property
     def imag(self) -> Tensor:
         """The imaginary part of a complex tensor, as a view."""
+    @imag.setter
+    def imag(self, value: _Any) -> None:
+        """Write a part in place."""
     def index_add(
         self,
         dim: builtins.int,
@@ -1402,7 +1405,7 @@ class Tensor(builtins.object):
         """In-place version of `neg`; returns the tensor."""
     def nelement(self) -> builtins.int:
         """The number of elements."""
-    def new(self, *arguments: _Any) -> Tensor:
+    def new(self, *arguments: _Any, size: _Sequence[builtins.int] | None = None) -> Tensor:
         """A tensor of this dtype: empty of the given sizes, or with a copy of the given data."""
     def new_empty(
         self,
@@ -1580,6 +1583,9 @@ class Tensor(builtins.object):
     @builtins.property
     def real(self) -> Tensor:
         """The real part, as a view; a real tensor itself."""
+    @real.setter
+    def real(self, value: _Any) -> None:
+        """Write a part in place."""
     def reciprocal(self) -> Tensor:
         """``1 / input``."""
     def reciprocal_(self) -> Tensor:

@@ -62,4 +62,30 @@ ROWS = [
         errors=lambda make: [Raises(RuntimeError, "sample point", make(2, 3), make(2))],
     ),
     OpRow("cumulative_trapezoid", samples, dtypes=DOUBLE),
+    OpRow(
+        "gradient",
+        lambda make: [
+            Sample(make(3, 4)),
+            Sample(make(3, 4), spacing=0.5, edge_order=2),
+            Sample(make(3, 4), dim=(1, 0), spacing=(2, 0.5)),
+            Sample(make(5), spacing=(Fixed(np.array([0, 1, 3, 4, 6], make(1).dtype)),)),
+            Sample(
+                make(2, 4),
+                spacing=(Fixed(np.array([0, 1, 3, 4], make(1).dtype)),),
+                dim=1,
+                edge_order=2,
+            ),
+            Sample(make(2)),
+        ],
+        dtypes=("float32", "float64", "complex128", "int64"),
+        again="torch divides by the number itself, which is saved in no tensor",
+        errors=lambda make: [
+            Raises(RuntimeError, "size", make(1)),
+            Raises(RuntimeError, "size", make(2), edge_order=2),
+            Raises(RuntimeError, "edge_order", make(4), edge_order=3),
+            Raises(RuntimeError, "spacing", make(2, 2), spacing=(1.0,)),
+            Raises(RuntimeError, "dim", make(2, 2), dim=(0, 0)),
+            Raises(TypeError, "input", 1.0),
+        ],
+    ),
 ]
