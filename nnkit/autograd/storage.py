@@ -27,8 +27,9 @@ class Storage:
         True
     """
 
-    def __init__(self, elements: Tensor) -> None:
+    def __init__(self, elements: Tensor, untyped: bool = False) -> None:
         self._elements = elements
+        self._untyped = untyped
 
     @property
     def dtype(self) -> Any:
@@ -52,6 +53,45 @@ class Storage:
         """How many numbers it holds."""
         return self._elements.numel()
 
+    def element_size(self) -> int:
+        """The bytes of each number."""
+        return self._elements.element_size()
+
+    def untyped(self) -> Storage:
+        """The same memory, counted in bytes."""
+        return self if self._untyped else Storage(self._elements.view(DTYPES["uint8"]), True)
+
+    def clone(self) -> Storage:
+        """A copy of the memory."""
+        return Storage(self._elements.clone(), self._untyped)
+
+    def copy_(self, source: Storage, non_blocking: bool = False) -> Storage:
+        """Take over the numbers of another storage of the same size."""
+        self._elements.copy_(source._elements, non_blocking)
+        return self
+
+    def fill_(self, value: Any) -> Storage:
+        """Write one number everywhere."""
+        self._elements.fill_(value)
+        return self
+
+    def cpu(self) -> Storage:
+        """This storage, or a copy of it, on the CPU."""
+        elements = self._elements.cpu()
+        return self if elements is self._elements else Storage(elements, self._untyped)
+
+    def tensor(self, dtype: Any) -> Tensor:
+        """Its memory as a tensor of one dimension.
+
+        Raises:
+            RuntimeError: it holds numbers of another dtype; bytes are taken for any.
+        """
+        if self._untyped:
+            return self._elements.view(dtype)
+        if dtype is not self.dtype:
+            raise RuntimeError(f"Expected a Storage of type {dtype}, got one of {self.dtype}")
+        return self._elements
+
     def tolist(self) -> list:
         """The numbers."""
         return self._elements.tolist()
@@ -66,8 +106,12 @@ class Storage:
     def __iter__(self) -> Iterator:
         return iter(self.tolist())
 
-    def __getitem__(self, index: int) -> Any:
-        return self._elements[index].item()
+    def __getitem__(self, index: int | slice) -> Any:
+        found = self._elements[index]
+        return Storage(found, self._untyped) if isinstance(index, slice) else found.item()
+
+    def __setitem__(self, index: int | slice, value: Any) -> None:
+        self._elements[index] = value
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Storage):
@@ -94,7 +138,7 @@ def storage(input: Tensor) -> Storage:
 @public(namespace=False)
 def untyped_storage(input: Tensor) -> Storage:
     """Its memory, counted in bytes."""
-    return Storage(storage(input)._elements.view(DTYPES["uint8"]))
+    return storage(input).untyped()
 
 
 @public(method=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from types import ModuleType
 from typing import Any
 
@@ -76,3 +77,54 @@ def test_writes_to_expanded_tensors_are_deprecated(framework: str, write: str) -
     T: Any = nnkit if framework == "nnkit" else pytest.importorskip("torch")
     with pytest.warns(UserWarning, match="on expanded tensors is deprecated"):
         eval(write, {"T": T, "x": T.ones(1).expand(3)})
+
+
+def in_storage(T: Any) -> list:
+    """What tensors see of the memory of another."""
+    a = T.arange(6.0).view(2, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's own: storages of numbers are deprecated
+        storage, memory = a.storage(), a.untyped_storage()
+        found = [
+            T.tensor([]).set_(storage).tolist(),
+            T.tensor([]).set_(memory, 1, (2,), (2,)).tolist(),
+            T.tensor(storage, dtype=T.float32).tolist(),
+            storage.untyped()[4:8].tolist(),
+            len(memory),
+        ]
+        copied = storage.clone()
+        storage[0] = 9
+        found += [a[0, 0].item(), copied[0], storage.element_size()]
+        storage.copy_(copied)
+        found.append(a.tolist())
+        storage.fill_(2)
+        found.append(a.tolist())
+        for refused in (lambda: T.tensor([], dtype=T.int64).set_(storage), lambda: a.set_(3)):
+            try:
+                refused()
+            except (RuntimeError, TypeError) as error:
+                found.append(type(error).__name__)
+    return found
+
+
+@pytest.mark.parametrize("framework", ["nnkit", "torch"])
+def test_storages(framework: str) -> None:
+    T: Any = nnkit if framework == "nnkit" else pytest.importorskip("torch")
+    assert in_storage(T) == [
+        [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 3.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+        [0, 0, 128, 63], 24, 9.0, 0.0, 4, [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]],
+        [[2.0] * 3] * 2, "RuntimeError", "TypeError",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("framework", ["nnkit", "torch"])
+def test_resize_as_in_a_memory_format(framework: str) -> None:
+    T: Any = nnkit if framework == "nnkit" else pytest.importorskip("torch")
+    x = T.ones(1, 4, 2, 2).to(memory_format=T.channels_last)
+    strides = [
+        T.zeros(0).resize_as_(x, **options).stride()
+        for options in (
+            {}, {"memory_format": T.channels_last}, {"memory_format": T.preserve_format},
+        )
+    ]  # fmt: skip
+    assert strides == [(16, 4, 2, 1), (16, 1, 8, 4), (16, 1, 8, 4)]

@@ -11,6 +11,7 @@ from nnkit.autograd.limits import fitting
 from nnkit.autograd.metadata import is_conj, is_neg
 from nnkit.autograd.ops.conversion import clone, converted, to
 from nnkit.autograd.public import attach, public
+from nnkit.autograd.storage import Storage
 from nnkit.autograd.tensor import Size, Tensor, fill, wrap
 from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import (
@@ -60,6 +61,8 @@ def tensor(
     """
     d = None if dtype is None else dtype_of("tensor", dtype)
     place = place_of(device)
+    if isinstance(data, Storage):
+        data = data.tensor(d or data.dtype)
     return finished("tensor", _read(data, d, place), place, requires_grad)
 
 

@@ -28,7 +28,13 @@ from nnkit.autograd.sizes import (
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import change_geometry, check_change, end_history, reshape_in_place, wrote
 from nnkit.backend.lazy import alike, memory_of
-from nnkit.backend.memory import axes_of
+from nnkit.backend.memory import (
+    axes_of,
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    preserve_format,
+)
 from nnkit.backend.warning import warn
 
 _diagonal = rule(
@@ -410,9 +416,14 @@ def resize(input: Tensor, shape: tuple[int, ...], axes: tuple[int, ...] | None =
 
 @public(namespace=False)
 def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
-    """``input.resize_(the_template.shape)``."""
+    """``input.resize_(the_template.shape)``, by default in its own order of memory."""
     check_tensor("resize_as_", the_template, "the_template")
-    return resize_(input, the_template._data.shape)
+    if memory_format is preserve_format and not the_template.is_contiguous():
+        formats = {4: channels_last, 5: channels_last_3d}
+        memory_format = formats.get(the_template.ndim, contiguous_format)
+        if not the_template.is_contiguous(memory_format=memory_format):
+            memory_format = contiguous_format
+    return resize_(input, the_template._data.shape, memory_format=memory_format)
 
 
 def _resize(self: Tensor, *sizes: Any) -> Tensor:
@@ -433,7 +444,7 @@ attach("resize_as", _resize_as)
 
 @public(namespace=False)
 def set_(
-    input: Tensor, source: Tensor | None = None, storage_offset: int = 0,
+    input: Tensor, source: Any = None, storage_offset: int = 0,
     size: Sequence[int] | None = None, stride: int | Sequence[int] | None = None,
 ) -> Tensor:  # fmt: skip
     """Let the tensor use the memory of ``source`` (no memory without one).
@@ -441,9 +452,13 @@ def set_(
     Each of the two counts its own writes.
 
     Args:
-        source: a tensor of the same dtype.
+        source: a tensor of the same dtype, or its storage.
         storage_offset: where to start in its storage, with ``size`` and ``stride``.
     """
+    from nnkit.autograd.storage import Storage
+
+    if isinstance(source, Storage):
+        source = source.tensor(input.dtype)
     tracked = check_change(input, "set_", (source,))
     if source is None:
         data = input._device.home.backend.empty((0,), input._data.dtype)

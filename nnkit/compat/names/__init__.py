@@ -17,7 +17,7 @@ from nnkit.compat.passing import say, unchanged
 
 globals().update(FUNCTIONS)
 SymInt, SymFloat, SymBool = int, float, bool
-UntypedStorage = Storage
+UntypedStorage = TypedStorage = Storage
 # Layouts to compare with, which no tensor has.
 sparse_coo, sparse_csr, sparse_csc = map(layout, ("sparse_coo", "sparse_csr", "sparse_csc"))
 sparse_bsr, sparse_bsc = map(layout, ("sparse_bsr", "sparse_bsc"))
