@@ -300,7 +300,12 @@ class Pass:
                         pending[edge] = result
                         heappush(heap, (-edge.order, edge))
                     else:
-                        self.send(edge, result, _is_fresh(result, node, arrived, results))
+                        fresh = (
+                            result is not grad
+                            and not isinstance(edge, Node)
+                            and _is_fresh(result, node, arrived, results)
+                        )
+                        self.send(edge, result, fresh)
                 if self.watched:
                     self._settle(node)
         except BaseException:
@@ -552,13 +557,11 @@ def _is_fresh(result: Any, node: Node, arrived: Sequence, results: Sequence) -> 
     """Whether nobody but the edge that it is sent along has a gradient."""
     if node.runs_user_code or node.hooks is not None:
         return False
-    for grad in arrived:
-        if result is grad:
-            return False
-    count = 0
-    for other in results:
-        count += result is other
-    return count == 1
+    if node.outputs is not None and any(result is grad for grad in arrived):
+        return False
+    if len(results) == 2:
+        return results[0] is not results[1]
+    return len(results) == 1 or sum(result is other for other in results) == 1
 
 
 def target_of(edge: Any) -> tuple[Any, int]:

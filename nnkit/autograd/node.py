@@ -81,14 +81,6 @@ class Node:
         """Call ``hook(grad_outputs)`` before this node; it may return new ones."""
         return RemovableHandle.add(self._hooks().pre, hook)
 
-    def __getattr__(self, name: str) -> Any:
-        """What was saved for backward, as ``_saved_self``, ``_saved_result``."""
-        if not name.startswith(("_saved_", "_raw_saved_")):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        from nnkit.autograd.saved_attributes import saved_attribute
-
-        return saved_attribute(self, name)
-
     def __call__(self, *grads: Any) -> Any:
         """Run this node's rules on Tensors, as ``grad_fn(g)`` does in torch."""
         from nnkit.autograd.engine import run_alone

@@ -48,6 +48,7 @@ from nnkit.autograd.saved import (
     save_index,
     unpack_index,
 )
+from nnkit.autograd.saved_attributes import saved_attributes
 from nnkit.autograd.tensor import InferenceWrites, Tensor, wrap
 from nnkit.autograd.views import is_unseen, link_view, refresh
 from nnkit.backend.algebra import CATALOGUE, Primitive
@@ -168,7 +169,7 @@ class Op:
         members = {
             "__slots__": (), "gradients": scope["gradients"], "op": self, "operation": self.name,
             "saves_arrays": scope["saves_arrays"], "slots": self._slots(), "source": source,
-            "__module__": "nnkit.autograd",
+            "__module__": "nnkit.autograd", **saved_attributes(self),
         }  # fmt: skip
         self.node_type = scope["NodeType"] = type(self.node_name, (Node,), members)
         self.record = self._compiled(scope["record"])

@@ -1,7 +1,7 @@
 """What a node has saved, by torch's names: ``grad_fn._saved_self``, ``grad_fn._raw_saved_result``.
 
-The first inputs are called ``self`` and ``other``, an only output ``result``; every input, output
-and number goes by its own name as well.
+The first inputs are called ``self`` and ``other``, an only output ``result``; every input and
+output goes by its own name as well.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from nnkit.autograd.backward_pass import FREED, unpack_tensor
 from nnkit.autograd.node import Node
-from nnkit.autograd.op_code import INPUT, OUTPUT, STATIC
-from nnkit.autograd.saved import PackedValue, SavedIndex
+from nnkit.autograd.op_code import INPUT, OUTPUT
+from nnkit.autograd.saved import PackedValue
 
 
 class SavedTensor:
@@ -44,6 +43,8 @@ class SavedTensor:
 
 
 def _values(node: Node) -> tuple:
+    from nnkit.autograd.backward_pass import FREED
+
     if node.values is None:
         raise RuntimeError(FREED)
     return node.values
@@ -57,26 +58,26 @@ def _names(op: Any, kind: int, index: int) -> Iterator[str]:
     elif kind == OUTPUT:
         yield primitive.outputs[index]
         yield "result" if len(primitive.outputs) == 1 else f"result{index}"
-    elif kind == STATIC:
-        yield primitive.statics[index]
 
 
-def saved_attribute(node: Node, name: str) -> Any:
-    """``_saved_<name>`` or ``_raw_saved_<name>`` of a node.
+def _attribute(place: int) -> property:
+    def saved(node: Node) -> Any:
+        """A value that the node has saved."""
+        from nnkit.autograd.backward_pass import unpack_tensor
 
-    Raises:
-        AttributeError: the node has saved nothing of that name.
-        RuntimeError: what it saved is freed, or was written since.
-    """
-    wanted = name.partition("saved_")[2]
-    op = getattr(type(node), "op", None)
-    for place, (kind, index) in enumerate(op.values if op is not None else ()):
-        if wanted not in _names(op, kind, index):
-            continue
         value = _values(node)[place]
-        if kind == STATIC and value.__class__ is not SavedIndex:
-            return value
-        if name.startswith("_raw"):
-            return SavedTensor(node, place)
         return None if value is None else unpack_tensor(node, value)
-    raise AttributeError(f"{type(node).__name__!r} object has no attribute {name!r}")
+
+    return property(saved)
+
+
+def saved_attributes(op: Any) -> dict[str, property]:
+    """The attributes ``_saved_<name>`` and ``_raw_saved_<name>`` of the nodes of an op."""
+    found: dict[str, property] = {}
+    for place, (kind, index) in enumerate(op.values):
+        for name in _names(op, kind, index):
+            found[f"_saved_{name}"] = _attribute(place)
+            found[f"_raw_saved_{name}"] = property(
+                lambda node, place=place: SavedTensor(node, place)
+            )
+    return found
