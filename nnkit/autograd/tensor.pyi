@@ -229,7 +229,7 @@ class Tensor(builtins.object):
     ) -> _Any:
         """A tensor of class ``subclass`` on the memory of ``data``, as a new leaf."""
     def _neg_view(self) -> Tensor:
-        ...
+        """``-input``, computed where it is used; a view."""
     def _set_requires_grad(self, value: builtins.bool) -> Tensor:
         """The same as a call that returns the tensor."""
     @builtins.property
@@ -1647,7 +1647,7 @@ class Tensor(builtins.object):
     def resize_as(self, tensor: Tensor) -> Tensor:
         """`reshape_as`, under a name torch has deprecated."""
     def resize_as_(self, the_template: Tensor, memory_format: _Any = None) -> Tensor:
-        """``input.resize_(the_template.shape)``."""
+        """``input.resize_(the_template.shape)``, by default in its own order of memory."""
     def resolve_conj(self) -> Tensor:
         """The tensor itself, or a copy if its conjugation is put off."""
     def resolve_neg(self) -> Tensor:
@@ -1729,7 +1729,7 @@ class Tensor(builtins.object):
         """A copy of ``input`` with ``src`` at ``index`` of dimension ``dim``."""
     def set_(
         self,
-        source: Tensor | None = None,
+        source: _Any = None,
         storage_offset: builtins.int = 0,
         size: _Sequence[builtins.int] | None = None,
         stride: builtins.int | _Sequence[builtins.int] | None = None,
