@@ -193,7 +193,7 @@ def test_wrong_graphs_are_refused() -> None:
         graph.call_module("a.b", (x,))
         nnkit.fx.GraphModule({}, graph)
     with pytest.raises(NotImplementedError, match="object"):
-        nnkit.fx.Proxy(x) + object()
+        nnkit.fx.Proxy(x).relu(object())
     other = nnkit.fx.Graph()
     y = other.placeholder("y")
     sine = other.call_method("sin", (y,))

@@ -25,7 +25,7 @@ class Dependence(Node):
 
     def gradients(self, B: Any, grads: list, unpack: Callable) -> tuple:
         g = grads[0]
-        zeros = None if self.values == "none" else B.zeros_like(g)
+        zeros: Any = None if self.values == "none" else B.zeros_like(g)
         if self.values == "product" and isinstance(g, Tensor) and MODE.enabled:
             zeros = dependent(zeros, [g])
         return g, *((zeros,) * (len(self.edges) - 1))

@@ -329,8 +329,9 @@ class Tensor:
             return  # of a view that is not the history that its base has got since, as in torch
         from nnkit.autograd.views import check_history, retain_grad
 
-        check_history(self)
-        retain_grad(self)
+        view: Any = self
+        check_history(view)
+        retain_grad(view)
 
     def register_hook(self, hook: Any) -> RemovableHandle:
         """Call ``hook(grad)`` when its gradient is known; what it returns replaces the gradient."""

@@ -131,7 +131,7 @@ def _by_rule(
     for value, own, dim in zip(leaves, dims, _spread(out_dims, output, "out_dims"), strict=True):
         if own is None and dim is not None:
             value, own = value.expand(info.batch_size, *value.shape), 0
-        joined.append(value if dim is None else _moved(value, own, dim))
+        joined.append(value if own is None or dim is None else _moved(value, own, dim))
     return structure.unflatten(joined)
 
 
