@@ -508,7 +508,8 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
                 [0., 1.]])
     """
     LU, pivots, _ = factors.factored("linalg.lu", A, pivot)
-    return return_types.linalg_lu(factors.permutation(LU, pivots), *factors.triangles(LU))
+    P = factors.permutation("linalg.lu", LU, pivots)
+    return return_types.linalg_lu(P, *factors.triangles(LU))
 
 
 def lu_solve(

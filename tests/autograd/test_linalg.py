@@ -249,6 +249,23 @@ def test_singular_values_of_0_have_gradients(lib: ModuleType, shape: tuple[int, 
         assert lib.allclose(low.grad, want.to(dtype))
 
 
+def test_pivots_of_no_factorization_are_refused(framework) -> None:
+    T = framework
+    LU = T.ones(3, 3)
+    for numbers in ([100, -5, 3], [0, 0, 0]):
+        pivots = T.tensor(numbers, dtype=T.int32)
+        with pytest.raises(RuntimeError, match="ivots"):
+            T.lu_unpack(LU, pivots)
+    with pytest.raises(RuntimeError, match="ivots"):
+        T.linalg.lu_solve(LU, T.tensor([0, 1, 2], dtype=T.int32), T.ones(3, 1))
+    with pytest.raises(RuntimeError, match="int32"):
+        T.lu_unpack(LU, T.tensor([1, 2, 3]))
+    for rows, columns in ((0, 3), (3, 0)):
+        P, L, U = T.lu_unpack(T.zeros(rows, columns), T.zeros(0, dtype=T.int32))
+        assert P.tolist() == T.eye(rows).tolist()
+        assert tuple(L.shape) == (rows, 0) and tuple(U.shape) == (0, columns)
+
+
 def test_failures_are_told(framework) -> None:
     T = framework
     one = T.tensor([[1.0, 2.0], [2.0, 4.0]])

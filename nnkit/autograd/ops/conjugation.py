@@ -18,6 +18,7 @@ from nnkit.autograd.public import attach, public
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import link_view, refresh
 from nnkit.backend.algebra import CATALOGUE
+from nnkit.backend.dtype import bool_
 from nnkit.backend.lazy import LazyPlace, put_off
 
 _conj_physical = pointwise(
@@ -124,6 +125,8 @@ def _conj(input: Tensor) -> Tensor:
 def _neg_view(input: Tensor) -> Tensor:
     """``-input``, computed where it is used; a view."""
     check_tensor("_neg_view", input)
+    if input.dtype is bool_:
+        raise NotImplementedError("_neg_view(): not implemented for bool tensors")
     return _put_off_neg(input)
 
 

@@ -85,9 +85,24 @@ def tell_failures(
     return column_major(where(failed, float("nan"), compute(where(failed, good, A))))
 
 
-def permutation(LU: Tensor, pivots: Tensor) -> Tensor:
-    """The matrix P with ``P @ L @ U`` the factored one."""
-    rows = LU._data.shape[-2]
+def permutation(name: str, LU: Tensor, pivots: Tensor) -> Tensor:
+    """The matrix P with ``P @ L @ U`` the factored one.
+
+    RuntimeError where the pivots are not of such a factorization.
+    """
+    *batch, rows, columns = LU._data.shape
+    if pivots.dtype.category != INTEGER or pivots.dtype.itemsize != 4:
+        raise RuntimeError(f"{name}(): expected pivots of int32, got {pivots.dtype.name}")
+    if tuple(pivots.shape) != (*batch, min(rows, columns)):
+        raise RuntimeError(
+            f"{name}(): expected pivots of shape {[*batch, min(rows, columns)]} for factors of "
+            f"shape {list(LU.shape)}, got {list(pivots.shape)}"
+        )
+    if pivots.numel() and not (pivots.min() >= 1 and pivots.max() <= rows):
+        raise RuntimeError(
+            f"{name}(): pivots must lie between 1 and {rows}, the number of rows, as lu_factor() "
+            "gives them"
+        )
     order = _pivot_order(pivots, rows)
     return (order.unsqueeze(-2) == arange(rows, device=LU.device).unsqueeze(-1)).to(LU.dtype)
 
@@ -103,18 +118,11 @@ def solved(name: str, LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> T
     """The X with ``A @ X = B`` (``A.mH @ X = B``) for the A whose factors these are."""
     check_square(name, LU, WHOLE)
     check_operands(name, ("LU", LU), ("B", B))
-    if pivots.dtype.category != INTEGER or pivots.dtype.itemsize != 4:
-        raise RuntimeError(f"{name}(): expected pivots of int32, got {pivots.dtype.name}")
-    if tuple(pivots.shape) != tuple(LU.shape[:-1]):
-        raise RuntimeError(
-            f"{name}(): pivots must have the shape of LU without its last dimension, got "
-            f"{list(pivots.shape)} for {list(LU.shape)}"
-        )
     if B.ndim < 2 or B._data.shape[-2] != LU._data.shape[-1]:
         raise RuntimeError(
             f"{name}(): incompatible shapes of LU and B: got {list(LU.shape)} and {list(B.shape)}"
         )
-    P = permutation(LU, pivots)
+    P = permutation(name, LU, pivots)
     triangular = rules.solve_triangular
     if adjoint:
         inner = triangular(LU.mH, triangular(LU.mH, B, False, False), True, True)
@@ -138,9 +146,7 @@ def lu_unpack(
                 [0., 2.]])
     """
     check_matrices("lu_unpack", LU_data, ())
-    if LU_pivots.dtype.category != INTEGER or LU_pivots.dtype.itemsize != 4:
-        raise RuntimeError(f"lu_unpack(): expected pivots of int32, got {LU_pivots.dtype.name}")
     none = LU_data.new_empty(0)
-    P = permutation(LU_data, LU_pivots) if unpack_pivots else none
+    P = permutation("lu_unpack", LU_data, LU_pivots) if unpack_pivots else none
     L, U = triangles(LU_data) if unpack_data else (none, none)
     return return_types.lu_unpack(P, L, U)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -147,7 +148,8 @@ def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def pivot_order(pivots: np.ndarray, size: int) -> np.ndarray:
     """Which row of the matrix each row of the factors is of."""
     order = np.broadcast_to(np.arange(size), (*pivots.shape[:-1], size)).copy()
-    flat, exchanged = order.reshape(-1, size), pivots.reshape(-1, pivots.shape[-1]) - 1
+    flat = order.reshape(-1, size) if size else order.reshape(math.prod(pivots.shape[:-1]), 0)
+    exchanged = pivots.reshape(len(flat), pivots.shape[-1]) - 1
     every = np.arange(len(flat))
     for k in range(pivots.shape[-1]):
         other = exchanged[:, k]
