@@ -332,7 +332,7 @@ NNKIT_INLINE double gamma_share(double a, double x, bool above) {
                 constexpr double small = 1.0 / 4503599627370496.0;
                 p2 *= small, p1 *= small, q2 *= small, q1 *= small;
             }
-            if (abs(last - value) <= 1e-16 * abs(value)) break;
+            if (abs(last - value) <= 2.220446049250313e-16 * abs(value)) break;  // one unit
         }
         return value * factor;
     }

@@ -170,7 +170,7 @@ def _upper(a: np.ndarray, x: np.ndarray) -> np.ndarray:
         last, value = value, np.where(q != 0, p / q, value)
         scale = np.where(np.abs(p) > 2.0**52, 2.0**-52, 1)
         p2, p1, q2, q1 = p1 * scale, p * scale, q1 * scale, q * scale
-        if not (np.abs(last - value) > 1e-16 * np.abs(value)).any():
+        if not (np.abs(last - value) > 2.0**-52 * np.abs(value)).any():  # one unit
             break
     return value
 
