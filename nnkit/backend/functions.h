@@ -305,8 +305,8 @@ NNKIT_INLINE double zeta(double s, double q) {
     if (s == 1.0) return double(INFINITY);
     if (s < 1.0 || q != q) return double(NAN);
     if (q > 0.0) return hurwitz_zeta(s, q);
+    if (q == ::floor(q)) return double(INFINITY);
     const double f = q - ::floor(q);
-    if (f == 0.0) return double(INFINITY);
     if (::rint(s) != s) return double(NAN);
     const double mirrored = hurwitz_zeta(s, 1.0 - f) - hurwitz_zeta(s, 1.0 - q);
     return hurwitz_zeta(s, f) + (::fmod(s, 2.0) == 0.0 ? mirrored : -mirrored);
@@ -319,20 +319,21 @@ NNKIT_INLINE double gamma_share(double a, double x, bool above) {
     const double factor = ::exp(a * ::log(x) - x - double(lgamma(a)));
     if (above) {
         double y = 1.0 - a, z = x + y + 1.0, c = 0.0;
-        double p2 = 1.0, q2 = x, p1 = x + 1.0, q1 = z * x, value = p1 / q1;
+        double p2 = 1.0, q2 = x, p1 = x + 1.0, q1 = z * x;
+        double value = p1 / q1, last = value, before = value;
         for (int k = 0; k < 10000; ++k) {
             c += 1.0;
             y += 1.0;
             z += 2.0;
             const double p = p1 * z - p2 * y * c, q = q1 * z - q2 * y * c;
-            const double last = value;
+            before = last, last = value;
             if (q != 0.0) value = p / q;
             p2 = p1, p1 = p, q2 = q1, q1 = q;
             if (abs(p) > 4503599627370496.0) {
                 constexpr double small = 1.0 / 4503599627370496.0;
                 p2 *= small, p1 *= small, q2 *= small, q1 *= small;
             }
-            if (abs(last - value) <= 2.220446049250313e-16 * abs(value)) break;  // one unit
+            if (value == last || value == before) break;  // it may swing by its last bit
         }
         return value * factor;
     }

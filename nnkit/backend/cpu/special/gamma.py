@@ -163,14 +163,14 @@ def _upper(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The integral from x on over x^a exp(-x), a continued fraction (Cephes)."""
     y, z, c = 1 - a, x + 2 - a, 0.0
     p2, q2, p1, q1 = np.ones_like(x), x, x + 1, z * x
-    value = p1 / q1
+    last = value = p1 / q1
     for _ in range(10000):
         y, z, c = y + 1, z + 2, c + 1
         p, q = p1 * z - p2 * y * c, q1 * z - q2 * y * c
-        last, value = value, np.where(q != 0, p / q, value)
+        before, last, value = last, value, np.where(q != 0, p / q, value)
         scale = np.where(np.abs(p) > 2.0**52, 2.0**-52, 1)
         p2, p1, q2, q1 = p1 * scale, p * scale, q1 * scale, q * scale
-        if not (np.abs(last - value) > 2.0**-52 * np.abs(value)).any():  # one unit
+        if not ((value != last) & (value != before)).any():  # it may swing by its last bit
             break
     return value
 
