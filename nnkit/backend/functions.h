@@ -321,7 +321,7 @@ NNKIT_INLINE double gamma_share(double a, double x, bool above) {
         double y = 1.0 - a, z = x + y + 1.0, c = 0.0;
         double p2 = 1.0, q2 = x, p1 = x + 1.0, q1 = z * x;
         double value = p1 / q1, last = value, before = value;
-        for (int k = 0; k < 10000; ++k) {
+        for (int k = 0; k < 2000; ++k) {
             c += 1.0;
             y += 1.0;
             z += 2.0;

@@ -164,13 +164,15 @@ def _upper(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     y, z, c = 1 - a, x + 2 - a, 0.0
     p2, q2, p1, q1 = np.ones_like(x), x, x + 1, z * x
     last = value = p1 / q1
-    for _ in range(10000):
+    done = np.zeros(value.shape, bool)
+    for _ in range(2000):
         y, z, c = y + 1, z + 2, c + 1
         p, q = p1 * z - p2 * y * c, q1 * z - q2 * y * c
-        before, last, value = last, value, np.where(q != 0, p / q, value)
+        before, last, value = last, value, np.where(done | (q == 0), value, p / q)
         scale = np.where(np.abs(p) > 2.0**52, 2.0**-52, 1)
         p2, p1, q2, q1 = p1 * scale, p * scale, q1 * scale, q * scale
-        if not ((value != last) & (value != before)).any():  # it may swing by its last bit
+        done |= (value == last) | (value == before)  # it may swing by its last bit
+        if done.all():
             break
     return value
 
