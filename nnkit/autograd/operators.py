@@ -188,8 +188,9 @@ def _index(self: Tensor) -> int:
     return int(_read(self))
 
 
+Tensor.detach_ = detach_
+Tensor.item = item
 for _name, _function in {
-    "detach_": detach_, "item": item,
     "__bool__": _bool, "__index__": _index, "__float__": _float, "__int__": _int,
     "__complex__": _complex,
 }.items():  # fmt: skip

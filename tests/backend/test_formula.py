@@ -21,7 +21,7 @@ from nnkit.backend.formula import Formula, Update, fn, interpret
 # They have no derivative in torch either, and say so when one is asked for.
 WITHOUT_DERIVATIVE = {
     f"{name}_grad_{x}" for name in ("floor_divide", "heaviside") for x in ("x", "y")
-}
+} | {"igamma_grad_a", "igammac_grad_a", "zeta_grad_x"}
 NAMES = sorted(
     name
     for name, formula in FORMULAS.items()
