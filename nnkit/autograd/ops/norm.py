@@ -351,7 +351,9 @@ def batch_norm(
     """
     check_tensor("batch_norm", input)
     own = (weight, bias, running_mean, running_var)
-    if input.ndim < 2 and input._data.size and (not input.ndim or any(p is not None for p in own)):
+    if input.ndim == 1 and not input._data.size:
+        return _of_nothing(input, weight, bias)
+    if input.ndim < 2 and (not input.ndim or any(p is not None for p in own)):
         raise RuntimeError(f"batch_norm(): expected input (N, C, ...), got {list(input.shape)}")
     channels = (size_at("batch_norm", input, 1),)
     if not input._data.size:
