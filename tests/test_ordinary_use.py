@@ -151,8 +151,9 @@ def test_a_view_cannot_be_moved_to_shared_memory() -> None:
 def test_grad_takes_only_inputs(lib: ModuleType) -> None:
     x = lib.ones(1, requires_grad=True)
     assert lib.autograd.grad(x * 2, x, only_inputs=True)[0].tolist() == [2]
-    with pytest.warns(FutureWarning, match="only_inputs"):
+    with pytest.warns(FutureWarning, match="only_inputs") as caught:
         lib.autograd.grad(x * 2, x, only_inputs=False)
+    assert caught[0].filename == __file__
 
 
 def test_errors_of_linear_algebra(lib: ModuleType) -> None:

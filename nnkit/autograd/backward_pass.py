@@ -11,6 +11,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from nnkit.autograd import node as node_module
+from nnkit.autograd.dims import broadcasts
 from nnkit.autograd.grad_mode import enable_grad
 from nnkit.autograd.node import LeafHooks, Node, OutputEdge, SavedOutput, Unknown, edge_of
 from nnkit.autograd.saved import ACTIVE, PackedValue
@@ -221,7 +222,7 @@ class Pass:
             waiting += [None] * (len(node.outputs) - len(waiting))
         known = waiting[index]
         if grad is not None and node.outputs[index] is not None:
-            grad = self._fitted(node.device, grad, *node.outputs[index])
+            grad = self._fitted(node.device, grad, node.outputs[index])
         if known is None:
             waiting[index] = grad
         elif grad is not None:
@@ -367,29 +368,28 @@ class Pass:
             full.append(grad)
         return full
 
-    def _fitted(self, device: Any, grad: Any, shape: tuple, dtype: Any) -> Any:
+    def _fitted(self, device: Any, grad: Any, meta: tuple) -> Any:
         """A gradient summed down to the shape of what it belongs to, and cast to its dtype."""
+        shape, dtype = meta
+        data = grad._data if self.lifted else grad
+        if data.shape == shape and data.dtype is dtype:
+            return grad
         B = self.lifted or device.backend
-        if tuple(grad.shape) != shape:
-            if not is_expandable(shape, tuple(grad.shape)):
+        if data.shape != shape:
+            if not broadcasts(shape, data.shape):
                 raise RuntimeError(
-                    f"invalid gradient - got {list(grad.shape)} but expected shape compatible "
+                    f"invalid gradient - got {list(data.shape)} but expected shape compatible "
                     f"with {list(shape)}"
                 )
             grad = B.sum_to(grad, shape)
-        if (grad._data if self.lifted else grad).dtype is not dtype:
-            grad = B.cast(grad, dtype)
-        return grad
+        return grad if data.dtype is dtype else B.cast(grad, dtype)
 
     def _conform(self, node: Node, results: Sequence) -> list:
         """The gradients of inputs that may be smaller than what the rules return."""
         conformed = []
         for result, meta in zip(results, node.meta, strict=True):
             if result is not None and meta is not None:
-                shape, dtype = meta
-                data = result._data if self.lifted else result
-                if data.shape != shape or data.dtype is not dtype:
-                    result = self._fitted(node.device, result, shape, dtype)
+                result = self._fitted(node.device, result, meta)
             conformed.append(result)
         return conformed
 
@@ -559,21 +559,18 @@ def _is_fresh(result: Any, node: Node, arrived: Sequence, results: Sequence) -> 
         return False
     if node.outputs is not None and any(result is grad for grad in arrived):
         return False
-    if len(results) == 2:
-        return results[0] is not results[1]
-    return len(results) == 1 or sum(result is other for other in results) == 1
+    found = False
+    for other in results:
+        if other is result:
+            if found:
+                return False
+            found = True
+    return True
 
 
 def target_of(edge: Any) -> tuple[Any, int]:
     """The node or leaf of an edge, and which of its outputs."""
     return (edge.node, edge.index) if edge.__class__ is OutputEdge else (edge, 0)
-
-
-def is_expandable(small: tuple, large: tuple) -> bool:
-    """Whether a tensor of the one shape can be expanded to the other."""
-    if len(small) > len(large):
-        return False
-    return all(s == n or s == 1 for s, n in zip(reversed(small), reversed(large), strict=False))
 
 
 def _name(hook: Any) -> str:

@@ -54,7 +54,7 @@ def grad(
             "grad(): only_inputs=False is ignored: use nnkit.autograd.backward to accumulate "
             "gradients in other leaves",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     outputs, inputs = as_tuple(outputs), as_tuple(inputs)
     if not inputs:

@@ -145,11 +145,9 @@ def backward(
         >>> x.grad
         tensor(6.)
     """
-    if MODE.transforms:
-        refuse_in_transform("backward()")
     if grad_variables is not None:
         warnings.warn(
-            "grad_variables= is deprecated: use grad_tensors=", DeprecationWarning, stacklevel=2
+            "grad_variables= is deprecated: use grad_tensors=", DeprecationWarning, stacklevel=3
         )
         if grad_tensors is not None:
             raise RuntimeError(
@@ -157,6 +155,14 @@ def backward(
                 "backward(). Please only use 'grad_tensors'."
             )
         grad_tensors = grad_variables
+    _accumulate(tensors, grad_tensors, retain_graph, create_graph, inputs)
+
+
+def _accumulate(
+    tensors: Any, grad_tensors: Any, retain_graph: Any, create_graph: Any, inputs: Any
+) -> None:
+    if MODE.transforms:
+        refuse_in_transform("backward()")
     tensors = as_tuple(tensors)
     if grad_tensors is None:
         grad_tensors = (None,) * len(tensors)
@@ -198,7 +204,7 @@ def _backward(
         create_graph: record the backward itself, for higher derivatives.
         inputs: accumulate only into these tensors.
     """
-    backward(self, gradient, retain_graph, create_graph, None, inputs)
+    _accumulate(self, gradient, retain_graph, create_graph, inputs)
 
 
 attach("backward", _backward)

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import node as node_module
-from nnkit.autograd.backward_pass import FREED, is_expandable, unpack_tensor
+from nnkit.autograd.backward_pass import FREED, unpack_tensor
+from nnkit.autograd.dims import broadcasts
 from nnkit.autograd.dual import is_dual
 from nnkit.autograd.grad_mode import MODE, is_grad_enabled, no_grad
 from nnkit.autograd.lifted import LIFTED
@@ -122,7 +123,7 @@ class FunctionNode(Node):
                         f"function {name} returned a gradient different from None at position "
                         f"{i + 1}, but the corresponding forward input was not a Variable"
                     )
-            elif not is_expandable(meta[0], tuple(result.shape)):
+            elif not broadcasts(meta[0], tuple(result.shape)):
                 raise RuntimeError(
                     f"Function {name} returned an invalid gradient at index {i} - got "
                     f"{list(result.shape)} but expected shape compatible with {list(meta[0])}"

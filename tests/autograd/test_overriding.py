@@ -183,9 +183,8 @@ def test_a_subclass_is_kept() -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("framework", ["nnkit", "torch"])
-def test_programs_over_a_subclass(framework: str, name: str) -> None:
-    names = namespace(nnkit if framework == "nnkit" else pytest.importorskip("torch"))
+def test_programs_over_a_subclass(lib: Any, name: str) -> None:
+    names = namespace(lib)
     program, expected = PROGRAMS[name]
     exec(program, names)
     for tensor, (kind, values) in zip(names["seen"], expected, strict=True):
@@ -193,9 +192,8 @@ def test_programs_over_a_subclass(framework: str, name: str) -> None:
         np.testing.assert_allclose(tensor.tolist(), values, 1e-6, 1e-6)
 
 
-@pytest.mark.parametrize("framework", ["nnkit", "torch"])
-def test_who_is_asked_first(framework: str) -> None:
-    T = nnkit if framework == "nnkit" else pytest.importorskip("torch")
+def test_who_is_asked_first(lib: Any) -> None:
+    T = lib
     log: list[str] = []
 
     class Base:
@@ -213,27 +211,9 @@ def test_who_is_asked_first(framework: str) -> None:
     assert log == ["Other", "Derived", "Base"]
 
 
-@pytest.mark.parametrize("framework", ["nnkit", "torch"])
-def test_a_subclass_that_counts(framework: str) -> None:
-    T: Any = nnkit if framework == "nnkit" else pytest.importorskip("torch")
-    log: list[str] = []
-
-    class Logged(T.Tensor):
-        @classmethod
-        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None):
-            log.append(func.__name__)
-            return super().__torch_function__(func, types, args, kwargs)
-
-    x = T.ones(2).as_subclass(Logged)
-    log.clear()
-    y = (x * 2 + T.ones(2)).relu()
-    z = T.nn.functional.softmax(y, 0)
-    assert type(z) is Logged
-    assert log == ["mul", "add", "relu", "softmax"]
-
-
 # Statements of `x`, of a logging subclass, and the names of what it is asked for.
 ASKED = {
+    "y = (x * 2 + T.ones(2)).relu(); T.nn.functional.softmax(y, 0)": "mul add relu softmax",
     "x.requires_grad_(); x.sum().backward(); x.grad": "requires_grad_ sum backward __get__",
     "T.autograd.grad([(x.requires_grad_() ** 2).sum()], inputs=[x])": (
         "requires_grad_ pow sum grad"
@@ -252,9 +232,8 @@ ASKED = {
 
 
 @pytest.mark.parametrize("statement", ASKED)
-@pytest.mark.parametrize("framework", ["nnkit", "torch"])
-def test_what_a_subclass_is_asked_for(framework: str, statement: str) -> None:
-    T: Any = nnkit if framework == "nnkit" else pytest.importorskip("torch")
+def test_what_a_subclass_is_asked_for(lib: Any, statement: str) -> None:
+    T = lib
     log: list[str] = []
 
     class Logged(T.Tensor):

@@ -64,7 +64,6 @@ def test_expressions_in_torch(expression: str, torch: ModuleType) -> None:
     assert value(torch, expression) == EXPRESSIONS[expression]
 
 
-@pytest.mark.parametrize("framework", ["nnkit", "torch"])
 @pytest.mark.parametrize(
     "write",
     [
@@ -73,8 +72,8 @@ def test_expressions_in_torch(expression: str, torch: ModuleType) -> None:
         "x.index_put_((T.tensor([0]),), T.tensor(2.0))",
     ],
 )
-def test_writes_to_expanded_tensors_are_deprecated(framework: str, write: str) -> None:
-    T: Any = nnkit if framework == "nnkit" else pytest.importorskip("torch")
+def test_writes_to_expanded_tensors_are_deprecated(lib: Any, write: str) -> None:
+    T = lib
     with pytest.warns(UserWarning, match="on expanded tensors is deprecated"):
         eval(write, {"T": T, "x": T.ones(1).expand(3)})
 
@@ -107,9 +106,8 @@ def in_storage(T: Any) -> list:
     return found
 
 
-@pytest.mark.parametrize("framework", ["nnkit", "torch"])
-def test_storages(framework: str) -> None:
-    T: Any = nnkit if framework == "nnkit" else pytest.importorskip("torch")
+def test_storages(lib: Any) -> None:
+    T = lib
     assert in_storage(T) == [
         [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 3.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
         [0, 0, 128, 63], 24, 9.0, 0.0, 4, [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]],
@@ -117,9 +115,8 @@ def test_storages(framework: str) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("framework", ["nnkit", "torch"])
-def test_resize_as_in_a_memory_format(framework: str) -> None:
-    T: Any = nnkit if framework == "nnkit" else pytest.importorskip("torch")
+def test_resize_as_in_a_memory_format(lib: Any) -> None:
+    T = lib
     x = T.ones(1, 4, 2, 2).to(memory_format=T.channels_last)
     strides = [
         T.zeros(0).resize_as_(x, **options).stride()

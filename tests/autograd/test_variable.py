@@ -43,8 +43,9 @@ def test_creator() -> None:
 
 def test_grad_variables() -> None:
     x = nnkit.ones(1, requires_grad=True)
-    with pytest.warns(DeprecationWarning, match="grad_tensors"):
+    with pytest.warns(DeprecationWarning, match="grad_tensors") as caught:
         nnkit.autograd.backward(x * 2, grad_variables=nnkit.ones(1))
+    assert caught[0].filename == __file__
     assert x.grad.tolist() == [2.0]
     with (
         pytest.warns(DeprecationWarning),
