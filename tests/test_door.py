@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 import nnkit
 from nnkit import nn, optim
 from nnkit.backend.door import Counter, Doorkeeper, NanHunter, Recorder, Timer, standing
 from nnkit.nn import functional as F
+from tests.harness.call import Call
+from tests.harness.row import Maker, OpRow
+from tests.harness.table import ROWS
 
 CPU = nnkit.device("cpu")
 
@@ -202,17 +207,79 @@ class Owner(Doorkeeper):
         return result
 
 
-def test_gradients_are_added_on_the_device_of_their_edge() -> None:
-    other = nnkit.device("xpu")
-    other.backend = CPU.backend
+@pytest.fixture
+def other() -> Iterator[nnkit.device]:
+    """A second device, whose arrays must not meet those of the CPU."""
+    place = nnkit.device("xpu")
+    place.backend = CPU.backend
     try:
-        with standing(Owner, CPU), standing(Owner, other):
-            w = nnkit.ones(3, device=other).requires_grad_()
-            v = nnkit.ones(3).requires_grad_()
-            for loss in ((w * w + w.exp() + w).to(CPU) * v, v * (w + w * w).to(CPU) + v):
-                ((loss + loss) * v).sum().backward()
-            (w.grad + w).sum().to(other)
-            assert w.grad.device is other and v.grad.device is CPU
+        with standing(Owner, CPU), standing(Owner, place):
+            yield place
     finally:
         Owner.made.clear()
-        del other.backend
+        del place.backend
+
+
+def test_gradients_are_added_on_the_device_of_their_edge(other) -> None:
+    w = nnkit.ones(3, device=other).requires_grad_()
+    v = nnkit.ones(3).requires_grad_()
+    for loss in ((w * w + w.exp() + w).to(CPU) * v, v * (w + w * w).to(CPU) + v):
+        ((loss + loss) * v).sum().backward()
+    (w.grad + w).sum().to(other)
+    assert w.grad.device is other and v.grad.device is CPU
+
+
+class Block(nn.Module):
+    """A residual block and what comes after it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv2d(3, 4, 3, padding=1, bias=False), nn.Conv2d(4, 4, 1)
+        self.norm1, self.norm2 = nn.BatchNorm2d(4), nn.BatchNorm2d(4)
+        self.shortcut = nn.Conv2d(3, 4, 1)
+        self.head = nn.Linear(4, 5)
+
+    def forward(self, x):
+        y = self.norm1(self.conv1(x)).relu()
+        y = F.max_pool2d((self.norm2(self.conv2(y)) + self.shortcut(x)).relu(), 2)
+        return self.head(F.dropout(y, 0.2).mean((2, 3)))
+
+
+OPTIMIZERS = "SGD Adam AdamW NAdam RAdam Adamax Adagrad Adadelta RMSprop Rprop ASGD LBFGS".split()
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_model_on_two_devices(other, name: str) -> None:
+    """Each parameter of a group is updated on its own device."""
+    block, last = Block().to(other), nn.Linear(5, 5)
+    params = [*last.parameters(), *block.parameters()]
+    if name == "LBFGS":  # takes all its parameters as one vector
+        params = list(block.parameters())
+    optimizer = getattr(optim, name)(params)
+    x, y = nnkit.randn(2, 3, 4, 4), nnkit.randint(0, 5, (2,))
+
+    def closure():
+        optimizer.zero_grad()
+        out = block(x.to(other))
+        first = F.cross_entropy(out, y.to(other)).to("cpu")
+        loss = first + F.cross_entropy(last(out.to(CPU)), y)
+        loss.backward()
+        nn.utils.clip_grad_norm_(params, 1.0)
+        return loss
+
+    before = [p.detach().clone() for p in params]
+    for _ in range(2):
+        optimizer.step(closure)
+    assert all(p.grad.device is p.device for p in params)
+    assert any(not b.equal(p) for b, p in zip(before, params, strict=True) if p.device is other)
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+def test_a_row_stays_on_its_device(other, row: OpRow) -> None:
+    """The results and gradients of tensors on another device are computed there."""
+    for sample in row.samples(Maker(row, row.dtypes[0])):
+        call = Call(nnkit, row, sample, track=True)
+        for key, tensor in call.tensors.items():
+            call.tensors[key] = tensor.detach().to(other).requires_grad_(tensor.requires_grad)
+        error = call.result(may_raise=True).error
+        assert error != "AssertionError", "an array met another device"

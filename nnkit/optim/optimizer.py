@@ -211,22 +211,25 @@ class Optimizer(OptimizerState):
             with enable_grad():
                 loss = closure()
         # Every gradient is looked at before anything is updated.
-        ready = [self.with_gradient(group) for group in self.param_groups]
-        for group, params in zip(self.param_groups, ready, strict=True):
+        ready = [(group, params) for group in self.param_groups for params in self.ready(group)]
+        for group, params in ready:
             self.update_group(group, params)
         return loss
 
     step = with_step_hooks(step)
 
     def update_group(self, group: dict, params: list[Tensor]) -> None:
-        """Update the parameters of one group that have a gradient; given by the optimizer."""
+        """Update parameters of one group, all on one device; given by the optimizer."""
         raise NotImplementedError(f"{type(self).__name__} defines neither step nor update_group")
 
     # What the optimizers' update_group is made of
 
-    def with_gradient(self, group: dict) -> list[Tensor]:
-        """The group's parameters that have a gradient; RuntimeError if one does not fit."""
-        params = []
+    def ready(self, group: dict) -> Iterable[list[Tensor]]:
+        """The group's parameters that have a gradient, by device; RuntimeError if one does not
+        fit."""
+        found: dict[int, list[Tensor]] = {}
+        place: Any = None
+        params: list[Tensor] = []
         for p in group["params"]:
             grad = p._grad
             if grad is None:
@@ -240,8 +243,11 @@ class Optimizer(OptimizerState):
                 )
             if 0 in x.strides:
                 check_expanded("step", x)
+            if p._device is not place:
+                place = p._device
+                params = found.setdefault(id(place), [])
             params.append(p)
-        return params
+        return found.values() or [params]
 
     def zeros_like(self, p: Tensor) -> Tensor:
         """A state tensor of zeros for parameter ``p``."""
