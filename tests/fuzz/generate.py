@@ -27,6 +27,7 @@ def _next(writer: Writer, first: bool) -> Statement:
         count = writer.count
         try:
             source = writer.fill(writer.random.choice(STATEMENTS[kind][1]))
+            writer.bound(source)
         except Unfit:
             writer.count = count
             continue

@@ -15,6 +15,7 @@ from typing import Any
 FLOATS = ("float32", "float64", "bfloat16", "complex64")
 DTYPES = ("float32",) * 6 + ("float64",) * 3 + ("int64",) * 2 + ("bool", "bfloat16", "complex64")
 LARGEST = 150  # elements of an operand
+DERIVED = 2**22  # elements of its derivatives: what ends for want of memory tells of the machine
 HOLE = re.compile(r"\{(\w+)\}")
 
 
@@ -49,6 +50,12 @@ class Writer:
             elif name[0] in "mohs" and not isinstance(value, (int, float)):
                 self.others.setdefault(name[0], []).append(name)
         self.subject = None
+
+    def bound(self, source: str) -> None:
+        """Refuse a statement that nests so many Jacobians that the operand is too large for it."""
+        order = source.count("T.func.jac") + 2 * source.count("T.func.hessian(")
+        if self.subject is not None and self.subject.numel() ** (order + 1) > DERIVED:
+            raise Unfit
 
     def choose(self, fits: Any) -> tuple[str, Any]:
         found = [pair for pair in self.tensors if pair[1].numel() <= LARGEST and fits(pair[1])]
