@@ -72,28 +72,16 @@ def grad(
     retain = create_graph if retain_graph is None else flag("retain_graph", retain_graph)
     if is_grads_batched:
         return _batched(outputs, inputs, grad_outputs, retain, create_graph, allow_unused)
-    with_grad = MODE.enabled
-    MODE.enabled = create_graph
-    try:
-        this = start(outputs, grad_outputs, retain, create_graph)
-        this.limit_to(check_inputs(inputs), accumulate=False)
-        this.run()
-    finally:
-        MODE.enabled = with_grad
-    results: list[Any] = []
-    made: dict[int, Tensor] = {}  # one tensor for a gradient that arrived at several inputs
+    results = captured(outputs, inputs, grad_outputs, retain, create_graph, create_graph)
     for position, tensor in enumerate(inputs):
-        found = this.captured.get(position)
-        if found is None and not allow_unused:
+        if results[position] is not None:
+            continue
+        if not allow_unused:
             raise RuntimeError(
                 "One of the differentiated Tensors appears to not have been used in the graph: "
                 f"input {position}. Set allow_unused=True if this is the desired behavior."
             )
-        if found is not None:
-            if not create_graph:
-                device = target_of(edge_of(tensor))[0].device
-                found = made.setdefault(id(found), wrap(found, device))
-        elif materialize_grads:
+        if materialize_grads:
             if tensor.__class__ is GradientEdge:
                 raise RuntimeError(
                     "materialize_grads cannot be used when the given input is a GradientEdge: "
@@ -101,8 +89,33 @@ def grad(
                 )
             found = wrap(tensor._device.backend.zeros_like(tensor._data), tensor._device)
             found._requires_grad = create_graph
-        results.append(found)
+            results[position] = found
     return tuple(results)
+
+
+def captured(
+    outputs: tuple, inputs: tuple, grads: tuple, retain: bool, create: bool, lifted: bool
+) -> list[Any]:
+    """For each input its gradient, None where it has none; computed with Tensors if ``lifted``, as
+    it must be for ``create``."""
+    with_grad = MODE.enabled
+    MODE.enabled = create
+    try:
+        this = start(outputs, grads, retain, lifted)
+        this.limit_to(check_inputs(inputs), accumulate=False)
+        this.run()
+    finally:
+        MODE.enabled = with_grad
+    results = [this.captured.get(position) for position in range(len(inputs))]
+    if lifted:
+        return results
+    made: dict[int, Tensor] = {}  # one tensor for a gradient that arrived at several inputs
+    return [
+        found
+        if found is None
+        else made.setdefault(id(found), wrap(found, target_of(edge_of(tensor))[0].device))
+        for tensor, found in zip(inputs, results, strict=True)
+    ]
 
 
 def _batched(

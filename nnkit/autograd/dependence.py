@@ -26,8 +26,6 @@ class Dependence(Node):
     def gradients(self, B: Any, grads: list, unpack: Callable) -> tuple:
         g = grads[0]
         zeros: Any = None if self.values == "none" else B.zeros_like(g)
-        if self.values == "product" and isinstance(g, Tensor) and MODE.enabled:
-            zeros = dependent(zeros, [g])
         return g, *((zeros,) * (len(self.edges) - 1))
 
 
@@ -58,8 +56,7 @@ def dependent(
     """The value as a function of the others too, on their own level and on those around it.
 
     Args:
-        kind: "zeros", or "product": then the zeros are functions of the gradient that arrives; or
-            "backward": then its tangents are no functions of theirs.
+        kind: "zeros", or "backward": then its tangents are no functions of theirs.
         besides: whether it is one on its own level where it requires a gradient anyway.
     """
     others = [other for other in others if wants(other)]
@@ -75,7 +72,7 @@ def dependent(
         return found
     alike = all(broadcasts(other._data.shape, value._data.shape) for other in own)
     meta = tuple([(other._data.shape, other._data.dtype) for other in own])
-    passed = "none" if not alike else "product" if kind == "product" else "zeros"
+    passed = "zeros" if alike else "none"
     return _linked(found, tuple([other._edge or other for other in own]), passed, meta)
 
 
@@ -86,7 +83,7 @@ def _dependent_dual(data: Dual, level: Any, others: Sequence[Tensor], kind: str)
     points = [primal for primal, _ in lower]
     moving = data.tangents
     columns = list(zip(*[tangents for _, tangents in lower if tangents], strict=True))
-    if columns and kind in ("zeros", "product") and any(map(wants, (*points, *columns[0]))):
+    if columns and kind == "zeros" and any(map(wants, (*points, *columns[0]))):
         moving = moving or (LIFTED.zeros_like(data.primal),) * level.count
         moving = tuple(
             [dependent(t, [*points, *own]) for t, own in zip(moving, columns, strict=True)]

@@ -18,7 +18,7 @@ from nnkit.autograd.replay import laid, replay, strided
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import LEVELS
 from nnkit.backend.device import device
-from nnkit.backend.lazy import plain
+from nnkit.backend.lazy import LazyPlace, is_zero, plain
 from nnkit.backend.memory import has_order_of, order_of
 
 Tangents = tuple[Tensor, ...] | None  # a derivative in each direction; None where all are zero
@@ -104,8 +104,29 @@ def laid_out(tangent: Tensor, primal: Tensor) -> Tensor:
     from nnkit.autograd.lifted import LIFTED
 
     if has_order_of(tangent._data, primal._data):
-        return tangent
+        return settled(tangent, primal)
     return laid(LIFTED, tangent, order_of(primal._data))
+
+
+def fixed_zeros_like(value: Tensor) -> Tensor:
+    """Zeros that nobody may write, of what happens around all levels."""
+    place = value._device
+    while isinstance(place, ForwardLevel):
+        place = place.place
+    place = LazyPlace.before(place.home)
+    return wrap(place.zeros(value._data.shape, value._data.dtype), place)
+
+
+def settled(tangent: Tensor, primal: Tensor) -> Tensor:
+    """The tangent, copied if it is zeros that nobody may write but its primal is not."""
+    return tangent.clone() if _is_zero(tangent) and not _is_zero(primal) else tangent
+
+
+def _is_zero(value: Any) -> bool:
+    data = value._data
+    while data.__class__ is Dual:
+        data = data.primal._data
+    return is_zero(data)
 
 
 class ForwardLevel(device):
@@ -133,6 +154,7 @@ class ForwardLevel(device):
 
     def __enter__(self) -> ForwardLevel:
         MODE.forward = self
+        MODE.derivatives += 1
         LEVELS.add(id(self))
         return self
 

@@ -24,8 +24,9 @@ from nnkit.autograd.views import check_history, refresh
 from nnkit.backend.lazy import plain
 
 
-def start(tensors: Sequence, grads: Sequence, retain: bool, create: bool) -> Pass:
-    """A pass from tensors, or from edges of a graph, with their first gradients."""
+def start(tensors: Sequence, grads: Sequence, retain: bool, lifted: bool) -> Pass:
+    """A pass from tensors, or from edges of a graph, with their first gradients: on arrays, or on
+    Tensors if it is ``lifted``."""
     if len(grads) < len(tensors):
         raise RuntimeError(
             f"got {len(tensors)} tensors and {len(grads)} gradients, expected as many"
@@ -45,8 +46,8 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, create: bool) -> Pas
                     f"element {index} of tensors does not require grad and does not have a grad_fn"
                 )
             edge, first = tensor._edge or tensor, _first_gradient(tensor, grad, index)
-        roots.append((edge, first if create else plain(first._data)))
-    if create:
+        roots.append((edge, first if lifted else plain(first._data)))
+    if lifted:
         from nnkit.autograd.lifted import LIFTED
 
         return Pass(roots, LIFTED, unpack_tensor, retain)

@@ -8,18 +8,17 @@ be differentiated backwards can be differentiated forwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from nnkit.autograd.anomaly import set_detect_anomaly
 from nnkit.autograd.backward_pass import unpack_tensor
 from nnkit.autograd.capture import grad
-from nnkit.autograd.dependence import Dependence, dependent, wants
-from nnkit.autograd.dual import Dual, ForwardLevel, Tangents, laid_out
+from nnkit.autograd.dependence import dependent, wants
+from nnkit.autograd.dual import Dual, ForwardLevel, Tangents, fixed_zeros_like, laid_out, settled
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
-from nnkit.autograd.node import Node, OutputEdge
 from nnkit.autograd.op import OPS
 from nnkit.autograd.op_code import OUTPUT, read_of
 from nnkit.autograd.overlap import shares_memory
@@ -29,6 +28,7 @@ from nnkit.autograd.views import write, wrote
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
 from nnkit.backend.dtype import COMPLEX, FLOATING
 from nnkit.backend.formula import interpret
+from nnkit.backend.lazy import is_zero
 from nnkit.backend.memory import owner
 
 # What is asked of the memory of an array; the answer is no array of the level.
@@ -165,8 +165,17 @@ def _pushed(
     if not reached:
         return [None] * len(outputs)
     moved = [w for w in weights if w is not None]
+    wanting = any(map(wants, primals))
+    if wanting and recorded:
+        # torch computes with the tangents that there are none of: what is multiplied by them is
+        # what the result depends on.
+        reached += [
+            (gradient, (fixed_zeros_like(gradient),) * level.count)
+            for gradient, given in zip(gradients, tangents, strict=True)
+            if gradient is not None and not given
+        ]
     pairs = [(gradient, given) for gradient, given in reached if gradient.requires_grad]
-    if not pairs and not any(map(wants, primals)):
+    if not pairs and not wanting:
         return [None] * len(outputs)
     with set_detect_anomaly(False):  # which is about backward
         rows = [
@@ -177,17 +186,18 @@ def _pushed(
             for i in range(level.count)
         ]  # fmt: skip
     depends, kind = _read(op, primals, outputs) if op.depends and recorded else [], op.depends
-    if recorded and _multiplies(gradients, tangents, moved, node.order):
-        depends, kind = primals, "product"
-    theirs = {id(owner(t._data)) for ts in tangents for t in ts or ()}  # which may be written
+    given = [t._data for ts in tangents for t in ts or ()]
+    theirs = {id(owner(data)) for data in given if not is_zero(data)}  # which may be written
     found = iter(zip(*rows, strict=True))
     result: list[Tangents] = []
     for output, weight in zip(outputs, weights, strict=True):
         column = next(found) if weight is not None else None
         if column is not None:
             column = tuple([LIFTED.zeros_like(output) if t is None else t for t in column])
-            column = tuple([t.clone() if id(owner(t._data)) in theirs else t for t in column])
-            column = tuple([dependent(t, depends, kind) for t in column])
+            column = tuple(
+                [t.clone() if id(owner(t._data)) in theirs else settled(t, output) for t in column]
+            )
+            column = tuple([dependent(t, depends, kind, besides=True) for t in column])
         result.append(column)
     return result
 
@@ -196,37 +206,6 @@ def _read(op: Any, primals: tuple, outputs: tuple) -> list:
     """What the tangents of an op that ``depends`` are functions of in form."""
     sources = [read_of(i, rule) for i, rule in enumerate(op.rules)]
     return [(outputs if s[0] == OUTPUT else primals)[s[1]] for s in sources if s]
-
-
-def _multiplies(gradients: Sequence, tangents: list, weights: list, start: int) -> bool:
-    """Whether what wants a gradient is multiplied by the tangent, zero, of an operand that has
-    none: torch computes that product, and the result depends on its factor."""
-    return any(
-        gradient is not None
-        and gradient.requires_grad
-        and not given
-        and _reads(gradient, weights, start)
-        for gradient, given in zip(gradients, tangents, strict=True)
-    )
-
-
-def _reads(gradient: Tensor, weights: list, start: int) -> bool:
-    """Whether a gradient, computed of ``weights`` by nodes after ``start``, reads more."""
-    data = gradient._data
-    if data.__class__ is Dual and wants(wrap(data, gradient._device)):
-        return True
-    edges, seen = [gradient._edge], set()
-    while edges:
-        edge = edges.pop()
-        node = edge.node if edge.__class__ is OutputEdge else edge
-        if isinstance(node, Node) and node not in seen:
-            if node.order < start:
-                return True
-            seen.add(node)
-            edges += node.edges[:1] if node.__class__ is Dependence else node.edges
-        elif isinstance(node, Tensor) and all(node is not weight for weight in weights):
-            return True
-    return False
 
 
 def _has_derivative(value: Any) -> bool:
@@ -252,6 +231,8 @@ def _write(B: Forward, primitive: Primitive, x: Dual, *arguments: Any) -> Dual:
 
         def compute(before: Tensor, *_: Any) -> Tensor:
             nonlocal found
+            # The tangents may be functions of what will have been written over.
+            before = before.clone() if MODE.enabled and wants(before) else before
             found = getattr(B, name[:-1])(Dual(before, x.tangents), *arguments)
             return found.primal
 
@@ -284,7 +265,7 @@ def _put(B: Forward, primitive: Primitive, x: Dual, value: Any, index: Any) -> D
 
 def _fill(B: Forward, primitive: Primitive, x: Dual, value: Any) -> Dual:
     x.primal.fill_(value)
-    x.tangents = None
+    x.tangents = x.tangents and tuple([t.clone().zero_() for t in x.tangents])
     return x
 
 

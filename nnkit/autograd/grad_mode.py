@@ -18,11 +18,13 @@ class _Modes(threading.local):
 
 
 class _Mode(bind_modes(_Modes)):
-    # Of `nnkit.func`: how many transforms this thread is computing, and how many parts of them that
-    # record what torch records of wrappers, so that inference tensors may be saved; how many torch
-    # computes as batches; whether a `vmap` among them was not told what random numbers its examples
-    # should have; and the numbers that the example a `vmap` is computing has read from its tensors.
+    # Of `nnkit.func`: how many transforms this thread is computing, how many derivatives it has
+    # begun, how many torch computes as batches, and how many parts of transforms are being computed
+    # that record what torch records of wrappers, so that inference tensors may be saved; whether a
+    # `vmap` among them was not told what random numbers its examples should have; and the numbers
+    # that the example a `vmap` is computing has read from its tensors.
     transforms = 0
+    derivatives = 0
     batches = 0
     wrapping = 0
     refuses_random = False

@@ -13,7 +13,7 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.algebra import CATALOGUE
 from nnkit.backend.catalogue import ALWAYS_REFUSED
 from nnkit.backend.complaints import is_about_dtypes, is_about_shapes
-from nnkit.backend.device import cpu
+from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import (
     BOOL,
     FLOATING,
@@ -27,7 +27,7 @@ from nnkit.backend.dtype import (
     result_dtype,
     to_float,
 )  # fmt: skip
-from nnkit.backend.lazy import plain
+from nnkit.backend.lazy import OF_ZEROS, Lazy, LazyPlace, is_zero, plain
 
 
 class OperandError(TypeError):
@@ -161,9 +161,13 @@ def on_one_device(name: str, values: tuple) -> tuple:
     places = [v._device for v in values if isinstance(v, Tensor)]
     if all(place is places[0] for place in places):
         return values
-    if any(place.home is not place for place in places):
-        return on_one_device(name, tuple(map(resolved, values)))
     level = max(places, key=lambda place: place.depth)
+    if any(place.home is not place for place in places):
+        if not level.depth and name in OF_ZEROS and any(map(_is_zero, values)):
+            return tuple(map(_beside_zeros, values))
+        values = tuple([v if level.depth and _is_zero(v) else resolved(v) for v in values])
+        if not level.depth:
+            return on_one_device(name, values)
     if not level.depth or any(place.type != places[0].type for place in places):
         raise RuntimeError(
             f"{name}(): expected all tensors to be on the same device, "
@@ -177,12 +181,28 @@ def resolved(value: Any) -> Any:
     home = value._device.home if isinstance(value, Tensor) else None
     if home is None or home is value._device:
         return value
-    out = wrap(plain(value._data), home)
+    return _moved(value, plain(value._data), home)
+
+
+def _moved(value: Tensor, data: Any, place: device) -> Tensor:
+    out = wrap(data, place)
     out._writes = value._writes
     if value.requires_grad and MODE.enabled:
         out._requires_grad = True
         out._edge = value._edge or value.view_as(value)._edge  # of a leaf
     return out
+
+
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, Tensor) and is_zero(value._data)
+
+
+def _beside_zeros(value: Any) -> Any:
+    """An operand beside zeros that nobody may write, in the place where these are."""
+    if not isinstance(value, Tensor) or is_zero(value._data):
+        return value
+    place = LazyPlace.before(value._device.home)
+    return _moved(value, Lazy(plain(value._data), place), place)
 
 
 def _moves(value: Tensor) -> bool:

@@ -199,6 +199,11 @@ def check_write(x: Tensor, operation: str, operands: Any = ()) -> bool:
     data = x._data
     may_share = data.base is not None
     lazy = data.__class__ is Lazy  # torch copies back what it wrote
+    if lazy and data.is_zero:
+        raise RuntimeError(
+            f"{operation}(): zeros that stand for a derivative where there is none cannot be "
+            "written to: clone() them before"
+        )
     if may_share and 0 in data.strides and (lazy or operation not in REPEATABLE):
         if operation != "copy_" or not is_same(x, operands[0]):
             check_expanded(operation, data)
@@ -337,7 +342,8 @@ def write(
         raise NotImplementedError(f"the derivative for '{operation}' is not implemented")
     from nnkit.autograd.op import OPS
 
-    before = alias(x)
+    # Tangents may be functions of what is written over.
+    before = x.clone() if x._device.depth and MODE.enabled else alias(x)
     modes: Any = no_grad() if x.is_inference() and not tracked else nullcontext()
     with modes:
         result = compute(before, *arguments, **options)

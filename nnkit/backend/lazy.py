@@ -1,9 +1,13 @@
-"""Conjugation and negation that are put off: torch's conjugate and negative bits.
+"""Conjugation and negation that are put off: torch's conjugate and negative bits. And zeros that
+nobody may write.
 
 A `Lazy` stands for an array whose elements are the conjugates, the negatives, or both, of those in
 another array's memory. No kernel ever sees one: it lives on a place of its own, before the device
 of the memory, whose backend gives the device's primitives the array that it stands for. What such
 a primitive writes, it writes back. So nothing is asked of what is not lazy.
+
+Zeros are what torch has as a derivative where there is none (its ZeroTensors, without memory):
+products with them are zeros again, whatever the other factor is, and so are their views.
 """
 
 from __future__ import annotations
@@ -26,19 +30,30 @@ _VIEWS = _OF_PARTS.union(
 )
 
 
+# Of which of the operands' zeros the results are zeros that nobody may write.
+OF_ZEROS: dict[str, Callable[[list[bool]], bool]] = {
+    "add": all, "sub": all, "mul": any, "div": lambda zeros: zeros == [True, False],
+}  # fmt: skip
+
+
 class Lazy:
-    """The array whose elements are the conjugates or the negatives of those in ``memory``.
+    """The array whose elements are the conjugates or the negatives of those in ``memory``, which
+    is not to be written to if they are ``is_zero``.
 
     Its geometry is that of ``memory``; whatever else is asked of it, the array answers.
     """
 
-    __slots__ = ("is_conj", "memory", "is_neg", "place")
+    __slots__ = ("is_conj", "is_neg", "is_zero", "memory", "place")
 
-    def __init__(self, memory: Any, place: LazyPlace, is_conj: bool, is_neg: bool) -> None:
+    def __init__(
+        self, memory: Any, place: LazyPlace, is_conj: bool = False, is_neg: bool = False,
+        is_zero: bool = False,
+    ) -> None:  # fmt: skip
         self.memory = memory
         self.place = place
         self.is_conj = is_conj
         self.is_neg = is_neg
+        self.is_zero = is_zero
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.memory if name in _GEOMETRY else self.resolved(), name)
@@ -58,6 +73,8 @@ class Lazy:
     def resolved(self) -> Any:
         """The array that it stands for, in memory of its own."""
         B, array = self.place.home.backend, self.memory
+        if self.is_zero:
+            return B.zeros_like(array)
         if self.is_conj:
             array = B.conj(array)
         return B.neg(array) if self.is_neg else array
@@ -73,6 +90,8 @@ _GEOMETRY = frozenset("dtype flags itemsize nbytes ndim shape size strides".spli
 def put_off(array: Any, place: Any, is_conj: bool = False, is_neg: bool = False) -> Any:
     """A view of ``array``, which lies on ``place``, that is to be conjugated or negated as well."""
     if array.__class__ is Lazy:
+        if array.is_zero:
+            return alike(array, array.memory)
         is_conj, is_neg = is_conj != array.is_conj, is_neg != array.is_neg
         array = array.memory
     if is_conj or is_neg:
@@ -89,12 +108,19 @@ def alike(array: Any, memory: Any) -> Any:
     """An array in ``memory`` of which the same is put off as of ``array``."""
     if array.__class__ is not Lazy:
         return memory
+    if array.is_zero:
+        return Lazy(memory, array.place, is_zero=True)
     return put_off(memory, array.place.home, array.is_conj, array.is_neg)
 
 
 def memory_of(array: Any) -> Any:
     """The array itself, or the one whose memory a lazy one looks into."""
     return array.memory if array.__class__ is Lazy else array
+
+
+def is_zero(array: Any) -> bool:
+    """Whether an array is one of zeros that nobody may write."""
+    return array.__class__ is Lazy and array.is_zero
 
 
 class LazyPlace(device):
@@ -113,6 +139,10 @@ class LazyPlace(device):
             self.backend = backend
             _PLACES[home] = self
         return _PLACES[home]
+
+    def zeros(self, shape: tuple, dtype: Any) -> Lazy:
+        """Zeros that nobody may write."""
+        return Lazy(self.home.backend.zeros(shape, dtype), self, is_zero=True)
 
     def place_of(self, array: Any) -> device:
         """What is computed of lazy arrays is on their device."""
@@ -140,6 +170,7 @@ class Resolving:
         if primitive is None:
             return getattr(self.home.backend, name)
         function = _view if name in _VIEWS else _write if primitive.writes else _compute
+        function = _combine if name in OF_ZEROS else function
         bound = partial(_of_memory if name in _OF_MEMORY else function, self, primitive)
         setattr(self, name, bound)
         return bound
@@ -158,6 +189,17 @@ def _given(value: Any) -> Any:
 
 def _compute(B: Resolving, primitive: Primitive, *arguments: Any) -> Any:
     return B.call(primitive, tuple(map(_given, arguments)))
+
+
+def _combine(B: Resolving, primitive: Primitive, *arguments: Any) -> Any:
+    """What torch computes without memory. In an operation on Tensors all operands are lazy where
+    one is of zeros; in a gradient on arrays they are zeros as any others."""
+    result = _compute(B, primitive, *arguments)
+    zeros = list(map(is_zero, arguments))
+    on_tensors = all(a.__class__ is Lazy for a in arguments if hasattr(a, "shape"))
+    if any(zeros) and on_tensors and OF_ZEROS[primitive.name](zeros):
+        return LazyPlace.before(B.home).zeros(result.shape, result.dtype)
+    return result
 
 
 def _of_memory(B: Resolving, primitive: Primitive, *arguments: Any) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from nnkit.autograd import Tensor, inference_mode, node
-from nnkit.autograd import grad as gradients_of
+from nnkit.autograd.capture import captured
 from nnkit.autograd.dual import is_dual, without_history
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
@@ -48,6 +48,8 @@ class Level:
         self.recorded = MODE.enabled  # by what happens around the transform
         self.around = MODE.forward  # the forward level that the inputs are of
         self.order = next(node.sequence)  # nodes of a lower one were made before
+        MODE.derivatives += 1
+        self.begun = MODE.derivatives
         self.leaves: list[Tensor] = []
         self._mode = inference_mode(False)
         check_tensors(name, values)
@@ -101,9 +103,11 @@ class Level:
             used = [i for i, output in enumerate(outputs) if output.requires_grad]
             if not used:
                 return [LIFTED.zeros_like(point) for point in inputs]
-            found = gradients_of(
-                [outputs[i] for i in used], inputs, [weights[i] for i in used], retain_graph,
-                create_graph, allow_unused=True,
+            # A derivative of a derivative may be zeros that nobody may write.
+            lifted = create_graph or MODE.derivatives > self.begun
+            found = captured(
+                tuple(outputs[i] for i in used), tuple(inputs), tuple(weights[i] for i in used),
+                retain_graph, create_graph, lifted,
             )  # fmt: skip
             return [
                 LIFTED.zeros_like(p) if g is None else g for p, g in zip(inputs, found, strict=True)

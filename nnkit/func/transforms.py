@@ -13,13 +13,14 @@ from functools import partial
 from typing import Any
 
 from nnkit.autograd import Tensor, inference_mode
-from nnkit.autograd.dual import ForwardLevel
+from nnkit.autograd.dual import ForwardLevel, fixed_zeros_like
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.graph import disable_saved_tensors_hooks
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.ops.creation import eye
 from nnkit.autograd.ops.joining import stack
 from nnkit.autograd.saved import STACK
+from nnkit.backend.lazy import is_zero
 from nnkit.func.level import Level, check_tensors, transforming
 from nnkit.func.vmap import drawing
 from nnkit.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_structure
@@ -377,10 +378,20 @@ def _by_output(outputs: Sequence[Tensor], level: Level) -> list[list[Tensor]]:
     columns = []
     for point, column in zip(level.inputs, zip(*rows, strict=True), strict=True):
         with _not_of_inference(*column):
-            parts = stack(column).narrow(0, 0, sum(sizes)).split(sizes)
+            parts = _together(column).narrow(0, 0, sum(sizes)).split(sizes)
             shapes = [(*output.shape, *point.shape) for output in outputs]
             columns.append([part.view(s) for part, s in zip(parts, shapes, strict=True)])
     return list(map(list, zip(*columns, strict=True)))
+
+
+def _together(rows: Sequence[Tensor]) -> Tensor:
+    """The rows as one tensor; zeros that nobody may write stay that."""
+    found = stack(rows)
+    if not all(is_zero(row._data) for row in rows):
+        return found
+    zeros = fixed_zeros_like(found)
+    zeros._edge, zeros._requires_grad = found._edge, found._requires_grad
+    return zeros
 
 
 def _not_of_inference(*parts: Tensor) -> Any:
@@ -451,7 +462,7 @@ def _by_point(
     sizes = [point.numel() for point in points]
     with _not_of_inference(*(tangents or ())):
         if tangents:
-            rows = stack(tangents)
+            rows = _together(tangents)
         else:
             rows = LIFTED.zeros_like(output).expand(max(1, sum(sizes)), *output.shape)
         columns = rows.narrow(0, 0, sum(sizes)).movedim(0, -1).split(sizes, -1)

@@ -97,4 +97,39 @@ x2 = T.func.hessian(lambda t: t)(x0)
 x3 = T.func.jacfwd(lambda t, u: T.ones(3) * u, (0, 1))(T.ones(2), T.ones(()))
 x4 = T.func.jacfwd(lambda t: T.ones(3))(T.ones(0))
 """,
+    "derivatives that there are none of are zeros that refuse writes": """
+def pulled(f): return T.func.grad(lambda t: f(t).sum())
+def pushed(f): return lambda t: T.func.jvp(f, (t,), (T.ones_like(t),))[1]
+def written(t):
+    try:
+        return t.add_(1)
+    except RuntimeError:
+        return t.clone()
+for x0 in (T.tensor([0.5, -0.25]), T.tensor([0.5, -0.25], requires_grad=True)):
+    x1 = [written(f(x0)) for f in (
+        pulled(pulled(T.abs)), pulled(pushed(lambda t: t * 2)), pulled(pushed(T.abs)),
+        pushed(pushed(lambda t: t * 2)), pulled(pulled(T.square)), pushed(pulled(T.abs)),
+        T.func.jacrev(pushed(lambda t: t / 2)), pulled(pushed(lambda t: (t * 2).relu())))]
+    x2 = pulled(pulled(T.abs))(x0)
+    x3 = [x2 * x0, x2 / x0, x2 + x0, x2 - x2, x0 - x2, x2.view(1, 2), x2.sum(), x2 @ x2, -x2]
+    x4 = [written(t) for t in x3[:2]]
+    x5 = x2.clone().add_(x2)
+    x6 = x0.detach().add_(x2)
+x0.backward(x2)
+x1[0].sum().backward()
+""",
+    "zero derivatives that depend on the point in form": """
+x0 = T.tensor([0.5, -0.25], requires_grad=True)
+x1 = [T.func.grad(lambda t: T.func.hessian(T.func.jacfwd(f))(t).sum())(x0)
+      for f in (lambda t: t ** 3, T.square, T.abs)]
+x2 = T.func.grad(lambda t: T.func.hessian(lambda t: T.func.vjp(T.square, t)[0])(t).sum())(x0)
+x3 = T.func.grad(lambda t: T.func.jacfwd(lambda t: (t * 2).relu_())(t).sum())(x0)
+x4 = T.func.jvp(lambda t: (t * 2).fill_(1), (x0,), (x0,))[1]
+""",
+    "second derivatives under no_grad, and of what is written over": """
+with T.no_grad():
+    x0 = [T.func.hessian(T.prod)(t) for t in (T.zeros(2), T.tensor([0.0, 0.0, 3.0]))]
+square = lambda t: T.func.jvp(lambda t: (t * 2).pow_(2), (t,), (T.ones_like(t),))[1]
+x1 = T.func.grad(lambda t: square(t).sum())(T.tensor([0.5, 0.25]))
+""",
 }

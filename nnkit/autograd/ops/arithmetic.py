@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.dual import fixed_zeros_like
 from nnkit.autograd.limits import fitting
 from nnkit.autograd.op import OPS
 from nnkit.autograd.ops.conversion import converted
@@ -103,6 +104,7 @@ _sgn_real = pointwise(
     "sgn_real", lambda x: fn.sign(x), function=False, node="SgnBackward0",
     by_rows=("x",), also={"x": ("x", "out")}, x=lambda g: fn.zeros_like(g),
 )  # fmt: skip
+OPS["sgn_real_grad_x"] = fixed_zeros_like
 square = pointwise(
     "square", lambda x: x * x, "The square of each element.",
     example=("nnkit.tensor([3, -4])", "tensor([ 9, 16])"),

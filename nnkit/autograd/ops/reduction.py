@@ -54,7 +54,7 @@ def _grad_prod(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> A
         flat = _grad_prod(B, B.reshape(g, (1,)), B.reshape(x, (-1,)), one, 0, True)
         flat = B.reshape(flat, shape)
         several = B.gt(B.sum(B.eq(x, 0), None, False), 1)
-        return flat if MODE.enabled else B.where(several, 0.0, flat)
+        return flat if MODE.enabled or MODE.transforms else B.where(several, 0.0, flat)
     turned = B.flip(x, (axis,))
     before = shifted(B, B.cumprod(x, axis), axis, 1, 1.0)
     after = B.flip(shifted(B, B.cumprod(turned, axis), axis, 1, 1.0), (axis,))
