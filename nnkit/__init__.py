@@ -78,6 +78,7 @@ SUBMODULES = (
     "backends",
     "cpu",
     "cuda",
+    "distributed",
     "distributions",
     "fft",
     "func",

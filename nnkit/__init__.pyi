@@ -19,6 +19,7 @@ from nnkit import autograd as autograd
 from nnkit import backends as backends
 from nnkit import cpu as cpu
 from nnkit import cuda as cuda
+from nnkit import distributed as distributed
 from nnkit import distributions as distributions
 from nnkit import fft as fft
 from nnkit import func as func

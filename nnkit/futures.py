@@ -55,7 +55,7 @@ class Future(Generic[T]):
 
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
         """The future of what ``callback`` gives for this one, once it is done."""
-        following: Future[S] = Future()
+        following: Future[S] = self._next()
 
         def follow(done: Future[T]) -> None:
             try:
@@ -70,6 +70,9 @@ class Future(Generic[T]):
 
         self.add_done_callback(follow)
         return following
+
+    def _next(self) -> Future:
+        return Future()
 
     def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
         """Call ``callback`` with this future once it is done: at once, if it is."""

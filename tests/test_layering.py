@@ -66,7 +66,8 @@ def test_imports_go_down(path: Path) -> None:
 
 @each_module
 @pytest.mark.parametrize(
-    ("library", "home"), [("numpy", "nnkit.backend"), ("cupy", "nnkit.backend.cuda")]
+    ("library", "home"),
+    [("numpy", "nnkit.backend"), ("cupy", "nnkit.backend.cuda"), ("mpi4py", "nnkit.backend")],
 )
 def test_libraries_stay_behind_the_door(path: Path, library: str, home: str) -> None:
     used = [name for name in imports(path) if name.split(".")[0] == library]

@@ -338,6 +338,21 @@ SIGNATURES = {
         resample(x; size, scales, mode, aligned)
         resample_adjoint(y; shape, scales, mode, aligned)
     """,
+    "collective": """
+        all_reduce_(xs!*; op, group) -> ticket~
+        reduce_(xs!*; op, root, group) -> ticket~
+        broadcast_(xs!*; root, group) -> ticket~
+        all_gather_(outs!*, xs*; group) -> ticket~
+        gather_(outs!*, xs*; root, group) -> ticket~
+        scatter_(outs!*, xs*; root, group) -> ticket~
+        reduce_scatter_(outs!*, xs*; op, group) -> ticket~
+        all_to_all_(outs!*, xs*; out_counts, counts, group) -> ticket~
+        send(xs*; to, tag, group) -> ticket~
+        receive_(xs!*; source, tag, group) -> ticket~
+        barrier(; group) -> ticket~
+        arrived(ticket) -> out~
+        await_arrival(ticket; seconds) -> source~
+    """,
 }
 
 # The kinds of dtypes that primitives are not defined for. As in torch it is the kernel that refuses

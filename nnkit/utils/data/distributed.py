@@ -17,8 +17,8 @@ class DistributedSampler(Sampler[int]):
 
     Args:
         dataset: what has the length.
-        num_replicas: how many processes there are.
-        rank: which of them this is, from 0.
+        num_replicas: how many processes there are; those of the process group by default.
+        rank: which of them this is, from 0; that in the group by default.
         shuffle: whether each epoch visits the dataset in another order, the same for all ranks.
         seed: of the order; the same in all processes.
         drop_last: whether what does not divide evenly is left out; otherwise the first indices
@@ -27,9 +27,8 @@ class DistributedSampler(Sampler[int]):
     `set_epoch` must be called before each epoch, or every epoch has the same order.
 
     Raises:
-        ValueError: ``rank`` is not one of the processes.
-        RuntimeError: ``num_replicas`` or ``rank`` is not given, and there is no process group
-            that would know it.
+        ValueError: ``rank`` is not one of the processes; or ``num_replicas`` or ``rank`` is not
+            given, and there is no process group.
 
     Example:
         >>> from nnkit.utils.data import DistributedSampler
@@ -47,10 +46,10 @@ class DistributedSampler(Sampler[int]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            raise RuntimeError(
-                "DistributedSampler: num_replicas and rank must be given, "
-                f"got {num_replicas} and {rank}; nnkit has no process group that would know them"
-            )
+            from nnkit.distributed import get_rank, get_world_size
+
+            num_replicas = get_world_size() if num_replicas is None else num_replicas
+            rank = get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(
                 f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"

@@ -1,0 +1,332 @@
+"""Collectives between the ranks' memories, by MPI.
+
+Every primitive works on the elements of its arrays, one array after another. Nothing is pickled:
+MPI gets the memory of the only array where it lies by rows, else of a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend import transfers
+from nnkit.backend.errors import DistBackendError
+from nnkit.backend.ranks import Group
+from nnkit.backend.transfers import DONE, UNDER_WAY, Transfer, advance_all, await_arrival
+
+__all__ = [
+    "all_gather_", "all_reduce_", "all_to_all_", "arrived", "await_arrival", "barrier",
+    "broadcast_", "gather_", "receive_", "reduce_", "reduce_scatter_", "scatter_", "send",
+]  # fmt: skip
+
+Arrays = Sequence[np.ndarray]
+
+# Operations by MPI's names. Bools are bytes of 0 and 1, whose sum is "or" and whose product "and".
+OPERATIONS = {
+    "sum": "SUM", "avg": "SUM", "product": "PROD", "min": "MIN", "max": "MAX",
+    "band": "BAND", "bor": "BOR", "bxor": "BXOR",
+}  # fmt: skip
+OF_BOOLS = {"SUM": "MAX", "PROD": "MIN"}
+IN_FLOAT32 = {
+    "SUM": np.add, "PROD": np.multiply, "MIN": np.minimum, "MAX": np.maximum
+}  # fmt: skip
+
+
+def _flat(arrays: Arrays) -> np.ndarray:
+    """The elements of the arrays one after another: a view of the only one, if that is possible."""
+    if len(arrays) == 1:
+        return np.ascontiguousarray(arrays[0]).reshape(-1)
+    return np.concatenate([np.ravel(a) for a in arrays])
+
+
+def _target(arrays: Arrays) -> np.ndarray:
+    """The memory in which the elements of the arrays arrive."""
+    if len(arrays) == 1 and arrays[0].flags.c_contiguous:
+        return arrays[0].reshape(-1)
+    return np.empty(sum(a.size for a in arrays), arrays[0].dtype)
+
+
+def _deal(flat: np.ndarray, arrays: Arrays) -> None:
+    """Give the arrays what has arrived for them, unless it has arrived in their own memory."""
+    if len(arrays) == 1 and arrays[0].flags.c_contiguous:
+        if arrays[0].size and np.may_share_memory(arrays[0], flat):
+            return
+    start = 0
+    for array in arrays:
+        array[...] = flat[start : start + array.size].reshape(array.shape)
+        start += array.size
+
+
+def _bytes(flat: np.ndarray) -> np.ndarray:
+    return flat.view(np.uint8)
+
+
+def begin(group: Group, name: str, arrays: Arrays, **details: Any) -> Transfer | None:
+    """The transfer of a collective; None in a group of one, where there is nobody else."""
+    if UNDER_WAY:
+        advance_all()
+    if group.rank < 0:
+        raise DistBackendError(f"{name}: rank {group.world.rank} is not in the {group!r}")
+    transfer = Transfer(group, name, details, arrays)
+    return transfer if group.control is not None else None
+
+
+# Reductions
+
+
+@cache
+def _half_operation(dtype: np.dtype, name: str) -> tuple[Any, Any]:
+    """MPI's datatype for a format that it does not know, and the operation on it: in float32."""
+    from mpi4py import MPI
+
+    function = IN_FLOAT32[name]
+
+    def combine(own: Any, other: Any, datatype: Any) -> None:
+        x = np.frombuffer(own, dtype).astype(np.float32)
+        y = np.frombuffer(other, dtype)
+        y[...] = function(x, y.astype(np.float32))
+
+    datatype = MPI.BYTE.Create_contiguous(dtype.itemsize)
+    datatype.Commit()
+    return datatype, MPI.Op.Create(combine, commute=True)
+
+
+def _reduction(flat: np.ndarray, op: str, group: Group) -> tuple[Any, Any, Any, Any]:
+    """What it travels by, how MPI sees the memory and the operation, and what is to be done with
+    the result."""
+    MPI = group.world.MPI
+    name = OPERATIONS[op]
+    if flat.dtype.kind == "c":
+        if name != "SUM":
+            raise ValueError(f"ReduceOp.{op.upper()} is not defined for {flat.dtype} tensors")
+        flat = flat.view(f"f{flat.dtype.itemsize // 2}")
+    elif flat.dtype.kind in "fV" and name in ("BAND", "BOR", "BXOR"):
+        raise RuntimeError(f"Cannot use ReduceOp.{op.upper()} with non-integral dtype {flat.dtype}")
+    lane = group.lanes[flat.dtype.itemsize]
+    if flat.dtype.kind == "b":
+        return lane, [_bytes(flat), MPI.UINT8_T], getattr(MPI, OF_BOOLS.get(name, name)), None
+    then = partial(_divide, size=group.size) if op == "avg" else None
+    if flat.dtype.itemsize == 2 and flat.dtype.kind in "fV":
+        datatype, operation = _half_operation(flat.dtype, name)
+        return lane, [_bytes(flat), flat.size, datatype], operation, then
+    return lane, [flat, MPI._typedict[flat.dtype.char]], getattr(MPI, name), then
+
+
+def _divide(flat: np.ndarray, size: int) -> None:
+    """Divide in place, in the elements' own type; integers lose their fractions."""
+    if flat.dtype.kind in "iu":
+        quotient = flat // size
+        quotient += ((flat < 0) & (quotient * size != flat)).astype(flat.dtype)
+        flat[...] = quotient
+    elif flat.dtype.itemsize == 2:
+        flat[...] = flat.astype(np.float32) / np.float32(size)
+    else:
+        flat /= size
+
+
+def _arrive(flat: np.ndarray, outs: Arrays, then: Callable | None) -> None:
+    if then is not None:
+        then(flat)
+    _deal(flat, outs)
+
+
+def all_reduce_(xs: Arrays, op: str, group: Group) -> np.ndarray:
+    transfer = begin(group, "all_reduce", xs, op=op)
+    if transfer is None:
+        return DONE
+    with group.world.lock:
+        flat = _flat(xs)
+        lane, memory, operation, then = _reduction(flat, op, group)
+        transfer.compare(flat.size)
+        transfer.requests.append(lane.Iallreduce(group.world.MPI.IN_PLACE, memory, operation))
+        transfer.finish = partial(_arrive, flat, xs, then)
+        return transfer.start()
+
+
+def reduce_(xs: Arrays, op: str, root: int, group: Group) -> np.ndarray:
+    transfer = begin(group, "reduce", xs, op=op, dst=group.ranks[root])
+    if transfer is None:
+        return DONE
+    with group.world.lock:
+        flat = _flat(xs)
+        lane, memory, operation, then = _reduction(flat, op, group)
+        transfer.compare(flat.size)
+        if group.rank == root:
+            request = lane.Ireduce(group.world.MPI.IN_PLACE, memory, operation, root)
+            transfer.finish = partial(_arrive, flat, xs, then)
+        else:
+            request = lane.Ireduce(memory, None, operation, root)
+        transfer.requests.append(request)
+        return transfer.start()
+
+
+def reduce_scatter_(outs: Arrays, xs: Arrays, op: str, group: Group) -> np.ndarray:
+    transfer = begin(group, "reduce_scatter", xs, op=op)
+    if transfer is None:
+        return _copied(outs, xs)
+    with group.world.lock:
+        flat, target = _flat(xs), _target(outs)
+        lane, memory, operation, then = _reduction(flat, op, group)
+        _, there, _, _ = _reduction(target, op, group)
+        transfer.compare(flat.size)
+        counts = [target.size * (1 + (target.dtype.kind == "c"))] * group.size
+        transfer.requests.append(lane.Ireduce_scatter(memory, there, counts, operation))
+        transfer.finish = partial(_arrive, target, outs, then)
+        return transfer.start()
+
+
+# Movements
+
+
+def _copied(outs: Arrays, xs: Arrays) -> np.ndarray:
+    _deal(_flat(xs).copy(), outs)
+    return DONE
+
+
+def broadcast_(xs: Arrays, root: int, group: Group) -> np.ndarray:
+    transfer = begin(group, "broadcast", xs, src=group.ranks[root])
+    if transfer is None:
+        return DONE
+    with group.world.lock:
+        flat = _flat(xs) if group.rank == root else _target(xs)
+        transfer.compare(flat.size)
+        transfer.requests.append(group.lanes[1].Ibcast(_bytes(flat), root))
+        if group.rank == root:
+            transfer.kept = flat
+        else:
+            transfer.finish = partial(_deal, flat, xs)
+        return transfer.start()
+
+
+def all_gather_(outs: Arrays, xs: Arrays, group: Group) -> np.ndarray:
+    transfer = begin(group, "all_gather", xs)
+    if transfer is None:
+        return _copied(outs, xs)
+    with group.world.lock:
+        flat, target = _flat(xs), _target(outs)
+        if np.may_share_memory(flat, target):
+            flat = flat.copy()
+        transfer.compare(flat.size)
+        transfer.requests.append(group.lanes[1].Iallgather(_bytes(flat), _bytes(target)))
+        transfer.kept = flat
+        transfer.finish = partial(_deal, target, outs)
+        return transfer.start()
+
+
+def gather_(outs: Arrays, xs: Arrays, root: int, group: Group) -> np.ndarray:
+    transfer = begin(group, "gather", xs, dst=group.ranks[root])
+    if transfer is None:
+        return _copied(outs, xs)
+    with group.world.lock:
+        flat = _flat(xs)
+        transfer.compare(flat.size)
+        transfer.kept = flat
+        if group.rank == root:
+            target = _target(outs)
+            request = group.lanes[1].Igather(_bytes(flat), _bytes(target), root)
+            transfer.finish = partial(_deal, target, outs)
+        else:
+            request = group.lanes[1].Igather(_bytes(flat), None, root)
+        transfer.requests.append(request)
+        return transfer.start()
+
+
+def scatter_(outs: Arrays, xs: Arrays, root: int, group: Group) -> np.ndarray:
+    transfer = begin(group, "scatter", outs, src=group.ranks[root])
+    if transfer is None:
+        return _copied(outs, xs)
+    with group.world.lock:
+        target = _target(outs)
+        transfer.compare(target.size)
+        source = _flat(xs) if group.rank == root else None
+        transfer.kept = source
+        memory = None if source is None else _bytes(source)
+        transfer.requests.append(group.lanes[1].Iscatter(memory, _bytes(target), root))
+        transfer.finish = partial(_deal, target, outs)
+        return transfer.start()
+
+
+def all_to_all_(
+    outs: Arrays, xs: Arrays, out_counts: tuple, counts: tuple, group: Group
+) -> np.ndarray:
+    """Send ``counts[r]`` elements to each rank r and get ``out_counts[r]`` from it."""
+    transfer = begin(group, "all_to_all", xs)
+    if transfer is None:
+        return _copied(outs, xs)
+    with group.world.lock:
+        flat, target = _flat(xs), _target(outs)
+        if np.may_share_memory(flat, target):
+            flat = flat.copy()
+        transfer.compare(None)
+        size = flat.dtype.itemsize
+        sent, received = [size * n for n in counts], [size * n for n in out_counts]
+        request = group.lanes[1].Ialltoallv(
+            [_bytes(flat), sent, None, group.world.MPI.BYTE],
+            [_bytes(target), received, None, group.world.MPI.BYTE],
+        )
+        transfer.requests.append(request)
+        transfer.kept = flat
+        transfer.finish = partial(_deal, target, outs)
+        return transfer.start()
+
+
+def barrier(group: Group) -> np.ndarray:
+    transfer = begin(group, "barrier", ())
+    if transfer is None:
+        return DONE
+    with group.world.lock:
+        transfer.compare(0)
+        return transfer.start()
+
+
+# Messages from one rank to another
+
+
+class Message(Transfer):
+    """A message, whose sender and size are known when it has come."""
+
+    def _test(self, request: Any) -> bool:
+        status = self.group.world.MPI.Status()
+        if not request.Test(status):
+            return False
+        if self.finish is not None:
+            self.source = self.group.ranks[status.Get_source()]
+            got, expected = status.Get_count(self.group.world.MPI.BYTE), self.kept.nbytes
+            if got != expected:
+                self.fail(f"rank {self.source} sent {got} bytes, expected were {expected}")
+        return True
+
+
+def _message(group: Group, name: str, xs: Arrays, partner: int, tag: int, word: str) -> Message:
+    if UNDER_WAY:
+        advance_all()
+    shown = None if partner < 0 else group.ranks[partner]
+    message = Message(group, name, {word: shown, "tag": tag or None}, xs)
+    message.partners = group.ranks if partner < 0 else [group.ranks[partner]]
+    return message
+
+
+def send(xs: Arrays, to: int, tag: int, group: Group) -> np.ndarray:
+    message = _message(group, "send", xs, to, tag, "dst")
+    with group.world.lock:
+        message.kept = _flat(xs)
+        message.requests.append(group.lanes[1].Isend(_bytes(message.kept), to, tag))
+        return message.start()
+
+
+def receive_(xs: Arrays, source: int, tag: int, group: Group) -> np.ndarray:
+    """Receive a message; ``source`` is -1 for one from anybody."""
+    message = _message(group, "recv", xs, source, tag, "src")
+    with group.world.lock:
+        message.kept = _target(xs)
+        partner = group.world.MPI.ANY_SOURCE if source < 0 else source
+        message.requests.append(group.lanes[1].Irecv(_bytes(message.kept), partner, tag))
+        message.finish = partial(_deal, message.kept, xs)
+        return message.start()
+
+
+def arrived(ticket: np.ndarray) -> np.ndarray:
+    return np.array(transfers.arrived(ticket))

@@ -1,0 +1,49 @@
+"""Tests of several processes, each started by the launcher."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = Path(__file__).parent / "programs"
+
+needs_mpi = pytest.mark.skipif(
+    importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed"
+)
+
+
+def launch(
+    program: str, ranks: int, *arguments: str, launcher: str = "nnkit.distributed.run",
+    seconds: float = 100,
+) -> subprocess.CompletedProcess:  # fmt: skip
+    """The end of a program of this folder on so many ranks; none of its processes is left."""
+    command = [
+        *(sys.executable, "-m", launcher, "--standalone", "--nproc-per-node", str(ranks)),
+        *(str(PROGRAMS / f"{program}.py"), *arguments),
+    ]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        command, env=environment, text=True, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        output, errors = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGTERM)  # the launcher ends its ranks
+        output, errors = process.communicate(timeout=30)
+        raise AssertionError(f"{program} on {ranks} ranks has not ended:\n{errors}") from None
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+def succeed(program: str, ranks: int, *arguments: str, **settings: str) -> str:
+    """The output of a program that must not fail."""
+    done = launch(program, ranks, *arguments, **settings)  # type: ignore[arg-type]
+    assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    return done.stdout

@@ -1,0 +1,67 @@
+"""Collectives on several processes: what they compute, and how they fail."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+
+import pytest
+
+from tests.distributed import launch, needs_mpi, succeed
+
+pytestmark = needs_mpi
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="torch is not installed"
+)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_every_collective(ranks: int) -> None:
+    assert succeed("collectives", ranks).count("passed") == ranks
+
+
+@needs_torch
+def test_the_same_program_under_torch() -> None:
+    done = succeed("collectives", 2, "torch", launcher="torch.distributed.run")
+    assert done.count("passed") == 2
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_random_programs(ranks: int) -> None:
+    assert succeed("random_programs", ranks, "nnkit", "300").count("passed") == ranks
+
+
+WAITED = r"all_reduce\(float32 \[3\], op=sum\) failed on rank 0 of 3: .*"
+FAULTS = {
+    "raise": WAITED + "rank 1 ended with ValueError: the reason",
+    "kill": WAITED + r"rank 1 is gone: its process \d+ has ended",
+    "exit": WAITED + "rank 1 has come to its end",
+    "sleep": WAITED + "nothing has come within 1.5 s from rank 1",
+    "shape": WAITED + r"rank 1 called all_reduce\(float32 \[4\], op=sum\)",
+    "dtype": WAITED + r"rank 1 called all_reduce\(float64 \[3\], op=sum\)",
+    "call": WAITED + r"rank 1 called broadcast\(float32 \[3\], src=0\)",
+    "op": WAITED + r"rank 1 called all_reduce\(float32 \[3\], op=max\)",
+    "monitored": r"rank 0 waited in monitored_barrier: rank 1 .*",
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_fault_of_one_rank(kind: str) -> None:
+    """Every other rank ends in time, with an error that names the ranks, the call, the shapes."""
+    before = _segments()
+    done = launch("faults", 3, kind)
+    assert done.returncode != 0
+    told = dict(re.findall(r"([0-9])\|([0-9.]+\|.*)", done.stdout))
+    assert {"0", "2"} <= told.keys(), f"{done.stdout}\n{done.stderr}"
+    for text in told.values():
+        assert float(text.split("|")[0]) < 3, text
+    assert re.search(FAULTS[kind], told["0"]), told["0"]
+    assert _segments() <= before
+
+
+def _segments() -> set[str]:
+    """MPI's segments of shared memory."""
+    if not os.path.isdir("/dev/shm"):
+        return set()
+    return {name for name in os.listdir("/dev/shm") if name.startswith("mpich")}
