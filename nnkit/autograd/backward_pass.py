@@ -10,24 +10,12 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from nnkit.autograd import node as node_module
 from nnkit.autograd.dims import broadcasts
-from nnkit.autograd.grad_mode import enable_grad
-from nnkit.autograd.node import LeafHooks, Node, OutputEdge, SavedOutput, Unknown, edge_of
-from nnkit.autograd.saved import ACTIVE, PackedValue
+from nnkit.autograd.node import LeafHooks, Node, OutputEdge, Unknown, edge_of
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.cpu.native import bind_unpack
+from nnkit.autograd.unpacking import FREED
 from nnkit.backend.lazy import plain
 from nnkit.backend.memory import contiguous_format, has_order_of, is_view
-
-FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after "
-    "they have already been freed). Saved intermediate values of the graph are freed when you "
-    "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
-    "through the graph a second time or if you need to access saved tensors after calling "
-    "backward."
-)
-
 
 NO_HOOKS = LeafHooks()
 
@@ -40,59 +28,6 @@ class _Running(threading.local):
 
 
 RUNNING = _Running()  # the passes of this thread: one inside another where a backward starts one
-
-
-def _unpack_array(node: Node, value: Any) -> Any:
-    """The array of a saved value; RuntimeError if it was written since."""
-    saved, version = value
-    if version is None:
-        return plain(saved.tensor()._data) if type(saved) is PackedValue else saved
-    if saved._writes[0] != version:
-        raise RuntimeError(_modified(node, saved, version))
-    return saved._data
-
-
-unpack_array = bind_unpack(node_module, SavedOutput, ACTIVE, _unpack_array)
-
-
-def unpack_tensor(node: Node, value: Any) -> Any:
-    """The saved value as a Tensor with its history."""
-    saved, version = value
-    if version is None or isinstance(saved, Tensor):
-        if version is not None and saved._writes[0] != version:
-            raise RuntimeError(_modified(node, saved, version))
-        if type(saved) is not PackedValue:
-            return saved
-        out = wrap(plain(saved.tensor()._data), node.device)
-        if saved.index is None:
-            if isinstance(saved.edge, Tensor):  # a leaf, whose gradient is wanted
-                with enable_grad():
-                    out._edge = saved.edge.view_as(saved.edge)._edge
-            else:
-                out._edge = saved.edge
-            out._requires_grad = saved.edge is not None
-            return out
-    else:
-        out = wrap(plain(unpack_array(node, value)), node.device)
-        out._writes = saved._writes
-    out._requires_grad = True
-    if saved.first is not None:
-        if node.outputs is None:
-            node.outputs = [(saved.first.shape, saved.first.dtype)]
-        node.outputs += [None] * (saved.index + 1 - len(node.outputs))
-    out._edge = node if node.outputs is None else OutputEdge(node, saved.index)
-    return out
-
-
-def _modified(node: Node, saved: Any, version: int) -> str:
-    writer = saved._writes[1] or "an in-place operation"
-    return (
-        "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: {node.operation} saved a {saved._data.dtype} tensor of shape "
-        f"{list(saved._data.shape)} at version {version}, and {writer} wrote it since: it is at "
-        f"version {saved._writes[0]}; expected version {version} instead. Hint: enable anomaly "
-        "detection to find the operation, with nnkit.autograd.set_detect_anomaly(True)."
-    )
 
 
 class Pass:
@@ -449,11 +384,7 @@ class Pass:
     def _after(self, node: Any, results: Sequence, grads: Sequence) -> Sequence:
         outputs = tuple(self._shown(g, node.device) for g in grads)
         slots = range(len(results)) if node.slots is None else node.slots
-        edges = node.edges
-        unasked = [edges[i] is None and not node.shows_unasked for i in slots]
-        shown: Sequence = [
-            None if hidden else results[i] for i, hidden in zip(slots, unasked, strict=True)
-        ]
+        shown: Sequence = [results[i] for i in slots]
         for hook in list(node.hooks.post.values()):
             shown = self._replaced(hook, shown, node.device, outputs)
         after = dict(zip(slots, shown, strict=True))
@@ -541,6 +472,8 @@ class Pass:
             elif known is not None:
                 known._device.backend.add_(known._data, grad)
                 known._writes[0] += 1
+            elif grad.shape != leaf._data.shape:
+                leaf._grad = wrap(_of_old_shape(B, leaf._data, grad, fresh), leaf._device)
             elif (
                 fresh
                 and (grad.base is None or not is_view(grad))
@@ -555,6 +488,16 @@ class Pass:
                 f"a gradient of shape {list(grad.shape)} fits neither the leaf of shape "
                 f"{list(leaf.shape)} nor its gradient: the leaf has got another shape since"
             ) from None
+
+
+def _of_old_shape(B: Any, data: Any, grad: Any, fresh: bool) -> Any:
+    """The gradient of a leaf that has got another shape since: in torch itself if nobody else has
+    it and its steps are the leaf's, as far as that has some, else what fits into the leaf."""
+    steps = B.contiguous(grad).strides
+    steps = (*data.strides, *steps[data.ndim :])
+    if fresh and all(n == 1 or a == b for n, a, b in zip(grad.shape, grad.strides, steps)):
+        return B.copy(grad)
+    return B.overwrite(data, grad)
 
 
 def _is_fresh(result: Any, node: Node, arrived: Sequence, results: Sequence) -> bool:

@@ -13,13 +13,14 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nnkit.autograd.backward_pass import RUNNING, Pass, unpack_array, unpack_tensor
+from nnkit.autograd.backward_pass import RUNNING, Pass
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.node import GradientEdge, Node, Unknown, edge_of
 from nnkit.autograd.op import OPS
 from nnkit.autograd.overriding import overridable
 from nnkit.autograd.public import attach
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.unpacking import unpack_array, unpack_tensor
 from nnkit.autograd.views import check_history, refresh
 from nnkit.backend.lazy import plain
 

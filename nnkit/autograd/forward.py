@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 from nnkit.autograd.anomaly import set_detect_anomaly
-from nnkit.autograd.backward_pass import unpack_tensor
 from nnkit.autograd.capture import grad
 from nnkit.autograd.dependence import dependent, wants
 from nnkit.autograd.dual import Dual, ForwardLevel, Tangents, fixed_zeros_like, laid_out, settled
@@ -24,6 +23,7 @@ from nnkit.autograd.op_code import OUTPUT, read_of
 from nnkit.autograd.overlap import shares_memory
 from nnkit.autograd.promotion import on_one_device
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.unpacking import unpack_tensor
 from nnkit.autograd.views import write, wrote
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
 from nnkit.backend.dtype import COMPLEX, FLOATING

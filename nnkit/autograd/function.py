@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import node as node_module
-from nnkit.autograd.backward_pass import FREED, unpack_tensor
 from nnkit.autograd.dims import broadcasts
 from nnkit.autograd.dual import is_dual
 from nnkit.autograd.grad_mode import MODE, is_grad_enabled, no_grad
@@ -18,6 +17,7 @@ from nnkit.autograd.node import Node, OutputEdge, SavedOutput
 from nnkit.autograd.op import OPS
 from nnkit.autograd.saved import ACTIVE, pack_values
 from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.unpacking import FREED, unpack_tensor
 from nnkit.autograd.views import check_history, check_traceable, set_history, wrote
 from nnkit.backend.dtype import FLOATING
 from nnkit.backend.lazy import plain

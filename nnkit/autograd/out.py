@@ -50,9 +50,17 @@ RESIZING = frozenset(("empty", "randn"))
 COPYING = frozenset("inner tensordot quantile nanquantile".split())
 # Those that give it its new size before they look at the memory.
 FIRST_RESIZED = frozenset(
-    "arange linspace logspace zeros ones full eye mm mv bmm matmul addmm addmv addbmm baddbmm dot "
-    "cumsum cumprod cummax cummin logcumsumexp max min sort topk tril triu cat concat concatenate "
-    "stack gather".split()
+    """
+    addbmm addmm addmv aminmax arange baddbmm bmm bucketize cat cholesky cholesky_inverse
+    cholesky_solve column_stack concat concatenate cross cummax cummin cumprod cumsum diag dot
+    dstack eye fft.fft fft.fft2 fft.fftn fft.hfft fft.hfft2 fft.hfftn fft.ifft2 fft.ifftn fft.ihfft2
+    fft.ihfftn fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn full gather geqrf hstack
+    index_add index_copy index_reduce inverse isin kron kthvalue linalg.inv linalg.inv_ex linalg.lu
+    linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve linspace log_softmax logcumsumexp logspace
+    logsumexp matmul max mean min mm mode msort multinomial mv nanmean nanquantile norm ones
+    quantile rand randint randn randperm renorm row_stack searchsorted softmax sort special.ndtr
+    stack take_along_dim topk tril triu vdot vstack zeros
+    """.split()
 )
 # Those whose ``out`` is of bools or of bytes, and those that say with a TypeError what fits not.
 LOGICAL = frozenset(("all", "any"))
@@ -142,14 +150,22 @@ def check_out(
             f"{name}(): output with shape {list(x.shape)} doesn't match the broadcast shape "
             f"{list(shape)}, and is not resized, since it is an operand too"
         )
+    overload = _overload(name, several, arguments)
     if x.shape != shape and name in FIRST_RESIZED:
         check_change(out, name, arguments)
-        for operand in arguments if name in APART else ():
+        for operand in arguments if overload in APART else ():
             if isinstance(operand, Tensor):
-                check_apart(name, out, operand)
+                check_apart(overload, out, operand)
     else:
-        batched = name == "matmul" and any(a.ndim != 2 for a in arguments)
-        check_write(out, "bmm" if batched else name, arguments)
+        check_write(out, overload, arguments)
+
+
+def _overload(name: str, several: bool, arguments: tuple) -> str:
+    """The one of torch's functions of a name that is called, where they look at memory
+    differently."""
+    if name == "matmul" and any(a.ndim != 2 for a in arguments):
+        return "bmm"
+    return f"{name}.dim" if several and name in ("max", "min") else name
 
 
 def _is_of_dims(arguments: Sequence[Any], options: dict) -> bool:
@@ -165,6 +181,8 @@ def _needs_same_dtype(out: Tensor, name: str, several: bool, arguments: tuple) -
         return not moduli and out.dtype is not arguments[0].dtype
     if name.startswith("clamp") and any(isinstance(a, Tensor) for a in arguments[1:]):
         return False
+    if name.startswith(("fft.irfft", "fft.hfft")):
+        return out.is_complex()
     if name == "lerp":
         return isinstance(arguments[2], Tensor)
     if name in LOGICAL:

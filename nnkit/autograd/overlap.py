@@ -12,19 +12,21 @@ from nnkit.backend.memory import overlap, owner, steps_of
 # any part of the target, and those whose operands may not even be the target itself.
 REPEATABLE = frozenset(
     "fill_ zero_ threshold_ masked_fill_ index_fill_ index_put_ addmv_ baddbmm_ zeros ones "
-    "full all any amax amin argmax argmin bmm histc mv nansum narrow_copy prod std sum tril "
-    "triu var".split()
+    "full all any amax amin argmax argmin bmm cummax cummin histc mv nansum narrow_copy prod "
+    "randperm std sum tril triu var".split()
 )
 ANYWHERE = frozenset(
     "fill_ masked_fill_ index_fill_ masked_scatter_ addmm_ addmv_ addbmm_ baddbmm_ mm mv bmm "
-    "matmul addmm addmv addbmm baddbmm dot vdot linalg.norm all any "
-    "amax amin argmax argmin histc logsumexp mean nanmean nanquantile nansum narrow_copy norm "
-    "prod quantile searchsorted std sum var".split()
+    "matmul addmm addmv addbmm baddbmm dot vdot linalg.norm all any amax amin argmax argmin "
+    "histc inner linalg.lu_solve logsumexp max mean min nanmean nanquantile nansum narrow_copy "
+    "norm prod quantile searchsorted std sum var".split()
 )
+# Those that refuse complex numbers before they look at the memory.
+OF_REAL = frozenset("ceil_ clamp_ clamp_max_ clamp_min_ floor_ relu_ sign_ trunc_".split())
 APART = frozenset(
     "index_add_ index_copy_ index_put_ scatter_ scatter_add_ scatter_reduce_ put_ cross gather "
-    "index_select kthvalue masked_select take take_along_dim cat concat concatenate stack hstack "
-    "vstack row_stack dstack column_stack".split()
+    "index_select kthvalue masked_select max.dim min.dim mode take take_along_dim topk cat concat "
+    "concatenate stack hstack vstack row_stack dstack column_stack".split()
 )
 
 

@@ -15,7 +15,7 @@ from itertools import repeat
 from typing import Any
 
 from nnkit.autograd.arguments import held
-from nnkit.autograd.dims import broadcasts
+from nnkit.autograd.dims import broadcast_shape, broadcasts
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import NotImplementedBackward
 from nnkit.autograd.op import OPS, Op, seen_edges
@@ -32,7 +32,7 @@ from nnkit.autograd.promotion import (
 )
 from nnkit.autograd.public import METHODS, PUBLIC, attach, known_as
 from nnkit.autograd.tensor import InferenceWrites, Tensor, wrap
-from nnkit.autograd.views import check_cast, refresh, write
+from nnkit.autograd.views import check_cast, check_fits, refresh, write
 from nnkit.backend.algebra import register_formula
 from nnkit.backend.cpu.native import bind_op
 from nnkit.backend.dtype import (
@@ -86,7 +86,6 @@ def pointwise(
     kind: str = "same",
     numbers: str = "both",
     node: str | None = None,
-    reflected: str | None = None,
     function: bool = True,
     public: bool = True,
     in_place: bool | str = True,
@@ -113,7 +112,6 @@ def pointwise(
         numbers: which of two operands may be Python numbers: ``both`` (not at once), ``other``
             or ``none``.
         node: the node's class name, by default ``<Name>Backward0``.
-        reflected: that of a node which has the second operand alone, as the first is a number.
         function: whether to make a function of one or two tensors, with promotion.
         public: whether `nnkit` and Tensor offer it; false where it is a part of another function.
         in_place: whether they offer ``name_`` too; the category of dtype that only this refuses.
@@ -138,9 +136,6 @@ def pointwise(
     }
     node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
     op = Op(primitive, derivatives, None, node, False, False, (), (), depends, alone, (), also)
-    if reflected:
-        second = {x: derivatives[x] for x in formula.arrays[1:]}
-        op.reflected = Op(primitive, second, None, reflected, False, False, (), (), depends, alone)
     apply = _make_apply(op, len(formula.arrays))
     apply.__name__ = apply.__qualname__ = name
     apply.op = op
@@ -238,8 +233,6 @@ def _docstring(
 
 def connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) -> None:
     """Record the node of ``out``; operands may be Tensors and numbers."""
-    if op.reflected is not None and not isinstance(operands[0], Tensor):
-        op = op.reflected
     rules = op.rules
     edges = tuple(
         [
@@ -515,8 +508,11 @@ def _in_place(
             raise wrong_type(name, "other", other)
         if dtype in fast and _is_plain(other, self):
             kernel = getattr(self._device.backend, label)
-        elif kind != "bool":  # torch asks for the cast before it asks for a kernel
-            check_cast(label, promoted_dtype(name, self, other), OF_ARRAY[dtype])
+        else:  # torch asks for shape and cast before it asks for a kernel
+            if isinstance(other, Tensor):
+                check_fits(label, broadcast_shape(name, [self.shape, other.shape]), self)
+            if kind != "bool":
+                check_cast(label, promoted_dtype(name, self, other), OF_ARRAY[dtype])
         return write(self, label, promoting, other, kernel=kernel)
 
     write_in_place: Any = write_one if len(op.primitive.arrays) == 1 else write_two

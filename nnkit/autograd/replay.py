@@ -132,3 +132,15 @@ class Rootless(Node):
 
     def gradients(self, B: Any, grads: list, unpack: Callable) -> tuple:
         return ()
+
+
+class Uninfluential(Node):
+    """The history of what is the same for all small changes of what it was made of, such as a
+    comparison that was written in place."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
+        raw = self.device.backend
+        zeros = [raw.zeros(shape, dtype) for shape, dtype in self.values]
+        return zeros if B is raw else [wrap(array, self.device) for array in zeros]

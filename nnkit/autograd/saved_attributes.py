@@ -43,7 +43,7 @@ class SavedTensor:
 
 
 def _values(node: Node) -> tuple:
-    from nnkit.autograd.backward_pass import FREED
+    from nnkit.autograd.unpacking import FREED
 
     if node.values is None:
         raise RuntimeError(FREED)
@@ -63,7 +63,7 @@ def _names(op: Any, kind: int, index: int) -> Iterator[str]:
 def _attribute(place: int) -> property:
     def saved(node: Node) -> Any:
         """A value that the node has saved."""
-        from nnkit.autograd.backward_pass import unpack_tensor
+        from nnkit.autograd.unpacking import unpack_tensor
 
         value = _values(node)[place]
         return None if value is None else unpack_tensor(node, value)

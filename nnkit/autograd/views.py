@@ -25,6 +25,7 @@ from nnkit.autograd.node import (
     leaf_hooks,
 )
 from nnkit.autograd.overlap import (
+    OF_REAL,
     REPEATABLE,
     check_apart,
     check_expanded,
@@ -32,7 +33,15 @@ from nnkit.autograd.overlap import (
     is_same,
 )
 from nnkit.autograd.promotion import translated
-from nnkit.autograd.replay import CopySlices, Rootless, chain_again, chain_of, replay, strided
+from nnkit.autograd.replay import (
+    CopySlices,
+    Rootless,
+    Uninfluential,
+    chain_again,
+    chain_of,
+    replay,
+    strided,
+)
 from nnkit.autograd.tensor import (
     UNTRACKED,
     InferenceWrites,
@@ -42,9 +51,9 @@ from nnkit.autograd.tensor import (
     replace_memory,
     wrap,
 )
-from nnkit.backend.dtype import FLOATING, OF_ARRAY, bool_
+from nnkit.backend.dtype import FLOATING, OF_ARRAY
 from nnkit.backend.lazy import Lazy
-from nnkit.backend.memory import order_of
+from nnkit.backend.memory import order_of, owner
 
 
 def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: bool) -> None:
@@ -106,17 +115,23 @@ def refresh(view: Any) -> None:
         if MODE.enabled:
             check_history(view)
     elif base._requires_grad:
-        with_grad = MODE.enabled
-        MODE.enabled = True
-        try:
-            again = replay(chain_again(view), base)
-        finally:
-            MODE.enabled = with_grad
-        move(view, again._edge)
+        move(view, _edge_again(view, base))
         view._viewed = version
     elif view._edge is not None:  # its base lost its history, or never had one
         move(view, Rootless((), (), view._device))
         view._viewed = version
+
+
+def _edge_again(view: Any, base: Any) -> Any:
+    """The history of a view of a base that was written."""
+    if owner(view._data) is not owner(base._data):
+        return NotImplementedBackward((base._edge or base,), (RuntimeError, "set_"), view._device)
+    with_grad = MODE.enabled
+    MODE.enabled = True
+    try:
+        return replay(chain_again(view), base)._edge
+    finally:
+        MODE.enabled = with_grad
 
 
 def check_history(view: Tensor) -> None:
@@ -175,7 +190,7 @@ def change_geometry(x: Any, data: Any, edge: Any = None) -> None:
         x._view = x._base._data
         for step in strided(x):
             x._view = (*step, x._view)
-        if edge is None:
+        if edge is None and x._base._requires_grad:
             x._viewed = None
 
 
@@ -205,6 +220,8 @@ def check_write(x: Tensor, operation: str, operands: Any = ()) -> bool:
             "written to: clone() them before"
         )
     if may_share and 0 in data.strides and (lazy or operation not in REPEATABLE):
+        if operation in OF_REAL and x.is_complex():
+            return tracked
         if operation != "copy_" or not is_same(x, operands[0]):
             check_expanded(operation, data)
     for operand in operands:
@@ -358,11 +375,7 @@ def write(
         check_cast(operation, OF_ARRAY[source.dtype], OF_ARRAY[target.dtype])
         result = OPS["cast"](result, target.dtype)
         source = result._data
-    if source.shape != target.shape:
-        raise RuntimeError(
-            f"{operation}(): output with shape {list(target.shape)} doesn't match the broadcast "
-            f"shape {list(source.shape)}"
-        )
+    check_fits(operation, source.shape, x)
     put: Callable = B.copy_
     if overlapping is not None and has_expanded(target):
         warnings.warn(
@@ -375,7 +388,7 @@ def write(
     if tracked and OF_ARRAY[target.dtype].category >= FLOATING:
         check_traceable(x)
         if not result._requires_grad:
-            result = _without_influence(result, before, operands)
+            result = _without_influence(result, (before, *operands))
         # Somebody else holds `before`: a rule reads the old contents, so they must stay.
         if sys.getrefcount(before) > 2:
             before._data = B.copy(before._data)
@@ -389,16 +402,13 @@ def write(
     return x
 
 
-def _without_influence(result: Tensor, before: Tensor, operands: Any) -> Tensor:
+def _without_influence(result: Tensor, operands: Any) -> Tensor:
     """``result`` with a history in which the gradients of all it was made of are zero."""
-    from nnkit.autograd.op import OPS
-
-    B, out = result._device.backend, OPS["overwrite"](before, result)
-    for t in operands:
-        if isinstance(t, Tensor) and t._requires_grad:
-            nowhere = wrap(B.full(out._data.shape, False, bool_.array), out._device)
-            out = OPS["where"](nowhere, OPS["cast"](t, out._data.dtype), out)
-    return out
+    wanting = [t for t in operands if isinstance(t, Tensor) and t._requires_grad]
+    looks = [(t._data.shape, t._data.dtype) for t in wanting]
+    result._edge = Uninfluential(tuple([t._edge or t for t in wanting]), looks, result._device)
+    result._requires_grad = True
+    return result
 
 
 # The levels of forward mode that are entered, in whatever thread.
@@ -454,6 +464,15 @@ def _same(x: Tensor) -> Tensor:
     before._requires_grad = x._requires_grad
     before._edge = x._edge
     return before
+
+
+def check_fits(name: str, shape: tuple, x: Tensor) -> None:
+    """RuntimeError where an in-place result has not the shape of the tensor."""
+    if shape != x._data.shape:
+        raise RuntimeError(
+            f"{name}(): output with shape {list(x._data.shape)} doesn't match the broadcast shape "
+            f"{list(shape)}"
+        )
 
 
 def check_cast(name: str, source: Any, target: Any) -> None:

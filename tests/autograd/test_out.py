@@ -15,6 +15,7 @@ ERRORS = [
     ("dtype", "sort(x, out=(torch.zeros(3), torch.zeros(3)))"),
     ("dtype", "gather(x, 0, index, out=torch.zeros(3, dtype=torch.float64))"),
     ("dtype", "max(x, 0, out=(torch.zeros(()), torch.zeros(())))"),
+    ("out", "fft.irfft(x + 1j, out=torch.zeros(4, dtype=torch.complex64))"),
     ("dtype", "ones(3, dtype=torch.float64, out=torch.zeros(3))"),
     # Memory: of out alone, of out and an input.
     ("single memory location", "exp(x, out=torch.zeros(1).expand(3))"),
@@ -23,6 +24,7 @@ ERRORS = [
     ("single memory location", "add(x, big[:-1], out=big[1:])"),
     ("single memory location", "gather(x, 0, index, out=x)"),
     ("single memory location", "take(x, index, out=x)"),
+    ("single memory location", "max(x, 0, out=(x[0], index[0]))"),
     ("single memory location", "masked_select(x, x > 0, out=x)"),
     # Gradients.
     ("automatic differentiation", "exp(x, out=torch.zeros(3, requires_grad=True))"),

@@ -13,7 +13,6 @@ from tests.autograd import (
     conjugation_scenarios,
     function_scenarios,
     hook_scenarios,
-    node_scenarios,
     scenarios,
     view_scenarios,
 )
@@ -24,7 +23,6 @@ for module in (
     view_scenarios,
     function_scenarios,
     hook_scenarios,
-    node_scenarios,
     checkpoint_scenarios,
     conjugation_scenarios,
 ):

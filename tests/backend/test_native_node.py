@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import nnkit
-from nnkit.autograd import backward_pass, node
-from nnkit.autograd.backward_pass import unpack_array
+from nnkit.autograd import node, unpacking
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import SavedOutput
 from nnkit.autograd.op import OPS
 from nnkit.autograd.saved import ACTIVE
 from nnkit.autograd.tensor import wrap
+from nnkit.autograd.unpacking import unpack_array
 from nnkit.backend.cpu import native
 from nnkit.backend.device import cpu
 from tests.backend.native_cases import needs_native
@@ -116,7 +116,7 @@ def test_a_saved_array() -> None:
 def test_classes_without_the_slots_are_refused() -> None:
     assert native.MODULE is not None
     with pytest.raises(AttributeError, match="edges"):
-        native.MODULE.set_node(dict, SavedOutput, ACTIVE, vars(node), backward_pass._unpack_array)
+        native.MODULE.set_node(dict, SavedOutput, ACTIVE, vars(node), unpacking._unpack_array)
     x.tanh().sum().backward()  # the class that it knew stays
     x.grad = None
 

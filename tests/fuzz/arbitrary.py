@@ -163,10 +163,12 @@ def _rounded_twice(d: Difference) -> bool:
 
 def _kept_in_old_shape(d: Difference) -> bool:
     """Whether a kept gradient differs of a tensor whose shape was changed in place."""
-    if not (d.label.endswith(".grad") and d.aspect in ("shape", "values")):
+    fails = d.errors == ("RuntimeError", None)  # of an assertion within
+    if not (fails or d.label.endswith(".grad") and d.aspect in ("shape", "values")):
         return False
     kept = re.search(r"retain_grad|inputs=", d.earlier)
-    return bool(kept and re.search(r"(squeeze|transpose|swapdims|swapaxes|\bt)_\(", d.earlier))
+    changes = r"(squeeze|transpose|swapdims|swapaxes|as_strided|\bt)_\("
+    return bool(kept and re.search(changes, d.earlier))
 
 
 def _amplifies(d: Difference) -> bool:
@@ -227,6 +229,56 @@ def _holds_nan(d: Difference) -> bool:
     )
 
 
+def _runs_last_node(d: Difference) -> bool:
+    """Whether the last node of a tensor is run for the tensor's own gradient. torch's functions may
+    be made of several, of which the last one saves nothing or something."""
+    start = re.search(r"^(x\d+)[.\w()]*\.backward\(.*inputs=\[?\1\b", d.statement)
+    return start is not None and set(d.errors) == {None, "RuntimeError"}
+
+
+def _writes_own_operand(d: Difference) -> bool:
+    """Whether a tensor of another size is given as ``out=`` of a function that also reads it."""
+    out = re.search(r"out=\(?(x\d+)", d.statement)
+    if out is None or len(re.findall(rf"\b{out[1]}\b", d.statement)) < 2:
+        return False
+    shapes = [d.seen("shape", records, out[1]) for records in (d.before, d.shown, d.wanted)]
+    return shapes[1:] != [shapes[0]] * 2
+
+
+def _grown_elsewhere(d: Difference) -> bool:
+    """Whether a tensor shares memory with one that is given more elements."""
+    target = re.search(r"out=\(?(x\d+)|(x\d+)\.resize", d.statement)
+    if d.aspect != "values" or target is None:
+        return False
+    name = target[1] or target[2]
+    before, after = [d.seen("shape", records, name) or () for records in (d.before, d.wanted)]
+    family = {d.seen("base", d.wanted, n) or n for n in (d.label, name)}
+    return math.prod(after) > math.prod(before) and len(family) == 1 and d.label != name
+
+
+def _leaf_of_old_shape(d: Difference) -> bool:
+    """Whether torch alone refuses a backward after a leaf was given another shape. The graph keeps
+    its accumulator, with the old shape, and what else it saved of it."""
+    changed = re.findall(r"out=\(?(x\d+)|(x\d+)\.(?:data = |set_)", d.earlier)
+    if d.errors != ("RuntimeError", None) or not re.search(r"backward\(|grad\(", d.statement):
+        return False
+    return any(
+        d.seen("requires_grad", d.wanted, n) and d.seen("is_leaf", d.wanted, n)
+        for pair in changed
+        for n in pair
+    )
+
+
+def _expanded_gradient(d: Difference) -> bool:
+    """Whether a gradient is written that is a view in torch, of a temporary made without grad."""
+    written = re.match(r"(x\d+)(\[.*\])? .?= |(x\d+)\.\w+_\(", d.statement)
+    if d.errors != ("RuntimeError", None) or written is None:
+        return False
+    name = written[1] or written[3]
+    unknown = d.seen("base", d.wanted, name) == UNNAMED and d.seen("base", d.shown, name) is None
+    return unknown and "autograd.grad(" in d.earlier
+
+
 # Each with its reason. None of them hides a value that a program without a mistake computes.
 RULES: dict[str, Callable[[Difference], bool]] = {
     "vmap is a loop here: its results lie by rows, on memory of their own": _statement(
@@ -248,8 +300,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "torch's vmap has operations that cannot do with an empty batch": _empty_batch,
     "torch has tangents of zeros without memory, which it refuses to write": _writes_tangents,
     "few names of nodes are promised, and an op here may be several there": lambda d: (
-        _statement(r"\.name\(\)|next_functions", "value", "error")(d)
-        or _seen_by(d, "node", "prehook")
+        _statement(r"\.name\(\)|next_functions", "value")(d) or _seen_by(d, "node", "prehook")
     ),
     "the determinant of a singular matrix is what its elimination left of zero": _singular,
     "what is left of zero is divided by, or its sign or truth is asked for": _amplifies,
@@ -323,16 +374,23 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         and re.search(r"[a-z]_\(|\] .?= ", d.statement) is not None
         and any(d.seen("retains_grad", d.before, n) for n in d.named())
     ),
-    "torch gives an empty input itself for its gradient": lambda d: (
-        d.aspect in ("requires_grad", "is_leaf", "identity", "base", "existence")
-        and re.search(r"cumm(ax|in)\(", d.earlier) is not None
-        and re.search(r"backward\(|grad\(", d.statement) is not None
-        and 0 in (d.seen("shape", d.wanted) or d.seen("shape", d.shown) or ())
+    "which node of a function comes last, and what it saves": _runs_last_node,
+    "torch resizes an out= before it reads it as an operand": _writes_own_operand,
+    "what grows gets other memory here, which its views do not look into": _grown_elsewhere,
+    "torch's graph keeps the shape that a leaf had when it was used": _leaf_of_old_shape,
+    "torch does not write gradients that are views of what was made without grad": (
+        _expanded_gradient
     ),
-    "the last of the steps of which torch makes a loss keeps nothing for backward": lambda d: (
-        d.errors == (None, "RuntimeError")
-        and re.search(r"backward\(inputs=", d.statement) is not None
-        and re.search(r"(l1|nll)_loss\(|kl_div\(", d.earlier) is not None
+    "the gradient of sgn has no memory in torch, which refuses to write it": lambda d: (
+        d.errors == ("RuntimeError", None)
+        and re.search(r"\bsgn_?\(", d.earlier) is not None
+        and re.search(r"backward\(|[a-z]_\(|\] .?= |^x\d+ .= ", d.statement) is not None
+    ),
+    "the step of a dimension of size 1 decides whether all or part of the memory is shared": (
+        lambda d: (
+            d.errors == ("RuntimeError", None)
+            and re.match(r"(x\d+)\[None.*\] = \1\[", d.statement) is not None
+        )
     ),
     "torch counts no write of running statistics": lambda d: (
         (d.aspect, d.expected, d.actual) == ("version", False, True) and "running_" in d.label

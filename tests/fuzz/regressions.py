@@ -1,7 +1,6 @@
 """Short programs that once differed from torch, made of what random programs found."""
 
 from tests.fuzz.error_regressions import REGRESSIONS as OF_ERRORS
-from tests.fuzz.graph_regressions import REGRESSIONS as OF_GRAPHS
 from tests.fuzz.order_regressions import REGRESSIONS as OF_ORDER
 from tests.fuzz.transform_regressions import REGRESSIONS as OF_TRANSFORMS
 from tests.fuzz.view_regressions import REGRESSIONS as OF_VIEWS
@@ -9,7 +8,6 @@ from tests.fuzz.write_regressions import REGRESSIONS as OF_WRITES
 
 REGRESSIONS = {
     **OF_ERRORS,
-    **OF_GRAPHS,
     **OF_ORDER,
     **OF_TRANSFORMS,
     **OF_VIEWS,

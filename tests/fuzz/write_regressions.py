@@ -384,4 +384,73 @@ x12.ge_(0)
 with T.inference_mode(): x13 = T.ones(2, requires_grad=True)
 x13.unsqueeze_(0)
 """,
+    "a leaf that has got another shape since its graph was made": """
+x0 = T.ones(1, 3, requires_grad=True)
+x1 = x0.trace()
+T.logical_not(x1, out=x0)
+x1.backward()
+x2 = T.ones(3, requires_grad=True)
+x3, x4 = x2.exp().sum(), x2.sum()
+T.logical_not(T.ones(2, 3), out=x2)
+x3.backward()
+x4.backward()
+x5 = T.ones(3, 1, requires_grad=True)
+x6 = (x5 * 2).sum()
+with T.no_grad(): x5.squeeze_()
+x6.backward()
+x7 = T.ones(2, 3, requires_grad=True)
+x8 = x7.exp().sum()
+x7.data = T.ones(6)
+x8.backward()
+""",
+    "out= gets its size before its memory is looked at": """
+x0 = T.ones(1, 1, 1)
+T.mean(x0, 0, out=T.tensor([2.0]).expand(2, 2))
+T.softmax(x0, 0, out=T.zeros(1).expand(3))
+T.diag(T.ones(2), out=T.zeros(1).expand(3))
+T.exp(x0, out=T.zeros(1).expand(3))
+x1 = T.ones(2, 3)
+T.max(x1, 0, out=(x1[0], T.empty(0, dtype=T.int64)))
+T.max(x1, out=x1[0, 0])
+T.cummax(x1, 0, out=(T.zeros(1).expand(2, 3), T.empty(0, dtype=T.int64)))
+T.fft.irfft(T.ones(3, dtype=T.complex64), out=T.zeros(4, dtype=T.complex64))
+""",
+    "what is asked before a write to elements that share memory": """
+x0 = T.zeros(1, dtype=T.complex64).expand(3)
+x0.clamp_min_(1)
+x0.floor_()
+x0.relu_()
+T.nn.functional.elu_(x0)
+T.nn.functional.silu(T.zeros(1, dtype=T.int64).expand(3), inplace=True)
+x1 = T.zeros(3, dtype=T.complex64)
+x1.lt_(T.zeros(2, 3))
+x1.atan2_(T.zeros(2, 3))
+x2 = T.zeros(0, dtype=T.bool)
+x2.cumsum_(0)
+x3 = T.ones(2, dtype=T.complex64, requires_grad=True) * 1
+T.nn.functional.silu(x3, inplace=True)
+""",
+    "a comparison in place saves nothing": """
+x0 = T.ones(2)
+x1 = T.tensor(0.25, requires_grad=True)
+x0.eq_(x1)
+x0.sum().backward()
+x0.sum().backward()
+x2 = x1 * 1
+x2.ge_(x1)
+x2.backward(create_graph=True)
+""",
+    "a view that was set to other memory": """
+x0 = T.ones(1, 2, 3, 2, requires_grad=True)
+x1 = T.eye(3)
+x2 = x1.expand_as(x1)
+x2.set_(x0)
+x2.sum().backward()
+""",
+    "the shape of a view changes before its base gets a history": """
+x0 = T.arange(6.0)
+x1 = x0[...]
+x1.t_()
+x1[...] *= T.tensor(0.25, requires_grad=True)
+""",
 }

@@ -361,7 +361,6 @@ def baddbmm(
 
 
 @public(out=True, in_place=True)
-@single(node="AddbmmBackward0")
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -385,7 +384,7 @@ def addbmm(
 
 
 @public(out=True, in_place=True)
-@single(node="AddmvBackward0")
+@single
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -406,7 +405,7 @@ def addmv(
 
 
 @public(out=True, in_place=True)
-@single(node="AddrBackward0")
+@single
 def addr(
     input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:

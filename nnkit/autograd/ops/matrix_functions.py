@@ -14,7 +14,6 @@ from nnkit.autograd.ops.joining import cat
 from nnkit.autograd.ops.linalg import check_operands, matmul
 from nnkit.autograd.ops.memory_format import column_major
 from nnkit.autograd.public import public
-from nnkit.autograd.single import single
 from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, HALF, float32, int64
@@ -30,7 +29,6 @@ _PADE_NORM = 5.37
 
 
 @public
-@single(node="LinalgMatrixExpBackward0")
 def matrix_exp(input: Tensor) -> Tensor:
     """The matrix exponential, by scaling, a Pade approximant and squaring.
 
@@ -112,7 +110,6 @@ def powers(x: Tensor, count: int) -> Tensor:
 
 
 @public(out=True)
-@single(node="CholeskySolveBackward0")
 def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """The X with ``L @ L.mH @ X = input`` (``L.mH @ L`` with ``upper``).
 

@@ -66,12 +66,9 @@ def _grad_prod(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> A
 def _grad_var(B: Any, g: Any, x: Any, axis: Any, correction: float, keepdims: bool) -> Any:
     shape = tuple(x.shape)
     freedom = terms(shape, axis) - correction
-    mean = B.mean(x, axis, True)
-    if freedom <= 0 and (axis is None or not shape):
-        spread = B.expand_reduced(g, shape, axis, keepdims)
-        return B.where(B.eq(x, mean), B.mul(spread, math.nan), B.mul(spread, math.inf))
-    scaled = B.mul(g, 2 / freedom if freedom else math.inf)
-    return B.mul(B.expand_reduced(scaled, shape, axis, keepdims), B.sub(x, mean))
+    scaled = B.mul(g, 2 / freedom if freedom > 0 else math.inf)
+    spread = B.expand_reduced(scaled, shape, axis, keepdims)
+    return B.mul(spread, B.sub(x, B.mean(x, axis, True)))
 
 
 def ratio(B: Any, g: Any, divisor: Any) -> Any:
@@ -221,7 +218,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 
 
 @public(out=True)
-@single(node="NansumBackward0")
+@single
 def nansum(
     input: Tensor,
     dim: int | Sequence[int] | None = None,

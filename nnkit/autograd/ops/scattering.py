@@ -92,9 +92,7 @@ def _product_gradients(
     return to_x, B.where(single, alone, divided)
 
 
-_scatter_reduce = rule(
-    "scatter_reduce", alone="copied", fixed=("index",), joint=_scatter_reduce_gradients
-)
+_scatter_reduce = rule("scatter_reduce", alone="copied", joint=_scatter_reduce_gradients)
 
 
 # Checks
@@ -359,7 +357,7 @@ def _flat_index(name: str, input: Tensor, index: Any) -> Tensor:
 
 
 @public(out=True)
-@single(node="TakeBackward0")
+@single
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at positions ``index`` of the flattened input, in the shape of ``index``.
 
@@ -377,7 +375,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 
 @public(in_place=True)
-@single(alone="recorded", node="PutBackward0")
+@single(alone="recorded")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with ``source`` written (or added) at positions ``index`` of the flattened input.
 

@@ -120,7 +120,7 @@ def norm(
 
 
 @public
-@single(node="DistBackward0")
+@single
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of ``input - other``.
 
@@ -162,7 +162,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 
 
 @public(method=False)
-@single(node="CdistBackward0")
+@single
 def cdist(
     x1: Tensor,
     x2: Tensor,

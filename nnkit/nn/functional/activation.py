@@ -12,8 +12,7 @@ from nnkit.autograd.ops import activation as ops
 from nnkit.autograd.ops.creation import empty_like, zeros_like
 from nnkit.autograd.ops.softmax import softmax
 from nnkit.autograd.promotion import check_dtype
-from nnkit.autograd.single import single
-from nnkit.autograd.views import write
+from nnkit.autograd.views import check_write, write
 from nnkit.backend.dtype import COMPLEX, INTEGER, to_float
 from nnkit.backend.memory import contiguous_format
 from nnkit.nn.functional.hard_activation import floating, in_place
@@ -142,9 +141,11 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> nnkit.nn.functional.silu(nnkit.tensor([-1.0, 2.0]))
         tensor([-0.2689,  1.7616])
     """
+    if inplace:
+        check_write(input, "silu_")
     ops.check_floating("silu", input, or_complex=True)
     if inplace:
-        return write(input, "silu_", silu)
+        return write(input, "silu_", ops.silu)
     return real_gradient("silu", ops.silu(input))
 
 
@@ -278,7 +279,6 @@ def rrelu(
     return (ops.rrelu_ if inplace else ops.rrelu)(input, lower, upper, training)
 
 
-@single(node="GluBackward0")
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """``a * sigmoid(b)`` for the two halves a and b of ``input`` along ``dim``.
 

@@ -10,7 +10,7 @@ from nnkit.autograd import Tensor
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.limits import finfo
 from nnkit.autograd.ops import activation as ops
-from nnkit.autograd.views import check_change, write
+from nnkit.autograd.views import check_write, write
 from nnkit.backend.dtype import BOOL, COMPLEX, INTEGER
 
 __all__ = [
@@ -25,7 +25,7 @@ def floating(name: str, op: Callable, input: Tensor, inplace: bool, *scalars: fl
     """An op that is defined for floating-point tensors, in place or not; the first of its
     ``scalars`` is the slope on the negative side, or has its sign."""
     if inplace:
-        check_change(input, name + "_")  # torch asks for the history before the dtype
+        check_write(input, name + "_")  # torch asks for history and memory before the dtype
     ops.check_floating(name, input)
     if not inplace:
         return op(input, *scalars)
@@ -77,7 +77,7 @@ def hardtanh(
             f"hardtanh(): min_val cannot be greater than max_val, got {min_val} and {max_val}"
         )
     if inplace:
-        check_change(input, "hardtanh_")
+        check_write(input, "hardtanh_")
     if input.dtype.category == COMPLEX:
         raise NotImplementedError(f"hardtanh(): not implemented for '{input.dtype.name}' tensors")
     if input.dtype.category == BOOL:

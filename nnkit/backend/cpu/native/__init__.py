@@ -151,7 +151,7 @@ def tell_overriding(plain: set[type], guarded: bool, intercepted: bool) -> None:
 
 
 def bind_unpack(node: Any, saved_output: type, hooked: set, twin: Callable) -> Callable:
-    """The compiled form of `nnkit.autograd.backward_pass.unpack_array`.
+    """The compiled form of `nnkit.autograd.unpacking.unpack_array`.
 
     Args:
         node: the module of the class `Node`; records know it from now on.
