@@ -483,6 +483,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """``input1 @ weight[k] @ input2 + bias[k]`` for each output feature k."""
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
     """How often each integer from 0 occurs in a 1-dim tensor, or the sum of its weights."""
+def binomial(count: Tensor, prob: Tensor, generator: _Any = None) -> Tensor:
+    """How many of ``count`` trials succeed, each with the probability ``prob``."""
 def bitwise_and(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Bits set in both (logic for bool)."""
 def bitwise_and_(self: _Any, other: _Any) -> Tensor:

@@ -144,6 +144,16 @@ def test_draws_from_arrays(size: int, dtype: str, torch: ModuleType, on_intel: b
     for rates, t in ((x * 30, p * 30), (x.T, p.T)):
         counts = kernels.poisson(rates, mine)
         assert_drawn(counts, to_array(torch.poisson(t, generator=other)), True)
+    if dtype in ("float32", "float64"):
+        for a, t in ((x, p), (x.T, p.T)):
+            for scale in (4, 60):
+                drawn = torch._standard_gamma(t * scale, generator=other).numpy()
+                # The library's power may differ in its last bit.
+                eps = np.finfo(drawn.dtype).eps
+                np.testing.assert_allclose(kernels.standard_gamma(a * scale, mine), drawn, 4 * eps)
+                counts, trials = np.floor(a * scale), (t * scale).floor()
+                drawn = torch.binomial(trials, t, generator=other).numpy()
+                assert_drawn(kernels.binomial(counts, a, mine), drawn, True)
     drawn = torch.multinomial(p, 50, True, generator=other)
     assert_drawn(kernels.multinomial(x, 50, True, mine), drawn.numpy(), True)
     if not on_intel:

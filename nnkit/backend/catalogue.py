@@ -250,6 +250,8 @@ SIGNATURES = {
         rrelu_noise(x; lower, upper, generator)
         multinomial(p; num_samples, replacement, generator)
         poisson(x; generator)
+        standard_gamma(x; generator)
+        binomial(count, p; generator)
         normal_around(mean; std, generator)
         normal_scaled(std; mean, generator)
         normal_between(mean, std; shape, generator)

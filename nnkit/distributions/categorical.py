@@ -1,26 +1,15 @@
-"""Distributions over a few values: `Categorical` and `Bernoulli`."""
+"""`Categorical`: one of a few classes."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.limits import finfo
+from nnkit.autograd import Size, Tensor, no_grad
 from nnkit.autograd.ops.creation import arange
-from nnkit.autograd.ops.random import bernoulli
 from nnkit.distributions import constraints
-from nnkit.distributions.distribution import Distribution, parameters
-from nnkit.nn.functional import binary_cross_entropy_with_logits
-
-
-def _one_of(name: str, probs: Any, logits: Any) -> None:
-    if (probs is None) == (logits is None):
-        raise ValueError(f"{name}: either probs or logits must be given, but not both")
-
-
-def _clamped(probs: Tensor) -> Tensor:
-    eps = finfo(probs.dtype).eps
-    return probs.clamp(eps, 1 - eps)
+from nnkit.distributions.binary import given_of, one_of
+from nnkit.distributions.distribution import Distribution
+from nnkit.distributions.utils import logits_to_probs, probs_to_logits
 
 
 class Categorical(Distribution):
@@ -45,11 +34,12 @@ class Categorical(Distribution):
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     arg_names = ("probs", "logits")
+    has_enumerate_support = True
 
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        _one_of("Categorical", probs, logits)
+        one_of("Categorical", probs, logits)
         given = probs if logits is None else logits
         if given.ndim < 1:
             raise ValueError("Categorical: probs or logits must be at least one-dimensional")
@@ -67,12 +57,17 @@ class Categorical(Distribution):
 
     def __getattr__(self, name: str) -> Tensor:
         if name == "probs":
-            self.probs = self.logits.softmax(-1)
+            self.probs = logits_to_probs(self.logits)
         elif name == "logits":
-            self.logits = _clamped(self.probs).log()
+            self.logits = probs_to_logits(self.probs)
         else:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         return self.__dict__[name]
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter that was given."""
+        return given_of(self).size()
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
@@ -113,79 +108,3 @@ class Categorical(Distribution):
     @property
     def mode(self) -> Tensor:
         return self.probs.argmax(-1)
-
-
-class Bernoulli(Distribution):
-    """1 with probability ``probs``, else 0.
-
-    Args:
-        probs: numbers or a tensor, from 0 to 1.
-        logits: instead: ``log(p / (1 - p))``.
-        validate_args: check parameters and values.
-
-    Raises:
-        ValueError: not exactly one of them is given, or it is out of range.
-
-    Source: ``torch.distributions.Bernoulli``.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.distributions.Bernoulli(0.25).log_prob(nnkit.tensor(1.0)).exp()
-        tensor(0.2500)
-    """
-
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
-    support = constraints.boolean
-    arg_names = ("probs", "logits")
-
-    def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
-        _one_of("Bernoulli", probs, logits)
-        (given,) = parameters(probs if logits is None else logits)
-        super().__init__(given.shape, (), validate_args)
-        if logits is None:
-            self._check_parameter("probs", given, (given >= 0) & (given <= 1), "from 0 to 1")
-            self.probs = given
-        else:
-            self._check_parameter("logits", given, given == given, "real")
-            self.logits = given
-
-    def __getattr__(self, name: str) -> Tensor:
-        if name == "probs":
-            self.probs = self.logits.sigmoid()
-        elif name == "logits":
-            clamped = _clamped(self.probs)
-            self.logits = clamped.log() - (-clamped).log1p()
-        else:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return self.__dict__[name]
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        with no_grad():
-            return bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
-
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        like = self.logits
-        return self._enumerated(arange(2, dtype=like.dtype, device=like.device), expand)
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
-        logits, value = parameters(self.logits, value)
-        return -binary_cross_entropy_with_logits(logits, value, reduction="none")
-
-    def entropy(self) -> Tensor:
-        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
-
-    @property
-    def mode(self) -> Tensor:
-        mode = (self.probs >= 0.5).to(self.probs.dtype)
-        return mode.masked_fill(self.probs == 0.5, float("nan"))

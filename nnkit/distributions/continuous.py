@@ -1,4 +1,4 @@
-"""`Uniform`, `Exponential` and `Laplace`."""
+"""`Uniform`, `Exponential`, `Laplace` and `Kumaraswamy`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.limits import finfo
+from nnkit.autograd.ops.creation import ones_like, zeros_like
 from nnkit.autograd.ops.random import rand
-from nnkit.autograd.ops.transcendental import log1p
+from nnkit.autograd.ops.transcendental import digamma, lgamma, log1p
 from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution, parameters
+from nnkit.distributions.exp_family import ExponentialFamily
+from nnkit.distributions.transformed import TransformedDistribution
+from nnkit.distributions.transforms import AffineTransform, PowerTransform
+from nnkit.distributions.utils import euler_constant
 
 
 class Uniform(Distribution):
@@ -73,7 +78,7 @@ class Uniform(Distribution):
         return (self.high - self.low).log()
 
 
-class Exponential(Distribution):
+class Exponential(ExponentialFamily):
     """The density ``rate * exp(-rate * x)`` for x of at least 0.
 
     Raises:
@@ -190,3 +195,70 @@ class Laplace(Distribution):
 
     def entropy(self) -> Tensor:
         return 1 + (2 * self.scale).log()
+
+
+class Kumaraswamy(TransformedDistribution):
+    """The distribution function ``1 - (1 - x**a)**b`` for x from 0 to 1.
+
+    Args:
+        concentration1, concentration0: a and b.
+        validate_args: check parameters and values.
+
+    Raises:
+        ValueError: one of them is not positive.
+
+    Source: ``torch.distributions.Kumaraswamy``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.Kumaraswamy(1.0, 3.0).mean
+        tensor(0.2500)
+    """
+
+    arg_constraints = {
+        "concentration1": constraints.positive, "concentration0": constraints.positive,
+    }  # fmt: skip
+    support = constraints.unit_interval
+    arg_names = ("concentration1", "concentration0")
+
+    def __init__(
+        self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
+    ) -> None:
+        a, b = parameters(concentration1, concentration0)
+        self.concentration1, self.concentration0 = a, b
+        base = Uniform(zeros_like(b), ones_like(b), validate_args=validate_args)
+        parts = [
+            PowerTransform(b.reciprocal()), AffineTransform(1.0, -1.0),
+            PowerTransform(a.reciprocal()),
+        ]  # fmt: skip
+        super().__init__(base, parts, validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = super().expand(batch_shape, _instance)
+        new.concentration1 = self.concentration1.expand(batch_shape)
+        new.concentration0 = self.concentration0.expand(batch_shape)
+        return new
+
+    def _moment(self, n: int) -> Tensor:
+        a, b = self.concentration1, self.concentration0
+        raised = 1 + n / a
+        return b * (lgamma(raised) + lgamma(b) - lgamma(raised + b)).exp()
+
+    @property
+    def mean(self) -> Tensor:
+        return self._moment(1)
+
+    @property
+    def mode(self) -> Tensor:
+        a, b = self.concentration1, self.concentration0
+        log_mode = b.reciprocal() * (-b).log1p() - (-a * b).log1p()
+        return log_mode.exp().masked_fill((a < 1) | (b < 1), math.nan)
+
+    @property
+    def variance(self) -> Tensor:
+        return self._moment(2) - self.mean.pow(2)
+
+    def entropy(self) -> Tensor:
+        a, b = self.concentration1, self.concentration0
+        harmonic = digamma(b + 1) + euler_constant
+        return (1 - b.reciprocal()) + (1 - a.reciprocal()) * harmonic - a.log() - b.log()

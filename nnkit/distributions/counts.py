@@ -1,22 +1,23 @@
-"""`Poisson`, `Geometric` and `OneHotCategorical`."""
+"""Counts of events and of classes: `Poisson`, `Multinomial` and `OneHotCategorical`."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from nnkit.autograd import Size, Tensor, no_grad
-from nnkit.autograd.limits import finfo
-from nnkit.autograd.ops.creation import eye
+from nnkit.autograd.ops.creation import eye, ones_like
 from nnkit.autograd.ops.random import poisson
 from nnkit.autograd.ops.transcendental import lgamma
 from nnkit.distributions import constraints
+from nnkit.distributions.binary import Binomial
 from nnkit.distributions.categorical import Categorical
 from nnkit.distributions.distribution import Distribution, parameters
-from nnkit.distributions.utils import probs_to_logits
-from nnkit.nn.functional import binary_cross_entropy_with_logits, one_hot
+from nnkit.distributions.exp_family import ExponentialFamily
+from nnkit.nn.functional import one_hot
 
 
-class Poisson(Distribution):
+class Poisson(ExponentialFamily):
     """The probability ``rate**k * exp(-rate) / k!`` of k events.
 
     Raises:
@@ -60,75 +61,95 @@ class Poisson(Distribution):
         return value.xlogy(rate) - rate - lgamma(value + 1)
 
 
-class Geometric(Distribution):
-    """The probability ``probs * (1 - probs)**k`` of k failures before the first success.
+class Multinomial(Distribution):
+    """How often each of n classes comes in ``total_count`` draws.
 
     Args:
-        probs: the probability of success.
-        logits: instead: ``log(p / (1 - p))``.
+        total_count: how many draws.
+        probs, logits: (*, n), see `Categorical`.
+        validate_args: check parameters and values.
 
     Raises:
-        ValueError: not exactly one of them is given, or it is out of range.
+        NotImplementedError: ``total_count`` is no int.
+        ValueError: see `Categorical`.
 
-    Source: ``torch.distributions.Geometric``.
+    Source: ``torch.distributions.Multinomial``.
 
     Example:
         >>> import nnkit
-        >>> nnkit.distributions.Geometric(0.25).mean
-        tensor(3.)
+        >>> distribution = nnkit.distributions.Multinomial(2, nnkit.tensor([0.5, 0.5]))
+        >>> distribution.log_prob(nnkit.tensor([1.0, 1.0])).exp()
+        tensor(0.5000)
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
-    support = constraints.nonnegative_integer
-    arg_names = ("probs", "logits")
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
     def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        total_count: int = 1,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
     ) -> None:
-        if (probs is None) == (logits is None):
-            raise ValueError("Geometric: either probs or logits must be given, but not both")
-        (given,) = parameters(probs if logits is None else logits)
-        self.__dict__["probs" if logits is None else "logits"] = given
-        super().__init__(given.shape, (), validate_args)
-        if logits is None:
-            self._check_parameter("probs", given, given > 0, "positive")
+        if not isinstance(total_count, int):
+            got = type(total_count).__name__
+            raise NotImplementedError(f"Multinomial: total_count must be an int, got {got}")
+        self.total_count = total_count
+        self._categorical = Categorical(probs, logits)
+        self._binomial = Binomial(total_count, self.probs)
+        batch = self._categorical.batch_shape
+        super().__init__(batch, Size(self.probs.shape[-1:]), validate_args)
 
-    def __getattr__(self, name: str) -> Tensor:
-        if name == "probs":
-            self.probs = self.logits.sigmoid()
-        elif name == "logits":
-            self.logits = probs_to_logits(self.probs, is_binary=True)
-        else:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return self.__dict__[name]
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = super().expand(batch_shape, _instance)
+        new._categorical = self._categorical.expand(batch_shape)
+        return new
+
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
+    def support(self) -> Any:
+        return constraints.multinomial(self.total_count)
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Tensor:
+        """The logarithms of the probabilities."""
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the probabilities."""
+        return self._categorical.param_shape
 
     @property
     def mean(self) -> Tensor:
-        return 1.0 / self.probs - 1.0
-
-    @property
-    def mode(self) -> Tensor:
-        return self.probs.new_zeros(self.probs.shape)
+        return self.probs * self.total_count
 
     @property
     def variance(self) -> Tensor:
-        return (1.0 / self.probs - 1.0) / self.probs
+        return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        with no_grad():
-            u = self.probs.new_empty(shape).uniform_(finfo(self.probs.dtype).tiny, 1)
-            return (u.log() / (-self.probs).log1p()).floor()
+        draws = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
+        counts = self.probs.new_zeros(self._extended_shape(sample_shape), dtype=draws.dtype)
+        counts.scatter_add_(-1, draws, ones_like(draws))
+        return counts.to(self.probs.dtype)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
-        value, probs = parameters(value, self.probs)
-        failure = (-probs.masked_fill((probs == 1) & (value == 0), 0.0)).log1p()
-        return value * failure + self.probs.log()
+        logits, value = parameters(self.logits, value)
+        logits = logits.masked_fill((value == 0) & (logits == -math.inf), 0.0)
+        arrangements = lgamma(value.sum(-1) + 1) - lgamma(value + 1).sum(-1)
+        return arrangements + (logits * value).sum(-1)
 
     def entropy(self) -> Tensor:
-        crossed = binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
-        return crossed / self.probs
+        n = self.probs.new_full((), self.total_count)
+        counts = self._binomial.enumerate_support(expand=False)[1:]
+        repeated = (self._binomial.log_prob(counts).exp() * lgamma(counts + 1)).sum((0, -1))
+        return n * self._categorical.entropy() - lgamma(n + 1) + repeated
 
 
 class OneHotCategorical(Distribution):
@@ -148,6 +169,7 @@ class OneHotCategorical(Distribution):
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
+    has_enumerate_support = True
 
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -170,6 +192,11 @@ class OneHotCategorical(Distribution):
     def logits(self) -> Tensor:
         """The logarithms of the probabilities."""
         return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the probabilities."""
+        return self._categorical.param_shape
 
     @property
     def mean(self) -> Tensor:

@@ -44,6 +44,7 @@ class Distribution:
     """
 
     has_rsample = False
+    has_enumerate_support = False
     arg_names: tuple[str, ...] = ()
     arg_constraints: Any = {}
     _validate_args = True

@@ -1,4 +1,5 @@
-"""`Gamma`, and what is made of it: `Chi2`, `Beta`, `Dirichlet`, `StudentT`."""
+"""`Gamma`, and what is made of it: `Chi2`, `Beta`, `Dirichlet`, `StudentT`, `FisherSnedecor` and
+`InverseGamma`."""
 
 from __future__ import annotations
 
@@ -9,39 +10,26 @@ from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.function import Function, once_differentiable
 from nnkit.autograd.limits import finfo
 from nnkit.autograd.ops.joining import stack
-from nnkit.autograd.ops.random import rand, randn
+from nnkit.autograd.ops.random import randn
+from nnkit.autograd.ops.random_sampling import draw_standard_gamma
 from nnkit.autograd.ops.transcendental import digamma, lgamma
 from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution, parameters
+from nnkit.distributions.exp_family import ExponentialFamily
+from nnkit.distributions.transformed import TransformedDistribution
+from nnkit.distributions.transforms import PowerTransform
 from nnkit.special import gammainc, gammaincc
 
 
 class _StandardGamma(Function):
     """Draws of a gamma distribution; the gradient moves a draw so that its probability stays.
 
-    Source: Marsaglia and Tsang 2000, "A simple method for generating gamma variables"; Figurnov
-    et al. 2018, "Implicit reparameterization gradients".
+    Source: Figurnov et al. 2018, "Implicit reparameterization gradients".
     """
 
     @staticmethod
     def forward(ctx: Any, alpha: Tensor) -> Tensor:
-        a = alpha.double()
-        raised = a + (a < 1).double()
-        d = raised - 1 / 3
-        c = (9 * d).rsqrt()
-        drawn = a.new_zeros(a.shape)
-        left = drawn == 0
-        while bool(left.any()):
-            x = randn(a.shape, dtype=a.dtype, device=a.device)
-            v = (1 + c * x) ** 3
-            u = rand(a.shape, dtype=a.dtype, device=a.device)
-            fits = (1 - u).log() < 0.5 * x * x + d * (1 - v + v.clamp(min=1e-300).log())
-            taken = left & (v > 0) & fits
-            drawn = (d * v).where(taken, drawn)
-            left = left & ~taken
-        u = 1 - rand(a.shape, dtype=a.dtype, device=a.device)
-        drawn = drawn * u.pow(1 / a).where(a < 1, a.new_ones(()))
-        out = drawn.to(alpha.dtype).clamp(min=finfo(alpha.dtype).tiny)
+        out = draw_standard_gamma(alpha)
         ctx.save_for_backward(alpha, out)
         return out
 
@@ -62,10 +50,8 @@ def standard_gamma(alpha: Tensor) -> Tensor:
     return _StandardGamma.apply(alpha)
 
 
-class Gamma(Distribution):
+class Gamma(ExponentialFamily):
     """The density ``rate**a * x**(a - 1) * exp(-rate * x) / gamma(a)`` for positive x.
-
-    Draws are not those of torch for the same seed.
 
     Args:
         concentration: a.
@@ -105,7 +91,9 @@ class Gamma(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        return standard_gamma(self.concentration.expand(shape)) / self.rate
+        drawn = standard_gamma(self.concentration.expand(shape)) / self.rate
+        drawn.detach().clamp_(min=finfo(drawn.dtype).tiny)
+        return drawn
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -145,10 +133,8 @@ class Chi2(Gamma):
         return self.concentration * 2
 
 
-class Dirichlet(Distribution):
+class Dirichlet(ExponentialFamily):
     """Probabilities that add up to 1, with the density ``prod(x**(a - 1))`` up to a constant.
-
-    Draws are not those of torch for the same seed.
 
     Args:
         concentration: (*, n), a.
@@ -194,8 +180,10 @@ class Dirichlet(Distribution):
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        drawn = standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
-        return drawn / drawn.sum(-1, True)
+        a = self.concentration.expand(self._extended_shape(sample_shape))
+        drawn = standard_gamma(a.double())
+        limits = finfo(a.dtype)
+        return (drawn / drawn.sum(-1, True)).to(a.dtype).clamp(limits.tiny, 1 - limits.eps / 2)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -210,10 +198,8 @@ class Dirichlet(Distribution):
         return known - ((a - 1) * digamma(a)).sum(-1)
 
 
-class Beta(Distribution):
+class Beta(ExponentialFamily):
     """The density ``x**(a - 1) * (1 - x)**(b - 1)``, up to a constant, for x from 0 to 1.
-
-    Draws are not those of torch for the same seed.
 
     Args:
         concentration1, concentration0: a and b.
@@ -332,3 +318,122 @@ class StudentT(Distribution):
         beta = lgamma(half) + math.lgamma(0.5) - lgamma(half + 0.5)
         slope = 0.5 * (self.df + 1) * (digamma(half + 0.5) - digamma(half))
         return self.scale.log() + slope + 0.5 * self.df.log() + beta
+
+
+class FisherSnedecor(Distribution):
+    """The ratio of the means of ``df1`` and of ``df2`` squared standard normal numbers.
+
+    Raises:
+        ValueError: one of them is not positive.
+
+    Source: ``torch.distributions.FisherSnedecor``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.FisherSnedecor(2.0, 4.0).mean
+        tensor(2.)
+    """
+
+    has_rsample = True
+    arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
+    support = constraints.positive
+    arg_names = ("df1", "df2")
+
+    def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
+        self.df1, self.df2 = parameters(df1, df2)
+        self._gamma1 = Gamma(self.df1 * 0.5, self.df1)
+        self._gamma2 = Gamma(self.df2 * 0.5, self.df2)
+        super().__init__(self.df1.shape, (), validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = super().expand(batch_shape, _instance)
+        new._gamma1 = self._gamma1.expand(batch_shape)
+        new._gamma2 = self._gamma2.expand(batch_shape)
+        return new
+
+    @property
+    def mean(self) -> Tensor:
+        df2 = self.df2.masked_fill(self.df2 <= 2, math.nan)
+        return df2 / (df2 - 2)
+
+    @property
+    def mode(self) -> Tensor:
+        mode = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
+        return mode.masked_fill(self.df1 <= 2, math.nan)
+
+    @property
+    def variance(self) -> Tensor:
+        df1, df2 = self.df1, self.df2.masked_fill(self.df2 <= 4, math.nan)
+        return 2 * df2.pow(2) * (df1 + df2 - 2) / (df1 * (df2 - 2).pow(2) * (df2 - 4))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        above, below = self._gamma1.rsample(sample_shape), self._gamma2.rsample(sample_shape)
+        tiny = finfo(below.dtype).tiny
+        below.detach().clamp_(min=tiny)
+        ratio = above / below
+        ratio.detach().clamp_(min=tiny)
+        return ratio
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        a, b, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
+        scale = lgamma(a + b) - lgamma(a) - lgamma(b)
+        return (
+            scale + a * ratio.log() + (a - 1) * value.log() - (a + b) * (ratio * value).log1p()
+        )  # fmt: skip
+
+
+class InverseGamma(TransformedDistribution):
+    """One over a number of the `Gamma` distribution.
+
+    Args:
+        concentration, rate: of that distribution.
+        validate_args: check parameters and values.
+
+    Raises:
+        ValueError: one of them is not positive.
+
+    Source: ``torch.distributions.InverseGamma``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.InverseGamma(3.0, 4.0).mean
+        tensor(2.)
+    """
+
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.positive
+
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+        base = Gamma(concentration, rate, validate_args=validate_args)
+        inverse = PowerTransform(-base.rate.new_ones(()))
+        super().__init__(base, inverse, validate_args)
+
+    @property
+    def concentration(self) -> Tensor:
+        """The concentration of the inverse."""
+        return self.base_dist.concentration
+
+    @property
+    def rate(self) -> Tensor:
+        """The rate of the inverse."""
+        return self.base_dist.rate
+
+    @property
+    def mean(self) -> Tensor:
+        found = self.rate / (self.concentration - 1)
+        return found.masked_fill(self.concentration <= 1, math.inf)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.rate / (self.concentration + 1)
+
+    @property
+    def variance(self) -> Tensor:
+        a = self.concentration
+        found = self.rate.square() / ((a - 1).square() * (a - 2))
+        return found.masked_fill(a <= 2, math.inf)
+
+    def entropy(self) -> Tensor:
+        a = self.concentration
+        return a + self.rate.log() + lgamma(a) - (1 + a) * digamma(a)

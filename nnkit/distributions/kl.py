@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.distributions.categorical import Bernoulli, Categorical
+from nnkit.distributions.binary import Bernoulli
+from nnkit.distributions.categorical import Categorical
 from nnkit.distributions.continuous import Exponential, Laplace, Uniform
 from nnkit.distributions.distribution import Distribution
 from nnkit.distributions.independent import Independent, sum_rightmost

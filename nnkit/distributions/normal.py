@@ -6,11 +6,13 @@ import math
 from typing import Any
 
 from nnkit.autograd import Size, Tensor, no_grad
-from nnkit.autograd.ops.creation import ones, zeros
+from nnkit.autograd.ops.creation import eye, ones, zeros
 from nnkit.autograd.ops.random import normal
+from nnkit.autograd.ops.shape import broadcast_shapes
 from nnkit.autograd.ops.transcendental import erfinv, log
 from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution, parameters
+from nnkit.distributions.exp_family import ExponentialFamily
 from nnkit.linalg import cholesky, solve_triangular
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
@@ -22,7 +24,7 @@ def standard_normal(shape: Any, like: Tensor) -> Tensor:
     return normal(zeros(shape, **options), ones(shape, **options))
 
 
-class Normal(Distribution):
+class Normal(ExponentialFamily):
     """The normal distribution of mean ``loc`` and standard deviation ``scale``.
 
     Args:
@@ -156,7 +158,60 @@ class LogNormal(Distribution):
         return self.base_dist.entropy() + self.loc
 
 
-class MultivariateNormal(Distribution):
+class CholeskyParameters(Distribution):
+    """Base class of what is told by a positive definite matrix, by its inverse, or by its lower
+    Cholesky factor; the others follow."""
+
+    arg_constraints = {
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky,
+    }  # fmt: skip
+
+    _factor: Tensor
+
+    def _keep_matrix(
+        self, covariance: Tensor | None, precision: Tensor | None, tril: Tensor | None, batch: Any
+    ) -> Size:
+        """Keep the one that is given, for each of ``batch``; returns the common batch shape."""
+        names = ("covariance_matrix", "precision_matrix", "scale_tril")
+        given = {n: m for n, m in zip(names, (covariance, precision, tril)) if m is not None}
+        if len(given) != 1:
+            raise ValueError(
+                f"{type(self).__name__}: exactly one of covariance_matrix, precision_matrix and "
+                "scale_tril must be given"
+            )
+        ((name, matrix),) = given.items()
+        if matrix.ndim < 2:
+            raise ValueError(
+                f"{type(self).__name__}: {name} must have at least 2 dimensions, got {matrix.ndim}"
+            )
+        shape = (zeros(matrix.shape[:-2]) + zeros(batch)).shape
+        self.__dict__[name] = matrix.expand(*shape, -1, -1)
+        return shape
+
+    def _find_factor(self) -> None:
+        kept = self.__dict__
+        if "scale_tril" in kept:
+            self._factor = kept["scale_tril"]
+        elif "covariance_matrix" in kept:
+            self._factor = cholesky(kept["covariance_matrix"])
+        else:
+            self._factor = cholesky(kept["precision_matrix"].inverse())
+
+    def __getattr__(self, name: str) -> Tensor:
+        if name == "scale_tril":
+            return self._factor
+        if name == "covariance_matrix":
+            return self._factor @ self._factor.mT
+        if name == "precision_matrix":
+            return (self._factor @ self._factor.mT).inverse()
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def _half_log_det(self) -> Tensor:
+        return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+class MultivariateNormal(CholeskyParameters):
     """The normal distribution of vectors.
 
     Args:
@@ -179,10 +234,7 @@ class MultivariateNormal(Distribution):
     """
 
     has_rsample = True
-    arg_constraints = {
-        "loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
-        "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky,
-    }  # fmt: skip
+    arg_constraints = {"loc": constraints.real_vector, **CholeskyParameters.arg_constraints}
     support = constraints.real_vector
     arg_names = ("loc", "covariance_matrix", "precision_matrix", "scale_tril")
 
@@ -194,38 +246,13 @@ class MultivariateNormal(Distribution):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        matrices = {
-            "covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }  # fmt: skip
-        given = {name: m for name, m in matrices.items() if m is not None}
-        if loc.ndim < 1 or len(given) != 1:
-            raise ValueError(
-                "MultivariateNormal: loc must have a dimension, and exactly one of "
-                "covariance_matrix, precision_matrix and scale_tril must be given"
-            )
-        ((name, matrix),) = given.items()
-        if matrix.ndim < 2:
-            raise ValueError(
-                f"MultivariateNormal: {name} must have at least 2 dimensions, got {matrix.ndim}"
-            )
-        batch = (zeros(matrix.shape[:-2]) + zeros(loc.shape[:-1])).shape
+        if loc.ndim < 1:
+            raise ValueError("MultivariateNormal: loc must have a dimension")
+        matrices = (covariance_matrix, precision_matrix, scale_tril)
+        batch = self._keep_matrix(*matrices, loc.shape[:-1])
         self.loc = loc.expand(*batch, -1)
-        matrix = self.__dict__[name] = matrix.expand(*batch, -1, -1)
         super().__init__(batch, loc.shape[-1:], validate_args)
-        if name == "scale_tril":
-            self._factor = matrix
-        else:
-            self._factor = cholesky(matrix.inverse() if name == "precision_matrix" else matrix)
-
-    def __getattr__(self, name: str) -> Tensor:
-        if name == "scale_tril":
-            return self._factor
-        if name == "covariance_matrix":
-            return self._factor @ self._factor.mT
-        if name == "precision_matrix":
-            return (self._factor @ self._factor.mT).inverse()
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        self._find_factor()
 
     @property
     def mean(self) -> Tensor:
@@ -254,5 +281,118 @@ class MultivariateNormal(Distribution):
     def entropy(self) -> Tensor:
         return self._half_log_det() + self.loc.shape[-1] * (0.5 + HALF_LOG_2PI)
 
+
+class LowRankMultivariateNormal(Distribution):
+    """The normal distribution of vectors whose covariance is ``W W^T + D``, with D diagonal.
+
+    Args:
+        loc: (*, n), the mean.
+        cov_factor: (*, n, k), W; k small.
+        cov_diag: (*, n), the diagonal of D, positive.
+        validate_args: check parameters and values.
+
+    Raises:
+        ValueError: the shapes do not fit, or ``cov_diag`` is not positive.
+
+    Source: ``torch.distributions.LowRankMultivariateNormal``; the determinant and the inverse by
+    the lemmas of Sylvester and Woodbury, in O(n k**2).
+
+    Example:
+        >>> import nnkit
+        >>> loc, factor, diagonal = nnkit.zeros(2), nnkit.ones(2, 1), nnkit.ones(2)
+        >>> nnkit.distributions.LowRankMultivariateNormal(loc, factor, diagonal).covariance_matrix
+        tensor([[2., 1.],
+                [1., 2.]])
+    """
+
+    has_rsample = True
+    arg_constraints = {
+        "loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),
+        "cov_diag": constraints.independent(constraints.positive, 1),
+    }  # fmt: skip
+    support = constraints.real_vector
+    arg_names = ("loc", "cov_factor", "cov_diag")
+
+    def __init__(
+        self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None
+    ) -> None:
+        name = "LowRankMultivariateNormal"
+        if loc.dim() < 1:
+            raise ValueError(f"{name}: loc must be at least one-dimensional.")
+        events = loc.shape[-1:]
+        if cov_factor.dim() < 2:
+            raise ValueError(f"{name}: cov_factor must be at least two-dimensional")
+        if cov_factor.shape[-2:-1] != events:
+            raise ValueError(
+                f"{name}: cov_factor must be a batch of matrices with {events[0]} rows, got the "
+                f"shape {tuple(cov_factor.shape)}"
+            )
+        if cov_diag.shape[-1:] != events:
+            raise ValueError(
+                f"{name}: cov_diag must be a batch of vectors of {events[0]} elements, got the "
+                f"shape {tuple(cov_diag.shape)}"
+            )
+        try:
+            batch = broadcast_shapes(loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1])
+        except RuntimeError as error:
+            raise ValueError(f"{name}: the batch shapes do not fit: {error}") from None
+        self.loc = loc.expand(*batch, -1)
+        self.cov_factor = cov_factor.expand(*batch, -1, -1)
+        self.cov_diag = cov_diag.expand(*batch, -1)
+        super().__init__(batch, events, validate_args)
+        # The Cholesky factor of I + W^T D^-1 W.
+        scaled = self.cov_factor / self.cov_diag.unsqueeze(-1)
+        ranks = eye(cov_factor.shape[-1], dtype=loc.dtype, device=loc.device)
+        self._capacitance_tril = cholesky(self.cov_factor.mT @ scaled + ranks)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        return self.cov_factor.pow(2).sum(-1) + self.cov_diag
+
+    @property
+    def scale_tril(self) -> Tensor:
+        """The lower Cholesky factor of the covariance."""
+        return cholesky(self.covariance_matrix)
+
+    @property
+    def covariance_matrix(self) -> Tensor:
+        """The covariance."""
+        return self.cov_factor @ self.cov_factor.mT + self.cov_diag.diag_embed()
+
+    @property
+    def precision_matrix(self) -> Tensor:
+        """The inverse of the covariance."""
+        scaled = self.cov_factor.mT / self.cov_diag.unsqueeze(-2)
+        solved = solve_triangular(self._capacitance_tril, scaled, upper=False)
+        return self.cov_diag.reciprocal().diag_embed() - solved.mT @ solved
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        small = standard_normal((*shape[:-1], self.cov_factor.shape[-1]), self.loc)
+        large = standard_normal(shape, self.loc)
+        mapped = (self.cov_factor @ small.unsqueeze(-1)).squeeze(-1)
+        return self.loc + mapped + self.cov_diag.sqrt() * large
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        difference = value - self.loc
+        mapped = (self.cov_factor.mT / self.cov_diag.unsqueeze(-2)) @ difference.unsqueeze(-1)
+        shape = Size((*mapped.shape[:-2], *self._capacitance_tril.shape[-2:]))
+        solved = solve_triangular(self._capacitance_tril.expand(shape), mapped, upper=False)
+        squared = (difference.pow(2) / self.cov_diag).sum(-1) - solved.pow(2).sum((-2, -1))
+        return -0.5 * squared - self._half_log_det() - self.loc.shape[-1] * HALF_LOG_2PI
+
+    def entropy(self) -> Tensor:
+        return self._half_log_det() + self.loc.shape[-1] * (0.5 + HALF_LOG_2PI)
+
     def _half_log_det(self) -> Tensor:
-        return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        diagonal = self._capacitance_tril.diagonal(dim1=-2, dim2=-1)
+        return diagonal.log().sum(-1) + 0.5 * self.cov_diag.log().sum(-1)

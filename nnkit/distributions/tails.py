@@ -1,4 +1,5 @@
-"""`Cauchy`, `HalfCauchy`, `HalfNormal` and `Gumbel`."""
+"""What has long tails, on one side or both: `Cauchy`, `HalfCauchy`, `HalfNormal`, `Gumbel`,
+`Pareto`, `GeneralizedPareto` and `Weibull`."""
 
 from __future__ import annotations
 
@@ -7,12 +8,20 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.limits import finfo
+from nnkit.autograd.ops.creation import ones_like
+from nnkit.autograd.ops.random import rand
+from nnkit.autograd.ops.transcendental import lgamma
 from nnkit.distributions import constraints
-from nnkit.distributions.continuous import Uniform
+from nnkit.distributions.continuous import Exponential, Uniform
 from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.distributions.normal import Normal
 from nnkit.distributions.transformed import TransformedDistribution
-from nnkit.distributions.transforms import AbsTransform, AffineTransform, ExpTransform
+from nnkit.distributions.transforms import (
+    AbsTransform,
+    AffineTransform,
+    ExpTransform,
+    PowerTransform,
+)
 from nnkit.distributions.utils import euler_constant
 
 
@@ -77,8 +86,6 @@ class _Half(TransformedDistribution):
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
     arg_names = ("scale",)
-
-    base_dist: Any
 
     @property
     def scale(self) -> Tensor:
@@ -208,3 +215,196 @@ class Gumbel(TransformedDistribution):
 
     def entropy(self) -> Tensor:
         return self.scale.log() + (1 + euler_constant)
+
+
+class Pareto(TransformedDistribution):
+    """The density ``alpha * scale**alpha / x**(alpha + 1)`` for x of at least ``scale``.
+
+    Raises:
+        ValueError: one of them is not positive.
+
+    Source: ``torch.distributions.Pareto``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.Pareto(1.0, 3.0).mean
+        tensor(1.5000)
+    """
+
+    arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
+    arg_names = ("alpha", "scale")
+
+    def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
+        self.scale, self.alpha = parameters(scale, alpha)
+        base = Exponential(self.alpha, validate_args=validate_args)
+        parts = [ExpTransform(), AffineTransform(0, self.scale)]
+        super().__init__(base, parts, validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = super().expand(batch_shape, _instance)
+        new.scale, new.alpha = self.scale.expand(batch_shape), self.alpha.expand(batch_shape)
+        return new
+
+    @property
+    def mean(self) -> Tensor:
+        a = self.alpha.clamp(min=1)
+        return a * self.scale / (a - 1)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.scale
+
+    @property
+    def variance(self) -> Tensor:
+        a = self.alpha.clamp(min=2)
+        return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:
+        return constraints.greater_than_eq(self.scale)
+
+    def entropy(self) -> Tensor:
+        return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
+
+
+class Weibull(TransformedDistribution):
+    """The distribution function ``1 - exp(-(x / scale)**concentration)`` for positive x.
+
+    Raises:
+        ValueError: one of them is not positive.
+
+    Source: ``torch.distributions.Weibull``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.Weibull(2.0, 1.0).mean
+        tensor(2.)
+    """
+
+    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
+    support = constraints.positive
+    arg_names = ("scale", "concentration")
+
+    def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+        self.scale, self.concentration = parameters(scale, concentration)
+        self.concentration_reciprocal = self.concentration.reciprocal()
+        base = Exponential(ones_like(self.scale), validate_args=validate_args)
+        parts = [
+            PowerTransform(self.concentration_reciprocal), AffineTransform(0, self.scale),
+        ]  # fmt: skip
+        super().__init__(base, parts, validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = super().expand(batch_shape, _instance)
+        for name in ("scale", "concentration", "concentration_reciprocal"):
+            new.__dict__[name] = self.__dict__[name].expand(batch_shape)
+        return new
+
+    @property
+    def mean(self) -> Tensor:
+        return self.scale * lgamma(1 + self.concentration_reciprocal).exp()
+
+    @property
+    def mode(self) -> Tensor:
+        k = self.concentration
+        return self.scale * ((k - 1) / k) ** k.reciprocal()
+
+    @property
+    def variance(self) -> Tensor:
+        first, second = (lgamma(1 + n * self.concentration_reciprocal) for n in (1, 2))
+        return self.scale.pow(2) * (second.exp() - (2 * first).exp())
+
+    def entropy(self) -> Tensor:
+        inverse = self.concentration_reciprocal
+        return euler_constant * (1 - inverse) + (self.scale * inverse).log() + 1
+
+
+class GeneralizedPareto(Distribution):
+    """The distribution function ``1 - (1 + c * z)**(-1 / c)`` of ``z = (x - loc) / scale``.
+
+    Args:
+        loc, scale: as above.
+        concentration: c; for 0 the function is ``1 - exp(-z)``.
+        validate_args: check parameters and values.
+
+    Raises:
+        ValueError: ``scale`` is not positive.
+
+    Source: ``torch.distributions.GeneralizedPareto``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.GeneralizedPareto(0.0, 1.0, 0.5).mean
+        tensor(2.)
+    """
+
+    has_rsample = True
+    arg_constraints = {
+        "loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real,
+    }  # fmt: skip
+    arg_names = ("loc", "scale", "concentration")
+
+    def __init__(
+        self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None
+    ) -> None:
+        self.loc, self.scale, self.concentration = parameters(loc, scale, concentration)
+        super().__init__(self.loc.shape, (), validate_args)
+
+    def _split(self, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """``z``, whether c is 0, and c where it is not."""
+        z, c = parameters((value - self.loc) / self.scale, self.concentration)
+        zero = c.isclose(c.new_zeros(()))
+        return z, zero, c.where(~zero, c.new_ones(()))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return self.icdf(rand(shape, dtype=self.loc.dtype, device=self.loc.device))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        z, zero, c = self._split(value)
+        return -self.scale.log() - z.where(zero, (1 + 1 / c) * (c * z).log1p())
+
+    def log_survival_function(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability of a draw of more than ``value``."""
+        self._validate_sample(value)
+        z, zero, c = self._split(value)
+        return -z.where(zero, (c * z).log1p() / c)
+
+    def log_cdf(self, value: Tensor) -> Tensor:
+        """The logarithm of `cdf`."""
+        return (-self.log_survival_function(value).exp()).log1p()
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return self.log_cdf(value).exp()
+
+    def icdf(self, value: Tensor) -> Tensor:
+        c, survival = parameters(self.concentration, (-value).log1p())
+        zero = c.isclose(c.new_zeros(()))
+        safe = c.where(~zero, c.new_ones(()))
+        z = (-survival).where(zero, (-safe * survival).expm1() / safe)
+        return self.loc + self.scale * z
+
+    @property
+    def mean(self) -> Tensor:
+        c = self.concentration
+        return (self.loc + self.scale / (1 - c)).masked_fill(c >= 1, math.nan)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        c = self.concentration
+        found = self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c))
+        return found.masked_fill(c >= 0.5, math.nan)
+
+    def entropy(self) -> Tensor:
+        return self.scale.log() + self.concentration + 1
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:
+        c = self.concentration
+        end = (self.loc - self.scale / c).where(c < 0, c.new_full((), math.inf))
+        return constraints.interval(self.loc, end)

@@ -32,6 +32,8 @@ class TransformedDistribution(Distribution):
         tensor(-0.9189)
     """
 
+    base_dist: Any
+
     def __init__(
         self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None
     ) -> None:

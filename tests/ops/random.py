@@ -206,6 +206,22 @@ ROWS = [
         ],
     ),
     OpRow(
+        "binomial",
+        lambda make: [
+            Sample(Fixed(make(3, 4)), Fixed(make(4, low=0, high=1))),
+            Sample(Fixed(make(2, low=20, high=90)), Fixed(make(3, 1, low=0, high=1))),
+        ],
+        domain=(0.0, 12.0),
+        dtypes=("float32", "float64"),
+        differentiable=False,
+        errors=lambda make: [
+            Raises(RuntimeError, "dtype", make(3), make(3, dtype="float64")),
+            Raises(ValueError, "floating-point", make(3, dtype="int64"), make(3)),
+            Raises(NotImplementedError, "float16", *[make(3, dtype="float16")] * 2),
+            Raises(TypeError, "prob", make(3), 0.5),
+        ],
+    ),
+    OpRow(
         "multinomial",
         weights,
         domain=(0.1, 1.0),

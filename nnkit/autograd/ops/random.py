@@ -18,6 +18,7 @@ from nnkit.autograd.ops.random_inplace import (
 )  # fmt: skip
 from nnkit.autograd.ops.random_sampling import (
     bernoulli,
+    binomial,
     blank,
     multinomial,
     normal,
@@ -29,9 +30,9 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, INTEGER, bfloat16, float16, float32, float64, int64
 
 __all__ = [
-    "Generator", "bernoulli", "default_generator", "manual_seed", "multinomial", "normal",
-    "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm",
-    "random_", "uniform_",
+    "Generator", "bernoulli", "binomial", "default_generator", "manual_seed", "multinomial",
+    "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
+    "randperm", "random_", "uniform_",
 ]  # fmt: skip
 
 _EXACT = {float16: 2**11 + 1, bfloat16: 2**8 + 1, float32: 2**24 + 1, float64: 2**53 + 1}

@@ -11,20 +11,27 @@ from nnkit.autograd.factory import check_layout, dtype_of, finished, place_of, s
 from nnkit.autograd.generator import source_of
 from nnkit.autograd.op import rule
 from nnkit.autograd.ops.random_inplace import bernoulli_, need, normal_, number
+from nnkit.autograd.ops.shape import broadcast_tensors
 from nnkit.autograd.out import write_out
 from nnkit.autograd.promotion import scalar
 from nnkit.autograd.public import public
 from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.dtype import COMPLEX, FLOATING
+from nnkit.backend.dtype import COMPLEX, FLOATING, bfloat16, float16
 
 
 def _zeros(B: Any, g: Any) -> Any:
     return B.zeros_like(g)
 
 
+def _no_derivative(B: Any, g: Any) -> Any:
+    raise RuntimeError("binomial(): the derivative is not implemented")
+
+
 _bernoulli = rule("bernoulli", alone="recorded", node="BernoulliBackward0", p=_zeros)
 _poisson = rule("poisson", node="PoissonBackward0", x=_zeros)
+_binomial = rule("binomial", node="NotImplemented", count=_no_derivative, p=_no_derivative)
+_standard_gamma = rule("standard_gamma", x=_zeros)
 _normal_around = rule("normal_around", alone="recorded", node="NormalBackward1", mean=_zeros)
 _normal_scaled = rule("normal_scaled", alone="recorded", node="NormalBackward2", std=_zeros)
 _normal_between = rule(
@@ -173,6 +180,48 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     check_tensor("poisson", input)
     need("poisson", input.dtype, (FLOATING,), NotImplementedError)
     return _poisson(input, source_of("poisson", generator, input._device))
+
+
+@public(method=False)
+def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
+    """How many of ``count`` trials succeed, each with the probability ``prob``.
+
+    Args:
+        count, prob: of one floating-point dtype; they are broadcast.
+
+    Raises:
+        ValueError: one is not of floating point.
+        RuntimeError: they differ in dtype, or their shapes do not broadcast.
+
+    Example:
+        >>> import nnkit
+        >>> _ = nnkit.manual_seed(0)
+        >>> nnkit.binomial(nnkit.tensor([10.0, 100.0]), nnkit.tensor([0.5, 0.5]))
+        tensor([ 7., 51.])
+    """
+    for name, given in (("count", count), ("prob", prob)):
+        check_tensor("binomial", given, name)
+        if given.dtype.category != FLOATING:
+            raise ValueError(
+                f"binomial only supports floating-point dtypes for {name}, got: {given.dtype}"
+            )
+    if count.dtype in (float16, bfloat16):
+        raise NotImplementedError(f"binomial(): not implemented for '{count.dtype.name}' tensors")
+    if count.dtype is not prob.dtype:
+        raise RuntimeError(
+            f"binomial(): count and prob must have one dtype, got {count.dtype} and {prob.dtype}"
+        )
+    source = source_of("binomial", generator, count._device)
+    return _binomial(*broadcast_tensors(count, prob), source)
+
+
+def draw_standard_gamma(concentration: Tensor, generator: Any = None) -> Tensor:
+    """Draws of gamma distributions of rate 1; they have no derivative here.
+
+    Source: Marsaglia and Tsang 2000, "A simple method for generating gamma variables".
+    """
+    source = source_of("standard_gamma", generator, concentration._device)
+    return _standard_gamma(concentration, source)
 
 
 @public(out=True)

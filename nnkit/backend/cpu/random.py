@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.cpu import random_philox
+from nnkit.backend.cpu import random_philox, random_rejection
 from nnkit.backend.cpu.box_muller import PAIRS, Workspace, box_muller, fma
 from nnkit.backend.cpu.random_fill import (
     BLOCK,
@@ -300,56 +300,6 @@ def multinomial(p, num_samples, replacement, generator):
     return np.array(drawn, dtype=np.int64).reshape((*p.shape[:-1], num_samples))
 
 
-def _poisson_small(rate: float, uniform: Callable[[], float]) -> int:
-    """Knuth's count of factors until the product falls below exp(-rate)."""
-    limit = math.exp(-rate)
-    count, product = 0, uniform()
-    while product > limit:
-        count += 1
-        product *= uniform()
-    return count
-
-
-def _poisson_large(rate: float, uniform: Callable[[], float]) -> int:
-    """Transformed rejection with squeeze (Hoermann, 1993, algorithm PTRS), for rate >= 10."""
-    b = 0.931 + 2.53 * math.sqrt(rate)
-    a = -0.059 + 0.02483 * b
-    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
-    v_r = 0.9277 - 3.6224 / (b - 2)
-    while True:
-        u = uniform() - 0.5
-        v = uniform()
-        us = 0.5 - abs(u)
-        k = math.floor((2 * a / us + b) * u + rate + 0.43)
-        if us >= 0.07 and v <= v_r:
-            return k
-        if k < 0 or (us < 0.013 and v > us):
-            continue
-        log_rate = math.log(rate)
-        left = math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
-        if left <= -rate + k * log_rate - math.lgamma(k + 1):
-            return k
-
-
-@_drawing
-def poisson(x, generator):
-    if (x < 0).any():
-        raise RuntimeError("poisson: invalid Poisson rate, expected rate to be non-negative")
-    out = np.empty(x.shape, x.dtype)
-    rates = x.reshape(-1).tolist()
-    start, used, ahead = generator.mark(), 0, []
-
-    def uniform() -> float:
-        nonlocal used, ahead
-        if not ahead:
-            ahead = uniform_double(generator, max(64, x.size))[::-1].tolist()
-        used += 1
-        return ahead.pop()
-
-    counts = [
-        0 if rate == 0 else (_poisson_large if rate >= 10 else _poisson_small)(rate, uniform)
-        for rate in rates
-    ]
-    generator.rewind(start, 2 * used)
-    store(out, np.array(counts, _f8).reshape(x.shape))
-    return out
+poisson = _drawing(random_rejection.poisson)
+standard_gamma = _drawing(random_rejection.standard_gamma)
+binomial = _drawing(random_rejection.binomial)

@@ -6,6 +6,7 @@ They are those that the CPU makes of the same stream (backend/cpu/random_philox.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,9 @@ from nnkit.backend.philox import WORDS
 from nnkit.backend.random import Generator
 
 __all__ = [
-    "bernoulli", "bernoulli_", "bernoulli_from_", "cauchy_", "dropout_mask", "exponential_",
-    "geometric_", "log_normal_", "multinomial", "normal_", "poisson", "random_", "randperm",
-    "rrelu_noise", "uniform_",
+    "bernoulli", "bernoulli_", "bernoulli_from_", "binomial", "cauchy_", "dropout_mask",
+    "exponential_", "geometric_", "log_normal_", "multinomial", "normal_", "poisson", "random_",
+    "randperm", "rrelu_noise", "standard_gamma", "uniform_",
 ]  # fmt: skip
 
 BOOL, F4, F8 = np.dtype(np.bool_), np.dtype(np.float32), np.dtype(np.float64)
@@ -169,8 +170,17 @@ def multinomial(p: Any, num_samples: int, replacement: bool, generator: Any) -> 
     return out
 
 
-def poisson(x: Any, generator: Any) -> Any:
+def _by_host(name: str) -> Callable:
     """By the CPU, from the same stream: how many words an element takes is not known before."""
-    twin = Generator(engine="philox")
-    twin.philox = drawn_by_host(generator, "poisson")
-    return array(host.poisson(to_numpy(x), twin), None)
+    draw = getattr(host, name)
+
+    def run(*arguments: Any) -> Any:
+        *arrays, generator = arguments
+        twin = Generator(engine="philox")
+        twin.philox = drawn_by_host(generator, name)
+        return array(draw(*map(to_numpy, arrays), twin), None)
+
+    return run
+
+
+poisson, standard_gamma, binomial = map(_by_host, ("poisson", "standard_gamma", "binomial"))

@@ -1,0 +1,202 @@
+"""Random matrices: `LKJCholesky` and `Wishart`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd import Size, Tensor, no_grad
+from nnkit.autograd.limits import finfo
+from nnkit.autograd.ops.creation import arange
+from nnkit.autograd.ops.random import randn
+from nnkit.autograd.ops.transcendental import digamma, lgamma
+from nnkit.autograd.ops.triangles import tril_indices
+from nnkit.distributions import constraints
+from nnkit.distributions.distribution import Distribution, parameters
+from nnkit.distributions.exp_family import ExponentialFamily
+from nnkit.distributions.gamma import Beta, Chi2
+from nnkit.distributions.normal import CholeskyParameters
+from nnkit.linalg import cholesky, solve_triangular
+from nnkit.special import multigammaln
+
+
+class LKJCholesky(Distribution):
+    """Lower Cholesky factors of correlation matrices C with the density ``det(C)**(a - 1)``.
+
+    Args:
+        dim: the number of rows, at least 2.
+        concentration: a; 1 makes all correlation matrices alike probable.
+        validate_args: check parameters and values.
+
+    Raises:
+        ValueError: ``dim`` is below 2, or ``concentration`` not positive.
+
+    Source: ``torch.distributions.LKJCholesky``; Lewandowski, Kurowicka and Joe 2009, "Generating
+    random correlation matrices based on vines and extended onion method".
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.LKJCholesky(3, 0.5).log_prob(nnkit.eye(3))
+        tensor(-2.5310)
+    """
+
+    arg_constraints = {"concentration": constraints.positive}
+    support = constraints.corr_cholesky
+    arg_names = ("concentration",)
+
+    def __init__(
+        self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None
+    ) -> None:
+        if dim < 2:
+            raise ValueError(f"LKJCholesky: expected dim of at least 2, got {dim}")
+        self.dim = dim
+        (self.concentration,) = parameters(concentration)
+        super().__init__(self.concentration.shape, Size((dim, dim)), validate_args)
+        a = self.concentration
+        row = arange(dim, dtype=a.dtype, device=a.device)
+        above = (row - 1).clamp(min=0)
+        # The squared length of each row's part below the diagonal.
+        self._beta = Beta(above + 0.5, (a + 0.5 * (dim - 2)).unsqueeze(-1) - 0.5 * above)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = super().expand(batch_shape, _instance)
+        new._beta = self._beta.expand((*batch_shape, self.dim))
+        return new
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        with no_grad():
+            squared = self._beta.sample(sample_shape).unsqueeze(-1)
+            shape = self._extended_shape(sample_shape)
+            like = self.concentration
+            directions = randn(shape, dtype=like.dtype, device=like.device).tril(-1)
+            directions = directions / directions.norm(dim=-1, keepdim=True)
+            directions[..., 0, :] = 0.0
+            factor = squared.sqrt() * directions
+            rest = (1 - (factor**2).sum(-1)).clamp(min=finfo(factor.dtype).tiny).sqrt()
+            return factor + rest.diag_embed()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        n, a = self.dim, self.concentration
+        order = arange(2, n + 1, device=a.device)
+        order = 2 * (a - 1).unsqueeze(-1) + n - order
+        terms = (order * value.diagonal(dim1=-1, dim2=-2)[..., 1:].log()).sum(-1)
+        last = n - 1
+        half = a + 0.5 * last
+        scale = 0.5 * last * math.log(math.pi) + multigammaln(half - 0.5, last)
+        return terms - (scale - lgamma(half) * last)
+
+
+class Wishart(CholeskyParameters, ExponentialFamily):
+    """Sums of ``df`` outer products of normal vectors with themselves.
+
+    Args:
+        df: above the number of rows less 1.
+        covariance_matrix, precision_matrix, scale_tril: (*, n, n), exactly one of them: the
+            covariance of the vectors, its inverse, or its lower Cholesky factor.
+        validate_args: check parameters and values.
+
+    Raises:
+        ValueError: not exactly one of the matrices is given, or one is not of its kind, or ``df``
+            is too small.
+
+    Source: ``torch.distributions.Wishart``; draws: Bartlett's decomposition.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.distributions.Wishart(nnkit.tensor(3.0), nnkit.eye(2)).mean
+        tensor([[3., 0.],
+                [0., 3.]])
+    """
+
+    has_rsample = True
+    support = constraints.positive_definite
+    arg_names = ("covariance_matrix", "precision_matrix", "scale_tril", "df")
+
+    def __init__(
+        self,
+        df: Any,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        matrices = (covariance_matrix, precision_matrix, scale_tril)
+        like = next((m for m in matrices if m is not None), None)
+        (df,) = parameters(df if isinstance(df, Tensor) or like is None else like.new_tensor(df))
+        batch = self._keep_matrix(*matrices, df.shape)
+        rows = self.__dict__[next(n for n in self.arg_names if n in self.__dict__)].shape[-1]
+        self.arg_constraints = {
+            **CholeskyParameters.arg_constraints, "df": constraints.greater_than(rows - 1),
+        }  # fmt: skip
+        self.df = df.expand(batch)
+        super().__init__(batch, Size((rows, rows)), validate_args)
+        self._find_factor()
+        degrees = self.df.unsqueeze(-1) - arange(rows, dtype=self.df.dtype, device=self.df.device)
+        self._chi2 = Chi2(degrees)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = super().expand(batch_shape, _instance)
+        new._chi2 = self._chi2.expand((*batch_shape, self.event_shape[-1]))
+        return new
+
+    @property
+    def mean(self) -> Tensor:
+        return self.df[..., None, None] * self.covariance_matrix
+
+    @property
+    def mode(self) -> Tensor:
+        factor = self.df - self.covariance_matrix.shape[-1] - 1
+        factor = factor.masked_fill(factor <= 0, math.nan)
+        return factor[..., None, None] * self.covariance_matrix
+
+    @property
+    def variance(self) -> Tensor:
+        v = self.covariance_matrix
+        diagonal = v.diagonal(dim1=-2, dim2=-1)
+        both = diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2)
+        return self.df[..., None, None] * (v.pow(2) + both)
+
+    def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Tensor:
+        drawn = self._bartlett(sample_shape)
+        # torch's numbers: it takes what is definite for singular here, and draws that again.
+        wrong = self.support.check(drawn)
+        for _ in range(10 if max_try_correction is None else max_try_correction):
+            if not bool(wrong.any()):
+                break
+            drawn = self._bartlett(sample_shape).where(wrong[..., None, None], drawn)
+            wrong = wrong & ~self.support.check(drawn)
+        return drawn
+
+    def _bartlett(self, sample_shape: Any) -> Tensor:
+        rows = self.event_shape[-1]
+        diagonal = self._chi2.rsample(sample_shape).sqrt()
+        triangle = diagonal.clamp(min=finfo(diagonal.dtype).eps).diag_embed()
+        count = rows * (rows - 1) // 2
+        below = randn((*sample_shape, *self._batch_shape, count), dtype=self.df.dtype,
+                      device=self.df.device)  # fmt: skip
+        i, j = tril_indices(rows, rows, -1, device=self.df.device)
+        triangle[..., i, j] = below
+        product = self._factor @ triangle
+        return product @ product.mT
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        n, half = self.event_shape[-1], 0.5 * self.df
+        solved = solve_triangular(self._factor, cholesky(value), upper=False)
+        trace = (solved**2).sum((-2, -1))
+        log_det = value.slogdet().logabsdet
+        return (
+            -self.df * self._half_log_det() - n * half * math.log(2) - multigammaln(half, n)
+            + 0.5 * (self.df - n - 1) * log_det - 0.5 * trace
+        )  # fmt: skip
+
+    def entropy(self) -> Tensor:
+        n, half = self.event_shape[-1], 0.5 * self.df
+        levels = half.unsqueeze(-1) - 0.5 * arange(n, dtype=half.dtype, device=half.device)
+        digammas = digamma(levels).sum(-1)
+        log_det = 2 * self._half_log_det()
+        return (
+            0.5 * (n + 1) * log_det + 0.5 * n * (n + 1) * math.log(2) + multigammaln(half, n)
+            - 0.5 * (self.df - n - 1) * digammas + half * n
+        )  # fmt: skip
