@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from nnkit.backend.errors import DistBackendError
-from nnkit.futures import Future
+from nnkit.backend.futures import Future
 
 
 class Work:

@@ -27,6 +27,7 @@ from nnkit.nn.modules.pooling import *  # noqa: F403
 from nnkit.nn.modules.recurrent import *  # noqa: F403
 from nnkit.nn.modules.regression_loss import *  # noqa: F403
 from nnkit.nn.modules.softmax import *  # noqa: F403
+from nnkit.nn.modules.sync_batchnorm import *  # noqa: F403
 from nnkit.nn.modules.transformer import *  # noqa: F403
 from nnkit.nn.modules.upsampling import *  # noqa: F403
 

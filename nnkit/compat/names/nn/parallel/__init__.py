@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from nnkit.compat.names.nn.parallel.distributed import DistributedDataParallel
 from nnkit.compat.names.nn.parallel.scatter_gather import gather, scatter, scatter_kwargs
 
-__all__ = ["DistributedDataParallel", "gather", "scatter", "scatter_kwargs"]
+__all__ = ["gather", "scatter", "scatter_kwargs"]

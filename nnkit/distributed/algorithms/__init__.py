@@ -1,0 +1,1 @@
+"""Ways to bring the gradients of several ranks together."""

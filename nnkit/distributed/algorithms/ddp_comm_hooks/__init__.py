@@ -1,0 +1,1 @@
+"""Communication hooks for `nnkit.nn.parallel.DistributedDataParallel.register_comm_hook`."""

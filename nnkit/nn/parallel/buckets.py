@@ -1,0 +1,129 @@
+"""Buckets: gradients that travel together while backward goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nnkit.autograd import no_grad
+from nnkit.autograd.ops.creation import zeros
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.futures import Future
+from nnkit.distributed import ReduceOp, all_reduce
+
+FIRST_BUCKET_BYTES = 1 << 20  # small, so that communication begins early; torch's choice
+DEFAULT_BUCKET_MB = 25
+
+
+class GradBucket:
+    """What a communication hook gets: the gradients of some parameters, one after another."""
+
+    def __init__(self, bucket: Bucket, index: int, is_last: bool) -> None:
+        self._bucket = bucket
+        self._index = index
+        self._is_last = is_last
+
+    def index(self) -> int:
+        """Its number, in the order in which buckets are sent."""
+        return self._index
+
+    def buffer(self) -> Tensor:
+        """All its gradients as one flat tensor."""
+        return self._bucket.flat
+
+    def set_buffer(self, buffer: Tensor) -> None:
+        """Replace the flat tensor's values."""
+        with no_grad():
+            self._bucket.flat.copy_(buffer)
+
+    def gradients(self) -> list[Tensor]:
+        """Each gradient, a view of the buffer."""
+        return list(self._bucket.views)
+
+    def parameters(self) -> list[Tensor]:
+        """The parameters, in the order of their gradients."""
+        return list(self._bucket.parameters)
+
+    def is_last(self) -> bool:
+        """Whether it is the last one that is sent in this backward."""
+        return self._is_last
+
+
+class Bucket:
+    """The gradients of some parameters of one dtype and device, in one flat tensor.
+
+    Args:
+        parameters: in the order in which their gradients are expected.
+    """
+
+    def __init__(self, parameters: Sequence[Tensor]) -> None:
+        self.parameters = list(parameters)
+        first = self.parameters[0]
+        size = sum(p.numel() for p in self.parameters)
+        self.flat = zeros(size, dtype=first.dtype, device=first.device)
+        self.views: list[Tensor] = []
+        start = 0
+        for p in self.parameters:
+            self.views.append(self.flat[start : start + p.numel()].view(p.shape))
+            start += p.numel()
+        self.waiting = len(self.parameters)
+        self.future: Future | None = None
+        self.work: Any = None
+
+    def begin(self) -> None:
+        """Expect a gradient of each parameter."""
+        self.waiting = len(self.parameters)
+        self.future = self.work = None
+
+    def store(self, place: int, as_view: bool) -> None:
+        """Take over the gradient of a parameter; zeros, if it has none."""
+        parameter, view = self.parameters[place], self.views[place]
+        grad = parameter.grad
+        if grad is None:
+            view.zero_()
+        elif grad is not view:
+            view.copy_(grad)
+            if as_view:
+                parameter.grad = view
+
+    def send(self, group: Any, hook: Callable | None, state: Any, shown: GradBucket) -> None:
+        """Begin to average it over the ranks, or to do what a hook does."""
+        if hook is not None:
+            self.future = hook(state, shown)
+            return
+        self.flat.div_(group.size())
+        self.work = all_reduce(self.flat, ReduceOp.SUM, group, async_op=True)
+
+    def receive(self) -> None:
+        """Wait for what was sent."""
+        if self.work is not None:
+            self.work.wait()
+        elif self.future is not None:
+            found = self.future.wait()
+            found = found[0] if isinstance(found, (list, tuple)) else found
+            if found is not self.flat:
+                self.flat.copy_(found.view(-1))
+
+
+def divided(parameters: Sequence[Tensor], limits: Sequence[int]) -> list[list[Tensor]]:
+    """Parameters in the given order cut into buckets of one dtype and device each.
+
+    Args:
+        limits: bytes after which a bucket is full: of the first, the second, ...; the last one
+            holds for all that follow.
+    """
+    done: list[list[Tensor]] = []
+    filling: dict[tuple, tuple[list[Tensor], int]] = {}
+    opened: dict[tuple, int] = {}
+    for p in parameters:
+        key = (p.dtype, p.device)
+        members, size = filling.get(key, ([], 0))
+        members.append(p)
+        size += p.nbytes
+        if size >= limits[min(opened.get(key, 0), len(limits) - 1)]:
+            done.append(members)
+            opened[key] = opened.get(key, 0) + 1
+            filling.pop(key, None)
+        else:
+            filling[key] = members, size
+    return done + [members for members, _ in filling.values()]

@@ -1,0 +1,218 @@
+"""`DistributedDataParallel` against one process with the whole batch, over 50 steps.
+
+    ... data_parallel.py FRAMEWORK CASE...
+
+Each rank trains on its part of every batch; beside it, it trains a copy of the model on the whole
+batch. The losses and the weights must agree.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+FRAMEWORK = sys.argv[1]
+T: Any = import_module(FRAMEWORK)
+dist: Any = import_module(f"{FRAMEWORK}.distributed")
+DDP: Any = import_module(f"{FRAMEWORK}.nn.parallel").DistributedDataParallel
+nn: Any = T.nn
+STEPS, BATCH = (50 if FRAMEWORK == "nnkit" else 8), 12
+TOLERANCE = 1e-6
+
+
+class Gpt(nn.Module):
+    """A small language model whose first and last weights are one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(17, 8)
+        layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+        self.blocks = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.head = nn.Linear(8, 17, bias=False)
+        self.head.weight = self.embedding.weight
+
+    def forward(self, x: Any) -> Any:
+        mask = nn.Transformer.generate_square_subsequent_mask(x.shape[1]).to(T.float64)
+        return self.head(self.blocks(self.embedding(x), mask=mask))[:, -1]
+
+
+class Lstm(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(5, 8, num_layers=2, batch_first=True)
+        self.head = nn.Linear(8, 3)
+
+    def forward(self, x: Any) -> Any:
+        return self.head(self.lstm(x)[0][:, -1])
+
+
+class Branches(nn.Module):
+    """Which branch is used depends on the step, and in ``"uneven"`` on the rank."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList([nn.Linear(10, 3) for _ in range(3)])
+        self.never = nn.Linear(2, 2)
+        self.chosen = 0
+
+    def forward(self, x: Any) -> Any:
+        return self.parts[self.chosen](x)
+
+
+def mlp() -> Any:
+    return nn.Sequential(
+        nn.Linear(10, 32), nn.Tanh(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 3)
+    )
+
+
+def cnn() -> Any:
+    made = nn.Sequential(
+        nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 4, 3),
+        nn.BatchNorm2d(4, momentum=None), nn.Flatten(), nn.Linear(64, 3),
+    )  # fmt: skip
+    return made
+
+
+def sample(case: str, step: int) -> tuple[Any, Any]:
+    T.manual_seed(1000 + step)
+    if case == "gpt":
+        return T.randint(0, 17, (BATCH, 6)), T.randint(0, 17, (BATCH,))
+    shape = {"cnn": (2, 8, 8), "lstm": (4, 5)}.get(case, (10,))
+    return T.randn(BATCH, *shape, dtype=T.float64), T.randint(0, 3, (BATCH,))
+
+
+MODELS: dict[str, Callable[[], Any]] = {"cnn": cnn, "gpt": Gpt, "lstm": Lstm, "unused": Branches}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "mlp": {},
+    "views": {"gradient_as_bucket_view": True},
+    "static": {"static_graph": True},
+    "unused": {"find_unused_parameters": True},
+    "many": {"bucket_cap_mb": 0.001},
+}
+
+
+def run(case: str) -> None:
+    rank, size = dist.get_rank(), dist.get_world_size()
+    T.manual_seed(rank)
+    model = MODELS.get(case, mlp)().double()
+    synced = model
+    if case == "cnn":
+        synced = nn.SyncBatchNorm.convert_sync_batchnorm(model)
+    parallel = DDP(synced, **SETTINGS.get(case, {}))
+    alone = copy.deepcopy(parallel.module)
+    if case == "cnn":  # the ordinary layers again
+        alone = cnn().double()
+        alone.load_state_dict(parallel.module.state_dict())
+    accumulates = 3 if case == "no_sync" else 1
+    optimizers = [T.optim.Adam(m.parameters(), 1e-2) for m in (parallel, alone)]
+    for step in range(STEPS):
+        if case == "unused":
+            parallel.module.chosen = alone.chosen = step % 3
+        for optimizer in optimizers:
+            optimizer.zero_grad(set_to_none=case != "views" or step % 2 == 0)
+        for part in range(accumulates):
+            x, y = sample(case, step * accumulates + part)
+            nn.functional.cross_entropy(alone(x), y).backward()
+            own_x, own_y = x[rank::size].contiguous(), y[rank::size]
+            if part < accumulates - 1:
+                with parallel.no_sync():
+                    loss = nn.functional.cross_entropy(parallel(own_x), own_y)
+                    loss.backward()
+            else:
+                loss = nn.functional.cross_entropy(parallel(own_x), own_y)
+                loss.backward()
+        if case == "clip":
+            for each in (parallel, alone):
+                nn.utils.clip_grad_norm_(each.parameters(), 0.1)
+        for optimizer in optimizers:
+            optimizer.step()
+    for (name, a), b in zip(parallel.module.state_dict().items(), alone.state_dict().values()):
+        difference = float((a.double() - b.double()).abs().max())
+        scale = float(b.double().abs().max()) or 1.0
+        assert difference <= TOLERANCE * scale, (case, name, difference / scale)
+    flat = T.cat([p.detach().reshape(-1) for p in parallel.parameters()])
+    everybody = [T.zeros_like(flat) for _ in range(size)]
+    dist.all_gather(everybody, flat)
+    assert all(bool((other == flat).all()) for other in everybody), f"{case}: ranks differ"
+    assert all(key.startswith("module.") for key in parallel.state_dict())
+
+
+def run_errors() -> None:
+    """What ranks do alike and wrong is an error on each of them."""
+    rank = dist.get_rank()
+
+    def expect(words: str, call: Callable) -> None:
+        try:
+            call()
+        except RuntimeError as error:
+            assert words in str(error), error
+        else:
+            raise AssertionError(f"no error that says {words!r}")
+
+    expect("doesn't have any parameters", lambda: DDP(nn.ReLU()))
+    expect("same model across all ranks", lambda: DDP(nn.Linear(2, 3 + rank)))
+    expect("same model across all ranks", lambda: DDP(nn.Linear(2, 3, bias=rank == 0)))
+    model = DDP(Branches())
+    model(T.ones(2, 10)).sum().backward()
+    expect("Expected to have finished reduction", lambda: model(T.ones(2, 10)))
+
+
+def run_hooks() -> None:
+    """Hooks that send half precision come near the mean, and the plain one is the mean."""
+    hooks = import_module(f"{FRAMEWORK}.distributed.algorithms.ddp_comm_hooks.default_hooks")
+    rank, size = dist.get_rank(), dist.get_world_size()
+    for name, tolerance in (
+        ("allreduce_hook", 0.0), ("fp16_compress_hook", 2e-3), ("bf16_compress_hook", 2e-2)
+    ):  # fmt: skip
+        T.manual_seed(0)
+        model = DDP(nn.Linear(4, 3))
+        model.register_comm_hook(None, getattr(hooks, name))
+        x = T.ones(2, 4) * (rank + 1)
+        model(x).sum().backward()
+        mean = 2 * (size + 1) / 2
+        found = model.module.weight.grad
+        assert float((found - mean).abs().max()) <= tolerance * mean, name
+    try:
+        model.register_comm_hook(None, hooks.allreduce_hook)
+    except RuntimeError as error:
+        assert "only be called once" in str(error)
+    else:
+        raise AssertionError
+
+
+def run_overlap() -> None:
+    """Buckets leave before the last gradient has come."""
+    model = DDP(nn.Sequential(*[nn.Linear(64, 64) for _ in range(6)]), bucket_cap_mb=0.02)
+    for _ in range(3):
+        model(T.ones(2, 64)).sum().backward()
+    seen: list[tuple[int, int]] = []
+
+    def note(grad: Any) -> None:
+        seen.append((model._step.sent, len(model._buckets)))
+
+    model.module[0].weight.register_hook(note)
+    model(T.ones(2, 64)).sum().backward()
+    sent, buckets = seen[0]
+    assert buckets > 3 and sent >= buckets - 2, (sent, buckets)
+
+
+def main() -> None:
+    dist.init_process_group("gloo")
+    for case in sys.argv[2:]:
+        if case == "errors":
+            run_errors()
+        elif case == "hooks":
+            run_hooks()
+        elif case == "overlap":
+            run_overlap()
+        else:
+            run(case)
+    dist.barrier()
+    dist.destroy_process_group()
+    print("passed")
+
+
+main()

@@ -1,0 +1,122 @@
+"""One model on several processes: its gradients, its buckets, what it refuses."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+
+import pytest
+
+import nnkit
+import nnkit.distributed as dist
+from nnkit.nn.parallel import DistributedDataParallel
+from nnkit.nn.parallel.buckets import divided
+from tests.distributed import needs_mpi, succeed
+
+CASES = ("mlp", "views", "static", "unused", "many", "no_sync", "clip", "cnn", "gpt", "lstm")
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_the_same_weights_as_one_process_with_the_whole_batch(ranks: int) -> None:
+    assert succeed("data_parallel", ranks, "nnkit", *CASES).count("passed") == ranks
+
+
+@needs_mpi
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_the_same_program_under_torch() -> None:
+    cases = ("mlp", "views", "unused", "no_sync", "lstm")
+    done = succeed("data_parallel", 2, "torch", *cases, launcher="torch.distributed.run")
+    assert done.count("passed") == 2
+
+
+@needs_mpi
+def test_hooks_errors_and_overlap() -> None:
+    done = succeed("data_parallel", 2, "nnkit", "hooks", "overlap", "errors")
+    assert done.count("passed") == 2
+
+
+@pytest.fixture(autouse=True)
+def group() -> Iterator[None]:
+    dist.init_process_group(rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
+
+
+def test_a_world_of_one() -> None:
+    model = DistributedDataParallel(nnkit.nn.Linear(3, 2), gradient_as_bucket_view=True)
+    for _ in range(2):
+        model.zero_grad()
+        model(nnkit.ones(4, 3)).sum().backward()
+        assert model.module.weight.grad.tolist() == [[4.0] * 3] * 2
+        assert model.module.weight.grad._base is not None
+    assert list(model.state_dict()) == ["module.weight", "module.bias"]
+
+
+def test_gradients_add_up_until_they_are_zeroed() -> None:
+    model = DistributedDataParallel(nnkit.nn.Linear(1, 1))
+    for _ in range(3):
+        model(nnkit.ones(1, 1)).sum().backward()
+    assert model.module.weight.grad.tolist() == [[3.0]]
+
+
+def test_forward_without_gradients() -> None:
+    model = DistributedDataParallel(nnkit.nn.Linear(1, 1))
+    with nnkit.no_grad():
+        model(nnkit.ones(1, 1))
+    model(nnkit.ones(1, 1)).sum().backward()
+    assert model.module.weight.grad is not None
+
+
+def test_reentrant_checkpointing_needs_a_static_graph() -> None:
+    from nnkit.utils.checkpoint import checkpoint
+
+    layer = nnkit.nn.Linear(2, 2)
+
+    class Twice(nnkit.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, x: nnkit.Tensor) -> nnkit.Tensor:
+            for _ in range(2):
+                x = checkpoint(self.layer, x, use_reentrant=True)
+            return x
+
+    x = nnkit.ones(1, 2, requires_grad=True)
+    Twice()(x).sum().backward()
+    expected, layer.weight.grad, layer.bias.grad = layer.weight.grad, None, None
+    model = DistributedDataParallel(Twice(), static_graph=True)
+    for _ in range(2):
+        model.zero_grad()
+        model(x).sum().backward()
+        assert layer.weight.grad is not None and nnkit.equal(layer.weight.grad, expected)
+    refusing = DistributedDataParallel(Twice())
+    with pytest.raises(RuntimeError, match="mark a variable ready only once"):
+        refusing(x).sum().backward()
+
+
+def test_a_hook_is_asked_once() -> None:
+    model = DistributedDataParallel(nnkit.nn.Linear(1, 1))
+    with pytest.raises(TypeError, match="must be callable"):
+        model.register_comm_hook(None, 3)  # type: ignore[arg-type]
+
+
+def test_buckets_are_cut_by_size_and_dtype() -> None:
+    sizes = [10, 10, 30, 5, 40]
+    parameters = [nnkit.zeros(n) for n in sizes] + [nnkit.zeros(3, dtype=nnkit.float64)]
+    found = divided(parameters, [60, 140])
+    assert [[p.numel() for p in members] for members in found] == [[10, 10], [30, 5], [40], [3]]
+
+
+def test_sync_batch_norm_of_one_process_is_batch_norm() -> None:
+    x = nnkit.randn(4, 3, 2)
+    plain = nnkit.nn.BatchNorm1d(3)
+    synced = nnkit.nn.SyncBatchNorm.convert_sync_batchnorm(plain)
+    assert type(synced) is nnkit.nn.SyncBatchNorm and synced.weight is plain.weight
+    assert nnkit.equal(synced(x), nnkit.nn.BatchNorm1d(3)(x))
+    assert type(synced.eval()(x)) is nnkit.Tensor
+    with pytest.raises(ValueError, match="expected at least 2D input"):
+        synced(nnkit.ones(3))
+    with pytest.raises(ValueError, match="channels should be non-zero"):
+        nnkit.nn.SyncBatchNorm(1)(nnkit.ones(2, 0))
