@@ -310,6 +310,9 @@ class Pass:
         if data.shape == shape and data.dtype is dtype:
             return grad
         B = self.lifted or device.backend
+        if dtype.kind == "f" and data.dtype.kind == "c":
+            grad = B.real(grad)  # a view, as in torch
+            data = grad._data if self.lifted else grad
         if data.shape != shape:
             if not broadcasts(shape, data.shape):
                 raise RuntimeError(

@@ -160,8 +160,14 @@ def print_node_code(op: Any) -> str:
             return f"B.{primitive}({', '.join(arguments)})"
         return f"rule{number}({', '.join(['B', *arguments])})"
 
+    first = []
     if op.joint:
         result = call(len(op.rules), op.joint)
+    elif op.primitive.arrays == ("x", "y") and all(op.rules):
+        # As in torch the second comes first: so a second derivative adds in torch's order.
+        for i in (1, 0):
+            first.append(f"    r{i} = {call(i, op.rules[i])} if edges[{i}] is not None else None")
+        result = "(r0, r1)"
     else:
         several = [
             "None" if r is None else f"{call(i, r)} if edges[{i}] is not None else None"
@@ -178,6 +184,7 @@ def print_node_code(op: Any) -> str:
         *([unpacking] if names else []),
         *body,
         "    edges = self.edges",
+        *first,
         f"    return {result}",
     ]
     return "\n".join([*record, *gradients, *_saves_arrays(op)]) + "\n"

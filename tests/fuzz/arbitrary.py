@@ -29,7 +29,8 @@ class Difference:
     earlier: str  # those before it
     before: dict[str, Any]  # nnkit's records before the statement,
     shown: dict[str, Any]  # after it,
-    wanted: dict[str, Any]  # and torch's after it
+    wanted: dict[str, Any]  # and torch's after it,
+    wanted_before: dict[str, Any]  # and before
 
     def seen(self, aspect: str, records: dict[str, Any], label: str | None = None) -> Any:
         """One aspect of a tensor, by default the one that differs; None if there was none."""
@@ -44,6 +45,15 @@ class Difference:
         """The numbers that the tensors which the statement names held before it."""
         contents = [record_of(self.before, name) for name in self.named()]
         return [array_of(c) for c in contents if c and c[2] and c[0] != "bfloat16"]
+
+    def apart_before(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """torch's and nnkit's numbers of the named tensors, where a rounding or memory that nobody
+        wrote had already made them differ."""
+        records = [
+            (record_of(self.wanted_before, n), record_of(self.before, n)) for n in self.named()
+        ]
+        pairs = [(a, b) for a, b in records if a and b and a[0] == b[0] and a[2] and b[2]]
+        return [(array_of(a), array_of(b)) for a, b in pairs if a[2] != b[2]]
 
     def named(self) -> list[str]:
         """The tensors that the statement names."""
@@ -129,8 +139,13 @@ def _seen_by(d: Difference, *kinds: str) -> bool:
 
 
 def _apart(d: Difference) -> float:
+    """How far apart what is expected and what is shown are."""
+    return _distance(d.expected, d.actual)
+
+
+def _distance(expected: Any, actual: Any) -> float:
     """The largest difference of two arrays, for numbers beyond 1 as a part of the largest."""
-    return np.max(np.abs(np.subtract(d.actual, d.expected))) / max(1, np.max(np.abs(d.expected)))
+    return np.max(np.abs(np.subtract(actual, expected))) / max(1, np.max(np.abs(expected)))
 
 
 def _view_of_temporary(d: Difference) -> bool:
@@ -155,10 +170,13 @@ def _writes_tangents(d: Difference) -> bool:
 
 def _rounded_twice(d: Difference) -> bool:
     """Whether second derivatives in half precision differ by roundings on the way."""
-    order = len(re.findall(r"func\.(?:grad|jvp|vjp|jac)|functional\.", d.statement))
-    twice = "hessian" in d.statement or order > 1
+    derivative = r"func\.(?:grad|jvp|vjp|jac)|functional\.|autograd\.grad\(|backward\("
+    order = len(re.findall(derivative, d.statement))
+    if order:  # of what was differentiated before
+        order += len(re.findall(derivative, d.earlier))
+    twice = re.search(r"hessian|[hv][hv]p\(", d.statement) or order > 1
     half = (d.seen("dtype", d.wanted) or "").endswith("float16")
-    return d.aspect == "values" and twice and half and _apart(d) < 0.02
+    return d.aspect == "values" and bool(twice) and half and _apart(d) < 0.02
 
 
 def _kept_in_old_shape(d: Difference) -> bool:
@@ -187,10 +205,61 @@ def _amplifies(d: Difference) -> bool:
     )
 
 
+def _grows_apart(d: Difference) -> bool:
+    """Whether numbers that differed by a rounding before the statement differ by at most a thousand
+    times as much after it: it takes the sine or the exponential of large ones, or what is left
+    where large ones cancel."""
+    before = [_distance(*pair) for pair in d.apart_before()]
+    return d.aspect == "values" and bool(before) and 0 < _apart(d) < min(1e-3, 1e3 * max(before))
+
+
+def _is_step(d: Difference) -> bool:
+    """Whether a function with steps, or of bits, is taken of numbers that differ by a rounding."""
+    step = r"bucketize|searchsorted|\.view\(T\.|floor|ceil|round|trunc|sgn|sign|//|%|fmod|remainder"
+    return _statement(step, "values")(d) and bool(d.apart_before())
+
+
+def _cancels(d: Difference) -> bool:
+    """Whether the sum of numbers that cancel, times some of them, differs by the last bit of what
+    was added."""
+    if d.aspect != "values" or not re.search(r"\.(sum|mean)\(.*\*", d.statement):
+        return False
+    scales = [np.sum(np.abs(x)) * np.max(np.abs(x), initial=1) for x in d.operands()]
+    return np.max(np.abs(np.subtract(d.actual, d.expected))) < 2.0**-23 * max(scales, default=0)
+
+
+def _reads_unwritten(d: Difference) -> bool:
+    """Whether an operand differs in memory that resize_ added and nobody wrote."""
+    return d.aspect == "values" and ".resize_(" in d.earlier and bool(d.apart_before())
+
+
+def _keeps_losses(d: Difference) -> bool:
+    """Whether the memory is asked for of a loss that torch has reduced in the place of the losses
+    of the elements."""
+    made = (
+        r" = T\.nn\.functional\.(mse_loss|smooth_l1_loss|binary_cross_entropy|soft_margin_loss)\("
+    )
+    asked = _statement(r"untyped_storage\(\)\.nbytes\(\)", "value")(d)
+    return asked and any(re.search(rf"\b{name}{made}", d.earlier) for name in d.named())
+
+
+def _left_behind(d: Difference) -> bool:
+    """Whether a tensor looks into the memory that another one had before it grew."""
+    grown = re.search(r"out=(x\d+)|(x\d+)\.resize_", d.statement)
+    name = grown and (grown[1] or grown[2])
+    if not name or d.aspect != "values" or d.label == name or not record_of(d.before, name):
+        return False
+    sizes = [math.prod(d.seen("shape", records, name)) for records in (d.before, d.shown)]
+    owners = [
+        d.seen("base", d.before, n) or d.seen("identity", d.before, n) for n in (name, d.label)
+    ]
+    return sizes[0] < sizes[1] and owners[0] == owners[1]
+
+
 def _chooses_equals(d: Difference) -> bool:
     """Whether the places of equal elements differ, where the elements chosen do not; or gradients
     that go to other places for that reason."""
-    choice = r"(topk|kthvalue|median)\("
+    choice = r"(topk|kthvalue|median|quantile)\("
     if _statement(choice, "values")(d) and d.label.endswith("[1]"):
         return any(np.unique(x).size < x.size for x in d.operands())
     if d.aspect != "values" or not re.search(choice, d.earlier):
@@ -328,7 +397,12 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         _statement(r"_scatter\(", "values")(d) and _writes_repeated(d)
     ),
     "the bits of a rounded number": _statement(r"\.view\(T\.int64\)", "values"),
-    "what resize_ adds is not initialised": _only_grown,
+    "what resize_ adds is not initialised": lambda d: _only_grown(d) or _reads_unwritten(d),
+    "a reduced loss keeps the memory of the losses of all elements in torch": _keeps_losses,
+    "memory that grows is other memory here, and what shared it has the old one": _left_behind,
+    "a rounding on which the two differ already is made larger": _grows_apart,
+    "and may fall on either side of a step": _is_step,
+    "a sum is exact to a part of the largest of its terms": _cancels,
     "torch gives an out= its sizes before it refuses to compute, or packs what it would save": (
         lambda d: (
             _refused_unchanged(d)

@@ -101,4 +101,45 @@ x2 = T.autograd.grad(x0.nan_to_num(), x0, T.ones(3, 2))
 x3 = T.autograd.grad(T.nn.functional.mse_loss(x0, x0 * 2, reduction='sum'), x0)
 x4 = T.autograd.grad(T.nn.functional.huber_loss(x0, T.zeros(2, 3).t()), x0)
 """,
+    "the gradient of a view by strides lies as its source": """
+x0 = T.tensor([[1.0, -1.0], [1.5, -2.0]]).mT.requires_grad_()
+x1 = T.autograd.grad(x0.as_strided((2, 2), (1, 1)).sum(), x0)
+x2 = T.arange(6.)[2:].requires_grad_()
+x3 = T.autograd.grad(x2.as_strided((2,), (1,), 3).sum(), x2)[0]
+x4 = x3.untyped_storage().nbytes()
+x5 = x3.storage_offset()
+x6 = T.arange(6.).unfold(0, 2, 1).requires_grad_()
+x7 = T.autograd.grad((x6.as_strided((3, 2), (2, 1)) * T.arange(6.).view(3, 2)).sum(), x6)
+x8 = T.zeros(2, 0, requires_grad=True)
+x9 = T.autograd.grad(x8.as_strided((0,), (1,)).sum(), x8)
+""",
+    "what an index selects has a gradient of its own memory": """
+x0 = T.tensor([[1.5, 0.25]], requires_grad=True)
+x1 = T.autograd.grad(x0[-1, None].sum(), x0)
+x2 = T.autograd.grad(x0[:, None].sum(), x0)
+def along(f): return lambda t: T.func.jvp(f, (t,), (t,))[0]
+x3 = T.func.grad(lambda t: along(along(lambda t: t))(t).sum())(x0)
+""",
+    "a real gradient is part of a complex one": """
+x0 = T.ones(3, 3, requires_grad=True)
+x1 = T.ones(3, 3, dtype=T.complex64)
+x2 = T.autograd.grad((x0 * x1).sum().abs(), x0)
+x3 = T.autograd.grad((x0 + x1).sum().abs(), x0)
+x4 = T.autograd.grad((x0[0] * x1).sum().abs(), x0)
+x5 = T.autograd.functional.jvp(lambda t: t.abs(), x1, x1)
+(x0 + x1).backward(x1)
+x1.mul_(2)
+(x0 + x1).backward(x1)
+""",
+    "channels last of single elements": """
+x0 = T.arange(8.).reshape(1, 2, 2, 2).to(memory_format=T.channels_last)
+x1 = T.nn.functional.interpolate(T.nn.functional.max_pool2d(x0, 2), scale_factor=2)
+x2 = T.nn.functional.interpolate(T.nn.functional.adaptive_avg_pool2d(x0, 1), scale_factor=2)
+x3 = T.nn.functional.conv2d(x0, T.ones(1, 2, 2, 2)).stride()
+x4 = T.nn.functional.batch_norm(T.ones(2, 3, 1, 1), T.ones(3), T.ones(3)).stride()
+""",
+    "a second derivative adds first what came to the second factor": """
+x0 = T.arange(8.).reshape(1, 2, 2, 2).to(memory_format=T.channels_last)
+x1 = T.autograd.functional.jvp(lambda t: t.sum() * t, 2 ** x0, T.ones_like(x0))
+""",
 }

@@ -3,6 +3,7 @@
 from tests.fuzz.error_regressions import REGRESSIONS as OF_ERRORS
 from tests.fuzz.order_regressions import REGRESSIONS as OF_ORDER
 from tests.fuzz.transform_regressions import REGRESSIONS as OF_TRANSFORMS
+from tests.fuzz.value_regressions import REGRESSIONS as OF_VALUES
 from tests.fuzz.view_regressions import REGRESSIONS as OF_VIEWS
 from tests.fuzz.write_regressions import REGRESSIONS as OF_WRITES
 
@@ -10,6 +11,7 @@ REGRESSIONS = {
     **OF_ERRORS,
     **OF_ORDER,
     **OF_TRANSFORMS,
+    **OF_VALUES,
     **OF_VIEWS,
     **OF_WRITES,
     "the gradient of a sum is one number, expanded": """

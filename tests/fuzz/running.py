@@ -120,6 +120,7 @@ def compare(
     run = Run(framework)
     flow = Flow()
     before: dict[str, Any] = {}
+    wanted_before: dict[str, Any] = {}
     try:
         for index, statement in enumerate(program):
             wanted = expected[index]
@@ -129,9 +130,10 @@ def compare(
             if found is not None:
                 finding = Finding(tuple(program[: index + 1]), *found)
                 earlier = "\n".join(each.source for each in program[:index])
-                seen = Difference(*found, statement.source, earlier, before, shown, wanted)
+                records = before, shown, wanted, wanted_before
+                seen = Difference(*found, statement.source, earlier, *records)
                 return None if arbitrary(seen) else finding
-            before = shown
+            before, wanted_before = shown, wanted
     finally:
         run.restore()
     return None

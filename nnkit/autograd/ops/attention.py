@@ -12,7 +12,7 @@ from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.ops.dropout import dropout
 from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.dtype import BOOL, FLOATING, float32
+from nnkit.backend.dtype import BOOL, FLOATING, HALF, float32
 from nnkit.backend.reference.attention import attention_scores, attention_weights
 
 
@@ -152,6 +152,13 @@ def scaled_dot_product_attention(
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     mask = None if attn_mask is None else additive(attn_mask, query.dtype)
+    if query._data.dtype in HALF and (dropout_p > 0 or not _is_fused(query, value)):  # as in torch
+        half = query._data.dtype
+        wide = [OPS["cast"](t, F4) for t in (query, key, value)]
+        mask = None if mask is None else OPS["cast"](mask, F4)
+        return OPS["cast"](
+            scaled_dot_product_attention(*wide, mask, dropout_p, is_causal, scale), half
+        )
     operands = (query, key, value)
     if (
         MODE.enabled

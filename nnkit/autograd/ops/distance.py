@@ -7,7 +7,7 @@ from nnkit.autograd.grad_mode import no_grad
 from nnkit.autograd.op import guarded
 from nnkit.autograd.ops.triangles import triu_indices
 from nnkit.autograd.ops.vector_norm import distances, vector_norm
-from nnkit.autograd.promotion import check_dtype, promote
+from nnkit.autograd.promotion import check_dtype, promoted_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.single import single
 from nnkit.autograd.tensor import Tensor
@@ -58,11 +58,13 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """
     check_tensor("cosine_similarity", x1, "x1")
     check_tensor("cosine_similarity", x2, "x2")
-    x, y = promote("cosine_similarity", x1, x2)
-    if x.dtype.category != FLOATING:
+    common = promoted_dtype("cosine_similarity", x1, x2)
+    if common.category != FLOATING:
         raise RuntimeError(
-            f"cosine_similarity(): expected common dtype to be floating point, got {x.dtype}"
+            f"cosine_similarity(): expected common dtype to be floating point, got {common}"
         )
+    # As in torch, each is normalised in its own dtype if it has one with fractions.
+    x, y = (t if t.dtype.category == FLOATING else t.to(common) for t in (x1, x2))
     if not eps >= 0:
         raise RuntimeError(f"cosine_similarity(): eps must be non-negative, got {eps}")
     ndim = max(x.ndim, y.ndim)

@@ -15,7 +15,7 @@ from nnkit.autograd.ops.arithmetic import mul
 from nnkit.autograd.ops.random_inplace import need
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import inplace
+from nnkit.autograd.views import check_change, inplace
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_
 
 _dropout = rule(
@@ -125,6 +125,11 @@ def _in_place(function: Callable) -> Callable:
             return function(input, p, train)
         if p != 1:  # torch draws before it asks for the history of what it writes
             need(function.__name__, input.dtype, (BOOL, INTEGER, FLOATING), NotImplementedError)
+            try:
+                check_change(input, write.__name__)
+            except RuntimeError:
+                function(input.detach(), p, train)
+                raise
         return write(input, p, train)
 
     return public(write_in_place, method=False)

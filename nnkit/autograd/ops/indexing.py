@@ -34,11 +34,19 @@ def _viewed_first(x: Tensor, index: Any) -> tuple[str, ...]:
     return () if advanced is None or _is_whole(basic, x._data.shape) else ("x",)
 
 
+def _only_inserts(index: Any) -> bool:
+    """Whether a basic index that keeps all elements selects nothing: it inserts dimensions."""
+    items = index if isinstance(index, tuple) else (index,)
+    return all(i is None or i is ... or (type(i) is slice and i.step in (None, 1)) for i in items)
+
+
 def _reads(node: str) -> Any:
     """`getitem` under one of the names that torch has for its nodes."""
     return rule(
         "getitem", node=node, view=True, apart=_viewed_first,
-        x=lambda B, g, index, x_shape: B.getitem_adjoint(g, index, x_shape),
+        x=lambda B, g, index, x_shape: (
+            g if index is ... else B.getitem_adjoint(g, index, x_shape)
+        ),
     )  # fmt: skip
 
 
@@ -48,7 +56,7 @@ _unsqueeze = rule(
     "getitem", node="UnsqueezeBackward0", view=True,
     x=lambda B, g, index, x_shape: (
         B.reshape(g, x_shape)
-        if math.prod(g.shape) == math.prod(x_shape)
+        if math.prod(g.shape) == math.prod(x_shape) and _only_inserts(index)
         else B.getitem_adjoint(g, index, x_shape)
     ),
 )  # fmt: skip

@@ -394,8 +394,10 @@ def _of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Te
 
 def _order_of(input: Tensor) -> Ints | None:
     """The order of a normalised batch in memory: channels last only where they lie without gaps."""
-    axes = CHANNELS_LAST.get(input.ndim)
-    return axes if axes is not None and is_ordered(input._data, axes) else None
+    axes, data = CHANNELS_LAST.get(input.ndim), input._data
+    if axes is None or data.flags.c_contiguous:
+        return None
+    return axes if is_ordered(data, axes) else None
 
 
 @public(method=False)

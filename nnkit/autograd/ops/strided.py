@@ -61,19 +61,16 @@ def _may_share(shape: tuple, strides: tuple) -> bool:
     return False
 
 
-def _shared_out(B: Any, g: Any, source: tuple) -> Any:
-    """The gradient of elements that may lie in one place: each has its share, as in torch."""
-    if not _may_share(*source[:2]):
-        return g
-    return B.div(g, B.as_strided_adjoint(B.ones_like(g), source, source))
+def _grad_strided(B: Any, g: Any, shape: tuple, strides: tuple, offset: int, source: tuple) -> Any:
+    """The gradient of `as_strided`: of elements that lie in one place each has its share."""
+    target = (shape, strides, offset)
+    if _may_share(*source[:2]):
+        ones = B.expand(B.full((), 1, g.dtype), source[0])
+        g = B.div(g, B.as_strided_adjoint(ones, target, source))
+    return B.as_strided_adjoint(g, source, target)
 
 
-_as_strided = rule(
-    "as_strided", view=True,
-    x=lambda B, g, shape, strides, offset, source: _shared_out(
-        B, B.as_strided_adjoint(g, source, (shape, strides, offset)), source
-    ),
-)  # fmt: skip
+_as_strided = rule("as_strided", view=True, x=_grad_strided)
 _as_strided_adjoint = rule(
     "as_strided_adjoint",
     y=lambda B, g, source, target: B.as_strided_adjoint(g, target, source),

@@ -4,13 +4,13 @@ all in memory at once; backward computes them again (T. Dao et al., "FlashAttent
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from nnkit.backend.cpu.half import widened
 from nnkit.backend.cpu.memory import rearranged
 from nnkit.backend.cpu.rows import max_along, sum_along
+from nnkit.backend.dtype import HALF
 from nnkit.backend.memory import order_of, steps_of
 
 __all__ = ["attention", "attention_grad"]
@@ -81,35 +81,56 @@ def _is_fused(q: Array, k: Array, v: Array, mask: Array | None) -> bool:
     )
 
 
-@widened
+def _wide(*arrays: Array | None) -> list[Array]:
+    """float32 copies of half arrays, in which all is computed."""
+    return [x.astype(np.float32) if x is not None and x.dtype in HALF else x for x in arrays]
+
+
+def _rounding(q: Array, is_fused: bool) -> Callable[[Array], Array] | None:
+    """How torch's kernel of half precision rounds what it multiplies; None where nothing is."""
+    if q.dtype in HALF and is_fused:
+        return lambda wide: wide.astype(q.dtype).astype(np.float32)
+    return None
+
+
+def _attend(p: Array, v: Array, rounded: Callable | None, out: Array) -> Array:
+    """Make scores their exponentials and ``out`` the values that these weigh; return the logarithms
+    of their totals."""
+    top = max_along(p, -1)
+    top[top == -np.inf] = 0  # a row that may look nowhere
+    p -= top
+    np.exp(p, p)
+    total = sum_along(p, -1)
+    with np.errstate(divide="ignore"):
+        top += np.log(total)
+    total[total == 0] = 1
+    np.matmul(p if rounded is None else rounded(p), v, out)
+    out /= total
+    return top
+
+
 def attention(q, k, v, mask, is_causal, scale):
-    batch = _batch(q, k, v, mask)
-    axes = order_of(q) if _is_fused(q, k, v, mask) else None
+    batch, dtype = _batch(q, k, v, mask), q.dtype
+    is_fused = _is_fused(q, k, v, mask)
+    axes, rounded = order_of(q) if is_fused else None, _rounding(q, is_fused)
+    q, k, v, mask = _wide(q, k, v, mask)
     q, k, v = _flatten(q * scale, batch), _flatten(k, batch), _flatten(v, batch)
     scores = _Scores(q, k, mask, batch, is_causal)
     out = np.zeros((*q.shape[:2], v.shape[2]), v.dtype)
     log_total = np.full(q.shape[:2], -np.inf, v.dtype)
     for b, rows, columns in _blocks(len(q), q.shape[1], k.shape[1], is_causal):
-        p = scores(b, rows, columns)
-        top = max_along(p, -1)
-        top[top == -np.inf] = 0  # a row that may look nowhere
-        p -= top
-        np.exp(p, p)
-        total = sum_along(p, -1)
-        with np.errstate(divide="ignore"):
-            log_total[b, rows] = (np.log(total) + top)[..., 0]
-        total[total == 0] = 1
-        result = out[b, rows]
-        np.matmul(p, v[b, columns], result)
-        result /= total
+        found = _attend(scores(b, rows, columns), v[b, columns], rounded, out[b, rows])
+        log_total[b, rows] = found[..., 0]
     shape = (*batch, q.shape[1])
-    return rearranged(out.reshape(*shape, v.shape[2]), axes), log_total.reshape(shape)
+    out = out.reshape(*shape, v.shape[2]).astype(dtype, copy=False)
+    return rearranged(out, axes), log_total.reshape(shape)
 
 
-@widened
 def attention_grad(g, q, k, v, mask, log_total, is_causal, scale, needs):
-    batch = _batch(q, k, v, mask)
+    batch, dtype = _batch(q, k, v, mask), q.dtype
     is_fused = not needs[3] and _is_fused(q, k, v, mask)
+    rounded = _rounding(q, is_fused)
+    g, q, k, v, mask = _wide(g, q, k, v, mask)
     q, k, v = _flatten(q * scale, batch), _flatten(k, batch), _flatten(v, batch)
     g = _flatten(g, batch)
     log_total = log_total.reshape(len(q), q.shape[1], 1)
@@ -119,21 +140,31 @@ def attention_grad(g, q, k, v, mask, log_total, is_causal, scale, needs):
     g_mask = np.zeros((len(q), q.shape[1], k.shape[1]), g.dtype) if needs[3] else None
     for b, rows, columns in _blocks(len(q), q.shape[1], k.shape[1], is_causal):
         p = scores(b, rows, columns)
+        g_scores = np.matmul(g[b, rows], v[b, columns].swapaxes(1, 2))
+        if rounded is not None:  # what the weights lose together is the result's part of g
+            out = np.empty_like(g[b, rows])
+            _attend(p.copy(), v[b, columns], rounded, out)
+            g_scores -= sum_along(rounded(out) * g[b, rows], -1)
         p -= log_total[b, rows]
         np.exp(p, p)
-        g_v[b, columns] += np.matmul(p.swapaxes(1, 2), g[b, rows])
-        g_scores = np.matmul(g[b, rows], v[b, columns].swapaxes(1, 2))
+        weights = p if rounded is None else rounded(p)
+        g_v[b, columns] += np.matmul(weights.swapaxes(1, 2), g[b, rows])
         g_scores *= p
-        p *= sum_along(g_scores, -1)
-        g_scores -= p
+        if rounded is None:
+            p *= sum_along(g_scores, -1)
+            g_scores -= p
+        else:
+            g_scores = rounded(g_scores)
         np.matmul(g_scores, k[b, columns], g_q[b, rows])
         g_k[b, columns] += np.matmul(g_scores.swapaxes(1, 2), q[b, rows])
         if g_mask is not None:
             g_mask[b, rows, columns] = g_scores
     g_q *= scale
-    g_q, g_k, g_v = (x.reshape(*batch, *x.shape[1:]) for x in (g_q, g_k, g_v))
+    g_q, g_k, g_v = (
+        x.reshape(*batch, *x.shape[1:]).astype(dtype, copy=False) for x in (g_q, g_k, g_v)
+    )
     if g_mask is not None:
-        g_mask = g_mask.reshape(*batch, *g_mask.shape[1:])
+        g_mask = g_mask.reshape(*batch, *g_mask.shape[1:]).astype(dtype, copy=False)
     if is_fused:
         return *(rearranged(x, HEADS_INSIDE) for x in (g_q, g_k, g_v)), g_mask
     by_columns = (*range(g_k.ndim - 2), g_k.ndim - 1, g_k.ndim - 2)

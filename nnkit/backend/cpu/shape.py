@@ -225,13 +225,21 @@ def _positions(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) ->
 
 
 def as_strided_adjoint(y: Array, source: tuple, target: tuple) -> Array:
-    """Add ``y``, laid out as geometry ``target``, into zeros and read geometry ``source`` of it.
+    """Add ``y``, laid out as geometry ``target``, into zeros, of which geometry ``source`` is seen.
 
     A geometry is (shape, strides, offset) in elements. Exchanging the two gives the transpose.
     """
+    source, target = from_first(source, target)
     flat = np.zeros(max(extent(*source), extent(*target)), y.dtype)
     add_at(flat, _positions(*target).ravel(), y.ravel())
-    return np.asarray(flat[_positions(*source)])
+    return _geometry(flat, *source)
+
+
+def from_first(source: tuple, target: tuple) -> tuple[tuple, tuple]:
+    """Two geometries over one storage that begins at the first element of them."""
+    first = min(source[2], target[2])
+    found = [(s, t, 0 if 0 in s else start - first) for s, t, start in (source, target)]
+    return found[0], found[1]
 
 
 def unfold(x: Array, axis: int, size: int, step: int) -> Array:

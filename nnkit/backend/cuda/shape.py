@@ -166,12 +166,11 @@ def as_strided(x: Any, shape: tuple, strides: tuple, offset: int, source: tuple)
 
 
 def as_strided_adjoint(y: Any, source: tuple, target: tuple) -> Any:
-    """Add ``y``, laid out as geometry ``target``, into zeros and read geometry ``source`` of it."""
+    """Add ``y``, laid out as geometry ``target``, into zeros; see geometry ``source`` of them."""
+    source, target = host.from_first(source, target)
     flat = zeros((max(extent(*source), extent(*target)),), y.dtype)
     add_at(flat, array(host._positions(*target).ravel(), None), reshape(y, (-1,)))
-    from nnkit.backend.cuda.indexing import getitem
-
-    return getitem(flat, array(host._positions(*source), None))
+    return _geometry(flat, *source)
 
 
 def unfold(x: Any, axis: int, size: int, step: int) -> Any:

@@ -1,0 +1,30 @@
+"""Short programs whose numbers once differed from torch's."""
+
+REGRESSIONS = {
+    "attention of half precision is rounded as torch's": """
+x0 = T.tensor([[1.0, 2.0, 1.75, -0.75], [1.25, -0.75, -0.75, -0.5]]).half().requires_grad_()
+x1 = T.nn.functional.scaled_dot_product_attention(x0, x0, x0)
+x1.sum().backward()
+x2 = x0.detach()[None, None].requires_grad_()
+x3 = T.nn.functional.scaled_dot_product_attention(x2, x2, x2)
+x3.sum().backward()
+x4 = T.tensor([[[[-1.0, 0.75], [0.5, 0.25]]]]).bfloat16().requires_grad_()
+x5 = T.nn.functional.scaled_dot_product_attention(x4, x4, x4, is_causal=True)
+x5.sum().backward()
+""",
+    "vectors are normalised in their own dtype": """
+x0 = T.tensor([[1.25, -1.5], [0.3, 0.7]]).half().requires_grad_()
+x1 = T.tensor([[-2.0], [0.3]], requires_grad=True)
+x2 = T.nn.functional.cosine_similarity(x0, x1)
+x3 = T.autograd.grad(x2.sum(), [x0, x1])
+x4 = T.nn.functional.cosine_similarity(x0, T.tensor([[1, 2], [3, 4]]))
+x5 = T.nn.functional.cosine_similarity(x1.double(), x1)
+""",
+    "a dropout in place draws before it refuses": """
+x0 = T.ones(3, requires_grad=True)
+T.nn.functional.dropout(x0, 0.5, inplace=True)
+x1 = T.randn(3)
+T.nn.functional.alpha_dropout(x0, 0.5, True, inplace=True)
+x2 = T.randn(3)
+""",
+}
