@@ -154,10 +154,10 @@ def scaled_dot_product_attention(
     mask = None if attn_mask is None else additive(attn_mask, query.dtype)
     if query._data.dtype in HALF and (dropout_p > 0 or not _is_fused(query, value)):  # as in torch
         half = query._data.dtype
-        wide = [OPS["cast"](t, F4) for t in (query, key, value)]
+        q, k, v = (OPS["cast"](t, F4) for t in (query, key, value))
         mask = None if mask is None else OPS["cast"](mask, F4)
         return OPS["cast"](
-            scaled_dot_product_attention(*wide, mask, dropout_p, is_causal, scale), half
+            scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal, scale), half
         )
     operands = (query, key, value)
     if (

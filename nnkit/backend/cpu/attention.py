@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +82,7 @@ def _is_fused(q: Array, k: Array, v: Array, mask: Array | None) -> bool:
     )
 
 
-def _wide(*arrays: Array | None) -> list[Array]:
+def _wide(*arrays: Any) -> list[Any]:
     """float32 copies of half arrays, in which all is computed."""
     return [x.astype(np.float32) if x is not None and x.dtype in HALF else x for x in arrays]
 
