@@ -387,7 +387,11 @@ class Pass:
     def _after(self, node: Any, results: Sequence, grads: Sequence) -> Sequence:
         outputs = tuple(self._shown(g, node.device) for g in grads)
         slots = range(len(results)) if node.slots is None else node.slots
-        shown: Sequence = [results[i] for i in slots]
+        edges = node.edges
+        unasked = [edges[i] is None and not node.shows_unasked for i in slots]
+        shown: Sequence = [
+            None if hidden else results[i] for i, hidden in zip(slots, unasked, strict=True)
+        ]
         for hook in list(node.hooks.post.values()):
             shown = self._replaced(hook, shown, node.device, outputs)
         after = dict(zip(slots, shown, strict=True))

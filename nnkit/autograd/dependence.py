@@ -33,7 +33,8 @@ def depending(node: Node, results: tuple, kind: str, saved: tuple) -> tuple:
     """The gradients of a node whose op ``depends``; only Tensors have a history.
 
     Args:
-        saved: for each result what torch's formula for it reads, where it is known.
+        saved: for each result what torch's formula for it reads, where it is known; of the kind
+            "none" the edges of all that is read.
     """
     if not MODE.enabled:
         return results
@@ -41,7 +42,8 @@ def depending(node: Node, results: tuple, kind: str, saved: tuple) -> tuple:
     for i, result in enumerate(results):
         if isinstance(result, Tensor) and node.edges[i] is not None:
             if kind == "none":
-                result = _linked(result, node.edges, kind)
+                if any(edge is not None for edge in saved):
+                    result = _linked(result, saved, kind)
             elif saved[i] is None:
                 result = _linked(result, (node.edges[i],), "zeros", (node.meta and node.meta[i],))
             else:

@@ -29,6 +29,7 @@ class Node:
     runs_user_code = False  # which may keep the gradients that it returns
     runs_freed = False  # whether the rules themselves notice that what they read was freed
     slots: tuple | None = None  # the inputs with a rule, which alone are shown; None for all
+    shows_unasked = True  # whether its hooks see gradients that it gave and nobody wants
 
     def __init__(self, edges: tuple, values: Any, device: Any, meta: Any = None) -> None:
         self.edges = edges

@@ -98,9 +98,10 @@ class Op:
     """A primitive with its rules; makes the nodes of its results."""
 
     __slots__ = (
-        "alone", "also", "apart", "broadcasts", "depends", "differentiable", "is_view", "joint",
-        "name", "node_name", "node_type", "only_first", "primitive", "private", "record", "rules",
-        "values",
+        "alone", "also", "apart", "broadcasts", "depends", "differentiable", "fixed", "is_view",
+        "joint",
+        "name", "node_name", "node_type", "only_first", "primitive", "private", "record",
+        "reflected", "rules", "values",
     )  # fmt: skip
 
     def __init__(
@@ -108,13 +109,17 @@ class Op:
         node: str, view: bool, broadcasts: bool, nondifferentiable: tuple[str, ...],
         private: tuple[str, ...] = (), depends: str | None = None, alone: Any = None,
         apart: Any = (), also: Mapping[str, tuple[str, ...]] | None = None,
+        fixed: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.name = primitive.name
         self.depends = depends
         self.alone = alone
         self.apart = apart
+        self.fixed = fixed
         self.primitive = primitive
         self.node_name = node
+        # The same of a number and a Tensor, where that is an operation of its own in torch.
+        self.reflected: Op | None = None
         self.is_view = view
         self.broadcasts = broadcasts
         self.private = [_source(name, primitive) for name in private]
@@ -169,6 +174,7 @@ class Op:
         members = {
             "__slots__": (), "gradients": scope["gradients"], "op": self, "operation": self.name,
             "saves_arrays": scope["saves_arrays"], "slots": self._slots(), "source": source,
+            "shows_unasked": bool(self.primitive.sequences),
             "__module__": "nnkit.autograd", **saved_attributes(self),
         }  # fmt: skip
         self.node_type = scope["NodeType"] = type(self.node_name, (Node,), members)
@@ -176,6 +182,8 @@ class Op:
         return self.record
 
     def _slots(self) -> tuple | None:
+        if self.joint and self.fixed:
+            return tuple([i for i, n in enumerate(self.primitive.arrays) if n not in self.fixed])
         if self.joint or self.primitive.sequences:
             return None
         return tuple([i for i, r in enumerate(self.rules) if r is not None])
@@ -236,6 +244,7 @@ def rule(
     alone: str | Callable | None = None,
     apart: tuple[str, ...] | Callable = (),
     also: Mapping[str, tuple[str, ...]] | None = None,
+    fixed: tuple[str, ...] = (),
     **rules: Callable,
 ) -> Callable:
     """Declare how primitive ``name`` is differentiated and get its function on Tensors.
@@ -254,7 +263,7 @@ def rule(
         depends: what a gradient is in torch even where nothing it is computed of wants one:
             ``"zeros"`` a function of what the rule reads, with a derivative of zeros;
             ``"backward"`` the same, but without a tangent (of most kinked functions and of pools);
-            ``"none"`` of all inputs, to which no gradient goes (a bias').
+            ``"none"`` of all inputs that are read, to which no gradient goes (a bias').
         alone: what torch does where all operands are inference tensors, of which its autograd
             knows nothing, and one requires grad: None does not record the operation, nor does
             ``"number"``, where a number is no tensor among them; ``"recorded"`` does (torch works
@@ -265,6 +274,7 @@ def rule(
             among them require no grad, whatever is beside them.
         also: what torch saves for an input's gradient though its rule here does not read it, since
             writing it before backward is an error.
+        fixed: inputs of a joint rule that never have a gradient, and which no node shows.
         rules: for each differentiable input a function ``(B, g, ...)`` that returns its gradient,
             with the *output's* broadcast shape where the op broadcasts (the engine reduces it).
     """
@@ -272,7 +282,7 @@ def rule(
     node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
     op = Op(
         primitive, rules, joint, node, view, broadcasts, nondifferentiable, private, depends,
-        alone, apart, also,
+        alone, apart, also, fixed,
     )  # fmt: skip
     apply = _make_apply(op)
     apply.__name__ = apply.__qualname__ = name

@@ -175,8 +175,11 @@ def print_node_code(op: Any) -> str:
         ]
         result = f"({', '.join(several)},)"
     if op.depends:
-        sources = [read_of(i, r) for i, r in enumerate(op.rules)]
-        read = [f"v{names.index(source)}" if source else "None" for source in sources]
+        if op.depends == "none":
+            read = [f"edges[{i}]" for kind, i in names if kind == INPUT]
+        else:
+            sources = [read_of(i, r) for i, r in enumerate(op.rules)]
+            read = [f"v{names.index(source)}" if source else "None" for source in sources]
         result = f"depending(self, {result}, {op.depends!r}, ({', '.join(read)},))"
     unpacking = f"    {', '.join(f'v{i}' for i in range(len(names)))}, = self.values"
     gradients = [

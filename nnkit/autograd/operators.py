@@ -60,6 +60,8 @@ BINARY: dict[str, Callable] = {
 for _name, _function in BINARY.items():
     _operator(_name, _function)
     _reflected(_name, _function)
+# Of these torch's are the same function, of the tensor first.
+Tensor.__radd__, Tensor.__rmul__ = Tensor.__add__, Tensor.__mul__
 for _name in ("lt", "le", "gt", "ge"):
     _operator(_name, getattr(comparison, _name))
 

@@ -86,6 +86,7 @@ def pointwise(
     kind: str = "same",
     numbers: str = "both",
     node: str | None = None,
+    reflected: str | None = None,
     function: bool = True,
     public: bool = True,
     in_place: bool | str = True,
@@ -112,6 +113,7 @@ def pointwise(
         numbers: which of two operands may be Python numbers: ``both`` (not at once), ``other``
             or ``none``.
         node: the node's class name, by default ``<Name>Backward0``.
+        reflected: that of a node which has the second operand alone, as the first is a number.
         function: whether to make a function of one or two tensors, with promotion.
         public: whether `nnkit` and Tensor offer it; false where it is a part of another function.
         in_place: whether they offer ``name_`` too; the category of dtype that only this refuses.
@@ -136,6 +138,9 @@ def pointwise(
     }
     node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
     op = Op(primitive, derivatives, None, node, False, False, (), (), depends, alone, (), also)
+    if reflected:
+        second = {x: derivatives[x] for x in formula.arrays[1:]}
+        op.reflected = Op(primitive, second, None, reflected, False, False, (), (), depends, alone)
     apply = _make_apply(op, len(formula.arrays))
     apply.__name__ = apply.__qualname__ = name
     apply.op = op
@@ -233,6 +238,8 @@ def _docstring(
 
 def connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) -> None:
     """Record the node of ``out``; operands may be Tensors and numbers."""
+    if op.reflected is not None and not isinstance(operands[0], Tensor):
+        op = op.reflected
     rules = op.rules
     edges = tuple(
         [

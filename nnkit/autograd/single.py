@@ -1,8 +1,9 @@
 """Functions that are one operation in torch, and several here.
 
-Torch's autograd knows nothing of inference tensors, but an operation that a tensor it knows takes
-part in is recorded with all of its operands. What is made of several ops would ask that of each of
-them: so `single` answers for all.
+What is made of several ops would ask each of them what torch asks once: whether inference tensors,
+of which its autograd knows nothing, are recorded because a tensor that it knows takes part. So
+`single` answers for all; and it gives the result one node (a `Whole`), as torch does, so that who
+looks at the graph, and the hooks on it, see the function's own arguments.
 """
 
 from __future__ import annotations
@@ -11,12 +12,54 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from nnkit.autograd.backward_pass import RUNNING, Pass
 from nnkit.autograd.grad_mode import MODE, no_grad
+from nnkit.autograd.node import GradientEdge, Node, OutputEdge
 from nnkit.autograd.op import Guard, refusal
 from nnkit.autograd.tensor import InferenceWrites, SeenWrites, Tensor, wrap
+from nnkit.autograd.unpacking import unpack_tensor
+from nnkit.autograd.views import refresh
+from nnkit.backend.dtype import FLOATING
 
 
-def single(function: Callable | None = None, *, alone: str | None = None, name: str = "") -> Any:
+class Entrance(Node):
+    """Where an argument enters the function of a `Whole`: the way on, for second derivatives."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
+        return grads
+
+
+class Whole(Node):
+    """What a function of several ops did: its rule is the backward through them.
+
+    Its values are the edges of its results and, for each argument, the `Entrance` or None.
+    """
+
+    __slots__ = ()
+    materializes = False
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
+        results, entrances = self.values
+        lifted = B if unpack is unpack_tensor else None
+        retain = RUNNING.innermost is None or RUNNING.innermost.retain
+        roots = [(edge, g) for edge, g in zip(results, grads, strict=True) if g is not None]
+        inner = Pass(roots, lifted, unpack, retain)
+        wanted = [i for i, entrance in enumerate(entrances) if entrance is not None]
+        inner.limit_to([GradientEdge(entrances[i], 0) for i in wanted], accumulate=False)
+        inner.run()
+        found = {i: inner.captured.get(place) for place, i in enumerate(wanted)}
+        return [found.get(i) for i in range(len(entrances))]
+
+
+def single(
+    function: Callable | None = None,
+    *,
+    alone: str | None = None,
+    name: str = "",
+    node: str | None = None,
+) -> Any:
     """Declare a function of Tensors to be one operation for torch's autograd.
 
     Args:
@@ -24,9 +67,13 @@ def single(function: Callable | None = None, *, alone: str | None = None, name: 
             not record it, ``"recorded"`` does, ``"refused"`` raises a RuntimeError if one requires
             grad.
         name: what a message calls it.
+        node: the class name of its node; without one the results keep the nodes of the ops, as
+            they must where ``name_`` overwrites what their rules read.
     """
     if function is None:
-        return functools.partial(single, alone=alone, name=name)
+        return functools.partial(single, alone=alone, name=name, node=node)
+    name = name or function.__name__
+    kind = node and type(node, (Whole,), {"__slots__": (), "operation": name})
 
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
@@ -36,14 +83,54 @@ def single(function: Callable | None = None, *, alone: str | None = None, name: 
             if True in unseen:
                 if all(unseen) and alone != "recorded":
                     if alone and any(t._requires_grad for t in given):
-                        raise RuntimeError(refusal(name or function.__name__))
+                        raise RuntimeError(refusal(name))
                     with no_grad():
                         return function(*arguments, **options)
                 arguments = tuple(map(seen, arguments))
                 options = {name: seen(value) for name, value in options.items()}
+            if kind and any(t._requires_grad for t in given):
+                return _as_one(kind, function, arguments, options)
         return function(*arguments, **options)
 
     return call
+
+
+def _as_one(kind: Any, function: Callable, arguments: tuple, options: dict) -> Any:
+    """What the function gives, with one node for all that it did."""
+    edges: list = []
+    entrances: list = []
+
+    def entering(value: Any) -> Any:
+        if value.__class__ in (list, tuple):
+            return type(value)(map(entering, value))
+        if not isinstance(value, Tensor) or value.dtype.category < FLOATING:
+            return value
+        refresh(value)
+        edge = (value._edge or value) if value._requires_grad else None
+        edges.append(edge)
+        entrances.append(None if edge is None else Entrance((edge,), (), value._device))
+        if edge is None:
+            return value
+        entered = wrap(value._data, value._device)
+        entered._writes = value._writes
+        entered._requires_grad = True
+        entered._edge = entrances[-1]
+        return entered
+
+    arguments = tuple(map(entering, arguments))
+    result = function(*arguments, **{n: entering(value) for n, value in options.items()})
+    results = result if isinstance(result, tuple) else (result,)
+    if not any(out._requires_grad for out in results):
+        return result
+    ways = tuple([out._edge for out in results])
+    node = kind(tuple(edges), (ways, tuple(entrances)), results[0]._device)
+    if len(results) > 1:
+        data = [out._data for out in results]
+        node.outputs = [w and (d.shape, d.dtype) for w, d in zip(ways, data, strict=True)]
+    for index, out in enumerate(results):
+        if out._requires_grad:
+            out._edge = node if len(results) == 1 else OutputEdge(node, index)
+    return result
 
 
 def _tensors(values: Any) -> list[Tensor]:

@@ -13,6 +13,7 @@ from tests.autograd import (
     conjugation_scenarios,
     function_scenarios,
     hook_scenarios,
+    node_scenarios,
     scenarios,
     view_scenarios,
 )
@@ -23,6 +24,7 @@ for module in (
     view_scenarios,
     function_scenarios,
     hook_scenarios,
+    node_scenarios,
     checkpoint_scenarios,
     conjugation_scenarios,
 ):

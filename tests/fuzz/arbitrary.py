@@ -369,7 +369,8 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "torch's vmap has operations that cannot do with an empty batch": _empty_batch,
     "torch has tangents of zeros without memory, which it refuses to write": _writes_tangents,
     "few names of nodes are promised, and an op here may be several there": lambda d: (
-        _statement(r"\.name\(\)|next_functions", "value")(d) or _seen_by(d, "node", "prehook")
+        _statement(r"\.name\(\)|next_functions", "value", "error")(d)
+        or _seen_by(d, "node", "prehook")
     ),
     "the determinant of a singular matrix is what its elimination left of zero": _singular,
     "what is left of zero is divided by, or its sign or truth is asked for": _amplifies,
@@ -447,6 +448,17 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         d.errors == ("RuntimeError", None)
         and re.search(r"[a-z]_\(|\] .?= ", d.statement) is not None
         and any(d.seen("retains_grad", d.before, n) for n in d.named())
+    ),
+    "torch gives an empty input itself for its gradient": lambda d: (
+        d.aspect in ("requires_grad", "is_leaf", "identity", "base", "existence")
+        and re.search(r"cumm(ax|in)\(", d.earlier) is not None
+        and re.search(r"backward\(|grad\(", d.statement) is not None
+        and 0 in (d.seen("shape", d.wanted) or d.seen("shape", d.shown) or ())
+    ),
+    "the last of the steps of which torch makes a loss keeps nothing for backward": lambda d: (
+        d.errors == (None, "RuntimeError")
+        and re.search(r"backward\(inputs=", d.statement) is not None
+        and re.search(r"(l1|nll)_loss\(|kl_div\(", d.earlier) is not None
     ),
     "which node of a function comes last, and what it saves": _runs_last_node,
     "torch resizes an out= before it reads it as an operand": _writes_own_operand,

@@ -1,6 +1,7 @@
 """Short programs that once differed from torch, made of what random programs found."""
 
 from tests.fuzz.error_regressions import REGRESSIONS as OF_ERRORS
+from tests.fuzz.graph_regressions import REGRESSIONS as OF_GRAPHS
 from tests.fuzz.order_regressions import REGRESSIONS as OF_ORDER
 from tests.fuzz.transform_regressions import REGRESSIONS as OF_TRANSFORMS
 from tests.fuzz.value_regressions import REGRESSIONS as OF_VALUES
@@ -9,6 +10,7 @@ from tests.fuzz.write_regressions import REGRESSIONS as OF_WRITES
 
 REGRESSIONS = {
     **OF_ERRORS,
+    **OF_GRAPHS,
     **OF_ORDER,
     **OF_TRANSFORMS,
     **OF_VALUES,

@@ -28,8 +28,9 @@ def _no_derivative(name: str) -> Any:
 
 _add = pointwise("add", lambda x, y: x + y, public=False, x=lambda g: g, y=lambda g: g)
 _sub = pointwise(
-    "sub", lambda x, y: x - y, public=False, refuses=("bool",), x=lambda g: g, y=lambda g: -g
-)
+    "sub", lambda x, y: x - y, public=False, refuses=("bool",), reflected="RsubBackward1",
+    x=lambda g: g, y=lambda g: -g,
+)  # fmt: skip
 mul = pointwise(
     "mul", lambda x, y: x * y, "The product ``input * other``, with broadcasting.",
     example=("nnkit.tensor([1.0, 2.0]), 10", "tensor([10., 20.])"),

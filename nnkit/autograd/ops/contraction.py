@@ -75,7 +75,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     # Torch makes views of its operands first, and those of inference tensors have no history.
     operands = tuple([x.detach() if x.is_inference() else x for x in operands])
     if len(operands) == 1:
-        return LIFTED.einsum(operands, equation)
+        out = LIFTED.einsum(operands, equation)
+        return out if out is not operands[0] else as_view(out)
     if len({x._data.dtype for x in operands}) > 1:
         out = _PROMOTING.einsum(operands, equation)
     elif _tracked(operands):
@@ -224,7 +225,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 
 @public(out=True)
-@single
+@single(node="LinalgCrossBackward0")
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product of vectors with three elements along ``dim``.
 
@@ -267,6 +268,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 
 @public
+@single(node="TraceBackward0")
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix' diagonal.
 

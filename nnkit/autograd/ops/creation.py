@@ -394,7 +394,7 @@ def _pair(name: str, one: str, first: Tensor, other: str, second: Tensor) -> Ten
 
 
 @public(method=False, out=True)
-@single(alone="refused")
+@single(alone="refused", node="PolarBackward0")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Complex numbers from modulus and angle: ``abs * (cos(angle) + i sin(angle))``.
 

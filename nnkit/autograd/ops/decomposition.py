@@ -178,6 +178,13 @@ def _grad_eigh(B: Any, g_values: Any, g_vectors: Any, values: Any, vectors: Any)
     return B.matmul(vectors, B.matmul(inner, B.mH(vectors)))
 
 
+def _grad_det(B: Any, g: Any, x: Any) -> Any:
+    each = B.unsqueeze(B.unsqueeze(g, -1), -1)
+    if x.shape[-1] < 2:
+        return B.expand(each, tuple(x.shape))  # of a number, which is its own determinant
+    return B.mul(each, B.mH(B.adjugate(x)))
+
+
 inverse = rule(
     "inverse", alone="refused", node="LinalgInvExBackward0",
     x=lambda B, g, out: B.neg(B.matmul(B.mH(out), B.matmul(g, B.mH(out)))),
@@ -187,10 +194,7 @@ solve = rule(
     x=lambda B, g, x, out: B.neg(B.matmul(B.solve(B.mH(x), g), B.mH(out))),
     y=lambda B, g, x: B.solve(B.mH(x), g),
 )  # fmt: skip
-det = rule(
-    "det", node="LinalgDetBackward0", also={"x": ("out",)},
-    x=lambda B, g, x: B.mul(B.unsqueeze(B.unsqueeze(g, -1), -1), B.mH(B.adjugate(x))),
-)  # fmt: skip
+det = rule("det", node="LinalgDetBackward0", also={"x": ("out",)}, x=_grad_det)
 adjugate = rule("adjugate", x=_grad_adjugate)
 slogdet = rule("slogdet", node="LinalgSlogdetBackward0", x=_grad_slogdet)
 cholesky = rule("cholesky", node="LinalgCholeskyExBackward0", x=_grad_cholesky)

@@ -81,7 +81,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 @public(method=False)
-@single
+@single(node="PdistBackward0")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distances of all pairs of rows i < j, one after the other.
 

@@ -14,6 +14,7 @@ from nnkit.autograd.ops.linalg import matmul
 from nnkit.autograd.ops.memory_format import column_major
 from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import public
+from nnkit.autograd.single import single
 from nnkit.autograd.tensor import Tensor
 
 
@@ -80,6 +81,7 @@ def _reflected(name: str, start: Tensor, input: Tensor, tau: Tensor) -> Tensor:
 
 
 @public(out=True)
+@single(node="LinalgHouseholderProductBackward0")
 def orgqr(input: Tensor, tau: Tensor) -> Tensor:
     """The first columns of the orthogonal matrix whose reflections `geqrf` gave.
 
@@ -103,6 +105,7 @@ def orgqr(input: Tensor, tau: Tensor) -> Tensor:
 
 
 @public(out=True)
+@single(node="OrmqrBackward0")
 def ormqr(
     input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
 ) -> Tensor:

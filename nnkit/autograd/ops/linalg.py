@@ -361,6 +361,7 @@ def baddbmm(
 
 
 @public(out=True, in_place=True)
+@single(node="AddbmmBackward0")
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -384,7 +385,7 @@ def addbmm(
 
 
 @public(out=True, in_place=True)
-@single
+@single(node="AddmvBackward0")
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -405,7 +406,7 @@ def addmv(
 
 
 @public(out=True, in_place=True)
-@single
+@single(node="AddrBackward0")
 def addr(
     input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:

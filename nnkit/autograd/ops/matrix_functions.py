@@ -14,6 +14,7 @@ from nnkit.autograd.ops.joining import cat
 from nnkit.autograd.ops.linalg import check_operands, matmul
 from nnkit.autograd.ops.memory_format import column_major
 from nnkit.autograd.public import public
+from nnkit.autograd.single import single
 from nnkit.autograd.sizes import check_shape, integer
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, HALF, float32, int64
@@ -29,6 +30,7 @@ _PADE_NORM = 5.37
 
 
 @public
+@single(node="LinalgMatrixExpBackward0")
 def matrix_exp(input: Tensor) -> Tensor:
     """The matrix exponential, by scaling, a Pade approximant and squaring.
 
@@ -110,6 +112,7 @@ def powers(x: Tensor, count: int) -> Tensor:
 
 
 @public(out=True)
+@single(node="CholeskySolveBackward0")
 def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """The X with ``L @ L.mH @ X = input`` (``L.mH @ L`` with ``upper``).
 

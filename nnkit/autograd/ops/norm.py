@@ -94,8 +94,9 @@ def _batch_norm_eval_rule(
 
 
 _batch_norm_eval = rule(
-    "batch_norm_eval", node="NativeBatchNormBackward0", joint=_batch_norm_eval_rule, depends="none"
-)
+    "batch_norm_eval", node="NativeBatchNormBackward0", depends="none", fixed=("mean", "scale"),
+    joint=_batch_norm_eval_rule,
+)  # fmt: skip
 
 
 _BY_SAMPLES = ("layer_norm", "group_norm")

@@ -46,7 +46,7 @@ OPS["pow"] = _power
 OPS["square_grad_x"] = lambda g, x: mul(g, (_power(x, 1) * 2).conj())
 
 
-@single(alone="refused", name="pow")
+@single(alone="refused", name="pow", node="PowBackward2")
 def _number_to(base: complex, exponent: Tensor) -> Tensor:
     """The powers of a number, which lie by rows in torch."""
     return _pow(*promote("pow", base, contiguous(exponent)))

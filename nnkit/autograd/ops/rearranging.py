@@ -13,6 +13,7 @@ from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.conversion import clone
 from nnkit.autograd.promotion import promoted_dtype
 from nnkit.autograd.public import public
+from nnkit.autograd.single import single
 from nnkit.autograd.sizes import MOST_ELEMENTS, check_integers, check_shape, integer
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import on_its_own
@@ -376,6 +377,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 @public(method=False)
+@single(node="BlockDiagBackward0")
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones (vectors are rows) along its diagonal, zero elsewhere.
 

@@ -66,9 +66,12 @@ def _grad_prod(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> A
 def _grad_var(B: Any, g: Any, x: Any, axis: Any, correction: float, keepdims: bool) -> Any:
     shape = tuple(x.shape)
     freedom = terms(shape, axis) - correction
-    scaled = B.mul(g, 2 / freedom if freedom > 0 else math.inf)
-    spread = B.expand_reduced(scaled, shape, axis, keepdims)
-    return B.mul(spread, B.sub(x, B.mean(x, axis, True)))
+    mean = B.mean(x, axis, True)
+    if freedom <= 0 and (axis is None or not shape):
+        spread = B.expand_reduced(g, shape, axis, keepdims)
+        return B.where(B.eq(x, mean), B.mul(spread, math.nan), B.mul(spread, math.inf))
+    scaled = B.mul(g, 2 / freedom if freedom else math.inf)
+    return B.mul(B.expand_reduced(scaled, shape, axis, keepdims), B.sub(x, mean))
 
 
 def ratio(B: Any, g: Any, divisor: Any) -> Any:
@@ -218,7 +221,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 
 
 @public(out=True)
-@single
+@single(node="NansumBackward0")
 def nansum(
     input: Tensor,
     dim: int | Sequence[int] | None = None,

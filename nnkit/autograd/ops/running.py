@@ -41,7 +41,7 @@ def _grad_cumsum(B: Any, g: Any, axis: int) -> Any:
 
 def _grad_cumprod(B: Any, g: Any, x: Any, out: Any, axis: int) -> Any:
     """The products before an element times what follows it."""
-    if not len(x.shape) or x.shape[axis] == 1:
+    if not len(x.shape) or 0 in x.shape or x.shape[axis] == 1:
         return g
     before, factors = B.conj(shifted(B, out, axis, 1, 1.0)), B.conj(x)
     totals = _reversed(B, lambda t: B.cumsum(t, axis), B.mul(B.conj(out), g), axis)
@@ -51,7 +51,7 @@ def _grad_cumprod(B: Any, g: Any, x: Any, out: Any, axis: int) -> Any:
 
 def _grad_logcumsumexp(B: Any, g: Any, x: Any, out: Any, axis: int) -> Any:
     """The totals never fall, so every exponent here is at most 0."""
-    if not len(x.shape):
+    if not len(x.shape) or 0 in x.shape:
         return g
     empty = B.eq(out, -math.inf)  # nothing but -inf so far: no weight, and no inf - inf either
     total = B.where(empty, 0.0, out)

@@ -92,7 +92,9 @@ def _product_gradients(
     return to_x, B.where(single, alone, divided)
 
 
-_scatter_reduce = rule("scatter_reduce", alone="copied", joint=_scatter_reduce_gradients)
+_scatter_reduce = rule(
+    "scatter_reduce", alone="copied", fixed=("index",), joint=_scatter_reduce_gradients
+)
 
 
 # Checks
@@ -357,7 +359,7 @@ def _flat_index(name: str, input: Tensor, index: Any) -> Tensor:
 
 
 @public(out=True)
-@single
+@single(node="TakeBackward0")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at positions ``index`` of the flattened input, in the shape of ``index``.
 
@@ -375,7 +377,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 
 @public(in_place=True)
-@single(alone="recorded")
+@single(alone="recorded", node="PutBackward0")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with ``source`` written (or added) at positions ``index`` of the flattened input.
 

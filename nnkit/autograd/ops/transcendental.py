@@ -80,9 +80,15 @@ atan2 = pointwise(
 )  # fmt: skip
 
 
-@single(alone="refused")
+@single(alone="refused", node="AngleBackward0")
 def _angle(input: Tensor) -> Tensor:
     return guarded("angle", atan2(contiguous(input.imag), contiguous(input.real)), input)
+
+
+@single(name="angle", node="AngleBackward0")
+def _angle_of_real(input: Tensor) -> Tensor:
+    out = where(input < 0, math.pi, input.detach().clamp(0, 0)) + input.sgn() * 0
+    return guarded("angle", out, input)
 
 
 @public(out=True)
@@ -100,9 +106,7 @@ def angle(input: Tensor) -> Tensor:
     check_tensor("angle", input)
     if input.is_complex():  # torch's result lies by rows
         return _angle(input)
-    x = converted(input, to_float(input.dtype))
-    out = where(x < 0, math.pi, x.detach().clamp(0, 0)) + x.sgn() * 0
-    return guarded("angle", out, x)
+    return _angle_of_real(converted(input, to_float(input.dtype)))
 
 
 sinh = pointwise("sinh", lambda x: fn.sinh(x), "The hyperbolic sine, ``(exp(x) - exp(-x)) / 2``.",
@@ -319,6 +323,7 @@ def xlogy(input: Tensor | complex, other: Tensor | complex) -> Tensor:
 
 
 @public(out=True, in_place=True)
+@single(node="MvlgammaBackward0")
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension ``p``.
 

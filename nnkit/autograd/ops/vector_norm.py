@@ -120,7 +120,7 @@ def norm(
 
 
 @public
-@single
+@single(node="DistBackward0")
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of ``input - other``.
 
@@ -162,7 +162,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 
 
 @public(method=False)
-@single
+@single(node="CdistBackward0")
 def cdist(
     x1: Tensor,
     x2: Tensor,

@@ -12,6 +12,7 @@ from nnkit.autograd.ops import activation as ops
 from nnkit.autograd.ops.creation import empty_like, zeros_like
 from nnkit.autograd.ops.softmax import softmax
 from nnkit.autograd.promotion import check_dtype
+from nnkit.autograd.single import single
 from nnkit.autograd.views import check_write, write
 from nnkit.backend.dtype import COMPLEX, INTEGER, to_float
 from nnkit.backend.memory import contiguous_format
@@ -279,6 +280,7 @@ def rrelu(
     return (ops.rrelu_ if inplace else ops.rrelu)(input, lower, upper, training)
 
 
+@single(node="GluBackward0")
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """``a * sigmoid(b)`` for the two halves a and b of ``input`` along ``dim``.
 

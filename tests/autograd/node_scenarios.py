@@ -1,0 +1,121 @@
+"""What the nodes of results look like from outside: the same on either framework."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+SCENARIOS: dict[str, Callable[[Any], Any]] = {}
+
+
+def scenario(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    SCENARIOS[function.__name__] = function
+    return function
+
+
+def seen(fw: Any, function: Callable, *operands: Any) -> list:
+    """The node of what a function returns: its name, whose it is the next of, and the shapes of
+    the gradients that its hook is shown."""
+    log: list = []
+    out = function(*operands)
+    node = out.grad_fn
+    node.register_hook(lambda *given: log.append(given))
+    out.backward(fw.ones_like(out), retain_graph=True)
+    shapes = [[g if g is None else list(g.shape) for g in grads] for grads in log[0]]
+    following = [n and type(n).__name__ for n, _ in node.next_functions]
+    try:
+        out.backward(fw.ones_like(out))
+        out.backward(fw.ones_like(out))
+        again = "done"
+    except RuntimeError:
+        again = "refused"
+    return [type(node).__name__, following, *shapes, again]
+
+
+def matrix(fw: Any, rows: int = 2, columns: int = 3, requires_grad: bool = True) -> Any:
+    values = fw.arange(rows * columns, dtype=fw.float32) / 4 + 1
+    return values.reshape(rows, columns).requires_grad_(requires_grad)
+
+
+@scenario
+def one_node_for_what_several_ops_compute(fw):
+    x, y, square = matrix(fw), matrix(fw), matrix(fw, 3, 3)
+    fixed, vector = matrix(fw, requires_grad=False), fw.ones(3, requires_grad=True)
+    position = fw.tensor([5, 0])
+    F = fw.nn.functional
+    return [
+        seen(fw, *call)
+        for call in (
+            (fw.take, x, position),
+            (lambda x, s: fw.put(x, position, s), x, fw.ones(2, requires_grad=True)),
+            (lambda x: 2**x, x),
+            (fw.cdist, x, y),
+            (fw.cdist, x, fixed),
+            (fw.dist, x, y),
+            (fw.dist, x, x),
+            (fw.trace, square),
+            (fw.cross, square, square),
+            (fw.angle, x),
+            (fw.polar, x, y),
+            (fw.nansum, x),
+            (lambda x: fw.mvlgamma(x, 1), x),
+            (lambda x: F.glu(x, 0), x),
+            (F.pdist, x),
+            (fw.matrix_exp, square),
+            (fw.block_diag, x, y),
+            (fw.addmv, fw.ones(2, requires_grad=True), x, vector),
+            (fw.addr, square, vector, vector),
+            (fw.cholesky_solve, square, fw.eye(3).requires_grad_()),
+        )
+    ]
+
+
+@scenario
+def one_node_differentiated_twice(fw):
+    x, y = matrix(fw), matrix(fw)
+    out = fw.dist(x, y * 2) + (2**x).sum() + x.take(fw.tensor([1, 1])).square().sum()
+    gx, gy = fw.autograd.grad(out, [x, y], create_graph=True)
+    second = fw.autograd.grad(gx.sum() + gy.square().sum(), [x, y])
+    return [[round(v, 3) for v in g.flatten().tolist()] for g in second]
+
+
+@scenario
+def one_node_in_a_longer_graph(fw):
+    x = matrix(fw)
+    shown: list = []
+    middle = x * 2
+    middle.register_hook(lambda g: shown.append(g.tolist()))
+    out = middle.take(fw.tensor([0, 4])) * 3
+    (gm,) = fw.autograd.grad(out.sum(), middle, retain_graph=True)
+    index = fw.tensor([0, 0])
+    taken = middle.take(index)
+    index.fill_(1)
+    try:
+        taken.sum().backward()
+    except RuntimeError:
+        shown.append("refused")
+    out.sum().backward()
+    return [gm.tolist(), shown, x.grad.tolist()]
+
+
+@scenario
+def numbers_beside_a_tensor(fw):
+    x = matrix(fw)
+    results = (2 + x, x + 2, 2 * x, x * 2, 2 - x, x - 2, 2 / x, x / 2, 2**x, x**2, fw.rsub(x, 2))
+    return [
+        [type(r.grad_fn).__name__, [n and type(n).__name__ for n, _ in r.grad_fn.next_functions]]
+        for r in results
+    ]
+
+
+@scenario
+def gradients_that_nobody_asked_for(fw):
+    """Hooks of a node see none for an input that wants none, but all of a list of tensors."""
+    x, weight = matrix(fw), fw.ones(3)
+    norm = seen(fw, lambda x: fw.nn.functional.layer_norm(x, (3,), weight, weight), x)
+    joined = seen(fw, lambda x: fw.cat([x, x.detach()]), x)
+    ev = seen(
+        fw, lambda x: fw.nn.functional.batch_norm(x, fw.zeros(3), fw.ones(3), weight, weight), x
+    )
+    reduced = x.scatter_reduce(0, fw.zeros(2, 3, dtype=fw.int64), x, "sum")
+    return [norm, joined, ev[:3], len(reduced.grad_fn.next_functions)]

@@ -1,0 +1,38 @@
+"""Short programs about graphs and what they depend on that once differed from torch."""
+
+REGRESSIONS = {
+    "a gradient that does not depend on what has no spread": """
+x0 = T.tensor([2.0], requires_grad=True)
+x1, = T.autograd.grad(x0.var(), x0, create_graph=True)
+x2 = T.tensor([1.0, 2.0], requires_grad=True)
+x3 = T.autograd.grad(x2.var(correction=2), x2, create_graph=True)
+x4 = T.autograd.grad(x2.var(correction=3), x2)
+x5 = T.autograd.grad(x2.var(0, correction=3), x2)
+x6 = T.autograd.grad(x2.var(0, correction=2), x2)
+x7 = T.autograd.grad(x2.std(correction=2), x2)
+""",
+    "a gradient of one element or of none that is the one that came": """
+x0 = T.zeros(0, requires_grad=True)
+x1, = T.autograd.grad(x0.cumprod(0).sum(), x0, create_graph=True)
+x2, = T.autograd.grad(x0.logcumsumexp(0).sum(), x0, create_graph=True)
+x3 = T.full((2, 1, 1), 3.0, requires_grad=True)
+x4, = T.autograd.grad(T.linalg.det(x3).sum(), x3, create_graph=True)
+x5, = T.autograd.grad(T.linalg.det(x3).square().sum(), x3, create_graph=True)
+""",
+    "a bias' gradient depends on what is read beside": """
+x0 = T.ones(2, 2, 3)
+x1 = T.ones(2, 2, 2)
+x2 = T.ones(2, requires_grad=True)
+x3, = T.autograd.grad(T.conv1d(x0, x1, x2).sum(), x2, create_graph=True)
+x4, = T.autograd.grad(T.nn.functional.batch_norm(x0, None, None, T.ones(2), x2, True).sum(), x2,
+                      create_graph=True)
+x1.requires_grad_()
+x5, x6 = T.autograd.grad(T.conv1d(x0, x1, x2).sum(), (x1, x2), create_graph=True)
+""",
+    "einsum of one operand gives a view of it": """
+x0 = T.ones(2, 3, requires_grad=True)
+x1 = T.einsum('ij', x0)
+x2 = T.einsum('ij->ij', x0)
+x2.sum().backward()
+""",
+}
