@@ -119,10 +119,11 @@ def fixed_zeros_like(value: Tensor) -> Tensor:
 
 def settled(tangent: Tensor, primal: Tensor) -> Tensor:
     """The tangent, copied if it is zeros that nobody may write but its primal is not."""
-    return tangent.clone() if _is_zero(tangent) and not _is_zero(primal) else tangent
+    return tangent.clone() if is_fixed(tangent) and not is_fixed(primal) else tangent
 
 
-def _is_zero(value: Any) -> bool:
+def is_fixed(value: Tensor) -> bool:
+    """Whether a tensor is of zeros that nobody may write, whatever levels it is in."""
     data = value._data
     while data.__class__ is Dual:
         data = data.primal._data
@@ -206,7 +207,8 @@ class ForwardLevel(device):
             whole, link = base._data, partial(replay, chain)
             primal = link(whole.primal)
         self.joined.append((x, base))
-        _exchange(x, primal)
+        _give_place(x, primal)
+        x._edge, x._requires_grad, x._writes, x._viewed = None, False, [0, None], 0
         x._data, x._device, x._base = Dual(primal, None, whole, link), self, base
         if base is not None:
             x._writes, x._viewed = base._writes, base._writes[0]
@@ -214,7 +216,7 @@ class ForwardLevel(device):
     def _leave(self, x: Tensor, base: Any) -> None:
         primal = x._data.primal
         x._data, x._device = primal._data, primal._device
-        _exchange(primal, x)
+        _give_place(primal, x)  # which keeps it too: nodes may have saved it
         x._base = base
 
     def lower(self, value: Tensor) -> tuple[Tensor, Tangents]:
@@ -224,12 +226,11 @@ class ForwardLevel(device):
         return value._data.primal, value._data.tangents
 
 
-def _exchange(x: Tensor, y: Tensor) -> None:
-    """Give ``y`` the place in the graph that ``x`` has, and ``x`` that of a leaf."""
+def _give_place(x: Tensor, y: Tensor) -> None:
+    """Give ``y`` the place in the graph that ``x`` has."""
     y._edge, y._requires_grad, y._writes, y._viewed, y._view = (
         x._edge, x._requires_grad, x._writes, x._viewed, x._view,
     )  # fmt: skip
-    x._edge, x._requires_grad, x._writes, x._viewed = None, False, [0, None], 0
 
 
 def without_history(value: Tensor) -> Tensor:

@@ -9,17 +9,24 @@ be differentiated backwards can be differentiated forwards.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 from nnkit.autograd.anomaly import set_detect_anomaly
 from nnkit.autograd.capture import grad
 from nnkit.autograd.dependence import dependent, wants
-from nnkit.autograd.dual import Dual, ForwardLevel, Tangents, fixed_zeros_like, laid_out, settled
+from nnkit.autograd.dual import (
+    Dual,
+    ForwardLevel,
+    Tangents,
+    fixed_zeros_like,
+    is_fixed,
+    laid_out,
+)
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.op import OPS
-from nnkit.autograd.op_code import OUTPUT, read_of
+from nnkit.autograd.op_code import GRAD, INPUT, OUTPUT, PASS, SAVED, STATIC, read_of
 from nnkit.autograd.overlap import shares_memory
 from nnkit.autograd.promotion import on_one_device
 from nnkit.autograd.tensor import Tensor, wrap
@@ -129,7 +136,6 @@ def _pushed(
             for primal, rule in zip(primals, rules, strict=True)
         ]
     )
-    device = outputs[0]._device
     differentiable = op.differentiable * len(outputs) if op.primitive.many else op.differentiable
     # The gradients of a hidden output, such as what a rule reads, are asked for as well.
     wanted = [
@@ -138,7 +144,72 @@ def _pushed(
     ]
     if not any(wanted) or not any(e is not None and t for e, t in zip(edges, tangents)):
         return [None] * len(outputs)
-    node = op.record(primals, statics, edges, outputs, device)
+    recorded = MODE.enabled
+    real = not any(isinstance(v, Tensor) and v.is_complex() for v in (*primals, *outputs))
+    if op.name in FORMULAS and real:
+        columns = [_along(op, primals, statics, outputs[0], edges, tangents, level.count)]
+    else:
+        columns = _transposed(op, primals, statics, outputs, edges, wanted, tangents, level)
+    depends, kind = _read(op, primals, outputs) if op.depends and recorded else [], op.depends
+    given = [t._data for ts in tangents for t in ts or ()]
+    theirs = {id(owner(data)) for data in given if not is_zero(data)}  # which may be written
+    result: list[Tangents] = []
+    for output, column in zip(outputs, columns, strict=True):
+        if column is not None:
+            column = tuple(
+                [t.clone() if id(owner(t._data)) in theirs else laid_out(t, output) for t in column]
+            )
+            column = tuple([dependent(t, depends, kind, besides=True) for t in column])
+        result.append(column)
+    return result
+
+
+def _along(
+    op: Any, primals: tuple, statics: tuple, output: Tensor, edges: tuple, tangents: list,
+    count: int,
+) -> Tangents:  # fmt: skip
+    """The tangents of the output of an element-wise op on real numbers: its rules multiply each
+    element by a number, a tangent as well as a gradient."""
+    fixed = MODE.enabled and any(map(wants, primals))
+    columns = []
+    for edge, rule, given in zip(edges, op.rules, tangents, strict=True):
+        if edge is None:
+            continue
+        if given:
+            columns.append(
+                [_times(rule, _cast(t, output), primals, statics, output) for t in given]
+            )
+        elif fixed and any(kind in SAVED for kind, _ in rule.plan):
+            # torch computes with the tangents that there are none of: what is multiplied by them is
+            # what the result depends on.
+            zeros = fixed_zeros_like(output)
+            product = _times(rule, zeros, primals, statics, output)
+            columns.append([product if is_fixed(product) else LIFTED.mul(zeros, product)] * count)
+    return tuple([_fitted(reduce(LIFTED.add, parts), output) for parts in zip(*columns)])
+
+
+def _times(rule: Any, g: Tensor, primals: tuple, statics: tuple, output: Tensor) -> Tensor:
+    """What the rule of an element-wise op makes of a gradient, or of a tangent."""
+    if rule.function is PASS:
+        return g
+    values = {INPUT: primals, OUTPUT: (output,), STATIC: statics}
+    arguments = [g if kind == GRAD else values[kind][i] for kind, i in rule.plan]
+    tensors = [a for a in arguments if isinstance(a, Tensor)]
+    name, device = rule.function.primitive, output._device
+    if all(t._device is device for t in tensors) and not (
+        MODE.enabled and any(map(wants, tensors))
+    ):
+        raw = [a._data if isinstance(a, Tensor) else a for a in arguments]
+        return wrap(getattr(device.backend, name)(*raw), device)
+    return getattr(LIFTED, name)(*arguments)
+
+
+def _transposed(
+    op: Any, primals: tuple, statics: tuple, outputs: tuple, edges: tuple, wanted: list,
+    tangents: list, level: ForwardLevel,
+) -> list[Tangents]:  # fmt: skip
+    """The tangents of the outputs by the transpose of the rules."""
+    node = op.record(primals, statics, edges, outputs, outputs[0]._device)
 
     def unpack(node: Any, value: Any) -> Any:
         saved, _ = value
@@ -167,12 +238,10 @@ def _pushed(
     moved = [w for w in weights if w is not None]
     wanting = any(map(wants, primals))
     if wanting and recorded:
-        # torch computes with the tangents that there are none of: what is multiplied by them is
-        # what the result depends on.
         reached += [
             (gradient, (fixed_zeros_like(gradient),) * level.count)
             for gradient, given in zip(gradients, tangents, strict=True)
-            if gradient is not None and not given
+            if gradient is not None and not given and all(gradient is not w for w in moved)
         ]
     pairs = [(gradient, given) for gradient, given in reached if gradient.requires_grad]
     if not pairs and not wanting:
@@ -185,21 +254,14 @@ def _pushed(
             ) if pairs else (None,) * len(moved)
             for i in range(level.count)
         ]  # fmt: skip
-    depends, kind = _read(op, primals, outputs) if op.depends and recorded else [], op.depends
-    given = [t._data for ts in tangents for t in ts or ()]
-    theirs = {id(owner(data)) for data in given if not is_zero(data)}  # which may be written
     found = iter(zip(*rows, strict=True))
-    result: list[Tangents] = []
+    columns: list[Tangents] = []
     for output, weight in zip(outputs, weights, strict=True):
         column = next(found) if weight is not None else None
         if column is not None:
             column = tuple([LIFTED.zeros_like(output) if t is None else t for t in column])
-            column = tuple(
-                [t.clone() if id(owner(t._data)) in theirs else settled(t, output) for t in column]
-            )
-            column = tuple([dependent(t, depends, kind, besides=True) for t in column])
-        result.append(column)
-    return result
+        columns.append(column)
+    return columns
 
 
 def _read(op: Any, primals: tuple, outputs: tuple) -> list:
@@ -214,11 +276,17 @@ def _has_derivative(value: Any) -> bool:
 
 def _fitted(tangent: Tensor, gradient: Tensor) -> Tensor:
     """A tangent with the shape and the dtype of a gradient, or of a primal that is written."""
-    if tangent._data.dtype != gradient._data.dtype:
-        if tangent.dtype.category == COMPLEX > gradient.dtype.category:
-            tangent = OPS["real"](tangent)
-        tangent = OPS["cast"](tangent, gradient._data.dtype)
+    tangent = _cast(tangent, gradient)
     return tangent.expand(gradient.shape) if tangent.shape != gradient.shape else tangent
+
+
+def _cast(tangent: Tensor, gradient: Tensor) -> Tensor:
+    """A tangent with the dtype of a gradient."""
+    if tangent._data.dtype == gradient._data.dtype:
+        return tangent
+    if tangent.dtype.category == COMPLEX > gradient.dtype.category:
+        tangent = OPS["real"](tangent)
+    return OPS["cast"](tangent, gradient._data.dtype)
 
 
 def _write(B: Forward, primitive: Primitive, x: Dual, *arguments: Any) -> Dual:

@@ -43,6 +43,8 @@ class Level:
     """The inputs of a transform; entered while its function runs, which is then recorded, and while
     that is differentiated."""
 
+    constant: Sequence[bool] = ()  # of which inputs no output is a function, when they were pulled
+
     def __init__(self, values: Sequence[Any], name: str) -> None:
         self.values = values
         self.recorded = MODE.enabled  # by what happens around the transform
@@ -102,6 +104,7 @@ class Level:
             weights = [self.lifted(w) for w in weights]
             used = [i for i, output in enumerate(outputs) if output.requires_grad]
             if not used:
+                self.constant = [True] * len(inputs)
                 return [LIFTED.zeros_like(point) for point in inputs]
             # A derivative of a derivative may be zeros that nobody may write.
             lifted = create_graph or MODE.derivatives > self.begun
@@ -109,6 +112,7 @@ class Level:
                 tuple(outputs[i] for i in used), tuple(inputs), tuple(weights[i] for i in used),
                 retain_graph, create_graph, lifted,
             )  # fmt: skip
+            self.constant = [g is None for g in found]
             return [
                 LIFTED.zeros_like(p) if g is None else g for p, g in zip(inputs, found, strict=True)
             ]

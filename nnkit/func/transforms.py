@@ -376,9 +376,13 @@ def _by_output(outputs: Sequence[Tensor], level: Level) -> list[list[Tensor]]:
     sizes = [output.numel() for output in outputs]
     rows = [level.pull(outputs, level.inputs, weights) for weights in _units(outputs)]
     columns = []
-    for point, column in zip(level.inputs, zip(*rows, strict=True), strict=True):
+    for i, (point, column) in enumerate(zip(level.inputs, zip(*rows, strict=True), strict=True)):
         with _not_of_inference(*column):
-            parts = _together(column).narrow(0, 0, sum(sizes)).split(sizes)
+            if level.constant[i]:
+                whole = column[0].expand(len(column), *point.shape)
+            else:
+                whole = _together(column)
+            parts = whole.narrow(0, 0, sum(sizes)).split(sizes)
             shapes = [(*output.shape, *point.shape) for output in outputs]
             columns.append([part.view(s) for part, s in zip(parts, shapes, strict=True)])
     return list(map(list, zip(*columns, strict=True)))

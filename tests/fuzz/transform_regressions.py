@@ -132,4 +132,16 @@ with T.no_grad():
 square = lambda t: T.func.jvp(lambda t: (t * 2).pow_(2), (t,), (T.ones_like(t),))[1]
 x1 = T.func.grad(lambda t: square(t).sum())(T.tensor([0.5, 0.25]))
 """,
+    "what a function wrote within jvp, and saved": """
+x0 = T.tensor([0.5, -0.25], requires_grad=True)
+x1 = T.func.jacfwd(lambda t: T.ones(2).add_(t) * x0 * t)(T.tensor([1.0, 2.0]))
+x1.sum().backward()
+x2 = T.func.jvp(lambda t: T.ones(2).mul_(x0).add_(t) * x0, (x0 * 2,), (T.ones(2),))[0]
+x3, = T.autograd.grad(x2.square().sum(), x0, create_graph=True)
+x4, = T.autograd.grad(x3.sum(), x0)
+x5 = T.func.jvp(lambda t: T.stack([t * t]), (T.ones(1, 2, 2, 2).to(
+    memory_format=T.channels_last),) , (T.ones(1, 2, 2, 2),))
+x6 = T.func.jacrev(lambda t: t.sign().detach())(x0)
+x6.add_(1)
+""",
 }
