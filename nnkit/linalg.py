@@ -27,7 +27,7 @@ from nnkit.autograd.ops.least_squares import lstsq, matrix_rank, pinv
 from nnkit.autograd.ops.linalg import check_operands, matmul
 from nnkit.autograd.ops.matrix_functions import matrix_exp, powers
 from nnkit.autograd.ops.memory_format import column_major
-from nnkit.autograd.promotion import scalar
+from nnkit.autograd.promotion import check_defined, scalar
 from nnkit.backend.dtype import BOOL, FLOATING, bfloat16, float16
 from nnkit.backend.errors import LinAlgError
 
@@ -178,6 +178,13 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
         >>> nnkit.linalg.solve(nnkit.tensor([[2.0, 0.0], [0.0, 4.0]]), nnkit.ones(2))
         tensor([0.5000, 0.2500])
     """
+    if _is_vector(A, B, left):
+        return rules.solve(A, B.unsqueeze(-1)).squeeze(-1)
+    return rules.solve(A, B) if left else rules.solve(A.mT, B.mT).mT
+
+
+def _is_vector(A: Tensor, B: Tensor, left: bool) -> bool:
+    """Whether the right sides of ``A X = B`` are vectors; RuntimeError where they do not fit."""
     a = check_square("linalg.solve", A, WHOLE)
     check_operands("linalg.solve", ("A", A), ("B", B))
     b: tuple[int, ...] = tuple(B.shape)
@@ -189,10 +196,9 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
         raise RuntimeError(
             f"linalg.solve: incompatible shapes of A and B: got {list(a)} and {list(b)}"
         )
-    if vector:
-        return rules.solve(A, B.unsqueeze(-1)).squeeze(-1)
-    broadcast_shape("linalg.solve", [a[:-2], b[:-2]])
-    return rules.solve(A, B) if left else rules.solve(A.mT, B.mT).mT
+    if not vector:
+        broadcast_shape("linalg.solve", [a[:-2], b[:-2]])
+    return vector
 
 
 def solve_triangular(
@@ -206,13 +212,14 @@ def solve_triangular(
         B: (*, n, k).
     """
     check_square("linalg.solve_triangular", A, ())
-    check_operands("linalg.solve_triangular", ("A", A), ("B", B))
     if check_matrices("linalg.solve_triangular", B, ())[-2 if left else -1] != A.shape[-1]:
         raise RuntimeError(
             f"linalg.solve_triangular: incompatible shapes of A and B: got {list(A.shape)} and "
             f"{list(B.shape)}"
         )
     broadcast_shape("linalg.solve_triangular", [A.shape[:-2], B.shape[:-2]])
+    check_defined("linalg.solve_triangular", "solve_triangular", A)
+    check_operands("linalg.solve_triangular", ("A", A), ("B", B))
     if left:
         return rules.solve_triangular(A, B, upper, unitriangular)
     out = column_major(rules.solve_triangular(A.mT, B.mT, not upper, unitriangular).mT)
@@ -440,7 +447,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
         >>> nnkit.linalg.cholesky_ex(-nnkit.eye(2)).info
         tensor(1, dtype=nnkit.int32)
     """
-    check_square("linalg.cholesky_ex", A)
+    check_square("linalg.cholesky_ex", A, WHOLE)
     info = factors.cholesky_info(A.detach())
     lower = factors.tell_failures(
         "linalg.cholesky_ex", A, info, check_errors, rules.cholesky,
@@ -457,7 +464,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
         >>> nnkit.linalg.solve_ex(nnkit.eye(2), nnkit.ones(2)).result
         tensor([1., 1.])
     """
-    check_square("linalg.solve_ex", A)
+    _is_vector(A, B, left)
     info = factors.factored("linalg.solve_ex", A.detach(), True)[2]
     failed = info != 0
     if not bool(failed.any()):

@@ -7,10 +7,9 @@ from typing import Any
 
 from nnkit.autograd.arguments import held
 from nnkit.autograd.public import PUBLIC, attach, public
-from nnkit.autograd.sizes import strides_of
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.dtype import dtype as dtype_type
-from nnkit.backend.memory import AXES, is_ordered, is_view, owner, steps_of, strided
+from nnkit.backend.memory import AXES, is_ordered, is_view, owner, steps_of, strided, strides_of
 
 
 @public(namespace=False)

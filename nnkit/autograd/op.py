@@ -409,12 +409,12 @@ def _index_tensors(primitive: Primitive, statics: tuple) -> list:
     return [i for i in items if isinstance(i, Tensor)]
 
 
-def check_source(name: str, input: Tensor, source: Tensor) -> None:
-    """RuntimeError where a source that wants a gradient would go into a copy of integers."""
+def check_source(name: str, input: Tensor, source: Tensor, parameter: str = "src") -> None:
+    """RuntimeError where an operand that wants a gradient would become integers as ``input`` is."""
     if source._requires_grad and MODE.enabled and input.dtype.category < FLOATING:
         raise RuntimeError(
-            f"{name}(): a result of dtype {input.dtype} has no gradient, but argument 'src' "
-            "requires grad"
+            f"{name}(): a result of dtype {input.dtype} has no gradient, but argument "
+            f"'{parameter}' requires grad"
         )
 
 

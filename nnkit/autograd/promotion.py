@@ -114,7 +114,9 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
     device = tensors[0]._device
     B = device.backend
     converted = []
-    for value, exact in ((input, False), (other, name in _EXACT)):
+    # Beside a number it is rounded with the result alone.
+    single = isinstance(input, Tensor) and name in _EXACT
+    for value, exact in ((input, False), (other, single)):
         if isinstance(value, Tensor):
             data = value._data
             if exact and d.array in HALF and device is cpu and not data.ndim:

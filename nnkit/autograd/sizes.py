@@ -44,15 +44,6 @@ def clipped(number: int, least: int, most: int) -> int:
     return max(least, min(number, most))
 
 
-def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of a contiguous tensor of this shape, in elements."""
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
-
-
 def check_integers(name: str, parameter: str, numbers: Any) -> None:
     """TypeError where one of a sequence of ints does not fit 64 bits, which is torch's type."""
     for position, number in enumerate(numbers):

@@ -15,7 +15,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from nnkit.backend.catalogue import ALWAYS_REFUSED, REFUSED, SIGNATURES
+from nnkit.backend.catalogue import ALWAYS_REFUSED, COPIED_SCALARS, REFUSED, SIGNATURES
 from nnkit.backend.dtype import OF_ARRAY, float32
 from nnkit.backend.formula import Formula, Update
 
@@ -157,7 +157,8 @@ class Backend:
 
         def run(*arguments: Any) -> Any:
             d = arguments[0].dtype
-            if d not in primitive.refused:
+            copied = not arguments[0].ndim and primitive.name in COPIED_SCALARS
+            if copied or d not in primitive.refused:
                 return kernel(*arguments)
             arrays = arguments[:count]
             if primitive.name in ALWAYS_REFUSED or all(a is None or a.size for a in arrays):

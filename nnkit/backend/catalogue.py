@@ -366,13 +366,15 @@ REFUSED = {
     "complex": "amax amin cummax cummin mode",
     "bool complex": "kthvalue median median_all nanmedian",
     "bool integer half": "inverse solve det slogdet cholesky qr svd eigh eig solve_triangular geqrf"
-    " cholesky_solve lu_factor",
+    " cholesky_solve lu_factor cholesky_info",
     "bool integer complex": "softmax log_softmax bernoulli layer_norm rms_norm group_norm"
     " batch_norm batch_norm_eval standardize adaptive_avg_pool adaptive_max_pool max_unpool"
     " fractional_max_pool",
     "bool integer": "logcumsumexp",
     "integer": "im2col col2im",
 }
+# What torch copies where it has no dimension, whatever its dtype.
+COPIED_SCALARS = frozenset(("cummax", "cummin", "kthvalue", "mode"))
 ALWAYS_REFUSED = frozenset(
     "dot vdot adaptive_max_pool qr eig geqrf solve_triangular cholesky_solve logcumsumexp cross"
     " kthvalue median nanmedian layer_norm rms_norm group_norm".split()

@@ -98,6 +98,15 @@ def axes_of(format: Any, ndim: int) -> tuple[int, ...] | None:
     return axes
 
 
+def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a contiguous tensor of this shape, in elements."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
 def steps_of(array: Any) -> tuple[int, ...]:
     """The strides in elements; torch's where a dimension of size 1 was inserted."""
     steps = [s // array.itemsize for s in array.strides]

@@ -366,6 +366,9 @@ RULES: dict[str, Callable[[Difference], bool]] = {
             for name in d.named()
         )
     ),
+    "NumPy has no complex32": lambda d: any(
+        d.seen("dtype", d.wanted, label) == "complex32" for label in d.wanted
+    ),
     "torch's vmap has operations that cannot do with an empty batch": _empty_batch,
     "torch has tangents of zeros without memory, which it refuses to write": _writes_tangents,
     "few names of nodes are promised, and an op here may be several there": lambda d: (

@@ -105,4 +105,76 @@ x6 = T.bincount(T.zeros(0, dtype=T.uint8), T.ones(3))
 x7 = T.diff(T.ones(2) > 0, prepend=T.ones(1))
 x8 = T.batch_norm(T.ones(2, 3), T.ones(1, 3), None, None, None, True, 0.1, 1e-05, False)
 """,
+    "what has no derivative for complex numbers says so after its kernel": """
+x0 = T.zeros(0, dtype=T.complex64, requires_grad=True)
+x1 = T.tensor(1j, requires_grad=True)
+T.cummax(x0, 0)
+T.cummin(x0, 0)
+T.mode(x1)
+T.kthvalue(x1, 1)
+T.bernoulli(x0)
+T.amax(T.zeros(2, 0, dtype=T.complex64, requires_grad=True), 0)
+T.native_dropout(T.ones(2, dtype=T.complex64, requires_grad=True), 0.5, True)
+x2 = T.cummax(T.tensor(1j), 0)
+x3 = T.mode(T.tensor(1j))
+T.aminmax(T.zeros(0, 2, dtype=T.complex64), dim=1)
+""",
+    "the distances of nothing, and its products, are of one operand's dtype": """
+x0 = T.cdist(T.zeros(0, 2).half(), T.zeros(0, 2))
+T.bmm(T.zeros(1, 2, 0, requires_grad=True), T.zeros(1, 0, 2, dtype=T.int64))
+T.einsum('...i,...i->...', T.zeros(0, requires_grad=True), T.zeros(0, dtype=T.int64))
+""",
+    "of no elements, and of one, the strides tell what a view may be": """
+x0 = T.zeros((2, 0), dtype=T.float64).view(T.float32).view(T.float64)
+x1 = T.zeros((4, 0, 2), dtype=T.float64).view(T.uint8).view(T.float32)
+T.zeros((2, 0)).view(T.float64)
+T.arange(6.0).unsqueeze(0).diagonal().view(T.bfloat16)
+""",
+    "losses of any dtype ask for shapes before their kernels": """
+x0 = T.tensor([[0, 1, 0], [1, 0, 1]])
+x1 = T.nn.functional.hinge_embedding_loss(x0, x0, reduction='sum')
+T.nn.functional.multi_margin_loss(x0, T.tensor(1))
+T.nn.functional.multi_margin_loss(x0, T.tensor([0, 1]), weight=T.ones(1, 3))
+T.nn.functional.multilabel_margin_loss(x0, T.tensor(1))
+T.nn.functional.binary_cross_entropy(x0 > 0, T.ones(2, 3))
+x2 = T.nn.functional.soft_margin_loss(T.ones(2, dtype=T.complex64), T.ones(2))
+T.nn.functional.soft_margin_loss(x0, T.ones(2, 3))
+T.nn.functional.huber_loss(T.ones(2), T.ones(2, dtype=T.complex64))
+T.nn.functional.cross_entropy(T.tensor(1), T.tensor([0, 1]))
+T.nn.functional.cross_entropy(x0[:0], T.tensor([0, 1]))
+T.nn.functional.nll_loss(T.ones(4), T.tensor([[0], [1]]))
+T.nn.functional.nll_loss(x0, T.tensor([0, 1]), T.ones(3))
+T.nn.functional.multilabel_soft_margin_loss(T.tensor(1j), T.tensor(1.0))
+T.nn.functional.poisson_nll_loss(T.ones(2), T.ones(2) > 0, full=True)
+x3 = T.nn.functional.poisson_nll_loss(T.tensor(1.5).half(), T.tensor(1.5).half(), full=True)
+""",
+    "a number times a single half number is a half number": """
+x0 = 2.5 * T.tensor(1.3).half()
+x1 = 2.5 // T.tensor(1.3, dtype=T.bfloat16)
+x2 = 2.5 * T.tensor(1.3).half().requires_grad_()
+""",
+    "factors of integers are refused by the kernel, of nothing they are made": """
+x0 = T.ones(3, 3, dtype=T.int64)
+T.linalg.lu(x0)
+x1 = T.linalg.lu_factor(x0[:0])
+T.linalg.solve_ex(x0.half(), T.ones(5).half())
+T.linalg.cholesky_ex(x0.half())
+T.linalg.solve_triangular(x0, T.ones(2, 3), upper=True)
+T.linalg.solve_triangular(x0, T.ones(3, 3), upper=True)
+T.ormqr(T.ones(2, 4, 3), T.ones(2, 3), T.ones(1, 4, 2))
+T.ormqr(x0, x0[0], T.ones(3, 2))
+T.orgqr(T.ones(2, 4, 3).int(), T.ones(1, 3).int())
+T.normal(x0 > 0, T.ones(2))
+x2 = T.normal(x0[:0], 0.5)
+""",
+    "an index out of range of nothing, of a number, of a vector": """
+x0 = T.index_add(T.zeros(0, 3), 0, T.tensor([4]), T.zeros(1, 3))
+T.index_add(T.zeros(3), 0, T.tensor([4]), T.zeros(1))
+T.index_add(T.zeros(3, 2), 0, T.tensor([4]), T.zeros(1, 2))
+x1 = T.index_fill(T.tensor(0.0), 0, T.tensor(-1), 2.0)
+x2 = T.fmax(T.ones(2) > 0, T.zeros(2) > 0)
+T.gradient(T.ones(3), dim=9, spacing=(2, 0.5))
+T.gradient(T.ones(3, dtype=T.uint8))
+x3 = T.adaptive_avg_pool1d(T.zeros(2, 2, 0), 1)
+""",
 }

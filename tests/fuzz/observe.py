@@ -30,6 +30,8 @@ def torch_array(tensor: Any) -> np.ndarray:
     array = tensor.detach().clone()  # torch resizes no memory that NumPy has seen
     if str(array.dtype) == "torch.bfloat16":
         array = array.float()
+    if str(array.dtype) == "torch.complex32":
+        array = array.cfloat()
     return array.numpy(force=True)
 
 

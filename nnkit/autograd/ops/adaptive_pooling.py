@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor
-from nnkit.autograd.op import rule
+from nnkit.autograd.op import real_gradient, rule
 from nnkit.autograd.ops.reduction import mean
 from nnkit.autograd.promotion import check_defined
 from nnkit.autograd.public import public
@@ -45,17 +45,19 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
     if several and input.ndim <= len(output_size):
         raise ValueError(f"{name}(): expected at least {axes + 1} dims, got {list(input.shape)}")
     x = batched(name, input, axes)
-    if 0 in x.shape[2:]:
-        raise RuntimeError(
-            f"{name}(): the pooled dimensions must not be empty, got input of shape "
-            f"{list(input.shape)}"
-        )
     if several:
         exactly(name, axes, output_size=output_size)
         output_size = [n if m is None else m for n, m in zip(x.shape[2:], output_size)]
     size = ints(name, "output_size", output_size, axes)
     check_shape(name, (*x.shape[:2], *at_least(name, "output_size", size, 0)))
     return x, size
+
+
+def _check_filled(name: str, x: Tensor) -> None:
+    if 0 in x.shape[2:]:
+        raise RuntimeError(
+            f"{name}(): the pooled dimensions must not be empty, got {list(x.shape[2:])}"
+        )
 
 
 def _is_whole(axes: int, output_size: Any, ndim: int) -> bool:
@@ -75,12 +77,14 @@ def _average(name: str, axes: int, input: Any, output_size: Any) -> Tensor:
     x, size = (input, (1,) * axes) if whole else _prepared(name, axes, input, output_size)
     if size == (1,) * axes:
         return in_format_of(input, mean(input, tuple(range(-axes, 0)), True))
+    _check_filled(name, x)
     check_defined(name, "adaptive_avg_pool", x)
-    return like_input(_adaptive_avg_pool(x, size), input)
+    return like_input(real_gradient(name, _adaptive_avg_pool(x, size)), input)
 
 
 def _largest(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tensor, Tensor]:
     x, size = _prepared(name, axes, input, output_size)
+    _check_filled(name, x)
     if axes > 1 and not input.shape[1]:
         raise RuntimeError(f"{name}(): input has no channels: shape {list(input.shape)}")
     check_defined(name, "adaptive_max_pool", x)

@@ -9,6 +9,7 @@ from nnkit.autograd.dims import check_tensor, normalize_dims
 from nnkit.autograd.ops.joining import cat
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import uint8
 
 
 def _weights(steps: Tensor, second: bool) -> list[tuple[Any, Any, Any]]:
@@ -96,18 +97,21 @@ def gradient(
         (tensor([3., 4., 6., 7.]),)
     """
     check_tensor("gradient", input)
-    axes = normalize_dims(dim, input.ndim, "gradient")
-    axes = tuple(range(input.ndim)) if axes is None else axes
-    spacings = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(axes)
+    if input.dtype is uint8:
+        raise RuntimeError("gradient(): not implemented for 'uint8' tensors")
     if isinstance(spacing, Tensor) and spacing.ndim:
         raise TypeError("gradient(): coordinates must be given in a sequence, got a tensor")
-    if len(spacings) != len(axes):
+    given = dim if isinstance(dim, (tuple, list)) else range(input.ndim) if dim is None else [dim]
+    spacings = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(given)
+    if len(spacings) != len(given):
         raise RuntimeError(
-            f"gradient(): spacing must be a number or have one element for each of {len(axes)} "
+            f"gradient(): spacing must be a number or have one element for each of {len(given)} "
             f"dimensions, got {len(spacings)}"
         )
     if edge_order not in (1, 2):
         raise RuntimeError(f"gradient(): edge_order must be 1 or 2, got {edge_order}")
+    axes = normalize_dims(dim, input.ndim, "gradient")
+    axes = tuple(range(input.ndim)) if axes is None else axes
     for axis in axes:
         if input._data.shape[axis] < edge_order + 1:
             raise RuntimeError(

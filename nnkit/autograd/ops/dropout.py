@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.generator import check_randomness, source_of
-from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.op import OPS, real_gradient, rule
 from nnkit.autograd.ops.arithmetic import mul
 from nnkit.autograd.ops.random_inplace import need
 from nnkit.autograd.public import public
@@ -159,13 +159,15 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     check_tensor("native_dropout", input)
     B, place = input._device.backend, input._device
     if not input._data.size:
-        return input, OPS["copy"](input)  # as in torch the mask has the dtype of the input, too
+        # As in torch the mask has the dtype of the input, too.
+        return input, OPS["copy"](input.detach())
     if train is False:
         mask = wrap(B.full(input.shape, True, bool_.array), place)
-        return mul(input, mask), mask
+        return real_gradient("native_dropout", mul(input, mask)), mask
     if not 0 <= p <= 1:
         raise RuntimeError(f"native_dropout(): expected p in [0, 1], but got p={p}")
     need("native_dropout", input.dtype, (FLOATING, COMPLEX), RuntimeError)
     source = source_of("native_dropout", None, place)
     mask = wrap(B.dropout_mask(input._data, float(p), source), place)
-    return mul(mul(input, mask), 0.0 if p == 1 else 1.0 / (1.0 - p)), mask
+    out = mul(mul(input, mask), 0.0 if p == 1 else 1.0 / (1.0 - p))
+    return real_gradient("native_dropout", out), mask

@@ -7,10 +7,11 @@ from typing import Any
 
 from nnkit.autograd import return_types
 from nnkit.autograd.dims import check_tensor, normalize_dims
-from nnkit.autograd.op import copied_scalar, rule
+from nnkit.autograd.op import copied_scalar, real_gradient, rule
 from nnkit.autograd.ops import bounds
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.reduction import axis_of, check_dim, one_axis
+from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import BOOL, COMPLEX, uint8
@@ -76,7 +77,7 @@ def _amax(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     shape = input._data.shape
     axis = axis_of(name, dim, len(shape))
     _check_some(name, shape, axis)
-    return _extreme[name](input, axis, keepdim)
+    return real_gradient(name, _extreme[name](input, axis, keepdim))
 
 
 @public(out=True)
@@ -126,6 +127,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     shape = input._data.shape
     axis = None if dim is None else one_axis("aminmax", dim, len(shape))
     _check_some("aminmax", shape, axis)
+    check_dtype("aminmax", input.dtype, ("complex",))
     return return_types.aminmax(
         _extreme["amin"](input, axis, keepdim), _extreme["amax"](input, axis, keepdim)
     )

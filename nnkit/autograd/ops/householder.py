@@ -45,7 +45,9 @@ def geqrf(input: Tensor) -> Any:
     return return_types.geqrf(*_geqrf(input))
 
 
-def _reflected(name: str, start: Tensor, input: Tensor, tau: Tensor) -> Tensor:
+def _reflected(
+    name: str, start: Tensor, input: Tensor, tau: Tensor, other: Tensor | None = None
+) -> Tensor:
     """``H[0] @ H[1] @ ... @ start`` for the reflections ``H[i] = 1 - tau[i] v[i] v[i].mH``."""
     rows = input._data.shape[-2]
     size_at(name, tau, -1, "tau")
@@ -53,10 +55,6 @@ def _reflected(name: str, start: Tensor, input: Tensor, tau: Tensor) -> Tensor:
         raise RuntimeError(
             f"{name}(): tau must have one dimension less than input, got shapes "
             f"{list(tau.shape)} and {list(input.shape)}"
-        )
-    if tau.dtype is not input.dtype:
-        raise RuntimeError(
-            f"{name}(): tau must have the input's dtype {input.dtype}, got {tau.dtype}"
         )
     count = tau._data.shape[-1]
     if name == "orgqr" and rows < input._data.shape[-1]:
@@ -68,6 +66,19 @@ def _reflected(name: str, start: Tensor, input: Tensor, tau: Tensor) -> Tensor:
             f"{name}(): input.shape[-1] must be greater than or equal to tau.shape[-1], got "
             f"{input._data.shape[-1]} and {count}"
         )
+    for parameter, given, own in (("tau", tau, 1), ("other", other, 2)):
+        if given is None:
+            continue
+        if given._data.shape[:-own] != input._data.shape[:-2]:
+            raise RuntimeError(
+                f"{name}(): {parameter} must have the input's batch dimensions "
+                f"{list(input.shape[:-2])}, got shape {list(given.shape)}"
+            )
+        if given.dtype is not input.dtype:
+            raise RuntimeError(
+                f"{name}(): {parameter} must have the input's dtype {input.dtype}, got "
+                f"{given.dtype}"
+            )
     check_dtype(name, input.dtype, COARSE)
     unit = eye(rows, dtype=input.dtype, device=input.device)
     out = start
@@ -135,7 +146,12 @@ def ormqr(
             f"ormqr(): tau must have {min(sides)} elements in its last dimension, got shape "
             f"{list(tau.shape)}"
         )
-    q = _reflected("ormqr", eye(rows, dtype=input.dtype, device=input.device), input, tau)
+    if sides[0] != rows:
+        raise RuntimeError(
+            f"ormqr(): other of shape {list(other.shape)} cannot be multiplied with a matrix of "
+            f"{rows} by {rows}"
+        )
+    q = _reflected("ormqr", eye(rows, dtype=input.dtype, device=input.device), input, tau, other)
     if transpose:
         q = q.mH
     out = column_major(matmul(q, other) if left else matmul(other, q))

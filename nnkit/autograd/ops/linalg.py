@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd.dims import broadcasts, check_tensor, size_at
-from nnkit.autograd.op import rule
+from nnkit.autograd.op import check_source, rule
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.memory_format import arranged
 from nnkit.autograd.ops.shape import squeeze, unsqueeze
@@ -211,6 +211,7 @@ def of_one_dtype(name: str, input: Tensor, mat2: Tensor) -> Tensor:
     """The first factor of a product of batches, checked to have the dtype of the second; torch asks
     for it only where there are numbers to multiply."""
     if 0 in input._data.shape or 0 in mat2._data.shape:
+        check_source(name, mat2, input, "input")
         return converted(input, mat2.dtype)
     check_operands(name, ("input", input), ("mat2", mat2), kernel="bmm")
     return input

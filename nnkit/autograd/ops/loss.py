@@ -237,7 +237,10 @@ def cross_entropy(
             return _soft_cross_entropy(
                 input, target, weight, ignore_index, reduction, label_smoothing
             )
-        check_floating("cross_entropy", input)
+        if not x.ndim:
+            raise IndexError("cross_entropy(): expected an input with a dimension of classes")
+        if x.size:
+            check_floating("cross_entropy", input)
         target = _check_labels("cross_entropy", input, target, weight)
     return _cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)[0]
 
@@ -251,7 +254,6 @@ def nll_loss(
     if input.ndim == 0:
         raise ValueError("nll_loss(): Expected 1 or more dimensions (got 0)")
     target = _check_labels("nll_loss", input, target, weight)
-    check_floating("nll_loss", input)
     return _nll_loss(input, target, weight, ignore_index, reduction)
 
 
@@ -282,6 +284,8 @@ def _check_labels(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
         target = target.reshape(())
     elif x.ndim == 1 and t.ndim:
         _check_label_dtype(name, target)
+        if t.ndim > 1:
+            raise RuntimeError(f"{name}(): expected labels of 0 or 1 dimensions, got {t.ndim}")
         raise ValueError(
             f"{name}(): For 1D input, 1D target must have size 1, but got target size {t.size}"
         )
@@ -300,6 +304,8 @@ def _check_labels(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
     if weight is not None:
         classes = x.shape[1] if x.ndim > 1 else x.shape[0]
         _check_weight(name, weight, classes)
+    check_floating(name, input)
+    if weight is not None:
         if weight.dtype is not input.dtype:
             raise RuntimeError(
                 f"{name}(): expected weight of dtype {input.dtype}, but found {weight.dtype}"

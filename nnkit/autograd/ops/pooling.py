@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.dims import check_tensor, size_at, sizes_of
-from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.op import OPS, real_gradient, rule
 from nnkit.autograd.ops import adaptive_pooling, average_pooling  # noqa: F401
 from nnkit.autograd.ops.random import rand
 from nnkit.autograd.promotion import check_defined
@@ -220,7 +220,8 @@ def _unpool(
     if not x._data.size and x.dtype.category < FLOATING:
         return like_input(x.new_zeros((*x.shape[:2], *size)), input)
     where = indices if indices.ndim == x.ndim else OPS["unsqueeze"](indices, 0)
-    return like_input(_max_unpool(x, where, (*x.shape[:2], *size)), input)
+    out = real_gradient(name, _max_unpool(x, where, (*x.shape[:2], *size)))
+    return like_input(out, input)
 
 
 def _unpooled_size(name: str, wanted: Ints, default: Ints, stride: Ints) -> Ints:
@@ -367,6 +368,7 @@ def _fractional(
     # torch draws the samples of a plane from its last axis to its first, those of a volume not.
     ordered = OPS["flip"](drawn, (2,)) if axes == 2 else drawn
     out, indices = _fractional_max_pool(x, ordered, kernel, size)
+    real_gradient(name, out)
     return like_input(out, input), like_input(indices, input)
 
 

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor
+from nnkit.autograd.dims import broadcast_shape, check_tensor
 from nnkit.autograd.factory import check_layout, dtype_of, finished, place_of, shape_of
 from nnkit.autograd.generator import source_of
-from nnkit.autograd.op import rule
+from nnkit.autograd.op import real_gradient, rule
 from nnkit.autograd.ops.random_inplace import bernoulli_, need, normal_, number
 from nnkit.autograd.ops.shape import broadcast_tensors
 from nnkit.autograd.out import write_out
@@ -101,7 +102,7 @@ def normal(
         x = blank("normal", (), size, dtype, out, layout, device)
         normal_(x, mean, std, generator=generator)
         return finished("normal", x._data, x._device, requires_grad, out)
-    need("normal", tensors[0].dtype, (FLOATING, COMPLEX), NotImplementedError)
+    shape = broadcast_shape("normal", [t.shape for t in tensors])
     source = source_of("normal", generator, tensors[0]._device)
     if isinstance(std, Tensor):
         if std.is_complex():
@@ -112,23 +113,15 @@ def normal(
         std = number("normal", "std", 1.0 if std is None else std)
         if not std >= 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    if math.prod(shape):
+        need("normal", tensors[0].dtype, (FLOATING, COMPLEX), NotImplementedError)
     if not isinstance(std, Tensor):
         result = _normal_around(mean, std, source)
     elif not isinstance(mean, Tensor):
         result = _normal_scaled(std, number("normal", "mean", mean), source)
     else:
-        result = _normal_between(mean, std, _broadcast("normal", mean, std), source)
+        result = _normal_between(mean, std, shape, source)
     return result if out is None else write_out(out, result, "normal")
-
-
-def _broadcast(name: str, a: Tensor, b: Tensor) -> tuple[int, ...]:
-    short, long = sorted((tuple(a.shape), tuple(b.shape)), key=len)
-    short = (1,) * (len(long) - len(short)) + short
-    if any(m != n and 1 not in (m, n) for m, n in zip(short, long, strict=True)):
-        raise RuntimeError(
-            f"{name}(): the shapes {list(a.shape)} and {list(b.shape)} do not broadcast"
-        )
-    return tuple(n if m == 1 else m for m, n in zip(short, long, strict=True))
 
 
 @public(out=True)
@@ -158,7 +151,8 @@ def bernoulli(
     if p is not ...:
         blank = wrap(input._device.backend.empty(input.shape, input._data.dtype), input._device)
         return bernoulli_(blank, p, generator=generator)
-    return _bernoulli(input, source_of("bernoulli", generator, input._device))
+    out = _bernoulli(input, source_of("bernoulli", generator, input._device))
+    return real_gradient("bernoulli", out)
 
 
 @public(method=False)

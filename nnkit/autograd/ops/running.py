@@ -8,7 +8,7 @@ from typing import Any
 
 from nnkit.autograd import return_types
 from nnkit.autograd.dims import check_tensor, normalize_dim
-from nnkit.autograd.op import OPS, copied_scalar, rule
+from nnkit.autograd.op import OPS, copied_scalar, real_gradient, rule
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.joining import cat, stack
 from nnkit.autograd.ops.reduction import divided_or, in_dtype, shifted
@@ -168,7 +168,8 @@ def _record(name: str, kind: Any, input: Tensor, dim: int) -> Any:
     check_tensor(name, input)
     # As torch, which does not ask for the dimension of no elements.
     axis = normalize_dim(dim, input._data.ndim, name) if input._data.size else 0
-    return kind(*_records[name](input, axis))
+    values, indices = _records[name](input, axis)
+    return kind(real_gradient(name, values), indices)
 
 
 @public(out=True)

@@ -22,10 +22,9 @@ from nnkit.autograd.metadata import is_conj, is_neg
 from nnkit.autograd.op import OPS, rule
 from nnkit.autograd.overriding import overridable
 from nnkit.autograd.public import attach, public
-from nnkit.autograd.sizes import strides_of
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.dtype import dtype as dtype_type
-from nnkit.backend.memory import owner, steps_of
+from nnkit.backend.memory import owner
 from nnkit.backend.warning import warn
 
 
@@ -137,13 +136,6 @@ def _bitcast(input: Tensor, dtype: dtype_type) -> Tensor:
                 f"view(): size {data.shape[-1]} of the last dimension, the offset {places[1]} and "
                 f"the other strides {list(steps[:-1])} must be divisible by {there // here} to "
                 f"read {input.dtype} as {dtype}"
-            )
-        steps = steps_of(data) if data.size else strides_of(data.shape)
-        start = input._device.backend.storage_offset(data)
-        if any(step * here % there for step in (*steps[:-1], start)):
-            raise RuntimeError(
-                f"view(): the strides {list(steps)} but for the last, and the offset {start}, must "
-                f"be divisible by {there // here} to read {input.dtype} as {dtype}"
             )
     out = _view_dtype(input, dtype.array)
     if not (input.is_inference() or out.is_inference()):

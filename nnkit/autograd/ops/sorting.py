@@ -153,7 +153,8 @@ def _reduce(name: str, input: Tensor, dim: int, keepdim: bool, *before: Any) -> 
     axis = normalize_dim(dim, input.ndim, name)
     if not (input._data.shape or (1,))[axis]:
         raise IndexError(f"{name}(): expected reduction dim {axis} to have non-zero size")
-    return getattr(return_types, name)(*_reduced[name](input, *before, axis, bool(keepdim)))
+    values, indices = _reduced[name](input, *before, axis, bool(keepdim))
+    return getattr(return_types, name)(real_gradient(name, values), indices)
 
 
 @public(out=True)

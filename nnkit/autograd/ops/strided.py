@@ -23,8 +23,7 @@ from nnkit.autograd.sizes import (
     check_strided,
     clipped,
     integer,
-    strides_of,
-)  # fmt: skip
+)
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import change_geometry, check_change, end_history, reshape_in_place, wrote
 from nnkit.backend.lazy import alike, memory_of
@@ -34,6 +33,7 @@ from nnkit.backend.memory import (
     channels_last_3d,
     contiguous_format,
     preserve_format,
+    strides_of,
 )
 from nnkit.backend.warning import warn
 

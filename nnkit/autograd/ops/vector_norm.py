@@ -9,7 +9,7 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.op import OPS, guarded, rule
 from nnkit.autograd.ops.comparison import where
-from nnkit.autograd.ops.conversion import contiguous
+from nnkit.autograd.ops.conversion import contiguous, converted
 from nnkit.autograd.ops.reduction import axis_of, in_dtype
 from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.public import public
@@ -213,10 +213,12 @@ def cdist(
     some = x1._data.size and x2._data.size
     if some and (p != 2 or rows <= 25):  # more rows are a matrix product in torch
         check_dtype("cdist", x1.dtype, ("half",))
-    if some and x1.dtype is not x2.dtype:
-        raise RuntimeError(
-            f"cdist(): expected x1 and x2 of one dtype, got {x1.dtype} and {x2.dtype}"
-        )
+    if x1.dtype is not x2.dtype:
+        if some:
+            raise RuntimeError(
+                f"cdist(): expected x1 and x2 of one dtype, got {x1.dtype} and {x2.dtype}"
+            )
+        x2 = converted(x2, x1.dtype)
     out = distances("cdist", x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
     return guarded("cdist", out, x1, x2, out)
 

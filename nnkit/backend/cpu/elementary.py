@@ -48,12 +48,19 @@ def remainder(x: Any, y: Any, out: Any = None) -> Any:
 
 def fmax(x: Any, y: Any, out: Any = None) -> Any:
     """The larger, x of equal zeros, which NumPy leaves open; a NaN loses to a number."""
-    return np.positive(np.where((x < y) | (x != x), y, x), out=out)
+    return _written(np.where((x < y) | (x != x), y, x), out)
 
 
 def fmin(x: Any, y: Any, out: Any = None) -> Any:
     """The smaller; otherwise as `fmax`."""
-    return np.positive(np.where((x > y) | (x != x), y, x), out=out)
+    return _written(np.where((x > y) | (x != x), y, x), out)
+
+
+def _written(result: Any, out: Any) -> Any:
+    if out is None:
+        return result
+    np.copyto(out, result)
+    return out
 
 
 def fmod(x: Any, y: Any, out: Any = None) -> Any:
@@ -64,10 +71,8 @@ def fmod(x: Any, y: Any, out: Any = None) -> Any:
 
 def heaviside(x: Any, y: Any, out: Any = None) -> Any:
     """0 below 0 and at NaN, 1 above, y at 0; in the dtype of the operands, integers too."""
-    value = np.where(np.equal(x, 0), y, np.greater(x, 0).astype(np.result_type(x, y)))
-    if out is not None:
-        np.copyto(out, value)
-    return value
+    steps = np.greater(x, 0).astype(np.result_type(x, y))
+    return _written(np.where(np.equal(x, 0), y, steps), out)
 
 
 def power(x: Any, y: Any, out: Any = None) -> Any:

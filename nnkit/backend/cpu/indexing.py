@@ -303,8 +303,9 @@ def index_add_(x: Array, index: Array, source: Array, axis: int, alpha: Any) -> 
         return x
     if alpha != 1:
         source = source * np.asarray(alpha).astype(source.dtype)
-    check_bounds(index, x.shape[axis], axis)
-    add_slices(x, index, source, axis)
+    if x.size:  # torch has two kernels, which raise differently
+        check_bounds(index, x.shape[axis], axis, IndexError if x.ndim == 1 else RuntimeError)
+        add_slices(x, index, source, axis)
     return x
 
 
@@ -316,9 +317,7 @@ def index_copy_(x: Array, index: Array, source: Array, axis: int) -> Array:
 
 def index_fill_(x: Array, index: Array, axis: int, value: Any) -> Array:
     if not x.ndim:
-        check_bounds(index, 1, axis, IndexError)
-        if index.size:
-            x[...] = value
+        index_fill_(x.reshape(1), index, 0, value)
         return x
     try:
         x[(ALL,) * axis + (index,)] = value

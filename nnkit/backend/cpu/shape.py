@@ -14,7 +14,7 @@ from nnkit.backend.cpu.accumulation import add_at
 from nnkit.backend.cpu.creation import copy, overwrite
 from nnkit.backend.cpu.memory import byte_offset
 from nnkit.backend.dtype import HALF
-from nnkit.backend.memory import common_format, extent, owner
+from nnkit.backend.memory import common_format, extent, owner, steps_of, strides_of
 from nnkit.backend.windows import padded_geometry
 
 Array = np.ndarray
@@ -40,7 +40,13 @@ def view(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def view_dtype(x: Array, dtype: np.dtype) -> Array:
-    return x.view(dtype)
+    out = x.view(dtype)
+    if x.size or out.itemsize == x.itemsize:
+        return out
+    # Of no elements NumPy forgets the strides, by which torch says as what they may be seen next.
+    steps = steps_of(x) if any(x.strides) else strides_of(x.shape)
+    steps = [step * x.itemsize // out.itemsize for step in steps[:-1]]
+    return _geometry(out, out.shape, (*steps, 1), 0)
 
 
 def permute(x: Array, axes: tuple[int, ...]) -> Array:
@@ -165,6 +171,11 @@ def triu_indices(rows: int, columns: int, offset: int, dtype: np.dtype) -> Array
 
 def diagonal(x: Array, offset: int, axis1: int, axis2: int) -> Array:
     out = x.diagonal(offset, axis1, axis2)
+    if out.size and out.shape[-1] == 1:  # NumPy forgets the stride of a dimension of size 1
+        steps = list(steps_of(x))
+        step = steps[axis1] + steps[axis2]
+        others = np.delete(steps, (axis1, axis2))
+        return _geometry(x, out.shape, (*others, step), storage_offset(out))
     # NumPy still hands out a read-only view; torch's can be written through.
     out.flags.writeable = x.flags.writeable
     return out

@@ -17,7 +17,6 @@ from nnkit.backend.cpu.shape import (
     swapaxes,
     unbind,
     unsqueeze,
-    view_dtype,
 )
 from nnkit.backend.cuda.accumulation import add_at
 from nnkit.backend.cuda.creation import array, copy_, empty_like, full, zeros
@@ -49,6 +48,10 @@ def view(x: Any, shape: tuple) -> Any:
         f"view(): a tensor of size {list(x.shape)} and stride {strides} cannot be seen as "
         f"{list(shape)} without copying; use reshape()"
     )
+
+
+def view_dtype(x: Any, dtype: np.dtype) -> Any:
+    return x.view(dtype)
 
 
 def expand(x: Any, shape: tuple) -> Any:

@@ -46,9 +46,12 @@ def hinge_embedding_loss(
     if size_average is not None or reduce is not None:
         reduction = legacy(size_average, reduce)
     check_reduction("hinge_embedding_loss", reduction)
-    if input.is_floating_point():  # the target is compared, no more
-        target = target.to(input.dtype)
-    x, y = ops.broadcast_pair("hinge_embedding_loss", input, target)
+    if not input.is_floating_point():
+        dissimilar = clamp_min(input.new_tensor(margin) - input, 0)
+        losses = dissimilar.masked_fill(target == 1, 0) + input.masked_fill(target == -1, 0)
+        return reduced(losses, reduction)
+    # The target is compared, no more.
+    x, y = ops.broadcast_pair("hinge_embedding_loss", input, target.to(input.dtype))
     return ops.hinge_embedding_loss(x, y, reduction, margin)
 
 

@@ -134,9 +134,9 @@ def binary_cross_entropy(
             f"{name}: target size {list(target.shape)} is different to the input size "
             f"{list(input.shape)}, please ensure they have the same size"
         )
-    ops.check_floating(name, input)
     if target.dtype is not input.dtype:
         raise RuntimeError(f"{name}: expected target of {input.dtype}, found {target.dtype}")
+    ops.check_floating(name, input)
     for parameter, given in (("input", input), ("target", target)):
         if not bool(((given >= 0) & (given <= 1)).all()):
             raise RuntimeError(f"{name}: all elements of {parameter} should be between 0 and 1")

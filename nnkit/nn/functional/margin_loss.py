@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.op import guarded
+from nnkit.autograd.dims import broadcast_shape
+from nnkit.autograd.op import guarded, real_gradient
 from nnkit.autograd.ops import loss as ops
 from nnkit.autograd.ops.activation import log_sigmoid, relu
 from nnkit.autograd.ops.bounds import clamp_min
+from nnkit.autograd.views import check_cast
 from nnkit.backend.dtype import FLOATING, int64
 from nnkit.nn.functional.reductions import check_reduction, in_dtype_of, legacy, reduced
 
@@ -45,12 +47,16 @@ def soft_margin_loss(
     check_reduction("soft_margin_loss", reduction)
     if input.dtype.category < FLOATING:
         raise RuntimeError(f"soft_margin_loss: expected a floating-point input, got {input.dtype}")
-    x, y = ops.broadcast_pair("soft_margin_loss", input, target)
-    if x.shape != input.shape:
+    if broadcast_shape("soft_margin_loss", [input.shape, target.shape]) != input.shape:
         raise RuntimeError(
             f"soft_margin_loss: target of shape {list(target.shape)} does not broadcast to the "
             f"input's shape {list(input.shape)}"
         )
+    if input.is_complex():
+        losses = reduced(((-input * target).exp() + 1).log(), reduction)
+        return real_gradient("soft_margin_loss", losses.to(input.dtype))
+    check_cast("soft_margin_loss", target.dtype, input.dtype)
+    x, y = ops.broadcast_pair("soft_margin_loss", input, target)
     return in_dtype_of("soft_margin_loss", input, ops.soft_margin_loss(x, y, reduction))
 
 
@@ -98,7 +104,6 @@ def margin_ranking_loss(
 
 def _rows(name: str, input: Tensor) -> Tensor:
     """The scores as (N, C)."""
-    ops.check_floating(name, input)
     if input.ndim > 2 or (input.ndim and input.shape[-1] == 0):
         raise RuntimeError(
             f"{name}: expected a non-empty vector or matrix with optional 0-dim batch size, "
@@ -154,6 +159,8 @@ def multi_margin_loss(
     check_reduction(name, reduction)
     if p not in (1, 2):
         raise ValueError(f"{name}: only p == 1 and p == 2 supported, got {p}")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError(f"{name}: weight must be one-dimensional, got {list(weight.shape)}")
     rows = _rows(name, input)
     count, classes = rows.shape
     if target.ndim > 1 or target.numel() != count:
@@ -161,17 +168,13 @@ def multi_margin_loss(
             f"{name}: expected target of size [{count}] for input of shape {list(input.shape)}, "
             f"but got {list(target.shape)}"
         )
-    if weight is not None:
-        if weight.ndim != 1:
-            raise ValueError(f"{name}: weight must be one-dimensional, got {list(weight.shape)}")
-        if weight.dtype is not input.dtype:
-            raise RuntimeError(
-                f"{name}: expected weight of dtype {input.dtype}, got {weight.dtype}"
-            )
-        if weight.numel() != classes:
-            raise RuntimeError(
-                f"{name}: inconsistent weight size, expected {classes} but got {weight.numel()}"
-            )
+    if weight is not None and weight.numel() != classes:
+        raise RuntimeError(
+            f"{name}: inconsistent weight size, expected {classes} but got {weight.numel()}"
+        )
+    ops.check_floating(name, input)
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"{name}: expected weight of dtype {input.dtype}, got {weight.dtype}")
     _check_target(name, target, 0, classes)
     labels = target.reshape(-1, 1)
     excess = relu(rows - rows.gather(1, labels) + margin)
@@ -221,6 +224,7 @@ def multilabel_margin_loss(
             f"{name}: inconsistent target size {list(target.shape)} for input of size "
             f"{list(input.shape)}"
         )
+    ops.check_floating(name, input)
     _check_target(name, target, -1, classes)
     labels = target.reshape(rows.shape)
     counts = (labels >= 0).long().cumprod(1).bool()
@@ -263,7 +267,7 @@ def multilabel_soft_margin_loss(
     """
     if size_average is not None or reduce is not None:
         reduction = legacy(size_average, reduce)
-    if input.dtype.category < FLOATING:
+    if input.dtype.category != FLOATING:
         raise NotImplementedError(
             f"multilabel_soft_margin_loss: not implemented for '{input.dtype.name}' tensors"
         )

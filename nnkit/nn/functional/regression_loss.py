@@ -8,6 +8,7 @@ from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops import loss as ops
 from nnkit.autograd.ops.loss import paired
 from nnkit.autograd.promotion import check_dtype, scalar
+from nnkit.autograd.views import check_cast
 from nnkit.backend.dtype import to_float
 from nnkit.nn.functional.reductions import check_reduction, in_dtype_of, legacy, reduced
 
@@ -157,6 +158,7 @@ def huber_loss(
         tensor(1.5000)
     """
     check_reduction("huber_loss", reduction)
+    check_cast("huber_loss", target.dtype, input.dtype)
     x, y = paired("huber_loss", input, target)
     delta = scalar(delta)
     if not delta > 0:
@@ -203,7 +205,7 @@ def poisson_nll_loss(
     if size_average is not None or reduce is not None:
         reduction = legacy(size_average, reduce)
     check_reduction("poisson_nll_loss", reduction)
-    if not input.is_floating_point():
+    if not input.is_floating_point() or target.is_complex():
         x, y = input, target
         losses = x.exp() - y * x if log_input else x - y * (x + eps).log()
     else:
@@ -212,8 +214,8 @@ def poisson_nll_loss(
             return ops.poisson_nll_loss(x, y, reduction)
         losses = ops.poisson_nll_loss(x, y, "none") if log_input else x - y * (x + eps).log()
     if full:
-        stirling = y * y.log() - y + 0.5 * (2 * math.pi * y).log()
-        losses = losses + stirling.masked_fill(y <= 1, 0)
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        losses += stirling.masked_fill(target <= 1, 0)
     return reduced(losses, reduction)
 
 
