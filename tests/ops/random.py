@@ -248,7 +248,7 @@ ROWS = [
         errors=lambda make: [
             Raises(RuntimeError, "std", make(3), make(3, low=-2, high=-1)),
             Raises(RuntimeError, "std", make(3), -1.0),
-            Raises(RuntimeError, "shapes", make(3), make(4)),
+            Raises(RuntimeError, "broadcast", make(3), make(4)),
             Raises(NotImplementedError, "int64", make(3, dtype="int64"), 1.0),
             Raises(TypeError, "size", 0.0, 1.0),
         ],

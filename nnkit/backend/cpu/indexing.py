@@ -21,6 +21,7 @@ from nnkit.backend.cpu.accumulation import (
 )
 from nnkit.backend.cpu.creation import copy
 from nnkit.backend.cpu.memory import rearranged
+from nnkit.backend.cpu.shape import laid
 from nnkit.backend.dtype import HALF
 from nnkit.backend.index import ALL, order_of_indexed, shape_mismatch, split_index
 from nnkit.backend.memory import owner
@@ -83,8 +84,12 @@ def _plain_view(x: Array, index: Any) -> Array | None:
 
 
 def _placed(view: Array, x: Array, index: Any) -> Array:
-    """An empty view of ``x`` that begins where torch's does: NumPy's begins where ``x`` does."""
+    """An empty view of ``x`` that begins where torch's does: NumPy's begins where ``x`` does, and
+    has no strides if ``x`` is empty."""
     items = index if index.__class__ is tuple else (index,)
+    if not x.size:
+        x = laid(x)
+        view = x[items]
     memory = owner(x)
     offset = x.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
     axis = 0

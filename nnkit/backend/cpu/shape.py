@@ -43,22 +43,27 @@ def view_dtype(x: Array, dtype: np.dtype) -> Array:
     out = x.view(dtype)
     if x.size or out.itemsize == x.itemsize:
         return out
-    # Of no elements NumPy forgets the strides, by which torch says as what they may be seen next.
-    steps = steps_of(x) if any(x.strides) else strides_of(x.shape)
-    steps = [step * x.itemsize // out.itemsize for step in steps[:-1]]
+    steps = [step // out.itemsize for step in laid(x).strides[:-1]]
     return _geometry(out, out.shape, (*steps, 1), 0)
 
 
+def laid(x: Array) -> Array:
+    """An array of no elements with strides, which NumPy does not give it, and torch does."""
+    if any(x.strides):
+        return x
+    return _geometry(x, x.shape, strides_of(x.shape), storage_offset(x))
+
+
 def permute(x: Array, axes: tuple[int, ...]) -> Array:
-    return x.transpose(axes)
+    return (x if x.size else laid(x)).transpose(axes)
 
 
 def swapaxes(x: Array, axis1: int, axis2: int) -> Array:
-    return x.swapaxes(axis1, axis2)
+    return (x if x.size else laid(x)).swapaxes(axis1, axis2)
 
 
 def mT(x: Array) -> Array:
-    return x.swapaxes(-1, -2)
+    return (x if x.size else laid(x)).swapaxes(-1, -2)
 
 
 def expand(x: Array, shape: tuple[int, ...]) -> Array:
