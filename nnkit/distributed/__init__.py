@@ -6,6 +6,9 @@ GPUs NCCL. ``python -m nnkit.distributed.run --nproc-per-node 2 train.py`` start
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from nnkit.backend.errors import DistBackendError as DistBackendError
 from nnkit.backend.errors import DistError as DistError
 from nnkit.backend.errors import DistNetworkError as DistNetworkError
@@ -19,3 +22,9 @@ from nnkit.distributed.objects import *  # noqa: F403
 from nnkit.distributed.point_to_point import *  # noqa: F403
 from nnkit.distributed.reduce_op import ReduceOp as ReduceOp
 from nnkit.distributed.work import Work as Work
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("optim", "algorithms"):  # imported when first used
+        return import_module(f"nnkit.distributed.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -182,6 +182,18 @@ def broadcast(
     return finished(Work(place, ticket, [tensor]), async_op)
 
 
+def broadcast_coalesced(tensors: Sequence[Tensor], root: int, group: ProcessGroup) -> list[Work]:
+    """Begin to give several tensors the values of those of a rank of the group, as few messages."""
+    kinds: dict[Any, list[Tensor]] = {}
+    for each in tensors:
+        kinds.setdefault((each._device, each.dtype), []).append(each)
+    works = []
+    for (place, _), members in kinds.items():
+        ticket = place.backend.broadcast_(arrays(members), root, group._members)
+        works.append(Work(place, ticket, members))
+    return works
+
+
 def all_gather(
     tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:

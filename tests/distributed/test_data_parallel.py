@@ -32,8 +32,14 @@ def test_the_same_program_under_torch() -> None:
 
 @needs_mpi
 def test_hooks_errors_and_overlap() -> None:
-    done = succeed("data_parallel", 2, "nnkit", "hooks", "overlap", "errors")
+    done = succeed("data_parallel", 2, "nnkit", "hooks", "overlap", "join", "errors")
     assert done.count("passed") == 2
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_the_optimizer_s_state_in_shares(ranks: int) -> None:
+    assert succeed("zero", ranks, "nnkit").count("passed") == ranks
 
 
 @pytest.fixture(autouse=True)
@@ -100,6 +106,24 @@ def test_a_hook_is_asked_once() -> None:
     model = DistributedDataParallel(nnkit.nn.Linear(1, 1))
     with pytest.raises(TypeError, match="must be callable"):
         model.register_comm_hook(None, 3)  # type: ignore[arg-type]
+
+
+def test_a_divided_optimizer_refuses() -> None:
+    zero, sgd = dist.optim.ZeroRedundancyOptimizer, nnkit.optim.SGD
+    x = nnkit.ones(2, requires_grad=True)
+    with pytest.raises(TypeError, match="iterable of Tensors, but got a Tensor"):
+        zero(x, sgd, lr=0.1)
+    with pytest.raises(TypeError, match="iterable of Tensors or dicts, but got int"):
+        zero(3, sgd, lr=0.1)
+    with pytest.raises(TypeError, match="iterable of Tensors or dicts"):
+        zero([x, 3], sgd, lr=0.1)
+    with pytest.raises(ValueError, match="empty parameter list"):
+        zero([], sgd, lr=0.1)
+    with pytest.raises(NotImplementedError, match="overlap_with_ddp must be False"):
+        zero([x], sgd, overlap_with_ddp=True, lr=0.1)
+    optimizer = zero([x], sgd, lr=0.1)
+    optimizer.add_param_group({"params": [nnkit.ones(1, requires_grad=True)], "lr": 0.5})
+    assert [group["lr"] for group in optimizer.optim.param_groups] == [0.1, 0.5]
 
 
 def test_buckets_are_cut_by_size_and_dtype() -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from tests.distributed import launch, needs_mpi, succeed
+from nnkit.distributed.run import _free_port
+from tests.distributed import PROGRAMS, ROOT, launch, needs_mpi, succeed
 
 pytestmark = needs_mpi
 needs_torch = pytest.mark.skipif(
@@ -30,6 +34,29 @@ def test_the_same_program_under_torch() -> None:
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_random_programs(ranks: int) -> None:
     assert succeed("random_programs", ranks, "nnkit", "300").count("passed") == ranks
+
+
+@pytest.mark.parametrize("where", ["file", "address"])
+def test_ranks_that_a_program_starts_itself(where: str, tmp_path: Path) -> None:
+    method = f"file://{tmp_path}/meeting"
+    if where == "address":
+        method = f"tcp://127.0.0.1:{_free_port()}"
+    done = subprocess.run(
+        [sys.executable, str(PROGRAMS / "spawned.py"), method],
+        capture_output=True, text=True, timeout=100, env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stdout.count("passed") == 2, done.stderr
+
+
+def test_mpiexec_starts_them_as_well() -> None:
+    mpiexec = Path(sys.executable).parent / "mpiexec"
+    if not mpiexec.exists():
+        pytest.skip("there is no mpiexec beside this Python")
+    done = subprocess.run(
+        [mpiexec, "-n", "2", sys.executable, PROGRAMS / "random_programs.py", "nnkit", "20"],
+        capture_output=True, text=True, timeout=100, env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stdout.count("passed") == 2, done.stderr
 
 
 WAITED = r"all_reduce\(float32 \[3\], op=sum\) failed on rank 0 of 3: .*"

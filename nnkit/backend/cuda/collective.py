@@ -35,7 +35,7 @@ NAMES = {
     }.items()
 } | {BF16: "NCCL_BFLOAT16"}  # fmt: skip
 OPERATIONS = {"sum": "SUM", "avg": "AVG", "product": "PROD", "min": "MIN", "max": "MAX"}
-OF_BOOLS = {"sum": "MAX", "avg": "MAX", "product": "MIN"}
+OF_BOOLS = {"sum": "max", "avg": "max", "product": "min"}
 # NCCL has no integers of 16 bits: these travel as wider ones.
 WIDER = {np.dtype("int16"): np.dtype("int32"), np.dtype("uint16"): np.dtype("uint32")}
 

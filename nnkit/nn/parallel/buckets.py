@@ -86,12 +86,14 @@ class Bucket:
             if as_view:
                 parameter.grad = view
 
-    def send(self, group: Any, hook: Callable | None, state: Any, shown: GradBucket) -> None:
+    def send(
+        self, group: Any, hook: Callable | None, state: Any, shown: GradBucket, divisor: int
+    ) -> None:
         """Begin to average it over the ranks, or to do what a hook does."""
         if hook is not None:
             self.future = hook(state, shown)
             return
-        self.flat.div_(group.size())
+        self.flat.div_(divisor)
         self.work = all_reduce(self.flat, ReduceOp.SUM, group, async_op=True)
 
     def receive(self) -> None:

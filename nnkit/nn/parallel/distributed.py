@@ -16,9 +16,9 @@ from nnkit.backend.futures import Future
 from nnkit.distributed import (
     all_gather_object,
     all_reduce,
-    broadcast,
     broadcast_object_list,
 )
+from nnkit.distributed.collectives import broadcast_coalesced
 from nnkit.distributed.groups import default_group
 from nnkit.nn.modules.module import Module
 from nnkit.nn.parallel.buckets import (
@@ -28,6 +28,7 @@ from nnkit.nn.parallel.buckets import (
     GradBucket,
     divided,
 )
+from nnkit.nn.parallel.joining import Joining
 
 __all__ = ["DistributedDataParallel"]
 
@@ -103,6 +104,7 @@ class DistributedDataParallel(Module):
         self.find_unused_parameters = find_unused_parameters
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.static_graph = static_graph
+        self._joining: Joining | None = None
         self.require_backward_grad_sync = True
         cap = DEFAULT_BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb
         self.bucket_bytes_cap = int(cap * (1 << 20))
@@ -113,9 +115,7 @@ class DistributedDataParallel(Module):
         ]
         if init_sync:
             self._check_alike(module)
-            with no_grad():
-                for each in (*module.parameters(), *self._buffers_to_send):
-                    broadcast(each.detach(), group=self.process_group, group_src=0)
+            self._broadcast([*module.parameters(), *self._buffers_to_send])
         self._hook: Callable | None = None
         self._hook_state: Any = None
         self._step = _Step()
@@ -158,8 +158,10 @@ class DistributedDataParallel(Module):
         syncs = is_grad_enabled() and self.require_backward_grad_sync
         if syncs:
             self._begin()
+            if self._joining is not None:
+                self._joining.tell_active()
         if self.require_backward_grad_sync and self.broadcast_buffers and self.training:
-            self._broadcast_buffers()
+            self._broadcast(self._buffers_to_send)
         output = self.module(*inputs, **kwargs)
         if syncs and self.find_unused_parameters and not self.static_graph:
             used = _leaves(output)
@@ -178,7 +180,8 @@ class DistributedDataParallel(Module):
                 "`torch.nn.parallel.DistributedDataParallel`, and by making sure all `forward` "
                 f"function outputs participate in calculating loss. Without a gradient: {missing}"
             )
-        if self._arrivals and not self._rebuilt and not self.find_unused_parameters:
+        may_rebuild = not self.find_unused_parameters and self._joining is None
+        if self._arrivals and not self._rebuilt and may_rebuild:
             self._rebuild()
         self._step = _Step(self._parameters_to_send)
         for bucket in self._buckets:
@@ -192,10 +195,11 @@ class DistributedDataParallel(Module):
         broadcast_object_list(order, group=self.process_group, group_src=0)
         self._make_buckets([self._parameters_to_send[i] for i in order[0]])
 
-    def _broadcast_buffers(self) -> None:
-        with no_grad():
-            for buffer in self._buffers_to_send:
-                broadcast(buffer.detach(), group=self.process_group, group_src=0)
+    def _broadcast(self, tensors: Sequence[Tensor]) -> None:
+        """Give all ranks the values of rank 0 or, where it has no more inputs, of one that has."""
+        root = 0 if self._joining is None else self._joining.active[-1]
+        for work in broadcast_coalesced(tensors, root, self.process_group):
+            work.wait()
 
     # Backward
 
@@ -249,7 +253,7 @@ class DistributedDataParallel(Module):
                 is_last = step.sent == len(self._buckets) - 1
                 shown = GradBucket(self._buckets[step.sent], step.sent, is_last)
                 self._buckets[step.sent].send(
-                    self.process_group, self._hook, self._hook_state, shown
+                    self.process_group, self._hook, self._hook_state, shown, self._divisor()
                 )
                 step.sent += 1
                 if is_last:
@@ -257,6 +261,11 @@ class DistributedDataParallel(Module):
                     _at_end(self._finish)
         if step.sent:
             _go_on(self._buckets[step.sent - 1])
+
+    def _divisor(self) -> int:
+        if self._joining is None or self._joining.divides_by_all:
+            return self.process_group.size()
+        return len(self._joining.active)
 
     def _send_used(self) -> None:
         """Where parameters may be unused, tell which any rank has used."""
@@ -266,6 +275,27 @@ class DistributedDataParallel(Module):
             flags = tensor(used, device=self._parameters_to_send[0].device)
             step.used_anywhere = flags
             step.used_work = all_reduce(flags, group=self.process_group, async_op=True)
+
+    def _accompany(self) -> None:
+        """Take part in a step of the others, with nothing of one's own."""
+        self._step = _Step(self._parameters_to_send)
+        for bucket in self._buckets:
+            bucket.begin()
+        if self.broadcast_buffers and self.training:
+            self._broadcast(self._buffers_to_send)
+        with no_grad():
+            for index, bucket in enumerate(self._buckets):
+                bucket.flat.zero_()
+                shown = GradBucket(bucket, index, bucket is self._buckets[-1])
+                bucket.send(
+                    self.process_group, self._hook, self._hook_state, shown, self._divisor()
+                )
+            self._send_used()
+            for bucket in self._buckets:
+                bucket.receive()
+            if self._step.used_work is not None:
+                self._step.used_work.wait()
+        self._step = _Step()
 
     def _finish(self) -> None:
         """Give every parameter its mean gradient, when all leaves have theirs."""
@@ -304,6 +334,35 @@ class DistributedDataParallel(Module):
             yield
         finally:
             self.require_backward_grad_sync = before
+
+    @contextmanager
+    def join(
+        self,
+        divide_by_initial_world_size: bool = True,
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+    ) -> Iterator[None]:
+        """For ranks with different numbers of batches: who has no more takes part in the others'
+        collectives, with zeros, until all have come to the end; then all have the same weights.
+
+        Args:
+            divide_by_initial_world_size: divide gradients by the number of all ranks, and not of
+                those that still have batches.
+            enable: do nothing of this if False.
+            throw_on_early_termination: raise on all ranks when the first one has no more.
+
+        Raises:
+            RuntimeError: with ``throw_on_early_termination``, when a rank has come to its end.
+        """
+        if not enable:
+            yield
+            return
+        self._joining = Joining(self, divide_by_initial_world_size, throw_on_early_termination)
+        try:
+            yield
+            self._joining.accompany()
+        finally:
+            self._joining = None
 
     def register_comm_hook(self, state: Any, hook: Callable[[Any, GradBucket], Future]) -> None:
         """Let ``hook(state, bucket)`` bring a bucket together; its future gives the flat result.

@@ -199,6 +199,42 @@ def run_overlap() -> None:
     assert buckets > 3 and sent >= buckets - 2, (sent, buckets)
 
 
+def run_join() -> None:
+    """Rank r has r + 2 batches; at the end all have the same weights, and the right ones."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    for by_all in (True, False):
+        T.manual_seed(0)
+        model = DDP(nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3)).double())
+        alone = copy.deepcopy(model.module)
+        optimizer = T.optim.SGD(model.parameters(), 0.1)
+        batches = [[T.randn(5, 4, dtype=T.float64) for _ in range(r + 2)] for r in range(size)]
+        with model.join(divide_by_initial_world_size=by_all):
+            for x in batches[rank]:
+                optimizer.zero_grad()
+                model(x).square().sum().backward()
+                optimizer.step()
+        optimizer = T.optim.SGD(alone.parameters(), 0.1)
+        for step in range(size + 1):
+            optimizer.zero_grad()
+            active = [own[step] for own in batches if step < len(own)]
+            for x in active:
+                alone(x).square().sum().backward()
+            for p in alone.parameters():
+                p.grad /= size if by_all else len(active)
+            optimizer.step()
+        for p, q in zip(model.parameters(), alone.parameters()):
+            assert float((p - q).abs().max()) < 1e-12, by_all
+    model = DDP(nn.Linear(4, 3).double())
+    try:
+        with model.join(throw_on_early_termination=True):
+            for x in batches[rank]:
+                model(x).sum().backward()
+    except RuntimeError as error:
+        assert "at least one rank that exhausted inputs" in str(error)
+    else:
+        raise AssertionError
+
+
 def main() -> None:
     dist.init_process_group("gloo")
     for case in sys.argv[2:]:
@@ -206,6 +242,8 @@ def main() -> None:
             run_errors()
         elif case == "hooks":
             run_hooks()
+        elif case == "join":
+            run_join()
         elif case == "overlap":
             run_overlap()
         else:
