@@ -326,10 +326,11 @@ def _grown_elsewhere(d: Difference) -> bool:
 
 
 def _leaf_of_old_shape(d: Difference) -> bool:
-    """Whether torch alone refuses a backward after a leaf was given another shape. The graph keeps
+    """Whether torch refuses a backward after a leaf was given another shape. The graph keeps
     its accumulator, with the old shape, and what else it saved of it."""
     changed = re.findall(r"out=\(?(x\d+)|(x\d+)\.(?:data = |set_)", d.earlier)
-    if d.errors != ("RuntimeError", None) or not re.search(r"backward\(|grad\(", d.statement):
+    refused = d.errors[0] == "RuntimeError" and d.errors[1] in (None, "ValueError")
+    if not refused or not re.search(r"backward\(|grad\(", d.statement):
         return False
     return any(
         d.seen("requires_grad", d.wanted, n) and d.seen("is_leaf", d.wanted, n)
@@ -477,8 +478,8 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "the step of a dimension of size 1 decides whether all or part of the memory is shared": (
         lambda d: (
-            d.errors == ("RuntimeError", None)
-            and re.match(r"(x\d+)\[None.*\] = \1\[", d.statement) is not None
+            set(d.errors) == {None, "RuntimeError"}
+            and re.match(r"(x\d+)\[None.*\] = \1\b", d.statement) is not None
         )
     ),
     "torch counts no write of running statistics": lambda d: (

@@ -453,4 +453,9 @@ x1 = x0[...]
 x1.t_()
 x1[...] *= T.tensor(0.25, requires_grad=True)
 """,
+    "the gradient of a strided view of shared elements, recorded": """
+x0 = T.tensor([1.0, 2.0]).expand(2, 2).requires_grad_()
+x1 = x0.as_strided((2,), (1,))
+x1.sum().backward(create_graph=True)
+""",
 }

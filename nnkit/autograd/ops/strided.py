@@ -65,7 +65,7 @@ def _grad_strided(B: Any, g: Any, shape: tuple, strides: tuple, offset: int, sou
     """The gradient of `as_strided`: of elements that lie in one place each has its share."""
     target = (shape, strides, offset)
     if _may_share(*source[:2]):
-        ones = B.expand(B.full((), 1, g.dtype), source[0])
+        ones = B.expand(B.ones_like(B.sum(g, None, False)), source[0])
         g = B.div(g, B.as_strided_adjoint(ones, target, source))
     return B.as_strided_adjoint(g, source, target)
 
