@@ -106,11 +106,12 @@ def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
 
         views = [Dual(out, None, source, partial(part, i=i)) for i, out in enumerate(outputs)]
     elif moving and op is not None:
-        MODE.wrapping += 1
+        before = MODE.level, MODE.saves_inference
+        MODE.level, MODE.saves_inference = None, True
         try:
             pushed = _pushed(op, primals, statics, outputs, tangents, B.level)
         finally:
-            MODE.wrapping -= 1
+            MODE.level, MODE.saves_inference = before
         views = list(map(Dual, outputs, pushed))
     else:
         views = [Dual(out, None) for out in outputs]

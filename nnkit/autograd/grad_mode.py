@@ -19,14 +19,15 @@ class _Modes(threading.local):
 
 class _Mode(bind_modes(_Modes)):
     # Of `nnkit.func`: how many transforms this thread is computing, how many derivatives it has
-    # begun, how many torch computes as batches, and how many parts of transforms are being computed
-    # that record what torch records of wrappers, so that inference tensors may be saved; whether a
-    # `vmap` among them was not told what random numbers its examples should have; and the numbers
-    # that the example a `vmap` is computing has read from its tensors.
+    # begun, and how many torch computes as batches; the outermost level of those that differentiate
+    # backwards; whether inference tensors may be saved, None as they say themselves; whether a
+    # `vmap` was not told what random numbers its examples should have; and the numbers that the
+    # example a `vmap` is computing has read from its tensors.
     transforms = 0
     derivatives = 0
     batches = 0
-    wrapping = 0
+    level: Any = None
+    saves_inference: bool | None = None
     refuses_random = False
     reads: Any = None
     forward: Any = None  # the innermost level of forward mode that is entered

@@ -202,6 +202,7 @@ def _target(tensor: Tensor) -> Any:
         raise AssertionError("register_multi_grad_hook: every tensor must require grad")
     edge: Any = tensor._edge
     if edge.__class__ is Unknown:
+        _leaf(tensor)
         raise AssertionError("register_multi_grad_hook: the history of a view is not known")
     return edge.node if isinstance(edge, OutputEdge) else edge or _leaf(tensor)
 

@@ -25,7 +25,7 @@ from typing import Any
 from nnkit.autograd import node as node_module
 from nnkit.autograd.dependence import depending
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.node import Node, OutputEdge, SavedOutput
+from nnkit.autograd.node import Node, OutputEdge, SavedOutput, Unknown
 from nnkit.autograd.op_code import (
     COLUMNS,
     GRAD,
@@ -33,12 +33,14 @@ from nnkit.autograd.op_code import (
     INPUT,
     NEEDS,
     OUTPUT,
+    SAVED,
     SHAPE,
     STATIC,
     print_apply_code,
     print_node_code,
 )
 from nnkit.autograd.promotion import on_one_device, translated
+from nnkit.autograd.replay import Rootless
 from nnkit.autograd.saved import (
     ACTIVE,
     SavedIndex,
@@ -51,7 +53,7 @@ from nnkit.autograd.saved import (
 from nnkit.autograd.saved_attributes import saved_attributes
 from nnkit.autograd.tensor import InferenceWrites, Tensor, wrap
 from nnkit.autograd.views import is_unseen, link_view, refresh
-from nnkit.backend.algebra import CATALOGUE, Primitive
+from nnkit.backend.algebra import CATALOGUE, Primitive, reference_body
 from nnkit.backend.cpu.native import bind_op, bind_record
 from nnkit.backend.dtype import FLOATING
 from nnkit.backend.memory import by_columns
@@ -267,8 +269,10 @@ def rule(
         alone: what torch does where all operands are inference tensors, of which its autograd
             knows nothing, and one requires grad: None does not record the operation, nor does
             ``"number"``, where a number is no tensor among them; ``"recorded"`` does (torch works
-            on copies); ``"copied"`` records a copy of the first operand in its place; ``"refused"``
-            raises a RuntimeError (torch calls a function with ``out=``). Or a function of the
+            on copies), and so does ``"written"``, whose backward runs once (torch writes into a
+            view); ``"copied"`` records a copy of the first operand in its place; ``"refused"``
+            raises a RuntimeError (torch calls a function with ``out=``). ``"composed"`` records
+            the steps of the reference body wherever an operand is one. Or a function of the
             arguments that tells, here as in ``apart``.
         apart: the inputs that torch does something to by themselves first: inference tensors
             among them require no grad, whatever is beside them.
@@ -370,14 +374,20 @@ def copied_without_history(x: Tensor, y: Tensor, *statics: Any) -> tuple[str, ..
     return ("x",) if is_unseen((x, y)) and not shares else ()
 
 
-def seen_edges(op: Op, operands: tuple, statics: tuple, edges: tuple) -> tuple[tuple, bool]:
-    """The edges that torch's autograd sees where there are inference tensors among the operands,
-    and whether a copy of the first operand alone is recorded.
+def is_seen_otherwise(t: Any) -> bool:
+    """Whether torch's autograd sees an operand otherwise than others that require grad: an
+    inference tensor, or a view without history, whose gradient goes no further."""
+    return t._writes.__class__ is InferenceWrites or t._edge.__class__ is Unknown
+
+
+def seen_edges(op: Op, operands: tuple, statics: tuple, edges: tuple) -> tuple[Any, str | None]:
+    """The edges that torch's autograd sees where some operands are `is_seen_otherwise`, None where
+    it records nothing; and of inference tensors alone how it does (``alone`` of `rule`).
 
     RuntimeError where torch would call a function with ``out=``.
     """
     given = (*operands, *statics)
-    alone = op.alone(*given) if callable(op.alone) else op.alone
+    alone: Any = op.alone(*given) if callable(op.alone) else op.alone
     names = op.primitive.arrays
     apart: Any = op.apart
     apart = apart(*given) if callable(apart) else apart
@@ -389,9 +399,39 @@ def seen_edges(op: Op, operands: tuple, statics: tuple, edges: tuple) -> tuple[t
     unseen = is_unseen((*seen, *_index_tensors(op.primitive, statics)))
     if unseen and alone == "refused":
         raise RuntimeError(refusal(op.name))
-    if unseen and alone not in ("recorded", "copied"):
-        return (None,) * len(edges), False
-    return edges, unseen and alone == "copied"
+    way = alone if unseen else None
+    if unseen and way not in ("recorded", "copied", "written"):
+        return None, way
+    if way == "copied":
+        edges = edges[:1]
+    if all(e is None for e in edges):
+        return None, way
+    if len(edges) > 1:  # of several operands none is saved for a gradient that goes no further
+        edges = tuple([None if e.__class__ is Unknown else e for e in edges])
+    return edges, way
+
+
+def record_seen(
+    op: Op, operands: tuple, statics: tuple, edges: tuple, outputs: tuple, device: Any
+) -> Node:
+    """The node of an operation with an operand that `is_seen_otherwise`.
+
+    Inside of a transform it may save inference tensors, unless it is recorded around all transforms
+    too, for the sake of what requires a gradient there.
+    """
+    level, before = MODE.level, MODE.saves_inference
+    if level is not None:
+        tensors = [t for t in operands if isinstance(t, Tensor)]
+        below = [t for t in tensors if t._writes.__class__ is not InferenceWrites]
+        MODE.saves_inference = not (below and level.is_live_below(tensors))
+    try:
+        node = op.record(operands, statics, edges, outputs, device)
+    finally:
+        MODE.saves_inference = before
+    saved = [v for v, (kind, _) in zip(node.values, op.values, strict=True) if kind in SAVED]
+    if any(v is not None for v in saved) or any(e is not None for e in edges):
+        return node
+    return Rootless(edges, (), device)
 
 
 def refusal(name: str) -> str:
@@ -432,16 +472,20 @@ def connect(
     op: Op, tensors: tuple, statics: tuple, edges: tuple, outputs: tuple, device: Any
 ) -> None:
     """Record the node of ``outputs`` and give them their history."""
+    way = None
     for t in tensors:
-        if t is not None and t._writes.__class__ is InferenceWrites:
-            edges, is_copy = seen_edges(op, tensors, statics, edges)
-            if is_copy:
-                op, statics = OPS["copy"].op, ()
-                tensors, edges, outputs = tensors[:1], edges[:1], outputs[:1]
-            if all(e is None for e in edges):
+        if t is not None and is_seen_otherwise(t):
+            if op.alone == "composed":
+                return _connect_steps(op, tensors, statics, outputs)
+            edges, way = seen_edges(op, tensors, statics, edges)
+            if edges is None:
                 return
+            if way == "copied":
+                return connect(OPS["copy"].op, tensors[:1], (), edges, outputs[:1], device)
+            node = record_seen(op, tensors, statics, edges, outputs, device)
             break
-    node = op.record(tensors, statics, edges, outputs, device)
+    else:
+        node = op.record(tensors, statics, edges, outputs, device)
     if op.broadcasts:
         node.meta = tuple(
             None if e is None else (t._data.shape, t._data.dtype)
@@ -450,7 +494,7 @@ def connect(
     if len(outputs) == 1 or op.only_first:
         out = outputs[0]
         out._requires_grad = True
-        out._edge = node
+        out._edge = node if way != "written" else Guard((node,), (op.name,), device)
         return
     wanted = op.differentiable * len(outputs) if op.primitive.many else op.differentiable
     node.outputs = [
@@ -460,6 +504,15 @@ def connect(
         if differentiable:
             out._requires_grad = True
             out._edge = OutputEdge(node, index)
+
+
+def _connect_steps(op: Op, tensors: tuple, statics: tuple, outputs: tuple) -> None:
+    """Give the outputs the history of the steps that the reference body takes."""
+    from nnkit.autograd.lifted import LIFTED
+
+    body: Any = reference_body(op.primitive)
+    for out, made in zip(outputs, body(LIFTED, *tensors, *statics), strict=True):
+        out._edge, out._requires_grad = made._edge, made._requires_grad
 
 
 def _not_tensor(name: str, parameters: tuple, arguments: tuple) -> str:

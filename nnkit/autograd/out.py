@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.dims import broadcasts
-from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.grad_mode import MODE, is_grad_enabled
 from nnkit.autograd.op import OPS
 from nnkit.autograd.overlap import APART, check_apart
 from nnkit.autograd.tensor import Tensor
@@ -121,6 +121,8 @@ def check_out(
     if name in RESIZING and out.requires_grad:
         raise RuntimeError(f"{name}(): cannot resize variables that require grad")
     gradients = MODE.enabled and (result._requires_grad or out._requires_grad)
+    if name == "matmul" and is_grad_enabled():  # which asks for itself, whatever autograd sees
+        gradients = out.requires_grad or any(t.requires_grad for t in arguments)
     unseen = result.dtype.category >= FLOATING and any(
         isinstance(a, Tensor) and a.is_inference() for a in arguments
     )  # inference tensors alone, which out= is none of

@@ -18,7 +18,7 @@ from nnkit.autograd.arguments import held
 from nnkit.autograd.dims import broadcast_shape, broadcasts
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import NotImplementedBackward
-from nnkit.autograd.op import OPS, Op, seen_edges
+from nnkit.autograd.op import OPS, Op, is_seen_otherwise, record_seen, seen_edges
 from nnkit.autograd.op_code import PASS
 from nnkit.autograd.overriding import ENTERED, NOBODY, PLAIN, ask
 from nnkit.autograd.promotion import (
@@ -249,11 +249,15 @@ def connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) -
             for i, t in enumerate(operands)
         ]
     )
-    if any(isinstance(t, Tensor) and t._writes.__class__ is InferenceWrites for t in operands):
-        edges, _ = seen_edges(op, operands, statics, edges)
     if all(e is None for e in edges):
         return
-    node = op.record(operands, statics, edges, (out,), device)
+    record: Callable = op.record
+    if any(isinstance(t, Tensor) and is_seen_otherwise(t) for t in operands):
+        edges, _ = seen_edges(op, operands, statics, edges)
+        if edges is None:
+            return
+        record = functools.partial(record_seen, op)
+    node = record(operands, statics, edges, (out,), device)
     data = out._data
     for t in operands:
         if isinstance(t, Tensor) and (
@@ -436,7 +440,7 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
             return out
         if input._base is not None and input._writes[0] != input._viewed:
             refresh(input)
-        if input._writes.__class__ is InferenceWrites:
+        if is_seen_otherwise(input):
             if MODE.enabled:
                 connect(op, (input, other), (), out, device)
             return out
@@ -450,7 +454,7 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
             refresh(other)
         to_y = (other._edge or other) if other._requires_grad and rule_y is not None else None
         if (to_x is not None or to_y is not None) and MODE.enabled:
-            if other._writes.__class__ is InferenceWrites:
+            if is_seen_otherwise(other):
                 connect(op, (input, other), (), out, device)
                 return out
             node = op.record((input, other), (), (to_x, to_y), (out,), device)

@@ -126,12 +126,12 @@ def laid(B: Any, array: Any, order: tuple | None) -> Any:
 
 
 class Rootless(Node):
-    """The history of a view of what requires no grad: no gradient goes further."""
+    """The history of what is made of tensors without one: no gradient goes further."""
 
     __slots__ = ()
 
     def gradients(self, B: Any, grads: list, unpack: Callable) -> tuple:
-        return ()
+        return (None,) * len(self.edges)
 
 
 class Uninfluential(Node):

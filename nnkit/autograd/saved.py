@@ -8,7 +8,6 @@ from typing import Any
 
 from nnkit.autograd.dual import array_of
 from nnkit.autograd.grad_mode import no_grad
-from nnkit.autograd.node import Unknown
 from nnkit.autograd.tensor import Tensor, wrap
 
 
@@ -123,24 +122,7 @@ def pack_values(node: Any) -> None:
     if not STACK.pairs:
         return
     hooks, device = STACK.pairs[-1], node.device
-    op = getattr(node, "op", None)
-    users = [None] * len(node.values) if op is None else list(op.values.values())
-    values = zip(node.values, users, strict=True)
-    node.values = tuple(
-        [v if _is_lost(node, v, u) else _packed(v, device, hooks) for v, u in values]
-    )
-
-
-def _is_lost(node: Any, value: Any, users: list[int] | None) -> bool:
-    """Whether an input is kept only for the sake of others whose gradients go no further: of
-    several inputs torch saves none for that."""
-    edges = node.edges
-    if len(edges) < 2 or not (_is_counted(value) and isinstance(value[0], Tensor)):
-        return False
-    if users is not None and not node.op.primitive.sequences:
-        edges = [edges[user] for user in users]
-    wanting = [e for e in edges if e is not None]
-    return bool(wanting) and all(e.__class__ is Unknown for e in wanting)
+    node.values = tuple([_packed(value, device, hooks) for value in node.values])
 
 
 def _packed(value: Any, device: Any, hooks: tuple[Callable, Callable]) -> Any:

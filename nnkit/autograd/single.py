@@ -14,27 +14,19 @@ from typing import Any
 
 from nnkit.autograd.backward_pass import RUNNING, Pass
 from nnkit.autograd.grad_mode import MODE, no_grad
-from nnkit.autograd.node import GradientEdge, Node, OutputEdge
-from nnkit.autograd.op import Guard, refusal
-from nnkit.autograd.tensor import InferenceWrites, SeenWrites, Tensor, wrap
+from nnkit.autograd.node import GradientEdge, Node, OutputEdge, Passage
+from nnkit.autograd.op import refusal
+from nnkit.autograd.tensor import SeenWrites, Tensor, wrap
 from nnkit.autograd.unpacking import unpack_tensor
-from nnkit.autograd.views import refresh
+from nnkit.autograd.views import is_unseen, refresh
 from nnkit.backend.dtype import FLOATING
-
-
-class Entrance(Node):
-    """Where an argument enters the function of a `Whole`: the way on, for second derivatives."""
-
-    __slots__ = ()
-
-    def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
-        return grads
 
 
 class Whole(Node):
     """What a function of several ops did: its rule is the backward through them.
 
-    Its values are the edges of its results and, for each argument, the `Entrance` or None.
+    Its values are the edges of its results and, for each argument, None or the `Passage` by which
+    it enters: the way on, for second derivatives.
     """
 
     __slots__ = ()
@@ -79,7 +71,7 @@ def single(
     def call(*arguments: Any, **options: Any) -> Any:
         if MODE.enabled:
             given = [*_tensors(arguments), *_tensors(options.values())]
-            unseen = [t._writes.__class__ is InferenceWrites for t in given]
+            unseen = [t.is_inference() for t in given]
             if True in unseen:
                 if all(unseen) and alone != "recorded":
                     if alone and any(t._requires_grad for t in given):
@@ -108,7 +100,7 @@ def _as_one(kind: Any, function: Callable, arguments: tuple, options: dict) -> A
         refresh(value)
         edge = (value._edge or value) if value._requires_grad else None
         edges.append(edge)
-        entrances.append(None if edge is None else Entrance((edge,), (), value._device))
+        entrances.append(None if edge is None else Passage((edge,), (), value._device))
         if edge is None:
             return value
         entered = wrap(value._data, value._device)
@@ -143,11 +135,16 @@ def seen(value: Any) -> Any:
     """An inference tensor as autograd sees it beside others: with its history, not to be saved."""
     if value.__class__ in (list, tuple):
         return type(value)(map(seen, value))
-    if not isinstance(value, Tensor) or value._writes.__class__ is not InferenceWrites:
+    if not isinstance(value, Tensor) or not value.is_inference():
         return value
     out = wrap(value._data, value._device)
     out._writes = SeenWrites()
     if value._requires_grad:
         out._requires_grad = True
-        out._edge = Guard((value._edge or value,), (), value._device)
+        out._edge = Passage((value._edge or value,), (), value._device)
     return out
+
+
+def seen_beside(value: Tensor, *others: Any) -> Tensor:
+    """The same where one of the others is no inference tensor."""
+    return value if is_unseen((value, *others)) else seen(value)

@@ -357,15 +357,17 @@ class Tensor:
         """The same memory as a leaf that requires no gradient."""
         place = self._device
         out = wrap(self._data if place is cpu else place.detached(self._data), place)
-        if self._writes.__class__ is not InferenceWrites:
-            out._writes = self._writes
-        elif out._writes is not UNTRACKED:
-            out._writes = InferenceWrites(out._writes)  # its own: outside it may be written
+        writes: Any = self._writes
+        if writes.__class__ is not InferenceWrites:
+            out._writes = writes
+        elif out._writes is not UNTRACKED:  # its own: outside it may be written
+            out._writes = InferenceWrites(out._writes, writes.wrapped)
         return out
 
     def is_inference(self) -> bool:
         """Whether it was made in `inference_mode`."""
-        return self._writes.__class__ is InferenceWrites
+        writes: Any = self._writes
+        return writes.__class__ is InferenceWrites and not writes.wrapped
 
     def _is_view(self) -> bool:
         """Whether its history is that of a view of ``_base``."""
@@ -426,15 +428,17 @@ class InferenceWrites(Uncounted):
     """The mark of an inference tensor: in torch one without autograd's dispatch key.
 
     It may not be saved, save by the transforms of `nnkit.func`, which torch lets wrap what they
-    are given. What has a counter, outside of inference mode a ``data`` or a `detach` of an
-    inference tensor, may be written anywhere.
+    are given: an input of theirs is ``wrapped``, no inference tensor for its users. What has a
+    counter, outside of inference mode a ``data`` or a `detach` of an inference tensor, may be
+    written anywhere.
     """
 
-    def __init__(self, counter: list | None = None) -> None:
+    def __init__(self, counter: list | None = None, wrapped: bool = False) -> None:
         self.counter = counter
+        self.wrapped = wrapped
 
     def __getitem__(self, item: Any) -> Any:
-        if MODE.wrapping:
+        if self.wrapped if MODE.saves_inference is None else MODE.saves_inference:
             return 0
         raise RuntimeError(_NOT_SAVED)
 
@@ -447,6 +451,7 @@ class SeenWrites(Uncounted):
 
 
 UNTRACKED: Any = InferenceWrites()  # the writes of all tensors that are made in inference mode
+WRAPPED: Any = InferenceWrites(wrapped=True)  # and of a transform's inputs that are such tensors
 
 
 def counter_of(writes: Any) -> list | None:

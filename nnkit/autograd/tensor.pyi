@@ -2052,7 +2052,11 @@ class InferenceWrites(Uncounted):
     """The mark of an inference tensor: in torch one without autograd's dispatch key."""
     def __getitem__(self, item: _Any) -> _Any:
         ...
-    def __init__(self, counter: builtins.list | None = None) -> None:
+    def __init__(
+        self,
+        counter: builtins.list | None = None,
+        wrapped: builtins.bool = False,
+    ) -> None:
         ...
 
 class SeenWrites(Uncounted):
@@ -2071,4 +2075,5 @@ def fill(self: Tensor, data: _Any, place: _Any) -> None:
 def wrap_in_python(data: _Any, place: _Any = ...) -> Tensor:
     """A new leaf Tensor on a backend array."""
 UNTRACKED: _Any
+WRAPPED: _Any
 wrap: _Callable[..., Tensor]

@@ -8,7 +8,7 @@ from nnkit.autograd import node as node_module
 from nnkit.autograd.grad_mode import enable_grad
 from nnkit.autograd.node import Node, OutputEdge, SavedOutput
 from nnkit.autograd.saved import ACTIVE, PackedValue
-from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.tensor import InferenceWrites, Tensor, wrap
 from nnkit.backend.cpu.native import bind_unpack
 from nnkit.backend.lazy import plain
 
@@ -26,7 +26,7 @@ def _unpack_array(node: Node, value: Any) -> Any:
     saved, version = value
     if version is None:
         return plain(saved.tensor()._data) if type(saved) is PackedValue else saved
-    if saved._writes[0] != version:
+    if _was_written(saved, version):
         raise RuntimeError(_modified(node, saved, version))
     return saved._data
 
@@ -38,7 +38,7 @@ def unpack_tensor(node: Node, value: Any) -> Any:
     """The saved value as a Tensor with its history."""
     saved, version = value
     if version is None or isinstance(saved, Tensor):
-        if version is not None and saved._writes[0] != version:
+        if version is not None and _was_written(saved, version):
             raise RuntimeError(_modified(node, saved, version))
         if type(saved) is not PackedValue:
             return saved
@@ -61,6 +61,11 @@ def unpack_tensor(node: Node, value: Any) -> Any:
         node.outputs += [None] * (saved.index + 1 - len(node.outputs))
     out._edge = node if node.outputs is None else OutputEdge(node, saved.index)
     return out
+
+
+def _was_written(saved: Any, version: int) -> bool:
+    writes = saved._writes
+    return writes.__class__ is not InferenceWrites and writes[0] != version
 
 
 def _modified(node: Node, saved: Any, version: int) -> str:

@@ -69,7 +69,7 @@ def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: b
         elif parent is None or not (parent is memory or parent is memory.base):
             return
     if source._writes.__class__ in (InferenceWrites, SeenWrites):
-        out._writes = UNTRACKED if source._writes.__class__ is InferenceWrites else source._writes
+        out._writes = UNTRACKED if source.is_inference() else source._writes
         return
     out._writes = source._writes
     out._viewed = source._writes[0]
@@ -195,12 +195,15 @@ def change_geometry(x: Any, data: Any, edge: Any = None) -> None:
 
 
 # The writes that torch keeps from the history, whatever was written over (in place, and into
-# ``out``); and those for which a number is a tensor too.
+# ``out``); and those whose other operands are tensors, numbers among them.
 UNSEEN = frozenset(
     "logical_and_ logical_not_ logical_or_ logical_xor_ logical_and logical_not logical_or "
     "logical_xor eq ge gt le lt ne".split()
 )
-TAKING_NUMBERS = frozenset("add_ sub_ mul_ div_ floor_divide_".split())
+TAKING_NUMBERS = frozenset(
+    "add_ sub_ subtract_ mul_ multiply_ div_ divide_ true_divide_ floor_divide_ dropout_ "
+    "feature_dropout_ alpha_dropout_ feature_alpha_dropout_".split()
+)
 
 
 def check_write(x: Tensor, operation: str, operands: Any = ()) -> bool:
@@ -239,7 +242,7 @@ def check_change(x: Tensor, operation: str, operands: Any = ()) -> bool:
             follow.
     """
     if operation not in TAKING_NUMBERS:
-        operands = [t for t in operands if isinstance(t, Tensor)]
+        operands = [t for t in operands if isinstance(t, (Tensor, tuple))]
     if not wants_history(x, operands) or operation in UNSEEN:
         return False
     if x.dtype.category < FLOATING:
@@ -284,7 +287,10 @@ def is_unseen(operands: Any) -> bool:
     """Whether all tensors among the operands of an operation are inference tensors: then torch
     does not record it, whatever they require. A number is a normal tensor there."""
     for operand in operands:
-        if operand is not None and not (isinstance(operand, Tensor) and operand.is_inference()):
+        if isinstance(operand, tuple):  # an index
+            if not is_unseen([t for t in operand if isinstance(t, Tensor)]):
+                return False
+        elif operand is not None and not (isinstance(operand, Tensor) and operand.is_inference()):
             return False
     return True
 
@@ -373,7 +379,8 @@ def write(
     B = x._device.backend
     if source.dtype != target.dtype:
         check_cast(operation, OF_ARRAY[source.dtype], OF_ARRAY[target.dtype])
-        result = OPS["cast"](result, target.dtype)
+        with modes:
+            result = OPS["cast"](result, target.dtype)
         source = result._data
     check_fits(operation, source.shape, x)
     put: Callable = B.copy_

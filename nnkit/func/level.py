@@ -12,7 +12,7 @@ transform sees its results only, and these are recorded where the mode around it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakValueDictionary
@@ -22,21 +22,12 @@ from nnkit.autograd.capture import captured
 from nnkit.autograd.dual import is_dual, without_history
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
-from nnkit.autograd.node import Node, OutputEdge, Unknown
+from nnkit.autograd.node import Node, OutputEdge, Passage, Unknown
 from nnkit.autograd.overlap import shares_memory
 from nnkit.autograd.replay import chain_of, replay, strided
-from nnkit.autograd.tensor import wrap
+from nnkit.autograd.tensor import UNTRACKED, WRAPPED, InferenceWrites, wrap
 
 _LEAVES: WeakValueDictionary[int, Tensor] = WeakValueDictionary()  # of levels, by their id
-
-
-class _Entry(Node):
-    """Leads from an input into its own history, with the gradient as it is."""
-
-    __slots__ = ()
-
-    def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
-        return grads
 
 
 class Level:
@@ -55,7 +46,7 @@ class Level:
         self.leaves: list[Tensor] = []
         self._mode = inference_mode(False)
         check_tensors(name, values)
-        # Whether what is computed of the inputs is recorded on this level alone.
+        # Whether what is computed of the inputs alone is recorded on this level alone.
         self.wraps = not (self.recorded and any(v.requires_grad for v in values))
         with self._mode:
             self.inputs = [self._input(value) for value in self.values]
@@ -66,29 +57,30 @@ class Level:
             return self.leaf(value)
         view = value[...]
         view._view = "multiple"  # not to be written to, as the leaf that it is for this level
-        view._edge = _Entry((value._edge or value,), (), value._device)
+        view._edge = Passage((value._edge or value,), (), value._device)
         return view
 
     def leaf(self, value: Tensor) -> Tensor:
         """``value`` without its history, which requires a gradient until the level is left."""
         leaf = wrap(value._data, value._device)._set_requires_grad(True)
         _LEAVES[id(leaf)] = leaf
-        if not value.is_inference():
-            leaf._writes = value._writes
+        leaf._writes = WRAPPED if value.is_inference() else value._writes
         self.leaves.append(leaf)
         return leaf
 
     def __enter__(self) -> Level:
         self._mode.__enter__()
         MODE.transforms += 1
-        MODE.wrapping += self.wraps
+        self._before = MODE.level, MODE.saves_inference
+        MODE.level = MODE.level or self
+        MODE.saves_inference = self.wraps or MODE.saves_inference
         self._want_gradients(True)
         return self
 
     def __exit__(self, *exception: Any) -> None:
         self._want_gradients(False)
         MODE.transforms -= 1
-        MODE.wrapping -= self.wraps
+        MODE.level, MODE.saves_inference = self._before
         self._mode.__exit__(*exception)
 
     def _want_gradients(self, wanted: bool) -> None:
@@ -161,6 +153,16 @@ class Level:
             for origin in _history(values)
         )
 
+    def is_live_below(self, values: Iterable[Any]) -> bool:
+        """The same for this level, the outermost: what its own leaves and those of levels inside of
+        it require counts for nothing."""
+        return self.recorded and any(
+            id(origin) not in _LEAVES
+            if isinstance(origin, Tensor)
+            else origin.__class__ is Unknown and origin.order < self.order
+            for origin in _history(values)
+        )
+
     def results(self, values: Iterable[Any], recorded: bool) -> list[Any]:
         """The values as what happens around the transform sees them."""
         given = {id(point): value for point, value in zip(self.inputs, self.values, strict=True)}
@@ -192,7 +194,8 @@ def _as_inferred(value: Any, sources: Iterable[Any]) -> Any:
         for source in sources:
             if isinstance(source, Tensor) and source.is_inference():
                 if shares_memory(value, source):
-                    value._writes = source._writes
+                    own = value._writes if value._writes.__class__ is InferenceWrites else WRAPPED
+                    value._writes = InferenceWrites(own.counter) if own.counter else UNTRACKED
     return value
 
 

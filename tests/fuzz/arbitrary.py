@@ -360,7 +360,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         and d.seen("base", d.wanted) is not None
     ),
     "a transform in torch records inference tensors as its dispatcher has it": lambda d: (
-        d.aspect == "requires_grad"
+        (d.aspect == "requires_grad" or "RuntimeError" in d.errors)
         and "T.func." in d.statement
         and any(
             d.seen("is_inference", d.before, name) and d.seen("requires_grad", d.before, name)
@@ -369,6 +369,29 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "NumPy has no complex32": lambda d: any(
         d.seen("dtype", d.wanted, label) == "complex32" for label in d.wanted
+    ),
+    "inference tensors may not be saved: that is said before or after what else is wrong": (
+        lambda d: (
+            d.aspect == "error"
+            and None not in d.errors
+            and all(
+                any(d.seen(aspect, d.before, name) for name in d.named())
+                for aspect in ("is_inference", "requires_grad")
+            )
+        )
+    ),
+    "a view that is given the data of an inference tensor has a history, and is one as well": (
+        lambda d: (
+            _statement(r"\.data = ", "is_inference")(d) and d.seen("base", d.wanted) is not None
+        )
+    ),
+    "what torch makes of inference tensors in steps may be a view of one of them": lambda d: (
+        d.errors == ("RuntimeError", None)
+        and "detach_(" in d.statement
+        and "inference_mode" in d.earlier
+    ),
+    "and counts as written": lambda d: (
+        _statement(r"\._version > 0", "value")(d) and "inference_mode" in d.earlier
     ),
     "torch's vmap has operations that cannot do with an empty batch": _empty_batch,
     "torch has tangents of zeros without memory, which it refuses to write": _writes_tangents,

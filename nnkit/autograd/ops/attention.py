@@ -16,14 +16,15 @@ from nnkit.backend.dtype import BOOL, FLOATING, HALF, float32
 from nnkit.backend.reference.attention import attention_scores, attention_weights
 
 
-def _is_fused(query: Tensor, value: Tensor) -> bool:
+def _is_fused(query: Tensor, key: Tensor, value: Tensor) -> bool:
     """Whether torch computes it as one operation."""
-    return query.ndim == 4 and query._data.shape[-1] == value._data.shape[-1]
+    same = query.ndim == 4 and query._data.shape[-1] == value._data.shape[-1]
+    return same and query.stride(-1) == key.stride(-1) == value.stride(-1) == 1
 
 
 def _scaled_first(query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> str | None:
     """Elsewhere it multiplies the query by a number first."""
-    return None if _is_fused(query, value) else "recorded"
+    return None if _is_fused(query, key, value) else "recorded"
 
 
 _attention = rule(
@@ -152,7 +153,9 @@ def scaled_dot_product_attention(
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     mask = None if attn_mask is None else additive(attn_mask, query.dtype)
-    if query._data.dtype in HALF and (dropout_p > 0 or not _is_fused(query, value)):  # as in torch
+    if query._data.dtype in HALF and (
+        dropout_p > 0 or not _is_fused(query, key, value)
+    ):  # as in torch
         half = query._data.dtype
         q, k, v = (OPS["cast"](t, F4) for t in (query, key, value))
         mask = None if mask is None else OPS["cast"](mask, F4)
@@ -160,11 +163,9 @@ def scaled_dot_product_attention(
             scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal, scale), half
         )
     operands = (query, key, value)
-    if (
-        MODE.enabled
-        and 0 < sum([t.is_inference() for t in operands]) < 3
-        and not _is_fused(query, value)
-    ):  # torch scales the query and a view of the key
+    inferred = sum([t.is_inference() for t in operands]) if MODE.enabled else 0
+    fused = not inferred or _is_fused(*operands)
+    if 0 < inferred < 3 and not fused:  # torch scales the query and a view of the key
         query, key = query * 1, key.detach() * 1 if key.is_inference() else key
     elif not dropout_p > 0:  # as in torch
         return _attention(query, key, value, mask, bool(is_causal), float(scale))[0]

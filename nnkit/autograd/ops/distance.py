@@ -72,7 +72,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     shape = broadcast_shape("cosine_similarity", [x.shape, y.shape])
     units = []
     for each in (x, y):
-        whole = each if each.shape == shape else each.expand(shape)
+        whole = each if x.shape == y.shape else each.expand(shape)
         length = vector_norm("cosine_similarity", whole, 2, axis if ndim else None, True).clone()
         with no_grad():  # as in torch the bound has no part in the derivative
             length.clamp_min_(eps)

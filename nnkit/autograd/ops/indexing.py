@@ -19,9 +19,10 @@ from nnkit.autograd.overlap import check_apart, check_expanded, shares_memory
 from nnkit.autograd.overriding import ENTERED, NOBODY, PLAIN, ask
 from nnkit.autograd.public import METHODS, attach, public
 from nnkit.autograd.saved import index_arrays
+from nnkit.autograd.single import seen
 from nnkit.autograd.sizes import integer
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import wants_history, write, wrote
+from nnkit.autograd.views import is_unseen, wants_history, write, wrote
 from nnkit.backend.dtype import FLOATING, INTEGER, bool_, int64, python_number, uint8
 from nnkit.backend.index import ALL, shape_mismatch, split_index
 from nnkit.backend.memory import contiguous_format
@@ -77,7 +78,7 @@ _index_put = rule(
 )  # fmt: skip
 _slice_scatter = rule(
     "slice_scatter",
-    alone="recorded",
+    alone="written",
     apart=copied_without_history,
     x=lambda B, g, index: B.slice_scatter(g, B.zeros_like(B.getitem(g, index)), index),
     y=lambda B, g, index: B.getitem(g, index),
@@ -231,20 +232,27 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     # By itself True is a new dimension, and nothing is looked at where False is.
     index = None if index is True else _normal_index(index, self._device)
     arrays = index_arrays(index)
+    tensors = [
+        i for i in (index if index.__class__ is tuple else (index,)) if isinstance(i, Tensor)
+    ]
+    inferred = isinstance(value, Tensor) and value.is_inference()
+    if inferred and is_unseen((self, *tensors)):
+        value = value.detach()
     value = _value_tensor(self, arrays, value)
     if not value._data.size:
         _check_nothing(B, self._data, arrays, value._data.shape)
     if index is False:
         return
     simple = value._device is self._device
-    if simple and not (wants_history(self, (value,)) or shares_memory(self, value)):
+    if simple and not (wants_history(self, (value, *tensors)) or shares_memory(self, value)):
         if 0 in self._data.strides and (place := _plain_part(B, self._data, arrays)) is not None:
             check_expanded("setitem", place)
         B.setitem_(self._data, _without_leading_ones(value)._data, arrays)
-        wrote(self, "setitem")
+        written = self
         if self.is_inference():  # torch writes a view, which is not counted where this may be
             basic, _ = split_index(arrays, self._data.shape)
-            wrote(self if _is_whole(basic, self._data.shape) else _slice(self, basic), "setitem")
+            written = self if _is_whole(basic, self._data.shape) else _slice(self, basic)
+        wrote(written, "setitem")
         return
     basic, advanced = split_index(arrays, self._data.shape)
     target = self if _is_whole(basic, self._data.shape) else _slice(self, basic)
@@ -254,14 +262,15 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             operation = "fill_"
             check_expanded(operation, target._data)
         if value._data.shape != target._data.shape:
+            if inferred and not self.is_inference():  # torch makes a view, without history
+                value = value.detach() if value.ndim else seen(value)
             value = _without_leading_ones(value)
             if target._data.size == 1 and operation == "copy_" and not value._data.ndim:
                 check_apart(operation, target, value)  # expanded it has other strides, all zero
             value = shapes.expand(value, target._data.shape)
         write(target, operation, OPS["overwrite"], value)
     else:
-        given = {id(i._data): i for i in (index if index.__class__ is tuple else (index,))
-                 if isinstance(i, Tensor)}  # fmt: skip
+        given = {id(i._data): i for i in tensors}
         part = tuple([_part(given.get(id(i), i), self._device) for i in advanced])
         operation = "masked_fill_" if _is_fill(advanced, value) else "index_put_"
         value = _without_leading_ones(value)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nnkit.autograd.dims import broadcasts, check_tensor, size_at
+from nnkit.autograd.dims import broadcast_shape, broadcasts, check_tensor, size_at
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op import check_source, rule
 from nnkit.autograd.ops.conversion import converted
 from nnkit.autograd.ops.memory_format import arranged
@@ -48,8 +49,10 @@ _bmm = rule("bmm", x=lambda B, g, y: B.bmm(g, B.mH(y)), y=lambda B, g, x: B.bmm(
 
 
 def _copied_if_added(input: Any, x: Any, y: Any, beta: Any, alpha: Any) -> str | None:
-    """Torch writes the product onto a copy of what it is added to."""
-    return "copied" if beta else None
+    """Torch writes the product onto a copy of what it is added to, or of a view of that which has
+    the shape of the product."""
+    alike = input._data.shape == (*x._data.shape[:-1], y._data.shape[-1])
+    return "copied" if beta and alike else None
 
 
 _mv = rule(
@@ -156,6 +159,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         input = of_one_dtype("matmul", input, other)
     else:
         check_operands("matmul", ("input", input), ("other", other))
+    if MODE.enabled and max(len(a), len(b)) > 2 and (input.is_inference() or other.is_inference()):
+        return _product_by_steps(input, other)
     if len(b) == 2:
         if len(a) == 2:
             return _mm(input, other)
@@ -169,6 +174,39 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if len(a) == 1:
         return on_its_own(squeeze(matmul(unsqueeze(input, 0), other), -2))
     return (_bmm if len(a) == len(b) == 3 and a[0] == b[0] else _matmul)(input, other)
+
+
+def _product_by_steps(input: Tensor, other: Tensor) -> Tensor:
+    """The product of batches in the steps of torch: of those that only concern an inference tensor
+    its autograd knows nothing, and of copies that it makes of one it does."""
+    a, b = input._data.shape, other._data.shape
+    mirrored = len(b) > len(a)
+    large, small = (other.mT, input) if mirrored else (input, other)
+    rows = large._data.shape[:-1]
+    if small.ndim < 3 and (small.requires_grad or len(a) != 2 and _is_foldable(large)):
+        right = small.t() if mirrored and len(a) == 2 else small
+        out = matmul(large.reshape(math.prod(rows), large._data.shape[-1]), right)
+        out = on_its_own(out.reshape(*rows, *right._data.shape[1:]))
+        return out.mT if mirrored and right.ndim == 2 else out
+    if len(a) == len(b) == 3 and a[0] != b[0]:
+        if a[0] == 1 and input.requires_grad:
+            return matmul(input.squeeze(0), other)
+        if b[0] == 1 and other.requires_grad:
+            return matmul(input, other.squeeze(0))
+    batch = broadcast_shape("matmul", [a[:-2], b[:-2]])
+    left, right = (1, *a)[-2:], b[-2:]
+    x = input.expand(*batch, *left).reshape(math.prod(batch), *left)
+    y = other.expand(*batch, *right).reshape(math.prod(batch), *right)
+    out = _bmm(x, unsqueeze(y, 2) if len(b) == 1 else y)
+    return on_its_own(out.reshape(*batch, *a[-2:-1], *b[1:][-1:]))
+
+
+def _is_foldable(x: Tensor) -> bool:
+    """Whether a batch of matrices is one matrix without a copy."""
+    shape, strides = x.shape[:-1], x.stride()[:-1]
+    return not x._data.size or all(
+        strides[i] == strides[i + 1] * shape[i + 1] for i in range(len(shape) - 1)
+    )
 
 
 @public(out=True)

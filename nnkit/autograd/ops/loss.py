@@ -54,7 +54,7 @@ def broadcast_pair(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Te
     check_tensor(name, target, "target")
     if input._data.shape != target._data.shape:
         shape = broadcast_shape(name, [input._data.shape, target._data.shape])
-        input, target = input.expand(shape), target.expand(shape)
+        input, target = (t if t._data.shape == shape else t.expand(shape) for t in (input, target))
     if input._data.dtype is not target._data.dtype:
         input, target = promote(name, input, target)
     check_floating(name, input)

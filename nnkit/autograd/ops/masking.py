@@ -12,6 +12,7 @@ from nnkit.autograd.ops.conversion import contiguous
 from nnkit.autograd.ops.memory_format import in_order_of
 from nnkit.autograd.ops.scattering import same_dtype
 from nnkit.autograd.public import METHODS, public
+from nnkit.autograd.single import seen_beside
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import write
 from nnkit.backend.dtype import BOOL, FLOATING, INTEGER
@@ -111,7 +112,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """
     shape = _mask_of("masked_select", input, mask)
     if shape != input._data.shape:
-        input = shapes.expand(input, shape)
+        input = shapes.expand(seen_beside(input, mask), shape)
     return _masked_select(input, mask)
 
 
@@ -131,7 +132,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     shape = _mask_of("masked_scatter", input, mask)
     same_dtype("masked_scatter", input, source, "source")
     if shape != input._data.shape:
-        input = shapes.expand(input, shape)
+        input = shapes.expand(seen_beside(input, mask, source), shape)
     return _masked_scatter(input, mask, source)
 
 

@@ -47,7 +47,7 @@ _rot90 = rule(
 )
 _tile = rule("tile", node="RepeatBackward0", x=_tile_adjoint)
 _pad = rule(
-    "pad", alone="recorded", node="ConstantPadNdBackward0",
+    "pad", alone="written", node="ConstantPadNdBackward0",
     x=lambda B, g, widths: B.pad(g, tuple((-a, -b) for a, b in widths), 0),
 )  # fmt: skip
 

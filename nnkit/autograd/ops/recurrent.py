@@ -19,7 +19,8 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import COMPLEX, FLOATING, int64
 
 _rnn_layer = rule(
-    "rnn_layer", node="RnnLayerBackward0", private=("bias_ih", "bias_hh", "output"),
+    "rnn_layer", node="RnnLayerBackward0", alone="composed",
+    private=("bias_ih", "bias_hh", "output"),
     joint=lambda B, g_output, g_h_n, x, h0, weight_ih, weight_hh, bias_ih, bias_hh, output,
     nonlinearity, batch_sizes, reverse, needs: B.rnn_layer_grad(
         g_output, g_h_n, x, h0, weight_ih, weight_hh, bias_ih, bias_hh, output,
@@ -27,8 +28,8 @@ _rnn_layer = rule(
     ),
 )  # fmt: skip
 _lstm_layer = rule(
-    "lstm_layer", node="LstmLayerBackward0", nondifferentiable=("gates", "cells"),
-    private=("bias_ih", "bias_hh", "output"),
+    "lstm_layer", node="LstmLayerBackward0", alone="composed",
+    nondifferentiable=("gates", "cells"), private=("bias_ih", "bias_hh", "output"),
     joint=lambda B, g_output, g_h_n, g_c_n, x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh,
     weight_hr, output, gates, cells, batch_sizes, reverse, needs: B.lstm_layer_grad(
         g_output, g_h_n, g_c_n, x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr,
@@ -36,8 +37,8 @@ _lstm_layer = rule(
     ),
 )  # fmt: skip
 _gru_layer = rule(
-    "gru_layer", node="GruLayerBackward0", nondifferentiable=("gates", "candidates"),
-    private=("bias_ih", "bias_hh", "output"),
+    "gru_layer", node="GruLayerBackward0", alone="composed",
+    nondifferentiable=("gates", "candidates"), private=("bias_ih", "bias_hh", "output"),
     joint=lambda B, g_output, g_h_n, x, h0, weight_ih, weight_hh, bias_ih, bias_hh, output, gates,
     candidates, batch_sizes, reverse, needs: B.gru_layer_grad(
         g_output, g_h_n, x, h0, weight_ih, weight_hh, bias_ih, bias_hh, output, gates, candidates,

@@ -373,7 +373,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     """
     flat = _flat_index("take", input, index)
     taken = _gather(shapes.reshape(input, -1), flat, 0)
-    return guarded("take", on_its_own(shapes.reshape(taken, index._data.shape)), index)
+    return guarded("take", on_its_own(shapes.reshape(taken, index._data.shape)), input, index)
 
 
 @public(in_place=True)

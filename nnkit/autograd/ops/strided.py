@@ -44,7 +44,7 @@ _diagonal = rule(
     ),
 )  # fmt: skip
 _diagonal_adjoint = rule(
-    "diagonal_adjoint", node="DiagEmbedBackward0", alone="recorded",
+    "diagonal_adjoint", node="DiagEmbedBackward0", alone="written",
     y=lambda B, g, offset, axis1, axis2: B.diagonal(g, offset, axis1, axis2),
 )  # fmt: skip
 
@@ -77,7 +77,7 @@ _as_strided_adjoint = rule(
 )
 _as_strided_scatter = rule(
     "as_strided_scatter",
-    alone="recorded",
+    alone="written",
     apart=copied_without_history,
     x=lambda B, g, y_shape, shape, strides, offset: B.as_strided_scatter(
         B.contiguous(B.copy(g)), B.expand(B.zeros_like(B.sum(g, None, False)), y_shape),
@@ -152,6 +152,11 @@ def fill_diagonal_(input: Tensor, fill_value: complex, wrap: bool = False) -> Te
     if len(shape) > 2 and len(set(shape)) > 1:
         raise RuntimeError(f"fill_diagonal_(): expected equal lengths, got {list(shape)}")
     rows, columns = shape[0], shape[-1]
+    if input.is_inference():  # torch writes a view, which is not counted where this may be
+        diagonal = as_strided(input, (min(shape),), (sum(stride_of(input)),))
+        METHODS["fill_"](diagonal, fill_value)
+        if not wrap or rows <= columns:
+            return input
     if wrap and len(shape) == 2:
         flat = range(0, rows * columns, columns + 1)
         index: tuple = ([i // columns for i in flat], [i % columns for i in flat])
@@ -471,8 +476,8 @@ def set_(
             stride = strides_of(shape) if stride is None else stride
             memory = as_strided(memory, shape, stride, storage_offset)
         data = memory_of(memory._data)
-    if tracked:
-        end_history(input, "set_", (source,))
     change_geometry(input, alike(input._data, data))
     wrote(input, "set_")
+    if tracked:
+        end_history(input, "set_", (source,))
     return input

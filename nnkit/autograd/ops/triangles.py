@@ -20,7 +20,7 @@ _tril = rule("tril", x=lambda B, g, offset: B.tril(g, offset))
 _triu = rule("triu", x=lambda B, g, offset: B.triu(g, offset))
 _diagonal_scatter = rule(
     "diagonal_scatter",
-    alone="recorded",
+    alone="written",
     apart=copied_without_history,
     x=lambda B, g, offset, axis1, axis2: B.diagonal_scatter(
         g, B.zeros_like(B.diagonal(g, offset, axis1, axis2)), offset, axis1, axis2

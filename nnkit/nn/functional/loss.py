@@ -247,8 +247,8 @@ def kl_div(
         raise RuntimeError("kl_div: Integral inputs not supported")
     x, y = ops.broadcast_pair("kl_div", input, target)
     whole = "sum" if by_batch else reduction
-    if not log_target and y.is_inference():  # the first product is one of inference tensors alone
-        total = reduced(xlogy(y, y) - y * x, whole)
+    if not log_target and target.is_inference():  # the first product is of inference tensors alone
+        total = reduced(xlogy(target, target) - target * input, whole)
     else:
         total = (ops.kl_div_log_target if log_target else ops.kl_div)(x, y, whole)
     return total / input.shape[0] if by_batch and input.ndim else total
