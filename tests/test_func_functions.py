@@ -109,6 +109,19 @@ def test_forward_that_writes_in_place(lib: ModuleType) -> None:
         lib.func.jvp(lambda t: apply(t.clone()), (x,), (x,))
 
 
+def test_an_output_that_is_not_differentiable_has_no_tangent(lib: ModuleType) -> None:
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+        ctx.mark_non_differentiable(output[1])
+
+    statics: Any = {"forward": lambda x: (x * 2, x.sign()), "setup_context": setup_context}
+    x = lib.tensor([1.0, -2.0])
+    apply = function(lib, **statics, jvp=lambda ctx, t: (t * 2, None)).apply
+    assert lib.func.jvp(apply, (x,), (x,))[1][0].tolist() == [2.0, -4.0]
+    apply = function(lib, **statics, jvp=lambda ctx, t: (t * 2, t)).apply
+    with raises(lib, RuntimeError, "should return None"):
+        lib.func.jvp(apply, (x,), (x,))
+
+
 def test_a_vmap_of_its_own(lib: ModuleType) -> None:
     told = []
 

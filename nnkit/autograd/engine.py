@@ -236,5 +236,10 @@ def run_alone(node: Node, grads: Sequence[Tensor]) -> Any:
     """The gradients one node gives for its inputs, as Tensors."""
     from nnkit.autograd.lifted import LIFTED
 
-    results = node.gradients(LIFTED, list(grads), unpack_tensor)
+    outputs: Any = node.outputs if node.materializes and node.outputs else [None] * len(grads)
+    full = [
+        wrap(node.device.backend.zeros(*output), node.device) if g is None and output else g
+        for g, output in zip(grads, outputs, strict=True)
+    ]
+    results = node.gradients(LIFTED, full, unpack_tensor)
     return results[0] if len(results) == 1 else tuple(results)

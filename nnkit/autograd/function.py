@@ -179,6 +179,12 @@ class Function:
             stacklevel=2,
         )
 
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use "
+            f"new-style autograd function with static forward method: {type(self).__name__}.apply"
+        )
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls._node_type = type(f"{cls.__name__}Backward", (FunctionNode,), {"_function": cls})
@@ -360,6 +366,11 @@ def _pushed(
     shown: list[Tensor | None] = []
     for position, (out, tangent) in enumerate(zip(outputs, found, strict=True)):
         if not _has_derivative(out) or _is_in(out, node.non_differentiable):
+            if isinstance(tangent, Tensor):
+                raise RuntimeError(
+                    f"{name}.jvp returned a tensor for output {position}, which is not "
+                    "differentiable. You should return None at that position instead"
+                )
             shown.append(None)
             continue
         if not isinstance(tangent, Tensor) or tangent.shape != out.shape:

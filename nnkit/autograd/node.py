@@ -83,7 +83,16 @@ class Node:
         return RemovableHandle.add(self._hooks().pre, hook)
 
     def __call__(self, *grads: Any) -> Any:
-        """Run this node's rules on Tensors, as ``grad_fn(g)`` does in torch."""
+        """Run this node's rules on Tensors, as ``grad_fn(g)`` does in torch.
+
+        Raises:
+            TypeError: there is not one gradient for each output.
+        """
+        expected = len(self.outputs or (None,))
+        if len(grads) != expected:
+            raise TypeError(
+                f"{self.name()}: expected {expected} arguments, got {len(grads)} instead"
+            )
         from nnkit.autograd.engine import run_alone
 
         return run_alone(self, grads)
@@ -249,6 +258,7 @@ class AccumulateGrad(Node):
     def __init__(self, variable: Any) -> None:
         self.variable = variable
         self.edges = ()
+        self.outputs = None
         self.order = 0
 
     def _hooks(self) -> Any:

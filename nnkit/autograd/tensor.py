@@ -172,6 +172,10 @@ class Tensor:
             else:
                 self._writes = Uncounted() if counter is None else counter
 
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+
     # Its place in the graph
 
     @property

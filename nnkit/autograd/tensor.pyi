@@ -664,6 +664,9 @@ class Tensor(builtins.object):
     @data.setter
     def data(self, new: Tensor) -> None:
         ...
+    @data.deleter
+    def data(self) -> None:
+        ...
     def data_ptr(self) -> builtins.int:
         """The address of the first element."""
     def deg2rad(self) -> Tensor:

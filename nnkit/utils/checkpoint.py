@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from nnkit import empty
 from nnkit.autograd import Function, Tensor, backward, enable_grad, is_grad_enabled, no_grad
@@ -24,7 +25,7 @@ __all__ = [
 
 
 class CheckpointError(RuntimeError):
-    """Running the function again saved other tensors than its first run."""
+    """Running the function again saved other tensors than its first run, or was not enough."""
 
 
 class _EnoughError(Exception):
@@ -93,7 +94,8 @@ def checkpoint(
     Raises:
         ValueError: keyword arguments or a ``context_fn`` with ``use_reentrant=True``, or an
             unknown ``determinism_check``.
-        CheckpointError: in backward, when the second run saves other tensors than the first.
+        CheckpointError: in backward, when the second run saves other tensors than the first, or a
+            custom Function reads its saved tensors twice.
         RuntimeError: in backward, when a tensor among ``args`` was written since; or, with
             ``use_reentrant=True``, when the backward is for chosen ``inputs`` only.
 
@@ -140,7 +142,9 @@ def checkpoint(
     run.checks = determinism_check != "none"
     run.stops = early_stop if _EARLY_STOP is None else _EARLY_STOP
     with saved_tensors_hooks(run.promise, run.keep), forward_context:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+    run.complete = True
+    return result
 
 
 class _Run:
@@ -159,15 +163,24 @@ class _Run:
         self.rng = get_rng_state() if preserves_rng else None
         self.promised: list[tuple] = []  # shape and dtype of each tensor that was saved
         self.again: dict[int, Tensor] = {}
+        self.given: WeakKeyDictionary = WeakKeyDictionary()  # for each backward, what it has had
         self.checks = self.stops = True
+        self.complete = False  # whether the first run is over
 
     def promise(self, tensor: Tensor) -> int:
         self.promised.append((tuple(tensor.shape), tensor.dtype))
         return len(self.promised) - 1
 
     def keep(self, number: int) -> Tensor:
+        given = self.given.setdefault(RUNNING.innermost, set()) if RUNNING.innermost else set()
+        if number in given:
+            raise CheckpointError(
+                "checkpoint: a tensor that was already unpacked once in this backward is asked for "
+                "again: a custom Function's backward may read ctx.saved_tensors only once"
+            )
         if number not in self.again:
             self._run_again()
+        given.add(number)
         return self.again.pop(number)
 
     def _run_again(self) -> None:
@@ -190,6 +203,8 @@ class _Run:
                     self.function(*args, **self.kwargs)
             except _EnoughError:
                 pass
+        if not self.complete:  # the function itself runs a backward, and saves more after it
+            del found[len(self.promised) :]
         if len(found) != len(self.promised):
             raise CheckpointError(
                 f"checkpoint: the first run saved {len(self.promised)} tensors for backward, "

@@ -306,3 +306,43 @@ def a_backward_inside_of_a_checkpoint(fw):
     again = leaf(fw, 0.5, 1.0)
     slope(again).sum().backward()
     return [[round(v, 4) for v in t.grad.tolist()] for t in (x, again)]
+
+
+@scenario
+def a_checkpoint_whose_backward_runs_within_it(fw):
+    """And needs what was saved before all is saved; whether second runs end early or not."""
+    C = fw.utils.checkpoint
+
+    def slope(x):
+        y = C.checkpoint(lambda x: x.sin().exp().sum(), x, use_reentrant=False)
+        (g,) = fw.autograd.grad(y * x.sum(), x, create_graph=True)
+        return g.sin().cos()
+
+    found = []
+    for early_stop in (True, False):
+        x = leaf(fw, 0.5, 1.0)
+        with C.set_checkpoint_early_stop(early_stop):
+            C.checkpoint(slope, x, use_reentrant=False).sum().backward()
+        found.append([round(v, 4) for v in x.grad.tolist()])
+    return found
+
+
+@scenario
+def saved_tensors_of_a_checkpoint_are_read_once(fw):
+    class Twice(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            first = ctx.saved_tensors
+            return g * first[0] + ctx.saved_tensors[0]
+
+    x = leaf(fw, 0.5, 1.0)
+    y = fw.utils.checkpoint.checkpoint(lambda x: Twice.apply(x * 3), x, use_reentrant=False)
+    z = fw.utils.checkpoint.checkpoint(lambda x: x.sin(), x, use_reentrant=False).sum()
+    z.backward(retain_graph=True)  # each backward reads anew
+    z.backward(retain_graph=True)
+    return [raised(y.sum().backward), [round(v, 4) for v in x.grad.tolist()]]

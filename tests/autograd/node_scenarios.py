@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -119,3 +120,47 @@ def gradients_that_nobody_asked_for(fw):
     )
     reduced = x.scatter_reduce(0, fw.zeros(2, 3, dtype=fw.int64), x, "sum")
     return [norm, joined, ev[:3], len(reduced.grad_fn.next_functions)]
+
+
+@scenario
+def nodes_called_by_hand(fw):
+    """With a gradient for each output, of which None stands for zeros."""
+    power = (fw.full((2,), 3.0, requires_grad=True) ** 2).grad_fn
+    unbound = fw.ones(2, 2, requires_grad=True).unbind(0)[0].grad_fn
+    wrong = []
+    for node, given in ((power, ()), (power, (fw.ones(2),) * 2), (unbound, (fw.ones(2),))):
+        try:
+            node(*given)
+        except TypeError as error:
+            wrong.append(str(error).partition("expected ")[2])
+    return [wrong, power(fw.ones(2)).tolist(), unbound(fw.ones(2), None).tolist()]
+
+
+@scenario
+def what_must_not_be_deleted_or_called(fw):
+    class Legacy(fw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+    def delete():
+        del fw.ones(1).data
+
+    refused = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for call in (delete, lambda: Legacy()(fw.ones(1))):
+            try:
+                call()
+            except RuntimeError:
+                refused.append("refused")
+    return refused
+
+
+@scenario
+def nothing_beyond_the_storage(fw):
+    """A view of no elements may begin anywhere."""
+    x = fw.ones(1)
+    return [
+        list(x.as_strided(*geometry).shape) for geometry in (((0,), (1,), 2), ((2, 0), (3, 1), 9))
+    ]

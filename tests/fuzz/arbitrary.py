@@ -482,6 +482,13 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         and re.search(r"backward\(|grad\(", d.statement) is not None
         and 0 in (d.seen("shape", d.wanted) or d.seen("shape", d.shown) or ())
     ),
+    "the gradient of sgn is made of zeros without memory in torch, which cannot be added to": (
+        lambda d: (
+            d.errors == ("RuntimeError", None)
+            and re.search(r"backward\(", d.statement) is not None
+            and "sgn()" in d.earlier
+        )
+    ),
     "the last of the steps of which torch makes a loss keeps nothing for backward": lambda d: (
         d.errors == (None, "RuntimeError")
         and re.search(r"backward\(inputs=", d.statement) is not None

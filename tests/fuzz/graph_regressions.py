@@ -29,6 +29,17 @@ x4, = T.autograd.grad(T.nn.functional.batch_norm(x0, None, None, T.ones(2), x2, 
 x1.requires_grad_()
 x5, x6 = T.autograd.grad(T.conv1d(x0, x1, x2).sum(), (x1, x2), create_graph=True)
 """,
+    "what is written without a derivative keeps nothing for backward": """
+x0 = T.tensor([1.0, 2.0])
+x0.eq_(T.tensor(2.0, requires_grad=True))
+x0.sum().backward()
+x0.sum().backward()
+x1 = T.ones(2, 3, requires_grad=True) + 0
+x1.lt_(T.ones(3, requires_grad=True))
+x2 = T.autograd.grad(x1.sum(), x1, retain_graph=True)
+x1.sum().backward()
+x1.sum().backward()
+""",
     "einsum of one operand gives a view of it": """
 x0 = T.ones(2, 3, requires_grad=True)
 x1 = T.einsum('ij', x0)

@@ -230,7 +230,8 @@ def _geometry(x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset
     # By way of bytes, since bfloat16 has no buffer protocol.
     storage = owner(x).ravel("K").view(np.uint8)
     size = x.itemsize
-    return np.ndarray(shape, x.dtype, storage, offset * size, tuple(s * size for s in strides))
+    start = min(offset * size, storage.size)  # beyond which no elements may lie either
+    return np.ndarray(shape, x.dtype, storage, start, tuple(s * size for s in strides))
 
 
 def _positions(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
