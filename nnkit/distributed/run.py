@@ -253,11 +253,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             code = job.run()
         except KeyboardInterrupt:
-            return 130
-        finally:
             job.end()
+            return 130
         if not code:
             break
+        job.end()
     return code
 
 

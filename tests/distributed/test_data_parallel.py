@@ -13,7 +13,19 @@ from nnkit.nn.parallel import DistributedDataParallel
 from nnkit.nn.parallel.buckets import divided
 from tests.distributed import needs_mpi, succeed
 
-CASES = ("mlp", "views", "static", "unused", "many", "no_sync", "clip", "cnn", "gpt", "lstm")
+CASES = (
+    "mlp",
+    "views",
+    "static",
+    "unused",
+    "many",
+    "no_sync",
+    "clip",
+    "scaler",
+    "cnn",
+    "gpt",
+    "lstm",
+)
 
 
 @needs_mpi
@@ -25,7 +37,7 @@ def test_the_same_weights_as_one_process_with_the_whole_batch(ranks: int) -> Non
 @needs_mpi
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 def test_the_same_program_under_torch() -> None:
-    cases = ("mlp", "views", "unused", "no_sync", "lstm")
+    cases = ("mlp", "unused", "no_sync", "scaler")
     done = succeed("data_parallel", 2, "torch", *cases, launcher="torch.distributed.run")
     assert done.count("passed") == 2
 
@@ -37,9 +49,8 @@ def test_hooks_errors_and_overlap() -> None:
 
 
 @needs_mpi
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_the_optimizer_s_state_in_shares(ranks: int) -> None:
-    assert succeed("zero", ranks, "nnkit").count("passed") == ranks
+def test_the_optimizer_s_state_in_shares() -> None:
+    assert succeed("zero", 3, "nnkit").count("passed") == 3
 
 
 @pytest.fixture(autouse=True)

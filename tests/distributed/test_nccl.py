@@ -14,9 +14,8 @@ from tests.distributed import fake_nccl, needs_mpi, succeed
 
 
 @needs_mpi
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_drivers_compute_what_the_cpu_s_kernels_do(ranks: int) -> None:
-    assert succeed("nccl", ranks).count("passed") == ranks
+def test_drivers_compute_what_the_cpu_s_kernels_do() -> None:
+    assert succeed("nccl", 3).count("passed") == 3
 
 
 def test_the_stand_in_has_cupy_s_signatures() -> None:

@@ -49,6 +49,20 @@ class Lstm(nn.Module):
         return self.head(self.lstm(x)[0][:, -1])
 
 
+class Checkpointed(nn.Module):
+    """Computes its layers anew in backward; trained with scaled losses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList([nn.Linear(10, 10), nn.Linear(10, 3)])
+
+    def forward(self, x: Any) -> Any:
+        checkpoint = import_module(f"{FRAMEWORK}.utils.checkpoint").checkpoint
+        for part in self.parts:
+            x = checkpoint(part, x, use_reentrant=False)
+        return x
+
+
 class Branches(nn.Module):
     """Which branch is used depends on the step, and in ``"uneven"`` on the rank."""
 
@@ -84,7 +98,13 @@ def sample(case: str, step: int) -> tuple[Any, Any]:
     return T.randn(BATCH, *shape, dtype=T.float64), T.randint(0, 3, (BATCH,))
 
 
-MODELS: dict[str, Callable[[], Any]] = {"cnn": cnn, "gpt": Gpt, "lstm": Lstm, "unused": Branches}
+MODELS: dict[str, Callable[[], Any]] = {
+    "cnn": cnn,
+    "gpt": Gpt,
+    "lstm": Lstm,
+    "unused": Branches,
+    "scaler": Checkpointed,
+}
 SETTINGS: dict[str, dict[str, Any]] = {
     "mlp": {},
     "views": {"gradient_as_bucket_view": True},
@@ -107,6 +127,7 @@ def run(case: str) -> None:
         alone = cnn().double()
         alone.load_state_dict(parallel.module.state_dict())
     accumulates = 3 if case == "no_sync" else 1
+    scaler = T.amp.GradScaler("cpu", enabled=case == "scaler")
     optimizers = [T.optim.Adam(m.parameters(), 1e-2) for m in (parallel, alone)]
     for step in range(STEPS):
         if case == "unused":
@@ -123,12 +144,14 @@ def run(case: str) -> None:
                     loss.backward()
             else:
                 loss = nn.functional.cross_entropy(parallel(own_x), own_y)
-                loss.backward()
+                scaler.scale(loss).backward()
+        scaler.unscale_(optimizers[0])
         if case == "clip":
             for each in (parallel, alone):
                 nn.utils.clip_grad_norm_(each.parameters(), 0.1)
-        for optimizer in optimizers:
-            optimizer.step()
+        scaler.step(optimizers[0])
+        scaler.update()
+        optimizers[1].step()
     for (name, a), b in zip(parallel.module.state_dict().items(), alone.state_dict().values()):
         difference = float((a.double() - b.double()).abs().max())
         scale = float(b.double().abs().max()) or 1.0

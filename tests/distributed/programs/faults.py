@@ -15,46 +15,52 @@ from typing import Any
 import nnkit
 import nnkit.distributed as dist
 
-KIND = sys.argv[1]
+MISMATCHES = {
+    "shape": lambda x, group: dist.all_reduce(nnkit.ones(4), group=group),
+    "dtype": lambda x, group: dist.all_reduce(nnkit.ones(3, dtype=nnkit.float64), group=group),
+    "call": lambda x, group: dist.broadcast(x, 0, group=group),
+    "op": lambda x, group: dist.all_reduce(x, op=dist.ReduceOp.MAX, group=group),
+}
 
 
-def misbehave(x: Any) -> None:
-    if KIND == "raise":
+def misbehave(kind: str, x: Any, group: Any) -> None:
+    if kind == "raise":
         raise ValueError("the reason")
-    if KIND == "kill":
+    if kind == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
-    elif KIND == "exit":
+    elif kind == "exit":
         sys.exit(0)
-    elif KIND == "sleep":
+    elif kind == "sleep":
         time.sleep(30)
-    elif KIND == "shape":
-        dist.all_reduce(nnkit.ones(4))
-    elif KIND == "dtype":
-        dist.all_reduce(nnkit.ones(3, dtype=nnkit.float64))
-    elif KIND == "call":
-        dist.broadcast(x, 0)
-    elif KIND == "op":
-        dist.all_reduce(x, op=dist.ReduceOp.MAX)
-    elif KIND == "group":
-        dist.new_group([0, 1])
+    elif kind in MISMATCHES:
+        MISMATCHES[kind](x, group)
 
 
-def main() -> None:
-    dist.init_process_group(timeout=timedelta(seconds=1.5))
+def run(kind: str, group: Any) -> bool:
+    """Whether a call has failed, as it is told."""
     x = nnkit.ones(3)
-    dist.all_reduce(x)
+    dist.all_reduce(x, group=group)
     start = time.monotonic()
     try:
         if dist.get_rank() == 1:
-            misbehave(x)
-        elif KIND == "monitored":
-            dist.monitored_barrier()
+            misbehave(kind, x, group)
+        elif kind == "monitored":
+            dist.monitored_barrier(group)
         else:
-            dist.all_reduce(x)
+            dist.all_reduce(x, group=group)
     except RuntimeError as error:
         seconds = time.monotonic() - start
-        os.write(1, f"{dist.get_rank()}|{seconds:.2f}|{error}\n".encode())  # in one piece
-        sys.exit(1)
+        told = f"{kind}|{dist.get_rank()}|{seconds:.2f}|{error}\n"
+        os.write(1, told.encode())  # in one piece
+        return True
+    return False
+
+
+def main() -> None:
+    timeout = timedelta(seconds=2.5)
+    dist.init_process_group(timeout=timeout)
+    failed = [run(kind, dist.new_group(timeout=timeout)) for kind in sys.argv[1:]]
+    sys.exit(any(failed))
 
 
 main()
