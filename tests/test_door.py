@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 import nnkit
@@ -91,6 +93,43 @@ def test_nothing_computes_beside_the_door() -> None:
     known = {id(a) for a in [x._data, y._data, *state(model, optimizer)]}
     strangers = [n for n in recorder.inputs if id(recorder.arrays[n]) not in known]
     assert [recorder.arrays[n].shape for n in strangers] == []
+
+
+X = nnkit.tensor([1.0, -2.0, 3.0])
+
+READING = {
+    "item": lambda x: x.sum().item(),
+    "float": lambda x: float(x.sum()),
+    "int": lambda x: int(x.sum()),
+    "bool": lambda x: bool(x.sum()),
+    "complex": lambda x: complex(x.sum()),
+    "an index": lambda x: [1, 2, 3][x.argmin()],
+    "if": lambda x: 1 if x.sum() > 0 else 2,
+    "tolist": lambda x: x.tolist(),
+    "numpy": lambda x: x.numpy(),
+    "array": lambda x: np.asarray(x),
+    "repr": repr,
+    "format": lambda x: f"{x.sum():.2f}",
+    "iteration": lambda x: [float(v) for v in x],
+    "equal": lambda x: x.equal(x * 2),
+    "allclose": lambda x: x.allclose(x),
+    "nonzero": lambda x: x.nonzero(),
+    "a mask": lambda x: x[x > 0],
+    "masked_select": lambda x: x.masked_select(x > 0),
+    "unique": lambda x: x.unique(),
+    "a factor": lambda x: x * x.sum().item(),
+    "a size": lambda x: nnkit.zeros(int(x.argmin())),
+    "pickle": lambda x: pickle.dumps(x),
+    "contains": lambda x: 1.0 in x,
+}
+
+
+@pytest.mark.parametrize("name", READING)
+def test_what_is_read_cannot_be_recorded(name: str) -> None:
+    line = READING[name].__code__.co_firstlineno if name != "repr" else ""
+    with pytest.raises(RuntimeError, match=f"is read in a recording.*test_door.py:{line}"):
+        with standing(Recorder, CPU):
+            READING[name](X)
 
 
 def test_counter_prints_calls_and_flops() -> None:

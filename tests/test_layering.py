@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from nnkit.backend.array import Array
+
 ROOT = Path(__file__).parent.parent
 FLOORS = (  # from the ground up
     *("nnkit.backend", "nnkit.autograd", "nnkit.distributed", "nnkit.nn", "nnkit.optim"),
@@ -77,6 +79,49 @@ def test_imports_go_down(path: Path) -> None:
 def test_libraries_stay_behind_the_door(path: Path, library: str, home: str) -> None:
     used = [name for name in imports(path) if name.split(".")[0] == library]
     assert not used or f"{module_name(path)}.".startswith(f"{home}.")
+
+
+def data_of(expression: ast.AST) -> bool:
+    """Whether an expression is the array of a tensor."""
+    return isinstance(expression, ast.Attribute) and expression.attr == "_data"
+
+
+def bound_to_arrays(function: ast.AST) -> set[str]:
+    """The names that a function gives to arrays of tensors, and to nothing else."""
+    bound = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and _is_bound(n)]
+    bound += [n.arg for n in ast.walk(function) if isinstance(n, ast.arg)]
+    arrays = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                pairs: list = [(target, node.value)]
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    pairs = list(zip(target.elts, node.value.elts))
+                arrays += [t.id for t, v in pairs if isinstance(t, ast.Name) and data_of(v)]
+    return {name for name in arrays if arrays.count(name) == bound.count(name)}
+
+
+def _is_bound(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in PACKAGE if floor(module_name(p))], ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_arrays_are_sealed_above_the_door(path: Path) -> None:
+    """No attribute of an array but those of `nnkit.backend.array.Array` is used; what else there
+    is to know, the backend knows (tests/test_sealed.py)."""
+    public = {name for name in vars(Array) if not name.startswith("_")} | {"__class__"}
+    tree = ast.parse(path.read_text())
+    used = []
+    for function in [tree, *(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))]:
+        names = bound_to_arrays(function) if isinstance(function, ast.FunctionDef) else set()
+        for node in ast.walk(function):
+            if isinstance(node, ast.Attribute) and node.attr not in public:
+                named = isinstance(node.value, ast.Name) and node.value.id in names
+                if named or data_of(node.value):
+                    used.append(f"line {node.lineno}: {ast.unparse(node)}")
+    assert used == []
 
 
 def test_no_import_cycles() -> None:

@@ -15,7 +15,7 @@ from nnkit.autograd.node import LeafHooks, Node, OutputEdge, Unknown, edge_of
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.unpacking import FREED
 from nnkit.backend.lazy import plain
-from nnkit.backend.memory import contiguous_format, has_order_of, is_view
+from nnkit.backend.memory import contiguous_format, has_order_of, is_view, strides_in_elements
 
 NO_HOOKS = LeafHooks()
 
@@ -286,7 +286,7 @@ class Pass:
         B = node.device.backend
         for index, result in enumerate(results):
             data = result._data if isinstance(result, Tensor) else result
-            if data is not None and B.any(B.isnan(data), None, False).item():
+            if data is not None and B.item(B.any(B.isnan(data), None, False)):
                 raise RuntimeError(
                     f"Function '{node.name()}' returned nan values in its {index}th output."
                 )
@@ -481,11 +481,7 @@ class Pass:
                 known._writes[0] += 1
             elif grad.shape != leaf._data.shape:
                 leaf._grad = wrap(_of_old_shape(B, leaf._data, grad, fresh), leaf._device)
-            elif (
-                fresh
-                and (grad.base is None or not is_view(grad))
-                and (grad.ndim < 2 or has_order_of(grad, leaf._data))
-            ):
+            elif fresh and not is_view(grad) and (grad.ndim < 2 or has_order_of(grad, leaf._data)):
                 leaf._grad = wrap(grad, leaf._device)
             else:
                 # The gradient is the user's: no view, and nobody else's.
@@ -500,9 +496,10 @@ class Pass:
 def _of_old_shape(B: Any, data: Any, grad: Any, fresh: bool) -> Any:
     """The gradient of a leaf that has got another shape since: in torch itself if nobody else has
     it and its steps are the leaf's, as far as that has some, else what fits into the leaf."""
-    steps = B.contiguous(grad).strides
-    steps = (*data.strides, *steps[data.ndim :])
-    if fresh and all(n == 1 or a == b for n, a, b in zip(grad.shape, grad.strides, steps)):
+    steps = strides_in_elements(B.contiguous(grad))[data.ndim :]
+    steps = (*strides_in_elements(data), *steps)
+    own = strides_in_elements(grad)
+    if fresh and all(n == 1 or a == b for n, a, b in zip(grad.shape, own, steps)):
         return B.copy(grad)
     return B.overwrite(data, grad)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.dims import broadcasts
-from nnkit.autograd.dual import Dual
+from nnkit.autograd.dual import Dual, dual_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.node import Node
 from nnkit.autograd.promotion import on_one_device
@@ -67,7 +67,7 @@ def dependent(
     value, *others = on_one_device("dependent", (value, *others))
     found, level = value, value._device
     if value._data.__class__ is Dual:
-        found = wrap(_dependent_dual(value._data, level, others, kind), level)
+        found = wrap(_dependent_dual(dual_of(value), level, others, kind), level)
         found._edge, found._requires_grad = value._edge, value.requires_grad
     own = [other for other in others if other.requires_grad]
     if not own or (value.requires_grad and not besides):
@@ -99,8 +99,8 @@ def wants(value: Any) -> bool:
         return False
     if value.requires_grad or value._data.__class__ is not Dual:
         return value.requires_grad
-    tangents = value._data.tangents  # all of which are computed alike
-    return wants(value._data.primal) or (tangents is not None and wants(tangents[0]))
+    tangents = dual_of(value).tangents  # all of which are computed alike
+    return wants(dual_of(value).primal) or (tangents is not None and wants(tangents[0]))
 
 
 def _linked(value: Tensor, edges: tuple, kind: str, meta: tuple | None = None) -> Tensor:

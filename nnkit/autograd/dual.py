@@ -51,15 +51,6 @@ class Dual:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.primal._data, name)
 
-    def __len__(self) -> int:
-        return len(self.primal._data)
-
-    def __int__(self) -> int:
-        return int(self.primal._data)
-
-    def __bool__(self) -> bool:
-        return bool(self.primal._data)
-
     @property
     def base(self) -> Any:
         """The dual that owns the memory, if it is another."""
@@ -124,10 +115,7 @@ def settled(tangent: Tensor, primal: Tensor) -> Tensor:
 
 def is_fixed(value: Tensor) -> bool:
     """Whether a tensor is of zeros that nobody may write, whatever levels it is in."""
-    data = value._data
-    while data.__class__ is Dual:
-        data = data.primal._data
-    return is_zero(data)
+    return is_zero(_lowest(value)._data)
 
 
 class ForwardLevel(device):
@@ -190,10 +178,10 @@ class ForwardLevel(device):
             check_expanded("make_dual", value._data)
         primal: Any = value
         found = wrap(Dual(primal[...], tuple([laid_out(t, value) for t in tangents])), self)
-        found._data.given = True
+        dual_of(found).given = True
         return found
 
-    def join(self, x: Tensor) -> None:
+    def join(self, x: Any) -> None:
         """Let ``x``, a tensor from around the level, be one of the level until that is left: what
         is written to it has tangents."""
         base = x._base
@@ -214,7 +202,7 @@ class ForwardLevel(device):
             x._writes, x._viewed = base._writes, base._writes[0]
 
     def _leave(self, x: Tensor, base: Any) -> None:
-        primal = x._data.primal
+        primal = dual_of(x).primal
         x._data, x._device = primal._data, primal._device
         _give_place(primal, x)  # which keeps it too: nodes may have saved it
         x._base = base
@@ -223,7 +211,7 @@ class ForwardLevel(device):
         """The primal and the tangents of a tensor; one from around the level is constant."""
         if value._device is not self:
             return value, None
-        return value._data.primal, value._data.tangents
+        return dual_of(value).primal, dual_of(value).tangents
 
 
 def _give_place(x: Tensor, y: Tensor) -> None:
@@ -242,6 +230,11 @@ def without_history(value: Tensor) -> Tensor:
     return value._device.lift(without_history(primal), kept)
 
 
+def dual_of(value: Tensor) -> Any:
+    """The `Dual` that a tensor of a forward level holds."""
+    return value._data
+
+
 def is_dual(value: Any) -> bool:
     """Whether the value is a tensor of a forward level."""
     return isinstance(value, Tensor) and value._data.__class__ is Dual
@@ -249,7 +242,11 @@ def is_dual(value: Any) -> bool:
 
 def array_of(value: Any) -> Any:
     """The array of a Tensor, whatever levels it is in."""
-    data = value._data
-    while data.__class__ is Dual:
-        data = data.primal._data
-    return plain(data)
+    return plain(_lowest(value)._data)
+
+
+def _lowest(value: Any) -> Any:
+    """The tensor below all levels."""
+    while is_dual(value):
+        value = dual_of(value).primal
+    return value

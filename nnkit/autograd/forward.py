@@ -38,9 +38,6 @@ from nnkit.backend.formula import interpret
 from nnkit.backend.lazy import is_zero
 from nnkit.backend.memory import owner
 
-# What is asked of the memory of an array; the answer is no array of the level.
-_OF_MEMORY = frozenset("to_numpy data_pointer is_shared storage_offset storage_size".split())
-
 
 class Forward:
     """The names of a backend, on the duals of a level."""
@@ -74,7 +71,7 @@ def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
     given, statics = arguments[:count], arguments[count:]
     operands = tuple(given[0]) if primitive.sequences else given
     primals = on_one_device(name, tuple(map(B.primal, operands)))
-    if name in _OF_MEMORY or not primals:
+    if primitive.tells or not primals:
         place = primals[0]._device if primals else B.level.place
         result = getattr(place.backend, name)(*[p._data for p in primals], *statics)
         return result if primals else Dual(wrap(result, place), None)

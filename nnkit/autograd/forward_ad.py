@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from nnkit.autograd.dual import Dual, ForwardLevel
+from nnkit.autograd.dual import ForwardLevel, dual_of, is_dual
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.device import get_default_device
@@ -98,9 +98,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value and the derivative of a tensor, which is None if it has none."""
-    data = tensor._data
-    if data.__class__ is not Dual:
+    if not is_dual(tensor):
         return UnpackedDualTensor(tensor, None)
+    data = dual_of(tensor)
     known = data.tangents if tensor._device is MODE.forward else None
     return UnpackedDualTensor(data.primal, known and known[0])
 

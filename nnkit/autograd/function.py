@@ -10,7 +10,7 @@ from typing import Any
 
 from nnkit.autograd import node as node_module
 from nnkit.autograd.dims import broadcasts
-from nnkit.autograd.dual import is_dual
+from nnkit.autograd.dual import dual_of, is_dual
 from nnkit.autograd.grad_mode import MODE, is_grad_enabled, no_grad
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.node import Node, OutputEdge, SavedOutput
@@ -333,7 +333,7 @@ def _carried(function: type[Function], level: Any, arguments: tuple, options: di
     for out, tangents in zip(outputs, columns, strict=True):
         written = [a for a, p in zip(arguments, primals, strict=True) if p is out and is_dual(a)]
         if written:
-            written[0]._data.tangents = tangents
+            dual_of(written[0]).tangents = tangents
         lifted.append(written[0] if written else level.lift(out, tangents))
     node.forget()
     return tuple(lifted) if isinstance(result, tuple) else lifted[0]

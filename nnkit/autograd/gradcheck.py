@@ -10,6 +10,7 @@ from nnkit.autograd.capture import grad
 from nnkit.autograd.dual import ForwardLevel
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.lazy import plain
+from nnkit.backend.memory import has_expanded
 
 
 class GradcheckError(RuntimeError):
@@ -30,7 +31,7 @@ def _indices(t: Tensor) -> Any:
 
 
 def _number(t: Tensor, index: tuple) -> Any:
-    return plain(t._data)[index].item()
+    return t.detach()[index].item()
 
 
 def _numerical(function: Callable, x: Tensor, eps: float) -> list[list[list]]:
@@ -71,7 +72,7 @@ def _scalar(x: Tensor, value: Any) -> Any:
 
 
 def _flat(t: Tensor) -> list:
-    return plain(t._data).reshape(-1).tolist()
+    return t.detach().reshape(-1).tolist()
 
 
 def _analytical(outputs: tuple, x: Tensor, position: int, unit: Any) -> list[list]:
@@ -154,7 +155,7 @@ def _check(
             "have requires_grad=True."
         )
     for t in checked:
-        if 0 in t._data.strides and t._data.size > 1:
+        if has_expanded(t._data):
             raise RuntimeError(
                 "gradcheck(): an input has overlapping memory (a stride of 0): pass a clone of it"
             )

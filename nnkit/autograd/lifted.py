@@ -14,7 +14,7 @@ from typing import Any
 from nnkit.autograd.op import OPS
 from nnkit.autograd.promotion import on_one_device
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.algebra import CATALOGUE, FORMULAS, reference_body
+from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
 from nnkit.backend.formula import interpret
 
 
@@ -43,11 +43,12 @@ class Lifted:
             raise AttributeError(f"no primitive {name!r} in the algebra")
         primitive = CATALOGUE[name]
         body = None if primitive.constant or primitive.writes else reference_body(primitive)
-        return partial(body, self) if body is not None else _constant(name)
+        return partial(body, self) if body is not None else _constant(primitive)
 
 
-def _constant(name: str) -> Callable[..., Any]:
+def _constant(primitive: Primitive) -> Callable[..., Any]:
     """A primitive without derivatives: runs on the data, gives tensors without history."""
+    name = primitive.name
 
     def apply(*arguments: Any) -> Any:
         arguments = on_one_device(name, arguments)
@@ -56,6 +57,8 @@ def _constant(name: str) -> Callable[..., Any]:
             raise TypeError(f"{name}: the lifted algebra needs a Tensor argument to find a device")
         raw = [a._data if isinstance(a, Tensor) else a for a in arguments]
         result = getattr(device.backend, name)(*raw)
+        if primitive.tells:
+            return result
         if isinstance(result, tuple):
             return tuple(wrap(r, device) for r in result)
         return wrap(result, device)

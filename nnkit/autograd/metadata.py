@@ -8,8 +8,19 @@ from typing import Any
 from nnkit.autograd.arguments import held
 from nnkit.autograd.public import PUBLIC, attach, public
 from nnkit.autograd.tensor import Size, Tensor
+from nnkit.backend import lazy
 from nnkit.backend.dtype import dtype as dtype_type
-from nnkit.backend.memory import AXES, is_ordered, is_view, owner, steps_of, strided, strides_of
+from nnkit.backend.memory import (
+    AXES,
+    by_rows,
+    is_ordered,
+    is_view,
+    owner,
+    steps_of,
+    strided,
+    strides_in_elements,
+    strides_of,
+)
 
 
 @public(namespace=False)
@@ -55,7 +66,7 @@ attach("nelement", numel)
 def stride(input: Tensor, dim: int | None = None) -> Any:
     """How many elements lie between neighbours along each dimension, or along one."""
     data = input._data
-    if data.flags.c_contiguous and (not is_view(data) or not any(data.strides)):
+    if by_rows(data) and (not is_view(data) or not any(strides_in_elements(data))):
         strides = strides_of(data.shape)
     else:
         strides = steps_of(data)
@@ -72,7 +83,7 @@ def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
     data = input._data
     axes = AXES.get(memory_format)
     if axes is None:
-        return data.flags.c_contiguous
+        return by_rows(data)
     return data.ndim == len(axes) and is_ordered(data, axes)
 
 
@@ -91,7 +102,7 @@ def storage_offset(input: Tensor) -> int:
 @public(namespace=False)
 def element_size(input: Tensor) -> int:
     """Bytes per element."""
-    return input._data.itemsize
+    return input.dtype.itemsize
 
 
 @public
@@ -185,7 +196,7 @@ def is_conj(input: Tensor) -> bool:
         >>> nnkit.is_conj(nnkit.tensor([1j]).conj())
         True
     """
-    return getattr(input._data, "is_conj", False)
+    return lazy.is_conj(input._data)
 
 
 @public
@@ -197,7 +208,7 @@ def is_neg(input: Tensor) -> bool:
         >>> nnkit.is_neg(nnkit.tensor([1j]).conj().imag)
         True
     """
-    return getattr(input._data, "is_neg", False)
+    return lazy.is_neg(input._data)
 
 
 def is_tensor(obj: Any) -> bool:
@@ -267,7 +278,7 @@ def contains(self: Tensor, element: Any) -> bool:
 
 
 def sizeof(self: Tensor) -> int:
-    return object.__sizeof__(self) + self._data.nbytes
+    return object.__sizeof__(self) + self.nbytes
 
 
 def directory(self: Tensor) -> list[str]:

@@ -56,7 +56,7 @@ from nnkit.autograd.views import is_unseen, link_view, refresh
 from nnkit.backend.algebra import CATALOGUE, Primitive, reference_body
 from nnkit.backend.cpu.native import bind_op, bind_record
 from nnkit.backend.dtype import FLOATING
-from nnkit.backend.memory import by_columns
+from nnkit.backend.memory import by_columns, has_expanded
 
 OPS: dict[str, Callable] = {}  # name -> apply function; what `Lifted` offers
 
@@ -162,6 +162,7 @@ class Op:
             raise AttributeError(name)
         source = print_node_code(self)
         scope: dict[str, Any] = {"new": object.__new__, "next": next, "node": node_module}
+        scope["__name__"] = __name__
         scope.update(Tensor=Tensor, SavedOutput=SavedOutput, by_columns=by_columns)
         scope.update(hooked=ACTIVE, pack_values=pack_values, keep_copy=keep_copy)
         scope.update(
@@ -304,7 +305,7 @@ def _make_apply(op: Op) -> Any:
     scope: dict[str, Any] = {
         "op": op, "wrap": wrap, "refresh": refresh, "link_view": link_view, "MODE": MODE,
         "connect": connect, "on_one_device": on_one_device, "not_tensor": _not_tensor,
-        "index_arrays": index_arrays, "translated": translated,
+        "index_arrays": index_arrays, "translated": translated, "__name__": __name__,
     }  # fmt: skip
     scope["apply"] = apply = FunctionType(_first_call.__code__, scope)
     scope["print_apply"] = lambda: _print_apply(op, scope)
@@ -369,9 +370,7 @@ def copied_scalar(x: Tensor, *statics: Any) -> str | None:
 def copied_without_history(x: Tensor, y: Tensor, *statics: Any) -> tuple[str, ...]:
     """What torch writes into the copy of a view of: inference tensors alone have no history then,
     unless elements that share memory had to be copied first."""
-    data = x._data
-    shares = data.size and any(n > 1 and not s for n, s in zip(data.shape, data.strides))
-    return ("x",) if is_unseen((x, y)) and not shares else ()
+    return ("x",) if is_unseen((x, y)) and not has_expanded(x._data) else ()
 
 
 def is_seen_otherwise(t: Any) -> bool:

@@ -13,7 +13,6 @@ from nnkit.autograd.promotion import OperandError
 from nnkit.autograd.public import METHODS, attach
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views import detach_
-from nnkit.backend.device import cpu
 from nnkit.backend.dtype import INTEGER
 
 
@@ -119,36 +118,27 @@ _unary("invert", _inverted)
 _unary("pos", lambda self: self)
 
 
-def host(self: Tensor) -> Any:
-    """The array in main memory; of a GPU's a copy, which waits for the GPU."""
-    return self._data if self._device is cpu else self._device.backend.to_numpy(self._data)
-
-
-def _read(self: Tensor) -> Any:
-    value = host(self).item()
-    if VMAPS:
-        note_read(value)
-    return value
-
-
 def item(self: Tensor) -> Any:
     """The value of a one-element tensor as a Python number."""
     if self._data.size != 1:
         raise RuntimeError(
             f"a Tensor with {self._data.size} elements cannot be converted to Scalar"
         )
-    return _read(self)
+    value = self._device.backend.item(self._data)
+    if VMAPS:
+        note_read(value)
+    return value
 
 
 def _bool(self: Tensor) -> bool:
-    if self._data.size > 1:
-        raise RuntimeError(
-            "Boolean value of Tensor with more than one value is ambiguous: "
-            f"got shape {list(self.shape)}"
-        )
+    if self._data.size == 1:
+        return bool(item(self))
     if self._data.size == 0:
         raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
-    return bool(_read(self))
+    raise RuntimeError(
+        "Boolean value of Tensor with more than one value is ambiguous: "
+        f"got shape {list(self.shape)}"
+    )
 
 
 def _number(self: Tensor) -> Any:
@@ -157,7 +147,7 @@ def _number(self: Tensor) -> Any:
             "only one element tensors can be converted to Python scalars: "
             f"got shape {list(self.shape)}"
         )
-    return _read(self)
+    return item(self)
 
 
 def _real(self: Tensor) -> Any:
@@ -187,7 +177,7 @@ def _index(self: Tensor) -> int:
             "only integer tensors of a single element can be converted to an index: "
             f"got {self.dtype} of shape {list(self.shape)}"
         )
-    return int(_read(self))
+    return int(item(self))
 
 
 Tensor.detach_ = detach_

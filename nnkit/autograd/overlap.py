@@ -6,7 +6,7 @@ from typing import Any
 
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.lazy import Lazy
-from nnkit.backend.memory import overlap, owner, steps_of
+from nnkit.backend.memory import has_expanded, overlap, owner, steps_of
 
 # The writes whose target may have several elements in one place, those whose operands may lie in
 # any part of the target, and those whose operands may not even be the target itself.
@@ -28,13 +28,6 @@ APART = frozenset(
     "index_select kthvalue masked_select max.dim min.dim mode take take_along_dim topk cat concat "
     "concatenate stack hstack vstack row_stack dstack column_stack".split()
 )
-
-
-def has_expanded(data: Any) -> bool:
-    """Whether an array has elements, and several of them in one place since it was expanded."""
-    if not data.size:
-        return False
-    return any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape, strict=True))
 
 
 def check_expanded(operation: str, data: Any) -> None:
@@ -73,7 +66,4 @@ def is_same(x: Tensor, source: Any) -> bool:
 
 def shares_memory(x: Tensor, y: Tensor) -> bool:
     """Whether two tensors lie in one storage."""
-    a, b = x._data, y._data
-    if a.base is None and b.base is None:
-        return a is b
-    return x._device.home is y._device.home and owner(a) is owner(b)
+    return x._device.home is y._device.home and owner(x._data) is owner(y._data)

@@ -120,7 +120,7 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
         if isinstance(value, Tensor):
             data = value._data
             if exact and d.array in HALF and device is cpu and not data.ndim:
-                converted.append(data.item())
+                converted.append(B.item(data))
             else:
                 converted.append(data if data.dtype is d.array else B.cast(data, d.array))
         elif d.category >= FLOATING:

@@ -8,7 +8,8 @@ from typing import Any
 from nnkit.autograd.node import Node
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import bool_
-from nnkit.backend.memory import owner
+from nnkit.backend.lazy import is_conj, is_neg
+from nnkit.backend.memory import owner, strides_in_elements
 
 # The views that strides do not describe.
 NO_STRIDES = frozenset("real imag view_as_real view_as_complex view_dtype conj neg_view".split())
@@ -49,8 +50,8 @@ def strided(view: Any) -> tuple:
 
 def _put_off(data: Any) -> tuple:
     """The operations that are put off in what a tensor holds; each is its own inverse."""
-    marks = (("conj", "is_conj"), ("neg_view", "is_neg"))
-    return tuple([(name, ()) for name, mark in marks if getattr(data, mark, False)])
+    marks = (("conj", is_conj), ("neg_view", is_neg))
+    return tuple([(name, ()) for name, mark in marks if mark(data)])
 
 
 def _in_parts(shape: tuple, strides: tuple, offset: int) -> tuple:
@@ -59,8 +60,7 @@ def _in_parts(shape: tuple, strides: tuple, offset: int) -> tuple:
 
 
 def _geometry(B: Any, data: Any) -> tuple:
-    strides = tuple([stride // data.itemsize for stride in data.strides])
-    return data.shape, strides, B.storage_offset(data)
+    return data.shape, strides_in_elements(data), B.storage_offset(data)
 
 
 def replay(chain: tuple, base: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from nnkit.autograd.replay import laid
 from nnkit.autograd.sizes import check_integers, check_shape, integer
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING
-from nnkit.backend.memory import format_of
+from nnkit.backend.memory import by_rows, format_of
 
 Ints = tuple[int, ...]
 
@@ -127,7 +127,7 @@ def in_format_of(input: Tensor, result: Tensor) -> Tensor:
 def in_order(result: Tensor, axes: Ints | None) -> Tensor:
     """``result`` with its dimensions in this order in memory, the slowest first; None for rows."""
     if axes is None:
-        return result if result._data.flags.c_contiguous else OPS["contiguous"](result)
+        return result if by_rows(result._data) else OPS["contiguous"](result)
     # The strides of dimensions of size 1 count, too: the next layer looks at them.
     return result if format_of(result._data) == axes else OPS["ordered"](result, axes)
 

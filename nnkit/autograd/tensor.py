@@ -13,6 +13,7 @@ from typing import Any
 
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.node import Node, OutputEdge, RemovableHandle, Unknown, leaf_hooks
+from nnkit.backend.array import Array
 from nnkit.backend.cpu.native import bind_wrap
 from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import COMPLEX, FLOATING, OF_ARRAY, dtype, package_of
@@ -128,12 +129,12 @@ class Tensor:
     @property
     def itemsize(self) -> int:
         """Bytes per element."""
-        return self._data.itemsize
+        return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
         """Bytes of all its elements."""
-        return self._data.nbytes
+        return self._data.size * self.dtype.itemsize
 
     @property
     def is_cuda(self) -> bool:
@@ -401,7 +402,8 @@ class Tensor:
     def __format__(self, spec: str) -> str:
         # A number's format applies to a number; torch keeps subclasses out of it.
         if not self._data.ndim and type(self) is Tensor:
-            return format(self._data.item(), spec)
+            number: Any = self
+            return format(number.item(), spec)
         return object.__format__(self, spec)
 
 
@@ -477,7 +479,7 @@ def replace_memory(x: Tensor, data: Any) -> None:
 _new = object.__new__
 
 
-def fill(self: Tensor, data: Any, place: Any) -> None:
+def fill(self: Tensor, data: Array, place: Any) -> None:
     """Set the slots of a new leaf."""
     self._data = data
     self._device = place
@@ -495,7 +497,7 @@ def fill(self: Tensor, data: Any, place: Any) -> None:
         self._writes = UNTRACKED
 
 
-def wrap_in_python(data: Any, place: Any = cpu) -> Tensor:
+def wrap_in_python(data: Array, place: Any = cpu) -> Tensor:
     """A new leaf Tensor on a backend array."""
     self = _new(Tensor)
     self._data = data

@@ -8,6 +8,7 @@ from collections.abc import Iterator as _Iterator
 from collections.abc import Sequence as _Sequence
 from nnkit.autograd.node import RemovableHandle as _RemovableHandle
 from nnkit.autograd.storage import Storage as _Storage
+from nnkit.backend.array import Array as _Array
 from nnkit.backend.device import device as _device
 from nnkit.backend.dtype import dtype as _dtype
 from typing import Any as _Any
@@ -2073,9 +2074,9 @@ def replace_memory(x: Tensor, data: _Any) -> None:
     """Let a tensor hold other memory. Its history is that of what it was: the gradient must
     fit the shape and the dtype which that had.
     """
-def fill(self: Tensor, data: _Any, place: _Any) -> None:
+def fill(self: Tensor, data: _Array, place: _Any) -> None:
     """Set the slots of a new leaf."""
-def wrap_in_python(data: _Any, place: _Any = ...) -> Tensor:
+def wrap_in_python(data: _Array, place: _Any = ...) -> Tensor:
     """A new leaf Tensor on a backend array."""
 UNTRACKED: _Any
 WRAPPED: _Any

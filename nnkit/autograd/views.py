@@ -29,7 +29,6 @@ from nnkit.autograd.overlap import (
     REPEATABLE,
     check_apart,
     check_expanded,
-    has_expanded,
     is_same,
 )
 from nnkit.autograd.promotion import translated
@@ -52,22 +51,14 @@ from nnkit.autograd.tensor import (
     wrap,
 )
 from nnkit.backend.dtype import FLOATING, OF_ARRAY
-from nnkit.backend.lazy import Lazy
-from nnkit.backend.memory import order_of, owner
+from nnkit.backend.lazy import Lazy, is_zero
+from nnkit.backend.memory import has_expanded, is_view, looks_into, order_of, owner
 
 
 def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: bool) -> None:
     """Make ``out`` a view of ``source`` where it really shares its memory."""
-    data, memory = out._data, source._data
-    if data is not memory:
-        parent = data.base
-        if parent is None and source._device.type != "cpu":
-            from nnkit.backend.cuda.differences import looks_into
-
-            if not looks_into(data, memory):
-                return
-        elif parent is None or not (parent is memory or parent is memory.base):
-            return
+    if not looks_into(out._data, source._data):
+        return
     if source._writes.__class__ in (InferenceWrites, SeenWrites):
         out._writes = UNTRACKED if source.is_inference() else source._writes
         return
@@ -215,21 +206,21 @@ def check_write(x: Tensor, operation: str, operands: Any = ()) -> bool:
     """
     tracked = check_change(x, operation, operands)
     data = x._data
-    may_share = data.base is not None
+    may_share = is_view(data)
     lazy = data.__class__ is Lazy  # torch copies back what it wrote
-    if lazy and data.is_zero:
+    if is_zero(data):
         raise RuntimeError(
             f"{operation}(): zeros that stand for a derivative where there is none cannot be "
             "written to: clone() them before"
         )
-    if may_share and 0 in data.strides and (lazy or operation not in REPEATABLE):
+    if may_share and has_expanded(data) and (lazy or operation not in REPEATABLE):
         if operation in OF_REAL and x.is_complex():
             return tracked
         if operation != "copy_" or not is_same(x, operands[0]):
             check_expanded(operation, data)
     for operand in operands:
         if isinstance(operand, Tensor):
-            if may_share or operand._data.base is not None or operand._data is data:
+            if may_share or is_view(operand._data) or operand._data is data:
                 check_apart(operation, x, operand)
     return tracked
 

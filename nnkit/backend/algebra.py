@@ -9,6 +9,7 @@ found it may accelerate: a compiled kernel goes before, and hands on what it doe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -16,16 +17,19 @@ from importlib.util import find_spec
 from typing import Any
 
 from nnkit.backend.catalogue import ALWAYS_REFUSED, COPIED_SCALARS, REFUSED, SIGNATURES
-from nnkit.backend.dtype import OF_ARRAY, float32
-from nnkit.backend.formula import Formula, Update
+from nnkit.backend.dtype import OF_ARRAY, bool_, float32
+from nnkit.backend.formula import SEEN_THROUGH, Formula, Update
+
+_RESULT: Any = re.compile(r"(\w+)([*~#%=$]*)(?:&(\w+))?")
 
 
 class Primitive:
     """A parsed signature: names of array inputs, of static arguments and of outputs."""
 
     __slots__ = (
-        "arrays", "constant", "constants", "indices", "many", "name", "optional", "outputs",
-        "refused", "sequences", "statics", "subject", "writes",
+        "arrays", "constant", "constants", "draws", "indices", "many", "name", "optional",
+        "outputs", "reads", "refused", "sequences", "shares", "sized_by_data", "statics", "subject",
+        "tells", "writes",
     )  # fmt: skip
 
     def __init__(self, signature: str, subject: str) -> None:
@@ -42,15 +46,32 @@ class Primitive:
         given = [s.strip() for s in statics.split(",") if s.strip()]
         self.statics = tuple(s.removesuffix("[]") for s in given)
         self.indices = tuple(s.removesuffix("[]") for s in given if s.endswith("[]"))
-        self.outputs = tuple(o.strip(" *~") for o in outputs.split(",") if o.strip()) or ("out",)
-        self.constants = tuple(o.strip(" ~") for o in outputs.split(",") if "~" in o)
+        results = [_RESULT.fullmatch(o.strip()).groups() for o in (outputs or "out").split(",")]
+        self.outputs = tuple(o for o, _, _ in results)
+        self.constants = tuple(o for o, marks, _ in results if "~" in marks)
         self.constant = len(self.constants) == len(self.outputs)
         self.many = "*" in outputs
+        # What may look into the memory of what; it may be the first array that is written itself.
+        self.shares = {
+            o: (*self.writes[:1], *([source] if source else [])) for o, _, source in results
+        }
+        self.sized_by_data = "#" in outputs
+        self.draws = "%" in outputs
+        self.reads = "$" in outputs
+        self.tells = self.reads or "=" in outputs
         self.refused: frozenset = frozenset()
 
     @property
     def parameters(self) -> tuple[str, ...]:
         return self.arrays + self.statics
+
+    def is_sized_by_data(self, arguments: tuple) -> bool:
+        """Whether the elements decide the shape of this call's result; an index's do in a mask."""
+        if not (self.sized_by_data and self.indices):
+            return self.sized_by_data
+        index = arguments[self.parameters.index(self.indices[0])]
+        items = index if isinstance(index, tuple) else (index,)
+        return any(getattr(item, "dtype", None) == bool_.array for item in items)
 
     def __repr__(self) -> str:
         return f"{self.name}({', '.join(self.arrays)}; {', '.join(self.statics)})"
@@ -86,7 +107,8 @@ def register_formula(formula: Formula) -> Primitive:
     first, *rest = formula.arrays
     inplace = ", ".join([first + "!", *rest])
     CATALOGUE[name + "_"] = Primitive(f"{name}_({inplace}; {statics})", "formula")
-    primitive = CATALOGUE[name] = Primitive(f"{name}({arrays}; {statics})", "formula")
+    out = f"out&{first}" if name in SEEN_THROUGH else "out"
+    primitive = CATALOGUE[name] = Primitive(f"{name}({arrays}; {statics}) -> {out}", "formula")
     return primitive
 
 

@@ -13,6 +13,9 @@ A signature is one line in a small notation::
 
 Element-wise formulas and optimizers' updates enter the catalogue themselves, where they are
 declared (`algebra.register_formula`, `algebra.register_update`).
+
+So a program that is recorded at the door knows of each call what it writes and what its results
+may look into. It cannot go on from what is told to Python ('$', and the shapes of '#').
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ SIGNATURES = {
         cast(x; dtype)
         copy(x)
         copy_storage(x)
-        contiguous(x)
+        contiguous(x) -> out&x
         ordered(x; axes)
         copy_(x!, source)
         fill_(x!; value)
@@ -43,17 +46,21 @@ SIGNATURES = {
         make_complex(real, imag)
     """,
     "exchange": """
-        as_array(; data)
-        from_numpy(; data)
-        from_buffer(; data, dtype, count, offset)
-        from_dlpack(; data)
-        to_numpy(x)
-        data_pointer(x)
+        as_array(; data) -> out&data
+        from_numpy(; data) -> out&data
+        from_buffer(; data, dtype, count, offset) -> out&data
+        from_dlpack(; data) -> out&data
+        to_dlpack(x; options) -> capsule=
+        dlpack_device(x) -> place=
+        to_numpy(x) -> values$&x
+        item(x) -> number$
+        check(condition; error, message) -> nothing=
+        data_pointer(x) -> address=
         shared(x)
-        is_shared(x)
+        is_shared(x) -> answer=
     """,
     "reduction": """
-        sum_to(x; shape)
+        sum_to(x; shape) -> out&x
         sum(x; axis, keepdims)
         mean(x; axis, keepdims)
         prod(x; axis, keepdims)
@@ -76,7 +83,7 @@ SIGNATURES = {
         recurrence(a, b; axis)
         logsumexp(x; axis, keepdims)
         norm(x; p, axis, keepdims)
-        expand_reduced(x; shape, axis, keepdims)
+        expand_reduced(x; shape, axis, keepdims) -> out&x
     """,
     "linalg": """
         matmul(x, y)
@@ -85,7 +92,7 @@ SIGNATURES = {
         mv(x, y)
         dot(x, y)
         vdot(x, y)
-        mH(x)
+        mH(x) -> out&x
         linear(x, weight, bias?)
         linear_grad_weight(g, x)
         addmm(input, x, y; beta, alpha)
@@ -119,52 +126,52 @@ SIGNATURES = {
         fft_c2r(x; axes, scale, size)
     """,
     "shape": """
-        reshape(x; shape)
-        view(x; shape)
-        view_dtype(x; dtype)
-        permute(x; axes)
-        swapaxes(x; axis1, axis2)
-        mT(x)
-        expand(x; shape)
-        squeeze(x; axes)
-        unsqueeze(x; axis)
+        reshape(x; shape) -> out&x
+        view(x; shape) -> out&x
+        view_dtype(x; dtype) -> out&x
+        permute(x; axes) -> out&x
+        swapaxes(x; axis1, axis2) -> out&x
+        mT(x) -> out&x
+        expand(x; shape) -> out&x
+        squeeze(x; axes) -> out&x
+        unsqueeze(x; axis) -> out&x
         concat(xs*; axis)
         stack(xs*; axis)
-        split(x; sizes, axis) -> pieces*
-        unbind(x; axis) -> pieces*
+        split(x; sizes, axis) -> pieces*&x
+        unbind(x; axis) -> pieces*&x
         flip(x; axes)
         rot90(x; k, axis1, axis2)
         roll(x; shifts, axes)
         tile(x; repeats)
-        repeat_index(repeats; count) -> out~
+        repeat_index(repeats; count) -> out~#
         tril(x; offset)
         triu(x; offset)
         tril_indices(; rows, columns, offset, dtype) -> out~
         triu_indices(; rows, columns, offset, dtype) -> out~
-        diagonal(x; offset, axis1, axis2)
+        diagonal(x; offset, axis1, axis2) -> out&x
         diagonal_adjoint(y; shape, offset, axis1, axis2)
         diagonal_scatter(x, y; offset, axis1, axis2)
         slice_scatter(x, y; index)
-        storage_offset(x)
-        storage_size(x)
-        as_strided(x; shape, strides, offset, source)
+        storage_offset(x) -> number=
+        storage_size(x) -> number=
+        as_strided(x; shape, strides, offset, source) -> out&x
         as_strided_adjoint(y; source, target)
         as_strided_scatter(x, y; shape, strides, offset)
-        unfold(x; axis, size, step)
+        unfold(x; axis, size, step) -> out&x
         unfold_adjoint(y; shape, axis, size, step)
         pad(x; widths, value)
         neg_view(x)
-        real(x)
-        imag(x)
-        view_as_real(x)
-        view_as_complex(x)
+        real(x) -> out&x
+        imag(x) -> out&x
+        view_as_real(x) -> out&x
+        view_as_complex(x) -> out&x
     """,
     "integers": """
         gcd(x, y) -> out~
         lcm(x, y) -> out~
     """,
     "indexing": """
-        getitem(x; index[])
+        getitem(x; index[]) -> out#&x
         getitem_adjoint(y; index[], shape)
         setitem_(x!, value; index[])
         index_put(x, value; index[], accumulate)
@@ -188,12 +195,12 @@ SIGNATURES = {
         index_fill_(x!, index; axis, value)
         masked_fill(x, mask; value)
         masked_fill_(x!, mask; value)
-        masked_select(x, mask)
+        masked_select(x, mask) -> out#
         masked_select_adjoint(y, mask; shape)
         masked_scatter(x, mask, source)
         masked_scatter_(x!, mask, source)
         wrap_index(index; size) -> out~
-        nonzero(x)
+        nonzero(x) -> out#
     """,
     "sorting": """
         sort(x; axis, descending) -> values, indices
@@ -204,10 +211,10 @@ SIGNATURES = {
         median_all(x; ignore_nan)
         nanmedian(x; axis, keepdims) -> values, indices
         mode(x; axis, keepdims) -> values, indices
-        unique(x; axis) -> values, inverse, counts
-        unique_consecutive(x; axis) -> values, inverse, counts
+        unique(x; axis) -> values#, inverse#, counts#
+        unique_consecutive(x; axis) -> values#, inverse#, counts#
         searchsorted(boundaries, values; right) -> out~
-        bincount(x, weights?; minlength)
+        bincount(x, weights?; minlength) -> out#
         histc(x; bins, low, high)
         histogram(x, edges, weights?)
         isin(x, values) -> out~
@@ -235,30 +242,30 @@ SIGNATURES = {
             -> g_x, g_h0, g_weight_ih, g_weight_hh, g_bias_ih, g_bias_hh
     """,
     "random": """
-        uniform_(x!; low, high, generator)
-        normal_(x!; mean, std, generator)
-        bernoulli_(x!; p, generator)
-        bernoulli_from_(x!, p; generator)
-        bernoulli(p; generator)
-        dropout_mask(x; p, generator)
-        random_(x!; low, high, generator)
-        randperm(; n, dtype, generator)
-        exponential_(x!; lambd, generator)
-        geometric_(x!; p, generator)
-        cauchy_(x!; median, sigma, generator)
-        log_normal_(x!; mean, std, generator)
-        rrelu_noise(x; lower, upper, generator)
-        multinomial(p; num_samples, replacement, generator)
-        poisson(x; generator)
-        standard_gamma(x; generator)
-        binomial(count, p; generator)
-        normal_around(mean; std, generator)
-        normal_scaled(std; mean, generator)
-        normal_between(mean, std; shape, generator)
+        uniform_(x!; low, high, generator) -> out%
+        normal_(x!; mean, std, generator) -> out%
+        bernoulli_(x!; p, generator) -> out%
+        bernoulli_from_(x!, p; generator) -> out%
+        bernoulli(p; generator) -> out%
+        dropout_mask(x; p, generator) -> out%
+        random_(x!; low, high, generator) -> out%
+        randperm(; n, dtype, generator) -> out%
+        exponential_(x!; lambd, generator) -> out%
+        geometric_(x!; p, generator) -> out%
+        cauchy_(x!; median, sigma, generator) -> out%
+        log_normal_(x!; mean, std, generator) -> out%
+        rrelu_noise(x; lower, upper, generator) -> out%
+        multinomial(p; num_samples, replacement, generator) -> out%
+        poisson(x; generator) -> out%
+        standard_gamma(x; generator) -> out%
+        binomial(count, p; generator) -> out%
+        normal_around(mean; std, generator) -> out%
+        normal_scaled(std; mean, generator) -> out%
+        normal_between(mean, std; shape, generator) -> out%
     """,
     "dropout": """
-        dropout(x; p, feature) -> out, noise~
-        alpha_dropout(x; p, feature) -> out, noise~
+        dropout(x; p, feature) -> out%, noise~%
+        alpha_dropout(x; p, feature) -> out%, noise~%
     """,
     "softmax": """
         softmax(x; axis)

@@ -15,8 +15,10 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, TypeVar
 
+from nnkit.backend.algebra import CATALOGUE
 from nnkit.backend.cost import bytes_moved, flops, is_array
 from nnkit.backend.device import device
+from nnkit.backend.warning import users_line
 
 
 class Doorkeeper:
@@ -73,6 +75,10 @@ class Recorder(Doorkeeper):
     """Writes down every call, so that the list can be run again on other arrays.
 
     Arrays that no recorded call made are the recording's inputs: data, parameters, state.
+
+    Raises:
+        RuntimeError: elements are told to Python, as values or as the size of a result: what comes
+            of that would be the same in every replay. The message names the user's line.
     """
 
     def __init__(self, backend: Any) -> None:
@@ -94,6 +100,16 @@ class Recorder(Doorkeeper):
         if isinstance(value, (tuple, list)):
             return type(value)(self._slot(v, made) for v in value)
         return value
+
+    def passed(self, name: str, function: Callable[..., Any], arguments: tuple) -> Any:
+        primitive = CATALOGUE[name]
+        if primitive.reads or primitive.is_sized_by_data(arguments):
+            told = "a value" if primitive.reads else "a size that depends on values"
+            raise RuntimeError(
+                f"{name}: {told} is read in a recording, which would keep it in every replay, at "
+                f"{users_line()}"
+            )
+        return super().passed(name, function, arguments)
 
     def called(self, name: str, arguments: tuple, result: Any) -> None:
         self.calls.append((name, self._slot(arguments, False), self._slot(result, True)))

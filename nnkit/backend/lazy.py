@@ -20,14 +20,8 @@ from nnkit.backend.algebra import CATALOGUE, Primitive
 from nnkit.backend.device import device
 from nnkit.backend.memory import is_view, owner
 
-# What is asked of memory, whatever it stands for.
-_OF_MEMORY = frozenset("data_pointer is_shared storage_offset storage_size".split())
 # What may look into the same memory, and whose elements are parts of numbers or made of them.
 _OF_PARTS = frozenset("imag real view_as_complex view_as_real".split())
-_VIEWS = _OF_PARTS.union(
-    "as_strided contiguous diagonal expand getitem mT permute reshape split squeeze swapaxes "
-    "unbind unfold unsqueeze view".split()
-)
 
 
 # Of which of the operands' zeros the results are zeros that nobody may write.
@@ -97,6 +91,16 @@ def put_off(array: Any, place: Any, is_conj: bool = False, is_neg: bool = False)
     if is_conj or is_neg:
         return Lazy(array, LazyPlace.before(place.home), is_conj, is_neg)
     return array[...]
+
+
+def is_conj(array: Any) -> bool:
+    """Whether conjugation is put off."""
+    return getattr(array, "is_conj", False)
+
+
+def is_neg(array: Any) -> bool:
+    """Whether negation is put off."""
+    return getattr(array, "is_neg", False)
 
 
 def plain(array: Any) -> Any:
@@ -169,15 +173,25 @@ class Resolving:
         primitive = CATALOGUE.get(name)
         if primitive is None:
             return getattr(self.home.backend, name)
-        function = _view if name in _VIEWS else _write if primitive.writes else _compute
-        function = _combine if name in OF_ZEROS else function
-        bound = partial(_of_memory if name in _OF_MEMORY else function, self, primitive)
+        bound = partial(_way_of(primitive), self, primitive)
         setattr(self, name, bound)
         return bound
 
     def call(self, primitive: Primitive, arguments: tuple) -> Any:
         """The device's primitive, which another object may stand before."""
         return getattr(self.home.backend, primitive.name)(*arguments)
+
+
+def _way_of(primitive: Primitive) -> Callable[..., Any]:
+    """How a primitive is called on lazy arrays."""
+    if primitive.name in OF_ZEROS:
+        return _combine
+    if primitive.writes:
+        return _write
+    if primitive.tells and not primitive.reads:
+        return _of_memory  # asked of the memory, whatever it stands for
+    moves = primitive.subject in ("creation", "indexing", "shape")
+    return _view if moves and any(primitive.shares.values()) else _compute
 
 
 def _given(value: Any) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from numpy import ndarray
+
 from nnkit.backend.dtype import package_of
 
 
@@ -30,7 +32,22 @@ class memory_format:
 
 def is_view(array: Any) -> bool:
     """Whether an array looks into another one's memory; a block of the allocator is its own."""
-    return hasattr(array.base, "base")
+    base = array.base
+    return base is not None and hasattr(base, "base")
+
+
+def looks_into(result: Any, source: Any) -> bool:
+    """Whether ``result``, which was made of ``source`` or is it itself, lies in its memory."""
+    parent = result.base
+    if parent is None:
+        return result is source or (result.__class__ is not ndarray and _in_block(result, source))
+    return parent is source or parent is source.base or result is source
+
+
+def _in_block(result: Any, source: Any) -> bool:
+    """The same of CuPy's arrays with strides of their own, which have no base."""
+    block = getattr(getattr(result, "data", None), "mem", None)
+    return block is not None and block is source.data.mem
 
 
 def owner(array: Any) -> Any:
@@ -38,6 +55,19 @@ def owner(array: Any) -> Any:
     while is_view(array):
         array = array.base
     return array
+
+
+def by_rows(array: Any) -> bool:
+    """Whether the elements lie in memory by rows, without gaps."""
+    return array.flags.c_contiguous
+
+
+def has_expanded(array: Any) -> bool:
+    """Whether there are elements, and several of them in one place since it was expanded."""
+    strides = array.strides
+    if 0 not in strides or not array.size:
+        return False
+    return any(s == 0 and n > 1 for s, n in zip(strides, array.shape, strict=True))
 
 
 def by_columns(array: Any) -> bool:
@@ -107,9 +137,15 @@ def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def strides_in_elements(array: Any) -> tuple[int, ...]:
+    """The strides in elements, not in bytes."""
+    size = array.itemsize
+    return tuple([stride // size for stride in array.strides])
+
+
 def steps_of(array: Any) -> tuple[int, ...]:
     """The strides in elements; torch's where a dimension of size 1 was inserted."""
-    steps = [s // array.itemsize for s in array.strides]
+    steps = list(strides_in_elements(array))
     for axis in range(array.ndim - 1, -1, -1):
         if array.shape[axis] == 1 and not steps[axis]:
             last = axis + 1 == array.ndim

@@ -17,6 +17,7 @@ from nnkit.autograd.views import clear, wrote
 from nnkit.backend.dtype import float32
 from nnkit.backend.formula import Update
 from nnkit.backend.lazy import plain
+from nnkit.backend.memory import has_expanded
 from nnkit.optim.state import OptimizerState
 
 REQUIRED = object()
@@ -241,7 +242,7 @@ class Optimizer(OptimizerState):
                     f"{list(p.shape)} and dtype {p.dtype} has shape {list(grad.shape)} and "
                     f"dtype {grad.dtype}"
                 )
-            if 0 in x.strides:
+            if has_expanded(x):
                 check_expanded("step", x)
             if p._device is not place:
                 place = p._device

@@ -32,7 +32,7 @@ def _divided(B: Any, x: Any, y: Any) -> Any:
 
 def _check_phases(B: Any, name: str, turns: Any) -> None:
     """Complex vectors are free to turn; ``turns`` says by how much that would change a loss."""
-    if not bool(B.all(B.le(B.abs(turns), 1e-2), None, False)):
+    if not B.item(B.all(B.le(B.abs(turns), 1e-2), None, False)):
         raise RuntimeError(
             f"{name}(): the vectors of complex matrices are only defined up to a phase, on which "
             "the loss that is differentiated depends"

@@ -25,7 +25,7 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import is_unseen, wants_history, write, wrote
 from nnkit.backend.dtype import FLOATING, INTEGER, bool_, int64, python_number, uint8
 from nnkit.backend.index import ALL, shape_mismatch, split_index
-from nnkit.backend.memory import contiguous_format
+from nnkit.backend.memory import contiguous_format, has_expanded
 from nnkit.backend.warning import warn
 
 
@@ -93,7 +93,7 @@ def _normal_item(item: Any, device: Any) -> Any:
     if isinstance(item, Tensor):
         dtype = item._data.dtype
         if dtype.kind == "i" and not item._data.ndim:
-            return item._device.backend.to_numpy(item._data).item()
+            return item._device.backend.item(item._data)
         if dtype is uint8.array and item._data.ndim:
             warn("indexing with a uint8 mask is deprecated: use a bool one")
         return item
@@ -245,7 +245,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         return
     simple = value._device is self._device
     if simple and not (wants_history(self, (value, *tensors)) or shares_memory(self, value)):
-        if 0 in self._data.strides and (place := _plain_part(B, self._data, arrays)) is not None:
+        if has_expanded(self._data) and (place := _plain_part(B, self._data, arrays)) is not None:
             check_expanded("setitem", place)
         B.setitem_(self._data, _without_leading_ones(value)._data, arrays)
         written = self

@@ -27,7 +27,7 @@ from nnkit.backend.dtype import (
 from nnkit.backend.dtype import (
     dtype as dtype_type,
 )
-from nnkit.backend.lazy import memory_of, plain
+from nnkit.backend.lazy import plain
 
 _DLPACK_CUDA = (2, 13)  # kinds of memory in DLPack's numbers: a GPU's, and managed
 _NUMBERS = {int, float, bool, complex}
@@ -345,12 +345,12 @@ def _dlpack(self: Tensor, **options: Any) -> Any:
         raise BufferError("can't export tensors that require gradient, use tensor.detach()")
     if is_conj(self):
         raise BufferError("can't export tensors with the conjugate bit set, use x.resolve_conj()")
-    return memory_of(self._data).__dlpack__(**options)
+    return self._device.backend.to_dlpack(self._data, options)
 
 
 def _dlpack_device(self: Tensor) -> tuple:
     """DLPack's type and number of the device."""
-    return memory_of(self._data).__dlpack_device__()
+    return self._device.backend.dlpack_device(self._data)
 
 
 @public(namespace=False)

@@ -173,7 +173,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         return on_its_own(squeeze(_matmul(input, unsqueeze(other, 1)), -1))
     if len(a) == 1:
         return on_its_own(squeeze(matmul(unsqueeze(input, 0), other), -2))
-    return (_bmm if len(a) == len(b) == 3 and a[0] == b[0] else _matmul)(input, other)
+    return (_bmm if len(a) == len(b) == 3 and a[:1] == b[:1] else _matmul)(input, other)
 
 
 def _product_by_steps(input: Tensor, other: Tensor) -> Tensor:

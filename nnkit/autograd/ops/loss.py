@@ -223,7 +223,7 @@ def cross_entropy(
     """See `nnkit.nn.functional.cross_entropy`."""
     try:
         x, t = input._data, target._data
-        labelled = t.dtype is I8 and x.ndim == 2 and t.ndim == 1 and len(x) == len(t)
+        labelled = t.dtype is I8 and x.ndim == 2 and t.ndim == 1 and x.shape[0] == t.shape[0]
     except AttributeError:
         check_tensor("cross_entropy", input)
         check_tensor("cross_entropy", target, "target")

@@ -8,7 +8,6 @@ from typing import Any
 from nnkit.autograd.dims import check_tensor, expanded_shape
 from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.lazy import plain
 
 
 @public(namespace=False)
@@ -60,7 +59,7 @@ def _check_constant(name: str, *tensors: Tensor) -> None:
 
 def _map(function: Callable, target: Tensor, *others: Tensor) -> Tensor:
     B = target._device.backend
-    columns = [plain(each._data).reshape(-1).tolist() for each in (target, *others)]
+    columns = [each.reshape(-1).tolist() for each in (target, *others)]
     results = [function(*row) for row in zip(*columns)]
     if any(each is None for each in results):
         raise TypeError("a value is no number: got None")

@@ -12,6 +12,7 @@ from nnkit.autograd.replay import laid
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.memory import (
     axes_of,
+    by_rows,
     is_ordered,
     memory_format,
     order_of,
@@ -44,7 +45,7 @@ def arranged(result: Tensor, *operands: Tensor) -> Tensor:
     dimensions in another order in memory."""
     data = result._data
     axes = order_of_result(data.shape, [x._data for x in operands])
-    if data.flags.c_contiguous if axes is None else is_ordered(data, axes):
+    if by_rows(data) if axes is None else is_ordered(data, axes):
         return result
     return _contiguous(result) if axes is None else _ordered(result, axes)
 

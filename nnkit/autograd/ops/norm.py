@@ -16,7 +16,7 @@ from nnkit.autograd.spatial import Ints, gradient_in_format, in_format_of, in_or
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import check_write, write, wrote
 from nnkit.backend.dtype import COMPLEX, FLOATING, HALF, complex128, float32, float64
-from nnkit.backend.memory import CHANNELS_LAST, is_ordered
+from nnkit.backend.memory import CHANNELS_LAST, by_rows, is_ordered
 
 STATISTICS = ("mean", "variance")
 
@@ -396,7 +396,7 @@ def _of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Te
 def _order_of(input: Tensor) -> Ints | None:
     """The order of a normalised batch in memory: channels last only where they lie without gaps."""
     axes, data = CHANNELS_LAST.get(input.ndim), input._data
-    if axes is None or data.flags.c_contiguous:
+    if axes is None or by_rows(data):
         return None
     return axes if is_ordered(data, axes) else None
 

@@ -18,7 +18,7 @@ from nnkit.autograd.sizes import MOST_ELEMENTS, check_integers, check_shape, int
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views import on_its_own
 from nnkit.backend.dtype import int32, int64
-from nnkit.backend.memory import contiguous_format
+from nnkit.backend.memory import contiguous_format, strides_in_elements
 
 
 def _tile_adjoint(B: Any, g: Any, x_shape: tuple, repeats: tuple) -> Any:
@@ -31,11 +31,9 @@ def _tile_adjoint(B: Any, g: Any, x_shape: tuple, repeats: tuple) -> Any:
 
 def _copied_where_single(x: Any, axes: tuple) -> str | None:
     """Where flipping changes nothing torch copies."""
-    return (
-        None
-        if any(x._data.shape[axis] > 1 and x._data.strides[axis] for axis in axes) and x._data.size
-        else "recorded"
-    )
+    data, steps = x._data, strides_in_elements(x._data)
+    moved = data.size and any(data.shape[axis] > 1 and steps[axis] for axis in axes)
+    return None if moved else "recorded"
 
 
 _flip = rule("flip", alone=_copied_where_single, x=lambda B, g, axes: B.flip(g, axes))
@@ -268,11 +266,11 @@ def _repeat_index(name: str, B: Any, counts: Any, size: int) -> Any:
     if counts.dtype not in (int32.array, int64.array):
         raise RuntimeError(f"{name}(): repeats has to be Long or Int tensor, got {counts.dtype}")
     if counts.size:
-        if int(B.amin(counts, None, False)) < 0:
+        if B.item(B.amin(counts, None, False)) < 0:
             raise RuntimeError(f"{name}(): repeats must be non-negative")
-        total = int(B.amax(counts, None, False)) * size
+        total = B.item(B.amax(counts, None, False)) * size
         if total > MOST_ELEMENTS and counts.size > 1:
-            total = sum(counts.tolist())  # exact
+            total = sum(B.to_numpy(counts).tolist())  # exact
         check_shape(name, (total,))
     return B.repeat_index(counts, size)
 

@@ -176,9 +176,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if integer("bincount", "minlength", minlength) < 0:
         raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
     if input._data.size:
-        if int(B.amin(input._data, None, False)) < 0:
+        if B.item(B.amin(input._data, None, False)) < 0:
             raise RuntimeError("bincount(): only supports non-negative inputs, got a negative one")
-        check_shape("bincount", (int(B.amax(input._data, None, False)) + 1,))
+        check_shape("bincount", (B.item(B.amax(input._data, None, False)) + 1,))
     check_shape("bincount", (minlength,))
     if weights is not None and weights._data.shape != input._data.shape:
         raise RuntimeError(
@@ -251,8 +251,8 @@ def _range_of(name: str, input: Tensor, given: Any, margin: float) -> tuple[floa
         raise TypeError(f"{name}(): argument 'range' must be tuple of 2 floats, got {given!r}")
     low, high = given or (0.0, 1.0)
     if given is None and input._data.size:
-        low = float(B.amin(input._data, None, False))
-        high = float(B.amax(input._data, None, False))
+        low = float(B.item(B.amin(input._data, None, False)))
+        high = float(B.item(B.amax(input._data, None, False)))
     if not abs(low) + abs(high) < float("inf"):
         raise RuntimeError(f"{name}(): range of [{low}, {high}] is not finite")
     if low > high:

@@ -122,7 +122,7 @@ def _bitcast(input: Tensor, dtype: dtype_type) -> Tensor:
     if dtype is not input.dtype and (is_conj(input) or is_neg(input)):
         what = "conjugate view tensors" if is_conj(input) else "tensors with negative bit set"
         raise RuntimeError(f"view(): not supported for {what} when converting to a different dtype")
-    here, there = data.itemsize, dtype.itemsize
+    here, there = input.itemsize, dtype.itemsize
     if here != there:
         steps = input.stride()
         if not data.ndim or steps[-1] != 1:

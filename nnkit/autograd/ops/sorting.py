@@ -306,7 +306,7 @@ def _quantile(
     if isinstance(q, Tensor) and q.ndim > 1:
         raise RuntimeError(f"{name}(): q must be a scalar or 1D tensor, got {q.ndim} dimensions")
     levels = q if isinstance(q, Tensor) else wrap(B.full((), q, input._data.dtype), place)
-    if not all(0 <= level <= 1 for level in shapes.reshape(levels, -1)._data.tolist()):
+    if not all(0 <= level <= 1 for level in shapes.reshape(levels, -1).tolist()):
         raise RuntimeError(f"{name}(): q values must be in the range [0, 1]")
     ndim = input.ndim
     axis = 0 if dim is None else normalize_dim(dim, ndim, name)

@@ -29,10 +29,12 @@ from nnkit.autograd.views import change_geometry, check_change, end_history, res
 from nnkit.backend.lazy import alike, memory_of
 from nnkit.backend.memory import (
     axes_of,
+    by_rows,
     channels_last,
     channels_last_3d,
     contiguous_format,
     preserve_format,
+    strides_in_elements,
     strides_of,
 )
 from nnkit.backend.warning import warn
@@ -306,7 +308,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     data = input._data
     if input.dtype.name not in ("float32", "float64"):
         raise RuntimeError(f"view_as_complex(): expected float32 or float64, got {input.dtype}")
-    if not data.ndim or data.shape[-1] != 2 or data.strides[-1] != data.itemsize:
+    if not data.ndim or data.shape[-1] != 2 or strides_in_elements(data)[-1] != 1:
         raise RuntimeError(
             f"view_as_complex(): the last dimension must have size 2 and stride 1, got shape "
             f"{list(data.shape)}"
@@ -337,7 +339,7 @@ def as_strided_scatter(
             f"as_strided_scatter(): expected src to have size {list(shape)}, got "
             f"{list(src._data.shape)}"
         )
-    if input.requires_grad and not input._data.flags.c_contiguous:
+    if input.requires_grad and not by_rows(input._data):
         raise RuntimeError(
             "as_strided_scatter(): an input that requires grad must be contiguous, got strides "
             f"{list(input.stride())}"

@@ -10,8 +10,8 @@ import numpy as np
 from nnkit.backend.dtype import OF_ARRAY
 
 __all__ = [
-    "as_array", "data_pointer", "from_buffer", "from_dlpack", "from_numpy", "is_shared", "shared",
-    "to_numpy",
+    "as_array", "check", "data_pointer", "dlpack_device", "from_buffer", "from_dlpack",
+    "from_numpy", "is_shared", "item", "shared", "to_dlpack", "to_numpy",
 ]  # fmt: skip
 
 
@@ -58,8 +58,25 @@ def from_dlpack(data: Any) -> np.ndarray:
         return np.from_dlpack(data, copy=True)
 
 
+def to_dlpack(x: Any, options: dict) -> Any:
+    return x.__dlpack__(**options)
+
+
+def dlpack_device(x: Any) -> tuple:
+    return x.__dlpack_device__()
+
+
 def to_numpy(x: np.ndarray) -> np.ndarray:
     return x
+
+
+item = np.ndarray.item  # itself, since each call of a function around it would cost as much
+
+
+def check(condition: np.ndarray, error: type[Exception], message: str) -> None:
+    """Raise ``error`` unless the condition holds everywhere."""
+    if not condition.all():
+        raise error(message)
 
 
 def data_pointer(x: np.ndarray) -> int:

@@ -78,11 +78,6 @@ def storage(x: Any) -> tuple[int, int]:
     return block.ptr, whole.nbytes if fills else block.size
 
 
-def looks_into(view: Any, x: Any) -> bool:
-    """Whether a ``view`` without `base` lies in the memory of ``x``, for the reason above."""
-    return not isinstance(x, np.ndarray) and view.data.mem is x.data.mem
-
-
 def on_bits(kernel: Callable) -> Callable:
     """Let a kernel that only moves elements see bfloat16 as 16-bit integers.
 

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cuda import failures
-from nnkit.backend.cuda.creation import array, cupy
+from nnkit.backend.cuda.checks import checked_index
+from nnkit.backend.cuda.creation import array, cast, cupy
 from nnkit.backend.cuda.differences import BF16, address, contiguous
 
+I8 = np.dtype(np.int64)
+
 __all__ = [
-    "as_array", "data_pointer", "from_buffer", "from_dlpack", "from_numpy", "is_shared", "shared",
-    "to_numpy",
+    "as_array", "check", "data_pointer", "dlpack_device", "from_buffer", "from_dlpack",
+    "from_numpy", "is_shared", "item", "shared", "to_dlpack", "to_numpy",
 ]  # fmt: skip
 
 
@@ -32,6 +35,14 @@ def from_dlpack(data: Any) -> Any:
     return cupy().from_dlpack(data)
 
 
+def to_dlpack(x: Any, options: dict) -> Any:
+    return x.__dlpack__(**options)
+
+
+def dlpack_device(x: Any) -> tuple:
+    return x.__dlpack_device__()
+
+
 def to_numpy(x: Any) -> np.ndarray:
     """A copy in the host's memory; waits until the kernels before it are done, and raises what
     they found wrong."""
@@ -42,6 +53,17 @@ def to_numpy(x: Any) -> np.ndarray:
     values = dense.view(np.uint16).get().view(BF16) if x.dtype == BF16 else dense.get()
     failures.check()
     return values
+
+
+def item(x: Any) -> Any:
+    """The one element as a Python number."""
+    return to_numpy(x).item()
+
+
+def check(condition: Any, error: type[Exception], message: str) -> None:
+    """Report ``error`` unless the condition holds everywhere; the next call that waits raises."""
+    # Where it does not hold, 1 is out of the range of an axis of size 1.
+    checked_index(cast(~condition, I8), 1, failures.code_of(error, message))
 
 
 def data_pointer(x: Any) -> int:

@@ -32,6 +32,17 @@ CODES: dict[int, tuple[type[Exception], str]] = {
 ) = CODES  # fmt: skip
 
 
+_worded: dict[tuple[type[Exception], str], int] = {}
+
+
+def code_of(kind: type[Exception], message: str) -> int:
+    """The number to report for an error whose text the caller knows."""
+    entry = kind, message.replace("{", "{{").replace("}", "}}")
+    code = _worded.setdefault(entry, len(CODES) + 1)
+    CODES[code] = entry
+    return code
+
+
 class Failure(ctypes.Structure):
     """`nnkit::Failure` of kernels/common.cuh."""
 

@@ -1,0 +1,33 @@
+"""What is known of an array above the door."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+
+class Array(Protocol):
+    """What every backend's arrays say of themselves, to whoever holds one.
+
+    All else goes through the door: what is computed of an array, where it lies in memory
+    (`nnkit.backend.memory`), and what its elements are (``B.item``, ``B.to_numpy``).
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of its dimensions."""
+        ...
+
+    @property
+    def dtype(self) -> Any:
+        """The type of its elements, as the backend calls it."""
+        ...
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        ...
