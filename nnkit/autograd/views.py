@@ -18,7 +18,9 @@ from typing import Any
 
 from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.node import (
+    Node,
     NotImplementedBackward,
+    OutputEdge,
     SavedOutput,
     Unknown,
     describe_edge,
@@ -447,10 +449,22 @@ def alias(x: Tensor) -> Tensor:
     refresh(x)
     base: Any = x._base
     if base is not None and base._requires_grad and x.__class__ is Tensor:
-        node, _ = describe_edge(x._edge)
-        if node is not None and node.hooks and not isinstance(x._view, str):
-            return replay(chain_of(x), base)  # the hooks of a view that is written run no more
+        if not isinstance(x._view, str) and _has_hooks(x):
+            return replay(chain_of(x), base)  # no gradient goes through the views any more
     return _same(x)
+
+
+def _has_hooks(view: Any) -> bool:
+    """Whether there are hooks on a view, or on one that it is a view of."""
+    edge = view._edge
+    for _ in chain_of(view):
+        node = edge.node if edge.__class__ is OutputEdge else edge
+        if not isinstance(node, Node) or len(node.edges) != 1:
+            return False
+        if node.hooks:
+            return True
+        edge = node.edges[0]
+    return False
 
 
 def _same(x: Tensor) -> Tensor:

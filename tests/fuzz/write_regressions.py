@@ -458,4 +458,13 @@ x0 = T.tensor([1.0, 2.0]).expand(2, 2).requires_grad_()
 x1 = x0.as_strided((2,), (1,))
 x1.sum().backward(create_graph=True)
 """,
+    "hooks on a view, of which a part is written": """
+x0 = T.ones(3, 2, requires_grad=True) * 1
+x1 = x0.mT
+x1.register_hook(see('hook 2'))
+x2 = x1 * 3
+x1[:1].mul_(2)
+x1[None, :1] = -1.5
+(x0.sum() + x2.sum()).backward()
+""",
 }
