@@ -280,8 +280,8 @@ def irfftn(
     norm: str | None = None,
 ) -> Tensor:
     """The inverse of `rfftn`."""
-    x = transformable("irfftn", input, to_complex=True)
-    x, axes, sizes = _half_shape("irfftn", x, s, dim)
+    x, axes, sizes = _half_shape("irfftn", input, s, dim)
+    x = transformable("irfftn", x, to_complex=True)
     return rules.fft_c2r(x, axes, scale_of(norm, math.prod(sizes), True), sizes[-1])
 
 
@@ -292,8 +292,8 @@ def hfftn(
     norm: str | None = None,
 ) -> Tensor:
     """`hfft` along several dimensions: the half of the last one is given."""
-    x = transformable("hfftn", input, to_complex=True)
-    x, axes, sizes = _half_shape("hfftn", x, s, dim)
+    x, axes, sizes = _half_shape("hfftn", input, s, dim)
+    x = transformable("hfftn", x, to_complex=True)
     if len(axes) > 1:
         x = rules.fft_c2c(x, axes[:-1], scale_of(norm, math.prod(sizes[:-1]), False), False)
     return rules.fft_c2r(conj(x), axes[-1:], scale_of(norm, sizes[-1], False), sizes[-1])
@@ -306,8 +306,8 @@ def ihfftn(
     norm: str | None = None,
 ) -> Tensor:
     """The inverse of `hfftn`."""
-    _refuse_complex("ihfftn", input)
     sizes, axes = _shape_and_axes("ihfftn", input, s, dim)
+    _refuse_complex("ihfftn", input)
     _check_any("ihfftn", axes)
     x = _resized(transformable("ihfftn", input), axes, sizes)
     half = rules.fft_r2c(x, axes[-1:], scale_of(norm, sizes[-1], True), True)

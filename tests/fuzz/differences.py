@@ -169,8 +169,8 @@ ALLOWED: list[Allowed] = [
     Allowed("some of nnkit's functions take out=, too", r"keyword argument 'out'", r"^$"),
     Allowed(
         "torch fails within",
-        r"^RuntimeError: .*(INTERNAL ASSERT|internal error|error message be improved|setStorage"
-        r"|output with shape \[\] doesn't match)",
+        r"^RuntimeError: .*(INTERNAL ASSERT|MKL FFT error|internal error|error message be improved"
+        r"|setStorage|output with shape \[\] doesn't match)",
         r"",
     ),
     Allowed(

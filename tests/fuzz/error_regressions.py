@@ -179,4 +179,30 @@ T.gradient(T.ones(3), dim=9, spacing=(2, 0.5))
 T.gradient(T.ones(3, dtype=T.uint8))
 x3 = T.adaptive_avg_pool1d(T.zeros(2, 2, 0), 1)
 """,
+    "of too few dimensions the size of a missing one is asked for": """
+T.nn.functional.unfold(T.zeros(3, 3), 2)
+T.nn.functional.unfold(T.zeros(1, 1, 1, 3, 3), 2)
+T.istft(T.ones(4, dtype=T.complex64), 4)
+T.fft.hfftn(T.ones(3).half(), dim=9)
+T.fft.ihfftn(T.ones(3, dtype=T.complex64), dim=9)
+T.cosine_similarity(T.ones(12), T.ones(4))
+""",
+    "what is not there is not counted, and what is wanted cannot be whole": """
+T.unique(T.zeros(4, 0), dim=0)
+T.unique_consecutive(T.zeros(0, 4, 0), dim=0)
+x0 = T.unique(T.zeros(4, 0), dim=1)
+T.repeat_interleave(T.zeros(3), T.ones(3))
+T.nn.functional.scaled_dot_product_attention(T.zeros(0, 1, 2), T.ones(2, 1, 2), T.ones(2, 1, 2))
+T.index_fill(T.zeros(2).long(), 0, T.tensor([1]), T.tensor(1.0, requires_grad=True))
+""",
+    "tensors among lists are lists, but not in the first place": """
+x0 = T.tensor([[3, 4], T.tensor([1, 2])])
+x1 = T.tensor([[3], T.tensor([1.5])])
+x2 = T.tensor([[[3, 4]], T.ones(1, 2), [T.tensor([1, 2])]])
+x3 = T.tensor([[3], [T.tensor([4])]])
+T.tensor([T.tensor([1, 2]), [3, 4]])
+T.tensor([[3, 4], T.tensor([1, 2, 3])])
+T.tensor([[3, 4], T.tensor(1)])
+T.tensor([3, T.tensor([1, 2])])
+""",
 }

@@ -148,6 +148,7 @@ def scaled_dot_product_attention(
         key, value = (_repeat_heads(query, tensor) for tensor in (key, value))
     _check(query, key, value, attn_mask, is_causal)
     if _is_empty(query, value):  # what torch makes of it, without a look at the key's shape
+        broadcast_shape(NAME, [query.shape[:-2], key.shape[:-2]])
         out = query.new_zeros(*query.shape[:-1], value.shape[-1])
         return out + (query.sum() + key.sum() + value.sum()) * 0
     if scale is None:

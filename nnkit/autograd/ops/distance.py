@@ -68,8 +68,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if not eps >= 0:
         raise RuntimeError(f"cosine_similarity(): eps must be non-negative, got {eps}")
     ndim = max(x.ndim, y.ndim)
-    axis = normalize_dim(dim, ndim, "cosine_similarity") - ndim
     shape = broadcast_shape("cosine_similarity", [x.shape, y.shape])
+    axis = normalize_dim(dim, ndim, "cosine_similarity") - ndim
     units = []
     for each in (x, y):
         whole = each if x.shape == y.shape else each.expand(shape)

@@ -72,6 +72,8 @@ def unfold(
                  [4., 5.]]])
     """
     check_tensor("unfold", input)
+    if input.ndim < 3:  # torch first asks for the size of a dimension that is not there
+        raise IndexError(f"unfold(): expected 3 or 4 dimensions, got shape {list(input.shape)}")
     x = batched("unfold", input, 2)
     if 0 in x.shape[1:]:
         raise RuntimeError(f"unfold(): input must not be empty, got shape {list(input.shape)}")

@@ -84,7 +84,7 @@ def _read(data: Any, d: dtype_type | None, place: Any) -> Any:
     if not isinstance(data, Sequence):
         raise _no_number(kind, d)
     found: set = set()
-    data = _survey(data, found, d)
+    data = _survey(data, found, d, _depth(data))
     if d is None:
         d = _common(found)
     return _build(B, data, d)
@@ -100,9 +100,18 @@ def _no_number(kind: type, d: dtype_type | None) -> Exception:
     return RuntimeError(f"Could not infer dtype of {kind.__name__}")
 
 
-def _survey(data: Any, found: set, d: dtype_type | None) -> Any:
+def _depth(data: Any) -> int:
+    """How deep sequences are nested at the first places, by which torch counts dimensions."""
+    depth = 0
+    while data and isinstance(data[0], Sequence) and not isinstance(data[0], (str, bytes)):
+        data = data[0]
+        depth += 1
+    return depth
+
+
+def _survey(data: Any, found: set, d: dtype_type | None, depth: int) -> Any:
     """Put the kinds of the numbers in nested sequences into ``found`` (Python types, or dtypes of
-    arrays), and give the data back with one-element Tensors as numbers."""
+    arrays), and give the data back with Tensors as numbers, or as sequences above ``depth``."""
     kinds = set(map(type, data))
     if kinds <= _NUMBERS:
         found |= kinds
@@ -112,6 +121,8 @@ def _survey(data: Any, found: set, d: dtype_type | None) -> Any:
         kind = item.__class__
         if kind in _NUMBERS:
             found.add(kind)
+        elif isinstance(item, Tensor) and item.ndim and depth:
+            item = _survey(item.unbind(), found, d, depth - 1)
         elif isinstance(item, Tensor):
             found.add(item.dtype)
             whole = d is not None and d.category == INTEGER
@@ -132,7 +143,7 @@ def _survey(data: Any, found: set, d: dtype_type | None) -> Any:
             error = TypeError if items else ValueError  # torch looks for dimensions first
             raise error(f"tensor(): expected numbers, got '{kind.__name__}' inside a sequence")
         elif isinstance(item, Sequence):
-            item = _survey(item, found, d)
+            item = _survey(item, found, d, depth - 1)
         else:
             raise _no_number(kind, d)
         items.append(item)

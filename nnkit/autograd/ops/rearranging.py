@@ -264,7 +264,7 @@ def _repeat_index(name: str, B: Any, counts: Any, size: int) -> Any:
             f"({size}), got shape {list(counts.shape)}"
         )
     if counts.dtype not in (int32.array, int64.array):
-        raise RuntimeError(f"{name}(): repeats has to be Long or Int tensor, got {counts.dtype}")
+        raise NotImplementedError(f"{name}(): repeats has to be int32 or int64, got {counts.dtype}")
     if counts.size:
         if B.item(B.amin(counts, None, False)) < 0:
             raise RuntimeError(f"{name}(): repeats must be non-negative")

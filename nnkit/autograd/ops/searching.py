@@ -60,6 +60,11 @@ def _distinct(name: str, input: Tensor, dim: Any, inverse: bool, counts: bool) -
     if dim is not None and not input.ndim:
         raise IndexError(f"{name}(): a 0-dim tensor has no dimension {dim}")
     axis = None if dim is None else normalize_dim(dim, input.ndim, name)
+    others = [n for d, n in enumerate(input._data.shape) if d != axis]
+    if axis is not None and 0 in others:
+        raise RuntimeError(
+            f"{name}(): of slices without elements none is unique, got shape {list(input.shape)}"
+        )
     refresh(input)
     found = getattr(input._device.backend, name)(input._data, axis)
     wanted = (True, inverse, counts)

@@ -6,7 +6,7 @@ from typing import Any
 
 from nnkit.autograd.dims import check_tensor
 from nnkit.autograd.limits import fitting
-from nnkit.autograd.op import OPS, guarded, real_gradient, rule
+from nnkit.autograd.op import OPS, check_source, guarded, real_gradient, rule
 from nnkit.autograd.ops import shape as shapes
 from nnkit.autograd.ops.memory_format import arranged
 from nnkit.autograd.ops.scattering import (
@@ -212,6 +212,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) 
         raise RuntimeError(
             f"index_fill(): value must be a number or a 0-dim tensor, got {value.ndim} dimensions"
         )
+    check_source("index_fill", input, value, "value")
     B = input._device.backend
     filled = B.index_fill(B.zeros(input._data.shape, bool_.array), index._data, axis, True)
     value = OPS["cast"](value, input._data.dtype)

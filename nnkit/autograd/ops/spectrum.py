@@ -177,7 +177,9 @@ def istft(
         _fail("istft", "a complex tensor, the output of stft with return_complex=True", input.dtype)
     if not input._data.size:
         _fail("istft", "spectra", "an empty tensor")
-    if input.ndim not in (2, 3):
+    if input.ndim < 2:
+        raise IndexError(f"istft(): expected 2 or 3 dimensions, got {list(input.shape)}")
+    if input.ndim > 3:
         _fail("istft", "2 or 3 dimensions", list(input.shape))
     frequencies, pieces = input._data.shape[-2:]
     half = frequencies != n_fft if onesided is None else onesided
