@@ -130,6 +130,7 @@ x1 = T.zeros((4, 0, 2), dtype=T.float64).view(T.uint8).view(T.float32)
 T.zeros((2, 0)).view(T.float64)
 T.ones(2, 0).mT.view(T.complex64)
 T.zeros(0, 4)[:, ::2].view(T.uint8)
+x2 = T.zeros((0, 2), dtype=T.complex64).imag.mT
 T.arange(6.0).unsqueeze(0).diagonal().view(T.bfloat16)
 """,
     "losses of any dtype ask for shapes before their kernels": """

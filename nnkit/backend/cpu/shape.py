@@ -51,7 +51,8 @@ def laid(x: Array) -> Array:
     """An array of no elements with strides, which NumPy does not give it, and torch does."""
     if any(x.strides):
         return x
-    return _geometry(x, x.shape, strides_of(x.shape), storage_offset(x))
+    start = min(storage_offset(x), storage_size(x))  # the imaginary part begins beyond the end
+    return _geometry(x, x.shape, strides_of(x.shape), start)
 
 
 def permute(x: Array, axes: tuple[int, ...]) -> Array:
