@@ -142,4 +142,9 @@ x4 = T.nn.functional.batch_norm(T.ones(2, 3, 1, 1), T.ones(3), T.ones(3)).stride
 x0 = T.arange(8.).reshape(1, 2, 2, 2).to(memory_format=T.channels_last)
 x1 = T.autograd.functional.jvp(lambda t: t.sum() * t, 2 ** x0, T.ones_like(x0))
 """,
+    "a deviation beside a mean gives its gradient first": """
+x0 = T.tensor([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0]]).t().requires_grad_()
+x1, x2 = T.std_mean(x0)
+x3 = T.autograd.grad((x1, x2), x0)
+""",
 }

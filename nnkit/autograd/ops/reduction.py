@@ -442,7 +442,8 @@ def std_mean(
         (tensor(1.), tensor(2.))
     """
     axis, correction = _spread("std_mean", input, dim, unbiased, keepdim, correction)
-    return _std(input, axis, correction, keepdim), _mean_beside(input, axis, keepdim)
+    mean = _mean_beside(input, axis, keepdim)  # before, so that its gradient is added after
+    return _std(input, axis, correction, keepdim), mean
 
 
 @public(out=True)
