@@ -27,4 +27,14 @@ x1 = T.randn(3)
 T.nn.functional.alpha_dropout(x0, 0.5, True, inplace=True)
 x2 = T.randn(3)
 """,
+    "a frozen batch norm of half precision is rounded once": """
+x0 = T.tensor([[1.5, 2.5], [0.25, -1.0]]).half().requires_grad_()
+x1 = T.tensor([1.5, 0.5]).half().requires_grad_()
+x2 = T.tensor([0.3, -0.2]).half()
+x3 = T.tensor([0.7, 1.3]).half()
+x4 = T.nn.functional.batch_norm(x0, x2, x3, x1)
+x5 = T.autograd.grad(x4.square().sum(), [x0, x1], create_graph=True)
+x6 = T.autograd.grad(x5[0].sum(), [x0, x1])
+x7 = T.nn.functional.batch_norm(x0.detach(), x2, x3)
+""",
 }

@@ -82,6 +82,11 @@ _batch_norm = rule(
 def _batch_norm_eval_rule(
     B: Any, g: Any, x: Any, weight: Any, mean: Any, scale: Any, needs: tuple
 ) -> tuple:
+    dtype, wide = (getattr(t, "_data", t).dtype for t in (x, scale))
+    if dtype is not wide:  # half precision is rounded once, as forward
+        g, x, weight, mean = (None if t is None else B.cast(t, wide) for t in (g, x, weight, mean))
+        grads = _batch_norm_eval_rule(B, g, x, weight, mean, scale, needs)
+        return tuple(None if t is None else B.cast(t, dtype) for t in grads)
     shape = (-1,) + (1,) * (x.ndim - 2)
     g_x = g_weight = None
     if needs[0]:
@@ -375,7 +380,10 @@ def batch_norm(
     if not training:
         # Copies: training may go on and move the running ones before the backward.
         B, place = input._device.backend, input._device
-        scale = B.rsqrt(B.add(var._data, eps))
+        spread = var._data
+        if spread.dtype in HALF:
+            spread = B.cast(spread, float32.array)
+        scale = B.rsqrt(B.add(spread, eps))
         frozen = wrap(B.copy(mean._data), place), wrap(scale, place)
         return in_order(_batch_norm_eval(input, weight, bias, *frozen), _order_of(input))
     out, batch_mean, batch_variance = _batch_norm(input, weight, bias, eps)

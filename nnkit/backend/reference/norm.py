@@ -105,7 +105,10 @@ def batch_norm_grad(B, g, x, weight, mean, variance, eps):
 
 
 def batch_norm_eval(B, x, weight, bias, mean, scale):
-    """``(x - mean) * scale * weight + bias`` for each channel."""
+    """``(x - mean) * scale * weight + bias`` for each channel, in the dtype of ``scale``."""
+    if x.dtype != scale.dtype:
+        wide = [None if t is None else B.cast(t, scale.dtype) for t in (x, weight, bias, mean)]
+        return B.cast(B.batch_norm_eval(*wide, scale), x.dtype)
     shape = (-1,) + (1,) * (x.ndim - 2)
     if weight is not None:
         scale = B.mul(scale, weight)
