@@ -33,9 +33,9 @@ class SyncBatchNorm(_BatchNorm):
         ValueError: the input has less than two dimensions, or no channels.
 
     >>> import nnkit
-    >>> layer = nnkit.nn.SyncBatchNorm(1, eps=0.0)
+    >>> layer = nnkit.nn.SyncBatchNorm(1)
     >>> layer(nnkit.tensor([[1.0], [3.0]])).flatten().detach()
-    tensor([-1.,  1.])
+    tensor([-1.0000,  1.0000])
     """
 
     def __init__(
