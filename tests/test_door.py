@@ -132,6 +132,18 @@ def test_what_is_read_cannot_be_recorded(name: str) -> None:
             READING[name](X)
 
 
+@pytest.mark.parametrize("name", ["binary_cross_entropy", "gaussian_nll_loss", "cross_entropy"])
+def test_a_loss_that_checks_its_targets_can_be_recorded(name: str) -> None:
+    p, y = nnkit.rand(4, 3), nnkit.rand(4, 3)
+    arguments = (p, y, y) if name == "gaussian_nll_loss" else (p, y)
+    with standing(Recorder, CPU) as recorder:
+        getattr(F, name)(*arguments)
+    assert recorder.calls
+    if name != "cross_entropy":
+        with pytest.raises((RuntimeError, ValueError), match=f"^{name}: "):
+            getattr(F, name)(*arguments[:-1], arguments[-1] - 2)
+
+
 def test_counter_prints_calls_and_flops() -> None:
     x, w = nnkit.randn(8, 16), nnkit.randn(16, 4)
     with standing(Counter, CPU) as counter:

@@ -138,8 +138,8 @@ def binary_cross_entropy(
         raise RuntimeError(f"{name}: expected target of {input.dtype}, found {target.dtype}")
     ops.check_floating(name, input)
     for parameter, given in (("input", input), ("target", target)):
-        if not bool(((given >= 0) & (given <= 1)).all()):
-            raise RuntimeError(f"{name}: all elements of {parameter} should be between 0 and 1")
+        wrong = f"{name}: all elements of {parameter} should be between 0 and 1"
+        ops.require((given >= 0) & (given <= 1), RuntimeError, wrong)
     if weight is None:
         return ops.binary_cross_entropy(input, target, reduction)
     losses = ops.binary_cross_entropy(input, target, "none")

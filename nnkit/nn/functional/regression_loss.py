@@ -253,8 +253,7 @@ def gaussian_nll_loss(
     """
     if not isinstance(var, Tensor):
         var = input.new_full(input.shape, float(var), dtype=to_float(input.dtype))
-    if bool((var < 0).any()):
-        raise ValueError("gaussian_nll_loss: var has negative entry/entries")
+    ops.require(~(var < 0), ValueError, "gaussian_nll_loss: var has negative entry/entries")
     if var.shape != input.shape:
         if input.shape[:-1] == var.shape:
             var = var.unsqueeze(-1)
