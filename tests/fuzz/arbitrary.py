@@ -255,19 +255,6 @@ def _keeps_losses(d: Difference) -> bool:
     return asked and any(re.search(rf"\b{name}{made}", d.earlier) for name in d.named())
 
 
-def _left_behind(d: Difference) -> bool:
-    """Whether a tensor looks into the memory that another one had before it grew."""
-    grown = re.search(r"out=(x\d+)|(x\d+)\.resize_", d.statement)
-    name = grown and (grown[1] or grown[2])
-    if not name or d.aspect != "values" or d.label == name or not record_of(d.before, name):
-        return False
-    sizes = [math.prod(d.seen("shape", records, name)) for records in (d.before, d.shown)]
-    owners = [
-        d.seen("base", d.before, n) or d.seen("identity", d.before, n) for n in (name, d.label)
-    ]
-    return sizes[0] < sizes[1] and owners[0] == owners[1]
-
-
 def _chooses_equals(d: Difference) -> bool:
     """Whether the places of equal elements differ, where the elements chosen do not; or gradients
     that go to other places for that reason."""
@@ -324,17 +311,6 @@ def _writes_own_operand(d: Difference) -> bool:
         return False
     shapes = [d.seen("shape", records, out[1]) for records in (d.before, d.shown, d.wanted)]
     return shapes[1:] != [shapes[0]] * 2
-
-
-def _grown_elsewhere(d: Difference) -> bool:
-    """Whether a tensor shares memory with one that is given more elements."""
-    target = re.search(r"out=\(?(x\d+)|(x\d+)\.resize", d.statement)
-    if d.aspect != "values" or target is None:
-        return False
-    name = target[1] or target[2]
-    before, after = [d.seen("shape", records, name) or () for records in (d.before, d.wanted)]
-    family = {d.seen("base", d.wanted, n) or n for n in (d.label, name)}
-    return math.prod(after) > math.prod(before) and len(family) == 1 and d.label != name
 
 
 def _leaf_of_old_shape(d: Difference) -> bool:
@@ -439,7 +415,6 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "the bits of a rounded number": _statement(r"\.view\(T\.int64\)", "values"),
     "what resize_ adds is not initialised": lambda d: _only_grown(d) or _reads_unwritten(d),
     "a reduced loss keeps the memory of the losses of all elements in torch": _keeps_losses,
-    "memory that grows is other memory here, and what shared it has the old one": _left_behind,
     "a rounding on which the two differ already is made larger": _grows_apart,
     "and may fall on either side of a step": _is_step,
     "the statistics of half precision are rounded to it by torch": _of_rounded_statistics,
@@ -509,7 +484,6 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "which node of a function comes last, and what it saves": _runs_last_node,
     "torch resizes an out= before it reads it as an operand": _writes_own_operand,
-    "what grows gets other memory here, which its views do not look into": _grown_elsewhere,
     "torch's graph keeps the shape that a leaf had when it was used": _leaf_of_old_shape,
     "torch does not write gradients that are views of what was made without grad": (
         _expanded_gradient

@@ -1,6 +1,25 @@
 """Short programs about writes that once differed from torch; see `regressions`."""
 
 REGRESSIONS = {
+    "memory that grows is that of all who look into it": """
+x0 = T.arange(6.)
+x1 = x0.view(2, 3)
+x2 = x0[2:4]
+x3 = x0.view(T.float64)
+x4 = x0.detach()
+x0.resize_(10)
+x0.fill_(7)
+x1.mul_(2)
+x2.add_(1)
+x5 = x1.data_ptr() == x0.data_ptr()
+x6 = T.arange(4.)
+x7 = x6[2:]
+x7.resize_(6)
+x7.fill_(9)
+x8 = T.arange(2.)
+x9 = x8[1:]
+T.mul(T.tensor([2., 4., 8.]), 2, out=x9)
+""",
     "what is written over its input is known to backward": """
 x0 = T.ones(2, requires_grad=True)
 x1 = x0 * -2

@@ -3,6 +3,7 @@ whose geometry is changed in place."""
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -33,6 +34,7 @@ from nnkit.backend.memory import (
     channels_last,
     channels_last_3d,
     contiguous_format,
+    owner,
     preserve_format,
     strides_in_elements,
     strides_of,
@@ -406,16 +408,47 @@ def resize(input: Tensor, shape: tuple[int, ...], axes: tuple[int, ...] | None =
     steps = dict(zip(axes, strides_of(tuple(shape[axis] for axis in axes)), strict=True))
     strides = tuple(steps[axis] for axis in range(len(shape)))
     _, _, offset = source = geometry(input)
-    count = math.prod(shape)
-    if offset + count > B.storage_size(data):
-        larger = unwritten(B, B.empty((count,), data.dtype))
-        size = min(count, B.storage_size(data) - offset)
-        kept = B.as_strided(data, (size,), (1,), offset, source)
-        B.copy_(B.getitem(larger, slice(size)), kept)
-        data = B.as_strided(larger, shape, strides, 0, ((count,), (1,), 0))
-    else:
-        data = B.as_strided(data, shape, strides, offset, source)
-    change_geometry(input, alike(input._data, data))
+    room = offset + math.prod(shape)
+    if room > B.storage_size(data):
+        data = _move_storage(input, room)
+        source = ((room,), (1,), 0)
+    change_geometry(input, alike(input._data, B.as_strided(data, shape, strides, offset, source)))
+
+
+def _move_storage(input: Tensor, room: int) -> Any:
+    """Let the tensors that look into the memory of one look into more, with that in front; returns
+    the array of all its ``room`` elements."""
+    B, data = input._device.home.backend, memory_of(input._data)
+    larger = unwritten(B, B.empty((room,), data.dtype))
+    size = B.storage_size(data)
+    if size == 0:
+        return larger
+    kept = B.as_strided(data, (size,), (1,), 0, geometry(input))
+    B.copy_(B.getitem(larger, slice(size)), kept)
+    # Nobody keeps account of who shares memory: it would cost each view, and this is rare.
+    sharing = [t for t in gc.get_objects() if issubclass(type(t), Tensor) and _shares(t, data)]
+    for tensor in sorted(sharing, key=lambda t: t._base is not None):
+        mine = memory_of(tensor._data)
+        typed = larger if mine.dtype == data.dtype else _reread(B, larger, mine.dtype)
+        shape, strides, offset = geometry(tensor)
+        moved = B.as_strided(typed, shape, strides, offset, (typed.shape, (1,), 0))
+        viewed = tensor._viewed  # it is the same view as before
+        change_geometry(tensor, alike(tensor._data, moved))
+        tensor._viewed = viewed
+    return larger
+
+
+def _reread(B: Any, array: Any, dtype: Any) -> Any:
+    """The bytes of a line of numbers as numbers of another dtype, as many as there are whole."""
+    size, width = array.dtype.itemsize, dtype.itemsize
+    whole = array.shape[0] * size // width * width // size
+    return B.view_dtype(B.getitem(array, slice(whole)), dtype)
+
+
+def _shares(tensor: Tensor, data: Any) -> bool:
+    """Whether a tensor looks into the storage of an array."""
+    mine = getattr(tensor, "_data", None)
+    return mine is not None and owner(memory_of(mine)) is owner(data)
 
 
 @public(namespace=False)
