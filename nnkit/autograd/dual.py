@@ -121,13 +121,14 @@ def is_fixed(value: Tensor) -> bool:
 class ForwardLevel(device):
     """Where derivatives in ``count`` directions are carried along, while it is entered.
 
+    In torch the directions may be ``batched``: then zeros that nobody may write remain tangents.
     Its tensors are those given to `lift` with tangents, and all that is computed with them.
     """
 
-    __slots__ = ("around", "count", "depth", "joined", "place")
+    __slots__ = ("around", "batched", "count", "depth", "joined", "place")
     joined: list[tuple[Tensor, Any]]
 
-    def __new__(cls, place: device, count: int = 1) -> ForwardLevel:
+    def __new__(cls, place: device, count: int = 1, batched: bool = False) -> ForwardLevel:
         from nnkit.autograd.forward import Forward
 
         self = object.__new__(cls)
@@ -137,6 +138,7 @@ class ForwardLevel(device):
         self.place = device(place.type, place.index)
         self.joined = []
         self.count = count
+        self.batched = batched
         backend: Any = Forward(self)
         self.backend = backend
         return self

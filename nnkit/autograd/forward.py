@@ -155,7 +155,14 @@ def _pushed(
     for output, column in zip(outputs, columns, strict=True):
         if column is not None:
             column = tuple(
-                [t.clone() if id(owner(t._data)) in theirs else laid_out(t, output) for t in column]
+                [
+                    t.clone()
+                    if id(owner(t._data)) in theirs
+                    else t
+                    if level.batched and is_fixed(t)
+                    else laid_out(t, output)
+                    for t in column
+                ]
             )
             column = tuple([dependent(t, depends, kind, besides=True) for t in column])
         result.append(column)
@@ -193,12 +200,11 @@ def _times(rule: Any, g: Tensor, primals: tuple, statics: tuple, output: Tensor)
     values = {INPUT: primals, OUTPUT: (output,), STATIC: statics}
     arguments = [g if kind == GRAD else values[kind][i] for kind, i in rule.plan]
     tensors = [a for a in arguments if isinstance(a, Tensor)]
-    name, device = rule.function.primitive, output._device
-    if all(t._device is device for t in tensors) and not (
-        MODE.enabled and any(map(wants, tensors))
-    ):
+    name, place = rule.function.primitive, output._device
+    alike = place.home is place and all(t._device is place for t in tensors)
+    if alike and not (MODE.enabled and any(map(wants, tensors))):
         raw = [a._data if isinstance(a, Tensor) else a for a in arguments]
-        return wrap(getattr(device.backend, name)(*raw), device)
+        return wrap(getattr(place.backend, name)(*raw), place)
     return getattr(LIFTED, name)(*arguments)
 
 

@@ -19,13 +19,15 @@ from weakref import WeakValueDictionary
 
 from nnkit.autograd import Tensor, inference_mode, node
 from nnkit.autograd.capture import captured
-from nnkit.autograd.dual import is_dual, without_history
+from nnkit.autograd.dual import fixed_zeros_like, is_dual, without_history
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.node import Node, OutputEdge, Passage, Unknown
+from nnkit.autograd.ops.joining import stack
 from nnkit.autograd.overlap import shares_memory
 from nnkit.autograd.replay import chain_of, replay, strided
 from nnkit.autograd.tensor import UNTRACKED, WRAPPED, InferenceWrites, wrap
+from nnkit.backend.lazy import is_zero
 
 _LEAVES: WeakValueDictionary[int, Tensor] = WeakValueDictionary()  # of levels, by their id
 
@@ -186,6 +188,16 @@ class Level:
         if not recorded and is_dual(value):
             return without_history(value)
         return alone(value) if value.requires_grad else value
+
+
+def stacked(rows: Sequence[Tensor]) -> Tensor:
+    """The rows as one tensor; zeros that nobody may write stay that."""
+    found = stack(rows)
+    if not all(is_zero(row._data) for row in rows):
+        return found
+    zeros = fixed_zeros_like(found)
+    zeros._edge, zeros._requires_grad = found._edge, found._requires_grad
+    return zeros
 
 
 def _as_inferred(value: Any, sources: Iterable[Any]) -> Any:

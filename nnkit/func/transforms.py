@@ -13,15 +13,13 @@ from functools import partial
 from typing import Any
 
 from nnkit.autograd import Tensor, inference_mode
-from nnkit.autograd.dual import ForwardLevel, fixed_zeros_like
+from nnkit.autograd.dual import ForwardLevel
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.graph import disable_saved_tensors_hooks
 from nnkit.autograd.lifted import LIFTED
 from nnkit.autograd.ops.creation import eye
-from nnkit.autograd.ops.joining import stack
 from nnkit.autograd.saved import STACK
-from nnkit.backend.lazy import is_zero
-from nnkit.func.level import Level, check_tensors, transforming
+from nnkit.func.level import Level, check_tensors, stacked, transforming
 from nnkit.func.vmap import drawing
 from nnkit.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_structure
 
@@ -222,7 +220,8 @@ class _Forward:
     ) -> None:  # fmt: skip
         values, structure = tree_flatten(tuple(args[n] for n in numbers))
         points = list(args)
-        with ForwardLevel(values[0].device, len(tangents)) as level, transforming():
+        level = ForwardLevel(values[0].device, len(tangents), batched=name == "jacfwd")
+        with level, transforming():
             own = zip(*tangents, strict=True) if tangents else [()] * len(values)
             lifted = structure.unflatten(list(map(level.point, values, map(tuple, own))))
             for number, point in zip(numbers, lifted, strict=True):
@@ -381,21 +380,11 @@ def _by_output(outputs: Sequence[Tensor], level: Level) -> list[list[Tensor]]:
             if level.constant[i]:
                 whole = column[0].expand(len(column), *point.shape)
             else:
-                whole = _together(column)
+                whole = stacked(column)
             parts = whole.narrow(0, 0, sum(sizes)).split(sizes)
             shapes = [(*output.shape, *point.shape) for output in outputs]
             columns.append([part.view(s) for part, s in zip(parts, shapes, strict=True)])
     return list(map(list, zip(*columns, strict=True)))
-
-
-def _together(rows: Sequence[Tensor]) -> Tensor:
-    """The rows as one tensor; zeros that nobody may write stay that."""
-    found = stack(rows)
-    if not all(is_zero(row._data) for row in rows):
-        return found
-    zeros = fixed_zeros_like(found)
-    zeros._edge, zeros._requires_grad = found._edge, found._requires_grad
-    return zeros
 
 
 def _not_of_inference(*parts: Tensor) -> Any:
@@ -466,7 +455,7 @@ def _by_point(
     sizes = [point.numel() for point in points]
     with _not_of_inference(*(tangents or ())):
         if tangents:
-            rows = _together(tangents)
+            rows = stacked(tangents)
         else:
             rows = LIFTED.zeros_like(output).expand(max(1, sum(sizes)), *output.shape)
         columns = rows.narrow(0, 0, sum(sizes)).movedim(0, -1).split(sizes, -1)

@@ -11,10 +11,10 @@ from nnkit.autograd.function import check_transformed
 from nnkit.autograd.generator import get_rng_state, set_rng_state
 from nnkit.autograd.grad_mode import MODE, VMAPS
 from nnkit.autograd.ops.comparison import equal
-from nnkit.autograd.ops.joining import stack
 from nnkit.autograd.ops.shape import movedim
 from nnkit.autograd.overlap import shares_memory
 from nnkit.backend.device import device
+from nnkit.func.level import stacked
 from nnkit.utils._pytree import tree_flatten, tree_leaves
 
 
@@ -293,7 +293,7 @@ def _joined(results: list[Any], out_dims: Any, size: int, batch: _Batch | None) 
                 # As each of them: a transform's results are no inference tensors.
                 plain = batch and MODE.inference and not values[0].is_inference()
                 with inference_mode(False) if plain else nullcontext():
-                    together = _moved(stack(values), 0, dim)
+                    together = _moved(stacked(values), 0, dim)
                     together = together if size else together.narrow(dim, 0, 0).clone()
             joined.append(together)
     return structure.unflatten(joined)

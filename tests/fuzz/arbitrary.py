@@ -162,10 +162,23 @@ def _empty_batch(d: Difference) -> bool:
 
 
 def _writes_tangents(d: Difference) -> bool:
-    """Whether a function that is differentiated forwards more than once writes in place."""
+    """Whether a function of which torch computes derivatives as a batch, by another derivative,
+    writes in place."""
     forwards = re.findall(r"T\.func\.(?:jvp|jacfwd|hessian)\(", d.statement)
+    batched = re.search(r"T\.func\.(jacfwd|hessian)\(", d.statement)
     written = re.search(r"[a-z]_\(", d.statement)
-    return len(forwards) > 1 and written is not None and d.errors[0] == "RuntimeError"
+    return len(forwards) > 1 and None not in (batched, written) and d.errors[0] == "RuntimeError"
+
+
+def _adds_to_zeros(d: Difference) -> bool:
+    """Whether torch alone fails to add to a gradient, one of which is zero, after a derivative of
+    a derivative."""
+    if d.errors != ("RuntimeError", None) or "backward(" not in d.statement:
+        return False
+    twice = re.search(r"T\.func\.|functional\.|create_graph", d.earlier)
+    found = [*d.before.items(), *d.shown.items()]
+    grads = [array_of(r) for label, r in found if label.endswith(".grad") and isinstance(r, tuple)]
+    return twice is not None and any(not np.any(grad) for grad in grads)
 
 
 def _rounded_twice(d: Difference) -> bool:
@@ -382,7 +395,8 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         _statement(r"\._version > 0", "value")(d) and "inference_mode" in d.earlier
     ),
     "torch's vmap has operations that cannot do with an empty batch": _empty_batch,
-    "torch has tangents of zeros without memory, which it refuses to write": _writes_tangents,
+    "torch's vmap refuses to write the batch into a tangent that is none": _writes_tangents,
+    "torch has gradients of zeros without memory, which it cannot add to": _adds_to_zeros,
     "few names of nodes are promised, and an op here may be several there": lambda d: (
         _statement(r"\.name\(\)|next_functions", "value", "error")(d)
         or _seen_by(d, "node", "prehook")

@@ -109,7 +109,8 @@ for x0 in (T.tensor([0.5, -0.25]), T.tensor([0.5, -0.25], requires_grad=True)):
     x1 = [written(f(x0)) for f in (
         pulled(pulled(T.abs)), pulled(pushed(lambda t: t * 2)), pulled(pushed(T.abs)),
         pushed(pushed(lambda t: t * 2)), pulled(pulled(T.square)), pushed(pulled(T.abs)),
-        T.func.jacrev(pushed(lambda t: t / 2)), pulled(pushed(lambda t: (t * 2).relu())))]
+        T.func.jacrev(pushed(lambda t: t / 2)), T.func.jacfwd(pushed(lambda t: t.square())),
+        pulled(T.func.jacfwd(pushed(lambda t: t * t))), pulled(pushed(lambda t: (t * 2).relu())))]
     x2 = pulled(pulled(T.abs))(x0)
     x3 = [x2 * x0, x2 / x0, x2 + x0, x2 - x2, x0 - x2, x2.view(1, 2), x2.sum(), x2 @ x2, -x2]
     x4 = [written(t) for t in x3[:2]]
