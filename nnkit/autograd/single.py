@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.backward_pass import RUNNING, Pass
+from nnkit.autograd.backward_pass import Pass, target_of
 from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.node import GradientEdge, Node, OutputEdge, Passage
 from nnkit.autograd.op import refusal
@@ -32,12 +32,28 @@ class Whole(Node):
     __slots__ = ()
     materializes = False
 
+    @property
+    def saves_arrays(self) -> bool:  # type: ignore[override]
+        """Whether one of its ops does: what they saved is freed with the node."""
+        results, entrances = self.values
+        left, looked_at = [target_of(edge)[0] for edge in results], {None, *entrances}
+        while left:
+            node: Any = left.pop()
+            if node in looked_at or not isinstance(node, Node):
+                continue
+            if node.saves_arrays:
+                return True
+            looked_at.add(node)
+            left += [target_of(edge)[0] for edge in node.edges]
+        return False
+
     def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
         results, entrances = self.values
         lifted = B if unpack is unpack_tensor else None
-        retain = RUNNING.innermost is None or RUNNING.innermost.retain
         roots = [(edge, g) for edge, g in zip(results, grads, strict=True) if g is not None]
-        inner = Pass(roots, lifted, unpack, retain)
+        # What a recorded pass has made of the ops' results leads to the ops themselves: they may
+        # have to run once more in this pass.
+        inner = Pass(roots, lifted, unpack, retain=True)
         wanted = [i for i, entrance in enumerate(entrances) if entrance is not None]
         inner.limit_to([GradientEdge(entrances[i], 0) for i in wanted], accumulate=False)
         inner.run()

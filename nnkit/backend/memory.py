@@ -46,8 +46,9 @@ def looks_into(result: Any, source: Any) -> bool:
 
 def _in_block(result: Any, source: Any) -> bool:
     """The same of CuPy's arrays with strides of their own, which have no base."""
-    block = getattr(getattr(result, "data", None), "mem", None)
-    return block is not None and block is source.data.mem
+    if not hasattr(type(result), "__cuda_array_interface__"):
+        return False
+    return result.data.mem is source.data.mem
 
 
 def owner(array: Any) -> Any:

@@ -1,6 +1,16 @@
 """Short programs about graphs and what they depend on that once differed from torch."""
 
 REGRESSIONS = {
+    "a pass through a function of several ops and through what was recorded within": """
+x0 = T.tensor([1.0, 2.0], requires_grad=True)
+x1, = T.autograd.grad((2 ** x0).square().sum(), x0, create_graph=True)
+x2, = T.autograd.grad(x1.sum(), x0)
+x3, = T.autograd.grad((T.dist(x0, x0 * 2) * x0).sum(), x0, create_graph=True)
+x4, = T.autograd.grad(x3.sum(), x0)
+x5 = 2 ** x0
+x5.sum().backward()
+x5.sum().backward()
+""",
     "a gradient that does not depend on what has no spread": """
 x0 = T.tensor([2.0], requires_grad=True)
 x1, = T.autograd.grad(x0.var(), x0, create_graph=True)

@@ -1,6 +1,10 @@
 """Programs with the transforms of ``func`` that once differed from torch."""
 
 REGRESSIONS = {
+    "views of tangents in bfloat16": """
+x0 = T.func.hessian(lambda t: T.stack([t * t]))(T.tensor([[.5, .75]], dtype=T.bfloat16))
+x1 = T.func.vjp(lambda t: T.func.jvp(lambda t: t.reshape(-1), (t,), (T.ones_like(t),)), x0)[0]
+""",
     "what a gradient depends on in form, at every level": """
 x0 = T.tensor([0.5, -0.75], requires_grad=True)
 def pulled(f): return lambda t: T.func.grad(lambda t: f(t).sum())(t)
