@@ -83,6 +83,8 @@ def _parse_all() -> dict[str, Primitive]:
         for line in lines.split("\n"):
             if line.strip():
                 p = Primitive(line.strip(), subject)
+                if p.name in catalogue:
+                    raise ValueError(f"{p.name} stands twice in the catalogue")
                 catalogue[p.name] = p
     for kinds, names in REFUSED.items():
         refused = [a for a, d in OF_ARRAY.items() if not d.kinds.isdisjoint(kinds.split())]

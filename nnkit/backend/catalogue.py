@@ -352,8 +352,8 @@ SIGNATURES = {
         reduce_(xs!*; op, root, group) -> ticket~
         broadcast_(xs!*; root, group) -> ticket~
         all_gather_(outs!*, xs*; group) -> ticket~
-        gather_(outs!*, xs*; root, group) -> ticket~
-        scatter_(outs!*, xs*; root, group) -> ticket~
+        gather_ranks_(outs!*, xs*; root, group) -> ticket~
+        scatter_ranks_(outs!*, xs*; root, group) -> ticket~
         reduce_scatter_(outs!*, xs*; op, group) -> ticket~
         all_to_all_(outs!*, xs*; out_counts, counts, group) -> ticket~
         send(xs*; to, tag, group) -> ticket~

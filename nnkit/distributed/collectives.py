@@ -301,7 +301,7 @@ def gather(
     elif outputs:
         raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
     place = tensor._device
-    ticket = place.backend.gather_(arrays(outputs), [tensor._data], root, members._members)
+    ticket = place.backend.gather_ranks_(arrays(outputs), [tensor._data], root, members._members)
     return finished(Work(place, ticket, outputs), async_op)
 
 
@@ -334,7 +334,7 @@ def scatter(
     elif inputs:
         raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
     place = tensor._device
-    ticket = place.backend.scatter_([tensor._data], arrays(inputs), root, members._members)
+    ticket = place.backend.scatter_ranks_([tensor._data], arrays(inputs), root, members._members)
     return finished(Work(place, ticket, [tensor]), async_op)
 
 

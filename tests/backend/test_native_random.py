@@ -103,6 +103,24 @@ def test_dropout(dtype, feature):
     np.testing.assert_array_equal(streams.default_generator.words(2), after)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_draws_by_rejection(dtype):
+    """One element takes as many words as its twin's, so the next one is the twin's as well."""
+    random = np.random.default_rng(0)
+    x = np.concatenate([random.uniform(0, 1, 60), random.uniform(1, 60, 60), [0, 0.5, 1, 10]])
+    x, chance = x.astype(dtype), random.uniform(-0.1, 1.1, x.size).astype(dtype)
+    for name, arrays in {
+        "standard_gamma": [x], "poisson": [x], "binomial": [np.floor(x * 4), chance],
+    }.items():  # fmt: skip
+        for generator in generators():
+            theirs, ours = copy.deepcopy(generator), copy.deepcopy(generator)
+            expected = getattr(B, name).twin(*arrays, theirs)
+            got = getattr(B, name)(*arrays, ours)
+            # The library's logarithms and powers may differ from Python's in the last digit.
+            np.testing.assert_allclose(got, expected, 4 * np.finfo(dtype).eps)
+            np.testing.assert_array_equal(ours.words(2), theirs.words(2))
+
+
 def test_philox_has_words_of_its_own():
     for name in ("uniform_", "normal_"):
         ours, theirs = (np.empty(100, np.float32) for _ in range(2))

@@ -19,7 +19,8 @@ from nnkit.backend.transfers import DONE, UNDER_WAY, Transfer, advance_all, awai
 
 __all__ = [
     "all_gather_", "all_reduce_", "all_to_all_", "arrived", "await_arrival", "barrier",
-    "broadcast_", "gather_", "receive_", "reduce_", "reduce_scatter_", "scatter_", "send",
+    "broadcast_", "gather_ranks_", "receive_", "reduce_", "reduce_scatter_", "scatter_ranks_",
+    "send",
 ]  # fmt: skip
 
 Arrays = Sequence[np.ndarray]
@@ -216,7 +217,7 @@ def all_gather_(outs: Arrays, xs: Arrays, group: Group) -> np.ndarray:
         return transfer.start()
 
 
-def gather_(outs: Arrays, xs: Arrays, root: int, group: Group) -> np.ndarray:
+def gather_ranks_(outs: Arrays, xs: Arrays, root: int, group: Group) -> np.ndarray:
     transfer = begin(group, "gather", xs, dst=group.ranks[root])
     if transfer is None:
         return _copied(outs, xs)
@@ -234,7 +235,7 @@ def gather_(outs: Arrays, xs: Arrays, root: int, group: Group) -> np.ndarray:
         return transfer.start()
 
 
-def scatter_(outs: Arrays, xs: Arrays, root: int, group: Group) -> np.ndarray:
+def scatter_ranks_(outs: Arrays, xs: Arrays, root: int, group: Group) -> np.ndarray:
     transfer = begin(group, "scatter", outs, src=group.ranks[root])
     if transfer is None:
         return _copied(outs, xs)

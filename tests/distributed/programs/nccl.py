@@ -55,8 +55,8 @@ def main() -> None:
         compare("reduce_scatter_", 1, size, op)
     compare("broadcast_", 0, 2, 1)
     compare("all_gather_", size, 1)
-    compare("gather_", size if rank == 1 else 0, 1, 1)
-    compare("scatter_", 1, size if rank == 1 else 0, 1)
+    compare("gather_ranks_", size if rank == 1 else 0, 1, 1)
+    compare("scatter_ranks_", 1, size if rank == 1 else 0, 1)
     counts = (6,) * size
     compare("all_to_all_", size, size, counts, counts)
     members = dist.groups.default_group()._members
