@@ -125,6 +125,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         names = _public(module.__name__)
         if names:
             vars(module)["__all__"] = names
+        # Programs look through a module's dictionary for the classes of a kind.
+        for own in reversed(namesakes(module.__name__)):
+            held = vars(own)
+            vars(module).update((n, held[n]) for n in names if isinstance(held.get(n), type))
 
     def find_distributions(self, context: Any = None) -> Iterable[importlib.metadata.Distribution]:
         name = getattr(context, "name", None)

@@ -79,8 +79,10 @@ def _log_normal(p: LogNormal, q: LogNormal) -> Tensor:
 
 @register_kl(MultivariateNormal, MultivariateNormal)
 def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
-    spread = solve_triangular(q._factor, p._factor, upper=False)
-    shift = solve_triangular(q._factor, (q.loc - p.loc).unsqueeze(-1), upper=False)
+    spread = solve_triangular(q._unbroadcasted_scale_tril, p._unbroadcasted_scale_tril, upper=False)
+    shift = solve_triangular(
+        q._unbroadcasted_scale_tril, (q.loc - p.loc).unsqueeze(-1), upper=False
+    )
     squares = (spread**2).sum((-2, -1)) + (shift**2).sum((-2, -1))
     return q._half_log_det() - p._half_log_det() + 0.5 * (squares - p.loc.shape[-1])
 

@@ -177,13 +177,13 @@ class Wishart(CholeskyParameters, ExponentialFamily):
                       device=self.df.device)  # fmt: skip
         i, j = tril_indices(rows, rows, -1, device=self.df.device)
         triangle[..., i, j] = below
-        product = self._factor @ triangle
+        product = self._unbroadcasted_scale_tril @ triangle
         return product @ product.mT
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         n, half = self.event_shape[-1], 0.5 * self.df
-        solved = solve_triangular(self._factor, cholesky(value), upper=False)
+        solved = solve_triangular(self._unbroadcasted_scale_tril, cholesky(value), upper=False)
         trace = (solved**2).sum((-2, -1))
         log_det = value.slogdet().logabsdet
         return (

@@ -167,7 +167,7 @@ class CholeskyParameters(Distribution):
         "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky,
     }  # fmt: skip
 
-    _factor: Tensor
+    _unbroadcasted_scale_tril: Tensor  # torch's name, which subclasses replace
 
     def _keep_matrix(
         self, covariance: Tensor | None, precision: Tensor | None, tril: Tensor | None, batch: Any
@@ -192,23 +192,23 @@ class CholeskyParameters(Distribution):
     def _find_factor(self) -> None:
         kept = self.__dict__
         if "scale_tril" in kept:
-            self._factor = kept["scale_tril"]
+            self._unbroadcasted_scale_tril = kept["scale_tril"]
         elif "covariance_matrix" in kept:
-            self._factor = cholesky(kept["covariance_matrix"])
+            self._unbroadcasted_scale_tril = cholesky(kept["covariance_matrix"])
         else:
-            self._factor = cholesky(kept["precision_matrix"].inverse())
+            self._unbroadcasted_scale_tril = cholesky(kept["precision_matrix"].inverse())
 
     def __getattr__(self, name: str) -> Tensor:
         if name == "scale_tril":
-            return self._factor
+            return self._unbroadcasted_scale_tril
         if name == "covariance_matrix":
-            return self._factor @ self._factor.mT
+            return self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT
         if name == "precision_matrix":
-            return (self._factor @ self._factor.mT).inverse()
+            return (self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT).inverse()
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def _half_log_det(self) -> Tensor:
-        return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
 class MultivariateNormal(CholeskyParameters):
@@ -264,17 +264,19 @@ class MultivariateNormal(CholeskyParameters):
 
     @property
     def variance(self) -> Tensor:
-        return (self._factor**2).sum(-1)
+        return (self._unbroadcasted_scale_tril**2).sum(-1)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         noise = standard_normal(self._extended_shape(sample_shape), self.loc)
-        return self.loc + (self._factor @ noise.unsqueeze(-1)).squeeze(-1)
+        return self.loc + (self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         difference = (value - self.loc).unsqueeze(-1)
-        shape = Size((*difference.shape[:-2], *self._factor.shape[-2:]))
-        scaled = solve_triangular(self._factor.expand(shape), difference, upper=False)
+        shape = Size((*difference.shape[:-2], *self._unbroadcasted_scale_tril.shape[-2:]))
+        scaled = solve_triangular(
+            self._unbroadcasted_scale_tril.expand(shape), difference, upper=False
+        )
         squared = (scaled**2).sum((-2, -1))
         return -0.5 * squared - self._half_log_det() - self.loc.shape[-1] * HALF_LOG_2PI
 

@@ -139,6 +139,17 @@ print(aten.slice(x, 1, 0, 2).tolist(), aten.index(x, [None, torch.tensor([2])]).
     ]  # fmt: skip
 
 
+def test_classes_in_the_dictionary_of_a_module() -> None:
+    program = """
+import torch
+kinds = [v for v in torch.distributions.__dict__.values() if isinstance(v, type)]
+print(torch.distributions.Bernoulli in kinds, "SGD" in torch.optim.__dict__)
+from torch.distributions.utils import _sum_rightmost
+print(_sum_rightmost(torch.ones(2, 3), 1).tolist())
+"""
+    assert run(program).splitlines() == ["True True", "[3.0, 3.0]"]
+
+
 def test_passes_over_loaders() -> None:
     program = """
 import torch

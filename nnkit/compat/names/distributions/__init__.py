@@ -1,0 +1,1 @@
+"""What ``torch.distributions`` has besides nnkit's."""
