@@ -215,6 +215,22 @@ def test_everything_is_torchs(name: str, torch: ModuleType) -> None:
     assert flat(ours) == pytest.approx(flat(theirs), rel=1e-5, abs=1e-6, nan_ok=True)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_everything_expands_as_torchs(name: str, torch: ModuleType) -> None:
+    make, value = CASES[name]
+    found: list[list[Any]] = []
+    for lib in (nnkit, torch):
+        d = make(dist(lib), lib)
+        wide = d.expand((3, *d.batch_shape))
+        again = wide.expand((2, *wide.batch_shape))
+        shown = [repr(e).replace(f"{lib.__name__}.", "") for e in (wide, again)]
+        shapes = [tuple(again.batch_shape), tuple(again.event_shape), type(again).__name__]
+        values = [wide.log_prob(value(lib)), again.log_prob(value(lib))]
+        found.append([shown, shapes, flat([v.double().tolist() for v in values])])
+    assert found[0][:2] == found[1][:2]
+    assert found[0][2] == pytest.approx(found[1][2], rel=1e-5, abs=1e-6, nan_ok=True)
+
+
 DIVERGENCES: dict[str, Any] = {
     "Normal": lambda d, f: (d.Normal(0.0, 1.0), d.Normal(1.0, 2.0)),
     "LogNormal": lambda d, f: (d.LogNormal(0.0, 1.0), d.LogNormal(1.0, 2.0)),

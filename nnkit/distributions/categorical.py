@@ -108,3 +108,35 @@ class Categorical(Distribution):
     @property
     def mode(self) -> Tensor:
         return self.probs.argmax(-1)
+
+
+class CategoricalParameters(Distribution):
+    """Base class of what is told by the parameters of a `Categorical`, whose classes lie along the
+    dimension of its events."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+
+    def __init__(self, categorical: Categorical, validate_args: bool | None = None) -> None:
+        self._categorical = categorical
+        events = Size((categorical._num_events,))
+        super().__init__(categorical.batch_shape, events, validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = super().expand(batch_shape, _instance)
+        new._categorical = self._categorical.expand(batch_shape)
+        return new
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Tensor:
+        """The logarithms of the probabilities."""
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter that was given."""
+        return self._categorical.param_shape

@@ -233,12 +233,6 @@ class Kumaraswamy(TransformedDistribution):
         ]  # fmt: skip
         super().__init__(base, parts, validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape, _instance)
-        new.concentration1 = self.concentration1.expand(batch_shape)
-        new.concentration0 = self.concentration0.expand(batch_shape)
-        return new
-
     def _moment(self, n: int) -> Tensor:
         a, b = self.concentration1, self.concentration0
         raised = 1 + n / a

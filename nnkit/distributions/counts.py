@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nnkit.autograd import Size, Tensor, no_grad
+from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops.creation import eye, ones_like
 from nnkit.autograd.ops.random import poisson
 from nnkit.autograd.ops.transcendental import lgamma
 from nnkit.distributions import constraints
 from nnkit.distributions.binary import Binomial
-from nnkit.distributions.categorical import Categorical
-from nnkit.distributions.distribution import Distribution, parameters
+from nnkit.distributions.categorical import Categorical, CategoricalParameters
+from nnkit.distributions.distribution import parameters
 from nnkit.distributions.exp_family import ExponentialFamily
 from nnkit.nn.functional import one_hot
 
@@ -61,7 +61,7 @@ class Poisson(ExponentialFamily):
         return value.xlogy(rate) - rate - lgamma(value + 1)
 
 
-class Multinomial(Distribution):
+class Multinomial(CategoricalParameters):
     """How often each of n classes comes in ``total_count`` draws.
 
     Args:
@@ -82,8 +82,6 @@ class Multinomial(Distribution):
         tensor(0.5000)
     """
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
-
     def __init__(
         self,
         total_count: int = 1,
@@ -95,34 +93,13 @@ class Multinomial(Distribution):
             got = type(total_count).__name__
             raise NotImplementedError(f"Multinomial: total_count must be an int, got {got}")
         self.total_count = total_count
-        self._categorical = Categorical(probs, logits)
-        self._binomial = Binomial(total_count, self.probs)
-        batch = self._categorical.batch_shape
-        super().__init__(batch, Size(self.probs.shape[-1:]), validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape, _instance)
-        new._categorical = self._categorical.expand(batch_shape)
-        return new
+        categorical = Categorical(probs, logits)
+        self._binomial = Binomial(total_count, categorical.probs)
+        super().__init__(categorical, validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:
         return constraints.multinomial(self.total_count)
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the probabilities."""
-        return self._categorical.param_shape
 
     @property
     def mean(self) -> Tensor:
@@ -152,7 +129,7 @@ class Multinomial(Distribution):
         return n * self._categorical.entropy() - lgamma(n + 1) + repeated
 
 
-class OneHotCategorical(Distribution):
+class OneHotCategorical(CategoricalParameters):
     """One of n classes, as a vector with a 1 in its place.
 
     Args:
@@ -167,36 +144,13 @@ class OneHotCategorical(Distribution):
         tensor(0.7500)
     """
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
     has_enumerate_support = True
 
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        self._categorical = Categorical(probs, logits, validate_args)
-        events = Size((self._categorical._num_events,))
-        super().__init__(self._categorical.batch_shape, events, validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape, _instance)
-        new._categorical = self._categorical.expand(batch_shape)
-        return new
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the probabilities."""
-        return self._categorical.param_shape
+        super().__init__(Categorical(probs, logits, validate_args), validate_args)
 
     @property
     def mean(self) -> Tensor:

@@ -6,13 +6,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nnkit.autograd import Size, Tensor, no_grad
+from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops.random import rand
 from nnkit.autograd.ops.transcendental import lgamma
 from nnkit.distributions import constraints
 from nnkit.distributions.binary import BinaryDistribution
-from nnkit.distributions.categorical import Categorical
-from nnkit.distributions.distribution import Distribution, parameters
+from nnkit.distributions.categorical import Categorical, CategoricalParameters
+from nnkit.distributions.distribution import parameters
 from nnkit.distributions.exp_family import ExponentialFamily
 from nnkit.distributions.normal import Normal
 from nnkit.distributions.transformed import TransformedDistribution
@@ -23,6 +23,25 @@ from nnkit.nn.functional import binary_cross_entropy_with_logits
 
 def _uniforms(shape: Any, like: Tensor) -> Tensor:
     return clamp_probs(rand(shape, dtype=like.dtype, device=like.device))
+
+
+class _Relaxed(TransformedDistribution):
+    """A relaxed choice, with the parameters of the one that it is made of."""
+
+    @property
+    def temperature(self) -> Tensor:
+        """The temperature."""
+        return self.base_dist.temperature
+
+    @property
+    def logits(self) -> Tensor:
+        """The logits of the choice at temperature 0."""
+        return self.base_dist.logits
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities of the choice at temperature 0."""
+        return self.base_dist.probs
 
 
 class LogitRelaxedBernoulli(BinaryDistribution):
@@ -66,7 +85,7 @@ class LogitRelaxedBernoulli(BinaryDistribution):
         return self.temperature.log() + difference - 2 * difference.exp().log1p()
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class RelaxedBernoulli(_Relaxed):
     """Numbers between 0 and 1, the nearer to 0 or 1 the lower the temperature is.
 
     Args:
@@ -95,29 +114,13 @@ class RelaxedBernoulli(TransformedDistribution):
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args)
 
-    @property
-    def temperature(self) -> Tensor:
-        """The temperature."""
-        return self.base_dist.temperature
 
-    @property
-    def logits(self) -> Tensor:
-        """The logit of 1 at temperature 0."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probability of 1 at temperature 0."""
-        return self.base_dist.probs
-
-
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(CategoricalParameters):
     """The logarithm of `RelaxedOneHotCategorical`.
 
     Source: Maddison et al. 2017, "The concrete distribution", appendix C.3.
     """
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.real_vector
     has_rsample = True
 
@@ -125,31 +128,13 @@ class ExpRelaxedCategorical(Distribution):
         self, temperature: Any, probs: Any = None, logits: Any = None,
         validate_args: bool | None = None,
     ) -> None:  # fmt: skip
-        self._categorical = Categorical(probs, logits)
+        super().__init__(Categorical(probs, logits), validate_args)
         self.temperature = temperature
-        shape = self.probs.shape
-        super().__init__(self._categorical.batch_shape, Size(shape[-1:]), validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = super().expand(batch_shape, _instance)
         new.temperature = self.temperature
-        new._categorical = self._categorical.expand(batch_shape)
         return new
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter that was given."""
-        return self._categorical.param_shape
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -167,7 +152,7 @@ class ExpRelaxedCategorical(Distribution):
         return (score - score.logsumexp(-1, True)).sum(-1) + scale
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(_Relaxed):
     """Points of a simplex, the nearer to its corners the lower the temperature is.
 
     Args:
@@ -195,21 +180,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     ) -> None:  # fmt: skip
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args)
-
-    @property
-    def temperature(self) -> Tensor:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the probabilities of the corners at temperature 0."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities of the corners at temperature 0."""
-        return self.base_dist.probs
 
 
 class ContinuousBernoulli(BinaryDistribution, ExponentialFamily):

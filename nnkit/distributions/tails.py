@@ -187,11 +187,6 @@ class Gumbel(TransformedDistribution):
         ]  # fmt: skip
         super().__init__(base, parts, validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape, _instance)
-        new.loc, new.scale = self.loc.expand(batch_shape), self.scale.expand(batch_shape)
-        return new
-
     @property
     def mean(self) -> Tensor:
         return self.loc + self.scale * euler_constant
@@ -240,11 +235,6 @@ class Pareto(TransformedDistribution):
         parts = [ExpTransform(), AffineTransform(0, self.scale)]
         super().__init__(base, parts, validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape, _instance)
-        new.scale, new.alpha = self.scale.expand(batch_shape), self.alpha.expand(batch_shape)
-        return new
-
     @property
     def mean(self) -> Tensor:
         a = self.alpha.clamp(min=1)
@@ -287,18 +277,16 @@ class Weibull(TransformedDistribution):
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = parameters(scale, concentration)
-        self.concentration_reciprocal = self.concentration.reciprocal()
         base = Exponential(ones_like(self.scale), validate_args=validate_args)
         parts = [
             PowerTransform(self.concentration_reciprocal), AffineTransform(0, self.scale),
         ]  # fmt: skip
         super().__init__(base, parts, validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape, _instance)
-        for name in ("scale", "concentration", "concentration_reciprocal"):
-            new.__dict__[name] = self.__dict__[name].expand(batch_shape)
-        return new
+    @property
+    def concentration_reciprocal(self) -> Tensor:
+        """One over the concentration."""
+        return self.concentration.reciprocal()
 
     @property
     def mean(self) -> Tensor:

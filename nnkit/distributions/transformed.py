@@ -70,6 +70,9 @@ class TransformedDistribution(Distribution):
         shape = whole.inverse_shape(Size(batch_shape) + self.event_shape)
         new.base_dist = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
         new._batch_shape = Size(batch_shape)
+        for name in self.arg_names:
+            if name in self.__dict__:
+                new.__dict__[name] = self.__dict__[name].expand(batch_shape)
         return new
 
     @property
