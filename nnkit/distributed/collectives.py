@@ -285,22 +285,11 @@ def gather(
     Raises:
         ValueError: ``gather_list`` is given where it is not wanted, or not where it is.
     """
-    check_tensor(tensor, "tensor")
     outputs = gather_list or []
-    check_tensors(outputs, "gather_list")
-    _check_one_dtype(tensor, outputs)
-    members = member_of("gather", group)
-    if members is None:
+    known = _known_at_root("gather", tensor, outputs, "destination", group, dst, group_dst)
+    if known is None:
         return None
-    root = chosen_rank(members, 0 if dst is None and group_dst is None else dst, group_dst)
-    if members.rank() == root:
-        if not outputs:
-            raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
-        _check_number(outputs, members, "gather_list")
-        _check_sizes(outputs, tensor, "gather")
-    elif outputs:
-        raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
-    place = tensor._device
+    place, (members, root) = tensor._device, known
     ticket = place.backend.gather_ranks_(arrays(outputs), [tensor._data], root, members._members)
     return finished(Work(place, ticket, outputs), async_op)
 
@@ -318,24 +307,35 @@ def scatter(
     Raises:
         ValueError: ``scatter_list`` is given where it is not wanted, or not where it is.
     """
-    check_tensor(tensor, "tensor")
     inputs = scatter_list or []
-    check_tensors(inputs, "scatter_list")
-    _check_one_dtype(tensor, inputs)
-    members = member_of("scatter", group)
-    if members is None:
+    known = _known_at_root("scatter", tensor, inputs, "source", group, src, group_src)
+    if known is None:
         return None
-    root = chosen_rank(members, 0 if src is None and group_src is None else src, group_src)
-    if members.rank() == root:
-        if not inputs:
-            raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
-        _check_number(inputs, members, "scatter_list")
-        _check_sizes(inputs, tensor, "scatter")
-    elif inputs:
-        raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
-    place = tensor._device
+    place, (members, root) = tensor._device, known
     ticket = place.backend.scatter_ranks_([tensor._data], arrays(inputs), root, members._members)
     return finished(Work(place, ticket, [tensor]), async_op)
+
+
+def _known_at_root(
+    name: str, tensor: Tensor, parts: list, role: str, group: Any, rank: Any, group_rank: Any
+) -> tuple[ProcessGroup, int] | None:
+    """The group and its rank that alone has a tensor for each; None for who is no member."""
+    parameter = f"{name}_list"
+    check_tensor(tensor, "tensor")
+    check_tensors(parts, parameter)
+    _check_one_dtype(tensor, parts)
+    members = member_of(name, group)
+    if members is None:
+        return None
+    root = chosen_rank(members, 0 if rank is None and group_rank is None else rank, group_rank)
+    if members.rank() == root:
+        if not parts:
+            raise ValueError(f"Argument ``{parameter}`` must be specified on {role} rank.")
+        _check_number(parts, members, parameter)
+        _check_sizes(parts, tensor, name)
+    elif parts:
+        raise ValueError(f"Argument ``{parameter}`` must NOT be specified on non-{role} ranks.")
+    return members, root
 
 
 def reduce_scatter(
