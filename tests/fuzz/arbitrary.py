@@ -145,7 +145,8 @@ def _apart(d: Difference) -> float:
 
 def _distance(expected: Any, actual: Any) -> float:
     """The largest difference of two arrays, for numbers beyond 1 as a part of the largest."""
-    return np.max(np.abs(np.subtract(actual, expected))) / max(1, np.max(np.abs(expected)))
+    expected, actual = np.multiply(expected, 1), np.multiply(actual, 1)  # bools are numbers too
+    return np.max(np.abs(actual - expected)) / max(1, np.max(np.abs(expected)))
 
 
 def _view_of_temporary(d: Difference) -> bool:
