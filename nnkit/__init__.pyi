@@ -1039,6 +1039,11 @@ float: _dtype
 float16: _dtype
 float32: _dtype
 float64: _dtype
+float8_e4m3fn: _dtype
+float8_e4m3fnuz: _dtype
+float8_e5m2: _dtype
+float8_e5m2fnuz: _dtype
+float8_e8m0fnu: _dtype
 def float_power(
     input: Tensor | builtins.complex,
     exponent: Tensor | builtins.complex,
@@ -2654,6 +2659,9 @@ def trunc(input: _Any, *, out: _Any = None) -> Tensor:
     """Each element rounded towards zero."""
 def trunc_(self: _Any) -> Tensor:
     """In-place version of `trunc`; returns the tensor."""
+uint16: _dtype
+uint32: _dtype
+uint64: _dtype
 uint8: _dtype
 def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Views of all slices along ``dim``, which is dropped."""

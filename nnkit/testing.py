@@ -107,11 +107,19 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
+def _computable(t: Tensor) -> Tensor:
+    """The tensor in a dtype that can be compared; what is only stored is cast."""
+    if not t.dtype.is_stored:
+        return t
+    return t.to(nnkit.float32 if t.dtype.is_floating_point else nnkit.int64)
+
+
 def _unequal(a: Tensor, e: Tensor, where: str, tolerances: tuple, equal_nan: bool) -> str:
     defaults = [_TOLERANCES.get(t.dtype.name, (0.0, 0.0)) for t in (a, e)]
     rtol, atol = tolerances
     if rtol is None:
         rtol, atol = (max(pair) for pair in zip(*defaults))
+    a, e = map(_computable, (a, e))
     common = nnkit.promote_types(a.dtype, e.dtype)
     exact = nnkit.promote_types(common, nnkit.float64) if rtol or atol else common
     a, e = a.to(exact), e.to(exact)

@@ -146,6 +146,23 @@ def _rebuild_tensor(
     return tensor.requires_grad_(bool(requires_grad))
 
 
+def _rebuild_stored(
+    storage: _Storage,
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    requires_grad: bool,
+    hooks: Any,
+    kind: dtype,
+    metadata: Any = None,
+) -> Tensor:
+    """A tensor of a dtype without a class of storages, in memory that is counted in bytes."""
+    if not isinstance(kind, dtype):
+        raise ValueError("a tensor's dtype is none")
+    elements = _Storage(storage.tensor.view(kind))
+    return _rebuild_tensor(elements, offset, size, stride, requires_grad, hooks, metadata)
+
+
 def _rebuild_parameter(data: Tensor, requires_grad: bool, hooks: Any, state: Any = None) -> Any:
     return Parameter(data, bool(requires_grad))
 
@@ -221,6 +238,8 @@ _KNOWN: dict[str, Any] = {
     ),
     "torch._utils._rebuild_tensor": _REBUILD_TENSOR,
     "torch._utils._rebuild_tensor_v2": _REBUILD_TENSOR,
+    "torch._utils._rebuild_tensor_v3": Function("_rebuild_tensor_v3", _rebuild_stored),
+    "torch.storage.UntypedStorage": DTYPES["uint8"],
     **{f"torch.{name}": DTYPES[kind] for name, kind in _STORAGES.items()},
     **{f"torch.{name}": kind for name, kind in DTYPES.items()},
 }

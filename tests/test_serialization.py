@@ -20,6 +20,8 @@ import nnkit
 DTYPES = (
     *("bool", "uint8", "int8", "int16", "int32", "int64"),
     *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+    *("uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2"),
+    *("float8_e5m2fnuz", "float8_e8m0fnu"),
 )
 each_format = pytest.mark.parametrize("name", ["state.safetensors", "state.npz", "state.pt"])
 
@@ -207,7 +209,7 @@ def entry(shape: list[int], start: int, end: int, dtype: str = "F32") -> dict[st
         (header({"x": entry([True], 0, 4)}, b"1234"), "invalid type: boolean `true`"),
         (header({"x": entry([1] * 65, 0, 4)}, b"1234"), "'x' has 65 dimensions"),
         (header({"x": entry([1], 0, 4)}, b"12345"), "file not fully covered"),
-        (header({"x": entry([1], 0, 1, "F8_E4M3")}, b"1"), "unknown dtype F8_E4M3"),
+        (header({"x": entry([4], 0, 3, "F6_E2M3")}, b"123"), "unknown dtype F6_E2M3"),
         (header(b"{}", length=3), "invalid header length"),
         (header({"x": 3}), "invalid type: integer `3`"),
         (header({"__metadata__": {"nnkit": '["call", []]'}}), "unknown kind of value, 'call'"),

@@ -14,17 +14,35 @@ from nnkit.backend.dtype import (
     bfloat16,
     default_dtype,
     dtype,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
     float16,
     float32,
     float64,
 )
 
-# Bits of the significand after the point, the largest exponent, decimal digits that survive.
+
+def _ieee(digits: int, exponent: int) -> tuple[float, float, float]:
+    """The distance from 1 to the next number, the largest and the smallest normal number of a
+    format with infinities: ``digits`` bits after the point, the largest exponent."""
+    eps = 2.0**-digits
+    return eps, (2 - eps) * 2.0**exponent, 2.0 ** (1 - exponent)
+
+
+# These three, and the decimal digits that survive.
 _FORMATS = {
-    float16: (10, 15, 3),
-    bfloat16: (7, 127, 2),
-    float32: (23, 127, 6),
-    float64: (52, 1023, 15),
+    float16: (*_ieee(10, 15), 3),
+    bfloat16: (*_ieee(7, 127), 2),
+    float32: (*_ieee(23, 127), 6),
+    float64: (*_ieee(52, 1023), 15),
+    float8_e5m2: (*_ieee(2, 15), 0),
+    float8_e4m3fn: (0.125, 448.0, 2.0**-6, 0),
+    float8_e4m3fnuz: (0.125, 240.0, 2.0**-7, 0),
+    float8_e5m2fnuz: (0.125, 57344.0, 2.0**-15, 0),  # torch's eps, half of the distance
+    float8_e8m0fnu: (1.0, 2.0**127, 2.0**-127, 0),
 }
 
 
@@ -48,12 +66,10 @@ class finfo:
         if not isinstance(d, dtype) or d.category < FLOATING:
             raise TypeError(f"finfo() requires a floating point dtype, got {d!r}: use iinfo()")
         d = d.to_real()
-        digits, exponent, decimals = _FORMATS[d]
+        self.eps, self.max, self.smallest_normal, decimals = _FORMATS[d]
         self.bits = d.itemsize * 8
-        self.eps = 2.0**-digits
-        self.max = (2 - self.eps) * 2.0**exponent
-        self.min = -self.max
-        self.smallest_normal = self.tiny = 2.0 ** (1 - exponent)
+        self.min = self.smallest_normal if d is float8_e8m0fnu else -self.max
+        self.tiny = self.smallest_normal
         self.resolution = float(f"1e-{decimals}")
         self.dtype = d.name
 

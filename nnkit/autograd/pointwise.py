@@ -50,6 +50,14 @@ from nnkit.backend.formula import Formula, fn
 __all__ = ["fn", "over_input", "pointwise"]
 
 F4, F8 = float32.array, float64.array
+# The ops that take dtypes which are only stored; unsigned integers are also what becomes floats.
+_OF_STORED = {
+    "unsigned": frozenset(
+        ("mul", "eq", "ne", "bitwise_and", "bitwise_or", "bitwise_xor", "isnan", "isinf")
+        + ("isfinite", "floor", "ceil", "round", "trunc", "where")
+    ),
+    "float8": frozenset(("mul", "abs", "eq", "ne", "isnan", "isinf", "isfinite", "where")),
+}
 
 
 def _gradient_rule(
@@ -148,6 +156,14 @@ def pointwise(
     if not function:
         return apply
     count = len(formula.arrays)
+    described = refuses
+    refuses += tuple(
+        [
+            stored
+            for stored, taken in _OF_STORED.items()
+            if name not in taken and (kind, stored) != ("float", "unsigned")
+        ]
+    )
     promoting = _unary(op, kind, refuses) if count == 1 else _binary(op, kind, refuses, numbers)
     promoting.__name__ = promoting.__qualname__ = name
     promoting.__module__ = body.__module__
@@ -156,7 +172,7 @@ def pointwise(
     promoting.in_place = write_in_place = _in_place(op, written, kind, refuses, numbers, in_place)
     if not public:
         return promoting
-    promoting.__doc__ = _docstring(name, about, count, kind, numbers, refuses, aliases, example)
+    promoting.__doc__ = _docstring(name, about, count, kind, numbers, described, aliases, example)
     offered = held(promoting, name, out=True)
     known_as(offered, name)
     known_as(promoting, f"Tensor.{name}")

@@ -72,10 +72,12 @@ def check_dtype(name: str, d: Any, refuses: tuple[str, ...], operands: tuple = (
     """
     if not d.kinds.isdisjoint(refuses):
         checked = name in (_CHECKED_FOR_BOOL if d.category == BOOL else ()) or name in _CHECKED
+        checked = checked and not d.is_stored
         error = RuntimeError if checked else NotImplementedError
         if error is NotImplementedError:
             broadcast_shape(name, [t.shape for t in operands if isinstance(t, Tensor)])
-        raise error(f"{name}(): not implemented for '{d.name}' tensors{_INSTEAD.get(name, '')}")
+        hint = _INSTEAD.get(name, "") if d.category == BOOL else ""
+        raise error(f"{name}(): not implemented for '{d.name}' tensors{hint}")
 
 
 def check_defined(name: str, kernel: str, input: Tensor) -> None:

@@ -89,7 +89,7 @@ def _parse_all() -> dict[str, Primitive]:
     for kinds, names in REFUSED.items():
         refused = [a for a, d in OF_ARRAY.items() if not d.kinds.isdisjoint(kinds.split())]
         for name in names.split():
-            catalogue[name].refused = frozenset(refused)
+            catalogue[name].refused |= frozenset(refused)
     return catalogue
 
 

@@ -378,6 +378,11 @@ REFUSED = {
     " batch_norm batch_norm_eval standardize adaptive_avg_pool adaptive_max_pool max_unpool"
     " fractional_max_pool",
     "bool integer": "logcumsumexp",
+    "unsigned float8": "amax amin max min argmax argmin scatter_add scatter_reduce index_add topk"
+    " searchsorted nonzero histc bincount isin median median_all nanmedian kthvalue softmax"
+    " log_softmax",
+    "unsigned": "mm bmm mv dot matmul linear addmm baddbmm",
+    "float8": "sort argsort sum prod mean var std var_mean cumsum cumprod unique norm",
     "integer": "im2col col2im",
 }
 # What torch copies where it has no dimension, whatever its dtype.

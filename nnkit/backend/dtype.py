@@ -3,6 +3,9 @@
 A `dtype` pairs torch's name with the NumPy dtype of the arrays below the door. Promotion follows
 torch's categories: bool < integer < floating < complex. Among tensors of the same priority the
 lattice decides; a 0-dim tensor or a Python number only matters when its category is higher.
+
+The wide unsigned integers and the floats of eight bits are there to be stored, moved and cast, as
+in torch: few ops take them, and they promote to nothing but themselves (and unsigned to floats).
 """
 
 from __future__ import annotations
@@ -34,9 +37,13 @@ class dtype:
         # The words by which ops say what they are not defined for.
         self.kinds = {name, ("bool", "integer", "floating", "complex")[category]}
         self.itemsize = self.array.itemsize
-        self.is_signed = name not in ("bool", "uint8")
+        self.is_signed = not name.startswith(("bool", "uint", "float8_e8m0"))
         if category == FLOATING and self.itemsize == 2:
             self.kinds.add("half")
+        if category == INTEGER and not self.is_signed and self.itemsize > 1:
+            self.kinds.add("unsigned")
+        if category == FLOATING and self.itemsize == 1:
+            self.kinds.add("float8")
 
     @property
     def is_floating_point(self) -> bool:
@@ -46,14 +53,25 @@ class dtype:
     def is_complex(self) -> bool:
         return self.category == COMPLEX
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether it is there to be stored, moved and cast, and few ops compute with it."""
+        return not self.kinds.isdisjoint(("unsigned", "float8"))
+
     def to_real(self) -> dtype:
         """The real dtype of a complex one: complex64 -> float32."""
         return _TO_REAL.get(self, self)
 
     def to_complex(self) -> dtype:
-        """The complex dtype whose parts have this precision: float64 -> complex128."""
+        """The complex dtype whose parts have this precision: float64 -> complex128.
+
+        Raises:
+            RuntimeError: there is none for a dtype that is only stored.
+        """
         if self.category == COMPLEX:
             return self
+        if self.is_stored:
+            raise RuntimeError(f"to_complex(): no complex dtype has parts of {self.name}")
         return complex128 if self is float64 else complex64
 
     def __repr__(self) -> str:
@@ -85,12 +103,21 @@ float32 = dtype("float32", np.float32, FLOATING)
 float64 = dtype("float64", np.float64, FLOATING)
 complex64 = dtype("complex64", np.complex64, COMPLEX)
 complex128 = dtype("complex128", np.complex128, COMPLEX)
+uint16 = dtype("uint16", np.uint16, INTEGER)
+uint32 = dtype("uint32", np.uint32, INTEGER)
+uint64 = dtype("uint64", np.uint64, INTEGER)
+float8_e4m3fn = dtype("float8_e4m3fn", ml_dtypes.float8_e4m3fn, FLOATING)
+float8_e4m3fnuz = dtype("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, FLOATING)
+float8_e5m2 = dtype("float8_e5m2", ml_dtypes.float8_e5m2, FLOATING)
+float8_e5m2fnuz = dtype("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, FLOATING)
+float8_e8m0fnu = dtype("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu, FLOATING)
 
 DTYPES = {
     d.name: d
     for d in (
         bool_, uint8, int8, int16, int32, int64,
-        float16, bfloat16, float32, float64, complex64, complex128,
+        float16, bfloat16, float32, float64, complex64, complex128, uint16, uint32, uint64,
+        float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu,
     )
 }  # fmt: skip
 ALIASES = {
@@ -108,7 +135,7 @@ _TO_REAL = {complex64: float32, complex128: float64}
 # The dtype of an array: `OF_ARRAY[array.dtype]`.
 OF_ARRAY = {d.array: d for d in DTYPES.values()}
 # Computed in float32 and rounded once.
-HALF = frozenset((float16.array, bfloat16.array))
+HALF = frozenset(d.array for d in DTYPES.values() if d.category == FLOATING and d.itemsize <= 2)
 
 _INTEGERS = (int8, int16, int32, int64)
 _default = float32
@@ -132,16 +159,21 @@ def set_default_dtype(d: dtype) -> None:
     global _default
     if not isinstance(d, dtype):
         raise TypeError(f"invalid dtype object: got {d!r}, expected an nnkit.dtype")
-    if not d.is_floating_point:
+    if not d.is_floating_point or d.is_stored:
         raise TypeError(
             f"only floating-point types are supported as the default type, but got {d!r}"
         )
     _default = d
 
 
-def _promote(a: dtype, b: dtype) -> dtype:
+def _promote(a: dtype, b: dtype) -> dtype | None:
+    """The common dtype; None where there is none."""
     if a is b:
         return a
+    if a.is_stored or b.is_stored:
+        high, low = (a, b) if a.category > b.category else (b, a)
+        taken = "unsigned" in low.kinds and high.category == FLOATING and not high.is_stored
+        return high if taken else None
     if a.category != b.category:
         high, low = (a, b) if a.category > b.category else (b, a)
         # float64 with complex64 keeps the double's precision.
@@ -156,22 +188,41 @@ def _promote(a: dtype, b: dtype) -> dtype:
     return a if a.itemsize > b.itemsize else b
 
 
-_TABLE = {(a, b): _promote(a, b) for a in DTYPES.values() for b in DTYPES.values()}
+class _Promotions(dict[tuple[dtype, dtype], dtype]):
+    """The common dtype of each pair that has one."""
+
+    def __missing__(self, pair: tuple[Any, Any]) -> dtype:
+        for d in pair:
+            if not isinstance(d, dtype):
+                raise TypeError(f"promote_types(): expected an nnkit.dtype, got {d!r}")
+        a, b = pair
+        raise RuntimeError(
+            f"{a.name} and {b.name} have no common dtype: what is only stored is not promoted, "
+            "cast one of them first"
+        )
+
+
+_TABLE = _Promotions()
+for _a in DTYPES.values():
+    for _b in DTYPES.values():
+        _common = _promote(_a, _b)
+        if _common is not None:
+            _TABLE[_a, _b] = _common
 
 
 def promote_types(a: dtype, b: dtype) -> dtype:
     """The smallest dtype that both convert to, as ``torch.promote_types``.
+
+    Raises:
+        RuntimeError: there is none, as one of them is only stored (uint16, float8_e5m2, ...).
+        TypeError: one of them is no dtype.
 
     Example:
         >>> import nnkit
         >>> nnkit.promote_types(nnkit.int64, nnkit.float16)
         nnkit.float16
     """
-    try:
-        return _TABLE[a, b]
-    except KeyError:
-        got = a if not isinstance(a, dtype) else b
-        raise TypeError(f"promote_types(): expected an nnkit.dtype, got {got!r}") from None
+    return _TABLE[a, b]
 
 
 def python_number(value: Any) -> Any:

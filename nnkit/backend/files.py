@@ -22,6 +22,9 @@ _BY_NAME = {
     for name, own in {
         "BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "I32": "int32",
         "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
+        "U16": "uint16", "U32": "uint32", "U64": "uint64", "F8_E4M3": "float8_e4m3fn",
+        "F8_E4M3FNUZ": "float8_e4m3fnuz", "F8_E5M2": "float8_e5m2",
+        "F8_E5M2FNUZ": "float8_e5m2fnuz", "F8_E8M0": "float8_e8m0fnu",
     }.items()
 }  # fmt: skip
 _PARTS = {"complex64": "float32", "complex128": "float64"}
@@ -161,7 +164,8 @@ def open_zip(stream: BinaryIO, max_bytes: int | None = None) -> zipfile.ZipFile:
 
 def write_npz(stream: BinaryIO, arrays: Mapping[str, Any]) -> None:
     """Write arrays under names, as ``numpy.savez`` does."""
-    np.savez(stream, **arrays)
+    # float8_e5m2 calls itself a float of NumPy's, which knows none of one byte.
+    np.savez(stream, **{n: a.view("V1") if a.dtype.str == "<f1" else a for n, a in arrays.items()})
 
 
 def read_npz(archive: zipfile.ZipFile) -> dict[str, Any]:

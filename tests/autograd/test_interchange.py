@@ -27,7 +27,7 @@ def test_from_numpy_and_numpy_share_memory():
         ([1], TypeError, "list"),
         (np.float64(1), TypeError, "float64"),
         (np.array(["a"]), TypeError, "str"),
-        (np.array([1], np.uint16), TypeError, "uint16"),
+        (np.array([1], "M8[s]"), TypeError, "datetime64"),
         (np.zeros(3)[::-1], ValueError, "negative"),
         (np.zeros(3, ">f4"), ValueError, "byte order"),
     ],

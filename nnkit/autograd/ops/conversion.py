@@ -216,7 +216,9 @@ def type_(
         ValueError: the name is not one of a type.
     """
     if dtype is None:
-        return f"nnkit.{TYPE_NAMES[input.dtype.name]}"
+        kind = input.dtype.name
+        plain = kind.replace("uint", "UInt").replace("float8", "Float8") + "Tensor"
+        return f"nnkit.{TYPE_NAMES.get(kind, plain)}"
     if isinstance(dtype, type) and isinstance(getattr(dtype, "dtype", None), dtype_type):
         dtype = dtype.dtype  # FloatTensor and its like
     if isinstance(dtype, str):

@@ -389,8 +389,10 @@ def numpy(input: Tensor, *, force: bool = False) -> Any:
                     f"Can't call numpy() on Tensor that has {bit} bit set. Use "
                     f"tensor.{way}().numpy() instead."
                 )
-    if input.dtype is bfloat16:
-        raise TypeError("numpy(): got unsupported dtype bfloat16, use tensor.float().numpy()")
+    if input.dtype is bfloat16 or "float8" in input.dtype.kinds:
+        raise TypeError(
+            f"numpy(): got unsupported dtype {input.dtype.name}, use tensor.float().numpy()"
+        )
     if not (force or input.is_cpu):
         raise TypeError(
             f"can't convert {input._device} device type tensor to numpy. Use Tensor.cpu() to copy "

@@ -29,7 +29,6 @@ from nnkit.backend.dtype import (
     float32,
     float64,
     int64,
-    uint8,
 )  # fmt: skip
 from nnkit.backend.warning import warn
 
@@ -79,7 +78,7 @@ def number(name: str, parameter: str, value: Any) -> float:
 
 def need(name: str, d: dtype, categories: tuple[int, ...], error: type[Exception]) -> None:
     """``error`` where the distribution has no numbers of the dtype."""
-    if d.category not in categories:
+    if d.category not in categories or "float8" in d.kinds:
         raise error(f"{name}(): not implemented for '{d.name}' tensors")
 
 
@@ -244,6 +243,7 @@ def integer_bounds(name: str, d: dtype, low: Any, high: Any) -> tuple[int, int]:
         raise RuntimeError(
             f"{name}() handles only integral, floating-point and boolean types, got {d.name}"
         )
+    need(name, d, _REAL, NotImplementedError)
     digits = _DIGITS.get(d)
     if high is None:
         if low == LOWEST:
@@ -288,8 +288,8 @@ def _integer_range(d: dtype) -> tuple[int, int]:
         return -int(_LARGEST[d]), int(_LARGEST[d])
     if d is bool_:
         return 0, 1
-    if d is uint8:
-        return 0, 255
+    if not d.is_signed:
+        return 0, 2 ** (8 * d.itemsize) - 1
     return -(2 ** (8 * d.itemsize - 1)), 2 ** (8 * d.itemsize - 1) - 1
 
 

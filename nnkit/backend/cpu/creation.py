@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu.half import POWERS, SATURATED, rounded
 from nnkit.backend.cpu.memory import byte_offset, empty_for
 from nnkit.backend.dtype import HALF
 from nnkit.backend.memory import owner
@@ -114,13 +115,15 @@ def eye(n: int, m: int, dtype: np.dtype) -> np.ndarray:
 
 
 def array(data: Any, dtype: np.dtype | None) -> np.ndarray:
+    if dtype in (SATURATED, POWERS):
+        return cast(np.array(data, F4), dtype)
     return np.array(data, dtype)
 
 
 def cast(x: Any, dtype: np.dtype) -> np.ndarray:
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = x.real
-    return x.astype(dtype) if x.flags.c_contiguous else copy_(empty_for(x.shape, dtype, x), x)
+    return rounded(x, dtype) if x.flags.c_contiguous else copy_(empty_for(x.shape, dtype, x), x)
 
 
 def copy(x: np.ndarray) -> np.ndarray:
@@ -144,6 +147,8 @@ def contiguous(x: np.ndarray) -> np.ndarray:
 def copy_(x: np.ndarray, source: Any) -> np.ndarray:
     if source.dtype.kind == "c" and x.dtype.kind not in "cb":
         source = source.real
+    if x.dtype in (SATURATED, POWERS) and source.dtype is not x.dtype:
+        source = rounded(source, x.dtype)
     np.copyto(x, source, "unsafe")
     return x
 

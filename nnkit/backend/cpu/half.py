@@ -1,4 +1,4 @@
-"""float16 and bfloat16: kernels compute in float32 and round their results once."""
+"""Floats of 16 and 8 bits: kernels compute in float32 and round their results once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.dtype import HALF
+from nnkit.backend.dtype import HALF, float8_e4m3fn, float8_e8m0fnu
+
+SATURATED = float8_e4m3fn.array  # it has no infinity: what is too large becomes its largest number
+POWERS = float8_e8m0fnu.array  # of two, without sign; the least one stands for zero
+
+
+def rounded(x: Any, dtype: np.dtype) -> np.ndarray:
+    """The array in another dtype, as torch casts."""
+    if dtype is SATURATED and x.dtype is not dtype:
+        x = np.clip(x.astype(np.float32), -448, 448)
+    elif dtype is POWERS:
+        x = np.maximum(np.abs(x.astype(np.float32)), np.float32(2.0**-127))
+    return x.astype(dtype)
 
 
 def widened(kernel: Callable) -> Callable:
@@ -21,6 +33,6 @@ def widened(kernel: Callable) -> Callable:
             return kernel(*arguments)
         wide = (a.astype(np.float32) if getattr(a, "dtype", None) == half else a for a in arguments)
         results = kernel(*wide)
-        return tuple(r if r is None else r.astype(half) for r in results)
+        return tuple(r if r is None else rounded(r, half) for r in results)
 
     return call

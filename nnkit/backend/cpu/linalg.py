@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from nnkit.backend.cpu.half import rounded
 from nnkit.backend.dtype import HALF
 
 __all__ = [
@@ -23,7 +24,7 @@ _dot, _matmul = np.ndarray.dot, np.matmul
 
 
 def _in_float32(product, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return product(x.astype(F4), y.astype(F4)).astype(x.dtype)
+    return rounded(product(x.astype(F4), y.astype(F4)), x.dtype)
 
 
 def mm(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -70,7 +71,7 @@ def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> np.nda
     dtype = x.dtype
     if dtype in HALF:
         bias = None if bias is None else bias.astype(F4)
-        return linear(x.astype(F4), weight.astype(F4), bias).astype(dtype)
+        return rounded(linear(x.astype(F4), weight.astype(F4), bias), dtype)
     if x.ndim == 2:
         out = _dot(x, weight.T)
     else:
@@ -91,7 +92,7 @@ def addmm(input: np.ndarray, x: np.ndarray, y: np.ndarray, beta: float, alpha: f
     dtype = x.dtype
     if dtype in HALF:
         wide = addmm(input.astype(F4), x.astype(F4), y.astype(F4), beta, alpha)
-        return wide.astype(dtype)
+        return rounded(wide, dtype)
     out = _matmul(x, y) if x.ndim > 2 else _dot(x, y)
     if alpha != 1:
         out *= alpha

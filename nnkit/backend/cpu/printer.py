@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu.half import rounded
 from nnkit.backend.cpu.memory import arranged
 from nnkit.backend.dtype import HALF
 from nnkit.backend.formula import Expression, Formula, Trace, Update, interpret
@@ -77,7 +78,7 @@ def stepwise(formula: Formula) -> Callable:
 def narrow(
     kernel: Callable, arguments: tuple, deciding: tuple, steps: Callable | None = None
 ) -> Any:
-    """Run ``kernel`` in float32 on float16 or bfloat16 operands and round its result once, unless
+    """Run ``kernel`` in float32 on operands of half precision and round its result once, unless
     another operand is wider; or run ``steps``, which rounds more often."""
     floats = {a.dtype for a in arguments if isinstance(a, np.ndarray) and a.dtype.kind not in "iub"}
     wide = [
@@ -86,7 +87,7 @@ def narrow(
     ]
     result = steps(*floats, *wide) if steps and len(floats) == 1 else kernel(*wide)
     if result.dtype.kind != "b" and len(floats) == 1:
-        result = result.astype(floats.pop())
+        result = rounded(result, floats.pop())
     return arranged(result, *deciding)
 
 

@@ -5,6 +5,7 @@ A file here answers for the module of torch at the same place; its names come be
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from nnkit.autograd.storage import Storage
@@ -109,6 +110,8 @@ def sym_sum(args: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "torch":  # which torch imports by this name itself
+        return sys.modules["torch"]
     if name in ("ScriptFunction", "ScriptModule"):  # which are modules: those come when asked for
         from nnkit.compat.names import jit
 
