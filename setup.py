@@ -24,6 +24,7 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).resolve().parent
 BACKEND = Path("nnkit/backend")
 NATIVE = BACKEND / "cpu/native"
+COMPILED = Path("nnkit/autograd/compiled")
 FLAGS = [
     "-std=c++17", "-g0", "-fvisibility=hidden", "-pthread", "-Wall", "-Wno-psabi",
     # No contraction to fused operations: an element-wise result has the same bits everywhere.
@@ -72,8 +73,9 @@ def targets() -> list[str]:
 
 
 def native_sources() -> list[Path]:
-    folders = (ROOT / BACKEND, ROOT / NATIVE)
-    return sorted(p for f in folders for p in f.iterdir() if p.suffix in (".cpp", ".h"))
+    found = [*(ROOT / BACKEND).glob("*.h"), *(ROOT / COMPILED).iterdir()]
+    found += (ROOT / NATIVE).rglob("*.*")
+    return sorted(path for path in found if path.suffix in (".cpp", ".h"))
 
 
 def processors() -> int:
@@ -96,6 +98,7 @@ def extensions() -> list[Extension]:
         [str(p.relative_to(ROOT)) for p in native_sources() if p.suffix == suffix]
         for suffix in (".cpp", ".h")
     )
+    folders = sorted({str(Path(header).parent) for header in headers})
     return [
         Extension(
             f"nnkit.backend.cpu.native._{target}",
@@ -103,7 +106,12 @@ def extensions() -> list[Extension]:
             include_dirs=[numpy.get_include()],
             define_macros=[("NNKIT_INIT", f"PyInit__{target}")],
             # -iquote, not -I: the system's <math.h> must stay reachable beside our "math.h".
-            extra_compile_args=[*FLAGS, *TARGETS[target], "-iquote", str(NATIVE), *MORE_FLAGS],
+            extra_compile_args=[
+                *FLAGS,
+                *TARGETS[target],
+                *(f"-iquote{folder}" for folder in folders),
+                *MORE_FLAGS,
+            ],  # fmt: skip
             extra_link_args=["-pthread", *STRIP, *MORE_FLAGS],
             depends=["setup.py", *headers],
             language="c++",

@@ -24,8 +24,8 @@ from nnkit.autograd.anomaly import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
     is_anomaly_enabled as is_anomaly_enabled,
 )
-from nnkit.autograd.printing import set_printoptions as set_printoptions
-from nnkit.autograd.public import PUBLIC
+from nnkit.autograd.surface.printing import set_printoptions as set_printoptions
+from nnkit.autograd.op.public import PUBLIC
 from nnkit.backend.device import (
     device as device,
     get_default_device as get_default_device,

@@ -19,19 +19,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.arguments import hold_all
-from nnkit.autograd.dims import normalize_dim, sizes_of
-from nnkit.autograd.factory import dtype_of
-from nnkit.autograd.ops import fourier as rules
-from nnkit.autograd.ops.conjugation import conj, conj_physical
-from nnkit.autograd.ops.fourier import scale_of, transformable
-from nnkit.autograd.ops.indexing import narrow
-from nnkit.autograd.ops.joining import cat
+from nnkit.autograd.arguments.annotations import hold_all
+from nnkit.autograd.arguments.dims import normalize_dim, sizes_of
+from nnkit.autograd.arguments.factory import dtype_of
+from nnkit.autograd.arguments.sizes import check_shape
+from nnkit.autograd.op.out import write_out
+from nnkit.autograd.ops.creation.ranges import arange
+from nnkit.autograd.ops.elementwise.conjugation import conj, conj_physical
+from nnkit.autograd.ops.fourier import transforms as rules
+from nnkit.autograd.ops.fourier.transforms import scale_of, transformable
+from nnkit.autograd.ops.indexing.expressions import narrow
 from nnkit.autograd.ops.padding import constant_pad_nd
-from nnkit.autograd.ops.ranges import arange
-from nnkit.autograd.ops.rearranging import roll
-from nnkit.autograd.out import write_out
-from nnkit.autograd.sizes import check_shape
+from nnkit.autograd.ops.shape.joining import cat
+from nnkit.autograd.ops.shape.rearranging import roll
 from nnkit.backend.dtype import FLOATING
 
 __all__ = [

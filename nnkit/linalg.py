@@ -10,24 +10,25 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from nnkit.autograd import Tensor, return_types
-from nnkit.autograd.arguments import hold_all
-from nnkit.autograd.dims import broadcast_shape, normalize_dim, normalize_dims
-from nnkit.autograd.op import guarded
-from nnkit.autograd.ops import decomposition as rules
-from nnkit.autograd.ops import factorization
-from nnkit.autograd.ops import lu as factors
-from nnkit.autograd.ops import vector_norm as norms
-from nnkit.autograd.ops.comparison import where
-from nnkit.autograd.ops.contraction import cross as _cross
-from nnkit.autograd.ops.contraction import matrix_power, multi_dot
-from nnkit.autograd.ops.factorization import WHOLE, check_matrices, check_square
-from nnkit.autograd.ops.householder import orgqr as householder_product
-from nnkit.autograd.ops.least_squares import lstsq, matrix_rank, pinv
-from nnkit.autograd.ops.linalg import check_operands, matmul
-from nnkit.autograd.ops.matrix_functions import matrix_exp, powers
-from nnkit.autograd.ops.memory_format import column_major
-from nnkit.autograd.promotion import check_defined, scalar
+from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.annotations import hold_all
+from nnkit.autograd.arguments.dims import broadcast_shape, normalize_dim, normalize_dims
+from nnkit.autograd.op.promotion import check_defined, scalar
+from nnkit.autograd.op.rule import guarded
+from nnkit.autograd.ops.creation.memory_format import column_major
+from nnkit.autograd.ops.decomposition import factorization
+from nnkit.autograd.ops.decomposition import lu as factors
+from nnkit.autograd.ops.decomposition import rules as rules
+from nnkit.autograd.ops.decomposition.factorization import WHOLE, check_matrices, check_square
+from nnkit.autograd.ops.decomposition.householder import orgqr as householder_product
+from nnkit.autograd.ops.decomposition.least_squares import lstsq, matrix_rank, pinv
+from nnkit.autograd.ops.decomposition.matrix_functions import matrix_exp, powers
+from nnkit.autograd.ops.elementwise.comparison import where
+from nnkit.autograd.ops.linalg.contraction import cross as _cross
+from nnkit.autograd.ops.linalg.contraction import matrix_power, multi_dot
+from nnkit.autograd.ops.linalg.products import check_operands, matmul
+from nnkit.autograd.ops.reduction import vector_norm as norms
+from nnkit.autograd.surface import return_types
 from nnkit.backend.dtype import BOOL, FLOATING, bfloat16, float16
 from nnkit.backend.errors import LinAlgError
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from nnkit.autograd.overriding import (
+from nnkit.autograd.arguments.overriding import (
     BaseTorchFunctionMode,
     TorchFunctionMode,
     answer,
     is_intercepted,
     overriding,
 )
-from nnkit.autograd.public import METHODS
+from nnkit.autograd.op.public import METHODS
 from nnkit.autograd.tensor import Tensor
 
 __all__ = [

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from nnkit.autograd.generator import (
+from nnkit.autograd.surface.generator import (
     get_rng_state,
     initial_seed,
     manual_seed,

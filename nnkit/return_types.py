@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nnkit.autograd import return_types as _types
+from nnkit.autograd.surface import return_types as _types
 
 
 def __getattr__(name: str) -> type:

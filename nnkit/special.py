@@ -7,9 +7,9 @@ half precision or complex numbers is torch's choice.
 from __future__ import annotations
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.arguments import hold_all
-from nnkit.autograd.ops import special as rules
-from nnkit.autograd.public import PUBLIC
+from nnkit.autograd.arguments.annotations import hold_all
+from nnkit.autograd.op.public import PUBLIC
+from nnkit.autograd.ops.elementwise import special as rules
 
 __all__ = [
     "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1", "gammainc",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nnkit.backend.array import Array
+from nnkit.backend.catalogue import SIGNATURES
 
 ROOT = Path(__file__).parent.parent
 FLOORS = (  # from the ground up
@@ -146,6 +147,38 @@ def test_no_import_cycles() -> None:
 
     for name in graph:
         visit(name, ())
+
+
+# What is not subject by subject: formulas, the loops that they are printed as, losses' alignments.
+ASIDE = {"elementwise", "formula", "update"}
+NO_OPS = {"collective"}  # whose functions are those of nnkit.distributed
+# What the kernels of several subjects share.
+SHARED = {
+    "nnkit/backend/cpu": {
+        *("accumulation", "box_muller", "build", "ctc", "elementary", "half", "memory", "native"),
+        *("printer", "random_fill", "random_philox", "random_rejection", "rows", "special"),
+        "summation",
+    },
+    "nnkit/backend/cuda": {
+        *("accumulation", "blas", "checks", "complex", "ctc", "cudnn", "differences", "failures"),
+        *("geometry", "graph", "kernels", "launch", "nvrtc", "philox", "printer", "runtime"),
+        *("source", "strided", "team"),
+    },
+}
+ROOMS = (
+    *("autograd/ops", "backend/reference", "backend/cpu", "backend/cpu/native/kernels"),
+    "backend/cuda",
+)
+
+
+@pytest.mark.parametrize(
+    "room", [*(f"nnkit/{r}" for r in ROOMS), "nnkit/backend/cuda", "tests/ops"]
+)
+def test_a_subject_has_one_name_on_every_floor(room: str) -> None:
+    found = {path.stem for path in (ROOT / room).iterdir() if path.stem[0] not in "_."}
+    assert found - SHARED.get(room, set()) <= {*SIGNATURES, *ASIDE}
+    if room == "nnkit/autograd/ops":
+        assert found >= {*SIGNATURES, "elementwise"} - NO_OPS
 
 
 def test_every_folder_is_a_package() -> None:

@@ -190,7 +190,7 @@ def covered() -> set[str]:
 
 
 def test_every_public_function_has_a_row(framework: ModuleType) -> None:
-    from nnkit.autograd.public import METHODS, PUBLIC
+    from nnkit.autograd.op.public import METHODS, PUBLIC
 
     functional = [name for name, value in vars(framework.nn.functional).items() if callable(value)]
     public = {*PUBLIC, *(f"Tensor.{name}" for name in METHODS if not name.startswith("__"))}

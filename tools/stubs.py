@@ -20,7 +20,7 @@ from typing import Any
 
 import nnkit
 from nnkit.autograd import tensor
-from nnkit.autograd.public import PUBLIC
+from nnkit.autograd.op.public import PUBLIC
 from nnkit.backend.dtype import dtype
 
 ROOT = Path(__file__).parent.parent

@@ -10,7 +10,7 @@ import itertools
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from nnkit.autograd import backward_pass, node
+from nnkit.autograd.engine import backward_pass, node
 
 if TYPE_CHECKING:
     import traceback

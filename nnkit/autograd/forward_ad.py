@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from nnkit.autograd.dual import ForwardLevel, dual_of, is_dual
+from nnkit.autograd.forward.dual import ForwardLevel, dual_of, is_dual
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.device import get_default_device

@@ -8,17 +8,17 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd import node as node_module
-from nnkit.autograd.dims import broadcasts
-from nnkit.autograd.dual import dual_of, is_dual
+from nnkit.autograd.arguments.dims import broadcasts
+from nnkit.autograd.engine import node as node_module
+from nnkit.autograd.engine.node import Node, OutputEdge, SavedOutput
+from nnkit.autograd.engine.saved import ACTIVE, pack_values
+from nnkit.autograd.engine.unpacking import FREED, unpack_tensor
+from nnkit.autograd.forward.dual import dual_of, is_dual
 from nnkit.autograd.grad_mode import MODE, is_grad_enabled, no_grad
-from nnkit.autograd.lifted import LIFTED
-from nnkit.autograd.node import Node, OutputEdge, SavedOutput
-from nnkit.autograd.op import OPS
-from nnkit.autograd.saved import ACTIVE, pack_values
+from nnkit.autograd.op.lifted import LIFTED
+from nnkit.autograd.op.rule import OPS
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.unpacking import FREED, unpack_tensor
-from nnkit.autograd.views import check_history, check_traceable, set_history, wrote
+from nnkit.autograd.views.history import check_history, check_traceable, set_history, wrote
 from nnkit.backend.dtype import FLOATING
 from nnkit.backend.lazy import plain
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.capture import grad
+from nnkit.autograd.engine.grad import grad
 from nnkit.autograd.grad_mode import enable_grad
 from nnkit.autograd.tensor import Tensor, wrap
 
@@ -187,7 +187,7 @@ def jacobian(
         )
     if strategy == "forward-mode" and not vectorize:
         raise NotImplementedError("jacobian(): strategy='forward-mode' needs vectorize=True")
-    from nnkit.autograd.op import OPS
+    from nnkit.autograd.op.rule import OPS
 
     with enable_grad():
         is_tuple, given = _tuple(inputs, "inputs", "jacobian")

@@ -8,7 +8,7 @@ import threading
 import warnings
 from typing import Any
 
-from nnkit.backend.cpu.native import bind_modes
+from nnkit.autograd.compiled import bind_modes
 
 
 class _Modes(threading.local):

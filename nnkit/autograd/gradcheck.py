@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nnkit.autograd.capture import grad
-from nnkit.autograd.dual import ForwardLevel
+from nnkit.autograd.engine.grad import grad
+from nnkit.autograd.forward.dual import ForwardLevel
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.lazy import plain
 from nnkit.backend.memory import has_expanded

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from nnkit.autograd.backward_pass import RUNNING
+from nnkit.autograd.engine.backward_pass import RUNNING
+from nnkit.autograd.engine.node import GradientEdge, Node, OutputEdge, Unknown, describe_edge
+from nnkit.autograd.engine.saved import ACTIVE, STACK
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.node import GradientEdge, Node, OutputEdge, Unknown, describe_edge
-from nnkit.autograd.saved import ACTIVE, STACK
 from nnkit.autograd.tensor import Tensor
-from nnkit.autograd.views import wrote
+from nnkit.autograd.views.history import wrote
 
 __all__ = [
     "GradientEdge",

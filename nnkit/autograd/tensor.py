@@ -1,7 +1,7 @@
 """`Tensor`: one backend array with a place in a graph.
 
 This file holds the object itself; its methods are the public functions of `nnkit.autograd.ops`,
-which attach themselves to it, and its picture is drawn by `nnkit.autograd.printing`.
+which attach themselves to it, and its picture is drawn by `nnkit.autograd.surface.printing`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from nnkit.autograd.compiled import bind_wrap
+from nnkit.autograd.engine.node import Node, OutputEdge, RemovableHandle, Unknown, leaf_hooks
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
-from nnkit.autograd.node import Node, OutputEdge, RemovableHandle, Unknown, leaf_hooks
 from nnkit.backend.array import Array
-from nnkit.backend.cpu.native import bind_wrap
 from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import COMPLEX, FLOATING, OF_ARRAY, dtype, package_of
 
@@ -92,7 +92,7 @@ class Tensor:
     __array_priority__ = 1000  # NumPy's binary operators leave the work to ours
 
     def __new__(cls, *arguments: Any, device: Any = None) -> Any:
-        from nnkit.autograd.ops.creation import legacy_tensor
+        from nnkit.autograd.ops.creation.factories import legacy_tensor
 
         return legacy_tensor(cls, arguments, device)
 
@@ -189,7 +189,7 @@ class Tensor:
             if self._writes[0] != self._viewed:
                 if self._base._requires_grad:
                     return True
-                from nnkit.autograd.views import refresh
+                from nnkit.autograd.views.history import refresh
 
                 refresh(self)
         return self._requires_grad
@@ -241,7 +241,7 @@ class Tensor:
     def grad_fn(self) -> Any:
         """The node of the operation that made it, None for a leaf."""
         if self._base is not None and self._writes[0] != self._viewed:
-            from nnkit.autograd.views import check_history, refresh
+            from nnkit.autograd.views.history import check_history, refresh
 
             view: Any = self
             check_history(view)
@@ -332,7 +332,7 @@ class Tensor:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self._edge is None or self._edge.__class__ is Unknown or self.retains_grad:
             return  # of a view that is not the history that its base has got since, as in torch
-        from nnkit.autograd.views import check_history, retain_grad
+        from nnkit.autograd.views.history import check_history, retain_grad
 
         view: Any = self
         check_history(view)
@@ -394,7 +394,7 @@ class Tensor:
         return self._data.shape[0]
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        from nnkit.autograd.printing import describe
+        from nnkit.autograd.surface.printing import describe
 
         tensor: Any = self
         return describe(tensor, tensor_contents)
@@ -450,7 +450,7 @@ class InferenceWrites(Uncounted):
 
 
 class SeenWrites(Uncounted):
-    """Of an inference tensor as autograd sees it beside others (`nnkit.autograd.single`)."""
+    """Of an inference tensor as autograd sees it beside others (`nnkit.autograd.op.single`)."""
 
     def __getitem__(self, item: Any) -> Any:
         raise RuntimeError(_NOT_SAVED)

@@ -6,8 +6,8 @@ Generated from the running package: ``python -m tools.stubs``.
 from collections.abc import Callable as _Callable
 from collections.abc import Iterator as _Iterator
 from collections.abc import Sequence as _Sequence
-from nnkit.autograd.node import RemovableHandle as _RemovableHandle
-from nnkit.autograd.storage import Storage as _Storage
+from nnkit.autograd.engine.node import RemovableHandle as _RemovableHandle
+from nnkit.autograd.surface.storage import Storage as _Storage
 from nnkit.backend.array import Array as _Array
 from nnkit.backend.device import device as _device
 from nnkit.backend.dtype import dtype as _dtype
@@ -2064,7 +2064,7 @@ class InferenceWrites(Uncounted):
         ...
 
 class SeenWrites(Uncounted):
-    """Of an inference tensor as autograd sees it beside others (`nnkit.autograd.single`)."""
+    """Of an inference tensor as autograd sees it beside others (`nnkit.autograd.op.single`)."""
     def __getitem__(self, item: _Any) -> _Any:
         ...
 

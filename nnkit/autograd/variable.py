@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from nnkit.autograd.engine import ExecutionEngine
+from nnkit.autograd.engine.backward import ExecutionEngine
 from nnkit.autograd.tensor import Tensor
 
 

@@ -1,4 +1,4 @@
-// Functions of formulas that are written once, for C++ (cpu/native/math.h) and for CUDA
+// Functions of formulas that are written once, for C++ (cpu/native/mathematics/math.h) and for CUDA
 // (cuda/kernels/math.cuh). Both have the elementary functions in this namespace, and there say with
 // NNKIT_INLINE how a function is declared.
 #pragma once

@@ -166,7 +166,7 @@ def sort_axes(shape: tuple[int, ...], walks: Sequence[Sequence[int]]) -> tuple[i
     torch's rule (`TensorIterator::reorder_dimensions`): of two dimensions the one with the larger
     step is the slower; the first operand decides that has a step along both: it has none (0) along
     a dimension that is repeated. Of equal steps the longer dimension is the slower. The compiled
-    twin stands in cpu/native/layout.cpp.
+    twin stands in cpu/native/tools/layout.cpp.
     """
 
     def compare(a: int, b: int) -> int:

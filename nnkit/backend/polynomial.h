@@ -1,4 +1,4 @@
-// Polynomials, for C++ (cpu/native/math_format.h) and CUDA (cuda/kernels/math.cuh). NNKIT_INLINE is
+// Polynomials, for C++ (cpu/native/mathematics/math_format.h) and CUDA (cuda/kernels/math.cuh). NNKIT_INLINE is
 // how a function is declared there.
 #pragma once
 

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import nnkit
-from nnkit.autograd import return_types
+from nnkit.autograd.surface import return_types
 from nnkit.compat.layout import (
     ROOT,
     answered,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from nnkit.autograd.generator import Generator
+from nnkit.autograd.surface.generator import Generator
 from nnkit.cuda.device import runtime
 from nnkit.cuda.streams import Stream, current_stream
 

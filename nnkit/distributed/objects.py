@@ -5,8 +5,8 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-from nnkit.autograd.ops.creation import empty, tensor
-from nnkit.autograd.ops.interchange import frombuffer
+from nnkit.autograd.ops.creation.factories import empty, tensor
+from nnkit.autograd.ops.exchange.interchange import frombuffer
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import DTYPES
 from nnkit.distributed.collectives import all_gather, broadcast, gather, place_of, scatter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Size, Tensor, no_grad
-from nnkit.autograd.ops.creation import arange
+from nnkit.autograd.ops.creation.factories import arange
 from nnkit.distributions import constraints
 from nnkit.distributions.binary import given_of, one_of
 from nnkit.distributions.distribution import Distribution

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.ops.random import rand
+from nnkit.autograd.ops.random.factories import rand
 from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.special import i0e, i1e

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.creation import ones
-from nnkit.autograd.ops.joining import cat as concatenate
-from nnkit.autograd.ops.joining import stack as stacked
+from nnkit.autograd.ops.creation.factories import ones
+from nnkit.autograd.ops.shape.joining import cat as concatenate
+from nnkit.autograd.ops.shape.joining import stack as stacked
 from nnkit.backend.errors import LinAlgError
 from nnkit.linalg import cholesky, eigvalsh
 

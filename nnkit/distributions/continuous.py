@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.limits import finfo
-from nnkit.autograd.ops.creation import ones_like, zeros_like
-from nnkit.autograd.ops.random import rand
-from nnkit.autograd.ops.transcendental import digamma, lgamma, log1p
+from nnkit.autograd.ops.creation.factories import ones_like, zeros_like
+from nnkit.autograd.ops.elementwise.transcendental import digamma, lgamma, log1p
+from nnkit.autograd.ops.random.factories import rand
+from nnkit.autograd.surface.limits import finfo
 from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.distributions.exp_family import ExponentialFamily

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.ops.creation import eye, ones_like
-from nnkit.autograd.ops.random import poisson
-from nnkit.autograd.ops.transcendental import lgamma
+from nnkit.autograd.ops.creation.factories import eye, ones_like
+from nnkit.autograd.ops.elementwise.transcendental import lgamma
+from nnkit.autograd.ops.random.factories import poisson
 from nnkit.distributions import constraints
 from nnkit.distributions.binary import Binomial
 from nnkit.distributions.categorical import Categorical, CategoricalParameters

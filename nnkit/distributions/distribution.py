@@ -6,8 +6,8 @@ import numbers
 from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd import Size, Tensor, no_grad
-from nnkit.autograd.ops.interchange import tensor
-from nnkit.autograd.ops.shape import broadcast_tensors
+from nnkit.autograd.ops.exchange.interchange import tensor
+from nnkit.autograd.ops.shape.reshaping import broadcast_tensors
 from nnkit.backend.dtype import default_dtype
 from nnkit.distributions.constraints import is_dependent
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.capture import grad
+from nnkit.autograd.engine.grad import grad
 from nnkit.distributions.distribution import Distribution
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.function import Function, once_differentiable
-from nnkit.autograd.limits import finfo
-from nnkit.autograd.ops.joining import stack
-from nnkit.autograd.ops.random import randn
-from nnkit.autograd.ops.random_sampling import draw_standard_gamma
-from nnkit.autograd.ops.transcendental import digamma, lgamma
+from nnkit.autograd.ops.elementwise.transcendental import digamma, lgamma
+from nnkit.autograd.ops.random.factories import randn
+from nnkit.autograd.ops.random.sampling import draw_standard_gamma
+from nnkit.autograd.ops.shape.joining import stack
+from nnkit.autograd.surface.limits import finfo
 from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.distributions.exp_family import ExponentialFamily

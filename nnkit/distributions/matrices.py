@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 from nnkit.autograd import Size, Tensor, no_grad
-from nnkit.autograd.limits import finfo
-from nnkit.autograd.ops.creation import arange
-from nnkit.autograd.ops.random import randn
-from nnkit.autograd.ops.transcendental import digamma, lgamma
-from nnkit.autograd.ops.triangles import tril_indices
+from nnkit.autograd.ops.creation.factories import arange
+from nnkit.autograd.ops.elementwise.transcendental import digamma, lgamma
+from nnkit.autograd.ops.random.factories import randn
+from nnkit.autograd.ops.shape.triangles import tril_indices
+from nnkit.autograd.surface.limits import finfo
 from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.distributions.exp_family import ExponentialFamily

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from nnkit.autograd import Size, Tensor, no_grad
-from nnkit.autograd.ops.creation import eye, ones, zeros
-from nnkit.autograd.ops.random import normal
-from nnkit.autograd.ops.shape import broadcast_shapes
-from nnkit.autograd.ops.transcendental import erfinv, log
+from nnkit.autograd.ops.creation.factories import eye, ones, zeros
+from nnkit.autograd.ops.elementwise.transcendental import erfinv, log
+from nnkit.autograd.ops.random.factories import normal
+from nnkit.autograd.ops.shape.reshaping import broadcast_shapes
 from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.distributions.exp_family import ExponentialFamily

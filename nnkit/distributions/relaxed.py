@@ -7,8 +7,8 @@ import math
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.ops.random import rand
-from nnkit.autograd.ops.transcendental import lgamma
+from nnkit.autograd.ops.elementwise.transcendental import lgamma
+from nnkit.autograd.ops.random.factories import rand
 from nnkit.distributions import constraints
 from nnkit.distributions.binary import BinaryDistribution
 from nnkit.distributions.categorical import Categorical, CategoricalParameters

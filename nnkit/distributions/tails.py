@@ -7,10 +7,10 @@ import math
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.limits import finfo
-from nnkit.autograd.ops.creation import ones_like
-from nnkit.autograd.ops.random import rand
-from nnkit.autograd.ops.transcendental import lgamma
+from nnkit.autograd.ops.creation.factories import ones_like
+from nnkit.autograd.ops.elementwise.transcendental import lgamma
+from nnkit.autograd.ops.random.factories import rand
+from nnkit.autograd.surface.limits import finfo
 from nnkit.distributions import constraints
 from nnkit.distributions.continuous import Exponential, Uniform
 from nnkit.distributions.distribution import Distribution, parameters

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Any
 
 from nnkit.autograd import Size
-from nnkit.autograd.ops.creation import zeros_like
+from nnkit.autograd.ops.creation.factories import zeros_like
 from nnkit.distributions import constraints
 from nnkit.distributions.independent import sum_rightmost
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd import Size, Tensor
-from nnkit.autograd.limits import finfo
-from nnkit.autograd.ops.creation import eye
-from nnkit.autograd.ops.joining import cat as concatenate
-from nnkit.autograd.ops.joining import stack as stacked
-from nnkit.autograd.ops.shape import broadcast_shapes
+from nnkit.autograd.ops.creation.factories import eye
+from nnkit.autograd.ops.shape.joining import cat as concatenate
+from nnkit.autograd.ops.shape.joining import stack as stacked
+from nnkit.autograd.ops.shape.reshaping import broadcast_shapes
+from nnkit.autograd.surface.limits import finfo
 from nnkit.distributions import constraints
 from nnkit.distributions.constraints import Constraint
 from nnkit.distributions.independent import sum_rightmost

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor, enable_grad
-from nnkit.autograd.limits import finfo
-from nnkit.autograd.ops.creation import ones, zeros
-from nnkit.autograd.ops.random import normal
+from nnkit.autograd.ops.creation.factories import ones, zeros
+from nnkit.autograd.ops.random.factories import normal
+from nnkit.autograd.surface.limits import finfo
 from nnkit.distributions.distribution import parameters
 
 __all__ = [

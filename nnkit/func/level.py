@@ -17,16 +17,17 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakValueDictionary
 
-from nnkit.autograd import Tensor, inference_mode, node
-from nnkit.autograd.capture import captured
-from nnkit.autograd.dual import fixed_zeros_like, is_dual, without_history
+from nnkit.autograd import Tensor, inference_mode
+from nnkit.autograd.engine import node
+from nnkit.autograd.engine.grad import captured
+from nnkit.autograd.engine.node import Node, OutputEdge, Passage, Unknown
+from nnkit.autograd.forward.dual import fixed_zeros_like, is_dual, without_history
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.lifted import LIFTED
-from nnkit.autograd.node import Node, OutputEdge, Passage, Unknown
-from nnkit.autograd.ops.joining import stack
-from nnkit.autograd.overlap import shares_memory
-from nnkit.autograd.replay import chain_of, replay, strided
+from nnkit.autograd.op.lifted import LIFTED
+from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.tensor import UNTRACKED, WRAPPED, InferenceWrites, wrap
+from nnkit.autograd.views.overlap import shares_memory
+from nnkit.autograd.views.replay import chain_of, replay, strided
 from nnkit.backend.lazy import is_zero
 
 _LEAVES: WeakValueDictionary[int, Tensor] = WeakValueDictionary()  # of levels, by their id

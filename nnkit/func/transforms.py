@@ -1,8 +1,8 @@
 """Derivatives of functions as functions: `grad`, `vjp`, `jacrev` ...
 
 Each is computed on a level of its own: backwards (`nnkit.func.level`), or forwards by `jvp` and
-`jacfwd` (`nnkit.autograd.dual`). A derivative that is taken inside another one, or of what requires
-a gradient, can itself be differentiated.
+`jacfwd` (`nnkit.autograd.forward.dual`). A derivative that is taken inside another one, or of what
+requires a gradient, can itself be differentiated.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any
 
 from nnkit.autograd import Tensor, inference_mode
-from nnkit.autograd.dual import ForwardLevel
+from nnkit.autograd.engine.saved import STACK
+from nnkit.autograd.forward.dual import ForwardLevel
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.graph import disable_saved_tensors_hooks
-from nnkit.autograd.lifted import LIFTED
-from nnkit.autograd.ops.creation import eye
-from nnkit.autograd.saved import STACK
+from nnkit.autograd.op.lifted import LIFTED
+from nnkit.autograd.ops.creation.factories import eye
 from nnkit.func.level import Level, check_tensors, stacked, transforming
 from nnkit.func.vmap import drawing
 from nnkit.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_structure

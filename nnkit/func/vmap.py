@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from nnkit.autograd import Function, Tensor, inference_mode, no_grad
 from nnkit.autograd.function import check_transformed
-from nnkit.autograd.generator import get_rng_state, set_rng_state
 from nnkit.autograd.grad_mode import MODE, VMAPS
-from nnkit.autograd.ops.comparison import equal
-from nnkit.autograd.ops.shape import movedim
-from nnkit.autograd.overlap import shares_memory
+from nnkit.autograd.ops.elementwise.comparison import equal
+from nnkit.autograd.ops.shape.reshaping import movedim
+from nnkit.autograd.surface.generator import get_rng_state, set_rng_state
+from nnkit.autograd.views.overlap import shares_memory
 from nnkit.backend.device import device
 from nnkit.func.level import stacked
 from nnkit.utils._pytree import tree_flatten, tree_leaves

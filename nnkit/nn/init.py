@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.ops.comparison import where
-from nnkit.autograd.ops.creation import empty_like
-from nnkit.autograd.ops.creation import eye as _eye
-from nnkit.autograd.ops.interchange import tensor as _tensor
-from nnkit.autograd.ops.random import randperm
+from nnkit.autograd.ops.creation.factories import empty_like
+from nnkit.autograd.ops.creation.factories import eye as _eye
+from nnkit.autograd.ops.elementwise.comparison import where
+from nnkit.autograd.ops.exchange.interchange import tensor as _tensor
+from nnkit.autograd.ops.random.factories import randperm
 
 __all__ = [
     "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal",

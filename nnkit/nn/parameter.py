@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.creation import empty
-from nnkit.autograd.overriding import refuse
+from nnkit.autograd.arguments.overriding import refuse
+from nnkit.autograd.ops.creation.factories import empty
 from nnkit.autograd.tensor import wrap
 
 __all__ = [

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor, enable_grad, no_grad
-from nnkit.autograd.ops.creation import zeros_like
-from nnkit.autograd.ops.joining import cat
-from nnkit.autograd.ops.strided import view_as_real
+from nnkit.autograd.ops.creation.factories import zeros_like
+from nnkit.autograd.ops.shape.joining import cat
+from nnkit.autograd.ops.shape.strided import view_as_real
 from nnkit.optim.hyperparameters import check_learning_rate
 from nnkit.optim.line_search import Point, strong_wolfe
 from nnkit.optim.optimizer import Optimizer

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from nnkit.autograd import Tensor, enable_grad
+from nnkit.autograd.engine.node import RemovableHandle
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.node import RemovableHandle
-from nnkit.autograd.overlap import check_expanded
 from nnkit.autograd.tensor import wrap
-from nnkit.autograd.views import clear, wrote
+from nnkit.autograd.views.history import clear, wrote
+from nnkit.autograd.views.overlap import check_expanded
 from nnkit.backend.dtype import float32
 from nnkit.backend.formula import Update
 from nnkit.backend.lazy import plain

@@ -8,8 +8,8 @@ from copy import deepcopy
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.node import RemovableHandle
-from nnkit.autograd.ops.interchange import tensor
+from nnkit.autograd.engine.node import RemovableHandle
+from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.backend.dtype import float32
 
 # State entries that hold one number; old checkpoints keep them as Python numbers.

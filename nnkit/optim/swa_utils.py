@@ -8,7 +8,7 @@ from copy import deepcopy
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.ops.interchange import tensor
+from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.backend.dtype import int64
 from nnkit.nn.modules.batchnorm import _BatchNorm
 from nnkit.nn.modules.module import Module

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops import interchange
+from nnkit.autograd.ops.exchange import interchange
 
 __all__ = ["from_dlpack", "to_dlpack"]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nnkit.autograd.node import AccumulateGrad, Node
+from nnkit.autograd.engine.node import AccumulateGrad, Node
 from nnkit.autograd.tensor import Tensor
 
 COLORS = {"leaf": "lightblue", "node": "lightgrey", "result": "darkolivegreen1", "saved": "orange"}

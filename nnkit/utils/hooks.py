@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nnkit.autograd.node import RemovableHandle
+from nnkit.autograd.engine.node import RemovableHandle
 from nnkit.nn.modules.module_backward import BackwardHook
 
 __all__ = ["BackwardHook", "RemovableHandle"]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nnkit
-from nnkit.autograd import arguments
+from nnkit.autograd.arguments import annotations as arguments
 from nnkit.autograd.tensor import Tensor
 
 # The type, a word of nnkit's message, the call.

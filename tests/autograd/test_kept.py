@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import nnkit
-from nnkit.autograd.node import AccumulateGrad, Node
-from nnkit.autograd.saved import PackedValue, SavedIndex
+from nnkit.autograd.engine.node import AccumulateGrad, Node
+from nnkit.autograd.engine.saved import PackedValue, SavedIndex
 from tests.harness.call import Call, flatten
 from tests.harness.checks import writer
 from tests.harness.row import COMPLEX, FLOATS, Maker, OpRow

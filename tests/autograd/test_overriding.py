@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nnkit
-from nnkit.autograd.overriding import (
+from nnkit.autograd.arguments.overriding import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
     refuse,

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import nnkit
-from nnkit.autograd import node, unpacking
+from nnkit.autograd.engine import node, unpacking
+from nnkit.autograd.engine.node import SavedOutput
+from nnkit.autograd.engine.saved import ACTIVE
+from nnkit.autograd.engine.unpacking import unpack_array
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.node import SavedOutput
-from nnkit.autograd.op import OPS
-from nnkit.autograd.saved import ACTIVE
+from nnkit.autograd.op.rule import OPS
 from nnkit.autograd.tensor import wrap
-from nnkit.autograd.unpacking import unpack_array
 from nnkit.backend.cpu import native
 from nnkit.backend.device import cpu
 from tests.backend.native_cases import needs_native

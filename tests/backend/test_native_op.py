@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import nnkit
-from nnkit.autograd.op import OPS
+from nnkit.autograd.compiled import bind_op
+from nnkit.autograd.op.rule import OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.cpu import native
 from nnkit.backend.device import cpu
@@ -31,7 +32,7 @@ def refuse(*arguments: Any, **keywords: Any) -> None:
 
 def alone(name: str, dtypes: tuple | None = None, number: bool = False) -> Any:
     """An op without a twin behind it."""
-    return native.bind_op(OPS[name].op, refuse, refuse, dtypes, number)
+    return bind_op(OPS[name].op, refuse, refuse, dtypes, number)
 
 
 F4 = np.dtype(np.float32)
@@ -188,7 +189,7 @@ def test_errors_of_the_primitive() -> None:
 def test_references_are_given_back() -> None:
     x, y = example(grad=True), example()
     linear = OPS["linear"]
-    watched = (x, y, x._data, y._data, cpu, OPS["add"], linear, native.bind_op)
+    watched = (x, y, x._data, y._data, cpu, OPS["add"], linear, bind_op)
 
     def use() -> None:
         for _ in range(20):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import nnkit
-from nnkit.autograd.generator import source_of
+from nnkit.autograd.surface.generator import source_of
 from nnkit.backend import random as source
 from nnkit.cuda.graphs import CUDAGraph
 from tests.cuda.test_surface import without_gpu

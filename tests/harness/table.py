@@ -11,12 +11,15 @@ from tests.harness.row import OpRow
 
 def _collect() -> dict[str, OpRow]:
     rows: dict[str, OpRow] = {}
-    for module in sorted(info.name for info in pkgutil.iter_modules(tests.ops.__path__)):
-        for row in importlib.import_module(f"tests.ops.{module}").ROWS:
+    for found in pkgutil.walk_packages(tests.ops.__path__, "tests.ops."):
+        if found.ispkg:
+            continue
+        subject = found.name.removeprefix("tests.ops.").replace(".", "/")
+        for row in importlib.import_module(found.name).ROWS:
             if row.name in rows:
-                raise ValueError(f"two rows for {row.name}: tests/ops/{module}.py has the second")
+                raise ValueError(f"two rows for {row.name}: tests/ops/{subject}.py has the second")
             rows[row.name] = row
-            SUBJECT[row.name] = module
+            SUBJECT[row.name] = subject
     return rows
 
 

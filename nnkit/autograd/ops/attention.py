@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nnkit.autograd.dims import broadcast_shape, check_tensor
+from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.lifted import LIFTED
-from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.op.lifted import LIFTED
+from nnkit.autograd.op.promotion import check_dtype
+from nnkit.autograd.op.rule import OPS, rule
 from nnkit.autograd.ops.dropout import dropout
-from nnkit.autograd.promotion import check_dtype
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import BOOL, FLOATING, HALF, float32
 from nnkit.backend.reference.attention import attention_scores, attention_weights

@@ -8,14 +8,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-from nnkit.autograd.dims import check_tensor
-from nnkit.autograd.generator import check_randomness, source_of
-from nnkit.autograd.op import OPS, real_gradient, rule
-from nnkit.autograd.ops.arithmetic import mul
-from nnkit.autograd.ops.random_inplace import need
-from nnkit.autograd.public import public
+from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import OPS, real_gradient, rule
+from nnkit.autograd.ops.elementwise.arithmetic import mul
+from nnkit.autograd.ops.random.inplace import need
+from nnkit.autograd.surface.generator import check_randomness, source_of
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import check_change, inplace
+from nnkit.autograd.views.history import check_change, inplace
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_
 
 _dropout = rule(

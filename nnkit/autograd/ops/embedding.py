@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor
-from nnkit.autograd.op import real_gradient, rule
-from nnkit.autograd.public import public
-from nnkit.autograd.sizes import check_shape, integer
+from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.arguments.sizes import check_shape, integer
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import write
+from nnkit.autograd.views.history import write
 from nnkit.backend.dtype import FLOATING, int32, int64
 
 _embedding = rule(

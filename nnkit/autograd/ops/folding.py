@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor
-from nnkit.autograd.op import OPS, rule
-from nnkit.autograd.public import public
-from nnkit.autograd.sizes import check_shape, integer, is_int64
-from nnkit.autograd.spatial import at_least, batched, exactly, in_format_of, ints, windows
+from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.arguments.sizes import check_shape, integer, is_int64
+from nnkit.autograd.arguments.spatial import at_least, batched, exactly, in_format_of, ints, windows
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import OPS, rule
 from nnkit.autograd.tensor import Tensor
 
 _im2col = rule(

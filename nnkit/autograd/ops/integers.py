@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nnkit.autograd.op import rule
-from nnkit.autograd.promotion import check_dtype, promote
-from nnkit.autograd.public import public
+from nnkit.autograd.op.promotion import check_dtype, promote
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import rule
 from nnkit.autograd.tensor import Tensor
 
 NOT_WHOLE = ("bool", "floating", "complex")

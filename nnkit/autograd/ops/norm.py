@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor, size_at
-from nnkit.autograd.op import rule
-from nnkit.autograd.ops.conversion import converted
-from nnkit.autograd.ops.shape import reshape
-from nnkit.autograd.public import public
-from nnkit.autograd.sizes import integer
-from nnkit.autograd.spatial import Ints, gradient_in_format, in_format_of, in_order
+from nnkit.autograd.arguments.dims import check_tensor, size_at
+from nnkit.autograd.arguments.sizes import integer
+from nnkit.autograd.arguments.spatial import Ints, gradient_in_format, in_format_of, in_order
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import rule
+from nnkit.autograd.ops.creation.conversion import converted
+from nnkit.autograd.ops.shape.reshaping import reshape
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views import check_write, write, wrote
+from nnkit.autograd.views.history import check_write, write, wrote
 from nnkit.backend.dtype import COMPLEX, FLOATING, HALF, complex128, float32, float64
 from nnkit.backend.memory import CHANNELS_LAST, by_rows, is_ordered
 

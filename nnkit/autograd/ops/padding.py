@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from nnkit.autograd.dims import check_tensor
-from nnkit.autograd.limits import fitting
-from nnkit.autograd.op import OPS, rule
-from nnkit.autograd.promotion import check_dtype
-from nnkit.autograd.public import public
-from nnkit.autograd.sizes import check_integers, check_shape
-from nnkit.autograd.spatial import in_format_of
+from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.arguments.sizes import check_integers, check_shape
+from nnkit.autograd.arguments.spatial import in_format_of
+from nnkit.autograd.op.promotion import check_dtype
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import OPS, rule
+from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor
 
 Widths = tuple[tuple[int, int], ...]

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nnkit.autograd.arguments import held
-from nnkit.autograd.dims import check_tensors, size_at
-from nnkit.autograd.op import OPS, rule
+from nnkit.autograd.arguments.annotations import held
+from nnkit.autograd.arguments.dims import check_tensors, size_at
+from nnkit.autograd.op.promotion import check_defined
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import OPS, rule
 from nnkit.autograd.ops.dropout import dropout as drop
-from nnkit.autograd.promotion import check_defined
-from nnkit.autograd.public import public
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import COMPLEX, FLOATING, int64
 

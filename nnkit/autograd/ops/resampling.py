@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nnkit.autograd.op import rule
-from nnkit.autograd.spatial import gradient_in_format
+from nnkit.autograd.arguments.spatial import gradient_in_format
+from nnkit.autograd.op.rule import rule
 
 resample = rule(
     "resample", node="UpsampleBackward0",

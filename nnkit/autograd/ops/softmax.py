@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nnkit.autograd.dims import check_tensor, normalize_dim
-from nnkit.autograd.op import real_gradient, rule
-from nnkit.autograd.ops.conversion import converted
-from nnkit.autograd.public import public
+from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import real_gradient, rule
+from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import dtype as dtype_type
 

@@ -7,17 +7,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.generator import Generator as Generator
-from nnkit.autograd.ops.conversion import destination
-from nnkit.autograd.overriding import (
-    DisableTorchFunction as DisableTorchFunction,
-)
-from nnkit.autograd.overriding import (
+from nnkit.autograd.arguments.overriding import DisableTorchFunction as DisableTorchFunction
+from nnkit.autograd.arguments.overriding import (
     DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
 )
-from nnkit.autograd.overriding import (
-    refuse,
-)
+from nnkit.autograd.arguments.overriding import refuse
+from nnkit.autograd.ops.creation.conversion import destination
+from nnkit.autograd.surface.generator import Generator as Generator
 from nnkit.compat.passing import Inert, false, nothing
 
 DispatchKey = enum.Enum(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from nnkit.autograd.storage import Storage
+from nnkit.autograd.surface.storage import Storage
 from nnkit.backend.memory import layout
 from nnkit.compat.foreign import stand_in
 from nnkit.compat.names._foreach import FUNCTIONS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.printing import OPTIONS as PRINT_OPTS
-from nnkit.autograd.printing import set_printoptions as set_printoptions
+from nnkit.autograd.surface.printing import OPTIONS as PRINT_OPTS
+from nnkit.autograd.surface.printing import set_printoptions as set_printoptions
 
 __all__ = ["PRINT_OPTS", "set_printoptions"]
 

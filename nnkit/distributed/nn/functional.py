@@ -10,8 +10,8 @@ from typing import Any
 
 import nnkit.distributed.collectives as dist
 from nnkit.autograd import Function
-from nnkit.autograd.ops.creation import empty, empty_like, zeros_like
-from nnkit.autograd.ops.joining import stack
+from nnkit.autograd.ops.creation.factories import empty, empty_like, zeros_like
+from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.tensor import Tensor
 from nnkit.distributed.groups import get_rank, get_world_size
 from nnkit.distributed.reduce_op import ReduceOp

@@ -6,14 +6,14 @@ With ``inplace`` they write into their input and return it.
 from __future__ import annotations
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.dims import check_tensor, normalize_dim
-from nnkit.autograd.op import OPS, real_gradient
-from nnkit.autograd.ops import activation as ops
-from nnkit.autograd.ops.creation import empty_like, zeros_like
+from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
+from nnkit.autograd.op.promotion import check_dtype
+from nnkit.autograd.op.rule import OPS, real_gradient
+from nnkit.autograd.op.single import single
+from nnkit.autograd.ops.creation.factories import empty_like, zeros_like
+from nnkit.autograd.ops.elementwise import activation as ops
 from nnkit.autograd.ops.softmax import softmax
-from nnkit.autograd.promotion import check_dtype
-from nnkit.autograd.single import single
-from nnkit.autograd.views import check_write, write
+from nnkit.autograd.views.history import check_write, write
 from nnkit.backend.dtype import COMPLEX, INTEGER, to_float
 from nnkit.backend.memory import contiguous_format
 from nnkit.nn.functional.hard_activation import floating, in_place

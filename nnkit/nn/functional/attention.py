@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.lifted import LIFTED
+from nnkit.autograd.op.lifted import LIFTED
 from nnkit.autograd.ops.attention import scaled_dot_product_attention
-from nnkit.autograd.ops.creation import zeros, zeros_like
+from nnkit.autograd.ops.creation.factories import zeros, zeros_like
 from nnkit.autograd.ops.dropout import dropout
-from nnkit.autograd.ops.joining import cat
-from nnkit.autograd.ops.linear import linear
+from nnkit.autograd.ops.linalg.linear import linear
+from nnkit.autograd.ops.shape.joining import cat
 from nnkit.backend.dtype import BOOL, FLOATING
 from nnkit.backend.reference.attention import attention_scores
 from nnkit.nn.functional.padding import pad

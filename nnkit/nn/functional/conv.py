@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nnkit.autograd.ops.conv import (
+from nnkit.autograd.ops.conv.convolution import (
     conv1d,
     conv2d,
     conv3d,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.creation import zeros
-from nnkit.autograd.ops.ctc import ctc_loss as ctc_op
+from nnkit.autograd.ops.creation.factories import zeros
+from nnkit.autograd.ops.loss.ctc import ctc_loss as ctc_op
 from nnkit.backend.dtype import FLOATING, INTEGER, float32, float64, int64
 from nnkit.nn.functional.reductions import check_reduction, reduced
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.distance import cosine_similarity, pairwise_distance, pdist
-from nnkit.autograd.ops.vector_norm import vector_norm
-from nnkit.autograd.out import write_out
-from nnkit.autograd.promotion import scalar
+from nnkit.autograd.op.out import write_out
+from nnkit.autograd.op.promotion import scalar
+from nnkit.autograd.ops.linalg.distance import cosine_similarity, pairwise_distance, pdist
+from nnkit.autograd.ops.reduction.vector_norm import vector_norm
 
 __all__ = ["cosine_similarity", "normalize", "pairwise_distance", "pdist"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops import loss as ops
-from nnkit.autograd.ops.bounds import clamp_min, minimum
+from nnkit.autograd.ops.elementwise.bounds import clamp_min, minimum
+from nnkit.autograd.ops.loss import losses as ops
 from nnkit.nn.functional.distance import pairwise_distance
 from nnkit.nn.functional.reductions import check_reduction, legacy, reduced
 

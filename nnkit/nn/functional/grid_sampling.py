@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.dims import check_tensor, size_at
-from nnkit.autograd.ops import activation as ops
-from nnkit.autograd.ops.comparison import where
-from nnkit.autograd.ops.joining import stack
-from nnkit.autograd.ops.linalg import matmul
-from nnkit.autograd.ops.ranges import linspace
-from nnkit.autograd.ops.scattering import gather
-from nnkit.autograd.sizes import check_shape
+from nnkit.autograd.arguments.dims import check_tensor, size_at
+from nnkit.autograd.arguments.sizes import check_shape
+from nnkit.autograd.ops.creation.ranges import linspace
+from nnkit.autograd.ops.elementwise import activation as ops
+from nnkit.autograd.ops.elementwise.comparison import where
+from nnkit.autograd.ops.indexing.scattering import gather
+from nnkit.autograd.ops.linalg.products import matmul
+from nnkit.autograd.ops.shape.joining import stack
 from nnkit.backend.dtype import FLOATING, int64
 from nnkit.backend.warning import warn
 

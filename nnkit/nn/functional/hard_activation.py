@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.dims import check_tensor
-from nnkit.autograd.limits import finfo
-from nnkit.autograd.ops import activation as ops
-from nnkit.autograd.views import check_write, write
+from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.ops.elementwise import activation as ops
+from nnkit.autograd.surface.limits import finfo
+from nnkit.autograd.views.history import check_write, write
 from nnkit.backend.dtype import BOOL, COMPLEX, INTEGER
 
 __all__ = [

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.sizes import LARGEST, check_shape
+from nnkit.autograd.arguments.spatial import in_format_of, ints
 from nnkit.autograd.ops.resampling import resample
-from nnkit.autograd.sizes import LARGEST, check_shape
-from nnkit.autograd.spatial import in_format_of, ints
 from nnkit.backend.dtype import FLOATING, uint8
 from nnkit.backend.warning import warn
 from nnkit.nn.functional.pooling import (

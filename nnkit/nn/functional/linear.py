@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from nnkit.autograd.ops.linear import bilinear, linear
+from nnkit.autograd.ops.linalg.linear import bilinear, linear
 
 __all__ = ["bilinear", "linear"]

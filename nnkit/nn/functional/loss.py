@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.op import real_gradient
-from nnkit.autograd.ops import loss as ops
-from nnkit.autograd.ops.activation import log_sigmoid
-from nnkit.autograd.ops.transcendental import xlogy
+from nnkit.autograd.op.rule import real_gradient
+from nnkit.autograd.ops.elementwise.activation import log_sigmoid
+from nnkit.autograd.ops.elementwise.transcendental import xlogy
+from nnkit.autograd.ops.loss import losses as ops
 from nnkit.backend.warning import warn
 from nnkit.nn.functional.reductions import REDUCTIONS, check_reduction, in_dtype_of, legacy, reduced
 

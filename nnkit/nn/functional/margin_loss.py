@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.dims import broadcast_shape
-from nnkit.autograd.op import guarded, real_gradient
-from nnkit.autograd.ops import loss as ops
-from nnkit.autograd.ops.activation import log_sigmoid, relu
-from nnkit.autograd.ops.bounds import clamp_min
-from nnkit.autograd.views import check_cast
+from nnkit.autograd.arguments.dims import broadcast_shape
+from nnkit.autograd.op.rule import guarded, real_gradient
+from nnkit.autograd.ops.elementwise.activation import log_sigmoid, relu
+from nnkit.autograd.ops.elementwise.bounds import clamp_min
+from nnkit.autograd.ops.loss import losses as ops
+from nnkit.autograd.views.history import check_cast
 from nnkit.backend.dtype import FLOATING, int64
 from nnkit.nn.functional.reductions import check_reduction, in_dtype_of, legacy, reduced
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.spatial import in_format_of
 from nnkit.autograd.ops import norm as ops
 from nnkit.autograd.ops.padding import pad
-from nnkit.autograd.spatial import in_format_of
 from nnkit.backend.dtype import FLOATING, int64
 
 __all__ = [

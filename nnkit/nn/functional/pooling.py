@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nnkit.autograd.ops.adaptive_pooling import (
+from nnkit.autograd.ops.pooling.adaptive import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
@@ -13,7 +13,7 @@ from nnkit.autograd.ops.adaptive_pooling import (
     adaptive_max_pool3d,
     adaptive_max_pool3d_with_indices,
 )
-from nnkit.autograd.ops.average_pooling import (
+from nnkit.autograd.ops.pooling.average import (
     avg_pool1d,
     avg_pool2d,
     avg_pool3d,
@@ -21,7 +21,7 @@ from nnkit.autograd.ops.average_pooling import (
     lp_pool2d,
     lp_pool3d,
 )
-from nnkit.autograd.ops.pooling import (
+from nnkit.autograd.ops.pooling.max import (
     fractional_max_pool2d,
     fractional_max_pool2d_with_indices,
     fractional_max_pool3d,

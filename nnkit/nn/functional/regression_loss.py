@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.ops import loss as ops
-from nnkit.autograd.ops.loss import paired
-from nnkit.autograd.promotion import check_dtype, scalar
-from nnkit.autograd.views import check_cast
+from nnkit.autograd.op.promotion import check_dtype, scalar
+from nnkit.autograd.ops.loss import losses as ops
+from nnkit.autograd.ops.loss.losses import paired
+from nnkit.autograd.views.history import check_cast
 from nnkit.backend.dtype import to_float
 from nnkit.nn.functional.reductions import check_reduction, in_dtype_of, legacy, reduced
 

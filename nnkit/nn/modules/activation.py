@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.creation import empty
+from nnkit.autograd.ops.creation.factories import empty
 from nnkit.nn import functional as F
 from nnkit.nn import init as initial
 from nnkit.nn.modules.hard_activation import InPlaceActivation

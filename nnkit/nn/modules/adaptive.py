@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.joining import cat
+from nnkit.autograd.ops.shape.joining import cat
 from nnkit.nn import functional as F
 from nnkit.nn.modules.container import ModuleList, Sequential
 from nnkit.nn.modules.linear import Linear

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.ops.creation import empty, zeros
+from nnkit.autograd.ops.creation.factories import empty, zeros
 from nnkit.autograd.ops.norm import count_batch
 from nnkit.backend.dtype import int64
 from nnkit.nn import functional as F

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.creation import empty
+from nnkit.autograd.ops.creation.factories import empty
 from nnkit.nn import functional as F
 from nnkit.nn import init
 from nnkit.nn.modules.module import Module

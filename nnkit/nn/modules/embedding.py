@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.ops.creation import empty
+from nnkit.autograd.ops.creation.factories import empty
 from nnkit.nn import functional as F
 from nnkit.nn import init
 from nnkit.nn.modules.module import Module

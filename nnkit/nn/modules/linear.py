@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.ops.creation import empty
+from nnkit.autograd.ops.creation.factories import empty
 from nnkit.nn import functional as F
 from nnkit.nn import init
 from nnkit.nn.modules.lazy import LazyModuleMixin

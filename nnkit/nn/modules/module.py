@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nnkit.autograd.views import clear
+from nnkit.autograd.views.history import clear
 from nnkit.nn.modules.module_apply import ModuleApply
 from nnkit.nn.modules.module_hooks import (
     ModuleHooks,

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.ops.conversion import destination
-from nnkit.autograd.ops.creation import empty_like
+from nnkit.autograd.ops.creation.conversion import destination
+from nnkit.autograd.ops.creation.factories import empty_like
 from nnkit.nn.modules.module_tree import ModuleTree
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.node import RemovableHandle
+from nnkit.autograd.engine.node import RemovableHandle
 from nnkit.nn.modules.module_backward import BackwardHook
 
 Hooks = OrderedDict[int, Any]

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.node import RemovableHandle
+from nnkit.autograd.engine.node import RemovableHandle
 from nnkit.nn.modules.module_hooks import NO_HOOKS, add_hook
 from nnkit.nn.modules.module_tree import ModuleTree
 from nnkit.nn.parameter import Parameter, is_lazy

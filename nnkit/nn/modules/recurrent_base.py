@@ -9,7 +9,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.autograd.ops import recurrent as ops
-from nnkit.autograd.ops.creation import empty, zeros
+from nnkit.autograd.ops.creation.factories import empty, zeros
 from nnkit.nn import init
 from nnkit.nn.modules.module import Module
 from nnkit.nn.parameter import Parameter

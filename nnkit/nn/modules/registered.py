@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.backend.cpu.native import bind_entry
+from nnkit.autograd.compiled import bind_entry
 
 
 class RegisteredInPython:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.ops.creation import full
-from nnkit.autograd.ops.joining import cat
+from nnkit.autograd.ops.creation.factories import full
 from nnkit.autograd.ops.norm import count_batch
+from nnkit.autograd.ops.shape.joining import cat
 from nnkit.backend.dtype import DTYPES
 from nnkit.nn.modules.batchnorm import _BatchNorm
 from nnkit.nn.modules.module import Module

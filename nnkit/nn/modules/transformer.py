@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.creation import full
+from nnkit.autograd.ops.creation.factories import full
 from nnkit.nn import functional as F
 from nnkit.nn import init
 from nnkit.nn.functional.attention import additive_mask

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from nnkit.autograd.arguments import KINDS
+from nnkit.autograd.arguments.annotations import KINDS
 
 
 def ntuple(value: Any, axes: int) -> tuple:

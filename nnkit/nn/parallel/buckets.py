@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd import no_grad
-from nnkit.autograd.ops.creation import zeros
+from nnkit.autograd.ops.creation.factories import zeros
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.futures import Future
 from nnkit.distributed import ReduceOp, all_reduce

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nnkit.autograd.ops.creation import zeros
+from nnkit.autograd.ops.creation.factories import zeros
 from nnkit.backend.dtype import int64
 from nnkit.distributed import all_reduce
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.ops.interchange import tensor
-from nnkit.autograd.ops.joining import stack
+from nnkit.autograd.ops.exchange.interchange import tensor
+from nnkit.autograd.ops.shape.joining import stack
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 

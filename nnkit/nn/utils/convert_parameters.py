@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.joining import cat
+from nnkit.autograd.ops.shape.joining import cat
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 

@@ -6,8 +6,8 @@ import copy
 from typing import TypeVar
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.arithmetic import rsqrt
-from nnkit.autograd.ops.creation import ones_like, zeros_like
+from nnkit.autograd.ops.creation.factories import ones_like, zeros_like
+from nnkit.autograd.ops.elementwise.arithmetic import rsqrt
 from nnkit.nn.modules.module import Module
 from nnkit.nn.parameter import Parameter
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.limits import finfo
-from nnkit.autograd.ops.creation import eye
-from nnkit.autograd.ops.decomposition import solve
-from nnkit.autograd.ops.householder import geqrf
-from nnkit.autograd.ops.householder import orgqr as householder_product
-from nnkit.autograd.ops.joining import cat
-from nnkit.autograd.ops.matrix_functions import matrix_exp
+from nnkit.autograd.ops.creation.factories import eye
+from nnkit.autograd.ops.decomposition.householder import geqrf
+from nnkit.autograd.ops.decomposition.householder import orgqr as householder_product
+from nnkit.autograd.ops.decomposition.matrix_functions import matrix_exp
+from nnkit.autograd.ops.decomposition.rules import solve
+from nnkit.autograd.ops.shape.joining import cat
+from nnkit.autograd.surface.limits import finfo
 from nnkit.nn.modules.module import Module
 from nnkit.nn.utils.parametrize import register_parametrization
 

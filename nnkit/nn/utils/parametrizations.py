@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.sizes import integer
+from nnkit.autograd.arguments.sizes import integer
 from nnkit.nn.functional.distance import normalize
 from nnkit.nn.modules.module import Module
 from nnkit.nn.utils.orthogonal import orthogonal

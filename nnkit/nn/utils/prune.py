@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.creation import ones_like
-from nnkit.autograd.ops.joining import cat
-from nnkit.autograd.ops.random import rand, rand_like
+from nnkit.autograd.ops.creation.factories import ones_like
+from nnkit.autograd.ops.random.factories import rand, rand_like
+from nnkit.autograd.ops.shape.joining import cat
 from nnkit.nn.modules.module import Module
 
 __all__ = [

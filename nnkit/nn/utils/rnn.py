@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.arguments import hold_all
-from nnkit.autograd.dims import check_tensor
-from nnkit.autograd.ops.creation import empty_like, full
-from nnkit.autograd.ops.interchange import as_tensor
-from nnkit.autograd.ops.joining import cat
-from nnkit.autograd.ops.ranges import arange
+from nnkit.autograd.arguments.annotations import hold_all
+from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.ops.creation.factories import empty_like, full
+from nnkit.autograd.ops.creation.ranges import arange
+from nnkit.autograd.ops.exchange.interchange import as_tensor
+from nnkit.autograd.ops.shape.joining import cat
 from nnkit.backend.dtype import float16, float32, float64, int8, int16, int32, int64, uint8
 
 __all__ = [

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.joining import stack
+from nnkit.autograd.ops.shape.joining import stack
 from nnkit.nn.modules.module import Module
 
 __all__ = ["functional_call", "stack_module_state"]

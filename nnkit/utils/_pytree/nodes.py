@@ -8,7 +8,7 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from nnkit.autograd import return_types
+from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Size
 
 PyTree = Any

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.interchange import as_tensor, tensor
-from nnkit.autograd.ops.joining import stack
+from nnkit.autograd.ops.exchange.interchange import as_tensor, tensor
+from nnkit.autograd.ops.shape.joining import stack
 from nnkit.backend.dtype import NUMPY_ARRAY, NUMPY_SCALARS, float64
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]

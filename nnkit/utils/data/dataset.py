@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.random import randperm
+from nnkit.autograd.ops.random.factories import randperm
 
 __all__ = [
     "ChainDataset",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sized
 
-from nnkit.autograd.generator import Generator
-from nnkit.autograd.ops.random import randperm
+from nnkit.autograd.ops.random.factories import randperm
+from nnkit.autograd.surface.generator import Generator
 from nnkit.utils.data.sampler import Sampler
 
 __all__ = ["DistributedSampler"]

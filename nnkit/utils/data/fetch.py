@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.creation import empty
-from nnkit.autograd.ops.interchange import tensor
+from nnkit.autograd.ops.creation.factories import empty
+from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.backend.dtype import int64
 from nnkit.cuda import is_available
 from nnkit.utils.data.collate import default_collate

@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
-from nnkit.autograd.generator import Generator
-from nnkit.autograd.ops.creation import empty
-from nnkit.autograd.ops.interchange import as_tensor
-from nnkit.autograd.ops.random import randint, randperm
-from nnkit.autograd.ops.random_sampling import multinomial
+from nnkit.autograd.ops.creation.factories import empty
+from nnkit.autograd.ops.exchange.interchange import as_tensor
+from nnkit.autograd.ops.random.factories import randint, randperm
+from nnkit.autograd.ops.random.sampling import multinomial
+from nnkit.autograd.surface.generator import Generator
 from nnkit.backend.dtype import float64, int64
 
 __all__ = [

@@ -1,4 +1,4 @@
-// The elementary functions of formulas under the names of backend/cpu/native/math.h, for float,
+// The elementary functions of formulas under the names of backend/cpu/native/mathematics/math.h, for float,
 // double and, where they make sense, integers and bool.
 #pragma once
 

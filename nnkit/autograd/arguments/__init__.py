@@ -1,0 +1,1 @@
+"""What public functions are given, checked and brought into the form that ops take."""

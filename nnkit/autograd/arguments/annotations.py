@@ -1,0 +1,291 @@
+"""The arguments of public functions, held to the annotations of their parameters.
+
+torch's parser looks at every argument before anything is computed, and says in one TypeError which
+one is of a wrong type. Here the annotation of a parameter says what it takes, and `held` makes the
+function that looks: at the class of each argument where that is enough, at the value otherwise.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import types
+import typing
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from nnkit.autograd.arguments.overriding import (
+    ENTERED,
+    PLAIN,
+    answer,
+    is_intercepted,
+    is_plain,
+    overriding,
+)
+from nnkit.autograd.arguments.sizes import check_integers, integer, is_int64
+from nnkit.autograd.compiled import bind_held
+from nnkit.autograd.op.out import call_into
+from nnkit.autograd.tensor import Size, Tensor
+from nnkit.backend.device import device
+from nnkit.backend.dtype import BOOL, FLOATING, dtype, python_number
+from nnkit.backend.memory import layout, memory_format
+
+# Parameters that take what is no tensor yet, of whatever size.
+_DATA = {"data", "obj", "ndarray", "buffer", "ext_tensor"}
+# NumPy's names of some parameters, which torch takes too.
+NUMPY_NAMES = {
+    "axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other",
+}  # fmt: skip
+
+
+class Kind:
+    """What a parameter takes.
+
+    Attributes:
+        words: for a message.
+        classes: those whose instances are all taken; more are added as they are met.
+        takes: whether it takes a value of another class.
+    """
+
+    __slots__ = ("classes", "takes", "words")
+
+    def __init__(self, words: str, classes: Iterable[type], takes: Callable[[Any], bool]) -> None:
+        self.words = words
+        self.classes = set(classes)
+        self.takes = takes
+
+    def __or__(self, other: Kind) -> Kind:
+        words = f"{self.words} or {other.words}" if other is not NONE else self.words
+        takes = [kind.takes for kind in (self, other)]
+        classes = self.classes | other.classes
+        return Kind(words, classes, lambda value: any(take(value) for take in takes))
+
+
+def _instance(words: str, *classes: type) -> Kind:
+    return Kind(words, classes, lambda value: isinstance(value, classes))
+
+
+def _is_scalar(value: Any) -> bool:
+    """A tensor that stands for a number."""
+    return isinstance(value, Tensor) and not value._data.ndim and not value._requires_grad
+
+
+def _is_int(value: Any) -> bool:
+    value = python_number(value)
+    if isinstance(value, int):
+        return not isinstance(value, bool)
+    return _is_scalar(value) and BOOL < value.dtype.category < FLOATING
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(python_number(value), (int, float)) or _is_scalar(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(python_number(value), (int, float, complex)) or _is_scalar(value)
+
+
+TYPES = (bool, int, float, complex)  # Python's, for dtypes
+FLAG = {bool, type(None)}
+NONE = Kind("None", [type(None)], lambda value: False)
+KINDS = {
+    Tensor: Kind("Tensor", [Tensor], lambda value: isinstance(value, Tensor)),
+    bool: Kind("bool", [bool], lambda value: isinstance(python_number(value), bool)),
+    int: Kind("int", [int], _is_int),
+    float: Kind("float", [float, int, bool], _is_real),
+    complex: Kind("Number", [float, int, bool, complex], _is_number),
+    str: _instance("str", str),
+    Sequence[int]: _instance("tuple of ints", tuple, list, Size),
+    dtype: Kind("nnkit.dtype", [dtype], lambda value: any(value is t for t in TYPES)),
+    device: _instance("nnkit.device", device, str, int),
+    layout: _instance("nnkit.layout", layout),
+    memory_format: _instance("nnkit.memory_format", memory_format),
+    type(None): NONE,
+}
+# What parameters of these names take everywhere, where their annotation leaves it open.
+NAMED: dict[str, Any] = {
+    "dtype": dtype | None, "device": device | None, "layout": layout | None,
+    "memory_format": memory_format | None, "ord": float | str | None, "out": Tensor | None,
+}  # fmt: skip
+
+
+def take(name: str, made: type) -> None:
+    """Let parameters called ``name`` take objects of a class that is defined above this file."""
+    KINDS[made] = _instance(made.__name__, made)
+    NAMED[name] = made | None
+
+
+def kind_of(name: str, annotation: Any, scope: dict[str, Any]) -> Kind | None:
+    """What a parameter takes by its annotation; None where that leaves it open."""
+    if isinstance(annotation, str):
+        try:
+            annotation = eval(annotation, scope)
+        except (NameError, TypeError):  # a name for type checkers alone
+            return None
+    if annotation is Any:
+        annotation = NAMED.get(name, Any)
+    parts = [annotation]
+    if typing.get_origin(annotation) in (types.UnionType, typing.Union):
+        parts = [*typing.get_args(annotation)]
+    kinds = [KINDS.get(part) for part in parts]
+    if None in kinds:
+        return None
+    return functools.reduce(lambda one, other: one | other, kinds)  # pyright: ignore
+
+
+class Signature:
+    """The parameters of a function with what each takes."""
+
+    def __init__(self, function: Callable, name: str, is_method: bool, lax: bool) -> None:
+        import inspect  # takes a moment to load, and few programs call every function
+
+        own = inspect.unwrap(function)
+        self.name = name
+        self.positional: list[str] = []
+        self.kinds: dict[str, Kind | None] = {}
+        for each in inspect.signature(function).parameters.values():
+            kind = kind_of(each.name, each.annotation, own.__globals__)
+            if is_method and not self.kinds:
+                kind = KINDS[Tensor]
+            if lax and kind is not None and (kind.classes <= FLAG or str in kind.classes):
+                kind = None
+            if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD):
+                self.positional.append(each.name)
+            if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+                self.kinds[each.name] = kind
+
+    def checked(self, name: str, value: Any) -> Any:
+        """An argument as its parameter takes it: a number for a tensor that stands for one.
+
+        Raises:
+            TypeError: it is of a wrong type.
+            ValueError: an int that no int64 holds.
+        """
+        kind = self.kinds.get(name)
+        if kind is None:
+            return value
+        if value.__class__ not in kind.classes:
+            if not kind.takes(value):
+                raise TypeError(
+                    f"{self.name}(): argument '{name}' must be {kind.words}, "
+                    f"not {type(value).__name__}"
+                )
+            if isinstance(value, Tensor):
+                if Tensor not in kind.classes:
+                    return value.item()
+                if is_plain(value):
+                    kind.classes.add(value.__class__)  # a Parameter
+        if isinstance(value, (tuple, list)) and tuple in kind.classes:
+            for position, each in enumerate(value):
+                taken = each is None or _is_int(each) or (position and isinstance(each, bool))
+                if not taken:  # after the first torch takes bools, too
+                    raise TypeError(
+                        f"{self.name}(): argument '{name}' must be tuple of ints, but found "
+                        f"element of type {type(each).__name__} at pos {position}"
+                    )
+            check_integers(self.name, name, [each for each in value if each.__class__ is int])
+        if value.__class__ is int and float not in kind.classes:
+            return integer(self.name, name, value)
+        return value
+
+    def renamed(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The keyword arguments with NumPy's names replaced by torch's."""
+        names = {
+            name: NUMPY_NAMES[name]
+            for name in options
+            if name in NUMPY_NAMES
+            and name not in self.kinds
+            and NUMPY_NAMES[name] in self.kinds
+            and NUMPY_NAMES[name] not in options
+        }
+        return {names.get(name, name): value for name, value in options.items()}
+
+
+def _known(name: str, kind: Kind | None) -> set[type] | None:
+    """The classes of which nothing more has to be known; None if no class tells anything."""
+    if kind is not None:
+        return kind.classes
+    return None if name in _DATA else PLAIN
+
+
+def _are_ints(value: Any) -> bool:
+    """Whether an int, or every element of a sequence, is one of 64 bits."""
+    parts = (value,) if value.__class__ is int else value
+    return all(part.__class__ is int and is_int64(part) for part in parts)
+
+
+def held_in_python(function: Callable, examine: Callable) -> Callable:
+    """``function``, to which ``examine`` hands arguments of classes that are not yet known."""
+    known: Any = None
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        if known is None or options or ENTERED:
+            return examine(arguments, options)
+        more = itertools.repeat(PLAIN)
+        for classes, value in zip(itertools.chain(known, more), arguments):
+            if classes is None:
+                continue
+            if value.__class__ not in classes:
+                return examine(arguments, options)
+            if value.__class__ in (int, tuple, list) and not _are_ints(value):
+                return examine(arguments, options)
+        return function(*arguments)
+
+    def learn(positional: tuple, named: dict) -> None:
+        nonlocal known
+        known = positional
+
+    call.learn = learn
+    return call
+
+
+Held = bind_held(held_in_python)
+
+
+def held(
+    function: Callable, name: str, is_method: bool = False, out: bool = False, lax: bool = False
+) -> Callable:
+    """``function`` with its arguments held to its annotations.
+
+    Args:
+        name: what messages call it.
+        is_method: its first argument is a Tensor.
+        out: a keyword ``out=`` (one tensor, or a tuple for several results) gets the result.
+        lax: flags and words are left to the function, which in torch is written in Python.
+    """
+    signature: Any = None
+
+    def examine(arguments: tuple, options: dict[str, Any]) -> Any:
+        nonlocal signature
+        found = overriding((*arguments, *options.values()))
+        if found or is_intercepted():
+            return answer(call, found, arguments, options)
+        if signature is None:
+            signature = Signature(function, name, is_method, lax)
+            named = {each: _known(each, kind) for each, kind in signature.kinds.items()}
+            call.learn(tuple([named[each] for each in signature.positional]), named)
+        options = signature.renamed(options)
+        target = options.pop("out", None) if out else None
+        checked = signature.checked
+        first = map(checked, signature.positional, arguments)
+        arguments = (*first, *arguments[len(signature.positional) :])
+        options = {key: checked(key, value) for key, value in options.items()}
+        if target is not None:
+            return call_into(target, function, name, arguments, options)
+        return function(*arguments, **options)
+
+    call: Any = functools.update_wrapper(Held(function, examine), function)
+    call.takes_out = out
+    return call
+
+
+def hold_all(
+    module: dict[str, Any], prefix: str = "", names: Sequence[str] = (), **options: bool
+) -> None:
+    """Hold the functions that a module offers, all or some; messages put ``prefix`` before their
+    names."""
+    for name in names or module.get("__all__") or [each for each in module if each[0] != "_"]:
+        function = module[name]
+        if isinstance(function, types.FunctionType) and not hasattr(function, "learn"):
+            module[name] = made = held(function, prefix + name, **options)
+            made.__module__, made.__qualname__ = module["__name__"], name

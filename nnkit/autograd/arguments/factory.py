@@ -1,0 +1,94 @@
+"""What functions that make tensors have in common: the ``dtype``, ``device``, ``layout``, ``out``
+and ``requires_grad`` they take."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+from nnkit.autograd.arguments.dims import sizes_of
+from nnkit.autograd.arguments.sizes import check_shape
+from nnkit.autograd.op.out import write_out
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.device import device as Device
+from nnkit.backend.device import get_default_device, located
+from nnkit.backend.dtype import (
+    FLOATING,
+    OF_ARRAY,
+    bool_,
+    complex128,
+    default_dtype,
+    dtype,
+    float64,
+    int64,
+    python_number,
+)
+from nnkit.backend.reproducibility import fills_memory
+
+# Python's types stand for dtypes too.
+_OF_TYPE = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def dtype_of(name: str, given: Any, default: dtype | None = None) -> dtype:
+    """The dtype that was asked for, else ``default``, else the default floating dtype."""
+    if given is None:
+        return default or default_dtype()
+    if isinstance(given, dtype):
+        return given
+    try:
+        return _OF_TYPE[given]
+    except (KeyError, TypeError):
+        got = given.__name__ if isinstance(given, type) else type(given).__name__
+        raise TypeError(f"{name}(): argument 'dtype' must be nnkit.dtype, not {got}") from None
+
+
+def place_of(given: Any, default: Device | None = None) -> Device:
+    """The device that was asked for, else ``default``, else the default device."""
+    if given is None:
+        return default or located(get_default_device())
+    return located(given)
+
+
+def check_layout(name: str, layout: Any) -> None:
+    """RuntimeError for every layout but strided memory."""
+    if layout is not None and not str(layout).endswith("strided"):
+        raise RuntimeError(f"{name}(): only strided tensors are supported, got layout {layout}")
+
+
+def shape_of(name: str, given: tuple, keyword: Any = None) -> tuple[int, ...]:
+    """Sizes as a tuple of non-negative ints."""
+    if not given and keyword is None:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    return check_shape(name, sizes_of(name, given, keyword), "size")
+
+
+def number(name: str, parameter: str, value: Any) -> Any:
+    """A Python number, or the one in a tensor of one element."""
+    if isinstance(value, Tensor) and not value.ndim:
+        return value.item()
+    if not isinstance(value, numbers.Number):
+        raise TypeError(
+            f"{name}(): argument '{parameter}' must be Number, not {type(value).__name__}"
+        )
+    return python_number(value)
+
+
+def unwritten(B: Any, data: Any) -> Any:
+    """Memory that nobody has written; deterministic programs see NaN or the largest integer."""
+    if fills_memory():
+        d = OF_ARRAY[data.dtype]
+        bits = 8 * d.itemsize - d.is_signed
+        B.fill_(data, math.nan if d.category >= FLOATING else d is bool_ or (1 << bits) - 1)
+    return data
+
+
+def finished(
+    name: str, data: Any, place: Device, requires_grad: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """A new leaf on an array, or ``out`` with the array's contents, and as a leaf with the flag."""
+    result = wrap(data, place)
+    if out is not None:
+        result = write_out(out, result, name)
+    changes = requires_grad or (result._requires_grad and result.is_leaf)
+    return result._set_requires_grad(requires_grad) if changes else result

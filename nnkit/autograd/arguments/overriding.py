@@ -1,0 +1,290 @@
+"""``__torch_function__``: arguments that answer for a function, and modes that answer for all.
+
+An argument whose class has a method ``__torch_function__`` gets the call before the function does
+(NEP 18, of NumPy's ``__array_function__``). A subclass of Tensor has one by birth, which makes
+what functions return instances of that subclass. What is not of such a class is *plain*, and the
+compiled callers know plain classes, so that nothing is asked on the ordinary way.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from nnkit.autograd.compiled import tell_overriding
+from nnkit.autograd.tensor import Size, Tensor
+
+F = TypeVar("F", bound=Callable)
+# Classes whose instances answer for no function; more are added as they are met.
+PLAIN: set[type] = {
+    Tensor, Size, type(None), bool, int, float, complex, str, slice, type(...), tuple, list,
+}  # fmt: skip
+
+
+class _Thread(threading.local):
+    """What a thread does with overriding classes.
+
+    Attributes:
+        of_tensors: whether subclasses of Tensor are asked.
+        asks: whether anything is.
+        modes: the modes that have been entered; the last is asked first.
+    """
+
+    of_tensors = True
+    asks = True
+
+    def __init__(self) -> None:
+        self.modes: list[Any] = []
+
+
+THREAD = _Thread()
+ENTERED: list[Any] = []  # the modes of all threads
+
+
+def refuse(*args: Any, **kwargs: Any) -> Any:
+    """The ``__torch_function__`` of a class that does not want to be asked."""
+    return NotImplemented
+
+
+def is_plain(value: Any) -> bool:
+    """Whether the class of a value answers for no function."""
+    kind = type(value)
+    if kind in PLAIN:
+        return True
+    found = getattr(kind, "__torch_function__", None)
+    if found is None or found is refuse:
+        PLAIN.add(kind)
+        return True
+    return False
+
+
+def _asked(value: Any) -> bool:
+    return not is_plain(value) and (THREAD.of_tensors or not isinstance(value, Tensor))
+
+
+def overriding(values: Iterable[Any]) -> list[Any]:
+    """The arguments that are asked, one of each class: subclasses before the classes they are
+    derived from, else the first first."""
+    found: list[Any] = []
+    if not THREAD.asks:
+        return found
+    for value in values:
+        parts = value if value.__class__ in (tuple, list) else (value,)
+        for part in parts:
+            if part.__class__ in PLAIN or not _asked(part):
+                continue
+            kind = type(part)
+            if any(type(known) is kind for known in found):
+                continue
+            later = (i for i, known in enumerate(found) if issubclass(kind, type(known)))
+            found.insert(next(later, len(found)), part)
+    return found
+
+
+def is_intercepted() -> bool:
+    """Whether a mode of this thread is asked before functions are called."""
+    return bool(THREAD.modes) and THREAD.asks
+
+
+def answer(function: Callable, found: list, arguments: tuple, options: dict[str, Any]) -> Any:
+    """What the mode, or the first of the overriding arguments that has an answer, answers.
+
+    Raises:
+        TypeError: none of them has one.
+    """
+    types = tuple(map(type, found))
+    given = (function, types, arguments, options) if options else (function, types, arguments)
+    if is_intercepted():
+        mode = THREAD.modes.pop()
+        try:
+            result = mode.__torch_function__(*given)
+        finally:
+            THREAD.modes.append(mode)
+        if result is not NotImplemented:
+            return result
+    for value in found:
+        result = value.__torch_function__(*given)
+        if result is not NotImplemented:
+            return result
+    name = getattr(function, "__qualname__", function)
+    raise TypeError(
+        f"no implementation found for '{name}' on types that implement __torch_function__: "
+        f"{[kind.__name__ for kind in types]}"
+    )
+
+
+NOBODY = object()
+
+
+def ask(function: Callable, arguments: tuple, options: dict[str, Any] | None = None) -> Any:
+    """What a mode or an argument answers for the function; `NOBODY` if none of them is asked."""
+    found = overriding((*arguments, *options.values()) if options else arguments)
+    if not found and not is_intercepted():
+        return NOBODY
+    return answer(function, found, arguments, options or {})
+
+
+class _Without:
+    """A block in which some classes are not asked."""
+
+    _flag: str
+
+    def __enter__(self) -> None:
+        self._before = getattr(THREAD, self._flag)
+        setattr(THREAD, self._flag, False)
+
+    def __exit__(self, *exception: Any) -> None:
+        setattr(THREAD, self._flag, self._before)
+
+
+class DisableTorchFunctionSubclass(_Without):
+    """A block in which subclasses of Tensor are not asked, as ``torch._C`` has it."""
+
+    _flag = "of_tensors"
+
+
+class DisableTorchFunction(_Without):
+    """A block in which no argument and no mode is asked."""
+
+    _flag = "asks"
+
+
+class TorchFunctionMode:
+    """A block in which ``__torch_function__`` of this object answers for every function.
+
+    Inside of the method the mode is off.
+
+    Example:
+        >>> import nnkit
+        >>> from nnkit.overrides import TorchFunctionMode
+        >>> class Names(TorchFunctionMode):
+        ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+        ...         print(func.__name__)
+        ...         return func(*args, **(kwargs or {}))
+        >>> with Names():
+        ...     x = nnkit.ones(2) + 1
+        ones
+        add
+    """
+
+    def __torch_function__(
+        self, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        raise NotImplementedError
+
+    def __enter__(self) -> Any:
+        ENTERED.append(self)
+        THREAD.modes.append(self)
+        _tell()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        THREAD.modes.pop()
+        ENTERED.remove(self)
+        _tell()
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """The mode that calls each function as if it were not there."""
+
+    def __torch_function__(
+        self, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+_guarded = False  # whether there is a subclass of Tensor that is asked
+
+
+def _tell() -> None:
+    tell_overriding(PLAIN, _guarded, bool(ENTERED))
+
+
+_tell()
+
+
+def overridable(function: F, name: Callable | None = None) -> F:
+    """A function for which an argument of an overriding class answers, by whose ``name`` it is
+    asked (by default the function that is returned)."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        if not ENTERED and not options and arguments and arguments[0].__class__ is Tensor:
+            return function(*arguments)
+        answered = ask(name or call, arguments, options)
+        return function(*arguments, **options) if answered is NOBODY else answered
+
+    return call  # type: ignore[return-value]
+
+
+# What only subclasses of Tensor are asked for, since every tensor is read by it all the time.
+_READ = (
+    "H", "T", "_version", "data", "device", "dtype", "grad", "grad_fn", "imag", "is_cpu",
+    "is_cuda", "is_leaf", "is_meta", "is_quantized", "is_sparse", "itemsize", "layout", "mH", "mT",
+    "name", "nbytes", "ndim", "output_nr", "real", "requires_grad", "retains_grad", "shape",
+)  # fmt: skip
+_CALLED = (
+    "__array__", "__bool__", "__complex__", "__contains__", "__float__", "__format__",
+    "__index__", "__int__", "__invert__", "__len__", "__reduce_ex__", "__repr__", "__reversed__",
+    "_is_view", "backward", "detach_", "is_complex", "is_floating_point", "is_inference", "item",
+    "register_hook", "register_post_accumulate_grad_hook", "requires_grad_", "retain_grad",
+    "squeeze_", "t_", "unsqueeze_",
+)  # fmt: skip
+
+
+def _property_of_subclass(accessed: Any) -> property:
+    accessors = (accessed.__get__, accessed.__set__, accessed.__delete__)
+    return property(*(overridable(accessor, accessor) for accessor in accessors))
+
+
+def _born(kind: type, **options: Any) -> None:
+    """See to it that whatever a subclass of Tensor inherits asks before it answers."""
+    global _guarded
+    if getattr(kind, "__torch_function__", None) is refuse:
+        PLAIN.add(kind)
+        return
+    if not _guarded:
+        _guarded = True
+        _tell()
+    for names, of_subclass in ((_READ, _property_of_subclass), (_CALLED, overridable)):
+        for name in names:
+            inherited = getattr(Tensor, name, None)
+            if inherited is not None and getattr(kind, name) is inherited:
+                setattr(kind, name, of_subclass(inherited))
+
+
+def converted(result: Any, kind: type, arguments: tuple) -> Any:
+    """The tensors of a result, or in its tuples and lists, as instances of a subclass."""
+    if isinstance(result, Tensor):
+        if isinstance(result, kind):
+            return result
+        if any(result is each for each in arguments):
+            return result.as_subclass(kind)  # type: ignore[attr-defined]
+        result.__class__ = kind  # nobody else has it
+        return result
+    if isinstance(result, (tuple, list)) and type(result) is not Size:
+        parts = [converted(part, kind, arguments) for part in result]
+        made: Any = type(result)
+        return made(*parts) if hasattr(result, "_fields") else made(parts)
+    return result
+
+
+def _of_subclass(
+    cls: type, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None
+) -> Any:
+    """Call the function; the tensors that it returns are of this class.
+
+    NotImplemented if an argument is of a class that this one is not derived from.
+    """
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        result = func(*args, **(kwargs or {}))
+    return result if func == Tensor.grad.__get__ else converted(result, cls, args)  # type: ignore
+
+
+Tensor.detach = overridable(Tensor.detach)
+Tensor.__torch_function__ = classmethod(_of_subclass)  # type: ignore[attr-defined]
+Tensor.__init_subclass__ = classmethod(_born)  # type: ignore[assignment]

@@ -1,0 +1,215 @@
+"""Arguments of the ops on (N, C, *spatial): numbers for each spatial axis, and the batch axis."""
+
+from __future__ import annotations
+
+import operator
+from functools import lru_cache
+from typing import Any
+
+from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.arguments.sizes import check_integers, check_shape, integer
+from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views.replay import laid
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING
+from nnkit.backend.memory import by_rows, format_of
+
+Ints = tuple[int, ...]
+
+LARGEST_OF_WINDOW = (1 << 31) - 1  # of a pool, as in torch
+
+
+def ints(name: str, parameter: str, value: Any, axes: int) -> Ints:
+    """An int, or a sequence of one int or of one for each axis, as a tuple of ``axes`` ints.
+
+    Raises:
+        TypeError: it is neither, or an element does not fit 64 bits.
+        ValueError: the int does not.
+        RuntimeError: a sequence of another length.
+    """
+    try:
+        if not isinstance(value, (tuple, list)):
+            return (integer(name, parameter, value),) * axes
+        numbers = tuple(operator.index(v) for v in value)
+    except TypeError:
+        wanted = f"int or tuple of {axes} ints" if axes > 1 else "int or tuple of one int"
+        raise TypeError(
+            f"{name}(): argument '{parameter}' must be {wanted}, got {value!r}"
+        ) from None
+    check_integers(name, parameter, numbers)
+    if len(numbers) == 1:
+        return numbers * axes
+    if len(numbers) != axes:
+        raise RuntimeError(
+            f"{name}(): argument '{parameter}' must be an int or a tuple of {axes} ints, "
+            f"got {len(numbers)}: {value!r}"
+        )
+    return numbers
+
+
+def exactly(name: str, axes: int, **values: Any) -> None:
+    """RuntimeError where a sequence, which `ints` takes with one number, too, has not ``axes``."""
+    for parameter, value in values.items():
+        if isinstance(value, (tuple, list)) and len(value) != axes:
+            raise RuntimeError(
+                f"{name}(): argument '{parameter}' must be an int or a tuple of {axes} ints, "
+                f"got {value!r}"
+            )
+
+
+def at_least(name: str, parameter: str, numbers: Ints, least: int) -> Ints:
+    """The numbers; RuntimeError where one is below ``least``."""
+    if min(numbers) < least:
+        raise RuntimeError(
+            f"{name}(): argument '{parameter}' must be at least {least}, got {list(numbers)}"
+        )
+    return numbers
+
+
+def windows(
+    name: str, shape: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """How many windows lie along each axis of ``shape``, (N, C, *spatial), and the strides and
+    dilations with which they do: no larger than the padded input, within which they act.
+
+    Raises:
+        RuntimeError: no window fits, or the padded input has too many elements.
+    """
+    padded = tuple(n + 2 * p for n, p in zip(shape[2:], padding))
+    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
+    if 0 in shape[2:] or any(n < span for n, span in zip(padded, spans)):
+        raise RuntimeError(
+            f"{name}(): the kernel, of size {spans} with its dilation, is larger than the input, "
+            f"of size {list(padded)} with its padding"
+        )
+    check_shape(name, (*shape[:2], *padded))
+    strides = tuple(min(s, n) for s, n in zip(stride, padded))
+    dilations = tuple(min(d, n) for d, n in zip(dilation, padded))
+    counts = tuple((n - span) // s + 1 for n, span, s in zip(padded, spans, strides))
+    return counts, strides, dilations
+
+
+def hashable(value: Any) -> Any:
+    """A list as a tuple, so that it can be part of a cache's key."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def batched(name: str, input: Tensor, axes: int) -> Tensor:
+    """``input`` as (N, C, *spatial), with N = 1 where it came without a batch axis.
+
+    Raises:
+        RuntimeError: neither one nor two dimensions more than spatial axes.
+    """
+    ndim = input._data.ndim - axes
+    if ndim == 2:
+        return input
+    if ndim != 1:
+        raise RuntimeError(
+            f"{name}(): expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input, "
+            f"got input of shape {list(input.shape)}"
+        )
+    return OPS["unsqueeze"](input, 0)
+
+
+def like_input(result: Tensor, input: Tensor) -> Tensor:
+    """``result`` without its batch axis where ``input`` had none, with channels last in memory
+    where the input has them."""
+    if result._data.ndim != input._data.ndim:
+        return OPS["squeeze"](result, (0,))
+    return in_format_of(input, result)
+
+
+def in_format_of(input: Tensor, result: Tensor) -> Tensor:
+    """``result`` with channels last in memory where ``input`` has them, else by rows."""
+    return in_order(result, format_of(input._data))
+
+
+def in_order(result: Tensor, axes: Ints | None) -> Tensor:
+    """``result`` with its dimensions in this order in memory, the slowest first; None for rows."""
+    if axes is None:
+        return result if by_rows(result._data) else OPS["contiguous"](result)
+    # The strides of dimensions of size 1 count, too: the next layer looks at them.
+    return result if format_of(result._data) == axes else OPS["ordered"](result, axes)
+
+
+def gradient_in_format(B: Any, gradient: Any, like: Any) -> Any:
+    """A gradient with channels last in memory where ``like`` has them, for the use of rules."""
+    axes = format_of(getattr(like, "_data", like))
+    return gradient if axes is None else laid(B, gradient, axes)
+
+
+def grad_max_pool(B: Any, g_out: Any, x: Any, indices: Any) -> Any:
+    """The gradient of a pool that takes the largest elements."""
+    return gradient_in_format(B, B.max_pool_grad(g_out, indices, tuple(x.shape)), x)
+
+
+def samples_of(name: str, input: Any, axes: int) -> Tensor:
+    """``input`` as (N, C, *spatial), checked.
+
+    Raises:
+        TypeError: it is no Tensor.
+        RuntimeError: another number of dimensions, or no elements in a sample.
+    """
+    check_tensor(name, input)
+    x = batched(name, input, axes)
+    if 0 in input._data.shape[1:]:
+        raise RuntimeError(
+            f"{name}(): only the batch dimension may be empty, got input of shape "
+            f"{list(input.shape)}"
+        )
+    return x
+
+
+def pooled_input(name: str, input: Any, axes: int, integers: bool = False) -> Tensor:
+    """`samples_of`; NotImplementedError of a dtype that cannot be pooled."""
+    x = samples_of(name, input, axes)
+    if not x._data.shape[1]:
+        raise RuntimeError(f"{name}(): input has no channels: shape {list(input.shape)}")
+    category = x.dtype.category
+    if category in (BOOL, COMPLEX) or (category != FLOATING and not integers):
+        raise NotImplementedError(f"{name}(): not implemented for {x.dtype.name} tensors")
+    return x
+
+
+def geometry(
+    name: str, x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """Kernel, stride, padding and dilation for each axis, checked; no stride means the kernel's.
+
+    Raises:
+        TypeError: an argument is neither an int nor a sequence of ints.
+        RuntimeError: a number out of range, or no window fits.
+    """
+    given = (kernel_size, stride, padding, dilation)
+    return _geometry(name, x._data.shape[2:], *map(hashable, given), bool(ceil))
+
+
+@lru_cache(512, typed=True)
+def _geometry(
+    name: str, spatial: Ints, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
+) -> tuple[Ints, Ints, Ints, Ints]:
+    axes = len(spatial)
+    kernel = at_least(name, "kernel_size", ints(name, "kernel_size", kernel_size, axes), 1)
+    given = stride is not None and stride != ()
+    strides = ints(name, "stride", stride, axes) if given else kernel
+    at_least(name, "stride", strides, 1)
+    pads = at_least(name, "padding", ints(name, "padding", padding, axes), 0)
+    dilations = at_least(name, "dilation", ints(name, "dilation", dilation, axes), 1)
+    for numbers in (kernel, strides, pads, dilations):
+        if max(numbers) > LARGEST_OF_WINDOW:
+            raise RuntimeError(
+                f"{name}(): value cannot be converted to type int without overflow: {max(numbers)}"
+            )
+    if any(2 * p > k for p, k in zip(pads, kernel)):
+        raise RuntimeError(
+            f"{name}(): argument 'padding' must be at most half of the kernel size {kernel} "
+            f"(without its dilation), got {pads}"
+        )
+    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilations)]
+    for n, span, s, p in zip(spatial, spans, strides, pads):
+        if n + 2 * p - span + (s - 1 if ceil else 0) < 0:
+            raise RuntimeError(
+                f"{name}(): no window of kernel_size={kernel} fits into input of size "
+                f"{list(spatial)} with padding={pads}"
+            )
+    return kernel, strides, pads, dilations

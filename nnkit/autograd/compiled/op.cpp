@@ -1,0 +1,307 @@
+// Ops on Tensors: unwrap the arrays, call the primitive, wrap its results and record their node.
+// An op takes the Tensors that need nothing else; its twin in Python (autograd/op/rule.py, pointwise.py)
+// gets all others: views that were written to, several devices, promotion, broadcasting, errors.
+#include "op.h"
+
+#include <structmember.h>
+
+#include "owned.h"
+#include "tensor.h"
+
+namespace nnkit {
+namespace {
+
+// Attribute names, made once.
+struct Names {
+    PyObject* backend = PyUnicode_InternFromString("backend");
+    PyObject* record = PyUnicode_InternFromString("record");
+};
+
+const Names& names() {
+    static const Names* made = new Names;
+    return *made;
+}
+
+// What `bind_op` gives: a `Call` serves it, and the twin if that declines.
+struct Op {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject *twin, *op;
+    PyObject* connect;    // records the nodes that are not simple
+    PyObject* name;       // of the primitive
+    PyObject* dtypes;     // None, or the only ones (of NumPy) that operands of one shape may have
+    unsigned optional;    // inputs that may be None, a bit for each
+    unsigned flowing;     // inputs that a gradient flows to
+    int inputs;
+    bool takes_number;    // the second operand may be a number
+    bool several;         // outputs
+    bool simple;          // the first output's node needs no more than `record` gives it
+};
+
+constexpr Py_ssize_t most_arguments = 24;
+
+bool is_number(PyObject* object) {
+    return PyFloat_CheckExact(object) || PyLong_CheckExact(object);
+}
+
+// Whether the storage of a view was written since the view got its history. What is no counter
+// (the attribute can be set from Python) is the twin's affair.
+bool is_stale(PyObject* tensor) {
+    PyObject* base = slot(tensor, tensors.base);
+    if (base == Py_None) return false;
+    PyObject *count = count_of(slot(tensor, tensors.writes)), *viewed = slot(tensor, tensors.viewed);
+    if (count == nullptr || !PyLong_CheckExact(count) || !PyLong_CheckExact(viewed)) return true;
+    if (PyObject_RichCompareBool(count, viewed, Py_EQ) == 1) return false;
+    // A view of what requires no grad is looked at each time, for its base may have begun to.
+    bool known = PyTuple_Check(slot(tensor, tensors.view));
+    return slot(base, tensors.requires_grad) != Py_False || !known;
+}
+
+// Arrays of NumPy that need no promotion and no broadcasting.
+bool are_alike(const Op* op, PyObject* const* operands) {
+    Array first(operands[0]);
+    if (!PyArray_CheckExact(operands[0])) return false;
+    auto* dtype = reinterpret_cast<PyObject*>(first.descriptor());
+    Py_ssize_t known = 0, count = PyTuple_GET_SIZE(op->dtypes);
+    while (known < count && PyTuple_GET_ITEM(op->dtypes, known) != dtype) ++known;
+    if (known == count) return false;
+    for (int i = 1; i < op->inputs; ++i) {
+        if (!PyArray_CheckExact(operands[i])) {
+            if (first.type() != Type::float32 && first.type() != Type::float64) return false;
+            continue;  // a number
+        }
+        Array other(operands[i]);
+        if (reinterpret_cast<PyObject*>(other.descriptor()) != dtype) return false;
+        if (!first.same_shape(other)) return false;
+    }
+    return true;
+}
+
+// One call. What it returns without an error set, if null, is "declined".
+class Call {
+public:
+    Call(const Op* op, PyObject* const* arguments, Py_ssize_t count)
+        : op_(op), arguments_(arguments), count_(count) {}
+    ~Call() {
+        for (int i = 0; i < kept_ && !is_ending(); ++i) Py_DECREF(values_[i]);
+    }
+    Call(const Call&) = delete;
+
+    PyObject* run() {
+        if (!unwrap()) return decline();
+        Owned backend(PyObject_GetAttr(device_, names().backend));
+        if (!backend) return nullptr;
+        Owned primitive(PyObject_GetAttr(backend.object(), op_->name));
+        if (!primitive) return nullptr;
+        Owned result(PyObject_Vectorcall(primitive.object(), values_, count_, nullptr));
+        if (!result) return is_refusal() ? decline() : nullptr;
+        if (op_->several) result = Owned(PySequence_Tuple(result.object()));
+        if (!result) return nullptr;
+        Py_ssize_t count = op_->several ? PyTuple_GET_SIZE(result.object()) : 1;
+        Owned outputs(PyTuple_New(count));
+        if (!outputs) return nullptr;
+        for (Py_ssize_t i = 0; i < count; ++i) {
+            PyObject* one = op_->several ? PyTuple_GET_ITEM(result.object(), i) : result.object();
+            PyObject* output = wrap(one, device_);
+            if (output == nullptr) return nullptr;
+            PyTuple_SET_ITEM(outputs.object(), i, output);
+        }
+        if (wanted_ && modes.enabled && !record(outputs.object())) return nullptr;
+        if (op_->several) return outputs.release();
+        return Py_NewRef(PyTuple_GET_ITEM(outputs.object(), 0));
+    }
+
+private:
+    // Whether a kernel refused its arguments: the twin says so in torch's words.
+    static bool is_refusal() {
+        bool refused = PyErr_ExceptionMatches(PyExc_ValueError) ||
+                       PyErr_ExceptionMatches(PyExc_TypeError);
+        if (refused) PyErr_Clear();
+        return refused;
+    }
+
+    // Looks at the operands; false for what the twin must see.
+    bool unwrap() {
+        if (overriding.intercepted) return false;
+        for (int i = 0; i < op_->inputs; ++i) {
+            PyObject* operand = arguments_[i];
+            if (!is_tensor(operand)) {
+                bool absent = operand == Py_None && (op_->optional >> i & 1);
+                bool number = op_->takes_number && i == 1 && is_number(operand);
+                if (!absent && !number) return false;
+                keep(operand);
+                continue;
+            }
+            PyObject *data = slot(operand, tensors.data), *device = slot(operand, tensors.device);
+            if (data == nullptr || device == nullptr || is_stale(operand)) return false;
+            if (device_ != nullptr && device != device_) return false;
+            device_ = device;
+            if ((op_->flowing >> i & 1) && slot(operand, tensors.requires_grad) == Py_True) {
+                if (is_inference(operand)) return false;
+                wanted_ = true;
+            }
+            keep(data);
+        }
+        if (device_ == nullptr) return false;
+        bool formula = op_->dtypes != Py_None;
+        if (formula && !are_alike(op_, values_)) return false;
+        for (Py_ssize_t i = op_->inputs; i < count_; ++i) {
+            if (formula && !is_number(arguments_[i])) return false;
+            values_[i] = arguments_[i];
+        }
+        return true;
+    }
+
+    void keep(PyObject* value) { values_[kept_++] = Py_NewRef(value); }
+
+    PyObject* slice(Py_ssize_t begin, Py_ssize_t end) const {
+        PyObject* made = PyTuple_New(end - begin);
+        for (Py_ssize_t i = begin; made != nullptr && i < end; ++i) {
+            PyTuple_SET_ITEM(made, i - begin, Py_NewRef(arguments_[i]));
+        }
+        return made;
+    }
+
+    // Where the gradients of the inputs go.
+    PyObject* edges() const {
+        PyObject* made = PyTuple_New(op_->inputs);
+        for (int i = 0; made != nullptr && i < op_->inputs; ++i) {
+            PyObject *operand = arguments_[i], *to = Py_None;
+            if ((op_->flowing >> i & 1) && is_tensor(operand) &&
+                slot(operand, tensors.requires_grad) == Py_True) {
+                PyObject* edge = slot(operand, tensors.edge);
+                to = edge == Py_None ? operand : edge;
+            }
+            PyTuple_SET_ITEM(made, i, Py_NewRef(to));
+        }
+        return made;
+    }
+
+    bool record(PyObject* outputs) const {
+        Owned inputs(slice(0, op_->inputs)), statics(slice(op_->inputs, count_)), to(edges());
+        if (!inputs || !statics || !to) return false;
+        PyObject* values[] = {op_->op,     inputs.object(), statics.object(),
+                              to.object(), outputs,         device_};
+        if (!op_->simple) {
+            return bool(Owned(PyObject_Vectorcall(op_->connect, values, 6, nullptr)));
+        }
+        Owned function(PyObject_GetAttr(op_->op, names().record));
+        if (!function) return false;
+        Owned node(PyObject_Vectorcall(function.object(), values + 1, 5, nullptr));
+        if (!node) return false;
+        PyObject* output = PyTuple_GET_ITEM(outputs, 0);
+        set_slot(output, tensors.edge, node.object());
+        set_slot(output, tensors.requires_grad, Py_True);
+        return true;
+    }
+
+    const Op* op_;
+    PyObject* const* arguments_;
+    Py_ssize_t count_;
+    PyObject* values_[most_arguments];
+    int kept_ = 0;
+    PyObject* device_ = nullptr;  // borrowed from an operand
+    bool wanted_ = false;
+};
+
+PyObject* call_op(PyObject* self, PyObject* const* values, std::size_t flagged,
+                  PyObject* keywords) {
+    auto* op = reinterpret_cast<Op*>(self);
+    Py_ssize_t count = PyVectorcall_NARGS(flagged);
+    if (keywords == nullptr && count >= op->inputs && count <= most_arguments) {
+        PyObject* result = Call(op, values, count).run();
+        if (result != nullptr || PyErr_Occurred()) return result;
+    }
+    return PyObject_Vectorcall(op->twin, values, flagged, keywords);
+}
+
+void free_op(PyObject* self) {
+    auto* op = reinterpret_cast<Op*>(self);
+    PyTypeObject* type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    for (PyObject* part : {op->twin, op->op, op->connect, op->name, op->dtypes}) Py_XDECREF(part);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+int traverse_op(PyObject* self, visitproc visit, void* arg) {
+    auto* op = reinterpret_cast<Op*>(self);
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(op->twin);
+    Py_VISIT(op->op);
+    Py_VISIT(op->connect);
+    return 0;
+}
+
+PyObject* represent_op(PyObject* self) {
+    return PyUnicode_FromFormat("<native op %U>", reinterpret_cast<Op*>(self)->name);
+}
+
+// As functions, it is a method of the class that has it.
+PyObject* get_op(PyObject* self, PyObject* instance, PyObject*) {
+    if (instance == nullptr || instance == Py_None) return Py_NewRef(self);
+    return PyMethod_New(self, instance);
+}
+
+PyMemberDef op_members[] = {
+    {"__wrapped__", T_OBJECT_EX, offsetof(Op, twin), READONLY, "The twin, for its signature."},
+    {"twin", T_OBJECT_EX, offsetof(Op, twin), READONLY,
+     "The same in Python; it serves the operands that the native op declines."},
+    {"op", T_OBJECT_EX, offsetof(Op, op), READONLY, "The primitive with its rules."},
+    {"__name__", T_OBJECT_EX, offsetof(Op, name), READONLY, "The primitive's name."},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Op, call), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyType_Slot op_slots[] = {
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(free_op)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_op)},
+    {Py_tp_descr_get, reinterpret_cast<void*>(get_op)},
+    {Py_tp_repr, reinterpret_cast<void*>(represent_op)},
+    {Py_tp_members, op_members},
+    {0, nullptr},
+};
+
+PyType_Spec op_spec = {
+    "nnkit.backend.cpu.native.Op", sizeof(Op), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+        Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    op_slots,
+};
+
+PyTypeObject* op_type = nullptr;
+
+}  // namespace
+
+PyObject* bind_op(PyObject*, PyObject* args) {
+    PyObject *twin, *rules, *connect, *name, *dtypes;
+    unsigned optional, flowing;
+    int inputs, takes_number, several, simple;
+    if (!PyArg_ParseTuple(args, "OOOUOIIippp:bind_op", &twin, &rules, &connect, &name, &dtypes,
+                          &optional, &flowing, &inputs, &takes_number, &several, &simple)) {
+        return nullptr;
+    }
+    if (tensors.type == nullptr || inputs > most_arguments) return Py_NewRef(twin);
+    if (op_type == nullptr) op_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&op_spec));
+    if (op_type == nullptr) return nullptr;
+    auto* op = PyObject_GC_New(Op, op_type);
+    if (op == nullptr) return nullptr;
+    op->call = call_op;
+    op->twin = Py_NewRef(twin);
+    op->op = Py_NewRef(rules);
+    op->connect = Py_NewRef(connect);
+    op->name = Py_NewRef(name);
+    PyUnicode_InternInPlace(&op->name);
+    op->dtypes = Py_NewRef(dtypes);
+    op->optional = optional;
+    op->flowing = flowing;
+    op->inputs = inputs;
+    op->takes_number = takes_number != 0;
+    op->several = several != 0;
+    op->simple = simple != 0;
+    PyObject_GC_Track(op);
+    return reinterpret_cast<PyObject*>(op);
+}
+
+}  // namespace nnkit

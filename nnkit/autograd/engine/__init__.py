@@ -1,0 +1,1 @@
+"""The engine: nodes, what they save, and the pass that runs them backwards."""

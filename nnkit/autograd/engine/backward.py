@@ -1,0 +1,245 @@
+"""The engine: runs the nodes of a graph backwards, the most recently made one first.
+
+A node is made after the nodes of its inputs, so falling order of creation is an order in which
+every node runs after all its users: a heap is enough, with no recursion and no counting of
+dependencies. Leaves receive what has arrived for them at the end, unless hooks could see that, as
+in torch, each has its gradient as soon as it is complete. The pass itself is in `backward_pass`.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nnkit.autograd.arguments.overriding import overridable
+from nnkit.autograd.engine.backward_pass import RUNNING, Pass
+from nnkit.autograd.engine.node import GradientEdge, Node, Unknown, edge_of
+from nnkit.autograd.engine.unpacking import unpack_array, unpack_tensor
+from nnkit.autograd.grad_mode import MODE, refuse_in_transform
+from nnkit.autograd.op.public import attach
+from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.history import check_history, refresh
+from nnkit.backend.lazy import plain
+
+
+def start(tensors: Sequence, grads: Sequence, retain: bool, lifted: bool) -> Pass:
+    """A pass from tensors, or from edges of a graph, with their first gradients: on arrays, or on
+    Tensors if it is ``lifted``."""
+    if len(grads) < len(tensors):
+        raise RuntimeError(
+            f"got {len(tensors)} tensors and {len(grads)} gradients, expected as many"
+        )
+    roots = []
+    for index, (tensor, grad) in enumerate(zip(tensors, grads)):
+        if tensor.__class__ is GradientEdge:
+            edge, first = edge_of(tensor), grad
+            if grad is None:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        else:
+            if tensor._base is not None:
+                check_history(tensor)
+                refresh(tensor)
+            if not tensor._requires_grad or tensor._edge.__class__ is Unknown:
+                raise RuntimeError(
+                    f"element {index} of tensors does not require grad and does not have a grad_fn"
+                )
+            edge, first = tensor._edge or tensor, _first_gradient(tensor, grad, index)
+        roots.append((edge, first if lifted else plain(first._data)))
+    if lifted:
+        from nnkit.autograd.op.lifted import LIFTED
+
+        return Pass(roots, LIFTED, unpack_tensor, retain)
+    return Pass(roots, None, unpack_array, retain)
+
+
+class ExecutionEngine:
+    """What starts backward passes, as ``Variable._execution_engine``."""
+
+    @staticmethod
+    def queue_callback(callback: Callable) -> None:
+        """Call a function when the running backward pass has given all leaves their gradients.
+
+        Raises:
+            RuntimeError: no backward pass is running.
+        """
+        running = RUNNING.innermost
+        if running is None:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        running.callbacks = [*(running.callbacks or ()), callback]
+
+
+def flag(name: str, value: Any) -> bool:
+    """What is given for a bool: an integer counts by its truth, as in torch.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if value.__class__ is bool:
+        return value
+    try:
+        return operator.index(value) != 0
+    except TypeError:
+        raise TypeError(f"{name} must be bool, got {type(value).__name__}") from None
+
+
+def as_tuple(places: Any) -> tuple:
+    """One tensor, one edge, or a sequence of them, as a tuple."""
+    return (places,) if isinstance(places, (Tensor, GradientEdge)) else tuple(places)
+
+
+def _first_gradient(tensor: Tensor, grad: Tensor | None, index: int) -> Tensor:
+    data = tensor._data
+    if grad is None:
+        if data.size != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if data.dtype.kind == "c":
+            raise RuntimeError(
+                "grad can be implicitly created only for real scalar outputs but got "
+                f"{tensor.dtype}"
+            )
+        return wrap(tensor._device.backend.ones_like(data), tensor._device)
+    if not isinstance(grad, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+    if grad._data.shape != data.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {grad.shape} and "
+            f"output[{index}] has a shape of {tensor.shape}."
+        )
+    if grad.is_complex() != tensor.is_complex():
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same "
+            f"dtype: got {grad.dtype} and {tensor.dtype}"
+        )
+    return grad if grad._data.dtype == data.dtype else OPS["cast"](grad, data.dtype)
+
+
+@overridable
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Run backward from ``tensors`` and accumulate into the ``grad`` of leaves.
+
+    Args:
+        tensors: tensor or sequence of tensors to start from; an edge of the graph
+            (`nnkit.autograd.graph.GradientEdge`) may stand for a tensor, here and in ``inputs``.
+        grad_tensors: the gradient of each; None for a scalar.
+        retain_graph: keep what the nodes saved, for another pass; as ``create_graph`` by default.
+        create_graph: record the backward itself, for higher derivatives.
+        grad_variables: deprecated name of ``grad_tensors``.
+        inputs: accumulate only into these tensors.
+
+    Raises:
+        RuntimeError: a tensor requires no grad, a shape differs, the graph was freed, or the call
+            is inside of a function that `nnkit.func` transforms.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor(3.0, requires_grad=True)
+        >>> nnkit.autograd.backward(x * x)
+        >>> x.grad
+        tensor(6.)
+    """
+    if grad_variables is not None:
+        warnings.warn(
+            "grad_variables= is deprecated: use grad_tensors=", DeprecationWarning, stacklevel=3
+        )
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "'grad_tensors' and 'grad_variables' (deprecated) arguments both passed to "
+                "backward(). Please only use 'grad_tensors'."
+            )
+        grad_tensors = grad_variables
+    _accumulate(tensors, grad_tensors, retain_graph, create_graph, inputs)
+
+
+def _accumulate(
+    tensors: Any, grad_tensors: Any, retain_graph: Any, create_graph: Any, inputs: Any
+) -> None:
+    if MODE.transforms:
+        refuse_in_transform("backward()")
+    tensors = as_tuple(tensors)
+    if grad_tensors is None:
+        grad_tensors = (None,) * len(tensors)
+    elif isinstance(grad_tensors, Tensor):
+        grad_tensors = (grad_tensors,)
+    if inputs is not None:
+        inputs = as_tuple(inputs)
+        if not inputs:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    create_graph = flag("create_graph", create_graph)
+    retain = create_graph if retain_graph is None else flag("retain_graph", retain_graph)
+    with_grad = MODE.enabled
+    MODE.enabled = create_graph
+    try:
+        this = start(tensors, grad_tensors, retain, create_graph)
+        if inputs is not None:
+            for tensor in check_inputs(inputs):
+                if isinstance(tensor, Tensor):
+                    tensor.retain_grad()
+            this.limit_to(inputs, accumulate=True)
+        this.run()
+    finally:
+        MODE.enabled = with_grad
+
+
+def _backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradient of this tensor to the ``grad`` of every leaf it came from.
+
+    Args:
+        gradient: the gradient of the final value with respect to this tensor; may be left out
+            for a scalar.
+        retain_graph: keep what the nodes saved, so that backward can run again.
+        create_graph: record the backward itself, for higher derivatives.
+        inputs: accumulate only into these tensors.
+    """
+    _accumulate(self, gradient, retain_graph, create_graph, inputs)
+
+
+attach("backward", _backward)
+
+
+def check_inputs(inputs: Sequence) -> Sequence:
+    """The inputs, tensors and edges; RuntimeError if one of them has no gradient."""
+    for position, tensor in enumerate(inputs):
+        if tensor.__class__ is GradientEdge:
+            continue
+        if not isinstance(tensor, Tensor):
+            raise RuntimeError(
+                "all inputs have to be Tensors or GradientEdges, but got "
+                f"{type(tensor).__name__} at position {position}"
+            )
+        if not tensor.requires_grad:
+            raise RuntimeError(
+                "One of the differentiated Tensors does not require grad: "
+                f"input {position} of shape {list(tensor.shape)}"
+            )
+        if tensor._base is not None:
+            check_history(tensor)
+    return inputs
+
+
+def run_alone(node: Node, grads: Sequence[Tensor]) -> Any:
+    """The gradients one node gives for its inputs, as Tensors."""
+    from nnkit.autograd.op.lifted import LIFTED
+
+    outputs: Any = node.outputs if node.materializes and node.outputs else [None] * len(grads)
+    full = [
+        wrap(node.device.backend.zeros(*output), node.device) if g is None and output else g
+        for g, output in zip(grads, outputs, strict=True)
+    ]
+    results = node.gradients(LIFTED, full, unpack_tensor)
+    return results[0] if len(results) == 1 else tuple(results)

@@ -1,0 +1,546 @@
+"""One backward pass: gradients travel from node to node, then into the leaves.
+
+The same code runs on arrays and, for ``create_graph``, on Tensors (`Lifted`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from typing import Any
+
+from nnkit.autograd.arguments.dims import broadcasts
+from nnkit.autograd.engine.node import LeafHooks, Node, OutputEdge, Unknown, edge_of
+from nnkit.autograd.engine.unpacking import FREED
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.lazy import plain
+from nnkit.backend.memory import contiguous_format, has_order_of, is_view, strides_in_elements
+
+NO_HOOKS = LeafHooks()
+
+check_nan = False  # set by `anomaly`: raise at the first NaN gradient
+explain: Callable | None = None  # set by `anomaly`: called with the node whose rules failed
+
+
+class _Running(threading.local):
+    innermost: Pass | None = None
+
+
+RUNNING = _Running()  # the passes of this thread: one inside another where a backward starts one
+
+
+class Pass:
+    """One backward pass: the gradients that have arrived so far, by node and by leaf.
+
+    Args:
+        roots: the edges of the tensors it starts from, each with its first gradient.
+        lifted: the algebra on Tensors if the pass itself is recorded, None for arrays.
+        unpack: gives a rule what its node saved, as a Tensor or an array.
+        retain: keep what the nodes saved, for another pass.
+    """
+
+    needed: set | None = None  # set by `limit_to`: the nodes and leaves to run
+    reached: set | None = None
+    # While hooks may look: how many gradients each leaf still waits for.
+    watched = False
+    expected: dict[Tensor, int] | None = None
+    outer: Pass | None = None
+    callbacks: list[Callable] | None = None  # to be called when all else is done
+
+    def __init__(self, roots: list, lifted: Any, unpack: Callable, retain: bool) -> None:
+        self.roots = roots
+        self.lifted = lifted
+        self.unpack = unpack
+        self.retain = retain
+        self.heap: list[tuple[int, Node]] = []
+        self.pending: dict[Node, Any] = {}
+        self.leaves: dict[Tensor, Any] = {}
+        self.owned: set[Tensor | Node] = set()  # those whose sum we allocated
+        self.fresh: set[Tensor] = set()  # leaves whose only gradient nobody else holds
+        # Which gradients (output, place in `captured`) of which nodes and leaves are asked for.
+        self.captures: dict[Any, list[tuple[int, int]]] = {}
+        self.captured: dict[int, Any] = {}
+
+    def limit_to(self, inputs: Sequence, accumulate: bool) -> None:
+        """Run only what leads to ``inputs``: note their gradients, or accumulate them."""
+        targets: set = set()
+        for position, tensor in enumerate(inputs):
+            target, index = target_of(edge_of(tensor))
+            if target.__class__ is Unknown:
+                continue  # no gradient comes there
+            targets.add(target)
+            if not accumulate:
+                self.captures.setdefault(target, []).append((index, position))
+        for edge, _ in self.roots:  # whose tensors' hooks run in any case
+            self.captures.setdefault(target_of(edge)[0], [])
+        needed = set(targets) if accumulate else set()
+        nodes = [target for target in self._reachable() if isinstance(target, Node)]
+        for node in sorted(nodes, key=lambda n: n.order):
+            for edge in node.edges:
+                target = target_of(edge)[0]
+                if target is not None and (target in targets or target in needed):
+                    needed.add(node)
+                    break
+        self.needed = needed
+
+    def _reachable(self) -> set:
+        """Every node and leaf that the roots depend on."""
+        if self.reached is None:
+            self.reached = set()
+            stack = [edge for edge, _ in self.roots]
+            while stack:
+                target = target_of(stack.pop())[0]
+                if target is not None and target not in self.reached:
+                    self.reached.add(target)
+                    if isinstance(target, Node):
+                        stack.extend(target.edges)
+        return self.reached
+
+    def asks_for(self, edge: Any) -> bool:
+        """Whether anybody wants the gradient that travels along this edge."""
+        target = target_of(edge)[0]
+        return self.needed is None or target in self.needed or bool(self.captures.get(target))
+
+    def runs(self, target: Any) -> bool:
+        """Whether a gradient of this node or leaf is or will be computed, as hooks of several
+        tensors are told: not that at which the pass starts, if it is the only one, as in torch."""
+        if len(self.roots) == 1 and target_of(self.roots[0][0])[0] is target:
+            return False
+        if self.needed is None:
+            return target in self._reachable()
+        captured = bool(self.captures.get(target))
+        if captured and isinstance(target, Tensor):
+            raise RuntimeError(
+                "a hook on the gradients of several tensors cannot await that of a leaf which is "
+                "an input of autograd.grad()"
+            )
+        return target in self.needed or captured
+
+    def send(self, edge: Any, grad: Any, fresh: bool) -> None:
+        """Let ``grad`` arrive at ``edge``; None says that there is none."""
+        target, index = (edge.node, edge.index) if edge.__class__ is OutputEdge else (edge, 0)
+        if self.needed is not None and target not in self.needed and target not in self.captures:
+            return
+        if isinstance(target, Node):
+            self._send_to_node(target, index, grad)
+            return
+        waiting = self.leaves.get(target)
+        if waiting is None:
+            self.leaves[target] = grad
+            if fresh:
+                self.fresh.add(target)
+        elif grad is not None:
+            self.leaves[target] = self._add(target, target._device, waiting, grad)
+            self.fresh.add(target)
+        if target._hooks is not None:
+            self.watched = True
+
+    def _send_to_node(self, node: Node, index: int, grad: Any) -> None:
+        pending = self.pending
+        if node not in pending:
+            heappush(self.heap, (-node.order, node))
+            pending[node] = None
+        if node.outputs is not None:
+            grad = self._with_output(node, pending[node], index, grad)
+        elif grad is not None and pending[node] is not None:
+            grad = self._add(node, node.device, pending[node], grad)
+        if grad is not None:
+            pending[node] = grad
+
+    def _with_output(self, node: Node, waiting: Any, index: int, grad: Any) -> list:
+        """The gradients of a node's several outputs after one more has arrived."""
+        if not isinstance(waiting, list):
+            # It came as the only output's, before another one was known to have a gradient.
+            waiting = [waiting]
+        if len(waiting) < len(node.outputs):
+            waiting += [None] * (len(node.outputs) - len(waiting))
+        known = waiting[index]
+        if grad is not None and node.outputs[index] is not None:
+            grad = self._fitted(node.device, grad, node.outputs[index])
+        if known is None:
+            waiting[index] = grad
+        elif grad is not None:
+            waiting[index] = (self.lifted or node.device.backend).add(known, grad)
+        return waiting
+
+    def _add(self, key: Any, device: Any, waiting: Any, grad: Any) -> Any:
+        # In place only into a sum that was allocated here: nobody else can hold it.
+        if self.lifted:
+            return self.lifted.add(waiting, grad)
+        if key in self.owned and waiting.dtype == grad.dtype:
+            return device.backend.add_(waiting, grad)
+        self.owned.add(key)
+        return device.backend.add(waiting, grad)
+
+    def run(self) -> None:
+        """Run every node that a gradient reaches, and give the leaves what arrived for them."""
+        self.outer, RUNNING.innermost = RUNNING.innermost, self
+        try:
+            for edge, grad in self.roots:
+                self.send(edge, grad, False)
+            self._run()
+            for leaf, grad in self.leaves.items():
+                if leaf._hooks is None and self.needed is None:
+                    self._accumulate(leaf, grad, leaf in self.fresh)
+                else:
+                    self._serve(leaf, grad)
+            while self.callbacks:
+                self.callbacks.pop(0)()
+        finally:
+            RUNNING.innermost = self.outer
+
+    def _run(self) -> None:
+        heap, pending, unpack = self.heap, self.pending, self.unpack
+        plain = self.needed is None
+        node: Any = None
+        try:
+            while heap:
+                node = heappop(heap)[1]
+                grad = pending.pop(node)
+                if plain and grad is not None and node.hooks is None and node.outputs is None:
+                    arrived: Any = (grad,)
+                    grads: Any = arrived
+                else:
+                    arrived = self._arrived(node, grad)
+                    if arrived is None:
+                        continue
+                    grads = self._materialized(node, arrived)
+                if node.values is None and not node.runs_freed:
+                    raise RuntimeError(FREED)
+                B = self.lifted or node.device.backend
+                try:
+                    results = node.gradients(B, grads, unpack)
+                    if node.meta is not None:
+                        results = self._conform(node, results)
+                    if check_nan:
+                        self._refuse_nan(node, results)
+                except Exception:
+                    if explain is not None:
+                        explain(node)
+                    raise
+                if node.hooks is not None:
+                    results = self._after(node, results, arrived)
+                if node.saves_arrays and not self.retain:
+                    node.values = None
+                for edge, result in zip(node.edges, results):
+                    if edge is None:
+                        continue
+                    if (
+                        plain
+                        and result is not None
+                        and isinstance(edge, Node)
+                        and edge.outputs is None
+                        and edge not in pending
+                    ):
+                        pending[edge] = result
+                        heappush(heap, (-edge.order, edge))
+                    else:
+                        fresh = (
+                            result is not grad
+                            and not isinstance(edge, Node)
+                            and _is_fresh(result, node, arrived, results)
+                        )
+                        self.send(edge, result, fresh)
+                if self.watched:
+                    self._settle(node)
+        except BaseException:
+            # What was complete stays, as if each leaf had been served in its time.
+            if self.expected is None:
+                self._watch(node)
+            raise
+
+    def _arrived(self, node: Node, grad: Any) -> Any:
+        """The gradients of a node's outputs after its hooks; None if its rules need not run."""
+        grads = list(grad) if isinstance(grad, list) else [grad]
+        runs = self.needed is None or node in self.needed
+        if node.hooks is not None:
+            if self.expected is None:
+                self._watch(node)
+            if not runs:
+                grads = self._tensor_hooks(node, grads)
+        for index, position in self.captures.get(node, ()):
+            self.captured[position] = grads[index]
+        if not runs:
+            return None
+        if node.hooks is not None:
+            grads = self._tensor_hooks(node, grads)
+            for hook in list(node.hooks.pre.values()):
+                grads = self._replaced(hook, grads, node.device)
+        if not node.runs_always and all(g is None for g in grads):
+            self._pass_nothing_on(node, grads)
+            return None
+        return grads
+
+    def _pass_nothing_on(self, node: Node, grads: list) -> None:
+        """Let a node that got no gradient send none, as if it had run: hooks want to know."""
+        if node.hooks is not None:
+            self._after(node, (None,) * len(node.edges), grads)
+        for edge in node.edges:
+            if edge is not None:
+                self.send(edge, None, False)
+        if self.watched:
+            self._settle(node)
+
+    def _refuse_nan(self, node: Node, results: Sequence) -> None:
+        B = node.device.backend
+        for index, result in enumerate(results):
+            data = result._data if isinstance(result, Tensor) else result
+            if data is not None and B.item(B.any(B.isnan(data), None, False)):
+                raise RuntimeError(
+                    f"Function '{node.name()}' returned nan values in its {index}th output."
+                )
+
+    def _materialized(self, node: Node, grads: list) -> list:
+        """``grads`` with zeros for the differentiable outputs that got no gradient."""
+        if node.outputs is None or not node.materializes:
+            return grads
+        full = []
+        for grad, output in zip(grads, node.outputs, strict=True):
+            if grad is None and output is not None:
+                grad = node.device.backend.zeros(*output)
+                grad = wrap(grad, node.device) if self.lifted else grad
+            full.append(grad)
+        return full
+
+    def _fitted(self, device: Any, grad: Any, meta: tuple) -> Any:
+        """A gradient summed down to the shape of what it belongs to, and cast to its dtype."""
+        shape, dtype = meta
+        data = grad._data if self.lifted else grad
+        if data.shape == shape and data.dtype is dtype:
+            return grad
+        B = self.lifted or device.backend
+        if dtype.kind == "f" and data.dtype.kind == "c":
+            grad = B.real(grad)  # a view, as in torch
+            data = grad._data if self.lifted else grad
+        if data.shape != shape:
+            if not broadcasts(shape, data.shape):
+                raise RuntimeError(
+                    f"invalid gradient - got {list(data.shape)} but expected shape compatible "
+                    f"with {list(shape)}"
+                )
+            grad = B.sum_to(grad, shape)
+        return grad if data.dtype is dtype else B.cast(grad, dtype)
+
+    def _conform(self, node: Node, results: Sequence) -> list:
+        """The gradients of inputs that may be smaller than what the rules return."""
+        conformed = []
+        for result, meta in zip(results, node.meta, strict=True):
+            if result is not None and meta is not None:
+                result = self._fitted(node.device, result, meta)
+            conformed.append(result)
+        return conformed
+
+    # Hooks see Tensors, whatever the pass runs on.
+
+    def _shown(self, value: Any, device: Any) -> Any:
+        return value if self.lifted or value is None else wrap(value, device)
+
+    def _value(self, tensor: Any) -> Any:
+        return tensor if self.lifted or tensor is None else plain(tensor._data)
+
+    def _tensor_hooks(self, node: Node, grads: list) -> list:
+        """The gradients after the hooks of the node's outputs, of which some are kept."""
+        hooks: Any = node.hooks
+        grads = list(grads)
+        for index, registered in hooks.tensor.items():
+            grads[index] = self._call_hooks(registered, grads[index], node.device)
+        for index, reference in hooks.retain.items():
+            keeper = reference()
+            if keeper is not None and grads[index] is not None:
+                kept = self._shown(grads[index], node.device)
+                known = keeper._grad
+                if known is None:
+                    keeper._grad = kept.clone(memory_format=contiguous_format)
+                else:
+                    keeper._grad = known + kept
+        return grads
+
+    def _call_hooks(self, registered: dict, grad: Any, device: Any) -> Any:
+        """A gradient after tensor hooks, each of which may replace it."""
+        for hook in list(registered.values()):
+            shown = self._shown(grad, device)
+            new = hook(shown)
+            if new is not None:
+                _check_replacement(hook, new, shown)
+                grad = self._value(new)
+        return grad
+
+    def _replaced(self, hook: Callable, grads: Sequence, device: Any, *others: Any) -> Any:
+        """What a node's hook makes of gradients."""
+        shown = tuple(self._shown(g, device) for g in grads)
+        new = hook(shown, *others)
+        if new is None:
+            return grads
+        if not isinstance(new, tuple):
+            raise TypeError(f"expected tuple, but hook returned {type(new).__name__!r}")
+        if len(new) != len(shown):
+            raise RuntimeError(
+                f"hook '{_name(hook)}' has returned an incorrect number of values (got "
+                f"{len(new)}, but expected {len(shown)})"
+            )
+        for one, before in zip(new, shown, strict=True):
+            if one is not None:
+                _check_replacement(hook, one, before)
+        return [self._value(one) for one in new]
+
+    def _after(self, node: Any, results: Sequence, grads: Sequence) -> Sequence:
+        outputs = tuple(self._shown(g, node.device) for g in grads)
+        slots = range(len(results)) if node.slots is None else node.slots
+        edges = node.edges
+        unasked = [edges[i] is None and not node.shows_unasked for i in slots]
+        shown: Sequence = [
+            None if hidden else results[i] for i, hidden in zip(slots, unasked, strict=True)
+        ]
+        for hook in list(node.hooks.post.values()):
+            shown = self._replaced(hook, shown, node.device, outputs)
+        after = dict(zip(slots, shown, strict=True))
+        return [after.get(i) for i in range(len(results))]
+
+    # Leaves
+
+    def _watch(self, node: Node | None) -> None:
+        """Serve the leaves that nothing more will come to, and see to it from now on.
+
+        Nobody can tell when a leaf gets its gradient unless hooks run, or an error ends the pass:
+        so nothing is counted before. ``node`` has not sent its gradients yet.
+        """
+        self.watched = True
+        self.expected = {}
+        stack = [waiting for _, waiting in self.heap]
+        if node is not None:
+            stack.append(node)
+        seen = set(stack)
+        while stack:
+            each = stack.pop()
+            if self.needed is not None and each not in self.needed:
+                continue
+            for edge in each.edges:
+                target = target_of(edge)[0]
+                if isinstance(target, Tensor):
+                    self.expected[target] = self.expected.get(target, 0) + 1
+                elif target is not None and target not in seen:
+                    seen.add(target)
+                    stack.append(target)
+        for leaf in [leaf for leaf in self.leaves if leaf not in self.expected]:
+            self._serve(leaf, self.leaves.pop(leaf))
+
+    def _settle(self, node: Node) -> None:
+        """Serve the leaves for which ``node`` had the last gradients."""
+        if self.expected is None:
+            self._watch(None)
+            return
+        for edge in node.edges:
+            if isinstance(edge, Tensor):
+                self.expected[edge] -= 1
+                if not self.expected[edge] and edge in self.leaves:
+                    self._serve(edge, self.leaves.pop(edge))
+
+    def _serve(self, leaf: Tensor, grad: Any) -> None:
+        """Give a leaf what has arrived, before and after which its hooks run."""
+        fresh = leaf in self.fresh
+        hooks: Any = leaf._hooks or NO_HOOKS
+        if hooks.tensor:
+            grad = self._call_hooks(hooks.tensor, grad, leaf._device)
+            fresh = False
+        for _, position in self.captures.get(leaf, ()):
+            self.captured[position] = grad
+        if self.needed is not None and leaf not in self.needed:
+            return
+        for hook in list(hooks.pre.values()):
+            (grad,) = self._replaced(hook, (grad,), leaf._device)
+            fresh = False
+        self._accumulate(leaf, grad, fresh)
+        shown = leaf
+        for hook in list(hooks.post_accumulate.values()):
+            new = hook(shown)
+            if new is not None:  # the next one sees it, as in torch, before it is refused
+                _check_replacement(hook, new, shown)
+                shown = new
+        if shown is not leaf:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        for hook in list(hooks.post.values()):
+            self._replaced(hook, (), leaf._device, (self._shown(grad, leaf._device),))
+
+    def _accumulate(self, leaf: Tensor, grad: Any, fresh: bool) -> None:
+        """Add a gradient to ``leaf.grad``."""
+        if grad is None:
+            return
+        if leaf._edge is not None:
+            raise RuntimeError("leaf variable has been moved into the graph interior")
+        if not leaf._requires_grad:
+            return
+        known = leaf._grad
+        B = leaf._device.backend
+        try:
+            if self.lifted:
+                place = leaf.detach()
+                leaf._grad = self.lifted.overwrite(place, grad) if known is None else known + grad
+            elif known is not None:
+                known._device.backend.add_(known._data, grad)
+                known._writes[0] += 1
+            elif grad.shape != leaf._data.shape:
+                leaf._grad = wrap(_of_old_shape(B, leaf._data, grad, fresh), leaf._device)
+            elif fresh and not is_view(grad) and (grad.ndim < 2 or has_order_of(grad, leaf._data)):
+                leaf._grad = wrap(grad, leaf._device)
+            else:
+                # The gradient is the user's: no view, and nobody else's.
+                leaf._grad = wrap(B.overwrite(leaf._data, grad), leaf._device)
+        except ValueError:
+            raise RuntimeError(
+                f"a gradient of shape {list(grad.shape)} fits neither the leaf of shape "
+                f"{list(leaf.shape)} nor its gradient: the leaf has got another shape since"
+            ) from None
+
+
+def _of_old_shape(B: Any, data: Any, grad: Any, fresh: bool) -> Any:
+    """The gradient of a leaf that has got another shape since: in torch itself if nobody else has
+    it and its steps are the leaf's, as far as that has some, else what fits into the leaf."""
+    steps = strides_in_elements(B.contiguous(grad))[data.ndim :]
+    steps = (*strides_in_elements(data), *steps)
+    own = strides_in_elements(grad)
+    if fresh and all(n == 1 or a == b for n, a, b in zip(grad.shape, own, steps)):
+        return B.copy(grad)
+    return B.overwrite(data, grad)
+
+
+def _is_fresh(result: Any, node: Node, arrived: Sequence, results: Sequence) -> bool:
+    """Whether nobody but the edge that it is sent along has a gradient."""
+    if node.runs_user_code or node.hooks is not None:
+        return False
+    if node.outputs is not None and any(result is grad for grad in arrived):
+        return False
+    found = False
+    for other in results:
+        if other is result:
+            if found:
+                return False
+            found = True
+    return True
+
+
+def target_of(edge: Any) -> tuple[Any, int]:
+    """The node or leaf of an edge, and which of its outputs."""
+    return (edge.node, edge.index) if edge.__class__ is OutputEdge else (edge, 0)
+
+
+def _name(hook: Any) -> str:
+    return getattr(hook, "__name__", repr(hook))
+
+
+def _check_replacement(hook: Any, new: Any, before: Any) -> None:
+    """Refuse what no hook may put in the place of a gradient."""
+    if before is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if not isinstance(new, Tensor):
+        raise TypeError(f"expected Variable, but hook returned {type(new).__name__!r}")
+    if new.dtype is not before.dtype or new._device.home is not before._device.home:
+        raise RuntimeError(
+            f"hook '{_name(hook)}' has changed the type of value: got {new.dtype} on "
+            f"{new._device}, expected {before.dtype} on {before._device}"
+        )
+    if new.shape != before.shape:
+        raise RuntimeError(
+            f"hook '{_name(hook)}' has changed the size of value: got {list(new.shape)}, "
+            f"expected {list(before.shape)}"
+        )

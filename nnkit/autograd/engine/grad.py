@@ -1,0 +1,134 @@
+"""`autograd.grad`: gradients of chosen tensors, without touching any ``grad``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from nnkit.autograd.arguments.overriding import overridable
+from nnkit.autograd.engine.backward import as_tuple, check_inputs, flag, start
+from nnkit.autograd.engine.backward_pass import target_of
+from nnkit.autograd.engine.node import GradientEdge, edge_of
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.tensor import Tensor, wrap
+
+
+@overridable
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple:
+    """The gradients of the sum of ``outputs`` with respect to each of ``inputs``.
+
+    Args:
+        outputs: tensor or sequence of tensors, of any shape when ``grad_outputs`` is given.
+        inputs: tensor or sequence of tensors, leaves or not. Here and in ``outputs`` an edge of
+            the graph (`nnkit.autograd.graph.GradientEdge`) may stand for a tensor.
+        grad_outputs: for each output its gradient, None for a scalar.
+        retain_graph: keep the graph for another pass; as ``create_graph`` unless given.
+        create_graph: record the backward for higher derivatives.
+        only_inputs: must be true; torch keeps it for old programs.
+        allow_unused: give None for an input the outputs do not depend on, instead of an error.
+        is_grads_batched: the first dimension of each ``grad_outputs`` is a batch of gradients.
+        materialize_grads: give zeros instead of None.
+
+    Raises:
+        RuntimeError: an input was not used and ``allow_unused`` is false, or requires no grad.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor(3.0, requires_grad=True)
+        >>> (g,) = nnkit.autograd.grad(x**2, x, create_graph=True)
+        >>> nnkit.autograd.grad(g, x)
+        (tensor(2.),)
+    """
+    if not only_inputs:
+        warnings.warn(
+            "grad(): only_inputs=False is ignored: use nnkit.autograd.backward to accumulate "
+            "gradients in other leaves",
+            FutureWarning,
+            stacklevel=3,
+        )
+    outputs, inputs = as_tuple(outputs), as_tuple(inputs)
+    if not inputs:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    if grad_outputs is None:
+        grad_outputs = (None,) * len(outputs)
+    elif isinstance(grad_outputs, Tensor):
+        grad_outputs = (grad_outputs,)
+    if allow_unused is False and materialize_grads:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True"
+        )
+    given = materialize_grads if allow_unused is None else allow_unused
+    allow_unused = flag("allow_unused", given)
+    retain = create_graph if retain_graph is None else flag("retain_graph", retain_graph)
+    if is_grads_batched:
+        return _batched(outputs, inputs, grad_outputs, retain, create_graph, allow_unused)
+    results = captured(outputs, inputs, grad_outputs, retain, create_graph, create_graph)
+    for position, tensor in enumerate(inputs):
+        if results[position] is not None:
+            continue
+        if not allow_unused:
+            raise RuntimeError(
+                "One of the differentiated Tensors appears to not have been used in the graph: "
+                f"input {position}. Set allow_unused=True if this is the desired behavior."
+            )
+        if materialize_grads:
+            if tensor.__class__ is GradientEdge:
+                raise RuntimeError(
+                    "materialize_grads cannot be used when the given input is a GradientEdge: "
+                    f"input {position}, whose shape nothing tells, has no gradient"
+                )
+            found = wrap(tensor._device.backend.zeros_like(tensor._data), tensor._device)
+            found._requires_grad = create_graph
+            results[position] = found
+    return tuple(results)
+
+
+def captured(
+    outputs: tuple, inputs: tuple, grads: tuple, retain: bool, create: bool, lifted: bool
+) -> list[Any]:
+    """For each input its gradient, None where it has none; computed with Tensors if ``lifted``, as
+    it must be for ``create``."""
+    with_grad = MODE.enabled
+    MODE.enabled = create
+    try:
+        this = start(outputs, grads, retain, lifted)
+        this.limit_to(check_inputs(inputs), accumulate=False)
+        this.run()
+    finally:
+        MODE.enabled = with_grad
+    results = [this.captured.get(position) for position in range(len(inputs))]
+    if lifted:
+        return results
+    made: dict[int, Tensor] = {}  # one tensor for a gradient that arrived at several inputs
+    return [
+        found
+        if found is None
+        else made.setdefault(id(found), wrap(found, target_of(edge_of(tensor))[0].device))
+        for tensor, found in zip(inputs, results, strict=True)
+    ]
+
+
+def _batched(
+    outputs: tuple, inputs: tuple, grads: tuple, retain: bool, create: bool, unused: bool
+) -> tuple:
+    from nnkit.autograd.op.rule import OPS
+
+    count = next(g.shape[0] for g in grads if g is not None)
+    rows = []
+    for i in range(count):
+        one = tuple(None if g is None else g[i] for g in grads)
+        keep = retain or i + 1 < count
+        rows.append(grad(outputs, inputs, one, keep, create, allow_unused=unused))
+    return tuple(
+        None if column[0] is None else OPS["stack"](column, 0) for column in zip(*rows, strict=True)
+    )

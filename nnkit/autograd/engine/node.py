@@ -1,0 +1,306 @@
+"""Nodes of the graph: what backward needs to know of one operation.
+
+A node holds the *edges* to the nodes of its inputs and the *values* its rules read. An edge is a
+`Node`, an `OutputEdge` (one output of a node that has several), a leaf `Tensor`, or None where no
+gradient is wanted. Leaves stand for themselves, so that a leaf and its `AccumulateGrad` make no
+reference cycle; the `AccumulateGrad` object is made when somebody looks at the graph.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+sequence = itertools.count(1)
+
+
+class Node:
+    """One recorded operation; ``grad_fn`` of its result. Its class name is torch's."""
+
+    __slots__ = ("__weakref__", "device", "edges", "hooks", "meta", "order", "outputs", "values")
+
+    operation = ""  # the op's name in messages, such as "mul"
+    saves_arrays = False
+    materializes = True  # whether outputs without a gradient get zeros before the rules run
+    runs_always = False  # whether they get them even where no output has a gradient
+    runs_user_code = False  # which may keep the gradients that it returns
+    runs_freed = False  # whether the rules themselves notice that what they read was freed
+    slots: tuple | None = None  # the inputs with a rule, which alone are shown; None for all
+    shows_unasked = True  # whether its hooks see gradients that it gave and nobody wants
+
+    def __init__(self, edges: tuple, values: Any, device: Any, meta: Any = None) -> None:
+        self.edges = edges
+        self.values = values
+        self.device = device
+        # What the gradients of the inputs must look like where it is not evident:
+        # None, or for each edge (shape, array dtype).
+        self.meta = meta
+        # (shape, array dtype) of each output, for nodes with several.
+        self.outputs: Any = None
+        self.hooks: NodeHooks | None = None
+        self.order = next(sequence)
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> Any:
+        """The gradients of the inputs, given those of the outputs, computed with algebra ``B``."""
+        raise NotImplementedError
+
+    def name(self) -> str:
+        """The class name, such as ``AddBackward0``."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple:
+        """A pair (node, output number) for each input; ``(None, 0)`` where none is recorded."""
+        edges = self.edges if self.slots is None else [self.edges[i] for i in self.slots]
+        return tuple(describe_edge(e) for e in edges)
+
+    @property
+    def metadata(self) -> dict:
+        """A dictionary for the user's own notes on this node."""
+        return self._hooks().metadata
+
+    @property
+    def requires_grad(self) -> bool:
+        return True
+
+    def _sequence_nr(self) -> int:
+        return self.order
+
+    def _hooks(self) -> NodeHooks:
+        if self.hooks is None:
+            self.hooks = NodeHooks()
+        return self.hooks
+
+    def register_hook(self, hook: Callable) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after this node; it may return new inputs."""
+        return RemovableHandle.add(self._hooks().post, hook)
+
+    def register_prehook(self, hook: Callable) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before this node; it may return new ones."""
+        return RemovableHandle.add(self._hooks().pre, hook)
+
+    def __call__(self, *grads: Any) -> Any:
+        """Run this node's rules on Tensors, as ``grad_fn(g)`` does in torch.
+
+        Raises:
+            TypeError: there is not one gradient for each output.
+        """
+        expected = len(self.outputs or (None,))
+        if len(grads) != expected:
+            raise TypeError(
+                f"{self.name()}: expected {expected} arguments, got {len(grads)} instead"
+            )
+        from nnkit.autograd.engine.backward import run_alone
+
+        return run_alone(self, grads)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+class Unknown(Node):
+    """In place of the history of a view that was made while grad mode was off: torch says that it
+    requires grad, but no gradient goes any further."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> tuple:
+        return ()
+
+
+class Passage(Node):
+    """Leads on into a history, with the gradient as it is."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
+        return grads
+
+
+class NotImplementedBackward(Node):
+    """The history of what an operation without a derivative has written."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> Any:
+        from nnkit.autograd.engine.backward_pass import RUNNING
+
+        error, operation = self.values
+        this = RUNNING.innermost
+        # What is differentiable in torch, and not yet implemented, minds only if it is asked for.
+        if error is NotImplementedError and this and not any(map(this.asks_for, self.edges)):
+            return (None,) * len(self.edges)
+        raise error(f"the derivative for {operation} is not implemented")
+
+
+class SavedOutput:
+    """An output kept for backward without a reference cycle through its own node."""
+
+    __slots__ = ("_data", "_writes", "first", "index")
+
+    def __init__(self, data: Any, version: list, index: int, first: Any = None) -> None:
+        self._data = data
+        self._writes = version
+        self.index = index
+        self.first = first  # the first output's array, for an output that counts as hidden
+
+
+class OutputEdge:
+    """The edge to output ``index`` of a node with several outputs."""
+
+    __slots__ = ("index", "node")
+
+    def __init__(self, node: Node, index: int) -> None:
+        self.node = node
+        self.index = index
+
+
+class GradientEdge(NamedTuple):
+    """Where a tensor's gradient goes: a node, and which of its outputs the tensor is."""
+
+    node: Any
+    output_nr: int
+
+
+class NodeHooks:
+    """The hooks of one node: on the node, on the tensors it made, and which grads to keep."""
+
+    __slots__ = ("__weakref__", "metadata", "post", "pre", "retain", "tensor")
+
+    def __init__(self) -> None:
+        self.metadata: dict = {}
+        self.pre: OrderedDict = OrderedDict()
+        self.post: OrderedDict = OrderedDict()
+        self.tensor: dict[int, OrderedDict] = {}
+        self.retain: dict[int, weakref.ref] = {}
+
+
+class LeafHooks:
+    """The hooks of one leaf: on its gradient, and those of its `AccumulateGrad` node."""
+
+    __slots__ = (
+        "__weakref__", "metadata", "node", "post", "post_accumulate", "pre", "retained", "tensor",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.retained = False  # whether it retained its gradient before it became what it is
+        self.metadata: dict = {}
+        self.tensor: OrderedDict = OrderedDict()
+        self.pre: OrderedDict = OrderedDict()
+        self.post: OrderedDict = OrderedDict()
+        self.post_accumulate: OrderedDict = OrderedDict()
+        self.node: weakref.ref | None = None
+
+
+class RemovableHandle:
+    """What ``register_*hook`` returns: ``remove()`` takes the hook away; usable with ``with``.
+
+    Args:
+        hooks_dict: the ``OrderedDict`` of hooks, held weakly; ``handle.id`` is a new key for it.
+        extra_dict: another dictionary, or several, from which ``handle.id`` is removed as well.
+
+    Example:
+        >>> from collections import OrderedDict
+        >>> from nnkit.utils.hooks import RemovableHandle
+        >>> hooks = OrderedDict()
+        >>> handle = RemovableHandle(hooks)
+        >>> hooks[handle.id] = print
+        >>> handle.remove()
+        >>> len(hooks)
+        0
+    """
+
+    _ids = itertools.count()
+
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+        self.id = next(self._ids)
+        extra = (extra_dict,) if isinstance(extra_dict, dict) else extra_dict or ()
+        self._hooks = tuple(weakref.ref(hooks) for hooks in (hooks_dict, *extra))
+
+    @classmethod
+    def add(cls, hooks: Any, hook: Any) -> RemovableHandle:
+        """Store ``hook`` in ``hooks`` and return its handle."""
+        handle = cls(hooks)
+        hooks[handle.id] = hook
+        return handle
+
+    def remove(self) -> None:
+        """Remove the hook; a second call does nothing."""
+        for reference in self._hooks:
+            hooks = reference()
+            if hooks is not None:
+                hooks.pop(self.id, None)
+
+    def __getstate__(self) -> tuple:
+        return tuple(reference() for reference in self._hooks), self.id
+
+    def __setstate__(self, state: tuple) -> None:
+        # A dictionary that died with its owner is replaced: there is nothing left to remove.
+        found, self.id = state
+        self._hooks = tuple(weakref.ref(OrderedDict() if h is None else h) for h in found)
+        RemovableHandle._ids = itertools.count(max(self.id + 1, next(RemovableHandle._ids)))
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.remove()
+
+
+class AccumulateGrad(Node):
+    """The node of a leaf: adds what arrives to ``variable.grad``."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: Any) -> None:
+        self.variable = variable
+        self.edges = ()
+        self.outputs = None
+        self.order = 0
+
+    def _hooks(self) -> Any:
+        return leaf_hooks(self.variable)
+
+    def register_prehook(self, hook: Callable) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before the leaf's gradient is accumulated."""
+        return RemovableHandle.add(self._hooks().pre, hook)
+
+
+def leaf_hooks(leaf: Any) -> LeafHooks:
+    if leaf._hooks is None:
+        leaf._hooks = LeafHooks()
+    return leaf._hooks
+
+
+def accumulator(leaf: Any) -> AccumulateGrad:
+    """The leaf's `AccumulateGrad`: the same object for as long as anybody holds it."""
+    hooks = leaf_hooks(leaf)
+    node = hooks.node() if hooks.node is not None else None
+    if node is None:
+        node = AccumulateGrad(leaf)
+        hooks.node = weakref.ref(node)
+    return node
+
+
+def edge_of(place: Any) -> Any:
+    """The edge of a `GradientEdge`, or of a tensor that wants a gradient."""
+    if place.__class__ is not GradientEdge:
+        return place._edge or place
+    node, index = place
+    if isinstance(node, AccumulateGrad):
+        return node.variable
+    return node if node.outputs is None else OutputEdge(node, index)
+
+
+def describe_edge(edge: Any) -> tuple[Node | None, int]:
+    """An edge as torch shows it: (node, output number)."""
+    if edge is None or edge.__class__ is Unknown:
+        return (None, 0)
+    if isinstance(edge, Node):
+        return (edge, 0)
+    if edge.__class__ is OutputEdge:
+        return (edge.node, edge.index)
+    return (accumulator(edge), 0)

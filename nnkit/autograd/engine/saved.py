@@ -1,0 +1,135 @@
+"""Values saved for backward: indices, and what hooks of the user's make of tensors."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.forward.dual import array_of
+from nnkit.autograd.grad_mode import no_grad
+from nnkit.autograd.tensor import Tensor, wrap
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.pairs: list[tuple[Callable, Callable]] = []
+        self.refusal: str | None = None  # why there may be none
+
+
+STACK = _Stack()
+# The hooks that are on, in whatever thread: `record` looks here first, at hardly any cost.
+ACTIVE: set[Any] = set()
+
+
+class SavedIndex:
+    """The items of an index, each Tensor with the count of its writes."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: tuple) -> None:
+        self.items = items
+
+
+def save_index(index: Any) -> Any:
+    """A `SavedIndex`, or the index itself where no Tensor is in it."""
+    if index.__class__ is int or index.__class__ is slice:
+        return index
+    if index.__class__ is not tuple:
+        return SavedIndex(((index, index._writes[0]),)) if isinstance(index, Tensor) else index
+    for item in index:
+        if isinstance(item, Tensor):
+            return SavedIndex(
+                tuple([(i, i._writes[0]) if isinstance(i, Tensor) else i for i in index])
+            )
+    return index
+
+
+def unpack_index(node: Any, saved: SavedIndex, unpack: Callable) -> tuple:
+    """The index with what ``unpack`` makes of its Tensors."""
+    return tuple([unpack(node, i) if i.__class__ is tuple else i for i in saved.items])
+
+
+def index_arrays(index: Any) -> Any:
+    """The index with an array for each Tensor."""
+    if index.__class__ is tuple:
+        return tuple([array_of(i) if isinstance(i, Tensor) else i for i in index])
+    return array_of(index) if isinstance(index, Tensor) else index
+
+
+class PackedValue:
+    """What stands for a saved tensor: what a pack hook made of it, or a copy."""
+
+    __slots__ = ("device", "edge", "first", "index", "packed", "unpack")
+
+    def __init__(self, saved: Any, device: Any) -> None:
+        self.device = device
+        self.packed: Any = None
+        self.unpack: Callable | None = None
+        # The history of an input; that of an output is its own node.
+        self.edge: Any = None
+        self.index: Any = None
+        self.first: Any = None
+        if isinstance(saved, Tensor):
+            self.edge = (saved._edge or saved) if saved._requires_grad else None
+        else:
+            self.index, self.first = saved.index, saved.first
+
+    def pack(self, saved: Any, hooks: tuple[Callable, Callable]) -> None:
+        """Keep what the hooks' first makes of ``saved``, for the second."""
+        pack, self.unpack = hooks
+        if not isinstance(saved, Tensor):
+            saved = wrap(saved._data, self.device)
+        version = saved._writes[0]
+        with no_grad():
+            self.packed = pack(saved)
+        if saved._writes[0] != version:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as "
+                "input to pack hook can not be modified by in-place operations."
+            )
+
+    def tensor(self) -> Tensor:
+        """What was saved, without history."""
+        if self.unpack is None:
+            return self.packed
+        with no_grad():
+            value = self.unpack(self.packed)
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                "saved_tensors_hooks: the unpack hook must return a Tensor, "
+                f"got {type(value).__name__}"
+            )
+        return value
+
+
+def _is_counted(value: Any) -> bool:
+    """Whether a saved value is a tensor beside the count of its writes; all else is a static."""
+    return isinstance(value, tuple) and len(value) == 2 and hasattr(value[0], "_writes")
+
+
+def keep_copy(value: Any, device: Any) -> Any:
+    """A saved value that no write can reach."""
+    if not _is_counted(value):
+        return value
+    kept = PackedValue(value[0], device)
+    kept.packed = wrap(device.backend.copy(value[0]._data), device)
+    return kept, None
+
+
+def pack_values(node: Any) -> None:
+    """Let this thread's innermost hooks pack what ``node`` has saved."""
+    if not STACK.pairs:
+        return
+    hooks, device = STACK.pairs[-1], node.device
+    node.values = tuple([_packed(value, device, hooks) for value in node.values])
+
+
+def _packed(value: Any, device: Any, hooks: tuple[Callable, Callable]) -> Any:
+    if value.__class__ is SavedIndex:
+        return SavedIndex(tuple([_packed(item, device, hooks) for item in value.items]))
+    if not _is_counted(value):
+        return value
+    packed = PackedValue(value[0], device)
+    packed.pack(value[0], hooks)
+    return packed, None

@@ -1,0 +1,83 @@
+"""What a node has saved, by torch's names: ``grad_fn._saved_self``, ``grad_fn._raw_saved_result``.
+
+The first inputs are called ``self`` and ``other``, an only output ``result``; every input and
+output goes by its own name as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from nnkit.autograd.engine.node import Node
+from nnkit.autograd.engine.saved import PackedValue
+from nnkit.autograd.op.code import INPUT, OUTPUT
+
+
+class SavedTensor:
+    """A tensor that a node has saved, whose hooks can be registered."""
+
+    def __init__(self, node: Node, place: int) -> None:
+        self._node = node
+        self._place = place
+
+    def register_hooks(self, pack_hook: Callable, unpack_hook: Callable) -> None:
+        """Keep what ``pack_hook`` makes of the tensor, for ``unpack_hook``.
+
+        Raises:
+            RuntimeError: what was saved is freed, there are hooks already, or the first one writes
+                into the tensor.
+        """
+        values = _values(self._node)
+        saved, _ = values[self._place]
+        if isinstance(saved, PackedValue):
+            raise RuntimeError(
+                "register_hooks(): hooks have already been set: there may be one pair for each "
+                "saved tensor"
+            )
+        packed = PackedValue(saved, self._node.device)
+        packed.pack(saved, (pack_hook, unpack_hook))
+        changed = [*values]
+        changed[self._place] = packed, None
+        self._node.values = tuple(changed)
+
+
+def _values(node: Node) -> tuple:
+    from nnkit.autograd.engine.unpacking import FREED
+
+    if node.values is None:
+        raise RuntimeError(FREED)
+    return node.values
+
+
+def _names(op: Any, kind: int, index: int) -> Iterator[str]:
+    primitive = op.primitive
+    if kind == INPUT:
+        yield primitive.arrays[index]
+        yield from (("self", "input"), ("other",))[index] if index < 2 else ()
+    elif kind == OUTPUT:
+        yield primitive.outputs[index]
+        yield "result" if len(primitive.outputs) == 1 else f"result{index}"
+
+
+def _attribute(place: int) -> property:
+    def saved(node: Node) -> Any:
+        """A value that the node has saved."""
+        from nnkit.autograd.engine.unpacking import unpack_tensor
+
+        value = _values(node)[place]
+        return None if value is None else unpack_tensor(node, value)
+
+    return property(saved)
+
+
+def saved_attributes(op: Any) -> dict[str, property]:
+    """The attributes ``_saved_<name>`` and ``_raw_saved_<name>`` of the nodes of an op."""
+    found: dict[str, property] = {}
+    for place, (kind, index) in enumerate(op.values):
+        for name in _names(op, kind, index):
+            found[f"_saved_{name}"] = _attribute(place)
+            found[f"_raw_saved_{name}"] = property(
+                lambda node, place=place: SavedTensor(node, place)
+            )
+    return found

@@ -1,0 +1,79 @@
+"""What the rules of a node read of the values that it has saved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.compiled import bind_unpack
+from nnkit.autograd.engine import node as node_module
+from nnkit.autograd.engine.node import Node, OutputEdge, SavedOutput
+from nnkit.autograd.engine.saved import ACTIVE, PackedValue
+from nnkit.autograd.grad_mode import enable_grad
+from nnkit.autograd.tensor import InferenceWrites, Tensor, wrap
+from nnkit.backend.lazy import plain
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Saved intermediate values of the graph are freed when you "
+    "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+    "through the graph a second time or if you need to access saved tensors after calling "
+    "backward."
+)
+
+
+def _unpack_array(node: Node, value: Any) -> Any:
+    """The array of a saved value; RuntimeError if it was written since."""
+    saved, version = value
+    if version is None:
+        return plain(saved.tensor()._data) if type(saved) is PackedValue else saved
+    if _was_written(saved, version):
+        raise RuntimeError(_modified(node, saved, version))
+    return saved._data
+
+
+unpack_array = bind_unpack(node_module, SavedOutput, ACTIVE, _unpack_array)
+
+
+def unpack_tensor(node: Node, value: Any) -> Any:
+    """The saved value as a Tensor with its history."""
+    saved, version = value
+    if version is None or isinstance(saved, Tensor):
+        if version is not None and _was_written(saved, version):
+            raise RuntimeError(_modified(node, saved, version))
+        if type(saved) is not PackedValue:
+            return saved
+        out = wrap(plain(saved.tensor()._data), node.device)
+        if saved.index is None:
+            if isinstance(saved.edge, Tensor):  # a leaf, whose gradient is wanted
+                with enable_grad():
+                    out._edge = saved.edge.view_as(saved.edge)._edge
+            else:
+                out._edge = saved.edge
+            out._requires_grad = saved.edge is not None
+            return out
+    else:
+        out = wrap(plain(unpack_array(node, value)), node.device)
+        out._writes = saved._writes
+    out._requires_grad = True
+    if saved.first is not None:
+        if node.outputs is None:
+            node.outputs = [(saved.first.shape, saved.first.dtype)]
+        node.outputs += [None] * (saved.index + 1 - len(node.outputs))
+    out._edge = node if node.outputs is None else OutputEdge(node, saved.index)
+    return out
+
+
+def _was_written(saved: Any, version: int) -> bool:
+    writes = saved._writes
+    return writes.__class__ is not InferenceWrites and writes[0] != version
+
+
+def _modified(node: Node, saved: Any, version: int) -> str:
+    writer = saved._writes[1] or "an in-place operation"
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: {node.operation} saved a {saved._data.dtype} tensor of shape "
+        f"{list(saved._data.shape)} at version {version}, and {writer} wrote it since: it is at "
+        f"version {saved._writes[0]}; expected version {version} instead. Hint: enable anomaly "
+        "detection to find the operation, with nnkit.autograd.set_detect_anomaly(True)."
+    )

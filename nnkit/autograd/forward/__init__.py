@@ -1,0 +1,1 @@
+"""Forward mode: tangents carried through the rules of the ops."""

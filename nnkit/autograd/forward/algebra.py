@@ -1,0 +1,344 @@
+"""The algebra of a forward level: the primitives, on duals.
+
+A derivative is carried through an op by its rules, which give the gradients of the inputs for those
+of the outputs: they are linear in these, and the transposed map, their own derivative by the
+gradients of the outputs, takes tangents of the inputs to those of the outputs. So every op that can
+be differentiated backwards can be differentiated forwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, reduce
+from typing import Any
+
+from nnkit.autograd.anomaly import set_detect_anomaly
+from nnkit.autograd.engine.grad import grad
+from nnkit.autograd.engine.unpacking import unpack_tensor
+from nnkit.autograd.forward.dependence import dependent, wants
+from nnkit.autograd.forward.dual import (
+    Dual,
+    ForwardLevel,
+    Tangents,
+    fixed_zeros_like,
+    is_fixed,
+    laid_out,
+)
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.code import GRAD, INPUT, OUTPUT, PASS, SAVED, STATIC, read_of
+from nnkit.autograd.op.lifted import LIFTED
+from nnkit.autograd.op.promotion import on_one_device
+from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.history import write, wrote
+from nnkit.autograd.views.overlap import shares_memory
+from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
+from nnkit.backend.dtype import COMPLEX, FLOATING
+from nnkit.backend.formula import interpret
+from nnkit.backend.lazy import is_zero
+from nnkit.backend.memory import owner
+
+
+class Forward:
+    """The names of a backend, on the duals of a level."""
+
+    def __init__(self, level: ForwardLevel) -> None:
+        self.level = level
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        bound = self._find(name)
+        setattr(self, name, bound)
+        return bound
+
+    def _find(self, name: str) -> Callable[..., Any]:
+        if name not in CATALOGUE:
+            raise AttributeError(f"no primitive {name!r} in the algebra")
+        primitive = CATALOGUE[name]
+        function = _WRITES.get(name) or (_write if primitive.writes else _compute)
+        return partial(function, self, primitive)
+
+    def primal(self, value: Any) -> Any:
+        """The tensor below a dual or an array; anything else as it is."""
+        if value.__class__ is Dual:
+            return value.primal
+        return wrap(value, self.level.place) if hasattr(value, "strides") else value
+
+
+def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
+    name, count = primitive.name, len(primitive.arrays)
+    given, statics = arguments[:count], arguments[count:]
+    operands = tuple(given[0]) if primitive.sequences else given
+    primals = on_one_device(name, tuple(map(B.primal, operands)))
+    if primitive.tells or not primals:
+        place = primals[0]._device if primals else B.level.place
+        result = getattr(place.backend, name)(*[p._data for p in primals], *statics)
+        return result if primals else Dual(wrap(result, place), None)
+    tangents = [x.tangents if x.__class__ is Dual else None for x in operands]
+    if name == "sgn" and not primals[0].is_complex():
+        return B.sgn_real(*arguments)  # its own op, as on Tensors
+    moving = not MODE.inference and any(tangents)
+    if moving:
+        primals, tangents = _together(name, primals, tangents)
+    if moving and not hasattr(OPS.get(name), "op") and not primitive.constant:
+        if name in FORMULAS:
+            known = dict(zip(FORMULAS[name].parameters, arguments, strict=True))
+            return interpret(FORMULAS[name].trace(), known, B)[0]
+        body = reference_body(primitive)
+        if body is not None:
+            return body(B, *arguments)
+    function = getattr(LIFTED, name)
+    result = function(*((primals,) if primitive.sequences else primals), *statics)
+    if result is primals[0]:
+        return operands[0]
+    outputs = result if isinstance(result, tuple) else (result,)
+    op = getattr(function, "op", None)
+    if op is not None and op.is_view and all(shares_memory(o, primals[0]) for o in outputs):
+        source = operands[0]
+
+        def part(tangent: Tensor, i: int) -> Tensor:
+            found = function(laid_out(tangent, source.primal), *statics)
+            return found[i] if isinstance(result, tuple) else found
+
+        views = [Dual(out, None, source, partial(part, i=i)) for i, out in enumerate(outputs)]
+    elif moving and op is not None:
+        before = MODE.level, MODE.saves_inference
+        MODE.level, MODE.saves_inference = None, True
+        try:
+            pushed = _pushed(op, primals, statics, outputs, tangents, B.level)
+        finally:
+            MODE.level, MODE.saves_inference = before
+        views = list(map(Dual, outputs, pushed))
+    else:
+        views = [Dual(out, None) for out in outputs]
+    return tuple(views) if isinstance(result, tuple) else views[0]
+
+
+def _together(name: str, primals: tuple, tangents: list) -> tuple[tuple, list]:
+    """Primals and tangents on one device: some may be of a level around this one, some not."""
+    moved = iter(on_one_device(name, (*primals, *[t for ts in tangents for t in ts or ()])))
+    primals = tuple([next(moved) for _ in primals])
+    return primals, [ts and tuple([next(moved) for _ in ts]) for ts in tangents]
+
+
+def _pushed(
+    op: Any, primals: tuple, statics: tuple, outputs: tuple, tangents: list, level: ForwardLevel
+) -> list[Tangents]:
+    """The tangents of an op's outputs, given those of its inputs."""
+    rules = op.rules * len(primals) if op.primitive.sequences else op.rules
+    number = op.name in ("mul", "div")  # which torch makes a tensor
+    edges = tuple(
+        [
+            primal if (op.joint or rule) and (_has_derivative(primal) or number) else None
+            for primal, rule in zip(primals, rules, strict=True)
+        ]
+    )
+    differentiable = op.differentiable * len(outputs) if op.primitive.many else op.differentiable
+    # The gradients of a hidden output, such as what a rule reads, are asked for as well.
+    wanted = [
+        (flows or op.only_first) and _has_derivative(output)
+        for flows, output in zip(differentiable, outputs, strict=True)
+    ]
+    if not any(wanted) or not any(e is not None and t for e, t in zip(edges, tangents)):
+        return [None] * len(outputs)
+    recorded = MODE.enabled
+    real = not any(isinstance(v, Tensor) and v.is_complex() for v in (*primals, *outputs))
+    if op.name in FORMULAS and real:
+        columns = [_along(op, primals, statics, outputs[0], edges, tangents, level.count)]
+    else:
+        columns = _transposed(op, primals, statics, outputs, edges, wanted, tangents, level)
+    depends, kind = _read(op, primals, outputs) if op.depends and recorded else [], op.depends
+    given = [t._data for ts in tangents for t in ts or ()]
+    theirs = {id(owner(data)) for data in given if not is_zero(data)}  # which may be written
+    result: list[Tangents] = []
+    for output, column in zip(outputs, columns, strict=True):
+        if column is not None:
+            column = tuple(
+                [
+                    t.clone()
+                    if id(owner(t._data)) in theirs
+                    else t
+                    if level.batched and is_fixed(t)
+                    else laid_out(t, output)
+                    for t in column
+                ]
+            )
+            column = tuple([dependent(t, depends, kind, besides=True) for t in column])
+        result.append(column)
+    return result
+
+
+def _along(
+    op: Any, primals: tuple, statics: tuple, output: Tensor, edges: tuple, tangents: list,
+    count: int,
+) -> Tangents:  # fmt: skip
+    """The tangents of the output of an element-wise op on real numbers: its rules multiply each
+    element by a number, a tangent as well as a gradient."""
+    fixed = MODE.enabled and any(map(wants, primals))
+    columns = []
+    for edge, rule, given in zip(edges, op.rules, tangents, strict=True):
+        if edge is None:
+            continue
+        if given:
+            columns.append(
+                [_times(rule, _cast(t, output), primals, statics, output) for t in given]
+            )
+        elif fixed and any(kind in SAVED for kind, _ in rule.plan):
+            # torch computes with the tangents that there are none of: what is multiplied by them is
+            # what the result depends on.
+            zeros = fixed_zeros_like(output)
+            product = _times(rule, zeros, primals, statics, output)
+            columns.append([product if is_fixed(product) else LIFTED.mul(zeros, product)] * count)
+    return tuple([_fitted(reduce(LIFTED.add, parts), output) for parts in zip(*columns)])
+
+
+def _times(rule: Any, g: Tensor, primals: tuple, statics: tuple, output: Tensor) -> Tensor:
+    """What the rule of an element-wise op makes of a gradient, or of a tangent."""
+    if rule.function is PASS:
+        return g
+    values = {INPUT: primals, OUTPUT: (output,), STATIC: statics}
+    arguments = [g if kind == GRAD else values[kind][i] for kind, i in rule.plan]
+    tensors = [a for a in arguments if isinstance(a, Tensor)]
+    name, place = rule.function.primitive, output._device
+    alike = place.home is place and all(t._device is place for t in tensors)
+    if alike and not (MODE.enabled and any(map(wants, tensors))):
+        raw = [a._data if isinstance(a, Tensor) else a for a in arguments]
+        return wrap(getattr(place.backend, name)(*raw), place)
+    return getattr(LIFTED, name)(*arguments)
+
+
+def _transposed(
+    op: Any, primals: tuple, statics: tuple, outputs: tuple, edges: tuple, wanted: list,
+    tangents: list, level: ForwardLevel,
+) -> list[Tangents]:  # fmt: skip
+    """The tangents of the outputs by the transpose of the rules."""
+    node = op.record(primals, statics, edges, outputs, outputs[0]._device)
+
+    def unpack(node: Any, value: Any) -> Any:
+        saved, _ = value
+        if getattr(saved, "index", None) is None:
+            return unpack_tensor(node, value)
+        if saved.index and op.only_first and outputs[0].requires_grad:  # hidden: it has no history
+            return unpack_tensor(outputs[0].grad_fn, value)
+        return outputs[saved.index]
+
+    recorded, MODE.enabled = MODE.enabled, True
+    try:
+        weights = [
+            LIFTED.zeros_like(output)._set_requires_grad(True) if has else None
+            for output, has in zip(outputs, wanted, strict=True)
+        ]
+        gradients = node.gradients(LIFTED, weights, unpack)
+    finally:
+        MODE.enabled = recorded
+    reached = [
+        (gradient, given)
+        for gradient, given in zip(gradients, tangents, strict=True)
+        if given and gradient is not None
+    ]
+    if not reached:
+        return [None] * len(outputs)
+    moved = [w for w in weights if w is not None]
+    wanting = any(map(wants, primals))
+    if wanting and recorded:
+        reached += [
+            (gradient, (fixed_zeros_like(gradient),) * level.count)
+            for gradient, given in zip(gradients, tangents, strict=True)
+            if gradient is not None and not given and all(gradient is not w for w in moved)
+        ]
+    pairs = [(gradient, given) for gradient, given in reached if gradient.requires_grad]
+    if not pairs and not wanting:
+        return [None] * len(outputs)
+    with set_detect_anomaly(False):  # which is about backward
+        rows = [
+            grad(
+                [g for g, _ in pairs], moved, [_fitted(given[i], g) for g, given in pairs],
+                retain_graph=True, create_graph=recorded, allow_unused=True,
+            ) if pairs else (None,) * len(moved)
+            for i in range(level.count)
+        ]  # fmt: skip
+    found = iter(zip(*rows, strict=True))
+    columns: list[Tangents] = []
+    for output, weight in zip(outputs, weights, strict=True):
+        column = next(found) if weight is not None else None
+        if column is not None:
+            column = tuple([LIFTED.zeros_like(output) if t is None else t for t in column])
+        columns.append(column)
+    return columns
+
+
+def _read(op: Any, primals: tuple, outputs: tuple) -> list:
+    """What the tangents of an op that ``depends`` are functions of in form."""
+    sources = [read_of(i, rule) for i, rule in enumerate(op.rules)]
+    return [(outputs if s[0] == OUTPUT else primals)[s[1]] for s in sources if s]
+
+
+def _has_derivative(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.dtype.category >= FLOATING
+
+
+def _fitted(tangent: Tensor, gradient: Tensor) -> Tensor:
+    """A tangent with the shape and the dtype of a gradient, or of a primal that is written."""
+    tangent = _cast(tangent, gradient)
+    return tangent.expand(gradient.shape) if tangent.shape != gradient.shape else tangent
+
+
+def _cast(tangent: Tensor, gradient: Tensor) -> Tensor:
+    """A tangent with the dtype of a gradient."""
+    if tangent._data.dtype == gradient._data.dtype:
+        return tangent
+    if tangent.dtype.category == COMPLEX > gradient.dtype.category:
+        tangent = OPS["real"](tangent)
+    return OPS["cast"](tangent, gradient._data.dtype)
+
+
+def _write(B: Forward, primitive: Primitive, x: Dual, *arguments: Any) -> Dual:
+    """A write: by the primitive that computes the same, or of what has no derivative."""
+    name = primitive.name
+    twin = CATALOGUE.get(name[:-1])
+    primal, *operands = map(B.primal, (x, *arguments))
+    if twin is not None and twin.parameters == primitive.parameters:
+        found: Any = None
+
+        def compute(before: Tensor, *_: Any) -> Tensor:
+            nonlocal found
+            # The tangents may be functions of what will have been written over.
+            before = before.clone() if MODE.enabled and wants(before) else before
+            found = getattr(B, name[:-1])(Dual(before, x.tangents), *arguments)
+            return found.primal
+
+        write(primal, name, compute, *operands)
+        x.tangents = _cast_to(primal, found.tangents)
+        return x
+    raw = [a._data if isinstance(a, Tensor) else a for a in operands]
+    getattr(primal._device.backend, name)(primal._data, *raw)
+    wrote(primal, name)
+    if primitive.subject == "random":  # the rest is renormalisation, which has no derivative
+        x.tangents = None
+    return x
+
+
+def _copy(B: Forward, primitive: Primitive, x: Dual, source: Any) -> Dual:
+    x.primal.copy_(B.primal(source))
+    tangents = source.tangents if source.__class__ is Dual and not MODE.inference else None
+    x.tangents = _cast_to(x.primal, tangents)
+    return x
+
+
+def _cast_to(primal: Tensor, tangents: Tangents) -> Tangents:
+    """Tangents of what was written into ``primal``."""
+    return tangents and tuple([_fitted(t, primal) for t in tangents])
+
+
+def _put(B: Forward, primitive: Primitive, x: Dual, value: Any, index: Any) -> Dual:
+    return B.index_put_(x, value, index, False)
+
+
+def _fill(B: Forward, primitive: Primitive, x: Dual, value: Any) -> Dual:
+    x.primal.fill_(value)
+    x.tangents = x.tangents and tuple([t.clone().zero_() for t in x.tangents])
+    return x
+
+
+_WRITES = {"copy_": _copy, "fill_": _fill, "setitem_": _put}

@@ -1,0 +1,111 @@
+"""Gradients and tangents that depend on something in form alone, with a derivative of zeros.
+
+torch records all that a formula is computed of, the sign of `x` in ``g * x.sign()`` as well, and
+what is recorded requires a gradient. Ours are functions of fewer things: a comparison has no node.
+So what torch records beside is linked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nnkit.autograd.arguments.dims import broadcasts
+from nnkit.autograd.engine.node import Node
+from nnkit.autograd.forward.dual import Dual, dual_of
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.promotion import on_one_device
+from nnkit.autograd.tensor import Tensor, wrap
+
+
+class Dependence(Node):
+    """Passes on what it gets, and zeros or nothing to what its value depends on in form alone."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> tuple:
+        g = grads[0]
+        zeros: Any = None if self.values == "none" else B.zeros_like(g)
+        return g, *((zeros,) * (len(self.edges) - 1))
+
+
+def depending(node: Node, results: tuple, kind: str, saved: tuple) -> tuple:
+    """The gradients of a node whose op ``depends``; only Tensors have a history.
+
+    Args:
+        saved: for each result what torch's formula for it reads, where it is known; of the kind
+            "none" the edges of all that is read.
+    """
+    if not MODE.enabled:
+        return results
+    linked = []
+    for i, result in enumerate(results):
+        if isinstance(result, Tensor) and node.edges[i] is not None:
+            if kind == "none":
+                if any(edge is not None for edge in saved):
+                    result = _linked(result, saved, kind)
+            elif saved[i] is None:
+                result = _linked(result, (node.edges[i],), "zeros", (node.meta and node.meta[i],))
+            else:
+                result = dependent(result, [saved[i]], kind, besides=True)
+        linked.append(result)
+    return tuple(linked)
+
+
+def dependent(
+    value: Tensor, others: Sequence[Any], kind: str = "zeros", besides: bool = False
+) -> Tensor:
+    """The value as a function of the others too, on their own level and on those around it.
+
+    Args:
+        kind: "zeros", or "backward": then its tangents are no functions of theirs.
+        besides: whether it is one on its own level where it requires a gradient anyway.
+    """
+    others = [other for other in others if wants(other)]
+    if not others:
+        return value
+    value, *others = on_one_device("dependent", (value, *others))
+    found, level = value, value._device
+    if value._data.__class__ is Dual:
+        found = wrap(_dependent_dual(dual_of(value), level, others, kind), level)
+        found._edge, found._requires_grad = value._edge, value.requires_grad
+    own = [other for other in others if other.requires_grad]
+    if not own or (value.requires_grad and not besides):
+        return found
+    alike = all(broadcasts(other._data.shape, value._data.shape) for other in own)
+    meta = tuple([(other._data.shape, other._data.dtype) for other in own])
+    passed = "zeros" if alike else "none"
+    return _linked(found, tuple([other._edge or other for other in own]), passed, meta)
+
+
+def _dependent_dual(data: Dual, level: Any, others: Sequence[Tensor], kind: str) -> Dual:
+    from nnkit.autograd.op.lifted import LIFTED
+
+    lower = [level.lower(other) for other in others]
+    points = [primal for primal, _ in lower]
+    moving = data.tangents
+    columns = list(zip(*[tangents for _, tangents in lower if tangents], strict=True))
+    if columns and kind == "zeros" and any(map(wants, (*points, *columns[0]))):
+        moving = moving or (LIFTED.zeros_like(data.primal),) * level.count
+        moving = tuple(
+            [dependent(t, [*points, *own]) for t, own in zip(moving, columns, strict=True)]
+        )
+    return Dual(dependent(data.primal, points, kind), moving)
+
+
+def wants(value: Any) -> bool:
+    """Whether a tensor requires a gradient, on its own level or on one around it."""
+    if not isinstance(value, Tensor):
+        return False
+    if value.requires_grad or value._data.__class__ is not Dual:
+        return value.requires_grad
+    tangents = dual_of(value).tangents  # all of which are computed alike
+    return wants(dual_of(value).primal) or (tangents is not None and wants(tangents[0]))
+
+
+def _linked(value: Tensor, edges: tuple, kind: str, meta: tuple | None = None) -> Tensor:
+    found = wrap(value._data, value._device)
+    found._requires_grad = True
+    known = (value._edge or value) if value._requires_grad else None
+    found._edge = Dependence((known, *edges), kind, value._device, meta and (None, *meta))
+    return found

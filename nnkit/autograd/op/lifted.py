@@ -1,0 +1,69 @@
+"""`Lifted`: the algebra on Tensors, so that whatever is written over ``B`` can be differentiated.
+
+A name is looked up as an op (its own rules make a node), then as a formula (its expression is
+evaluated with Tensor ops), then as a reference body (run with this algebra), and last as a
+primitive that no gradient passes through (comparisons, index computations).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from nnkit.autograd.op.promotion import on_one_device
+from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
+from nnkit.backend.formula import interpret
+
+
+class Lifted:
+    """The names of a backend, on Tensors."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        function = self._find(name)
+        setattr(self, name, function)
+        return function
+
+    def _find(self, name: str) -> Callable[..., Any]:
+        if name in OPS:
+            return OPS[name]
+        if name in FORMULAS:
+            formula = FORMULAS[name]
+
+            def evaluate(*values: Any) -> Any:
+                known = dict(zip(formula.parameters, values, strict=True))
+                return interpret(formula.trace(), known, self)[0]
+
+            return evaluate
+        if name not in CATALOGUE:
+            raise AttributeError(f"no primitive {name!r} in the algebra")
+        primitive = CATALOGUE[name]
+        body = None if primitive.constant or primitive.writes else reference_body(primitive)
+        return partial(body, self) if body is not None else _constant(primitive)
+
+
+def _constant(primitive: Primitive) -> Callable[..., Any]:
+    """A primitive without derivatives: runs on the data, gives tensors without history."""
+    name = primitive.name
+
+    def apply(*arguments: Any) -> Any:
+        arguments = on_one_device(name, arguments)
+        device = next((a._device for a in arguments if isinstance(a, Tensor)), None)
+        if device is None:
+            raise TypeError(f"{name}: the lifted algebra needs a Tensor argument to find a device")
+        raw = [a._data if isinstance(a, Tensor) else a for a in arguments]
+        result = getattr(device.backend, name)(*raw)
+        if primitive.tells:
+            return result
+        if isinstance(result, tuple):
+            return tuple(wrap(r, device) for r in result)
+        return wrap(result, device)
+
+    return apply
+
+
+LIFTED = Lifted()

@@ -1,0 +1,222 @@
+"""Results that are written into a tensor given as ``out=``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nnkit.autograd.arguments.dims import broadcasts
+from nnkit.autograd.grad_mode import MODE, is_grad_enabled
+from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views.history import (
+    UNSEEN,
+    check_cast,
+    check_change,
+    check_write,
+    end_history,
+    wants_history,
+    write,
+    wrote,
+)
+from nnkit.autograd.views.overlap import APART, check_apart
+from nnkit.backend.dtype import FLOATING, OF_ARRAY
+from nnkit.backend.memory import order_of
+from nnkit.backend.warning import warn
+
+# The functions whose ``out`` must have the dtype of the result, where others cast to it. Those with
+# several results are among them.
+SAME_DTYPE = frozenset(
+    """
+    abs ceil floor frac round trunc neg sign sgn nan_to_num conj bitwise_not signbit isposinf
+    isneginf isin heaviside addmm addmv addbmm baddbmm bmm mm mv matmul dot vdot inner tensordot
+    cross logcumsumexp diag msort amax amin argmax argmin nonzero gather index_select
+    index_copy index_add index_reduce take take_along_dim scatter scatter_add scatter_reduce
+    masked_select tril triu renorm histc bucketize conj_physical narrow_copy
+    inverse float_power searchsorted softmax log_softmax quantile
+    nanquantile multinomial ormqr arange linspace logspace complex clamp clamp_min clamp_max zeros
+    full empty eye
+    rand randint randn randperm norm ones where
+    """.split()
+)
+# The functions whose ``out`` may require grad, and which only backward refuses; and those that give
+# it new sizes first, which is refused in every mode.
+ENDING = frozenset(
+    "zeros ones full eye arange linspace logspace range rand randint normal randperm diag "
+    "conj_physical heaviside floor_divide softmax log_softmax".split()
+)
+RESIZING = frozenset(("empty", "randn"))
+# Those that end with a copy into ``out``, which has a derivative.
+COPYING = frozenset("inner tensordot quantile nanquantile".split())
+# Those that give it its new size before they look at the memory.
+FIRST_RESIZED = frozenset(
+    """
+    addbmm addmm addmv aminmax arange baddbmm bmm bucketize cat cholesky cholesky_inverse
+    cholesky_solve column_stack concat concatenate cross cummax cummin cumprod cumsum diag dot
+    dstack eye fft.fft fft.fft2 fft.fftn fft.hfft fft.hfft2 fft.hfftn fft.ifft2 fft.ifftn fft.ihfft2
+    fft.ihfftn fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn full gather geqrf hstack
+    index_add index_copy index_reduce inverse isin kron kthvalue linalg.inv linalg.inv_ex linalg.lu
+    linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve linspace log_softmax logcumsumexp logspace
+    logsumexp matmul max mean min mm mode msort multinomial mv nanmean nanquantile norm ones
+    quantile rand randint randn randperm renorm row_stack searchsorted softmax sort special.ndtr
+    stack take_along_dim topk tril triu vdot vstack zeros
+    """.split()
+)
+# Those whose ``out`` is of bools or of bytes, and those that say with a TypeError what fits not.
+LOGICAL = frozenset(("all", "any"))
+JOINING = frozenset(
+    "cat concat concatenate stack hstack vstack row_stack dstack column_stack".split()
+)
+# Those whose ``out`` lies by rows when it gets a new size, however their result does.
+RESIZED_BY_ROWS = frozenset(
+    "stack kron quantile nanquantile cholesky cholesky_solve linalg.tensorinv".split()
+)
+# Those that are computed in the dtype of ``out``.
+IN_DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod".split())
+# Those that fill an ``out`` of as many elements whatever its shape.
+ANY_SHAPE = frozenset("arange linspace logspace range".split())
+
+
+def call_into(out: Any, function: Callable, name: str, arguments: tuple, options: dict) -> Any:
+    """Call a function and write its result into ``out``, a tensor or a tuple for several."""
+    if name == "where" and not all(isinstance(a, Tensor) for a in arguments):
+        raise TypeError("where(): argument 'out' goes with tensors alone, not with numbers")
+    if isinstance(out, Tensor) and (
+        name in IN_DTYPE_OF_OUT or name == "mean" and _is_of_dims(arguments, options)
+    ):
+        if options.setdefault("dtype", out.dtype) is not out.dtype:
+            raise RuntimeError(
+                f"{name}(): expected argument 'out' to have dtype {options['dtype']}, "
+                f"got {out.dtype}"
+            )
+    result = function(*arguments, **options)
+    several = isinstance(result, tuple)
+    if several and (not isinstance(out, (tuple, list)) or len(out) != len(result)):
+        raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors")
+    outs: Any = out if several else (out,)
+    results = result if several else (result,)
+    if arguments and isinstance(arguments[0], (list, tuple)):
+        arguments = (*arguments[0], *arguments[1:])
+    for o, r in zip(outs, results, strict=True):
+        check_out(o, r, name, several, arguments)
+    for o, r in zip(outs, results, strict=True):
+        _write(o, r, name, arguments)
+    if not several:
+        return out
+    return type(result)(out) if type(result) is tuple else type(result)(*out)
+
+
+def check_out(
+    out: Any, result: Tensor, name: str, several: bool = False, arguments: tuple = ()
+) -> None:
+    """Whether ``result``, made of ``arguments``, may be written into ``out``.
+
+    Raises:
+        TypeError: ``out`` is no Tensor.
+        RuntimeError: gradients would be lost, the device or the dtype does not fit, or elements of
+            ``out`` share memory with each other or with an argument.
+    """
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if name in RESIZING and out.requires_grad:
+        raise RuntimeError(f"{name}(): cannot resize variables that require grad")
+    gradients = MODE.enabled and (result._requires_grad or out._requires_grad)
+    if name == "matmul" and is_grad_enabled():  # which asks for itself, whatever autograd sees
+        gradients = out.requires_grad or any(t.requires_grad for t in arguments)
+    unseen = result.dtype.category >= FLOATING and any(
+        isinstance(a, Tensor) and a.is_inference() for a in arguments
+    )  # inference tensors alone, which out= is none of
+    if unseen or name in IN_DTYPE_OF_OUT:  # no gradient passes through integers of the result
+        gradients = gradients or wants_history(out, arguments)
+    if gradients and not (name in UNSEEN or name in ENDING or name in COPYING):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad."
+        )
+    if out._device.home is not result._device.home:
+        raise RuntimeError(
+            f"{name}(): expected argument 'out' on {result._device}, got {out._device}"
+        )
+    x, wanted = out._data, result._data.dtype
+    if x.dtype != wanted and _needs_same_dtype(out, name, several, arguments):
+        raise RuntimeError(
+            f"{name}(): expected argument 'out' to have dtype {result.dtype}, got {out.dtype}"
+        )
+    if name in JOINING and OF_ARRAY[wanted].category > OF_ARRAY[x.dtype].category:
+        raise TypeError(f"{name}(): {result.dtype} can't be cast to the out dtype {out.dtype}")
+    if name not in LOGICAL:
+        check_cast(name, OF_ARRAY[wanted], OF_ARRAY[x.dtype])
+    shape = result._data.shape
+    if x.shape != shape and broadcasts(x.shape, shape) and any(a is out for a in arguments):
+        raise RuntimeError(
+            f"{name}(): output with shape {list(x.shape)} doesn't match the broadcast shape "
+            f"{list(shape)}, and is not resized, since it is an operand too"
+        )
+    overload = _overload(name, several, arguments)
+    if x.shape != shape and name in FIRST_RESIZED:
+        check_change(out, name, arguments)
+        for operand in arguments if overload in APART else ():
+            if isinstance(operand, Tensor):
+                check_apart(overload, out, operand)
+    else:
+        check_write(out, overload, arguments)
+
+
+def _overload(name: str, several: bool, arguments: tuple) -> str:
+    """The one of torch's functions of a name that is called, where they look at memory
+    differently."""
+    if name == "matmul" and any(a.ndim != 2 for a in arguments):
+        return "bmm"
+    return f"{name}.dim" if several and name in ("max", "min") else name
+
+
+def _is_of_dims(arguments: Sequence[Any], options: dict) -> bool:
+    """Whether numbers with fractions are averaged along dimensions, not all of them."""
+    dims = arguments[1] if len(arguments) > 1 else options.get("dim", options.get("axis"))
+    return dims is not None and arguments[0].dtype.category >= FLOATING
+
+
+def _needs_same_dtype(out: Tensor, name: str, several: bool, arguments: tuple) -> bool:
+    """Whether ``out`` must have the dtype of the result, where that is another one."""
+    if name == "abs":  # complex numbers have room for their moduli, which go into any real ones
+        moduli = arguments[0].is_complex() and not out.is_complex()
+        return not moduli and out.dtype is not arguments[0].dtype
+    if name.startswith("clamp") and any(isinstance(a, Tensor) for a in arguments[1:]):
+        return False
+    if name.startswith(("fft.irfft", "fft.hfft")):
+        return out.is_complex()
+    if name == "lerp":
+        return isinstance(arguments[2], Tensor)
+    if name in LOGICAL:
+        return out.dtype.name not in ("bool", "uint8")
+    return several or name in SAME_DTYPE
+
+
+def write_out(out: Any, result: Tensor, name: str) -> Tensor:
+    """Write ``result`` into ``out``, which `check_out` lets through."""
+    check_out(out, result, name)
+    return _write(out, result, name)
+
+
+def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Tensor:
+    """Where the shape of ``out`` differs it is resized, with a warning if it had elements, as in
+    torch."""
+    B, source = out._device.backend, result._data
+    if name in ANY_SHAPE and out._data.size == source.size:
+        source = B.reshape(source, out._data.shape)
+    elif out._data.shape != source.shape:
+        from nnkit.autograd.ops.shape.strided import resize
+
+        if out._data.size and (name not in ANY_SHAPE or name == "arange"):
+            warn(
+                f"{name}(): argument 'out' of shape {list(out._data.shape)} was resized to "
+                f"{list(source.shape)}; pass one of that shape, or an empty one"
+            )
+        resize(out, source.shape, None if name in RESIZED_BY_ROWS else order_of(source))
+    if name in COPYING:
+        return write(out, "copy_", OPS["overwrite"], result)
+    B.copy_(out._data, source)
+    wrote(out, name)
+    if name in ENDING and wants_history(out, arguments):
+        end_history(out, name, arguments)
+    return out

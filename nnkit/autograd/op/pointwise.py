@@ -1,0 +1,548 @@
+"""Element-wise ops: one line each, a formula and the formulas of its derivatives.
+
+``pointwise("tanh", lambda x: fn.tanh(x), x=lambda g, out: g * (1 - out * out))`` makes
+
+- the primitives ``tanh`` and ``tanh_grad_x``, which each backend prints for itself,
+- the op that differentiates one with the other (to any order: `Lifted` evaluates the formulas),
+- the public function and Tensor method, with torch's type promotion, ``out=`` and ``tanh_``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from itertools import repeat
+from typing import Any
+
+from nnkit.autograd.arguments.annotations import held
+from nnkit.autograd.arguments.dims import broadcast_shape, broadcasts
+from nnkit.autograd.arguments.overriding import ENTERED, NOBODY, PLAIN, ask
+from nnkit.autograd.compiled import bind_op
+from nnkit.autograd.engine.node import NotImplementedBackward
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.code import PASS
+from nnkit.autograd.op.promotion import (
+    check_dtype,
+    on_one_device,
+    operands_of,
+    promoted_dtype,
+    together,
+    translated,
+    wrong_type,
+)
+from nnkit.autograd.op.public import METHODS, PUBLIC, attach, known_as
+from nnkit.autograd.op.rule import OPS, Op, is_seen_otherwise, record_seen, seen_edges
+from nnkit.autograd.tensor import InferenceWrites, Tensor, wrap
+from nnkit.autograd.views.history import check_cast, check_fits, refresh, write
+from nnkit.backend.algebra import register_formula
+from nnkit.backend.dtype import (
+    BOOL,
+    FLOATING,
+    OF_ARRAY,
+    float32,
+    float64,
+    int64,
+    python_number,
+    to_float,
+)
+from nnkit.backend.formula import Formula, fn
+
+__all__ = ["fn", "over_input", "pointwise"]
+
+F4, F8 = float32.array, float64.array
+# The ops that take dtypes which are only stored; unsigned integers are also what becomes floats.
+_OF_STORED = {
+    "unsigned": frozenset(
+        ("mul", "eq", "ne", "bitwise_and", "bitwise_or", "bitwise_xor", "isnan", "isinf")
+        + ("isfinite", "floor", "ceil", "round", "trunc", "where")
+    ),
+    "float8": frozenset(("mul", "abs", "eq", "ne", "isnan", "isinf", "isfinite", "where")),
+}
+
+
+def _gradient_rule(
+    name: str, body: Callable, primitive: Any, stepwise: bool, by_rows: bool = False
+) -> Callable:
+    """The rule of one input: a formula of its own, or ``g`` itself where the body returns it."""
+    inputs = primitive.arrays
+    # A kernel of its own is walked by its operands, the gradient first.
+    whole = {"g", "out", *(inputs if len(inputs) == 1 else ())} if stepwise else ()
+    formula = Formula(
+        name, body, primitive.statics, whole=whole, by_rows=by_rows, stepwise=stepwise
+    )
+
+    def gradient(B: Any, g: Any, *values: Any) -> Any:
+        return getattr(B, name)(g, *values)
+
+    if formula.arrays == ("g",) and not formula.scalars:
+        root = formula.trace().outputs[0]
+        if root.function == "symbol":
+            return PASS
+    register_formula(formula)
+    gradient.parameters = formula.parameters
+    gradient.primitive = name
+    return gradient
+
+
+def pointwise(
+    name: str,
+    body: Callable,
+    about: str = "",
+    *,
+    example: tuple[str, str] | None = None,
+    scalars: tuple[str, ...] = (),
+    kind: str = "same",
+    numbers: str = "both",
+    node: str | None = None,
+    reflected: str | None = None,
+    function: bool = True,
+    public: bool = True,
+    in_place: bool | str = True,
+    differentiable_in_place: bool = True,
+    aliases: tuple[str, ...] = (),
+    refuses: tuple[str, ...] = (),
+    depends: str | None = None,
+    alone: str | Callable | None = None,
+    also: Mapping[str, tuple[str, ...]] | None = None,
+    by_rows: tuple[str, ...] = (),
+    stepwise: tuple[str, ...] = ("backward",),
+    **rules: Callable,
+) -> Callable:
+    """Declare an element-wise op.
+
+    Args:
+        name: of the primitive and, unless ``function`` is false, of the function.
+        body: the formula; its parameters are the array inputs, then the scalars.
+        about: the first line of the public docstring, with the formula.
+        example: the arguments and the result of a call that the docstring shows.
+        scalars: which parameters are Python numbers.
+        kind: of the result's dtype: ``same`` as the promoted inputs, ``number`` (bools become
+            int64), ``float`` (integers become the default floating dtype), ``bool``.
+        numbers: which of two operands may be Python numbers: ``both`` (not at once), ``other``
+            or ``none``.
+        node: the node's class name, by default ``<Name>Backward0``.
+        reflected: that of a node which has the second operand alone, as the first is a number.
+        function: whether to make a function of one or two tensors, with promotion.
+        public: whether `nnkit` and Tensor offer it; false where it is a part of another function.
+        in_place: whether they offer ``name_`` too; the category of dtype that only this refuses.
+        differentiable_in_place: whether ``name_`` has a derivative.
+        aliases: further public names.
+        refuses: categories of dtype it is not defined for ("bool", "integer", "complex").
+        depends, alone, also: as of `rule`.
+        by_rows: the inputs whose gradients lie by rows in memory, whatever their operands do.
+        stepwise: which of ``forward`` and ``backward`` torch computes operation by operation, so
+            that half precision is rounded after each; a kernel of its own rounds once.
+        rules: for each differentiable input a formula of ``g``, inputs, ``out`` and scalars.
+
+    Returns:
+        The op on Tensors, with the primitive's signature and no promotion, when ``function`` is
+        false; otherwise the function.
+    """
+    formula = Formula(name, body, scalars, stepwise="forward" in stepwise)
+    primitive = register_formula(formula)
+    derivatives = {
+        x: _gradient_rule(f"{name}_grad_{x}", rule, primitive, "backward" in stepwise, x in by_rows)
+        for x, rule in rules.items()
+    }
+    node = node or "".join(p.capitalize() for p in name.split("_")) + "Backward0"
+    op = Op(primitive, derivatives, None, node, False, False, (), (), depends, alone, (), also)
+    if reflected:
+        second = {x: derivatives[x] for x in formula.arrays[1:]}
+        op.reflected = Op(primitive, second, None, reflected, False, False, (), (), depends, alone)
+    apply = _make_apply(op, len(formula.arrays))
+    apply.__name__ = apply.__qualname__ = name
+    apply.op = op
+    OPS[name] = apply
+    if not function:
+        return apply
+    count = len(formula.arrays)
+    described = refuses
+    refuses += tuple(
+        [
+            stored
+            for stored, taken in _OF_STORED.items()
+            if name not in taken and (kind, stored) != ("float", "unsigned")
+        ]
+    )
+    promoting = _unary(op, kind, refuses) if count == 1 else _binary(op, kind, refuses, numbers)
+    promoting.__name__ = promoting.__qualname__ = name
+    promoting.__module__ = body.__module__
+    promoting.apply = apply
+    written = promoting if differentiable_in_place else _without_derivative(promoting)
+    promoting.in_place = write_in_place = _in_place(op, written, kind, refuses, numbers, in_place)
+    if not public:
+        return promoting
+    promoting.__doc__ = _docstring(name, about, count, kind, numbers, described, aliases, example)
+    offered = held(promoting, name, out=True)
+    known_as(offered, name)
+    known_as(promoting, f"Tensor.{name}")
+    known_as(write_in_place, f"Tensor.{name}_")
+    for each in (name, *aliases):
+        PUBLIC[each] = offered
+        attach(each, promoting)
+        if in_place:
+            attach(each + "_", write_in_place)
+            PUBLIC[each + "_"] = write_in_place
+    return promoting
+
+
+def _without_derivative(function: Callable) -> Callable:
+    """The function as it is written over its input where torch has no derivative for that."""
+
+    def compute(before: Tensor) -> Tensor:
+        out = function(before)
+        if out._requires_grad:
+            what = (NotImplementedError, f"{function.__name__}_")
+            out._edge = NotImplementedBackward((out._edge,), what, out._device)
+        return out
+
+    return compute
+
+
+def over_input(apply: Any, node: str, **rules: Callable) -> Callable:
+    """The function of an op whose result is written over its input: its rules read the result."""
+    op = apply.op
+    derivatives = {
+        x: _gradient_rule(f"{op.name}_over_grad_{x}", rule, op.primitive, False)
+        for x, rule in rules.items()
+    }
+    variant = Op(op.primitive, derivatives, None, node, False, False, (), (), op.depends, op.alone)
+    return _make_apply(variant, len(op.primitive.arrays))
+
+
+def _docstring(
+    name: str,
+    about: str,
+    count: int,
+    kind: str,
+    numbers: str,
+    refuses: tuple[str, ...],
+    aliases: tuple[str, ...],
+    example: tuple[str, str] | None,
+) -> str:
+    """What every function of this kind has to say of itself."""
+    both = count == 2
+    kinds = "tensor" if numbers == "none" else "tensor or number"
+    wrong = {"both": "neither is a tensor", "none": "one of them is no tensor"}.get(
+        numbers if both else "", "``input`` is no tensor"
+    )
+    dtype = "bool" if kind == "bool" else "that both promote to" if both else "of ``input``"
+    lines = [
+        about, "",
+        "Element by element, as torch's function of that name."
+        + (f" Also called {', '.join(aliases)}." if aliases else ""), "",
+        "Args:",
+        f"    input: a tensor of any shape{', or a number' * (both and numbers == 'both')}.",
+        *([f"    other: a {kinds} that broadcasts with it."] if both else []),
+        "",
+        "Returns:",
+        f"    A tensor of {'the broadcast' if both else 'the same'} shape and the dtype {dtype}.",
+        *(["    Integers are computed in the default floating dtype."] if kind == "float" else []),
+        "", "Raises:",
+        f"    TypeError: {wrong}.",
+    ]  # fmt: skip
+    if both:
+        lines.append("    RuntimeError: the shapes do not broadcast, or the devices differ.")
+    if refuses:
+        lines.append(f"    RuntimeError: the dtype is {' or '.join(refuses)}.")
+    if example is not None:
+        arguments, result = example
+        lines += ["", "Example:", "    >>> import nnkit", f"    >>> nnkit.{name}({arguments})"]
+        lines += [f"    {result}"]
+    return "\n".join(lines)
+
+
+def connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) -> None:
+    """Record the node of ``out``; operands may be Tensors and numbers."""
+    if op.reflected is not None and not isinstance(operands[0], Tensor):
+        op = op.reflected
+    rules = op.rules
+    edges = tuple(
+        [
+            (t._edge or t)
+            if isinstance(t, Tensor) and t._requires_grad and rules[i] is not None
+            else None
+            for i, t in enumerate(operands)
+        ]
+    )
+    if all(e is None for e in edges):
+        return
+    record: Callable = op.record
+    if any(isinstance(t, Tensor) and is_seen_otherwise(t) for t in operands):
+        edges, _ = seen_edges(op, operands, statics, edges)
+        if edges is None:
+            return
+        record = functools.partial(record_seen, op)
+    node = record(operands, statics, edges, (out,), device)
+    data = out._data
+    for t in operands:
+        if isinstance(t, Tensor) and (
+            t._data.shape != data.shape or t._data.dtype is not data.dtype
+        ):
+            node.meta = tuple(
+                None if e is None else (t._data.shape, t._data.dtype)
+                for e, t in zip(edges, operands, strict=True)
+            )
+            break
+    out._requires_grad = True
+    out._edge = node
+
+
+def _make_apply(op: Op, count: int) -> Any:
+    """The op on Tensors (numbers are allowed among the operands), without promotion."""
+    name = op.name
+
+    def apply(*arguments: Any) -> Any:
+        operands = arguments[:count]
+        device = None
+        wanted = False
+        raw = [*operands, *map(python_number, arguments[count:])]
+        for i, t in enumerate(operands):
+            if isinstance(t, Tensor):
+                if device is not None and t._device is not device:
+                    return apply(*on_one_device(name, arguments))
+                device = t._device
+                raw[i] = t._data
+                if t._base is not None and t._writes[0] != t._viewed:
+                    refresh(t)
+                wanted = wanted or t._requires_grad
+        if device is None:
+            raise wrong_type(name, op.primitive.arrays[0], arguments[0])
+        try:
+            out = wrap(getattr(device.backend, name)(*raw), device)
+        except (TypeError, ValueError) as error:
+            raise translated(name, operands, error) from None
+        if wanted and MODE.enabled:
+            connect(op, operands, arguments[count:], out, device)
+        return out
+
+    return apply
+
+
+def _number(name: str, parameter: str, value: Any) -> Any:
+    """A scalar argument as one of Python's numbers."""
+    if isinstance(value, Tensor) and not value._data.ndim:
+        value = value.item()
+    value = python_number(value)
+    if not isinstance(value, (int, float, complex)):
+        got = type(value).__name__
+        raise TypeError(f"{name}(): argument '{parameter}' must be Number, not {got}")
+    return value
+
+
+def _declined(*arguments: Any) -> None:
+    """What a compiled op leaves to the function that attempted it."""
+
+
+def _unchecked(refuses: tuple[str, ...]) -> tuple:
+    """The dtypes that are neither refused nor promoted."""
+    return (None, None) if "floating" in refuses else (F4, F8)
+
+
+def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
+    name = op.name
+    count = len(op.primitive.statics)
+    differentiable = op.rules[0] is not None
+    f4, f8 = _unchecked(refuses)
+
+    attempt = bind_op(op, _declined, dtypes=tuple([d for d in (f4, f8) if d]))
+
+    def unary(input: Any, *scalars: Any) -> Tensor:
+        out = attempt(input, *scalars)
+        if out is not None:
+            return out
+        if input.__class__ not in PLAIN or ENTERED:
+            answered = ask(METHODS.get(name, unary), (input, *scalars))
+            if answered is not NOBODY:
+                return answered
+        if len(scalars) != count:
+            given = f"{1 + count} positional argument{'s' * bool(count)} but {1 + len(scalars)}"
+            raise TypeError(f"{name}() takes {given} were given")
+        try:
+            x = input._data
+        except AttributeError:
+            raise wrong_type(name, "input", input) from None
+        if x.dtype is not f4 and x.dtype is not f8:
+            d = OF_ARRAY[x.dtype]
+            check_dtype(name, d, refuses)
+            if kind == "float" and d.category < FLOATING:
+                x = input._device.backend.cast(x, to_float(d).array)
+            elif kind == "number" and d.category == BOOL:
+                x = input._device.backend.cast(x, int64.array)
+        device = input._device
+        if scalars:
+            scalars = tuple(map(_number, repeat(name), op.primitive.statics, scalars))
+        try:
+            out = wrap(getattr(device.backend, name)(x, *scalars), device)
+        except TypeError as error:
+            raise translated(name, (input,), error) from None
+        if not differentiable:
+            return out
+        if input._base is not None and input._writes[0] != input._viewed:
+            refresh(input)
+        if input._requires_grad and MODE.enabled:
+            if input._writes.__class__ is InferenceWrites:
+                connect(op, (input,), scalars, out, device)
+                return out
+            out._edge = op.record((input,), scalars, (input._edge or input,), (out,), device)
+            out._requires_grad = True
+            if out._data.dtype is not input._data.dtype:
+                out._edge.meta = ((x.shape, x.dtype),)
+        return out
+
+    return unary
+
+
+def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
+    name = op.name
+    refused = {"both": (), "other": ("input",), "none": ("input", "other")}[numbers]
+    weak = () if "other" in refused else (float, int)
+    rule_x, rule_y = op.rules
+    differentiable = rule_x is not None or rule_y is not None
+    f4, f8 = _unchecked(refuses)
+    i8 = None if kind == "float" or "integer" in refuses else int64.array
+
+    dtypes = tuple([d for d in (f4, f8, i8) if d])
+    compiled = functools.partial(bind_op, op, dtypes=dtypes, number=bool(weak))
+    attempt = compiled(_declined)
+
+    def binary(input: Any, other: Any) -> Tensor:
+        out = attempt(input, other)
+        if out is not None:
+            return out
+        if input.__class__ not in PLAIN or other.__class__ not in PLAIN or ENTERED:
+            method = METHODS.get(name, binary) if isinstance(input, Tensor) else binary
+            answered = ask(method, (input, other))
+            if answered is not NOBODY:
+                return answered
+        fast = number = False
+        try:
+            x = input._data
+            d = x.dtype
+            if d is f4 or d is f8 or d is i8:
+                if other.__class__ in weak:
+                    number = True
+                    fast = d is not i8
+                    y = other
+                    if other.__class__ is int and not fast and -(1 << 63) <= other < 1 << 63:
+                        fast = True
+                        y = input._device.backend.full((), other, d)
+                else:
+                    y = other._data
+                    fast = y.dtype is d and input._device is other._device
+        except AttributeError:
+            pass
+        if fast:
+            device = input._device
+        else:
+            for parameter, value in zip(("input", "other"), (input, other)):
+                if parameter in refused and not isinstance(value, Tensor):
+                    raise wrong_type(name, parameter, value)
+            if isinstance(input, Tensor) and getattr(other, "_device", None) is not input._device:
+                input, other = together(name, input, other)
+            x, y, device = operands_of(name, input, other, kind, refuses)
+        try:
+            out = wrap(getattr(device.backend, name)(x, y), device)
+        except (TypeError, ValueError) as error:
+            raise translated(name, (input, other), error) from None
+        if not differentiable:
+            return out
+        if not fast:
+            for t in (input, other):
+                if isinstance(t, Tensor):
+                    refresh(t)
+            if MODE.enabled:
+                connect(op, (input, other), (), out, device)
+            return out
+        if input._base is not None and input._writes[0] != input._viewed:
+            refresh(input)
+        if is_seen_otherwise(input):
+            if MODE.enabled:
+                connect(op, (input, other), (), out, device)
+            return out
+        to_x = (input._edge or input) if input._requires_grad and rule_x is not None else None
+        if number:
+            if to_x is not None and MODE.enabled:
+                out._edge = op.record((input, other), (), (to_x, None), (out,), device)
+                out._requires_grad = True
+            return out
+        if other._base is not None and other._writes[0] != other._viewed:
+            refresh(other)
+        to_y = (other._edge or other) if other._requires_grad and rule_y is not None else None
+        if (to_x is not None or to_y is not None) and MODE.enabled:
+            if is_seen_otherwise(other):
+                connect(op, (input, other), (), out, device)
+                return out
+            node = op.record((input, other), (), (to_x, to_y), (out,), device)
+            if x.shape != y.shape:
+                node.meta = ((x.shape, d), (y.shape, d))
+            out._edge = node
+            out._requires_grad = True
+        return out
+
+    binary.compiled = compiled
+    return binary
+
+
+def _is_plain(operand: Any, target: Tensor) -> bool:
+    """Whether nothing must be cast, moved or enlarged to write the operand into the target."""
+    if not isinstance(operand, Tensor):
+        return operand.__class__ is float or operand.__class__ is int
+    x, y = target._data, operand._data
+    if y.dtype is not x.dtype or operand._device is not target._device:
+        return False
+    return y.shape == x.shape or broadcasts(y.shape, x.shape)
+
+
+def _in_place(
+    op: Op, promoting: Callable, kind: str, refuses: tuple[str, ...], numbers: str,
+    refused: bool | str,
+) -> Any:  # fmt: skip
+    """``name_``: one in-place kernel where no history is wanted, else `views.write`."""
+    name = op.name
+    label = name + "_"
+    weak = numbers != "none"
+    taken = (Tensor, int, float, complex) if weak else Tensor
+    fast = () if kind == "bool" else _unchecked(refuses)
+
+    def write_one(self: Any) -> Tensor:
+        if self.__class__ not in PLAIN or ENTERED:
+            answered = ask(write_one, (self,))
+            if answered is not NOBODY:
+                return answered
+        kernel = None
+        try:
+            dtype = self._data.dtype
+        except AttributeError:
+            raise wrong_type(label, "input", self) from None
+        if dtype in fast:
+            kernel = getattr(self._device.backend, label)
+        elif refused in self.dtype.kinds:
+            raise RuntimeError(f"{label}(): not supported in place for {self.dtype} tensors")
+        return write(self, label, promoting, kernel=kernel)
+
+    def write_two(self: Any, other: Any) -> Tensor:
+        if self.__class__ not in PLAIN or other.__class__ not in PLAIN or ENTERED:
+            answered = ask(write_two, (self, other))
+            if answered is not NOBODY:
+                return answered
+        kernel = None
+        try:
+            dtype = self._data.dtype
+        except AttributeError:
+            raise wrong_type(label, "input", self) from None
+        if other.__class__ is not Tensor and not isinstance(python_number(other), taken):
+            raise wrong_type(name, "other", other)
+        if dtype in fast and _is_plain(other, self):
+            kernel = getattr(self._device.backend, label)
+        else:  # torch asks for shape and cast before it asks for a kernel
+            if isinstance(other, Tensor):
+                check_fits(label, broadcast_shape(name, [self.shape, other.shape]), self)
+            if kind != "bool":
+                check_cast(label, promoted_dtype(name, self, other), OF_ARRAY[dtype])
+        return write(self, label, promoting, other, kernel=kernel)
+
+    write_in_place: Any = write_one if len(op.primitive.arrays) == 1 else write_two
+    write_in_place.__name__ = write_in_place.__qualname__ = label
+    write_in_place.__doc__ = f"In-place version of `{name}`; returns the tensor."
+    return write_in_place

@@ -1,0 +1,284 @@
+"""Type promotion of an op's operands, and the errors of operands that do not fit."""
+
+from __future__ import annotations
+
+import itertools
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+from nnkit.autograd.arguments.dims import broadcast_shape
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.algebra import CATALOGUE
+from nnkit.backend.catalogue import ALWAYS_REFUSED
+from nnkit.backend.complaints import is_about_dtypes, is_about_shapes
+from nnkit.backend.device import cpu, device
+from nnkit.backend.dtype import (
+    BOOL,
+    FLOATING,
+    HALF,
+    INTEGER,
+    OF_ARRAY,
+    dtype,
+    held,
+    of_number,
+    python_number,
+    result_dtype,
+    to_float,
+)  # fmt: skip
+from nnkit.backend.lazy import OF_ZEROS, Lazy, LazyPlace, is_zero, plain
+
+
+class OperandError(TypeError):
+    """An operand is neither a Tensor nor a number."""
+
+
+def scalar(value: Any) -> Any:
+    """The number in a 0-dim tensor or in one of NumPy's scalars as Python's; else the value."""
+    if isinstance(value, Tensor) and not value._data.ndim:
+        return value.item()
+    return python_number(value)
+
+
+def wrong_type(name: str, parameter: str, value: Any) -> OperandError:
+    return OperandError(
+        f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}"
+    )
+
+
+# torch looks at the dtype itself here; elsewhere it finds that it has no kernel.
+_CHECKED = frozenset(
+    ("deg2rad", "fmax", "fmin", "heaviside", "isneginf", "isposinf", "maximum", "minimum", "neg")
+    + ("rad2deg", "sub")
+)
+_CHECKED_FOR_BOOL = frozenset(("relu", "tanhshrink"))
+
+
+# Of half tensors these read a single `other` in float32; elsewhere it is rounded to half first.
+_EXACT = frozenset(("mul", "div", "div_floor", "div_trunc", "floor_divide"))
+# What stands for `-` where masks are meant.
+_INSTEAD = {"sub": ": use ^ or logical_xor()", "neg": ": use ~ or logical_not()"}
+
+# The arithmetic that takes two numbers as well, and gives a 0-dim tensor.
+_OF_NUMBERS = frozenset(("add", "sub", "mul", "div", "div_floor", "div_trunc", "floor_divide"))
+
+
+def check_dtype(name: str, d: Any, refuses: tuple[str, ...], operands: tuple = ()) -> None:
+    """RuntimeError, or its NotImplementedError, where the op is not defined for this kind of dtype.
+
+    It is torch's kernel that raises the second one: if the shapes of the operands do not broadcast,
+    that is said first.
+    """
+    if not d.kinds.isdisjoint(refuses):
+        checked = name in (_CHECKED_FOR_BOOL if d.category == BOOL else ()) or name in _CHECKED
+        checked = checked and not d.is_stored
+        error = RuntimeError if checked else NotImplementedError
+        if error is NotImplementedError:
+            broadcast_shape(name, [t.shape for t in operands if isinstance(t, Tensor)])
+        hint = _INSTEAD.get(name, "") if d.category == BOOL else ""
+        raise error(f"{name}(): not implemented for '{d.name}' tensors{hint}")
+
+
+def check_defined(name: str, kernel: str, input: Tensor) -> None:
+    """NotImplementedError where the primitive ``kernel`` refuses the input's dtype."""
+    always = kernel in ALWAYS_REFUSED
+    if input._data.dtype in CATALOGUE[kernel].refused and (always or input._data.size):
+        raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
+
+
+def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str, ...]) -> tuple:
+    """The promoted operands of a binary op: arrays, or Python numbers for the weak ones."""
+    input, other = python_number(input), python_number(other)
+    if name in _OF_NUMBERS and isinstance(input, numbers.Number) and not isinstance(other, Tensor):
+        input = wrap(cpu.backend.full((), input, of_number(input).array), cpu)
+    tensors = [t for t in (input, other) if isinstance(t, Tensor)]
+    if not tensors:
+        raise wrong_type(name, "input", input)
+    parts = []
+    for parameter, value in (("input", input), ("other", other)):
+        if isinstance(value, Tensor):
+            parts.append((OF_ARRAY[value._data.dtype], 0 if value._data.ndim else 1))
+        elif isinstance(value, numbers.Number):
+            parts.append((of_number(value), 2))
+        else:
+            raise wrong_type(name, parameter, value)
+    d = result_dtype(parts)
+    if name == "heaviside" and parts[0][0] is not parts[1][0]:
+        raise RuntimeError(
+            f"heaviside(): expected both tensors to have one dtype, got {parts[0][0]} and "
+            f"{parts[1][0]}"
+        )
+    for each in (part[0] for part in parts) if name == "sub" else (d,):  # as torch
+        check_dtype(name, each, refuses, (input, other))
+    if kind == "float":
+        d = to_float(d)
+    device = tensors[0]._device
+    B = device.backend
+    converted = []
+    # Beside a number it is rounded with the result alone.
+    single = isinstance(input, Tensor) and name in _EXACT
+    for value, exact in ((input, False), (other, single)):
+        if isinstance(value, Tensor):
+            data = value._data
+            if exact and d.array in HALF and device is cpu and not data.ndim:
+                converted.append(B.item(data))
+            else:
+                converted.append(data if data.dtype is d.array else B.cast(data, d.array))
+        elif d.category >= FLOATING:
+            converted.append(value if exact else held(value, d))
+        else:
+            converted.append(B.full((), _fits(name, value, d), d.array))
+    return converted[0], converted[1], device
+
+
+def _fits(name: str, value: Any, d: Any) -> Any:
+    if d.category == INTEGER:
+        bits = d.itemsize * 8 - d.is_signed
+        if not -(1 << 63) <= value < 1 << 64:
+            raise OverflowError(f"{name}(): int too big to convert: {value}")
+        wrapped = int(value) & ((1 << (d.itemsize * 8)) - 1)
+        return wrapped - (1 << (d.itemsize * 8)) if d.is_signed and wrapped >> bits else wrapped
+    return value
+
+
+def together(name: str, *values: Any) -> tuple:
+    """The operands on one device: 0-dim tensors of the CPU go where the others are, as in torch.
+
+    Raises:
+        RuntimeError: others are on different devices.
+    """
+    places = [v._device.home for v in values if isinstance(v, Tensor) and not _moves(v)]
+    if places:
+        values = tuple(
+            v.to(places[0]) if isinstance(v, Tensor) and _moves(v) else v for v in values
+        )
+    return on_one_device(name, values)
+
+
+def on_one_device(name: str, values: tuple) -> tuple:
+    """The tensors among the values on one device: at the innermost forward level, if one is at any.
+
+    Raises:
+        RuntimeError: they are on different devices.
+    """
+    places = [v._device for v in values if isinstance(v, Tensor)]
+    if all(place is places[0] for place in places):
+        return values
+    level = max(places, key=lambda place: place.depth)
+    if any(place.home is not place for place in places):
+        if not level.depth and name in OF_ZEROS and any(map(_is_zero, values)):
+            return tuple(map(_beside_zeros, values))
+        values = tuple([v if level.depth and _is_zero(v) else resolved(v) for v in values])
+        if not level.depth:
+            return on_one_device(name, values)
+    if not level.depth or any(place.type != places[0].type for place in places):
+        raise RuntimeError(
+            f"{name}(): expected all tensors to be on the same device, "
+            f"but found {' and '.join(map(str, places))}"
+        )
+    return tuple(map(level.lift, values))
+
+
+def resolved(value: Any) -> Any:
+    """A tensor whose conjugation or negation is not put off, in the place of one in the graph."""
+    home = value._device.home if isinstance(value, Tensor) else None
+    if home is None or home is value._device:
+        return value
+    return _moved(value, plain(value._data), home)
+
+
+def _moved(value: Tensor, data: Any, place: device) -> Tensor:
+    out = wrap(data, place)
+    out._writes = value._writes
+    if value.requires_grad and MODE.enabled:
+        out._requires_grad = True
+        out._edge = value._edge or value.view_as(value)._edge  # of a leaf
+    return out
+
+
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, Tensor) and is_zero(value._data)
+
+
+def _beside_zeros(value: Any) -> Any:
+    """An operand beside zeros that nobody may write, in the place where these are."""
+    if not isinstance(value, Tensor) or is_zero(value._data):
+        return value
+    place = LazyPlace.before(value._device.home)
+    return _moved(value, Lazy(plain(value._data), place), place)
+
+
+def _moves(value: Tensor) -> bool:
+    return value._device.home is cpu and not value._data.ndim
+
+
+def mismatch(name: str, *operands: Any) -> RuntimeError:
+    """The error of operands whose shapes do not broadcast; numbers have the shape []."""
+    shapes = [list(t.shape) if isinstance(t, Tensor) else [] for t in operands]
+    for (i, a), (j, b) in itertools.combinations(enumerate(shapes[:3]), 2):
+        for k in range(1, min(len(a), len(b)) + 1):
+            if a[-k] != b[-k] and 1 not in (a[-k], b[-k]):
+                return RuntimeError(
+                    f"{name}(): the size of tensor {'abc'[i]} ({a[-k]}) must match the size of "
+                    f"tensor {'abc'[j]} ({b[-k]}) at non-singleton dimension "
+                    f"{max(len(a), len(b)) - k}: got shapes {a} and {b}"
+                )
+    return RuntimeError(f"{name}(): cannot combine operands of shapes {shapes}")
+
+
+def translated(name: str, operands: Iterable[Any], error: Exception) -> Exception:
+    """torch's error for NumPy's about operands that have passed all tests."""
+    tensors = [t for t in operands if isinstance(t, Tensor)]
+    if is_about_shapes(error):
+        return mismatch(name, *tensors)
+    if is_about_dtypes(error):
+        kinds = dict.fromkeys(f"'{t.dtype.name}'" for t in tensors)
+        return NotImplementedError(f"{name}(): not implemented for {' and '.join(kinds)} tensors")
+    return error
+
+
+def promoted_dtype(
+    name: str, *values: Any, parameters: tuple[str, ...] = ("input", "other")
+) -> dtype:
+    """torch's result type of tensors and numbers together."""
+    parts = []
+    for position, value in enumerate(map(python_number, values)):
+        if isinstance(value, Tensor):
+            parts.append((OF_ARRAY[value._data.dtype], 0 if value._data.ndim else 1))
+        elif isinstance(value, numbers.Number):
+            parts.append((of_number(value), 2))
+        else:
+            named = position < len(parameters)
+            raise wrong_type(name, parameters[position] if named else f"{position}", value)
+    return result_dtype(parts)
+
+
+def promote(
+    name: str,
+    *values: Any,
+    floating: bool = False,
+    parameters: tuple[str, ...] = ("input", "other"),
+) -> tuple[Tensor, ...]:
+    """The operands as Tensors of their common dtype (0-dim ones for numbers), with history."""
+    from nnkit.autograd.op.rule import OPS
+
+    values = together(name, *values)
+    d = promoted_dtype(name, *values, parameters=parameters)
+    if floating:
+        d = to_float(d)
+    place = next((v._device for v in values if isinstance(v, Tensor)), None)
+    if place is None:
+        raise wrong_type(name, parameters[0], values[0])
+    result = []
+    for value in values:
+        if not isinstance(value, Tensor):
+            result.append(wrap(place.backend.full((), value, d.array), place))
+        elif value._data.dtype is d.array:
+            result.append(value)
+        else:
+            cast = OPS["cast"](value, d.array)
+            if value.is_inference():  # torch casts within the operation, which sees the operand
+                cast._writes = value._writes
+            result.append(cast)
+    return tuple(result)

@@ -1,0 +1,166 @@
+"""Functions that are one operation in torch, and several here.
+
+What is made of several ops would ask each of them what torch asks once: whether inference tensors,
+of which its autograd knows nothing, are recorded because a tensor that it knows takes part. So
+`single` answers for all; and it gives the result one node (a `Whole`), as torch does, so that who
+looks at the graph, and the hooks on it, see the function's own arguments.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.engine.backward_pass import Pass, target_of
+from nnkit.autograd.engine.node import GradientEdge, Node, OutputEdge, Passage
+from nnkit.autograd.engine.unpacking import unpack_tensor
+from nnkit.autograd.grad_mode import MODE, no_grad
+from nnkit.autograd.op.rule import refusal
+from nnkit.autograd.tensor import SeenWrites, Tensor, wrap
+from nnkit.autograd.views.history import is_unseen, refresh
+from nnkit.backend.dtype import FLOATING
+
+
+class Whole(Node):
+    """What a function of several ops did: its rule is the backward through them.
+
+    Its values are the edges of its results and, for each argument, None or the `Passage` by which
+    it enters: the way on, for second derivatives.
+    """
+
+    __slots__ = ()
+    materializes = False
+
+    @property
+    def saves_arrays(self) -> bool:  # type: ignore[override]
+        """Whether one of its ops does: what they saved is freed with the node."""
+        results, entrances = self.values
+        left, looked_at = [target_of(edge)[0] for edge in results], {None, *entrances}
+        while left:
+            node: Any = left.pop()
+            if node in looked_at or not isinstance(node, Node):
+                continue
+            if node.saves_arrays:
+                return True
+            looked_at.add(node)
+            left += [target_of(edge)[0] for edge in node.edges]
+        return False
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
+        results, entrances = self.values
+        lifted = B if unpack is unpack_tensor else None
+        roots = [(edge, g) for edge, g in zip(results, grads, strict=True) if g is not None]
+        # What a recorded pass has made of the ops' results leads to the ops themselves: they may
+        # have to run once more in this pass.
+        inner = Pass(roots, lifted, unpack, retain=True)
+        wanted = [i for i, entrance in enumerate(entrances) if entrance is not None]
+        inner.limit_to([GradientEdge(entrances[i], 0) for i in wanted], accumulate=False)
+        inner.run()
+        found = {i: inner.captured.get(place) for place, i in enumerate(wanted)}
+        return [found.get(i) for i in range(len(entrances))]
+
+
+def single(
+    function: Callable | None = None,
+    *,
+    alone: str | None = None,
+    name: str = "",
+    node: str | None = None,
+) -> Any:
+    """Declare a function of Tensors to be one operation for torch's autograd.
+
+    Args:
+        alone: what torch does where all tensors are inference tensors, as of `rule`: None does
+            not record it, ``"recorded"`` does, ``"refused"`` raises a RuntimeError if one requires
+            grad.
+        name: what a message calls it.
+        node: the class name of its node; without one the results keep the nodes of the ops, as
+            they must where ``name_`` overwrites what their rules read.
+    """
+    if function is None:
+        return functools.partial(single, alone=alone, name=name, node=node)
+    name = name or function.__name__
+    kind = node and type(node, (Whole,), {"__slots__": (), "operation": name})
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        if MODE.enabled:
+            given = [*_tensors(arguments), *_tensors(options.values())]
+            unseen = [t.is_inference() for t in given]
+            if True in unseen:
+                if all(unseen) and alone != "recorded":
+                    if alone and any(t._requires_grad for t in given):
+                        raise RuntimeError(refusal(name))
+                    with no_grad():
+                        return function(*arguments, **options)
+                arguments = tuple(map(seen, arguments))
+                options = {name: seen(value) for name, value in options.items()}
+            if kind and any(t._requires_grad for t in given):
+                return _as_one(kind, function, arguments, options)
+        return function(*arguments, **options)
+
+    return call
+
+
+def _as_one(kind: Any, function: Callable, arguments: tuple, options: dict) -> Any:
+    """What the function gives, with one node for all that it did."""
+    edges: list = []
+    entrances: list = []
+
+    def entering(value: Any) -> Any:
+        if value.__class__ in (list, tuple):
+            return type(value)(map(entering, value))
+        if not isinstance(value, Tensor) or value.dtype.category < FLOATING:
+            return value
+        refresh(value)
+        edge = (value._edge or value) if value._requires_grad else None
+        edges.append(edge)
+        entrances.append(None if edge is None else Passage((edge,), (), value._device))
+        if edge is None:
+            return value
+        entered = wrap(value._data, value._device)
+        entered._writes = value._writes
+        entered._requires_grad = True
+        entered._edge = entrances[-1]
+        return entered
+
+    arguments = tuple(map(entering, arguments))
+    result = function(*arguments, **{n: entering(value) for n, value in options.items()})
+    results = result if isinstance(result, tuple) else (result,)
+    if not any(out._requires_grad for out in results):
+        return result
+    ways = tuple([out._edge for out in results])
+    node = kind(tuple(edges), (ways, tuple(entrances)), results[0]._device)
+    if len(results) > 1:
+        data = [out._data for out in results]
+        node.outputs = [w and (d.shape, d.dtype) for w, d in zip(ways, data, strict=True)]
+    for index, out in enumerate(results):
+        if out._requires_grad:
+            out._edge = node if len(results) == 1 else OutputEdge(node, index)
+    return result
+
+
+def _tensors(values: Any) -> list[Tensor]:
+    """The tensors among arguments, and in lists of them."""
+    parts = [v if v.__class__ in (list, tuple) else (v,) for v in values]
+    return [t for part in parts for t in part if isinstance(t, Tensor)]
+
+
+def seen(value: Any) -> Any:
+    """An inference tensor as autograd sees it beside others: with its history, not to be saved."""
+    if value.__class__ in (list, tuple):
+        return type(value)(map(seen, value))
+    if not isinstance(value, Tensor) or not value.is_inference():
+        return value
+    out = wrap(value._data, value._device)
+    out._writes = SeenWrites()
+    if value._requires_grad:
+        out._requires_grad = True
+        out._edge = Passage((value._edge or value,), (), value._device)
+    return out
+
+
+def seen_beside(value: Tensor, *others: Any) -> Tensor:
+    """The same where one of the others is no inference tensor."""
+    return value if is_unseen((value, *others)) else seen(value)

@@ -1,0 +1,1 @@
+"""Convolutions, and the plan that their kernels are given."""

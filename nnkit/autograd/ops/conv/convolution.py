@@ -1,0 +1,323 @@
+"""Convolutions and transposed convolutions over 1, 2 or 3 spatial axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nnkit.autograd.arguments.spatial import Ints, hashable, in_format_of, like_input
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import OPS, rule
+from nnkit.autograd.ops.conv.plan import operands, plan, plan_transposed
+from nnkit.autograd.ops.linalg.products import check_operands
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.memory import format_of
+
+
+def _bias(B: Any, g: Any) -> Any:
+    return B.sum(g, (0, *range(2, g.ndim)), False)
+
+
+# conv, its gradient in the input and its gradient in the weight are the three ways to contract two
+# of (input, weight, output) against the third: each one's derivatives are the other two.
+_BOTH: Any = dict.fromkeys(("x", "weight"), ("x", "weight"))
+_conv = rule(
+    "conv", node="ConvolutionBackward0", depends="none", also=_BOTH,
+    x=lambda B, g, weight, x_shape, stride, padding, dilation, groups: B.conv_grad_input(
+        g, B.conj(weight), x_shape, stride, padding, dilation, groups
+    ),
+    weight=lambda B, g, x, weight_shape, stride, padding, dilation, groups: B.conv_grad_weight(
+        g, B.conj(x), weight_shape, stride, padding, dilation, groups
+    ),
+    bias=_bias,
+)  # fmt: skip
+
+
+def _conv_like(B: Any, x: Any, weight: Any, shape: Ints, *statics: Any) -> Any:
+    """The adjoint of a transposed convolution of something of ``shape``. Where the output padding
+    reaches the stride, the convolution has positions behind those that came from an input."""
+    out = B.conv(x, weight, None, *statics)
+    return out if out.shape == shape else B.getitem(out, tuple(slice(n) for n in shape))
+
+
+_conv_transpose = rule(
+    "conv_transpose", node="ConvolutionBackward0", depends="none", also=_BOTH,
+    x=lambda B, g, weight, x_shape, stride, padding, dilation, groups: _conv_like(
+        B, g, B.conj(weight), x_shape, stride, padding, dilation, groups
+    ),
+    weight=lambda B, g, x, weight_shape, stride, padding, dilation, groups: B.conv_grad_weight(
+        B.conj(x), g, weight_shape, stride, padding, dilation, groups
+    ),
+    bias=_bias,
+)  # fmt: skip
+rule(
+    "conv_grad_input",
+    g=lambda B, g_out, weight, g_shape, stride, padding, dilation, groups: _conv_like(
+        B, g_out, B.conj(weight), g_shape, stride, padding, dilation, groups
+    ),
+    weight=lambda B, g_out, g, weight_shape, stride, padding, dilation, groups: B.conv_grad_weight(
+        B.conj(g), g_out, weight_shape, stride, padding, dilation, groups
+    ),
+)
+rule(
+    "conv_grad_weight",
+    g=lambda B, g_out, x, g_shape, stride, padding, dilation, groups: _conv_like(
+        B, B.conj(x), g_out, g_shape, stride, padding, dilation, groups
+    ),
+    x=lambda B, g_out, g, x_shape, stride, padding, dilation, groups: B.conv_grad_input(
+        B.conj(g), g_out, x_shape, stride, padding, dilation, groups
+    ),
+)
+
+
+def _check_dtypes(name: str, kernel: str, x: Tensor, **other: Tensor | None) -> None:
+    """The other operand has the input's dtype; else the kernel, if one is named, speaks first."""
+    for parameter, value in other.items():
+        if value is not None and value._data.dtype != x._data.dtype:
+            check_operands(name, ("input", x), (parameter, value), kernel=kernel)
+
+
+def _convolve(
+    name: str, axes: int, input: Tensor, weight: Tensor, bias: Tensor | None,
+    stride: Any, padding: Any, dilation: Any, groups: int,
+) -> Tensor:  # fmt: skip
+    x, *shapes = operands(name, axes, input, weight, bias)
+    given = map(hashable, (stride, padding, dilation, groups))
+    statics, before = plan(name, *shapes, *given)
+    _check_dtypes(name, "", x, bias=bias)
+    _check_dtypes(name, "conv", x, weight=weight)
+    if before is not None:
+        x = OPS["pad"](x, before, 0)
+    out = _conv(x, weight, bias, *statics)
+    if not x._data.shape[1]:  # of no channels torch makes none
+        out = OPS["getitem"](out, (slice(None), slice(0)))
+    out = like_input(out, input)
+    return out if format_of(weight._data) is None else in_format_of(weight, out)
+
+
+def _convolve_transposed(
+    name: str, axes: int, input: Tensor, weight: Tensor, bias: Tensor | None,
+    stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any,
+) -> Tensor:  # fmt: skip
+    x, *shapes = operands(name, axes, input, weight, bias)
+    given = map(hashable, (stride, padding, output_padding, groups, dilation))
+    statics = plan_transposed(name, *shapes, *given)
+    _check_dtypes(name, "conv_transpose", x, weight=weight, bias=bias)
+    return like_input(_conv_transpose(x, weight, bias, *statics), input)
+
+
+@public(method=False)
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: str | int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """1-dimensional convolution; see `conv2d`.
+
+    Args:
+        input: (N, C, L) or (C, L).
+        weight: (O, C / groups, K).
+        bias: (O,).
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[[1.0, 2.0, 4.0, 8.0]]])
+        >>> nnkit.conv1d(x, nnkit.tensor([[[-1.0, 1.0]]]))
+        tensor([[[1., 2., 4.]]])
+    """
+    return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+
+@public(method=False)
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: str | int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """2-dimensional convolution (the kernel is not turned, so strictly a cross-correlation).
+
+    ``out[n, o, at] = bias[o] + sum of weight[o, c, k] * x[n, c, stride * at + dilation * k]`` over
+    channels c and places k in the kernel, where x is the input with ``padding`` zeros around it.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W).
+        weight: (O, C / groups, kernel height, kernel width).
+        bias: (O,).
+        stride: how far the kernel moves: an int or one for each axis, as all that follow.
+        padding: zeros before and after each axis; "valid" is none, "same" as many as keep the
+            size (for stride 1; one more at the end where their number is odd).
+        dilation: the distance of the kernel's elements.
+        groups: how many parts the channels are in; each part of the outputs sees one of the inputs.
+
+    Raises:
+        TypeError: an argument of the wrong type.
+        RuntimeError: shapes, dtypes or numbers that do not fit together.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.arange(9.0).reshape(1, 1, 3, 3)
+        >>> nnkit.conv2d(x, nnkit.ones(1, 1, 2, 2), stride=1)
+        tensor([[[[ 8., 12.],
+                  [20., 24.]]]])
+    """
+    return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+@public(method=False)
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: str | int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """3-dimensional convolution; see `conv2d`.
+
+    Args:
+        input: (N, C, D, H, W) or (C, D, H, W).
+        weight: (O, C / groups, *kernel size).
+        bias: (O,).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.conv3d(nnkit.ones(1, 2, 4, 4, 4), nnkit.ones(3, 2, 2, 2, 2)).shape
+        nnkit.Size([1, 3, 3, 3, 3])
+    """
+    return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+
+
+@public(method=False)
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    groups: int = 1,
+    dilation: int | Sequence[int] = 1,
+) -> Tensor:
+    """1-dimensional transposed convolution; see `conv_transpose2d`.
+
+    Args:
+        input: (N, C, L) or (C, L).
+        weight: (C, O / groups, K).
+        bias: (O,).
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[[1.0, 2.0]]])
+        >>> nnkit.conv_transpose1d(x, nnkit.tensor([[[1.0, 10.0]]]), stride=2)
+        tensor([[[ 1., 10.,  2., 20.]]])
+    """
+    return _convolve_transposed(
+        "conv_transpose1d",
+        1,
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        groups,
+        dilation,
+    )
+
+
+@public(method=False)
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    groups: int = 1,
+    dilation: int | Sequence[int] = 1,
+) -> Tensor:
+    """2-dimensional transposed convolution: what `conv2d` does to a gradient on its way back.
+
+    Each input element adds the kernel, times itself, to the output; the output's size is
+    ``(n - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1``.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W).
+        weight: (C, O / groups, kernel height, kernel width).
+        bias: (O,).
+        stride: how far apart the kernels are laid: an int or one for each axis.
+        padding: how much is cut off around the output.
+        output_padding: rows and columns added at the end, fewer than stride or dilation.
+        groups: how many parts the channels are in.
+        dilation: the distance of the kernel's elements.
+
+    Raises:
+        TypeError: an argument of the wrong type.
+        RuntimeError: shapes, dtypes or numbers that do not fit together.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[[[1.0, 2.0]]]])
+        >>> nnkit.conv_transpose2d(x, nnkit.ones(1, 1, 2, 2))
+        tensor([[[[1., 3., 2.],
+                  [1., 3., 2.]]]])
+    """
+    return _convolve_transposed(
+        "conv_transpose2d",
+        2,
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        groups,
+        dilation,
+    )
+
+
+@public(method=False)
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    groups: int = 1,
+    dilation: int | Sequence[int] = 1,
+) -> Tensor:
+    """3-dimensional transposed convolution; see `conv_transpose2d`.
+
+    Args:
+        input: (N, C, D, H, W) or (C, D, H, W).
+        weight: (C, O / groups, *kernel size).
+        bias: (O,).
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.ones(1, 2, 2, 2, 2)
+        >>> nnkit.conv_transpose3d(x, nnkit.ones(2, 3, 2, 2, 2), stride=2).shape
+        nnkit.Size([1, 3, 4, 4, 4])
+    """
+    return _convolve_transposed(
+        "conv_transpose3d",
+        3,
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        groups,
+        dilation,
+    )

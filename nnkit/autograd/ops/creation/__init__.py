@@ -1,0 +1,1 @@
+"""New tensors, and the same values in another dtype, place or order."""

@@ -1,0 +1,420 @@
+"""New tensors from sizes and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor, sizes_of
+from nnkit.autograd.arguments.factory import (
+    check_layout,
+    dtype_of,
+    finished,
+    number,
+    place_of,
+    shape_of,
+    unwritten,
+)
+from nnkit.autograd.arguments.overriding import overridable
+from nnkit.autograd.arguments.sizes import check_shape, check_strided, integer
+from nnkit.autograd.op.promotion import check_dtype
+from nnkit.autograd.op.public import attach, known_as, public
+from nnkit.autograd.op.rule import guarded, rule
+from nnkit.autograd.op.single import single
+from nnkit.autograd.ops.creation.memory_format import empty_in_order
+from nnkit.autograd.ops.creation.ranges import arange, linspace, logspace
+from nnkit.autograd.ops.exchange.interchange import legacy_tensor, tensor
+from nnkit.autograd.surface.limits import finfo, fitting, iinfo
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import FLOATING, float32, float64, of_number
+from nnkit.backend.memory import axes_of, order_of, preserve_format
+
+__all__ = ["arange", "finfo", "iinfo", "legacy_tensor", "linspace", "logspace", "tensor"]
+
+_make_complex = rule(
+    "make_complex", node="ComplexBackward0", broadcasts=True, alone="refused",
+    also={"real": ("real",), "imag": ("imag",)},
+    real=lambda B, g: B.real(g), imag=lambda B, g: B.imag(g),
+)  # fmt: skip
+
+
+def _filled(
+    name: str, size: tuple, keyword: Any, value: Any, out: Any, dtype: Any, layout: Any,
+    device: Any, requires_grad: bool,
+) -> Tensor:  # fmt: skip
+    """A tensor of the size, filled with a number; None leaves the memory as it is."""
+    check_layout(name, layout)
+    shape = shape_of(name, size, keyword)
+    d = dtype_of(name, dtype, None if out is None else out.dtype)
+    place = place_of(device)
+    B = place.backend
+    if value is None:
+        data = unwritten(B, B.empty(shape, d.array))
+    else:
+        data = B.full(shape, value, d.array) if value else B.zeros(shape, d.array)
+    return finished(name, data, place, requires_grad, out)
+
+
+@public(method=False)
+def zeros(
+    *size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, **keyword: Any,
+) -> Tensor:  # fmt: skip
+    """A tensor of zeros.
+
+    Args:
+        size: the shape, as ints or as one tuple.
+        dtype: the default floating dtype unless given.
+
+    Raises:
+        TypeError: a size is no int, or ``dtype`` is no dtype.
+        RuntimeError: a size is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2, 3)
+        tensor([[0., 0., 0.],
+                [0., 0., 0.]])
+    """
+    size_keyword = _size("zeros", keyword)
+    return _filled("zeros", size, size_keyword, 0, out, dtype, layout, device, requires_grad)
+
+
+@public(method=False)
+def ones(
+    *size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, **keyword: Any,
+) -> Tensor:  # fmt: skip
+    """A tensor of ones; the arguments are those of `zeros`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.ones(2, dtype=nnkit.int32)
+        tensor([1, 1], dtype=nnkit.int32)
+    """
+    size_keyword = _size("ones", keyword)
+    return _filled("ones", size, size_keyword, 1, out, dtype, layout, device, requires_grad)
+
+
+@public(method=False)
+def empty(
+    *size: Any, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None,
+    **keyword: Any,
+) -> Tensor:  # fmt: skip
+    """A tensor whose memory holds whatever was there; the arguments are those of `zeros`.
+
+    Args:
+        memory_format: its order in memory, such as ``nnkit.channels_last``; of rows unless given.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.empty(2, 3).shape
+        nnkit.Size([2, 3])
+    """
+    size_keyword = _size("empty", keyword)
+    if memory_format is not None:
+        shape, place = shape_of("empty", size, size_keyword), place_of(device)
+        d = dtype_of("empty", dtype, None if out is None else out.dtype)
+        data = empty_in_order(place.backend, shape, d.array, axes_of(memory_format, len(shape)))
+        return finished("empty", data, place, requires_grad, out)
+    return _filled("empty", size, size_keyword, None, out, dtype, layout, device, requires_grad)
+
+
+def _size(name: str, keyword: dict) -> Any:
+    size = keyword.pop("size", None)
+    if keyword:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(keyword))}'")
+    return size
+
+
+@public(method=False)
+def full(
+    size: Sequence[int],
+    fill_value: complex,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor filled with one value, whose kind decides the dtype unless ``dtype`` is given.
+
+    Raises:
+        TypeError: ``size`` is no tuple of ints, or ``fill_value`` no number.
+        RuntimeError: the value does not fit the dtype, or a size is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.full((2,), 7)
+        tensor([7, 7])
+    """
+    check_layout("full", layout)
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"full(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+    value = number("full", "fill_value", fill_value)
+    d = dtype_of("full", dtype, of_number(value) if out is None else out.dtype)
+    place = place_of(device)
+    data = place.backend.full(shape_of("full", (size,)), fitting("full", value, d), d.array)
+    return finished("full", data, place, requires_grad, out)
+
+
+def _like(
+    name: str, input: Tensor, value: Any, dtype: Any, layout: Any, device: Any,
+    requires_grad: bool, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    check_tensor(name, input)
+    check_layout(name, layout)
+    d = dtype_of(name, dtype, input.dtype)
+    place = place_of(device, input._device)
+    B = place.backend
+    x = input._data
+    if memory_format is not None and memory_format is not preserve_format:
+        data = empty_in_order(B, x.shape, d.array, axes_of(memory_format, x.ndim))
+    elif d is input.dtype and place is input._device:
+        data = unwritten(B, B.empty_like(x))  # in the order of the input's strides
+    else:
+        data = empty_in_order(B, x.shape, d.array, order_of(x))
+    if value is not None:
+        B.fill_(data, fitting(name, value, d))
+    return finished(name, data, place, requires_grad)
+
+
+@public(method=False)
+def zeros_like(
+    input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Zeros with the shape, dtype and device of ``input``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros_like(nnkit.tensor([5, 6]))
+        tensor([0, 0])
+    """
+    return _like("zeros_like", input, 0, dtype, layout, device, requires_grad, memory_format)
+
+
+@public(method=False)
+def ones_like(
+    input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Ones with the shape, dtype and device of ``input``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.ones_like(nnkit.tensor([5, 6]))
+        tensor([1, 1])
+    """
+    return _like("ones_like", input, 1, dtype, layout, device, requires_grad, memory_format)
+
+
+@public(method=False)
+def empty_like(
+    input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Uninitialised memory with the shape, dtype and device of ``input``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.empty_like(nnkit.ones(2, 3)).shape
+        nnkit.Size([2, 3])
+    """
+    return _like("empty_like", input, None, dtype, layout, device, requires_grad, memory_format)
+
+
+@public(method=False)
+def full_like(
+    input: Tensor,
+    fill_value: complex,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """``fill_value`` with the shape, dtype and device of ``input``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.full_like(nnkit.zeros(2), 7)
+        tensor([7., 7.])
+    """
+    value = number("full_like", "fill_value", fill_value)
+    return _like("full_like", input, value, dtype, layout, device, requires_grad, memory_format)
+
+
+def _new(name: str, value: Any) -> None:
+    """The method ``new_<name>``: a filled tensor with the dtype and device of ``self``."""
+
+    def create(
+        self: Tensor, *size: Any, dtype: Any = None, device: Any = None, layout: Any = None,
+        requires_grad: bool = False, pin_memory: bool = False, **keyword: Any,
+    ) -> Tensor:  # fmt: skip
+        dtype = self.dtype if dtype is None else dtype
+        device = self._device if device is None else device
+        size_keyword = _size(name, keyword)
+        return _filled(name, size, size_keyword, value, None, dtype, layout, device, requires_grad)
+
+    create.__name__ = name
+    known_as(create, f"Tensor.{name}")
+    create.__doc__ = f"`{name[4:]}` with the dtype and device of this tensor, unless given."
+    attach(name, overridable(create))
+
+
+for _name, _value in (("new_zeros", 0), ("new_ones", 1), ("new_empty", None)):
+    _new(_name, _value)
+
+
+@public(namespace=False)
+def new_full(
+    input: Tensor,
+    size: Sequence[int],
+    fill_value: complex,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    layout: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """`full` with the dtype and device of this tensor, unless given."""
+    dtype = input.dtype if dtype is None else dtype
+    device = input._device if device is None else device
+    return full(
+        size, fill_value, dtype=dtype, device=device, layout=layout, requires_grad=requires_grad
+    )
+
+
+@public(method=False)
+def empty_strided(
+    size: Sequence[int],
+    stride: int | Sequence[int],
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Uninitialised memory under a shape with given strides, counted in elements.
+
+    Raises:
+        RuntimeError: sizes and strides differ in number, or one of them is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """
+    shape = sizes_of("empty_strided", (size,))
+    strides = sizes_of("empty_strided", (stride,), None, "stride")
+    check_strided("empty_strided", shape, strides, 0)
+    place = place_of(device)
+    d = dtype_of("empty_strided", dtype)
+    data = unwritten(place.backend, place.backend.empty_strided(shape, strides, d.array))
+    return finished("empty_strided", data, place, requires_grad)
+
+
+@public(method=False)
+def scalar_tensor(
+    s: complex, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """A 0-dim tensor of the default floating dtype, unless ``dtype`` is given.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.scalar_tensor(3)
+        tensor(3.)
+    """
+    d = dtype_of("scalar_tensor", dtype)
+    return full((), s, dtype=d, layout=layout, device=device, requires_grad=requires_grad)
+
+
+@public(method=False)
+def eye(
+    n: int, m: int = ..., *, out: Any = None, dtype: Any = None,  # pyright: ignore
+    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """The ``n`` by ``m`` matrix with ones on its diagonal; ``m`` is ``n`` unless given.
+
+    Raises:
+        RuntimeError: a size is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+    check_layout("eye", layout)
+    shape = (integer("eye", "n", n), n if m is ... else integer("eye", "m", m))
+    if min(shape) < 0:
+        raise RuntimeError(f"eye(): n and m must be greater or equal to 0, got {n} and {m}")
+    check_shape("eye", shape)
+    place = place_of(device)
+    d = dtype_of("eye", dtype, None if out is None else out.dtype)
+    return finished("eye", place.backend.eye(*shape, d.array), place, requires_grad, out)
+
+
+@public(name="complex", method=False, out=True)
+def complex_(real: Tensor, imag: Tensor) -> Tensor:
+    """``real + i imag``, from float32 or float64 tensors of one dtype that broadcast.
+
+    Raises:
+        RuntimeError: the dtypes differ or have no complex counterpart.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.complex(nnkit.tensor([1.0]), nnkit.tensor([2.0]))
+        tensor([1.+2.j])
+    """
+    return _pair("complex", "real", real, "imag", imag)
+
+
+def _pair(name: str, one: str, first: Tensor, other: str, second: Tensor) -> Tensor:
+    check_tensor(name, first, one)
+    check_tensor(name, second, other)
+    for value in (first, second):
+        if value.dtype not in (float32, float64):
+            raise RuntimeError(f"{name}(): expected float32 or float64 tensors, got {value.dtype}")
+    if first.dtype is not second.dtype:
+        raise RuntimeError(
+            f"{name}(): expected both tensors to have one dtype, got {first.dtype} and "
+            f"{second.dtype}"
+        )
+    broadcast_shape(name, [first._data.shape, second._data.shape])
+    return _make_complex(first, second)
+
+
+@public(method=False, out=True)
+@single(alone="refused", node="PolarBackward0")
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """Complex numbers from modulus and angle: ``abs * (cos(angle) + i sin(angle))``.
+
+    Raises:
+        RuntimeError: the dtypes differ or have no complex counterpart.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.polar(nnkit.tensor([2.0]), nnkit.tensor([0.0]))
+        tensor([2.+0.j])
+    """
+    check_tensor("polar", abs, "abs")
+    check_tensor("polar", angle, "angle")
+    if abs.dtype is not angle.dtype:
+        raise RuntimeError(
+            f"polar(): expected both tensors to have one dtype, got {abs.dtype} and {angle.dtype}"
+        )
+    if abs.dtype.category != FLOATING:
+        raise RuntimeError(f"polar(): expected floating-point tensors, got {abs.dtype}")
+    check_dtype("polar", abs.dtype, ("float16",), (abs, angle))
+    abs, angle = abs.clone(), angle.clone()  # torch's node keeps the result, not its arguments
+    out = _pair("polar", "abs", abs * angle.cos(), "angle", abs * angle.sin())
+    return guarded("polar", out, out)

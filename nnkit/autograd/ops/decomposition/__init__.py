@@ -1,0 +1,1 @@
+"""Inverses, determinants, factorizations and functions of matrices."""

@@ -1,0 +1,158 @@
+"""Orthogonal matrices as products of reflections, as LAPACK stores them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.arguments.dims import size_at
+from nnkit.autograd.op.promotion import check_dtype
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import guarded, rule
+from nnkit.autograd.op.single import single
+from nnkit.autograd.ops.creation.factories import eye
+from nnkit.autograd.ops.creation.memory_format import column_major
+from nnkit.autograd.ops.decomposition.factorization import COARSE, check_matrices
+from nnkit.autograd.ops.linalg.products import matmul
+from nnkit.autograd.ops.shape.joining import cat
+from nnkit.autograd.surface import return_types
+from nnkit.autograd.tensor import Tensor
+
+
+def _no_derivative(B: Any, g_a: Any) -> Any:
+    raise NotImplementedError("geqrf(): the derivative is not implemented, use nnkit.linalg.qr")
+
+
+_geqrf = rule("geqrf", alone="refused", x=_no_derivative)
+
+
+@public(out=True)
+def geqrf(input: Tensor) -> Any:
+    """The QR factorization in LAPACK's form: R on and above the diagonal, reflections below it.
+
+    Args:
+        input: (*, m, n).
+
+    Returns:
+        A named tuple (a, tau), what `orgqr` and `ormqr` take; it has no derivative.
+
+    Example:
+        >>> import nnkit
+        >>> reflectors, scales = nnkit.geqrf(nnkit.eye(2))
+        >>> reflectors.shape, scales.shape
+        (nnkit.Size([2, 2]), nnkit.Size([2]))
+    """
+    check_matrices("geqrf", input, ())
+    return return_types.geqrf(*_geqrf(input))
+
+
+def _reflected(
+    name: str, start: Tensor, input: Tensor, tau: Tensor, other: Tensor | None = None
+) -> Tensor:
+    """``H[0] @ H[1] @ ... @ start`` for the reflections ``H[i] = 1 - tau[i] v[i] v[i].mH``."""
+    rows = input._data.shape[-2]
+    size_at(name, tau, -1, "tau")
+    if tau.ndim != input.ndim - 1:
+        raise RuntimeError(
+            f"{name}(): tau must have one dimension less than input, got shapes "
+            f"{list(tau.shape)} and {list(input.shape)}"
+        )
+    count = tau._data.shape[-1]
+    if name == "orgqr" and rows < input._data.shape[-1]:
+        raise RuntimeError(
+            f"orgqr(): input must have at least as many rows as columns, got {list(input.shape)}"
+        )
+    if count > input._data.shape[-1]:
+        raise RuntimeError(
+            f"{name}(): input.shape[-1] must be greater than or equal to tau.shape[-1], got "
+            f"{input._data.shape[-1]} and {count}"
+        )
+    for parameter, given, own in (("tau", tau, 1), ("other", other, 2)):
+        if given is None:
+            continue
+        if given._data.shape[:-own] != input._data.shape[:-2]:
+            raise RuntimeError(
+                f"{name}(): {parameter} must have the input's batch dimensions "
+                f"{list(input.shape[:-2])}, got shape {list(given.shape)}"
+            )
+        if given.dtype is not input.dtype:
+            raise RuntimeError(
+                f"{name}(): {parameter} must have the input's dtype {input.dtype}, got "
+                f"{given.dtype}"
+            )
+    check_dtype(name, input.dtype, COARSE)
+    unit = eye(rows, dtype=input.dtype, device=input.device)
+    out = start
+    for i in reversed(range(count)):
+        below = input[..., i + 1 :, i : i + 1]
+        head = unit[: i + 1, i : i + 1].expand(*below._data.shape[:-2], i + 1, 1)
+        v = cat([head, below], -2)
+        scale = tau[..., i, None, None]
+        out = out - scale * matmul(v, matmul(v.mH, out))
+    return out
+
+
+@public(out=True)
+@single(node="LinalgHouseholderProductBackward0")
+def orgqr(input: Tensor, tau: Tensor) -> Tensor:
+    """The first columns of the orthogonal matrix whose reflections `geqrf` gave.
+
+    Args:
+        input: (*, m, n), the vectors of the reflections below the diagonal.
+        tau: (*, k), their scales, with k <= n <= m.
+
+    Returns:
+        (*, m, n).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.orgqr(*nnkit.geqrf(nnkit.tensor([[3.0], [4.0]]))).abs()
+        tensor([[0.6000],
+                [0.8000]])
+    """
+    rows, columns = check_matrices("orgqr", input, ())[-2:]
+    start = eye(rows, columns, dtype=input.dtype, device=input.device)
+    out = column_major(_reflected("orgqr", start, input, tau).expand(input._data.shape))
+    return guarded("orgqr", out, input, tau, out)
+
+
+@public(out=True)
+@single(node="OrmqrBackward0")
+def ormqr(
+    input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
+) -> Tensor:
+    """The orthogonal matrix of `geqrf` (its transpose) times ``other``, or ``other`` times it.
+
+    Args:
+        input: (*, m, k), the vectors of the reflections below the diagonal.
+        tau: (*, k), their scales.
+        other: (*, m, n) with ``left``, else (*, n, m).
+
+    Example:
+        >>> import nnkit
+        >>> reflectors, scales = nnkit.geqrf(nnkit.tensor([[3.0], [4.0]]))
+        >>> nnkit.ormqr(reflectors, scales, nnkit.eye(2)).shape
+        nnkit.Size([2, 2])
+    """
+    rows = check_matrices("ormqr", input, ())[-2]
+    size_at("ormqr", tau, -1, "tau")
+    if other.ndim != input.ndim:
+        raise RuntimeError(
+            f"ormqr(): other must have as many dimensions as input, got shapes "
+            f"{list(other.shape)} and {list(input.shape)}"
+        )
+    sides = (other._data.shape[-2 if left else -1], input._data.shape[-1])
+    if tau._data.shape[-1:] != (min(sides),):
+        raise RuntimeError(
+            f"ormqr(): tau must have {min(sides)} elements in its last dimension, got shape "
+            f"{list(tau.shape)}"
+        )
+    if sides[0] != rows:
+        raise RuntimeError(
+            f"ormqr(): other of shape {list(other.shape)} cannot be multiplied with a matrix of "
+            f"{rows} by {rows}"
+        )
+    q = _reflected("ormqr", eye(rows, dtype=input.dtype, device=input.device), input, tau, other)
+    if transpose:
+        q = q.mH
+    out = column_major(matmul(q, other) if left else matmul(other, q))
+    return guarded("ormqr", out, input, tau, other, out)

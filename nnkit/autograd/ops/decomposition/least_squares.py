@@ -1,0 +1,176 @@
+"""Pseudo-inverses, ranks, and solutions of least squares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.public import public
+from nnkit.autograd.ops.creation.memory_format import column_major
+from nnkit.autograd.ops.decomposition import rules as rules
+from nnkit.autograd.ops.decomposition.factorization import check_matrices, check_square
+from nnkit.autograd.ops.elementwise.bounds import maximum
+from nnkit.autograd.ops.elementwise.comparison import where
+from nnkit.autograd.ops.linalg.products import check_operands, matmul
+from nnkit.autograd.surface import return_types
+from nnkit.autograd.surface.limits import finfo
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import COMPLEX
+
+
+@public
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The Moore-Penrose inverse, from the singular values above ``rcond`` times the largest.
+
+    Args:
+        input: (*, m, n).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.pinverse(nnkit.tensor([[2.0, 0.0], [0.0, 0.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.0000]])
+    """
+    check_matrices("pinverse", input)
+    return pinv(input, rcond)
+
+
+def _check_form(name: str, parameter: str, bound: Any, *others: Any) -> None:
+    """torch has one form with a bound by position, and one with bounds by name."""
+    if bound is not ... and others != (None, None):
+        raise TypeError(f"{name}(): takes '{parameter}' or 'atol' and 'rtol', got both")
+    for each in (bound, *others):
+        if isinstance(each, Tensor) and each.dtype.category == COMPLEX:
+            raise RuntimeError(f"{name}(): a bound must be real, got {each.dtype}")
+
+
+def _bounds(A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
+    """The absolute and the relative bound, each with a dimension of size 1 for the values."""
+    default = max(A._data.shape[-2:]) * finfo(A.dtype).eps
+    if rtol is None and isinstance(atol, Tensor):
+        rtol = where(atol > 0, 0.0, default)
+    elif rtol is None:
+        rtol = 0.0 if atol else default
+    real = A.new_zeros(1).abs()
+    given = (0.0 if bound is None else bound for bound in (atol, rtol))
+    first, second = (
+        (b.to(real) if isinstance(b, Tensor) else real.new_full((), b)).unsqueeze(-1) for b in given
+    )
+    return first, second
+
+
+def pinv(
+    A: Tensor,
+    rcond: Tensor | float = ...,  # pyright: ignore[reportArgumentType]
+    hermitian: bool = False,
+    *,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
+) -> Tensor:
+    """The Moore-Penrose inverse; singular values up to ``max(atol, rtol * largest)`` count as 0.
+
+    Args:
+        A: (*, m, n).
+        rcond: another name of ``rtol``.
+        hermitian: whether A is known to be symmetric or Hermitian: eigenvalues do, of which only
+            the lower triangle is read.
+        atol: a number, or a tensor with one for each matrix.
+        rtol: the same; ``max(m, n) * eps`` unless given (or 0 if ``atol`` is).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.pinv(nnkit.tensor([[2.0, 0.0], [0.0, 0.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.0000]])
+    """
+    _check_form("linalg.pinv", "rcond", rcond, atol, rtol)
+    for each in (rcond, atol, rtol):
+        if isinstance(each, Tensor) and each.requires_grad and MODE.enabled:
+            raise RuntimeError("linalg.pinv(): not differentiable with respect to its bounds")
+    (check_square if hermitian else check_matrices)("linalg.pinv", A)
+    bounds = _bounds(A, atol, rtol if rcond is ... else rcond)
+    return rules.pinv(A, *bounds, bool(hermitian))
+
+
+def matrix_rank(
+    A: Tensor,
+    tol: Tensor | float = ...,  # pyright: ignore[reportArgumentType]
+    hermitian: bool = False,
+    *,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
+) -> Tensor:
+    """How many singular values exceed ``max(atol, rtol * largest)``.
+
+    Args:
+        A: (*, m, n).
+        tol: ``atol`` with an ``rtol`` of 0.
+        hermitian: whether A is known to be symmetric or Hermitian: eigenvalues do.
+        atol: a number, or a tensor with one for each matrix.
+        rtol: the same; ``max(m, n) * eps`` unless given (or 0 if ``atol`` is).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.matrix_rank(nnkit.tensor([[1.0, 2.0], [2.0, 4.0]]))
+        tensor(1)
+    """
+    _check_form("linalg.matrix_rank", "tol", tol, atol, rtol)
+    (check_square if hermitian else check_matrices)("linalg.matrix_rank", A)
+    shape = A._data.shape
+    if 0 in shape:
+        return A.new_zeros(shape[:-2], dtype=int)
+    atol, rtol = _bounds(A, atol, rtol) if tol is ... else _bounds(A, tol, 0.0)
+    fixed = A.detach()
+    s = rules.eigh(fixed, "L")[0].abs() if hermitian else rules.svd(fixed, False)[1]
+    return (s > maximum(atol, rtol * s.amax(-1, True))).sum(-1)
+
+
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """The X of smallest norm that minimizes ``|A @ X - B|``.
+
+    Args:
+        A: (*, m, n).
+        B: (*, m, k), or (*, m) for one vector for each matrix.
+        rcond: singular values up to ``rcond`` times the largest count as 0; by default
+            ``max(m, n) * eps``.
+
+    Returns:
+        A named tuple (solution, residuals, rank, singular_values). Where m > n, the residuals are
+        the squared errors with ``driver`` "gels", and with "gelsd" or "gelss" where the rank is
+        full; with these two the singular values are those of A. What is not mentioned is empty,
+        as the rank is with "gels".
+
+    Example:
+        >>> import nnkit
+        >>> a, b = nnkit.tensor([[1.0], [1.0]]), nnkit.tensor([[1.0], [3.0]])
+        >>> nnkit.linalg.lstsq(a, b).solution
+        tensor([[2.0000]])
+    """
+    m, n = check_matrices("linalg.lstsq", A)[-2:]
+    check_operands("linalg.lstsq", ("A", A), ("B", B))
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(
+            f"linalg.lstsq(): argument 'driver' must be gels, gelsy, gelsd or gelss, got {driver!r}"
+        )
+    lacking = A.ndim - B.ndim
+    if lacking not in (0, 1) or (lacking and B.shape != A.shape[:-1]):
+        raise RuntimeError(
+            f"linalg.lstsq(): expected B with as many dimensions as A or, for one vector for each "
+            f"matrix, of A's shape without its last, got {list(B.shape)} for {list(A.shape)}"
+        )
+    if lacking:
+        B = B.unsqueeze(-1)
+    solution = matmul(pinv(A, rtol=rcond), B)
+    rank = matrix_rank(A, rtol=rcond)
+    # "gels" takes the rank to be full.
+    full = m > n and (driver == "gels" or driver in ("gelsd", "gelss") and bool((rank == n).all()))
+    errors = matmul(A, solution) - B if full else solution.new_zeros(0, 1) * solution.sum()
+    residuals = errors.abs().square().sum(-2) if full else errors.abs().sum(-1)
+    solution = column_major(solution)
+    if lacking:
+        solution, residuals = solution.squeeze(-1), residuals.squeeze(-1)
+    fixed, none = A.detach(), A.new_empty(0).abs()
+    singular = rules.svd(fixed, False)[1] if driver in ("gelsd", "gelss") else none
+    if driver == "gels":
+        rank = rank.new_empty(0)
+    return return_types.linalg_lstsq(solution, residuals, rank, singular)

@@ -1,0 +1,152 @@
+"""Factors L and U of matrices, and what functions tell of matrices that have no inverse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import rule
+from nnkit.autograd.ops.creation.factories import eye
+from nnkit.autograd.ops.creation.memory_format import column_major
+from nnkit.autograd.ops.creation.ranges import arange
+from nnkit.autograd.ops.decomposition import rules as rules
+from nnkit.autograd.ops.decomposition.factorization import WHOLE, check_matrices, check_square
+from nnkit.autograd.ops.elementwise.comparison import where
+from nnkit.autograd.ops.linalg.products import check_operands, matmul
+from nnkit.autograd.ops.shape.triangles import tril, triu
+from nnkit.autograd.surface import return_types
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import INTEGER
+from nnkit.backend.errors import LinAlgError
+
+
+def _grad_lu(B: Any, g: Any, out: Any, pivots: Any) -> Any:
+    """Of ``P A = L U``: what of the product's gradient each triangle has a say in."""
+    rows, columns = out.shape[-2:]
+    k = min(rows, columns)
+    corner = (..., slice(0, k), slice(0, k))
+    below, beside = (..., slice(k, None), slice(None)), (..., slice(None), slice(k, None))
+    both, g_both = B.getitem(out, corner), B.getitem(g, corner)
+    left, g_left = B.tril(both, -1), B.tril(g_both, -1)
+    right, g_right = B.triu(both, 0), B.triu(g_both, 0)
+    # The unit diagonal of L: L* x = x + (the part below it)* x.
+    lower = B.add(g_left, B.matmul(B.mH(left), g_left))
+    upper = B.matmul(g_right, B.mH(right))
+    parts = []
+    if columns > k:
+        lower = B.sub(lower, B.matmul(B.getitem(g, beside), B.mH(B.getitem(out, beside))))
+        parts.append(B.solve_triangular(B.mH(left), B.getitem(g, beside), True, True))
+    if rows > k:
+        upper = B.sub(upper, B.matmul(B.mH(B.getitem(out, below)), B.getitem(g, below)))
+    inner = B.add(B.tril(lower, -1), B.triu(upper, 0))
+    inner = B.solve_triangular(B.mH(left), inner, True, True)
+    inner = B.mH(B.solve_triangular(right, B.mH(inner), True, False))
+    if parts:
+        inner = B.concat([inner, *parts], len(out.shape) - 1)
+    if rows > k:
+        under = B.mH(B.solve_triangular(right, B.mH(B.getitem(g, below)), True, False))
+        inner = B.concat([inner, under], len(out.shape) - 2)
+    place = B.argsort(B.pivot_order(pivots, rows), len(out.shape) - 2, False)
+    return B.gather(inner, B.expand(B.unsqueeze(place, -1), inner.shape), len(out.shape) - 2)
+
+
+_lu_factor = rule(
+    "lu_factor", node="LinalgLuFactorExBackward0", nondifferentiable=("pivots", "info"), x=_grad_lu
+)
+_pivot_order, cholesky_info = rule("pivot_order"), rule("cholesky_info")
+
+
+def factored(name: str, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
+    check_matrices(name, A, ())
+    if not pivot:
+        raise RuntimeError(f"{name}(): factors without pivoting are not implemented on the CPU")
+    return _lu_factor(A)
+
+
+def refuse_failures(name: str, info: Tensor, what: str) -> None:
+    """LinAlgError if a matrix of the batch failed."""
+    if bool((info != 0).any()):
+        order = int(info.flatten()[info.flatten().nonzero()[0, 0]])
+        raise LinAlgError(f"{name}: {what}, at the diagonal element {order}")
+
+
+def tell_failures(
+    name: str, A: Tensor, info: Tensor, check_errors: bool, compute: Callable, what: str
+) -> Tensor:
+    """What ``compute`` makes of the matrices, NaN for those that failed."""
+    failed = info != 0
+    if not bool(failed.any()):
+        return compute(A)
+    if check_errors:
+        refuse_failures(name, info, what)
+    failed = failed[..., None, None]
+    good = eye(A._data.shape[-1], dtype=A.dtype, device=A.device)
+    return column_major(where(failed, float("nan"), compute(where(failed, good, A))))
+
+
+def permutation(name: str, LU: Tensor, pivots: Tensor) -> Tensor:
+    """The matrix P with ``P @ L @ U`` the factored one.
+
+    RuntimeError where the pivots are not of such a factorization.
+    """
+    *batch, rows, columns = LU._data.shape
+    if pivots.dtype.category != INTEGER or pivots.dtype.itemsize != 4:
+        raise RuntimeError(f"{name}(): expected pivots of int32, got {pivots.dtype.name}")
+    if tuple(pivots.shape) != (*batch, min(rows, columns)):
+        raise RuntimeError(
+            f"{name}(): expected pivots of shape {[*batch, min(rows, columns)]} for factors of "
+            f"shape {list(LU.shape)}, got {list(pivots.shape)}"
+        )
+    if pivots.numel() and not (pivots.min() >= 1 and pivots.max() <= rows):
+        raise RuntimeError(
+            f"{name}(): pivots must lie between 1 and {rows}, the number of rows, as lu_factor() "
+            "gives them"
+        )
+    order = _pivot_order(pivots, rows)
+    return (order.unsqueeze(-2) == arange(rows, device=LU.device).unsqueeze(-1)).to(LU.dtype)
+
+
+def triangles(LU: Tensor) -> tuple[Tensor, Tensor]:
+    rows, columns = LU._data.shape[-2:]
+    k = min(rows, columns)
+    unit = eye(rows, k, dtype=LU.dtype, device=LU.device)
+    return tril(LU[..., :k], -1) + unit, triu(LU[..., :k, :])
+
+
+def solved(name: str, LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor:
+    """The X with ``A @ X = B`` (``A.mH @ X = B``) for the A whose factors these are."""
+    check_square(name, LU, WHOLE)
+    check_operands(name, ("LU", LU), ("B", B))
+    if B.ndim < 2 or B._data.shape[-2] != LU._data.shape[-1]:
+        raise RuntimeError(
+            f"{name}(): incompatible shapes of LU and B: got {list(LU.shape)} and {list(B.shape)}"
+        )
+    P = permutation(name, LU, pivots)
+    triangular = rules.solve_triangular
+    if adjoint:
+        inner = triangular(LU.mH, triangular(LU.mH, B, False, False), True, True)
+        return column_major(matmul(P, inner))
+    inner = triangular(LU, matmul(P.mT, B), False, True)
+    return column_major(triangular(LU, inner, True, False))
+
+
+@public(method=False)
+def lu_unpack(
+    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
+) -> Any:
+    """The matrices P, L and U of what `nnkit.linalg.lu_factor` returned; what is not asked for is
+    empty.
+
+    Example:
+        >>> import nnkit
+        >>> P, L, U = nnkit.lu_unpack(*nnkit.linalg.lu_factor(nnkit.eye(2) * 2))
+        >>> U
+        tensor([[2., 0.],
+                [0., 2.]])
+    """
+    check_matrices("lu_unpack", LU_data, ())
+    none = LU_data.new_empty(0)
+    P = permutation("lu_unpack", LU_data, LU_pivots) if unpack_pivots else none
+    L, U = triangles(LU_data) if unpack_data else (none, none)
+    return return_types.lu_unpack(P, L, U)

@@ -1,0 +1,152 @@
+"""Functions of matrices: exponentials, powers of vectors, and solutions from known factors."""
+
+from __future__ import annotations
+
+import math
+
+from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.arguments.sizes import check_shape, integer
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import guarded
+from nnkit.autograd.op.single import single
+from nnkit.autograd.ops.creation.conversion import clone, contiguous, converted
+from nnkit.autograd.ops.creation.factories import eye
+from nnkit.autograd.ops.creation.memory_format import column_major
+from nnkit.autograd.ops.decomposition import rules as rules
+from nnkit.autograd.ops.decomposition.factorization import check_matrices, check_square
+from nnkit.autograd.ops.linalg.products import check_operands, matmul
+from nnkit.autograd.ops.shape.joining import cat
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import FLOATING, HALF, float32, int64
+from nnkit.backend.memory import contiguous_format
+
+# The coefficients of the [13/13] Pade approximant, and up to which 1-norm it is exact to rounding
+# (Higham, "The scaling and squaring method for the matrix exponential revisited", 2005).
+_PADE = (
+    64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000,
+    10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
+)  # fmt: skip
+_PADE_NORM = 5.37
+
+
+@public
+@single(node="LinalgMatrixExpBackward0")
+def matrix_exp(input: Tensor) -> Tensor:
+    """The matrix exponential, by scaling, a Pade approximant and squaring.
+
+    Args:
+        input: (*, n, n).
+
+    Raises:
+        RuntimeError: the matrices are not square, or of integers.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.matrix_exp(nnkit.zeros(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+    if input.dtype.array in HALF:
+        return converted(matrix_exp(converted(input, float32)), input.dtype)
+    n = check_square("matrix_exp", input)[-1]
+    return guarded("matrix_exp", _exponential(contiguous(input), n), input)
+
+
+def _exponential(input: Tensor, n: int) -> Tensor:
+    largest = float(input.detach().abs().sum(-2).max()) if input._data.size else 0.0
+    if not math.isfinite(largest):
+        finite = input.isfinite().all(-1, True).all(-2, True)
+        return _exponential(input.where(finite, 0.0), n).where(finite, math.nan)
+    halvings = max(0, math.ceil(math.log2(largest / _PADE_NORM))) if largest else 0
+    x = input / 2.0**halvings
+    square = matmul(x, x)
+    power = eye(n, dtype=input.dtype, device=input.device).expand(input._data.shape)
+    even, odd = power * _PADE[0], power * _PADE[1]
+    for i in range(2, len(_PADE), 2):
+        power = matmul(power, square)
+        even, odd = even + power * _PADE[i], odd + power * _PADE[i + 1]
+    odd = matmul(x, odd)
+    result = rules.solve(even - odd, even + odd)
+    for _ in range(halvings):
+        result = matmul(result, result)
+    return clone(result, memory_format=contiguous_format)  # `solve` keeps its result, by columns
+
+
+@public(method=False)
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The matrix of the powers of a vector's elements, the highest first unless ``increasing``.
+
+    Args:
+        N: how many powers, the length of ``x`` unless given.
+
+    Raises:
+        RuntimeError: ``x`` is no vector, or ``N`` is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.vander(nnkit.tensor([2, 3]), 3)
+        tensor([[4, 2, 1],
+                [9, 3, 1]])
+    """
+    check_tensor("vander", x, "x")
+    if x.ndim != 1:
+        raise RuntimeError(f"vander(): x must be a one-dimensional tensor, got {x.ndim} dimensions")
+    count = x._data.size if N is None else integer("vander", "N", N)
+    if count < 0:
+        raise RuntimeError(f"vander(): N must be non-negative, got {N}")
+    check_shape("vander", (x._data.size, count))
+    rising = powers(x, count)
+    return rising if increasing else rising.flip(1)
+
+
+def powers(x: Tensor, count: int) -> Tensor:
+    """``x ** 0, x ** 1, ...`` along a new last dimension."""
+    shape = x._data.shape
+    first = x.new_ones(*shape, 1)
+    if count < 2:
+        few = first[..., :count]
+        return few if few.dtype.category >= FLOATING else few.to(int64)
+    repeated = x.unsqueeze(-1).expand(*shape, count - 1)
+    rising = cat([first, repeated], -1).cumprod(-1).clone()  # `cumprod` keeps its result
+    return guarded("vander", rising, x)
+
+
+@public(out=True)
+@single(node="CholeskySolveBackward0")
+def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+    """The X with ``L @ L.mH @ X = input`` (``L.mH @ L`` with ``upper``).
+
+    Args:
+        input: (*, n, k).
+        L: (*, n, n), triangular, as `cholesky` gives it.
+
+    Example:
+        >>> import nnkit
+        >>> factor = nnkit.tensor([[2.0, 0.0], [0.0, 1.0]])
+        >>> nnkit.cholesky_solve(nnkit.tensor([[4.0], [1.0]]), factor)
+        tensor([[1.],
+                [1.]])
+    """
+    check_square("cholesky_solve", L, ())
+    check_operands("cholesky_solve", ("input", input), ("L", L))
+    if check_matrices("cholesky_solve", input, ())[-2] != L._data.shape[-1]:
+        raise RuntimeError(
+            f"cholesky_solve(): L of shape {list(L.shape)} does not fit input of shape "
+            f"{list(input.shape)}"
+        )
+    out = column_major(rules.cholesky_solve(input, L, bool(upper)))
+    return guarded("cholesky_solve", out, input, L, out)
+
+
+@public(out=True)
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of ``L @ L.mH`` (of ``L.mH @ L`` with ``upper``) from the triangular L.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cholesky_inverse(nnkit.tensor([[2.0, 0.0], [0.0, 1.0]]))
+        tensor([[0.2500, 0.0000],
+                [0.0000, 1.0000]])
+    """
+    n = check_square("cholesky_inverse", input, ())[-1]
+    return cholesky_solve(eye(n, dtype=input.dtype, device=input.device), input, upper)

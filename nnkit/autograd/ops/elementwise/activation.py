@@ -1,0 +1,394 @@
+"""Activation functions, element by element; `nnkit.nn.functional` offers them by torch's names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.engine.node import Node
+from nnkit.autograd.op.pointwise import fn, over_input, pointwise
+from nnkit.autograd.op.promotion import check_dtype
+from nnkit.autograd.op.public import PUBLIC, public
+from nnkit.autograd.ops.creation.conversion import contiguous
+from nnkit.autograd.surface.generator import source_of
+from nnkit.autograd.surface.limits import fitting
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.history import inplace, write
+from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER, held
+
+relu = pointwise(
+    "relu", lambda x: fn.maximum(x, 0), "``max(input, 0)``; the gradient at 0 is 0.",
+    example=("nnkit.tensor([-1.0, 2.0])", "tensor([0., 2.])"),
+    refuses=("bool", "complex"), depends="zeros", x=lambda g, out: fn.where(out <= 0, 0, g),
+)  # fmt: skip
+leaky_relu = pointwise(
+    "leaky_relu", lambda x, slope: fn.where(x > 0, x, x * slope), scalars=("slope",),
+    function=False, depends="backward", x=lambda g, x, slope: fn.where(x > 0, g, g * slope),
+)  # fmt: skip
+_leaky_relu_over = over_input(
+    leaky_relu, "LeakyReluBackward1", x=lambda g, out, slope: fn.where(out > 0, g, g * slope)
+)
+elu = pointwise(
+    "elu",
+    lambda x, alpha, scale, input_scale: fn.where(
+        x < 0, fn.expm1(fn.minimum(x, 0) * input_scale) * (alpha * scale), x * scale
+    ),
+    scalars=("alpha", "scale", "input_scale"), function=False,
+    stepwise=(),
+    x=lambda g, x, alpha, scale, input_scale: g * fn.where(
+        x <= 0, fn.exp(fn.minimum(x, 0) * input_scale) * (input_scale * alpha * scale), scale
+    ),
+)  # fmt: skip
+_elu_over = over_input(
+    elu, "EluBackward1",
+    x=lambda g, out, alpha, scale, input_scale: g * fn.where(
+        out <= 0, (out + alpha * scale) * input_scale, scale
+    ),
+)  # fmt: skip
+
+
+def _normal_cdf(x: Any) -> Any:
+    return 0.5 * (1 + fn.erf(x * math.sqrt(0.5)))
+
+
+def _tanh_argument(x: Any) -> Any:
+    return math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
+
+
+gelu = pointwise(
+    "gelu", lambda x: x * _normal_cdf(x), function=False,
+    stepwise=(),
+    x=lambda g, x: g * (
+        _normal_cdf(x) + x * fn.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
+    ),
+)  # fmt: skip
+gelu_tanh = pointwise(
+    "gelu_tanh", lambda x: 0.5 * x * (1 + fn.tanh(_tanh_argument(x))), function=False,
+    node="GeluBackward0",
+    stepwise=(),
+    x=lambda g, x: g * (
+        0.5 * (1 + fn.tanh(_tanh_argument(x)))
+        + 0.5 * x * (1 - fn.tanh(_tanh_argument(x)) * fn.tanh(_tanh_argument(x)))
+        * (math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x * x))
+    ),
+)  # fmt: skip
+silu = pointwise(
+    "silu", lambda x: x / (1 + fn.exp(-x)), function=False,
+    stepwise=(),
+    x=lambda g, x: g * fn.conj(fn.sigmoid(x) * (1 + x * (1 - fn.sigmoid(x)))),
+)  # fmt: skip
+
+
+def _softplus(x: Any) -> Any:
+    # log(1 + e^x) without overflow, to any order of derivative.
+    return fn.maximum(x, 0) + fn.log1p(fn.exp(-fn.abs(x)))
+
+
+mish = pointwise(
+    "mish", lambda x: x * fn.tanh(_softplus(x)), function=False,
+    stepwise=(),
+    x=lambda g, x: g * (
+        fn.tanh(_softplus(x))
+        + x * fn.sigmoid(x) * (1 - fn.tanh(_softplus(x)) * fn.tanh(_softplus(x)))
+    ),
+)  # fmt: skip
+softplus = pointwise(
+    "softplus",
+    lambda x, beta, threshold: fn.where(
+        x * beta > threshold, x, fn.log1p(fn.exp(fn.minimum(x * beta, threshold))) / beta
+    ),
+    scalars=("beta", "threshold"), function=False,
+    stepwise=(),
+    x=lambda g, x, beta, threshold: g * fn.where(
+        x * beta > threshold, 1, fn.sigmoid(x * beta)
+    ),
+)  # fmt: skip
+softsign = pointwise(
+    "softsign", lambda x: x / (fn.abs(x) + 1), function=False, stepwise=("forward", "backward"),
+    alone="refused", x=lambda g, x: g / (fn.abs(x) + 1)
+    - g * (x / (fn.abs(x) + 1) / (fn.abs(x) + 1)) * fn.sign(x),
+)  # fmt: skip
+hardtanh = pointwise(
+    "hardtanh", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
+    scalars=("low", "high"), function=False, depends="backward", alone="refused",
+    stepwise=(),
+    x=lambda g, x, low, high: fn.where(fn.logical_or(x <= low, x >= high), 0, g),
+)  # fmt: skip
+hardsigmoid = pointwise(
+    "hardsigmoid", lambda x: fn.minimum(fn.maximum(x + 3, 0), 6) / 6, function=False,
+    depends="backward",
+    stepwise=(),
+    # torch multiplies by float32's sixth, in double precision too.
+    x=lambda g, x: fn.where(fn.logical_and(x > -3, x < 3), g * 0.1666666716337204, 0),
+)  # fmt: skip
+hardswish = pointwise(
+    "hardswish", lambda x: x * fn.minimum(fn.maximum(x + 3, 0), 6) / 6, function=False,
+    stepwise=(),
+    x=lambda g, x: fn.where(x <= -3, 0, fn.where(x < 3, g * (x / 3 + 0.5), g)),
+)  # fmt: skip
+_hardshrink = pointwise(
+    "hardshrink",
+    lambda x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, x),
+    scalars=("lambd",), function=False, depends="backward",
+    stepwise=(),
+    x=lambda g, x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, g),
+)  # fmt: skip
+softshrink = pointwise(
+    "softshrink",
+    lambda x, lambd: fn.where(x > lambd, x - lambd, fn.where(x < -lambd, x + lambd, x * 0)),
+    scalars=("lambd",), function=False, depends="backward",
+    stepwise=(),
+    x=lambda g, x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, g),
+)  # fmt: skip
+_threshold = pointwise(
+    "threshold", lambda x, limit, value: fn.where(x <= limit, value, x),
+    scalars=("limit", "value"), function=False, depends="zeros",
+    stepwise=(),
+    x=lambda g, x, limit, value: fn.where(x <= limit, 0, g),
+)  # fmt: skip
+
+
+def _tail(x: Any) -> Any:
+    return fn.exp(-fn.abs(x)) / (1 + fn.exp(-fn.abs(x)))
+
+
+log_sigmoid = pointwise(
+    "log_sigmoid", lambda x: fn.log_sigmoid(x), function=False,
+    x=lambda g, x: fn.where(x < 0, 1 - _tail(x), _tail(x)) * g,
+)  # fmt: skip
+_prelu = pointwise(
+    "prelu", lambda x, weight: fn.where(x > 0, x, x * weight), function=False, depends="backward",
+    node="PreluKernelBackward0", x=lambda g, x, weight: fn.where(x > 0, g, g * weight),
+    weight=lambda g, x: fn.where(x > 0, 0, g * x), also={"weight": ("weight",)},
+)  # fmt: skip
+_prelu_over = over_input(
+    _prelu, "RreluWithNoiseBackward1",
+    x=lambda g, out, weight: fn.where(out > 0, g, g * weight),
+)  # fmt: skip
+
+
+@public
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """``input`` where it is positive, else ``weight * input``, one weight per channel or one.
+
+    Args:
+        input: of shape (N, C, ...) or any shape where ``weight`` has one element.
+        weight: of shape (C,) or (1,).
+
+    Raises:
+        RuntimeError: the number of weights is neither 1 nor the number of channels, ``weight`` has
+            more than one dimension, or the dtypes differ.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.prelu(nnkit.tensor([-2.0, 3.0]), nnkit.tensor([0.25]))
+        tensor([-0.5000,  3.0000])
+    """
+    check_tensor("prelu", input)
+    check_tensor("prelu", weight, "weight")
+    if weight.ndim > 1:
+        raise RuntimeError(
+            f"prelu(): expected weight to be a scalar or 1D tensor, got {weight.ndim} dimensions"
+        )
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(
+            f"prelu(): expected weight of the input's dtype {input.dtype}, got {weight.dtype}"
+        )
+    if weight.numel() != 1:
+        channels = input.shape[1] if input.ndim > 1 else 1
+        if input.ndim == 0 or weight.numel() != channels:
+            raise RuntimeError(
+                f"prelu(): weight has {weight.numel()} elements, expected 1 or {channels}, "
+                "the number of channels of input"
+            )
+        weight = weight.reshape(-1, *(1,) * (input.ndim - 2)) if input.ndim > 1 else weight
+    elif weight.ndim > 0 and input.ndim == 0:
+        weight = weight.reshape(())
+    check_dtype("prelu", input.dtype, ("bool", "integer", "complex"))
+    return _prelu(input, weight)
+
+
+def check_floating(name: str, input: Tensor, or_complex: bool = False) -> None:
+    """TypeError for what is no Tensor, NotImplementedError for another dtype than floating."""
+    check_tensor(name, input)
+    category = input.dtype.category
+    if category != FLOATING and not (or_complex and category == COMPLEX):
+        raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
+
+
+@public(method=False)
+def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``
+
+    Barron, "Continuously differentiable exponential linear units", 2017.
+
+    Raises:
+        NotImplementedError: ``input`` is not floating point.
+        RuntimeError: ``alpha`` is 0.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.celu(nnkit.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
+    """
+    return _celu(elu, input, alpha)
+
+
+def _celu(elu: Callable, input: Tensor, alpha: float = 1.0) -> Tensor:
+    check_floating("celu", input)
+    if alpha == 0:
+        raise RuntimeError("celu(): argument 'alpha' cannot be 0 (ZeroDivisionError)")
+    return elu(input, float(alpha), 1.0, 1.0 / alpha)
+
+
+@public(method=False)
+def selu(input: Tensor) -> Tensor:
+    """``scale * elu(x, alpha)`` with the constants that keep mean 0 and variance 1.
+
+    Klambauer et al., "Self-normalizing neural networks", 2017.
+
+    Raises:
+        NotImplementedError: ``input`` is not floating point.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.selu(nnkit.tensor([-1.0, 1.0]))
+        tensor([-1.1113,  1.0507])
+    """
+    return _selu(elu, input)
+
+
+def _selu(elu: Callable, input: Tensor) -> Tensor:
+    check_floating("selu", input)
+    return elu(input, 1.6732632423543772, 1.0507009873554805, 1.0)
+
+
+@public(method=False)
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+) -> Tensor:
+    """``x`` where it is positive, else ``a * x``; for each element ``a`` is drawn between ``lower``
+    and ``upper`` in training, and it is their mean otherwise.
+
+    Xu et al., "Empirical evaluation of rectified activations in convolutional network", 2015.
+
+    Raises:
+        NotImplementedError: ``input`` is not floating point.
+        RuntimeError: ``lower`` is above ``upper``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.rrelu(nnkit.tensor([-1.0, 2.0]), 0.25, 0.25)
+        tensor([-0.2500,  2.0000])
+    """
+    return _rrelu(leaky_relu, _prelu, input, lower, upper, training)
+
+
+def _rrelu(
+    leaky_relu: Callable, prelu: Callable, input: Tensor, lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3, training: bool = False,
+) -> Tensor:  # fmt: skip
+    check_floating("rrelu", input)
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        raise RuntimeError(f"rrelu(): the bounds must be finite, got {lower} and {upper}")
+    if lower > upper:
+        raise RuntimeError(
+            f"rrelu(): the lower bound should not be above the upper one, got {lower} and {upper}"
+        )
+    input = contiguous(input)
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2)
+    source = source_of("rrelu", None, input._device)
+    noise = input._device.backend.rrelu_noise(input._data, lower, upper, source)
+    return prelu(input, wrap(noise, input._device))
+
+
+@public(method=False, out=True)
+def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+    """``x`` where it is above ``threshold``, else ``value``.
+
+    Raises:
+        NotImplementedError: ``input`` is bool or complex.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.threshold(nnkit.tensor([0.5, 2.0]), 1.0, -9.0)
+        tensor([-9.,  2.])
+    """
+    check_tensor("threshold", input)
+    if input.dtype.category == INTEGER:
+        threshold, value = (fitting("threshold", v, input.dtype) for v in (threshold, value))
+    elif input.dtype.category != FLOATING:
+        check_floating("threshold", input)
+    return _threshold(input, threshold, value)
+
+
+@public
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """``x`` where ``|x| > lambd``, else 0.
+
+    Raises:
+        NotImplementedError: ``input`` is not floating point.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.hardshrink(nnkit.tensor([-1.0, 0.2]))
+        tensor([-1.,  0.])
+    """
+    check_floating("hardshrink", input)
+    return _hardshrink(input, held(float(lambd), input.dtype))
+
+
+class _SignLost(Node):
+    """In place of the derivative of an activation that was written over its own input."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
+        raise RuntimeError(
+            f"{self.values}_(): In-place backward calculation is triggered with a negative slope "
+            "which is not supported: use the out-of-place form"
+        )
+
+
+_OVER = {leaky_relu: _leaky_relu_over, elu: _elu_over, _prelu: _prelu_over}
+
+
+def in_place_of(op: Callable, slope: float = 0) -> Callable:
+    """``op`` as it is written over its input. As in torch its derivative then has the result alone
+    to tell the sign of the input by: with a negative slope there is none."""
+    if slope >= 0:
+        return _OVER.get(op, op)
+
+    def compute(before: Tensor, *arguments: Any) -> Tensor:
+        out = op(before, *arguments)
+        if out._requires_grad:
+            out._edge = _SignLost((out._edge,), op.__name__, out._device)
+        return out
+
+    return compute
+
+
+def _celu_(self: Tensor, alpha: float = 1.0) -> Tensor:
+    return write(self, "celu_", partial(_celu, in_place_of(elu, alpha)), alpha)
+
+
+def _selu_(self: Tensor) -> Tensor:
+    return write(self, "selu_", partial(_selu, in_place_of(elu)))
+
+
+def _rrelu_(
+    self: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+) -> Tensor:
+    compute = partial(_rrelu, in_place_of(leaky_relu, lower + upper), in_place_of(_prelu))
+    return write(self, "rrelu_", compute, lower, upper, training)
+
+
+relu_ = PUBLIC["relu_"]
+celu_ = public(inplace(celu, "celu_", _celu_), name="celu_", method=False)
+selu_ = public(inplace(selu, "selu_", _selu_), name="selu_", method=False)
+rrelu_ = public(inplace(rrelu, "rrelu_", _rrelu_), name="rrelu_", method=False)
+threshold_ = public(inplace(threshold, "threshold_"), name="threshold_", method=False)

@@ -1,0 +1,462 @@
+"""Arithmetic, element by element: sums, products, quotients, powers, rounding, bounds."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.forward.dual import fixed_zeros_like
+from nnkit.autograd.op.pointwise import fn, pointwise
+from nnkit.autograd.op.promotion import check_dtype, promote, promoted_dtype
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.single import single
+from nnkit.autograd.ops.creation.conversion import converted
+from nnkit.autograd.surface.limits import fitting
+from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views.history import write
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, HALF, INTEGER, float32, of_number
+
+THREE = ("input", "tensor1", "tensor2")
+
+
+def _no_derivative(name: str) -> Any:
+    raise RuntimeError(f"{name}(): the derivative is not implemented")
+
+
+_add = pointwise("add", lambda x, y: x + y, public=False, x=lambda g: g, y=lambda g: g)
+_sub = pointwise(
+    "sub", lambda x, y: x - y, public=False, refuses=("bool",), reflected="RsubBackward1",
+    x=lambda g: g, y=lambda g: -g,
+)  # fmt: skip
+mul = pointwise(
+    "mul", lambda x, y: x * y, "The product ``input * other``, with broadcasting.",
+    example=("nnkit.tensor([1.0, 2.0]), 10", "tensor([10., 20.])"),
+    aliases=("multiply",), x=lambda g, y: g * fn.conj(y), y=lambda g, x: g * fn.conj(x),
+)  # fmt: skip
+_scaled_by = pointwise(
+    "scaled_by", lambda x, factor: x * factor, scalars=("factor",), node="MulBackward0",
+    public=False, x=lambda g, factor: g * factor,
+)  # fmt: skip
+_div = pointwise(
+    "div", lambda x, y: x / y, kind="float", public=False,
+    alone=lambda x, y: None if isinstance(x, Tensor) else "number",  # torch inverts y first
+    x=lambda g, y: g / fn.conj(y), y=lambda g, x, y: -g * fn.conj(x / y / y),
+)  # fmt: skip
+_div_floor = pointwise(
+    "div_floor", lambda x, y: fn.div_floor(x, y), node="DivBackward1", public=False,
+    refuses=("bool", "complex"), also={"x": ("y",), "y": ("x", "y")},
+    x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+_div_trunc = pointwise(
+    "div_trunc", lambda x, y: fn.div_trunc(x, y), node="DivBackward1", public=False,
+    refuses=("bool", "complex"), also={"x": ("y",), "y": ("x", "y")},
+    x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+floor_divide = pointwise(
+    "floor_divide", lambda x, y: fn.div_floor(x, y),
+    "``input / other`` rounded down; has no derivative (`div` with a rounding mode has).",
+    example=("nnkit.tensor([7, -7]), 2", "tensor([ 3, -4])"),
+    refuses=("bool", "complex"), x=lambda g, y: _no_derivative("floor_divide"),
+    y=lambda g, x: _no_derivative("floor_divide"),
+)  # fmt: skip
+remainder = pointwise(
+    "remainder", lambda x, y: fn.remainder(x, y),
+    "The remainder of ``input / other`` with the sign of ``other`` (Python's ``%``).",
+    example=("nnkit.tensor([7, -7]), 3", "tensor([1, 2])"),
+    refuses=("bool", "complex"), x=lambda g: g, y=lambda g, x, y: -g * fn.div_floor(x, y),
+)  # fmt: skip
+fmod = pointwise(
+    "fmod", lambda x, y: fn.fmod(x, y),
+    "The remainder of ``input / other`` with the sign of ``input`` (C's ``fmod``).",
+    example=("nnkit.tensor([7, -7]), 3", "tensor([ 1, -1])"),
+    refuses=("bool", "complex"), x=lambda g: g, y=lambda g, x, y: -g * fn.trunc(x / y),
+    numbers="other",
+)  # fmt: skip
+neg = pointwise(
+    "neg",
+    lambda x: -x,
+    "``-input``.",
+    example=("nnkit.tensor([1, -2])", "tensor([-1,  2])"),
+    aliases=("negative",),
+    refuses=("bool",),
+    x=lambda g: -g,
+)
+abs = pointwise(
+    "abs", lambda x: fn.abs(x), "The absolute value; of a complex number its modulus.",
+    example=("nnkit.tensor([-1.5, 2.0])", "tensor([1.5000, 2.0000])"),
+    aliases=("absolute",), refuses=("bool",), in_place="complex", alone="refused",
+    x=lambda g, x: g * fn.sgn(x),
+)  # fmt: skip
+sign = pointwise(
+    "sign", lambda x: fn.sign(x), "-1, 0 or 1 by the sign of each element.",
+    example=("nnkit.tensor([-3.0, 0.0, 5.0])", "tensor([-1.,  0.,  1.])"),
+    refuses=("complex",), x=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+_sgn = pointwise(
+    "sgn", lambda x: fn.sgn(x), function=False, x=lambda g, x, out: fn.where(
+        fn.eq(x, 0), 0, (g - out * fn.real(g * fn.conj(out))) / fn.abs(x)
+    ),
+)  # fmt: skip
+# Of real numbers: like `sign`, but torch saves input and result.
+_sgn_real = pointwise(
+    "sgn_real", lambda x: fn.sign(x), function=False, node="SgnBackward0",
+    by_rows=("x",), also={"x": ("x", "out")}, x=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+OPS["sgn_real_grad_x"] = fixed_zeros_like
+square = pointwise(
+    "square", lambda x: x * x, "The square of each element.",
+    example=("nnkit.tensor([3, -4])", "tensor([ 9, 16])"),
+    kind="number", node="PowBackward0",
+    x=lambda g, x: g * (2 * fn.conj(x)),
+)  # fmt: skip
+sqrt = pointwise(
+    "sqrt", lambda x: fn.sqrt(x), "The square root; NaN for negative real numbers.",
+    example=("nnkit.tensor([4.0, -1.0])", "tensor([2., nan])"),
+    kind="float", x=lambda g, out: g / (2 * fn.conj(out)),
+)  # fmt: skip
+rsqrt = pointwise(
+    "rsqrt", lambda x: 1 / fn.sqrt(x), "``1 / sqrt(input)``.",
+    example=("nnkit.tensor([4.0, 16.0])", "tensor([0.5000, 0.2500])"), kind="float",
+    stepwise=("forward", "backward"),
+    x=lambda g, out: -0.5 * g * fn.conj(out**3),
+)  # fmt: skip
+reciprocal = pointwise(
+    "reciprocal", lambda x: fn.reciprocal(x), "``1 / input``.",
+    example=("nnkit.tensor([2, 4])", "tensor([0.5000, 0.2500])"), kind="float",
+    x=lambda g, out: -g * fn.conj(out * out),
+)  # fmt: skip
+ceil = pointwise(
+    "ceil", lambda x: fn.ceil(x), "The smallest integer not below each element.",
+    example=("nnkit.tensor([1.2, -1.2])", "tensor([ 2., -1.])"),
+    refuses=("bool", "complex"), x=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+floor = pointwise(
+    "floor", lambda x: fn.floor(x), "The largest integer not above each element.",
+    example=("nnkit.tensor([1.2, -1.2])", "tensor([ 1., -2.])"),
+    refuses=("bool", "complex"), x=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+trunc = pointwise(
+    "trunc", lambda x: fn.trunc(x), "Each element rounded towards zero.",
+    example=("nnkit.tensor([1.7, -1.7])", "tensor([ 1., -1.])"),
+    aliases=("fix",),
+    refuses=("bool", "complex"), x=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+frac = pointwise(
+    "frac", lambda x: fn.frac(x), "The part after the point, with the sign of the element.",
+    example=("nnkit.tensor([1.5, -1.25])", "tensor([ 0.5000, -0.2500])"),
+    refuses=("bool", "complex", "integer"), x=lambda g: g,
+)  # fmt: skip
+_round = pointwise(
+    "round", lambda x: fn.round(x), public=False, refuses=("bool", "complex"),
+    x=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+_round_to = pointwise(
+    "round_to", lambda x, finer, coarser: fn.round(x * finer / coarser) * coarser / finer,
+    scalars=("finer", "coarser"), function=False, node="RoundBackward1",
+    x=lambda g: fn.zeros_like(g),
+)  # fmt: skip
+copysign = pointwise(
+    "copysign", lambda x, y: fn.copysign(x, y),
+    "The magnitude of ``input``, the sign of ``other``.",
+    example=("nnkit.tensor([1.0, -2.0]), -1.0", "tensor([-1., -2.])"),
+    kind="float", refuses=("complex",),
+    x=lambda g, x, out: g * fn.where(fn.eq(x, 0), 0, out / x), y=lambda g: fn.zeros_like(g),
+    by_rows=("y",), numbers="other",
+)  # fmt: skip
+hypot = pointwise(
+    "hypot", lambda x, y: fn.hypot(x, y), "``sqrt(input**2 + other**2)`` without overflow.",
+    example=("nnkit.tensor([3.0, 5.0]), nnkit.tensor([4.0, 12.0])", "tensor([ 5., 13.])"),
+    refuses=("complex", "integer", "bool"),
+    x=lambda g, x, out: g * x / out, y=lambda g, y, out: g * y / out,
+    numbers="none",
+)  # fmt: skip
+heaviside = pointwise(
+    "heaviside", lambda x, y: fn.heaviside(x, y),
+    "0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``other`` where it is 0; no derivative.",
+    example=(
+        "nnkit.tensor([-1.0, 0.0, 2.0]), nnkit.tensor([0.5])",
+        "tensor([0.0000, 0.5000, 1.0000])",
+    ),
+    refuses=("complex",), x=lambda g, y: _no_derivative("heaviside"),
+    y=lambda g, x: _no_derivative("heaviside"),
+    numbers="none",
+)  # fmt: skip
+nextafter = pointwise(
+    "nextafter", lambda x, y: fn.nextafter(x, y),
+    "The next floating-point number after ``input`` towards ``other``.",
+    example=("nnkit.tensor([1.0]), nnkit.tensor([2.0])", "tensor([1.0000])"),
+    refuses=("complex", "integer", "bool"),
+    x=lambda g, x, y: fn.where(fn.eq(x, y), 0, g), y=lambda g: fn.zeros_like(g),
+    by_rows=("y",), numbers="none",
+)  # fmt: skip
+_lerp = pointwise(
+    "lerp",
+    lambda x, y, weight: fn.where(
+        fn.abs(weight) < 0.5, x + weight * (y - x), y - (y - x) * (1 - weight)
+    ),
+    function=False, x=lambda g, weight: g * (1 - fn.conj(weight)),
+    y=lambda g, weight: g * fn.conj(weight), weight=lambda g, x, y: g * fn.conj(y - x),
+)  # fmt: skip
+# By a number: a node that saves no tensor.
+BY_NUMBER: dict[str, Any] = {
+    "scalars": ("weight", "conjugate"), "function": False, "node": "LerpBackward0",
+    "x": lambda g, conjugate: g * (1 - conjugate), "y": lambda g, conjugate: g * conjugate,
+}  # fmt: skip
+_lerp_near = pointwise(
+    "lerp_near", lambda x, y, weight, conjugate: x + weight * (y - x), **BY_NUMBER
+)
+_lerp_far = pointwise(
+    "lerp_far", lambda x, y, weight, conjugate: y - (y - x) * (1 - weight), **BY_NUMBER
+)
+_addcmul = pointwise(
+    "addcmul", lambda x, y, z, value: x + value * y * z, scalars=("value",), function=False,
+    x=lambda g: g, y=lambda g, z, value: g * fn.conj(z * value),
+    z=lambda g, y, value: g * fn.conj(y * value),
+)  # fmt: skip
+_addcdiv = pointwise(
+    "addcdiv", lambda x, y, z, value: x + value * y / z, scalars=("value",), function=False,
+    x=lambda g: g, y=lambda g, z, value: g * fn.conj(value / z),
+    z=lambda g, y, z, value: -g * fn.conj(value * y / (z * z)),
+)  # fmt: skip
+
+
+def scaled(x: Tensor, factor: Any) -> Tensor:
+    """``x * factor``; a node that saves no tensor, as a factor in a sum is none in torch."""
+    if x.dtype.category < FLOATING or isinstance(factor, (complex, Tensor)):
+        return mul(x, factor)
+    return _scaled_by(x, factor)
+
+
+def _scaled(name: str, other: Any, alpha: Any, input: Any) -> Any:
+    """``alpha * other`` for add and sub, with torch's check of alpha's type."""
+    if alpha.__class__ is int and alpha == 1:
+        return other
+    for each in (input, other) if name == "sub" else ():
+        if isinstance(each, Tensor):
+            check_dtype(name, each.dtype, ("bool",))
+    d = promoted_dtype(name, input, other)
+    kind = BOOL if isinstance(alpha, Tensor) else of_number(alpha).category
+    if alpha.__class__ is bool and d.category != BOOL:
+        raise RuntimeError(f"{name}(): Boolean alpha only supported for Boolean results.")
+    if kind > max(d.category, INTEGER):
+        of, wrong = ("complex", "complex") if kind == COMPLEX else ("floating", "floating point")
+        raise RuntimeError(
+            f"{name}(): for {d.name} operands, which are not {of}, argument alpha must not be a "
+            f"{wrong} number, got {alpha}"
+        )
+    if not isinstance(other, Tensor):
+        return bool(other * alpha) if d.category == BOOL else other * alpha
+    return scaled(converted(other, d), bool(alpha) if d.category == BOOL else alpha)
+
+
+def _combined(op: Callable, name: str, input: Any, other: Any, alpha: Any) -> Tensor:
+    """``op`` of ``input`` and ``alpha * other``, which for tensors is one operation."""
+    if alpha.__class__ is int and alpha == 1:
+        return op(input, other)
+
+    def combine(input: Any, other: Any) -> Tensor:
+        return op(input, _scaled(name, other, alpha, input))
+
+    tensors = isinstance(input, Tensor) and isinstance(other, Tensor)
+    return (single(combine) if tensors else combine)(input, other)
+
+
+def _in_place_of(name: str, op: Callable) -> Callable:
+    """``add_`` and ``sub_``: one kernel that writes, as for the plain formula."""
+
+    def write_in_place(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+        return op.in_place(self, _scaled(name, other, alpha, self))
+
+    write_in_place.__name__ = write_in_place.__qualname__ = name + "_"
+    return write_in_place
+
+
+def _div_in_place(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    if rounding_mode is None:
+        return _div.in_place(self, other)
+    return write(self, "div_", div, other, rounding_mode=rounding_mode)
+
+
+@public(out=True, in_place=_in_place_of("add", _add))
+def add(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
+    """The sum ``input + alpha * other``, with broadcasting and type promotion.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.add(nnkit.tensor([1.0, 2.0]), 10, alpha=2)
+        tensor([21., 22.])
+    """
+    return _combined(_add, "add", input, other, alpha)
+
+
+@public(out=True, in_place=_in_place_of("sub", _sub), aliases=("subtract",))
+def sub(input: Tensor | complex, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
+    """The difference ``input - alpha * other``, with broadcasting and type promotion.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.sub(nnkit.tensor([1.0, 2.0]), 1)
+        tensor([0., 1.])
+    """
+    return _combined(_sub, "sub", input, other, alpha)
+
+
+@public(method=False)
+def rsub(input: Tensor, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
+    """``other - alpha * input``."""
+    check_tensor("rsub", input)
+    check_dtype("sub", input.dtype, ("bool",))
+    return _combined(_sub, "rsub", other, input, alpha)
+
+
+@public(out=True, in_place=_div_in_place, aliases=("divide",))
+def div(
+    input: Tensor | complex, other: Tensor | complex, *, rounding_mode: str | None = None
+) -> Tensor:
+    """The quotient ``input / other``.
+
+    Args:
+        rounding_mode: None for true division (integers give floats), ``"trunc"`` to round
+            towards zero, ``"floor"`` to round down; these keep integer dtypes.
+
+    Raises:
+        RuntimeError: another ``rounding_mode``, or an integer division by zero.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.div(nnkit.tensor([-7, 7]), 2, rounding_mode="trunc")
+        tensor([-3,  3])
+    """
+    if rounding_mode is None:
+        return _div(input, other)
+    if rounding_mode == "floor":
+        return _div_floor(input, other)
+    if rounding_mode == "trunc":
+        return _div_trunc(input, other)
+    raise RuntimeError(
+        "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
+        f"but found '{rounding_mode}'"
+    )
+
+
+@public
+def positive(input: Tensor) -> Tensor:
+    """``input`` itself; RuntimeError for bool tensors, of which there is no ``+``."""
+    check_tensor("positive", input)
+    if input.dtype.category == BOOL:
+        raise RuntimeError("positive(): the + operator is not supported on bool tensors")
+    return input
+
+
+@public(out=True, in_place=True)
+def true_divide(input: Tensor | complex, other: Tensor | complex) -> Tensor:
+    """``input / other``; integers are divided as floats."""
+    return _div(input, other)
+
+
+@public(out=True, in_place=True)
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """Each element rounded to ``decimals`` places, halves to the even neighbour.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.round(nnkit.tensor([0.5, 1.5, -2.4]))
+        tensor([ 0.,  2., -2.])
+    """
+    check_tensor("round", input)
+    if not decimals:
+        return _round(input) if input.dtype.category != INTEGER else input.clone()
+    check_dtype("round", input.dtype, ("bool", "integer", "complex"))
+    if input.dtype.array in HALF:
+        return converted(round(converted(input, float32), decimals=decimals), input.dtype)
+    finer, coarser = 10.0 ** max(decimals, 0), 10.0 ** max(-decimals, 0)
+    return _round_to(input, finer, coarser)
+
+
+@public(out=True, in_place=True)
+def lerp(input: Tensor, end: Tensor, weight: Tensor | complex) -> Tensor:
+    """``input + weight * (end - input)``, computed from the nearer end.
+
+    Raises:
+        RuntimeError: the dtypes differ.
+        NotImplementedError: they are bool or integer.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.lerp(nnkit.tensor([0.0, 10.0]), nnkit.tensor([1.0, 20.0]), 0.5)
+        tensor([ 0.5000, 15.0000])
+    """
+    for t in (end, weight):
+        if isinstance(t, Tensor) and t.dtype is not input.dtype and (t is end or t.ndim):
+            raise RuntimeError(f"lerp(): expected dtype {input.dtype}, got {t.dtype}")
+    check_dtype("lerp", input.dtype, ("bool", "integer"), (input, end, weight))
+    if isinstance(weight, Tensor):
+        return _lerp(*promote("lerp", input, end, weight))
+    by_number = _lerp_near if builtins.abs(weight) < 0.5 else _lerp_far
+    return by_number(*promote("lerp", input, end), weight, weight.conjugate())
+
+
+def _real(name: str, value: Any, operand: Tensor) -> None:
+    """RuntimeError where a complex number goes into a real result."""
+    if isinstance(value, complex) and operand.dtype.category != COMPLEX:
+        raise RuntimeError(f"{name}(): value {value} cannot be converted to {operand.dtype}")
+
+
+@public(out=True, in_place=True)
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``.
+
+    Raises:
+        NotImplementedError: all are bool.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1.0, 2.0])
+        >>> nnkit.addcmul(x, x, x, value=10)
+        tensor([11., 42.])
+    """
+    operands = promote("addcmul", input, tensor1, tensor2, parameters=THREE)
+    check_dtype("addcmul", operands[0].dtype, ("bool",), operands)
+    _real("addcmul", value, operands[0])
+    if operands[0].dtype.category == INTEGER:
+        value = fitting("addcmul", value, operands[0].dtype)
+    return _addcmul(*operands, value)
+
+
+@public(out=True, in_place=True)
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``; floating point only.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1.0, 2.0])
+        >>> nnkit.addcdiv(x, nnkit.tensor([1.0, 1.0]), nnkit.tensor([2.0, 4.0]), value=2)
+        tensor([2.0000, 2.5000])
+    """
+    if tensor1.dtype.category < FLOATING and tensor2.dtype.category < FLOATING:
+        raise RuntimeError(
+            "addcdiv(): integer division with addcdiv is not supported, expected floating tensors"
+        )
+    operands = promote("addcdiv", input, tensor1, tensor2, parameters=THREE)
+    _real("addcdiv", value, operands[0])
+    return _addcdiv(*operands, value)
+
+
+@public(out=True, in_place=True)
+def sgn(input: Tensor) -> Tensor:
+    """The sign of each element; of a complex number ``input / abs(input)``, 0 at 0.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.sgn(nnkit.tensor([-2.0, 0.0, 3.0]))
+        tensor([-1.,  0.,  1.])
+    """
+    check_tensor("sgn", input)
+    return _sgn(input) if input.is_complex() else _sgn_real(input)
+
+
+sgn.op = _sgn.op
+OPS["sgn"] = sgn

@@ -1,0 +1,200 @@
+"""Bounds, element by element: the larger of two, the smaller, clamping, replacing infinities."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.op.pointwise import fn, pointwise
+from nnkit.autograd.op.promotion import check_dtype, promote, scalar
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import real_gradient
+from nnkit.autograd.ops.creation.factories import complex_
+from nnkit.autograd.ops.shape.strided import imag, real
+from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views.history import write
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, python_number
+
+maximum = pointwise(
+    "maximum", lambda x, y: fn.maximum(x, y),
+    "The larger of two elements; NaN if one is. Ties share the gradient in equal halves.",
+    example=("nnkit.tensor([1.0, nnkit.nan]), nnkit.tensor([3.0, 2.0])", "tensor([3., nan])"),
+    in_place=False, refuses=("complex",),
+    x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
+    y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
+    numbers="none",
+)  # fmt: skip
+minimum = pointwise(
+    "minimum", lambda x, y: fn.minimum(x, y),
+    "The smaller of two elements; NaN if one is. Ties share the gradient in equal halves.",
+    example=("nnkit.tensor([1.0, nnkit.nan]), nnkit.tensor([3.0, 2.0])", "tensor([1., nan])"),
+    in_place=False, refuses=("complex",),
+    x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
+    y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
+    numbers="none",
+)  # fmt: skip
+fmax = pointwise(
+    "fmax", lambda x, y: fn.fmax(x, y), "The larger of two elements, ignoring a single NaN.",
+    example=("nnkit.tensor([1.0, nnkit.nan]), nnkit.tensor([3.0, 2.0])", "tensor([3., 2.])"),
+    in_place=False, refuses=("complex",),
+    x=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), g, 0),
+    y=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), 0, g),
+    by_rows=("x", "y"), numbers="none",
+)  # fmt: skip
+fmin = pointwise(
+    "fmin", lambda x, y: fn.fmin(x, y), "The smaller of two elements, ignoring a single NaN.",
+    example=("nnkit.tensor([1.0, nnkit.nan]), nnkit.tensor([3.0, 2.0])", "tensor([1., 2.])"),
+    in_place=False, refuses=("complex",),
+    x=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), g, 0),
+    y=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), 0, g),
+    by_rows=("x", "y"), numbers="none",
+)  # fmt: skip
+_clamp_min = pointwise(
+    "clamp_min", lambda x, y: fn.maximum(x, y), public=False,
+    refuses=("bool", "complex"), node="ClampMinBackward0", alone="number",
+    x=lambda g, x, y: fn.where(x >= y, g, 0), y=lambda g, x, y: fn.where(x < y, g, 0),
+)  # fmt: skip
+_clamp_max = pointwise(
+    "clamp_max", lambda x, y: fn.minimum(x, y), public=False,
+    refuses=("bool", "complex"), node="ClampMaxBackward0", alone="number",
+    x=lambda g, x, y: fn.where(x <= y, g, 0), y=lambda g, x, y: fn.where(x > y, g, 0),
+)  # fmt: skip
+_clamp_tensors = pointwise(
+    "clamp_tensors", lambda x, low, high: fn.minimum(fn.maximum(x, low), high), function=False,
+    node="ClampBackward0",
+    x=lambda g, x, low, high: fn.where(fn.logical_and(x >= low, x <= high), g, 0),
+    low=lambda g, x, low, high: fn.where(fn.logical_and(x < low, low < high), g, 0),
+    high=lambda g, x, low, high: fn.where(fn.logical_or(x > high, high < low), g, 0),
+)  # fmt: skip
+_clamp_between = pointwise(
+    "clamp_between", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
+    scalars=("low", "high"), function=False, node="ClampBackward1",
+    x=lambda g, x, low, high: fn.where(fn.logical_and(x >= low, x <= high), g, 0),
+)  # fmt: skip
+_nan_to_num = pointwise(
+    "nan_to_num",
+    lambda x, nan, posinf, neginf: fn.where(
+        fn.isnan(x),
+        nan,
+        fn.where(fn.eq(x, math.inf), posinf, fn.where(fn.eq(x, -math.inf), neginf, x)),
+    ),
+    scalars=("nan", "posinf", "neginf"), function=False, node="NanToNumBackward0", alone="refused",
+    stepwise=(),
+    x=lambda g, x, nan, posinf, neginf: fn.where(fn.isfinite(x), g, 0),
+)  # fmt: skip
+
+
+def _are_bools(*operands: Any) -> bool:
+    return all(isinstance(t, Tensor) and t.dtype.category == BOOL for t in operands)
+
+
+@public(out=True, in_place=True)
+def clamp_min(input: Tensor, min: Tensor | complex) -> Tensor:
+    """``input`` where it is at least ``min``, else ``min``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.clamp_min(nnkit.tensor([1, 5]), 3)
+        tensor([3, 5])
+    """
+    check_tensor("clamp_min", input)
+    return maximum(input, min) if _are_bools(input, min) else _clamp_min(input, min)
+
+
+@public(out=True, in_place=True)
+def clamp_max(input: Tensor, max: Tensor | complex) -> Tensor:
+    """``input`` where it is at most ``max``, else ``max``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.clamp_max(nnkit.tensor([1, 5]), 3)
+        tensor([1, 3])
+    """
+    check_tensor("clamp_max", input)
+    return minimum(input, max) if _are_bools(input, max) else _clamp_max(input, max)
+
+
+@public(out=True, in_place=True, aliases=("clip",))
+def clamp(
+    input: Tensor, min: Tensor | complex | None = None, max: Tensor | complex | None = None
+) -> Tensor:
+    """``input`` held between ``min`` and ``max`` (numbers or tensors, one may be missing).
+
+    A NaN stays; where ``min > max`` the result is ``max``.
+
+    Raises:
+        RuntimeError: neither bound is given.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.clamp(nnkit.tensor([-1.0, 0.5, 2.0]), 0, 1)
+        tensor([0.0000, 0.5000, 1.0000])
+    """
+    if min is None and max is None:
+        raise RuntimeError("clamp(): At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) != isinstance(max, Tensor) and None not in (min, max):
+        min, max = scalar(min), scalar(max)
+    if isinstance(min, Tensor) != isinstance(max, Tensor) and None not in (min, max):
+        raise TypeError("clamp(): 'min' and 'max' must be both numbers or both Tensors")
+    min, max = python_number(min), python_number(max)
+    if COMPLEX in (each.dtype.category for each in (input, min, max) if isinstance(each, Tensor)):
+        raise NotImplementedError("clamp(): not implemented for complex tensors")
+    for parameter, bound in (("min", min), ("max", max)):
+        if isinstance(bound, complex):
+            raise RuntimeError(f"clamp(): argument '{parameter}' must be real, got {bound}")
+    numbers = not isinstance(min, Tensor) and not isinstance(max, Tensor)
+    if min is not None and max is not None and numbers and input.dtype.category == FLOATING:
+        return _clamp_between(input, min, max)
+    if isinstance(min, Tensor) and isinstance(max, Tensor):
+        operands = promote("clamp", input, min, max)
+        check_dtype("clamp", operands[0].dtype, ("bool",), operands)
+        return _clamp_tensors(*operands)
+    result = input if min is None else clamp_min(input, min)
+    return result if max is None else clamp_max(result, max)
+
+
+def _nan_to_num_(self: Tensor, *numbers: float | None, **named: Any) -> Tensor:
+    return write(self, "nan_to_num_", _replaced, *numbers, **named)
+
+
+@public(out=True, in_place=_nan_to_num_)
+def nan_to_num(
+    input: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Tensor:
+    """``input`` with NaN and infinities replaced, by default by 0 and the dtype's extremes.
+
+    Of complex numbers both parts, which has a derivative in place alone.
+
+    Raises:
+        RuntimeError: ``input`` is complex and requires a gradient.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nan_to_num(nnkit.tensor([float("nan"), float("inf")]), posinf=9.0)
+        tensor([0., 9.])
+    """
+    return real_gradient("nan_to_num", _replaced(input, nan, posinf, neginf))
+
+
+def _replaced(
+    input: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Tensor:
+    if input.dtype.category < FLOATING:
+        return input.clone()
+    if input.is_complex():
+        parts = [_replaced(part, nan, posinf, neginf) for part in (real(input), imag(input))]
+        return complex_(*parts)
+    from nnkit.autograd.surface.limits import finfo
+
+    largest = finfo(input.dtype).max
+    return _nan_to_num(
+        input, nan or 0.0, largest if posinf is None else posinf,
+        -largest if neginf is None else neginf,
+    )  # fmt: skip

@@ -1,0 +1,73 @@
+"""Python functions called for every element: slow, for what no op does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.arguments.dims import check_tensor, expanded_shape
+from nnkit.autograd.op.public import public
+from nnkit.autograd.tensor import Tensor
+
+
+@public(namespace=False)
+def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each element by ``callable(element)``; returns the tensor.
+
+    Raises:
+        RuntimeError: it requires grad.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1.0, 2.0]).apply_(lambda value: value + 1)
+        tensor([2., 3.])
+    """
+    _check_constant("apply_", input)
+    return _map(callable, input)
+
+
+@public(namespace=False)
+def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each element by ``callable(element, element of other)``; returns the tensor.
+
+    Args:
+        other: a tensor of the same dtype that can be expanded to the shape of ``input``.
+
+    Raises:
+        RuntimeError: it requires grad, or the shapes do not fit.
+        TypeError: ``other`` is no Tensor, or of another dtype.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1, 5]).map_(nnkit.tensor([3]), max)
+        tensor([3, 5])
+    """
+    check_tensor("map_", other, "other")
+    _check_constant("map_", input, other)
+    if other.dtype is not input.dtype:
+        raise TypeError(f"map_(): expected {input.dtype} for 'other', got {other.dtype}")
+    expanded_shape("map_", other._data.shape, input._data.shape)
+    return _map(callable, input, other.expand(input.shape))
+
+
+def _check_constant(name: str, *tensors: Tensor) -> None:
+    if any(each.requires_grad for each in tensors):
+        raise RuntimeError(
+            f"{name}(): cannot be called on a tensor that requires grad, use x.detach().{name}()"
+        )
+
+
+def _map(function: Callable, target: Tensor, *others: Tensor) -> Tensor:
+    B = target._device.backend
+    columns = [each.reshape(-1).tolist() for each in (target, *others)]
+    results = [function(*row) for row in zip(*columns)]
+    if any(each is None for each in results):
+        raise TypeError("a value is no number: got None")
+    try:
+        values = B.array(results, target._data.dtype)
+    except OverflowError as error:
+        raise ValueError(f"a value does not fit {target.dtype}: {error}") from None
+    except ValueError as error:
+        raise TypeError(f"a value is no number: {error}") from None
+    B.copy_(target._data, B.reshape(values, target._data.shape))  # torch counts no write either
+    return target

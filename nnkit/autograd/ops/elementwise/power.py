@@ -1,0 +1,127 @@
+"""Powers: one element raised to another, or to a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.op.pointwise import fn, pointwise
+from nnkit.autograd.op.promotion import promote, promoted_dtype
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.single import single
+from nnkit.autograd.ops.creation.conversion import contiguous, converted
+from nnkit.autograd.ops.elementwise.arithmetic import mul
+from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views.history import write
+from nnkit.backend.dtype import FLOATING, INTEGER, complex128, float64, held, python_number
+
+_pow = pointwise(
+    "pow", lambda x, y: fn.pow(x, y), public=False, refuses=("bool",), node="PowBackward1",
+    x=lambda g, x, y: fn.where(fn.eq(y, 0), 0, g * fn.conj(y * fn.pow(x, y - 1))),
+    y=lambda g, x, y, out: g * fn.conj(
+        fn.where(fn.logical_and(fn.eq(x, 0), fn.ge(fn.real(y), 0)), 0, out * fn.log(x))
+    ),
+)  # fmt: skip
+_pow_scalar = pointwise(
+    "pow_scalar", lambda x, exponent: x**exponent, scalars=("exponent",), function=False,
+    node="PowBackward0", x=lambda g, x, exponent: g * fn.conj(exponent * x ** (exponent - 1)),
+)  # fmt: skip
+_pow_zero = pointwise(
+    "pow_zero", lambda x: fn.zeros_like(x) + 1, function=False, node="PowBackward0",
+    by_rows=("x",), x=lambda g, x: fn.zeros_like(g + x),
+)  # fmt: skip
+
+
+def _power(x: Tensor, y: Any) -> Tensor:
+    """`pow` where a derivative is differentiated, which raises to numbers too: as torch does, it is
+    then a power of its own, down to that of zero, whose derivative is no power any more."""
+    if isinstance(y, Tensor):
+        return _pow.apply(x, y)
+    return _pow_scalar(x, y) if y else _pow_zero(x)
+
+
+_power.op = _pow.apply.op
+OPS["pow"] = _power
+OPS["square_grad_x"] = lambda g, x: mul(g, (_power(x, 1) * 2).conj())
+
+
+@single(alone="refused", name="pow", node="PowBackward2")
+def _number_to(base: complex, exponent: Tensor) -> Tensor:
+    """The powers of a number, which lie by rows in torch."""
+    return _pow(*promote("pow", base, contiguous(exponent)))
+
+
+@public(out=True, in_place=True)
+def pow(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
+    """``input`` to the power ``exponent``; either may be a number.
+
+    Raises:
+        RuntimeError: an integer tensor to the power of a negative integer number.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.pow(nnkit.tensor([1.0, 2.0, 3.0]), 2)
+        tensor([1., 4., 9.])
+    """
+    exponent = python_number(exponent)
+    if isinstance(exponent, Tensor) and not isinstance(input, Tensor):
+        if input == 1 and exponent.is_inference():  # torch fills
+            exponent = exponent.detach()
+        return _number_to(input, exponent)
+    if isinstance(exponent, (int, float)) and isinstance(input, Tensor):
+        if not isinstance(exponent, bool) and input.dtype.category >= FLOATING:
+            return _pow_scalar(input, held(exponent, input.dtype)) if exponent else _pow_zero(input)
+        if isinstance(exponent, int) and exponent < 0 and input.dtype.category < FLOATING:
+            raise RuntimeError("pow(): Integers to negative integer powers are not allowed.")
+    if (
+        isinstance(exponent, Tensor)
+        and isinstance(input, Tensor)
+        and exponent.is_complex() > input.is_complex()
+    ):
+        input, exponent = promote("pow", input, exponent)  # the gradient needs log(input)
+    return _pow(input, exponent)
+
+
+def _float_power_in_place(self: Tensor, exponent: Any) -> Tensor:
+    wide = complex128 if promoted_dtype("float_power", self, exponent).is_complex else float64
+    if self.dtype is not wide:
+        raise RuntimeError(
+            f"float_power_(): the base has dtype {self.dtype} but the operation's result requires "
+            f"dtype {wide}"
+        )
+    return write(self, "float_power_", float_power, exponent)
+
+
+@public(out=True, in_place=_float_power_in_place)
+def float_power(input: Tensor | complex, exponent: Tensor | complex) -> Tensor:
+    """``input ** exponent`` computed in float64 (complex128 for complex operands).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.float_power(nnkit.tensor([1, 2]), 3)
+        tensor([1., 8.], dtype=nnkit.float64)
+    """
+    d = promoted_dtype("float_power", input, exponent)
+    wide = complex128 if d.is_complex else float64
+    widened = [v.to(wide) if isinstance(v, Tensor) else v for v in (input, exponent)]
+    return pow(*widened)
+
+
+@public(out=True, in_place=True)
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """``input * 2**other``; for integers ``other`` neither factor overflows by itself.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.ldexp(nnkit.tensor([1.0, 3.0]), nnkit.tensor([2, -1]))
+        tensor([4.0000, 1.5000])
+    """
+    check_tensor("ldexp", input)
+    check_tensor("ldexp", other, "other")
+    if input.dtype.category != FLOATING or other.dtype.category != INTEGER:
+        return mul(input, pow(2.0, other))
+    exponent = converted(other, float64).clamp(-2040, 2040)
+    half = exponent.div(2).trunc()
+    scaled = mul(mul(converted(input, float64), pow(2.0, half)), pow(2.0, exponent - half))
+    return converted(scaled, input.dtype)

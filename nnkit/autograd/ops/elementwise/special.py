@@ -1,0 +1,126 @@
+"""Special functions: Bessel's, the normal distribution's, incomplete gamma functions, entropies."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd.op.pointwise import fn, pointwise
+from nnkit.autograd.op.promotion import check_dtype, promote
+from nnkit.autograd.ops.elementwise.transcendental import erf
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import to_float
+
+EPS = 2.0**-52  # below it the quotients in the derivatives of order 1 are taken to their limits
+
+
+def _no_derivative(name: str) -> Any:
+    raise NotImplementedError(f"the derivative for '{name}' is not implemented")
+
+
+def _away_from_zero(x: Any) -> Any:
+    return fn.where(abs(x) > EPS, x, EPS)
+
+
+def _log_ndtr(x: Any) -> Any:
+    """Without underflow on the left and cancellation on the right."""
+    left = fn.log(fn.erfcx(fn.minimum(x, -1) * -math.sqrt(0.5)) / 2) - x * x / 2
+    right = fn.log1p(fn.erfc(fn.maximum(x, -1) * math.sqrt(0.5)) * -0.5)
+    return fn.where(x < -1, left, right)
+
+
+def _entr(x: Any) -> Any:
+    inside = fn.where(fn.eq(x, 0), 0, -x * fn.log(x))
+    return fn.where(x < 0, -math.inf, inside)
+
+
+def _times_log1p(x: Any, y: Any) -> Any:
+    """``x * log1p(y)``, 0 where x is 0 and y a number."""
+    zero = fn.logical_and(fn.eq(x, 0), fn.logical_not(fn.isnan(y)))
+    return fn.where(zero, 0, x * fn.log1p(y))
+
+
+def _density(g: Any, a: Any, x: Any) -> Any:
+    """The derivative of the lower incomplete gamma function in its limit."""
+    return g * fn.exp((a - 1) * fn.log(x) - x - fn.lgamma(a))
+
+
+i0 = pointwise(
+    "i0", lambda x: fn.i0(x), "The modified Bessel function of the first kind of order 0.",
+    example=("nnkit.tensor([0.0, 1.0])", "tensor([1.0000, 1.2661])"),
+    kind="float", refuses=("complex",), x=lambda g, x: g * fn.i1(x),
+)  # fmt: skip
+i0e = pointwise(
+    "i0e", lambda x: fn.i0e(x), node="SpecialI0EBackward0", kind="float", public=False,
+    refuses=("complex",), x=lambda g, x, out: g * (fn.i1e(x) - fn.sgn(x) * out),
+)  # fmt: skip
+i1 = pointwise(
+    "i1", lambda x: fn.i1(x), node="SpecialI1Backward0", kind="float", public=False,
+    refuses=("complex",), x=lambda g, x, out: g * fn.where(
+        abs(x) > EPS, fn.i0(_away_from_zero(x)) - out / _away_from_zero(x), 0.5
+    ),
+)  # fmt: skip
+i1e = pointwise(
+    "i1e", lambda x: fn.i1e(x), node="SpecialI1EBackward0", kind="float", public=False,
+    refuses=("complex",), x=lambda g, x, out: g * fn.where(
+        abs(x) > EPS,
+        fn.i0e(_away_from_zero(x))
+        - out * (fn.sgn(_away_from_zero(x)) + 1 / _away_from_zero(x)),
+        0.5,
+    ),
+)  # fmt: skip
+entr = pointwise(
+    "entr", _entr, node="SpecialEntrBackward0", kind="float", public=False, refuses=("complex",),
+    x=lambda g, x: g * -(1 + fn.log(x)),
+)  # fmt: skip
+erfcx = pointwise(
+    "erfcx", lambda x: fn.erfcx(x), node="SpecialErfcxBackward0", kind="float", public=False,
+    refuses=("complex", "half"), x=lambda g, x, out: (2 * x * out - 2 / math.sqrt(math.pi)) * g,
+)  # fmt: skip
+log_ndtr = pointwise(
+    "log_ndtr", _log_ndtr, node="SpecialLogNdtrBackward0", kind="float", public=False,
+    refuses=("complex", "half"),
+    x=lambda g, x, out: g / math.sqrt(2 * math.pi) * fn.exp(-(out + x * x / 2)),
+)  # fmt: skip
+ndtri = pointwise(
+    "ndtri", lambda x: fn.ndtri(x), node="SpecialNdtriBackward0", kind="float", public=False,
+    refuses=("complex", "half"),
+    x=lambda g, out: g * math.sqrt(2 * math.pi) * fn.exp(out * out / 2),
+)  # fmt: skip
+zeta = pointwise(
+    "zeta", lambda x, y: fn.zeta(x, y), node="SpecialZetaBackward0", kind="float", public=False,
+    refuses=("complex", "half"), x=lambda g, y: _no_derivative("zeta"),
+    y=lambda g, x, y: g * -x * fn.zeta(x + 1, y),
+)  # fmt: skip
+_xlog1py = pointwise(
+    "xlog1py", _times_log1p, node="SpecialXlog1PyBackward0", function=False,
+    stepwise=("forward", "backward"),
+    x=lambda g, x, y: fn.where(fn.logical_and(fn.eq(x, 0), y <= -1), 0, g * fn.log1p(y)),
+    y=lambda g, x, y: g * x / (y + 1),
+)  # fmt: skip
+igamma = pointwise(
+    "igamma", lambda a, x: fn.igamma(a, x),
+    "The lower regularised incomplete gamma function: the share of ``Gamma(input)`` that its "
+    "integral has up to ``other``.",
+    example=("nnkit.tensor([1.0, 2.0]), nnkit.tensor([1.0, 1.0])", "tensor([0.6321, 0.2642])"),
+    numbers="none", refuses=("integer", "bool", "complex"),
+    a=lambda g, x: _no_derivative("igamma: input"), x=_density,
+)  # fmt: skip
+igammac = pointwise(
+    "igammac", lambda a, x: fn.igammac(a, x),
+    "The upper regularised incomplete gamma function, ``1 - igamma(input, other)``.",
+    example=("nnkit.tensor([1.0, 2.0]), nnkit.tensor([1.0, 1.0])", "tensor([0.3679, 0.7358])"),
+    numbers="none", refuses=("integer", "bool", "complex"),
+    a=lambda g, x: _no_derivative("igammac: input"), x=lambda g, a, x: -_density(g, a, x),
+)  # fmt: skip
+
+
+def xlog1py(input: Any, other: Any) -> Tensor:
+    operands = promote("special.xlog1py", input, other, floating=True)
+    check_dtype("special.xlog1py", operands[0].dtype, ("complex",), operands)
+    return _xlog1py(*operands)
+
+
+def ndtr(input: Tensor) -> Tensor:
+    check_dtype("special.ndtr", to_float(input.dtype), ("complex",))
+    return (1 + erf(input / math.sqrt(2.0))) * 0.5

@@ -1,0 +1,1 @@
+"""Tensors from and for Python, NumPy, buffers and DLPack."""

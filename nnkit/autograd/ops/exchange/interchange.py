@@ -1,0 +1,471 @@
+"""Tensors from Python data, NumPy arrays, buffers and DLPack, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nnkit.autograd.arguments.factory import dtype_of, finished, place_of
+from nnkit.autograd.grad_mode import VMAPS, is_grad_enabled, note_read
+from nnkit.autograd.op.public import attach, public
+from nnkit.autograd.ops.creation.conversion import clone, converted, to
+from nnkit.autograd.surface.limits import fitting
+from nnkit.autograd.surface.metadata import is_conj, is_neg
+from nnkit.autograd.surface.storage import Storage
+from nnkit.autograd.tensor import Size, Tensor, fill, wrap
+from nnkit.backend.device import cpu, device
+from nnkit.backend.dtype import (
+    INTEGER,
+    OF_ARRAY,
+    bfloat16,
+    default_dtype,
+    float32,
+    int64,
+    of_number,
+    promote_types,
+)
+from nnkit.backend.dtype import (
+    dtype as dtype_type,
+)
+from nnkit.backend.lazy import plain
+
+_DLPACK_CUDA = (2, 13)  # kinds of memory in DLPack's numbers: a GPU's, and managed
+_NUMBERS = {int, float, bool, complex}
+
+
+@public(method=False)
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """A new tensor with a copy of ``data``.
+
+    Args:
+        data: a number, a nested sequence of numbers, an array, or a Tensor (copied, as a leaf).
+        dtype: by default int64 for ints, the default floating dtype for floats (complex for
+            complex numbers), bool for bools, and their own dtype for arrays and NumPy's numbers.
+        device: where to put it, the CPU unless given.
+
+    Raises:
+        ValueError: rows of different lengths, or an int beyond int64.
+        TypeError: something is neither a number nor a sequence.
+        RuntimeError: the dtype cannot be inferred, or cannot hold a value.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
+        >>> nnkit.tensor(0.5, requires_grad=True)
+        tensor(0.5000, requires_grad=True)
+    """
+    d = None if dtype is None else dtype_of("tensor", dtype)
+    place = place_of(device)
+    if isinstance(data, Storage):
+        data = data.tensor(d or data.dtype)
+    return finished("tensor", _read(data, d, place), place, requires_grad)
+
+
+def _read(data: Any, d: dtype_type | None, place: Any) -> Any:
+    """A new array with the contents of ``data``."""
+    B = place.backend
+    kind = data.__class__
+    if kind in _NUMBERS:
+        d = d or (int64 if data.__class__ is int else of_number(data))
+        return B.full((), _checked(data, d), d.array)
+    if isinstance(data, Tensor):
+        array = plain(data.detach().to(place)._data)
+        return B.copy(array) if d is None else B.cast(array, d.array)
+    if _is_array(data):
+        host = cpu.backend.from_numpy(cpu.backend.array(data, None))
+        return B.array(host, None if d is None else d.array)
+    if isinstance(data, (str, bytes, memoryview)):
+        raise TypeError(f"new(): invalid data type '{kind.__name__}'")
+    if not isinstance(data, Sequence):
+        raise _no_number(kind, d)
+    found: set = set()
+    data = _survey(data, found, d, _depth(data))
+    if d is None:
+        d = _common(found)
+    return _build(B, data, d)
+
+
+def _is_array(data: Any) -> bool:
+    return hasattr(data, "__array_interface__") or hasattr(data, "__array__")
+
+
+def _no_number(kind: type, d: dtype_type | None) -> Exception:
+    if d is not None:
+        return TypeError(f"tensor(): argument 'data' must hold real numbers, not {kind.__name__}")
+    return RuntimeError(f"Could not infer dtype of {kind.__name__}")
+
+
+def _depth(data: Any) -> int:
+    """How deep sequences are nested at the first places, by which torch counts dimensions."""
+    depth = 0
+    while data and isinstance(data[0], Sequence) and not isinstance(data[0], (str, bytes)):
+        data = data[0]
+        depth += 1
+    return depth
+
+
+def _survey(data: Any, found: set, d: dtype_type | None, depth: int) -> Any:
+    """Put the kinds of the numbers in nested sequences into ``found`` (Python types, or dtypes of
+    arrays), and give the data back with Tensors as numbers, or as sequences above ``depth``."""
+    kinds = set(map(type, data))
+    if kinds <= _NUMBERS:
+        found |= kinds
+        return data
+    items = []
+    for item in data:
+        kind = item.__class__
+        if kind in _NUMBERS:
+            found.add(kind)
+        elif isinstance(item, Tensor) and item.ndim and depth:
+            item = _survey(item.unbind(), found, d, depth - 1)
+        elif isinstance(item, Tensor):
+            found.add(item.dtype)
+            whole = d is not None and d.category == INTEGER
+            if whole and (item._data.size != 1 or item.dtype.category > INTEGER):
+                raise TypeError(
+                    f"tensor(): only integer tensors of a single element make elements of {d}, got "
+                    f"{item.dtype} of shape {list(item.shape)}"
+                )
+            if item._data.size != 1:
+                raise (TypeError if item.dtype.category == INTEGER else ValueError)(
+                    "only one element tensors can be converted to Python scalars: "
+                    f"got shape {list(item.shape)} inside a sequence"
+                )
+            item = item.item()
+        elif _is_array(item):
+            found.add(OF_ARRAY[cpu.backend.from_numpy(cpu.backend.as_array(item)).dtype])
+        elif isinstance(item, (str, bytes)):
+            error = TypeError if items else ValueError  # torch looks for dimensions first
+            raise error(f"tensor(): expected numbers, got '{kind.__name__}' inside a sequence")
+        elif isinstance(item, Sequence):
+            item = _survey(item, found, d, depth - 1)
+        else:
+            raise _no_number(kind, d)
+        items.append(item)
+    return items
+
+
+def _common(found: set) -> dtype_type:
+    """The dtype of data whose numbers have these kinds."""
+    result = None
+    for kind in found:
+        d = kind if isinstance(kind, dtype_type) else of_number(kind())
+        result = d if result is None else promote_types(result, d)
+    return result or default_dtype()
+
+
+def _checked(value: Any, d: dtype_type) -> Any:
+    if d is int64 and value.__class__ is int and not -(2**63) <= value < 2**63:
+        raise ValueError(f"Overflow when unpacking long long: {value}")
+    if isinstance(value, complex) and not d.is_complex:
+        raise TypeError("must be real number, not complex")
+    return fitting("tensor", value, d)
+
+
+def _build(B: Any, data: Any, d: dtype_type) -> Any:
+    try:
+        return B.array(data, d.array)
+    except (ValueError, TypeError, OverflowError):
+        shape = _shape(data)
+        # The shape is right, so it is a value that does not fit: say which, or wrap it.
+        return B.array(_each(data, len(shape), d), d.array)
+
+
+def _shape(data: Any) -> tuple[int, ...]:
+    """The shape of nested sequences; ValueError or TypeError where they are ragged."""
+    shape = []
+    level = [data]
+    while isinstance(level[0], Sequence) or hasattr(level[0], "__len__"):
+        size = len(level[0])
+        for item in level:
+            if not hasattr(item, "__len__"):
+                raise TypeError(
+                    f"not a sequence: expected one of length {size} at dim {len(shape)}, "
+                    f"got {type(item).__name__}"
+                )
+            if len(item) != size:
+                raise ValueError(
+                    f"expected sequence of length {size} at dim {len(shape)} (got {len(item)})"
+                )
+        shape.append(size)
+        if not size:
+            return tuple(shape)
+        level = [element for item in level for element in item]
+    for item in level:
+        if hasattr(item, "__len__"):
+            raise TypeError(
+                f"'{type(item).__name__}' object cannot be interpreted as a number: the sequences "
+                f"are nested to different depths at dim {len(shape)}"
+            )
+    return tuple(shape)
+
+
+def _each(data: Any, depth: int, d: dtype_type) -> Any:
+    if depth:
+        return [_each(item, depth - 1, d) for item in data]
+    return _checked(data.item() if hasattr(data, "item") else data, d)
+
+
+@public(method=False)
+def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """``data`` as a tensor, without a copy where it is a Tensor or an array of that dtype.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.as_tensor([1, 2])
+        tensor([1, 2])
+    """
+    if not isinstance(data, Tensor):
+        return asarray(data, dtype=dtype, device=device)
+    d = data.dtype if dtype is None else dtype_of("as_tensor", dtype)
+    return converted(to(data, place_of(device, data._device)), d)
+
+
+@public(method=False)
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """``obj`` as a tensor that shares its memory where it can.
+
+    Args:
+        obj: a Tensor, an array, a buffer, a number or a nested sequence.
+        copy: whether to copy; None copies only where necessary, False raises instead.
+
+    Raises:
+        ValueError: ``copy`` is False and a copy is necessary.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.zeros(2)
+        >>> nnkit.asarray(x) is x
+        True
+    """
+    d = None if dtype is None else dtype_of("asarray", dtype)
+    if isinstance(obj, Tensor):
+        shared: Tensor | None = obj
+    elif hasattr(obj, "__array_interface__"):
+        shared = wrap(cpu.backend.from_numpy(cpu.backend.as_array(obj)), cpu)
+    elif isinstance(obj, (bytes, bytearray, memoryview)):
+        shared = frombuffer(obj, dtype=d or default_dtype())
+    else:
+        shared = None
+    if shared is None:
+        if copy is False:
+            raise ValueError(f"asarray(): cannot share the memory of a {type(obj).__name__}")
+        return tensor(obj, dtype=d, device=device, requires_grad=requires_grad)
+    result = converted(to(shared, place_of(device, shared._device)), d or shared.dtype)
+    if copy is False and result._data is not shared._data:
+        raise ValueError("asarray(): a copy is necessary for the dtype or device, but copy=False")
+    if copy and result._data is shared._data:
+        result = clone(result)
+    # Torch says again what the tensor says, which outside of its mode an inference tensor refuses.
+    again = result.is_inference() and result.requires_grad
+    return result._set_requires_grad(True) if requires_grad or again else result
+
+
+@public(method=False)
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor on the memory of a NumPy array: writing to one changes the other.
+
+    Raises:
+        TypeError: it is no array, or has a dtype that tensors do not have.
+        ValueError: it has negative strides.
+    """
+    return wrap(cpu.backend.from_numpy(ndarray), cpu)
+
+
+@public(method=False)
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A 1-D tensor on the memory of a Python buffer (bytes, bytearray, memoryview, mmap).
+
+    Raises:
+        ValueError: the buffer is empty, too short, or no multiple of the element size.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.frombuffer(bytearray([1, 2]), dtype=nnkit.uint8)
+        tensor([1, 2], dtype=nnkit.uint8)
+    """
+    if dtype is None:
+        raise TypeError("frombuffer(): argument 'dtype' must be nnkit.dtype, not NoneType")
+    d = dtype_of("frombuffer", dtype)
+    try:
+        length = memoryview(buffer).nbytes
+    except TypeError:
+        raise ValueError(
+            "frombuffer(): argument 'buffer' must implement Python's buffer protocol, "
+            f"got {type(buffer).__name__}"
+        ) from None
+    if not length or not count:
+        raise ValueError(
+            f"frombuffer(): both buffer length ({length}) and count ({count}) must not be 0"
+        )
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"frombuffer(): offset ({offset} bytes) must be non-negative and no greater than "
+            f"buffer length ({length} bytes) minus 1"
+        )
+    if count < 0 and (length - offset) % d.itemsize:
+        raise ValueError(
+            f"frombuffer(): buffer length ({length - offset} bytes) after offset ({offset} bytes) "
+            f"must be a multiple of element size ({d.itemsize})"
+        )
+    if count > 0 and offset + count * d.itemsize > length:
+        raise ValueError(
+            f"frombuffer(): requested buffer length ({count} * {d.itemsize} bytes) after offset "
+            f"({offset} bytes) must not be greater than actual buffer length ({length} bytes)"
+        )
+    data = cpu.backend.from_buffer(buffer, d.array, count, offset)
+    return finished("frombuffer", data, cpu, requires_grad)
+
+
+@public(method=False)
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor on the memory of another library's array, by the DLPack protocol.
+
+    Raises:
+        RuntimeError: it does not speak that protocol.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1.0, 2.0])
+        >>> nnkit.from_dlpack(x)
+        tensor([1., 2.])
+    """
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise RuntimeError(
+            "from_dlpack(): argument 'ext_tensor' must be an array with the method __dlpack__, "
+            f"got {type(ext_tensor).__name__}"
+        )
+    kind, index = ext_tensor.__dlpack_device__()
+    place = device("cuda", index) if kind in _DLPACK_CUDA else cpu
+    return wrap(place.backend.from_dlpack(ext_tensor), place)
+
+
+def _dlpack(self: Tensor, **options: Any) -> Any:
+    """The memory as a DLPack capsule."""
+    if self.requires_grad:
+        raise BufferError("can't export tensors that require gradient, use tensor.detach()")
+    if is_conj(self):
+        raise BufferError("can't export tensors with the conjugate bit set, use x.resolve_conj()")
+    return self._device.backend.to_dlpack(self._data, options)
+
+
+def _dlpack_device(self: Tensor) -> tuple:
+    """DLPack's type and number of the device."""
+    return self._device.backend.dlpack_device(self._data)
+
+
+@public(namespace=False)
+def numpy(input: Tensor, *, force: bool = False) -> Any:
+    """A NumPy array on the memory of the tensor.
+
+    Args:
+        force: detach, and copy to main memory, where that is necessary.
+
+    Raises:
+        RuntimeError: it requires grad (unless ``force``, or grad mode is off).
+        TypeError: NumPy has no such dtype (bfloat16), or it is on another device.
+    """
+    if is_grad_enabled() and input.requires_grad and not force:
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
+    if not force:
+        for test, bit, way in (
+            (is_conj, "conjugate", "resolve_conj"),
+            (is_neg, "negative", "resolve_neg"),
+        ):
+            if test(input):
+                raise RuntimeError(
+                    f"Can't call numpy() on Tensor that has {bit} bit set. Use "
+                    f"tensor.{way}().numpy() instead."
+                )
+    if input.dtype is bfloat16 or "float8" in input.dtype.kinds:
+        raise TypeError(
+            f"numpy(): got unsupported dtype {input.dtype.name}, use tensor.float().numpy()"
+        )
+    if not (force or input.is_cpu):
+        raise TypeError(
+            f"can't convert {input._device} device type tensor to numpy. Use Tensor.cpu() to copy "
+            "the tensor to host memory first."
+        )
+    return input._device.backend.to_numpy(input._data)
+
+
+def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    """NumPy's protocol: the array, cast if asked for."""
+    array = numpy(self)
+    if dtype is not None and array.dtype != dtype:
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    """NumPy's protocol: the result of a function of NumPy's on a tensor is a tensor."""
+    return from_numpy(cpu.backend.as_array(array))
+
+
+@public(namespace=False)
+def tolist(input: Tensor) -> Any:
+    """The elements as nested Python lists; of a 0-dim tensor, the number."""
+    values = input._device.backend.to_numpy(input._data).tolist()
+    if VMAPS:
+        note_read(values)
+    return values
+
+
+@public(namespace=False)
+def new_tensor(
+    input: Tensor, data: Any, *, dtype: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """`tensor` with the dtype and device of this tensor, unless given."""
+    d = input.dtype if dtype is None else dtype
+    place = input._device if device is None else device
+    return tensor(data, dtype=d, device=place, requires_grad=requires_grad)
+
+
+@public(namespace=False)
+def new(input: Tensor, *arguments: Any, size: Sequence[int] | None = None) -> Tensor:
+    """A tensor of this dtype: empty of the given sizes, or with a copy of the given data."""
+    if size is not None:
+        arguments = (*arguments, Size(size))
+    return _legacy("new", Tensor, arguments, input._device, input.dtype)
+
+
+def legacy_tensor(cls: type, arguments: tuple, device: Any) -> Tensor:
+    """``Tensor(2, 3)``, ``Tensor([1, 2])``, ``Tensor(other)``, ``Tensor()``."""
+    return _legacy("Tensor", cls, arguments, place_of(device), float32)
+
+
+def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -> Tensor:
+    first = arguments[0] if arguments else ()
+    self = object.__new__(cls)
+    if len(arguments) == 1 and isinstance(first, Tensor):
+        fill(self, first._data, first._device)
+        self._writes = first._writes
+        return self
+    if isinstance(first, int) or isinstance(first, Size):
+        shape = arguments if isinstance(first, int) else first
+        fill(self, place.backend.empty(tuple(shape), d.array), place)
+        return self
+    if len(arguments) > 1 or not hasattr(first, "__len__"):
+        raise TypeError(f"{name}(): data must be a sequence (got {first.__class__.__name__})")
+    fill(self, _read(first, d, place), place)
+    return self
+
+
+for _name, _method in (
+    ("__array__", _array), ("__array_wrap__", _array_wrap), ("__dlpack__", _dlpack),
+    ("__dlpack_device__", _dlpack_device),
+):  # fmt: skip
+    attach(_name, _method)

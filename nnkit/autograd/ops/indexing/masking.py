@@ -1,0 +1,169 @@
+"""Masks: reading and writing where a bool tensor is true, and finding where that is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
+from nnkit.autograd.op.public import METHODS, public
+from nnkit.autograd.op.rule import OPS, rule
+from nnkit.autograd.op.single import seen_beside
+from nnkit.autograd.ops.creation.conversion import contiguous
+from nnkit.autograd.ops.creation.memory_format import in_order_of
+from nnkit.autograd.ops.indexing.scattering import same_dtype
+from nnkit.autograd.ops.shape import reshaping as shapes
+from nnkit.autograd.surface.limits import fitting
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.history import write
+from nnkit.backend.dtype import BOOL, FLOATING, INTEGER
+
+
+def _copied_where_alike(x: Tensor, mask: Tensor, *rest: Any) -> str | None:
+    """Torch copies the input, or a view of it if it has not the shape of the mask."""
+    return "recorded" if x._data.shape == mask._data.shape else None
+
+
+_masked_fill = rule(
+    "masked_fill",
+    alone=_copied_where_alike,
+    broadcasts=True,
+    x=lambda B, g, mask: B.masked_fill(g, mask, 0),
+)
+_masked_select = rule(
+    "masked_select",
+    x=lambda B, g, x, mask: in_order_of(B, B.masked_select_adjoint(g, mask, tuple(x.shape)), x),
+)  # fmt: skip
+_masked_select_adjoint = rule(
+    "masked_select_adjoint", y=lambda B, g, mask: B.masked_select(g, mask)
+)
+
+
+def _to_masked_source(B: Any, g: Any, mask: Any, source_shape: tuple) -> Any:
+    """What was taken from the front of the source, and zeros for the rest of it."""
+    used = B.masked_select(g, mask)
+    count = 1
+    for n in source_shape:
+        count *= n
+    return B.reshape(B.pad(used, ((0, count - used.shape[0]),), 0), source_shape)
+
+
+_masked_scatter = rule(
+    "masked_scatter",
+    alone=_copied_where_alike,
+    x=lambda B, g, mask: B.masked_fill(g, mask, 0),
+    source=_to_masked_source,
+)
+
+
+def _mask_of(name: str, input: Tensor, mask: Any) -> tuple[int, ...]:
+    check_tensor(name, input)
+    check_tensor(name, mask, "mask")
+    if mask.dtype.category != BOOL:
+        raise RuntimeError(f"{name}(): expected a bool mask, got {mask.dtype}")
+    if mask._data.shape == input._data.shape:
+        return mask._data.shape
+    return broadcast_shape(name, [input._data.shape, mask._data.shape])
+
+
+def _masked_fill_in_place(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
+    fill = lambda B, x, mask, value: B.masked_fill_(x, mask._data, getattr(value, "_data", value))
+    return write(self, "masked_fill_", masked_fill, mask, value, overlapping=fill)
+
+
+@public(in_place=_masked_fill_in_place)
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
+    """A copy with ``value`` where ``mask`` is true; input and mask broadcast.
+
+    Args:
+        value: a number or a 0-dim tensor.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1.0, 2.0])
+        >>> x.masked_fill(x > 1, 0.0)
+        tensor([1., 0.])
+    """
+    _mask_of("masked_fill", input, mask)
+    if input.dtype.category in (INTEGER, FLOATING) and (
+        isinstance(value, complex) or (isinstance(value, Tensor) and value.is_complex())
+    ):
+        raise RuntimeError(f"masked_fill(): value {value} cannot be converted to {input.dtype}")
+    if not isinstance(value, Tensor):
+        return _masked_fill(input, mask, fitting("masked_fill", value, input.dtype))
+    if value.ndim:
+        raise RuntimeError(
+            f"masked_fill(): value must be a number or a 0-dim tensor, got {value.ndim} dimensions"
+        )
+    if value._device.home is not input._device.home:
+        value = METHODS["to"](value, input._device)
+    value = OPS["cast"](value, input._data.dtype)
+    return OPS["where"](contiguous(mask), value, contiguous(input))  # torch's lies by rows
+
+
+@public(out=True)
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where ``mask`` is true, in order, as a 1-dim copy; both broadcast.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1, -2, 3])
+        >>> nnkit.masked_select(x, x > 0)
+        tensor([1, 3])
+    """
+    shape = _mask_of("masked_select", input, mask)
+    if shape != input._data.shape:
+        input = shapes.expand(seen_beside(input, mask), shape)
+    return _masked_select(input, mask)
+
+
+@public(in_place=True)
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy whose elements where ``mask`` is true are those of ``source``, one after another.
+
+    Raises:
+        RuntimeError: ``source`` has fewer elements than the mask has true ones.
+
+    Example:
+        >>> import nnkit
+        >>> x, mask = nnkit.zeros(3), nnkit.tensor([True, False, True])
+        >>> nnkit.masked_scatter(x, mask, nnkit.tensor([1.0, 2.0, 3.0]))
+        tensor([1., 0., 2.])
+    """
+    shape = _mask_of("masked_scatter", input, mask)
+    same_dtype("masked_scatter", input, source, "source")
+    if shape != input._data.shape:
+        input = shapes.expand(seen_beside(input, mask, source), shape)
+    return _masked_scatter(input, mask, source)
+
+
+@public(out=True)
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of all elements that are not zero: a row for each, or, ``as_tuple``, one
+    tensor for each dimension.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([0, 3, 0, 4]).nonzero()
+        tensor([[1],
+                [3]])
+    """
+    check_tensor("nonzero", input)
+    rows = wrap(input._device.backend.nonzero(input._data), input._device)
+    if not as_tuple:
+        return rows
+    if not input.ndim:
+        return nonzero(shapes.reshape(input, 1), as_tuple=True)
+    return OPS["unbind"](rows, 1)
+
+
+@public
+def argwhere(input: Tensor) -> Tensor:
+    """`nonzero`: the indices of all elements that are not zero, a row for each.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.argwhere(nnkit.tensor([[0, 1], [2, 0]]))
+        tensor([[0, 1],
+                [1, 0]])
+    """
+    return nonzero(input)

@@ -1,0 +1,402 @@
+"""Reading and writing at a position of its own for each element: gather, scatter, take, put."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor, normalize_dim
+from nnkit.autograd.op.promotion import check_dtype
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import OPS, guarded, real_gradient, rule
+from nnkit.autograd.op.single import single
+from nnkit.autograd.ops.creation.memory_format import arranged
+from nnkit.autograd.ops.shape import reshaping as shapes
+from nnkit.autograd.surface.limits import fitting
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.history import on_its_own, write
+from nnkit.backend.dtype import int64, python_number
+from nnkit.backend.reproducibility import refuse
+
+_gather = rule(
+    "gather", also={"x": ("x",)},
+    x=lambda B, g, index, axis, x_shape: B.gather_adjoint(g, index, axis, x_shape),
+)  # fmt: skip
+_gather_adjoint = rule("gather_adjoint", y=lambda B, g, index, axis: B.gather(g, index, axis))
+_scatter = rule(
+    "scatter", alone="copied", x=lambda B, g, index, axis: B.scatter_fill(g, index, axis, 0),
+    source=lambda B, g, index, axis: B.gather(g, index, axis),
+)  # fmt: skip
+_scatter_fill = rule(
+    "scatter_fill", alone="copied", node="ScatterBackward1",
+    x=lambda B, g, index, axis: B.scatter_fill(g, index, axis, 0),
+)  # fmt: skip
+_scatter_add = rule(
+    "scatter_add",
+    alone="copied",
+    x=lambda B, g: g,
+    source=lambda B, g, index, axis: B.gather(g, index, axis),
+)
+
+
+def _scatter_reduce_gradients(
+    B: Any, g: Any, x: Any, index: Any, source: Any, out: Any, axis: int, reduce: str,
+    include_self: bool,
+) -> tuple:  # fmt: skip
+    """The gradients of x and source; what index overwrites in x gets none without include_self."""
+
+    def own(gradient: Any) -> Any:
+        return gradient if include_self else B.scatter_fill(gradient, index, axis, 0)
+
+    if reduce == "sum":
+        return own(g), None, B.gather(g, index, axis)
+    if reduce == "mean":
+        count = B.scatter_add(own(B.ones_like(g)), index, B.ones_like(source), axis)
+        share = B.div(g, B.maximum(count, B.ones_like(count)))
+        return own(share), None, B.gather(share, index, axis)
+    if reduce == "prod":
+        to_x, to_source = _product_gradients(B, g, x, index, source, out, axis, include_self)
+        return own(to_x), None, to_source
+    # The maxima (minima) of one place share its gradient evenly.
+    from_x = own(_indicator(B, B.eq(x, out), g))
+    from_source = _indicator(B, B.eq(source, B.gather(out, index, axis)), source)
+    ties = B.scatter_add(from_x, index, from_source, axis)
+    share = B.div(g, B.maximum(ties, B.ones_like(ties)))
+    return B.mul(from_x, share), None, B.mul(from_source, B.gather(share, index, axis))
+
+
+def _indicator(B: Any, condition: Any, like: Any) -> Any:
+    """1 where the condition holds, else 0, in the dtype of ``like``."""
+    return B.where(condition, B.ones_like(like), B.zeros_like(like))
+
+
+def _product_gradients(
+    B: Any, g: Any, x: Any, index: Any, source: Any, out: Any, axis: int, include_self: bool
+) -> tuple:
+    """Each factor's gradient is the product of the others: what it is divided by is no zero, and
+    the only zero of a place is left out of it."""
+
+    def times(gradient: Any, x: Any, source: Any) -> Any:
+        product = B.scatter_reduce(x, index, source, axis, "prod", include_self)
+        return B.mul(gradient, product)
+
+    def filled(values: Any, places: Any) -> Any:
+        return B.where(places, B.ones_like(values), values)
+
+    divisor = filled(x, B.eq(x, 0))
+    to_x = B.div(times(g, divisor, source), divisor)
+    zero = B.eq(source, 0)
+    count = B.scatter_add(B.zeros_like(x), index, _indicator(B, zero, source), axis)
+    single = B.logical_and(zero, B.eq(B.gather(count, index, axis), 1))
+    alone = B.gather(times(g, x, filled(source, single)), index, axis)
+    divided = B.div(B.gather(B.mul(g, out), index, axis), filled(source, zero))
+    return to_x, B.where(single, alone, divided)
+
+
+_scatter_reduce = rule(
+    "scatter_reduce", alone="copied", fixed=("index",), joint=_scatter_reduce_gradients
+)
+
+
+# Checks
+
+
+def index_argument(name: str, input: Tensor, dim: int, index: Any) -> tuple[int, Tensor]:
+    check_tensor(name, input)
+    check_tensor(name, index, "index")
+    if index.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(f"{name}(): expected dtype int32 or int64 for index, got {index.dtype}")
+    return normalize_dim(dim, input.ndim, name), index
+
+
+def _element_index(name: str, input: Tensor, dim: int, index: Any, source: Any = None) -> tuple:
+    """Check an index that holds one position for each element."""
+    if isinstance(index, Tensor) and not index._data.size:  # of any dtype
+        index = OPS["cast"](index, int64.array)
+    axis, index = index_argument(name, input, dim, index)
+    if not index._data.size:
+        return axis, index
+    shape, wanted = input._data.shape or (1,), index._data.shape or (1,)
+    if len(wanted) != len(shape):
+        raise RuntimeError(
+            f"{name}(): index tensor must have the same number of dimensions as input tensor, "
+            f"got {len(wanted)} and {len(shape)}"
+        )
+    for d, n in enumerate(wanted):
+        if d != axis and n > shape[d]:
+            raise RuntimeError(
+                f"{name}(): size does not match at dimension {d}: expected index {list(wanted)} "
+                f"to be no larger than input {list(shape)} apart from dimension {axis}"
+            )
+    if source is not None:
+        other = source._data.shape or (1,)
+        if len(other) != len(wanted) or any(n > m for n, m in zip(wanted, other, strict=True)):
+            raise RuntimeError(
+                f"{name}(): expected index {list(wanted)} to be no larger than src {list(other)}"
+            )
+    return axis, index
+
+
+def _names_nothing(input: Tensor, index: Tensor) -> bool:
+    """Whether the index is empty in a shape of its own, which every scatter allows."""
+    return not index._data.size and index.ndim != input.ndim
+
+
+def same_dtype(name: str, input: Tensor, source: Any, parameter: str) -> Tensor:
+    check_tensor(name, source, parameter)
+    if source._data.dtype != input._data.dtype:
+        raise RuntimeError(
+            f"{name}(): expected input and {parameter} to have the same dtype, got {input.dtype} "
+            f"and {source.dtype}"
+        )
+    return source
+
+
+# One position for each element
+
+
+@public(out=True)
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``, and so on for every dimension.
+
+    Args:
+        index: int64 (or int32), no larger than ``input`` except along ``dim``.
+
+    Raises:
+        RuntimeError: an index is out of bounds, or the shapes do not fit.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[1, 2], [3, 4]])
+        >>> x.gather(1, nnkit.tensor([[0], [1]]))
+        tensor([[1],
+                [4]])
+    """
+    axis, index = _element_index("gather", input, dim, index)
+    if index.ndim != input.ndim:
+        out = gather(shapes.reshape(input, -1), 0, shapes.reshape(index, -1))
+        return on_its_own(shapes.reshape(out, index._data.shape))
+    return _gather(input, index, axis)
+
+
+def _part(source: Tensor, index: Tensor) -> Tensor:
+    """The part of ``source`` that ``index`` covers."""
+    shape = index._data.shape
+    if source._data.shape == shape:
+        return source
+    if len(shape) < source.ndim:  # a 0-dim index names the first element
+        return shapes.reshape(OPS["getitem"](source, (slice(1),)), shape)
+    return OPS["getitem"](source, tuple(slice(n) for n in shape))
+
+
+@public(in_place=True, out=True)
+def scatter(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor | complex = ...,  # pyright: ignore[reportArgumentType]
+    *,
+    value: complex = ...,  # pyright: ignore[reportArgumentType]
+    reduce: str = ...,  # pyright: ignore[reportArgumentType]
+) -> Tensor:
+    """A copy with ``out[index[i][j]][j] = src[i][j]`` for ``dim=0``, and so on.
+
+    Args:
+        src: a tensor at least as large as ``index``, or a number (also called ``value``).
+        reduce: "add" or "multiply" combines with what is there (not differentiable to src).
+
+    Raises:
+        RuntimeError: an index is out of bounds, the shapes or the dtypes do not fit.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(3).scatter(0, nnkit.tensor([0, 2]), 1.0)
+        tensor([1., 0., 1.])
+    """
+    src = python_number(value if src is ... else src)
+    given = src if isinstance(src, Tensor) else None
+    axis, index = _element_index("scatter", input, dim, index, given)
+    if given is not None:
+        same_dtype("scatter", input, given, "src")
+    elif not isinstance(src, (int, float, complex)):
+        raise TypeError(f"scatter(): argument 'src' must be Tensor, not {type(src).__name__}")
+    if _names_nothing(input, index):
+        return OPS["copy"](input)
+    if reduce is not ...:
+        return _scatter_with(input, axis, index, src, reduce)
+    if given is None:
+        return _scatter_fill(input, index, axis, fitting("scatter", src, input.dtype))
+    return _scatter(input, index, _part(given, index), axis)
+
+
+def _scatter_with(input: Tensor, axis: int, index: Tensor, src: Any, reduce: str) -> Tensor:
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError(
+            f"scatter(): reduce argument must be either add or multiply, got {reduce}"
+        )
+    if not isinstance(src, Tensor):
+        B = input._device.backend
+        src = wrap(B.full(index._data.shape, src, input._data.dtype), input._device)
+    name = {"add": "sum", "multiply": "prod"}[reduce]
+    return _scatter_reduce(input, index, _part(src, index), axis, name, True)
+
+
+@public(in_place=True, out=True)
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with ``out[index[i][j]][j] += src[i][j]`` for ``dim=0``; repeated indices add up.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.scatter_add(nnkit.zeros(2), 0, nnkit.tensor([0, 0, 1]), nnkit.ones(3))
+        tensor([2., 1.])
+    """
+    check_tensor("scatter_add", src, "src")
+    axis, index = _element_index("scatter_add", input, dim, index, src)
+    same_dtype("scatter_add", input, src, "src")
+    if _names_nothing(input, index):
+        return OPS["copy"](input)
+    return _scatter_add(input, index, _part(src, index), axis)
+
+
+REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+UNDEFINED = {"mean": ("bool",), "amax": ("complex",), "amin": ("complex",)}
+
+
+def check_reduce(name: str, input: Any, reduce: str, allowed: tuple[str, ...]) -> None:
+    """Refuse an unknown reduction."""
+    check_tensor(name, input)
+    if reduce not in allowed:
+        raise RuntimeError(
+            f"{name}(): reduce argument must be either {', '.join(allowed)}, got {reduce}"
+        )
+
+
+def _scatter_reduce_in_place(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
+    return write(self, "scatter_reduce_", _scatter_reduced, *arguments, **options)
+
+
+@public(in_place=_scatter_reduce_in_place, out=True)
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """A copy in which all ``src`` elements with one target are reduced into it.
+
+    Args:
+        reduce: "sum", "prod", "mean", "amax" or "amin".
+        include_self: whether what ``input`` has there takes part.
+
+    Example:
+        >>> import nnkit
+        >>> i, x = nnkit.tensor([0, 0, 1]), nnkit.tensor([1.0, 5.0, 2.0])
+        >>> nnkit.zeros(2).scatter_reduce(0, i, x, "mean", include_self=False)
+        tensor([3., 2.])
+    """
+    out = _scatter_reduced(input, dim, index, src, reduce, include_self=include_self)
+    return real_gradient("scatter_reduce", out)
+
+
+def _scatter_reduced(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    check_reduce("scatter_reduce", input, reduce, REDUCTIONS)
+    check_tensor("scatter_reduce", src, "src")
+    axis, index = _element_index("scatter_reduce", input, dim, index, src)
+    same_dtype("scatter_reduce", input, src, "src")
+    if index._data.size or reduce == "mean":
+        check_dtype("scatter_reduce", input.dtype, UNDEFINED.get(reduce, ()))
+    if _names_nothing(input, index):
+        return OPS["copy"](input)
+    return _scatter_reduce(input, index, _part(src, index), axis, reduce, include_self)
+
+
+@public(out=True)
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """`gather` whose input and indices are broadcast except along ``dim``; without ``dim`` both
+    are flattened. Goes with `argsort` and `argmax`.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[30, 10], [20, 40]])
+        >>> nnkit.take_along_dim(x, x.argsort(1), 1)
+        tensor([[10, 30],
+                [20, 40]])
+    """
+    check_tensor("take_along_dim", input)
+    check_tensor("take_along_dim", indices, "indices")
+    if indices.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(f"take_along_dim(): expected long indices, got {indices.dtype}")
+    if dim is None:
+        return gather(shapes.reshape(input, -1), 0, shapes.reshape(indices, -1))
+    if indices.dtype is not int64:
+        raise RuntimeError(f"take_along_dim(): expected dtype int64, got {indices.dtype}")
+    if input.ndim != indices.ndim:
+        raise RuntimeError(
+            f"take_along_dim(): input and indices should have the same number of dimensions, but "
+            f"got {input.ndim} for input, and {indices.ndim} for indices"
+        )
+    axis = normalize_dim(dim, input.ndim, "take_along_dim")
+    one = [list(t._data.shape) for t in (input, indices)]
+    along = [sizes.__getitem__(axis) for sizes in one]
+    for sizes in one:
+        sizes[axis] = 1
+    common = list(broadcast_shape("take_along_dim", one))
+    shape, wanted = ([*common[:axis], n, *common[axis + 1 :]] for n in along)
+    if along[0]:  # modulo the size, as torch does here and nowhere else
+        indices = OPS["remainder"](indices, along[0])
+    return gather(shapes.expand(input, shape), axis, shapes.expand(indices, wanted))
+
+
+# Positions in the flattened tensor
+
+
+def _flat_index(name: str, input: Tensor, index: Any) -> Tensor:
+    check_tensor(name, input)
+    check_tensor(name, index, "index")
+    if index.dtype.name != "int64":
+        raise RuntimeError(f"{name}(): expected a long tensor for index, got {index.dtype}")
+    B = input._device.backend
+    flat = B.wrap_index(index._data, input._data.size)
+    return wrap(B.reshape(flat, (flat.size,)), input._device)
+
+
+@public(out=True)
+@single(node="TakeBackward0")
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """The elements at positions ``index`` of the flattened input, in the shape of ``index``.
+
+    Raises:
+        IndexError: a position is out of range.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.take(nnkit.tensor([[10, 20], [30, 40]]), nnkit.tensor([3, 0]))
+        tensor([40, 10])
+    """
+    flat = _flat_index("take", input, index)
+    taken = _gather(shapes.reshape(input, -1), flat, 0)
+    return guarded("take", on_its_own(shapes.reshape(taken, index._data.shape)), input, index)
+
+
+@public(in_place=True)
+@single(alone="recorded", node="PutBackward0")
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with ``source`` written (or added) at positions ``index`` of the flattened input.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.put(nnkit.zeros(2, 2), nnkit.tensor([3, 0]), nnkit.tensor([5.0, 6.0]))
+        tensor([[6., 0.],
+                [0., 5.]])
+    """
+    if not accumulate:
+        refuse("put_")
+    same_dtype("put", input, source, "source")
+    flat = _flat_index("put", input, index)
+    if source._data.size != index._data.size:
+        raise IndexError(
+            f"put(): expected source and index to have the same number of elements, got "
+            f"{source._data.size} and {index._data.size}"
+        )
+    operation = _scatter_add if accumulate else _scatter
+    out = operation(shapes.reshape(input, -1), flat, shapes.reshape(source, -1), 0)
+    out = arranged(on_its_own(shapes.reshape(out, input._data.shape)), input)
+    return guarded("put", out, index, *([source] if source.requires_grad else []))

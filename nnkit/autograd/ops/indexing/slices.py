@@ -1,0 +1,220 @@
+"""Whole slices of one dimension, named by a vector of indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.op.promotion import check_dtype
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import OPS, check_source, guarded, real_gradient, rule
+from nnkit.autograd.ops.creation.memory_format import arranged
+from nnkit.autograd.ops.indexing.scattering import (
+    REDUCTIONS,
+    UNDEFINED,
+    check_reduce,
+    index_argument,
+    same_dtype,
+)
+from nnkit.autograd.ops.shape import reshaping as shapes
+from nnkit.autograd.surface.limits import fitting
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.history import write
+from nnkit.backend.dtype import COMPLEX, bool_, int64, of_number
+
+_index_select = rule(
+    "index_select",
+    x=lambda B, g, index, axis, x_shape: B.index_select_adjoint(g, index, axis, x_shape),
+)
+_index_select_adjoint = rule(
+    "index_select_adjoint", y=lambda B, g, index, axis: B.index_select(g, index, axis)
+)
+_index_add = rule(
+    "index_add", alone="copied", also={"source": ("source",)}, x=lambda B, g: g,
+    source=lambda B, g, index, axis, alpha: B.mul(
+        B.index_select(g, index, axis), alpha.conjugate()
+    ),
+)  # fmt: skip
+_index_copy = rule(
+    "index_copy", alone="copied", also={"source": ("source",)},
+    x=lambda B, g, index, axis: B.index_fill(g, index, axis, 0),
+    source=lambda B, g, index, axis: B.index_select(g, index, axis),
+)  # fmt: skip
+_index_fill = rule(
+    "index_fill", alone="recorded", x=lambda B, g, index, axis: B.index_fill(g, index, axis, 0)
+)
+
+
+# The functions that take no index but int64, each with its error.
+def _vector_index(name: str, input: Tensor, dim: int, index: Any) -> tuple[int, Tensor]:
+    """Check an index that names whole slices of one dimension."""
+    check_tensor(name, index, "index")
+    long = f"{name}(): expected dtype int64 for index, got {index.dtype}"
+    vector = f"{name}(): index is supposed to be a vector, got {index.ndim} dimensions"
+    if name == "index_fill":  # torch's types of errors, and their order
+        if index.dtype is not int64:
+            raise IndexError(long)
+        if index.ndim > 1:
+            raise RuntimeError(vector)
+    if index.ndim > 1:
+        raise IndexError(vector)
+    if name == "index_copy" and index.dtype is not int64:
+        raise RuntimeError(long)
+    axis, index = index_argument(name, input, dim, index)
+    return axis, index if index.ndim else shapes.reshape(index, 1)
+
+
+@public(out=True)
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """A copy of the slices of ``dim`` that a 1-dim ``index`` names, in its order.
+
+    Raises:
+        IndexError: an index is negative or too large, or ``index`` is no vector.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.index_select(nnkit.tensor([10, 20, 30]), 0, nnkit.tensor([2, 0]))
+        tensor([30, 10])
+    """
+    axis, index = _vector_index("index_select", input, dim, index)
+    if index._data.size and input.ndim and not input._data.shape[axis]:
+        raise RuntimeError(
+            f"index_select(): dimension {axis} of input has no elements to select, got shape "
+            f"{list(input.shape)}"
+        )
+    if not input.ndim and index._data.size != 1:
+        raise RuntimeError(
+            f"index_select(): of a 0-dim tensor one index selects, got {index._data.size}"
+        )
+    return _index_select(input, index, axis)
+
+
+def _slices(name: str, input: Tensor, dim: int, index: Any, source: Any, error: type) -> tuple:
+    """Check a vector index together with the slices that go there."""
+    axis, index = _vector_index(name, input, dim, index)
+    check_tensor(name, source, "source")
+    if source.ndim and input.ndim and source.ndim != input.ndim:
+        raise error(
+            f"{name}(): source must have as many dimensions as input, got {source.ndim} and "
+            f"{input.ndim}"
+        )
+    same_dtype(name, input, source, "source")
+    if not source.ndim and index._data.size != 1:
+        raise IndexError(
+            f"{name}(): a 0-dim source goes with one index, got {index._data.size} of them"
+        )
+    if name == "index_add" and source.ndim != input.ndim:  # as in torch
+        raise RuntimeError(
+            f"index_add(): source must have as many dimensions as input, got {source.ndim} and "
+            f"{input.ndim}"
+        )
+    shape = source._data.shape or (1,)
+    if len(shape) != (input.ndim or 1):
+        raise RuntimeError(
+            f"{name}(): source must have as many dimensions as input, got {len(shape)} and "
+            f"{input.ndim}"
+        )
+    expected = input._data.shape or (1,)
+    if any(n != m for d, (n, m) in enumerate(zip(shape, expected, strict=True)) if d != axis):
+        raise RuntimeError(
+            f"{name}(): source tensor shape must match input tensor shape, excluding the specified "
+            f"dimension: got {list(input._data.shape)} and {list(shape)}"
+        )
+    if shape[axis] != index._data.size:
+        raise error(
+            f"{name}(): number of indices ({index._data.size}) should be equal to source.size(dim) "
+            f"({shape[axis]}), for dim: {axis}"
+        )
+    return axis, index
+
+
+@public(in_place=True, out=True)
+def index_add(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: complex = 1
+) -> Tensor:
+    """A copy with ``alpha * source`` added to the slices of ``dim`` that ``index`` names.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(3).index_add(0, nnkit.tensor([1, 1]), nnkit.ones(2))
+        tensor([0., 2., 0.])
+    """
+    axis, index = _slices("index_add", input, dim, index, source, RuntimeError)
+    fitting("index_add", alpha, input.dtype)
+    return _index_add(input, index, source, axis, alpha)
+
+
+@public(in_place=True, out=True)
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """A copy with the slices of ``dim`` that ``index`` names replaced by those of ``source``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.index_copy(nnkit.zeros(3), 0, nnkit.tensor([2, 0]), nnkit.tensor([5.0, 6.0]))
+        tensor([6., 0., 5.])
+    """
+    axis, index = _slices("index_copy", input, dim, index, source, IndexError)
+    return _index_copy(input, index, source, axis)
+
+
+@public(in_place=True, out=True)
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
+    include_self: bool = True,
+) -> Tensor:  # fmt: skip
+    """`scatter_reduce` of whole slices; ``reduce`` is "prod", "mean", "amax" or "amin".
+
+    Example:
+        >>> import nnkit
+        >>> x, source = nnkit.ones(2), nnkit.tensor([3.0, 4.0])
+        >>> nnkit.index_reduce(x, 0, nnkit.tensor([0, 0]), source, "prod")
+        tensor([12.,  1.])
+    """
+    check_reduce("index_reduce", input, reduce, REDUCTIONS[1:])
+    axis, index = _slices("index_reduce", input, dim, index, source, RuntimeError)
+    if input.ndim < 2 or not include_self:  # else torch goes slice by slice, with other functions
+        check_dtype("index_reduce", input.dtype, ("bool", "complex"))
+    elif index._data.size:
+        check_dtype("index_reduce", input.dtype, UNDEFINED.get(reduce, ()))
+    column = shapes.reshape(index, (-1,) + (1,) * (source.ndim - axis - 1) if source.ndim else ())
+    rows = shapes.expand(column, source._data.shape)
+    out = OPS["scatter_reduce"](input, rows, source, axis, reduce, include_self)
+    return real_gradient("index_reduce", out)
+
+
+def _index_fill_in_place(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
+    def fill(B: Any, x: Any, dim: int, index: Tensor, value: Any) -> Any:
+        axis, index = _vector_index("index_fill", self, dim, index)
+        return B.index_fill_(x, index._data, axis, getattr(value, "_data", value))
+
+    return write(self, "index_fill_", index_fill, dim, index, value, overlapping=fill)
+
+
+@public(in_place=_index_fill_in_place)
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
+    """A copy with the slices of ``dim`` that ``index`` names set to ``value``, a number or a
+    0-dim tensor.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.index_fill(nnkit.zeros(3), 0, nnkit.tensor([0, 2]), 7)
+        tensor([7., 0., 7.])
+    """
+    if isinstance(index, Tensor) and index.dtype is not int64:
+        raise IndexError(f"index_fill(): expected an int64 index, got {index.dtype}")
+    axis, index = _vector_index("index_fill", input, dim, index)
+    d = value.dtype if isinstance(value, Tensor) else of_number(value)
+    if d.category == COMPLEX != input.dtype.category:
+        raise RuntimeError(f"index_fill(): a complex value cannot be converted to {input.dtype}")
+    if not isinstance(value, Tensor):
+        return _index_fill(input, index, axis, fitting("index_fill", value, input.dtype))
+    if value.ndim:
+        raise RuntimeError(
+            f"index_fill(): value must be a number or a 0-dim tensor, got {value.ndim} dimensions"
+        )
+    check_source("index_fill", input, value, "value")
+    B = input._device.backend
+    filled = B.index_fill(B.zeros(input._data.shape, bool_.array), index._data, axis, True)
+    value = OPS["cast"](value, input._data.dtype)
+    out = arranged(OPS["where"](wrap(filled, input._device), value, input), input)
+    return guarded("index_fill", out, index)

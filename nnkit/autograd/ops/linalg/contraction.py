@@ -1,0 +1,397 @@
+"""Sums of products along named or paired dimensions, and chains of matrix products."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from nnkit.autograd.arguments.dims import (
+    broadcast_shape,
+    check_tensor,
+    check_tensors,
+    normalize_dim,
+    normalize_dims,
+    sizes_of,
+)
+from nnkit.autograd.arguments.sizes import integer
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.lifted import LIFTED, Lifted
+from nnkit.autograd.op.promotion import check_dtype, on_one_device
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import guarded
+from nnkit.autograd.op.single import single
+from nnkit.autograd.ops.creation.conversion import contiguous
+from nnkit.autograd.ops.creation.factories import eye
+from nnkit.autograd.ops.elementwise.arithmetic import mul
+from nnkit.autograd.ops.linalg.products import (
+    bmm,
+    check_inner,
+    check_ndim,
+    check_operands,
+    matmul,
+    mm,
+    of_one_dtype,
+)
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.history import as_view, on_its_own
+from nnkit.backend.reference.linalg import parse
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+@public(method=False)
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """The sum of products that an equation such as ``"bij,bjk->bik"`` describes.
+
+    Each letter names a dimension; what is not on the right of ``->`` is summed. Without ``->`` the
+    result has the letters that occur once, in alphabetical order. ``...`` stands for further
+    dimensions, which broadcast; a letter that occurs twice in an operand takes its diagonal.
+
+    Args:
+        equation: the string; or the first operand, followed by lists of ints in place of letters:
+            ``einsum(x, [0, 1], y, [1, 2], [0, 2])``.
+        operands: the tensors, contracted from left to right.
+
+    Raises:
+        RuntimeError: the equation is malformed, or does not fit the operands.
+        ValueError: there are no operands.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> nnkit.einsum("ii", x)
+        tensor(5.)
+    """
+    if isinstance(equation, Tensor) and operands:
+        equation, operands = _from_lists((equation, *operands))
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    if not operands:
+        raise ValueError("einsum(): must specify the equation string and at least one operand")
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum(): argument 'equation' must be str, not {type(equation).__name__}")
+    for i, x in enumerate(operands):
+        check_tensor("einsum", x, f"operands[{i}]")
+    # Torch makes views of its operands first, and those of inference tensors have no history.
+    operands = tuple([x.detach() if x.is_inference() else x for x in operands])
+    if len(operands) == 1:
+        out = LIFTED.einsum(operands, equation)
+        return out if out is not operands[0] else as_view(out)
+    if len({x._data.dtype for x in operands}) > 1:
+        out = _PROMOTING.einsum(operands, equation)
+    elif _tracked(operands):
+        out = LIFTED.einsum(operands, equation)
+    else:
+        operands = on_one_device("einsum", tuple(operands))
+        device = operands[0]._device
+        out = wrap(device.backend.einsum([x._data for x in operands], equation), device)
+    inputs, output = parse(equation, tuple(x.ndim for x in operands))
+    return out if set().union(*inputs) <= set(output) else as_view(out)
+
+
+class _Promoting(Lifted):
+    """The algebra whose elementwise products promote their operands, unlike those of matrices."""
+
+    mul = staticmethod(mul)
+
+    def bmm(self, x: Tensor, y: Tensor) -> Tensor:
+        return bmm(of_one_dtype("einsum", x, y), y)
+
+
+_PROMOTING = _Promoting()
+
+
+def _tracked(tensors: tuple) -> bool:
+    return MODE.enabled and any(x.requires_grad for x in tensors)
+
+
+def _composed(name: str, x: Tensor, y: Tensor, *statics: Any) -> Tensor:
+    """Run a reference body: on the arrays themselves where no history is wanted."""
+    if _tracked((x, y)):
+        return getattr(LIFTED, name)(x, y, *statics)
+    x, y = on_one_device(name, (x, y))
+    device = x._device
+    return wrap(getattr(device.backend, name)(x._data, y._data, *statics), device)
+
+
+def _from_lists(arguments: tuple) -> tuple[str, tuple]:
+    """The equation for operands that are each followed by a list of their dimensions."""
+    count = len(arguments) // 2
+    terms = [_letters(subscripts) for subscripts in arguments[1 : 2 * count : 2]]
+    equation = ",".join(terms)
+    if len(arguments) % 2:
+        equation += "->" + _letters(arguments[-1])
+    return equation, arguments[0 : 2 * count : 2]
+
+
+def _letters(subscripts: Any) -> str:
+    text = ""
+    if not isinstance(subscripts, (tuple, list)):
+        got = type(subscripts).__name__
+        raise TypeError(f"einsum(): subscripts must be a list of ints or Ellipsis, not {got}")
+    for s in subscripts:
+        if s is not Ellipsis and not isinstance(s, int):
+            raise TypeError(f"einsum(): a subscript must be int or Ellipsis, not {s!r}")
+        if s is not Ellipsis and not 0 <= s < len(_LETTERS):
+            raise RuntimeError(f"einsum(): subscripts must be within [0, {len(_LETTERS)}), got {s}")
+        text += "..." if s is Ellipsis else _LETTERS[s]
+    return text
+
+
+@public(method=False, out=True)
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """Sums of products over pairs of dimensions.
+
+    Args:
+        dims: how many of the last dimensions of ``a`` go with the first of ``b``, or two lists:
+            dimensions of ``a`` and those of ``b`` they go with.
+
+    Raises:
+        RuntimeError: paired dimensions have different sizes, or the dtypes differ.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensordot(nnkit.ones(2, 3), nnkit.ones(3, 4), dims=1).shape
+        nnkit.Size([2, 4])
+    """
+    x, y = check_operands("tensordot", ("a", a), ("b", b))
+    if isinstance(dims, Tensor):
+        rows = dims._data.size > 1
+        if rows and len(dims) != 2:
+            raise AssertionError(f"tensordot(): dims must hold two rows, got {len(dims)}")
+        dims = dims.tolist() if rows else integer("tensordot", "dims", dims.item())
+    if isinstance(dims, (list, tuple)):
+        if len(dims) != 2:
+            raise ValueError(f"tensordot(): expected two lists of dims, got {dims}")
+        for each in dims:
+            if not isinstance(each, (tuple, list)):
+                got = type(each).__name__
+                raise TypeError(
+                    f"tensordot(): argument 'dims' must be two lists of ints, not {got}"
+                )
+        pairs = [
+            normalize_dims(sizes_of("tensordot", (d,), None, "dims"), t.ndim, "tensordot") or ()
+            for d, t in zip(dims, (x, y))
+        ]
+        axes_x, axes_y = pairs
+    else:
+        count = integer("tensordot", "dims", dims)
+        if not 0 <= count <= min(x.ndim, y.ndim):
+            raise RuntimeError(
+                f"tensordot(): expects dims >= 0 and no more than both tensors have, got {dims} "
+                f"for shapes {list(x.shape)} and {list(y.shape)}"
+            )
+        axes_x, axes_y = tuple(range(x.ndim - count, x.ndim)), tuple(range(count))
+    if len(axes_x) != len(axes_y):
+        raise RuntimeError(
+            f"tensordot(): both dimension lists should have the same length, got {dims}"
+        )
+    for i, j in zip(axes_x, axes_y, strict=True):
+        if x.shape[i] == 1:  # a pair with a size of 1 broadcasts
+            b = b.sum(j, True, dtype=b.dtype)
+        elif y.shape[j] == 1:
+            a = a.sum(i, True, dtype=a.dtype)
+        elif x.shape[i] != y.shape[j]:
+            raise RuntimeError(
+                f"tensordot(): contracted dimensions need to match, but first has size "
+                f"{x.shape[i]} in dim {i} and second has size {y.shape[j]} in dim {j}"
+            )
+    return as_view(_composed("tensordot", a, b, axes_x, axes_y))
+
+
+@public(out=True)
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """The Kronecker product: ``input`` with each element replaced by it times ``other``.
+
+    Raises:
+        RuntimeError: the operands lie in memory so that their products are no such matrix without
+            a copy (as in torch; `contiguous` helps).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.kron(nnkit.eye(2), nnkit.tensor([[1.0, 2.0]]))
+        tensor([[1., 2., 0., 0.],
+                [0., 0., 1., 2.]])
+    """
+    check_tensor("kron", input)
+    check_tensor("kron", other, "other")
+    ndim = max(input.ndim, other.ndim)
+    a, b = ((1,) * (ndim - x.ndim) + x.shape for x in (input, other))
+    spread_a = [n for size in a for n in (size, 1)]
+    spread_b = [n for size in b for n in (1, size)]
+    product = mul(input.reshape(spread_a), other.reshape(spread_b))
+    # As in torch a view, which not every order in memory allows.
+    return on_its_own(product.view([m * n for m, n in zip(a, b, strict=True)]))
+
+
+@public(out=True)
+@single(node="LinalgCrossBackward0")
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The cross product of vectors with three elements along ``dim``.
+
+    Args:
+        dim: by default the first dimension of size 3.
+
+    Raises:
+        RuntimeError: the dimension has not size 3, or the shapes do not broadcast.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cross(nnkit.tensor([1.0, 0, 0]), nnkit.tensor([0, 1.0, 0]), dim=0)
+        tensor([0., 0., 1.])
+    """
+    x, y = input._data, other._data
+    if x.ndim != y.ndim:
+        raise RuntimeError(
+            "cross(): inputs must have the same number of dimensions, got "
+            f"{list(x.shape)} and {list(y.shape)}"
+        )
+    if dim is None:
+        found = [d for d, (m, n) in enumerate(zip(x.shape, y.shape)) if m == n == 3]
+        if not found:
+            raise RuntimeError(
+                f"cross(): no dimension of size 3 in input, got shapes {list(x.shape)} and "
+                f"{list(y.shape)}"
+            )
+        dim = found[0]
+    axis = normalize_dim(dim, x.ndim, "cross")
+    if not x.shape[axis] == y.shape[axis] == 3:
+        raise RuntimeError(
+            f"cross(): inputs dimension {dim} must have length 3. Got {x.shape[axis]} and "
+            f"{y.shape[axis]}"
+        )
+    broadcast_shape("cross", [x.shape, y.shape])
+    check_operands("cross", ("input", input), ("other", other), kernel="cross")
+    out = _composed("cross", input, other, axis)
+    saved = [x for x, y in ((input, other), (other, input)) if y.requires_grad]
+    return guarded("cross", out, *saved)
+
+
+@public
+@single(node="TraceBackward0")
+def trace(input: Tensor) -> Tensor:
+    """The sum of a matrix' diagonal.
+
+    Raises:
+        RuntimeError: ``input`` is no matrix.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.trace(nnkit.eye(3))
+        tensor(3.)
+    """
+    check_tensor("trace", input)
+    check_dtype("trace", input.dtype, ("bool",))
+    check_ndim("trace", "input", input._data.shape, 2)
+    return input.diagonal().sum()
+
+
+@public(out=True)
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """The product of ``n`` equal square matrices; of the inverses where ``n`` is negative.
+
+    Args:
+        input: (*, m, m).
+
+    Raises:
+        RuntimeError: the matrices are not square.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.matrix_power(nnkit.tensor([[1, 1], [0, 1]]), 5)
+        tensor([[1, 5],
+                [0, 1]])
+    """
+    check_tensor("matrix_power", input)
+    input = contiguous(input)
+    shape = input._data.shape
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise RuntimeError(
+            "matrix_power(): A must be batches of square matrices, but they have shape "
+            f"{list(shape)}"
+        )
+    if integer("matrix_power", "n", n) < 0:
+        return matrix_power(input.inverse(), -n)
+    if n == 0:
+        return input.clone().copy_(eye(shape[-1], dtype=input.dtype, device=input.device))
+    square = input
+    result: Any = None
+    while n:
+        if n & 1:
+            result = square if result is None else matmul(result, square)
+        n >>= 1
+        if n:
+            square = matmul(square, square)
+    return input.clone() if result is input else result
+
+
+def multi_dot(tensors: Any) -> Tensor:
+    """The product of several matrices, in the order that needs the fewest multiplications.
+
+    Args:
+        tensors: two or more; the first and the last may be vectors.
+
+    Raises:
+        RuntimeError: there are fewer than two, or the shapes do not fit.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.linalg.multi_dot([nnkit.ones(2, 3), nnkit.ones(3, 4), nnkit.ones(4)])
+        tensor([12., 12.])
+    """
+    tensors = check_tensors("multi_dot", tensors)
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    first, *_, last = tensors
+    chain = list(tensors)
+    if first.ndim == 1:
+        chain[0] = first.unsqueeze(0)
+    if last.ndim == 1:
+        chain[-1] = last.unsqueeze(1)
+    for i, x in enumerate(chain):
+        check_ndim("multi_dot", f"tensors[{i}]", x._data.shape, 2)
+    check_operands("multi_dot", *[(f"tensors[{i}]", x) for i, x in enumerate(tensors)])
+    for x, y in itertools.pairwise(chain):
+        check_inner("multi_dot", x._data.shape, y._data.shape)
+    out = _product(chain, _best_splits(chain), 0, len(chain) - 1)
+    if last.ndim == 1:
+        out = out.squeeze(1)
+    return out.squeeze(0) if first.ndim == 1 else out
+
+
+def _best_splits(chain: list) -> dict:
+    """Where to split each range of the chain (dynamic programming over its length)."""
+    sizes = [chain[0]._data.shape[0], *(x._data.shape[1] for x in chain)]
+    cost = {(i, i): 0 for i in range(len(chain))}
+    split = {}
+    for length in range(1, len(chain)):
+        for i in range(len(chain) - length):
+            j = i + length
+            options = [
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            ]
+            cost[i, j], split[i, j] = min(options)
+    return split
+
+
+def _product(chain: list, split: dict, i: int, j: int) -> Tensor:
+    if i == j:
+        return chain[i]
+    k = split[i, j]
+    return mm(_product(chain, split, i, k), _product(chain, split, k + 1, j))
+
+
+@public(method=False)
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    """`nnkit.linalg.multi_dot` of one or more matrices.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.chain_matmul(nnkit.ones(1, 2), nnkit.ones(2, 3), nnkit.ones(3, 1))
+        tensor([[6.]])
+    """
+    matrices = check_tensors("chain_matmul", matrices)
+    for i, matrix in enumerate(matrices):
+        check_ndim("chain_matmul", f"matrices[{i}]", matrix._data.shape, 2)
+    return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices)

@@ -1,0 +1,114 @@
+"""How far apart vectors are, and at what angle."""
+
+from __future__ import annotations
+
+from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor, normalize_dim
+from nnkit.autograd.grad_mode import no_grad
+from nnkit.autograd.op.promotion import check_dtype, promoted_dtype
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import guarded
+from nnkit.autograd.op.single import single
+from nnkit.autograd.ops.reduction.vector_norm import distances, vector_norm
+from nnkit.autograd.ops.shape.triangles import triu_indices
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import FLOATING
+
+
+@public(method=False)
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
+    """The p-norm of ``x1 - x2 + eps`` over the last dimension.
+
+    Args:
+        x1: (N, D) or (D,).
+        x2: of a shape that broadcasts with it.
+        p: the norm.
+        eps: keeps the derivative finite where the two agree.
+        keepdim: keep the last dimension with size 1.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.pairwise_distance(nnkit.tensor([[3.0, 0.0]]), nnkit.tensor([[0.0, 4.0]]))
+        tensor([5.])
+    """
+    check_tensor("pairwise_distance", x1, "x1")
+    check_tensor("pairwise_distance", x2, "x2")
+    return vector_norm("pairwise_distance", x1 - x2 + eps, p, -1, keepdim)
+
+
+@public(method=False)
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """``sum(x1 * x2) / (max(|x1|, eps) * max(|x2|, eps))`` along a dimension.
+
+    Args:
+        x1: floating point.
+        x2: of a shape that broadcasts with it.
+        dim: a dimension of the common shape, which the result lacks.
+        eps: keeps the quotient finite.
+
+    Raises:
+        RuntimeError: the common dtype is not floating point.
+        IndexError: ``dim`` is out of range.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cosine_similarity(nnkit.tensor([[3.0, 0.0]]), nnkit.tensor([[1.0, 1.0]]))
+        tensor([0.7071])
+    """
+    check_tensor("cosine_similarity", x1, "x1")
+    check_tensor("cosine_similarity", x2, "x2")
+    common = promoted_dtype("cosine_similarity", x1, x2)
+    if common.category != FLOATING:
+        raise RuntimeError(
+            f"cosine_similarity(): expected common dtype to be floating point, got {common}"
+        )
+    # As in torch, each is normalised in its own dtype if it has one with fractions.
+    x, y = (t if t.dtype.category == FLOATING else t.to(common) for t in (x1, x2))
+    if not eps >= 0:
+        raise RuntimeError(f"cosine_similarity(): eps must be non-negative, got {eps}")
+    ndim = max(x.ndim, y.ndim)
+    shape = broadcast_shape("cosine_similarity", [x.shape, y.shape])
+    axis = normalize_dim(dim, ndim, "cosine_similarity") - ndim
+    units = []
+    for each in (x, y):
+        whole = each if x.shape == y.shape else each.expand(shape)
+        length = vector_norm("cosine_similarity", whole, 2, axis if ndim else None, True).clone()
+        with no_grad():  # as in torch the bound has no part in the derivative
+            length.clamp_min_(eps)
+        units.append(whole / length)
+    return (units[0] * units[1]).sum(axis)
+
+
+@public(method=False)
+@single(node="PdistBackward0")
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norm distances of all pairs of rows i < j, one after the other.
+
+    Args:
+        input: (N, D).
+        p: the norm, at least 0.
+
+    Returns:
+        A tensor of N (N - 1) / 2 distances.
+
+    Raises:
+        RuntimeError: ``input`` is no matrix, or ``p`` is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.pdist(nnkit.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+        tensor([5.0000, 1.0000, 4.2426])
+    """
+    check_tensor("pdist", input)
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist(): only supports 2D tensors, got shape {list(input.shape)}")
+    if input.dtype.category != FLOATING:
+        raise RuntimeError(f"pdist(): expected a floating dtype, got {input.dtype}")
+    if not p >= 0:
+        raise RuntimeError(f"pdist(): only supports non-negative p values, got {p}")
+    if len(input) > 1 and input._data.size:
+        check_dtype("pdist", input.dtype, ("half",))
+    first, second = triu_indices(len(input), len(input), 1).unbind(0)
+    out = distances("pdist", input[first] - input[second], p)
+    return guarded("pdist", out, input, out)

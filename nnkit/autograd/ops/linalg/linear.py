@@ -1,0 +1,187 @@
+"""Linear and bilinear maps: rows times a weight matrix, in one node."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd.arguments.dims import check_tensor, size_at
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import real_gradient, rule
+from nnkit.autograd.ops.linalg.contraction import einsum
+from nnkit.autograd.ops.linalg.products import (
+    check_ndim,
+    check_operands,
+    grad_mm_x,
+    matmul,
+    rows,
+    sizes,
+)
+from nnkit.autograd.tensor import Tensor
+
+
+def _grad_linear_bias(B: Any, g: Any) -> Any:
+    axes = tuple(range(len(g.shape) - 1))
+    return B.sum(g, axes, False) if axes else g
+
+
+def _grad_linear_x(B: Any, g: Any, weight: Any, x_columns: bool) -> Any:
+    if x_columns and len(g.shape) == 2:
+        return grad_mm_x(B, g, B.mT(weight), True)
+    return B.linear(g, B.mH(weight), None)
+
+
+def _grad_linear_weight(B: Any, g: Any, x: Any, weight_columns: bool) -> Any:
+    if weight_columns:  # in torch the product is one with its transpose, which lies by rows
+        return B.mT(B.mm(B.mH(rows(B, x)), rows(B, g)))
+    return B.linear_grad_weight(g, x)
+
+
+def _viewed(x: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[str, ...]:
+    """What torch makes a view of."""
+    return ("weight",) if x._data.ndim > 1 else ("x", "weight")
+
+
+_linear = rule(
+    "linear", node="AddmmBackward0", apart=_viewed,
+    x=_grad_linear_x, weight=_grad_linear_weight, bias=_grad_linear_bias,
+)  # fmt: skip
+
+
+@public(out=True)
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Sums of products along the last dimensions; with a 0-dim operand, the product.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.inner(nnkit.tensor([1, 2]), nnkit.tensor([3, 4]))
+        tensor(11)
+    """
+    check_tensor("inner", input)
+    check_tensor("inner", other, "other")
+    if not input.ndim or not other.ndim:
+        return input * other
+    x, y = check_operands("inner", ("input", input), ("other", other))
+    if x.shape[-1] != y.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(x.shape)} and {list(y.shape)}"
+        )
+    weight = other.reshape(math.prod(y.shape[:-1]), y.shape[-1])
+    if input.is_inference():  # torch multiplies views
+        input = input.detach()
+    return _linear(input, weight, None).reshape(x.shape[:-1] + y.shape[:-1])
+
+
+@public(namespace=False, method=False)
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input @ weight.T + bias``.
+
+    Args:
+        input: (*, in_features).
+        weight: (out_features, in_features), or (in_features).
+        bias: (out_features), or None.
+
+    Returns:
+        (*, out_features), or (*) where ``weight`` is a vector.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import nnkit
+        >>> x, weight = nnkit.tensor([[1.0, 2.0]]), nnkit.tensor([[3.0, 4.0], [0.0, 1.0]])
+        >>> nnkit.nn.functional.linear(x, weight, nnkit.tensor([10.0, 20.0]))
+        tensor([[21., 22.]])
+    """
+    try:
+        x, w = input._data, weight._data
+        dtype, shape = x.dtype, w.shape
+        fits = w.ndim == 2 and x.shape[-1] == shape[1] and w.dtype is dtype
+        if fits and bias is not None:
+            added = bias._data
+            fits = added.dtype is dtype and added.shape == shape[:1]
+    except (AttributeError, IndexError):
+        fits = False
+    return _linear(input, weight, bias) if fits else _unusual_linear(input, weight, bias)
+
+
+def _unusual_linear(input: Any, weight: Any, bias: Any) -> Tensor:
+    """`linear` with a weight that is a vector or a bias that broadcasts; says what does not fit."""
+    operands = [("input", input), ("weight", weight)]
+    check_tensor("linear", weight, "weight")
+    row = weight.ndim == 1 or getattr(input, "ndim", 0) == 1
+    if bias is not None and not (row and isinstance(bias, Tensor) and not bias.ndim):
+        operands.append(("bias", bias))
+    x, w, *rest = check_operands("linear", *operands)
+    if w.ndim == 1:
+        if rest and rest[0].ndim:
+            raise RuntimeError(
+                f"linear(): weight of shape {list(w.shape)} takes a bias without dimensions, got "
+                f"{list(rest[0].shape)}"
+            )
+        product = matmul(input, weight)
+        return product if bias is None else product + bias
+    check_ndim("linear", "weight", w.shape, 2)
+    if not x.ndim or x.shape[-1] != w.shape[1]:
+        raise RuntimeError(
+            f"linear(): mat1 and mat2 shapes cannot be multiplied ({sizes(x.shape) or '0D'} and "
+            f"{w.shape[1]}x{w.shape[0]})"
+        )
+    if rest and rest[0].shape not in ((1,), ()):
+        raise RuntimeError(
+            f"linear(): argument 'bias' must have shape [{w.shape[0]}] for out_features, "
+            f"got {list(rest[0].shape)}"
+        )
+    product = _linear(input, weight, None)
+    return product if bias is None else product + bias
+
+
+@public(method=False)
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input1 @ weight[k] @ input2 + bias[k]`` for each output feature k.
+
+    Args:
+        input1: (*, in1_features).
+        input2: (*, in2_features).
+        weight: (out_features, in1_features, in2_features).
+        bias: (out_features), or None.
+
+    Returns:
+        (*, out_features).
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.bilinear(nnkit.ones(1, 2), nnkit.ones(1, 3), nnkit.ones(4, 2, 3)).shape
+        nnkit.Size([1, 4])
+    """
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(
+            f"bilinear(): inputs must have as many dimensions, got {input1.ndim} and {input2.ndim}"
+        )
+    for position, value in enumerate((input1, input2)):
+        size = size_at("bilinear", value, -1, f"input{position + 1}")
+        if size != size_at("bilinear", weight, position + 1, "weight"):
+            raise RuntimeError(
+                f"bilinear(): input{position + 1} of shape {list(value.shape)} does not fit a "
+                f"weight of shape {list(weight.shape)}"
+            )
+    x, y, w = check_operands("bilinear", ("input1", input1), ("input2", input2), ("weight", weight))
+    check_ndim("bilinear", "weight", w.shape, 3)
+    if x.shape[:-1] != y.shape[:-1]:
+        raise RuntimeError(
+            f"bilinear(): inputs of shapes {list(x.shape)} and {list(y.shape)} do not fit together"
+        )
+    if bias is not None and bias.dtype is not input1.dtype:
+        raise RuntimeError(
+            f"bilinear(): bias must have the inputs' dtype {input1.dtype}, got {bias.dtype}"
+        )
+    if bias is not None and (bias.ndim != 1 or bias._data.shape[0] != w.shape[0]):
+        raise RuntimeError(
+            f"bilinear(): bias of shape {list(bias.shape)} does not fit {w.shape[0]} outputs"
+        )
+    out = real_gradient("bilinear", einsum("...i,oij,...j->...o", input1, weight, input2))
+    return out if bias is None else out + bias

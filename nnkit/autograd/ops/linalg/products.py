@@ -1,0 +1,475 @@
+"""Products of vectors, matrices and batches of matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd.arguments.dims import broadcast_shape, broadcasts, check_tensor, size_at
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.promotion import check_defined, promote
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import check_source, rule
+from nnkit.autograd.op.single import single
+from nnkit.autograd.ops.creation.conversion import converted
+from nnkit.autograd.ops.creation.memory_format import arranged
+from nnkit.autograd.ops.shape.reshaping import squeeze, unsqueeze
+from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views.history import on_its_own
+from nnkit.backend.dtype import BOOL, FLOATING
+
+
+def _grad_matmul_y(B: Any, g: Any, x: Any, y_shape: tuple) -> Any:
+    if len(y_shape) > 2:
+        return B.matmul(B.mH(x), g)
+    return B.mm(B.mH(rows(B, x)), rows(B, g))
+
+
+def rows(B: Any, x: Any) -> Any:
+    """All leading dimensions as one."""
+    shape = tuple(x.shape)
+    return x if len(shape) == 2 else B.reshape(x, (math.prod(shape[:-1]), shape[-1]))
+
+
+def _grad_scaled(B: Any, g: Any, alpha: float) -> Any:
+    return g if alpha == 1 else B.mul(g, alpha.conjugate())
+
+
+def grad_mm_x(B: Any, g: Any, y: Any, x_columns: bool) -> Any:
+    """As torch's, by columns where the factor lies so."""
+    return B.mT(B.mm(B.conj(y), B.mT(g))) if x_columns else B.mm(g, B.mH(y))
+
+
+def grad_mm_y(B: Any, g: Any, x: Any, y_columns: bool) -> Any:
+    return B.mT(B.mm(B.mT(g), B.conj(x))) if y_columns else B.mm(B.mH(x), g)
+
+
+_mm = rule("mm", x=grad_mm_x, y=grad_mm_y)
+_bmm = rule("bmm", x=lambda B, g, y: B.bmm(g, B.mH(y)), y=lambda B, g, x: B.bmm(B.mH(x), g))
+
+
+def _copied_if_added(input: Any, x: Any, y: Any, beta: Any, alpha: Any) -> str | None:
+    """Torch writes the product onto a copy of what it is added to, or of a view of that which has
+    the shape of the product."""
+    alike = input._data.shape == (*x._data.shape[:-1], y._data.shape[-1])
+    return "copied" if beta and alike else None
+
+
+_mv = rule(
+    "mv", alone="recorded", x=lambda B, g, y: B.mul(B.unsqueeze(g, 1), B.conj(y)),
+    y=lambda B, g, x: B.mv(B.mH(x), g),
+)  # fmt: skip
+_dot = rule("dot", x=lambda B, g, y: B.mul(B.conj(y), g), y=lambda B, g, x: B.mul(B.conj(x), g))
+_vdot = rule("vdot", x=lambda B, g, y: B.mul(y, B.conj(g)), y=lambda B, g, x: B.mul(x, g))
+_matmul = rule("matmul", broadcasts=True, x=lambda B, g, y: B.matmul(g, B.mH(y)), y=_grad_matmul_y)
+_mH = rule("mH", node="TransposeBackward0", x=lambda B, g: B.mH(g))
+_addmm = rule(
+    "addmm", alone=_copied_if_added, broadcasts=True,
+    input=lambda B, g, beta: _grad_scaled(B, g, beta),
+    x=lambda B, g, y, x_columns, alpha: _grad_scaled(B, grad_mm_x(B, g, y, x_columns), alpha),
+    y=lambda B, g, x, y_columns, alpha: _grad_scaled(B, grad_mm_y(B, g, x, y_columns), alpha),
+)  # fmt: skip
+_baddbmm = rule(
+    "baddbmm", alone=_copied_if_added, broadcasts=True,
+    input=lambda B, g, beta: _grad_scaled(B, g, beta),
+    x=lambda B, g, y, alpha: _grad_scaled(B, B.bmm(g, B.mH(y)), alpha),
+    y=lambda B, g, x, alpha: _grad_scaled(B, B.bmm(B.mH(x), g), alpha),
+)  # fmt: skip
+
+
+def check_operands(name: str, *operands: tuple[str, Any], kernel: str = "") -> list[Any]:
+    """The arrays of operands (parameter, tensor) that must be Tensors of one dtype.
+
+    Where they are not, and the first has a dtype that the primitive ``kernel`` is not defined for,
+    that is said instead: torch chooses such a kernel by its first operand.
+    """
+    arrays = []
+    for parameter, value in operands:
+        check_tensor(name, value, parameter)
+        arrays.append(value._data)
+    dtype = arrays[0].dtype
+    for (parameter, value), array in zip(operands, arrays, strict=True):
+        if array.dtype != dtype:
+            if kernel:
+                check_defined(name, kernel, operands[0][1])
+            raise RuntimeError(
+                f"{name}(): expected all operands to have the same dtype, but got "
+                f"{operands[0][1].dtype} and {value.dtype} for argument '{parameter}'"
+            )
+    return arrays
+
+
+def sizes(shape: tuple) -> str:
+    return "x".join(map(str, shape))
+
+
+def check_inner(name: str, x: tuple, y: tuple) -> None:
+    if x[-1] != y[0 if len(y) == 1 else -2]:
+        if len(y) == 1:
+            raise RuntimeError(
+                f"{name}(): shape {list(x)} cannot be multiplied by a vector of {y[0]} elements"
+            )
+        raise RuntimeError(
+            f"{name}(): mat1 and mat2 shapes cannot be multiplied ({sizes(x)} and {sizes(y)})"
+        )
+
+
+def check_ndim(name: str, parameter: str, shape: tuple, ndim: int) -> None:
+    if len(shape) != ndim:
+        raise RuntimeError(
+            f"{name}(): argument '{parameter}' must have {ndim} dimensions, got shape {list(shape)}"
+        )
+
+
+@public(out=True)
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """The matrix product, ``input @ other``.
+
+    Args:
+        input, other: vectors (their dot product, or matrix times vector), matrices, or batches of
+            matrices whose leading dimensions broadcast.
+
+    Raises:
+        RuntimeError: the shapes do not fit, the dtypes differ, or an operand has no dimensions.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([[1.0, 2.0], [3.0, 4.0]]) @ nnkit.tensor([1.0, 1.0])
+        tensor([3., 7.])
+    """
+    try:
+        x, y = input._data, other._data
+        if x.ndim == 2 == y.ndim and x.dtype is y.dtype and x.shape[1] == y.shape[0]:
+            return _mm(input, other)
+    except AttributeError:
+        check_operands("matmul", ("input", input), ("other", other))
+        raise
+    a, b = x.shape, y.shape
+    if not a or not b:
+        raise RuntimeError(
+            f"matmul(): both arguments need to be at least 1D, but they are {len(a)}D and {len(b)}D"
+        )
+    check_inner("matmul", a if len(a) > 1 else (1, *a), b)
+    for d in range(3, min(len(a), len(b)) + 1):
+        if a[-d] != b[-d] and 1 not in (a[-d], b[-d]):
+            raise RuntimeError(
+                f"matmul(): batch dimensions do not broadcast: got shapes {list(a)} and {list(b)}"
+            )
+    if len(a) > 2 < len(b):
+        input = of_one_dtype("matmul", input, other)
+    else:
+        check_operands("matmul", ("input", input), ("other", other))
+    if MODE.enabled and max(len(a), len(b)) > 2 and (input.is_inference() or other.is_inference()):
+        return _product_by_steps(input, other)
+    if len(b) == 2:
+        if len(a) == 2:
+            return _mm(input, other)
+        if len(a) == 1:
+            return on_its_own(squeeze(_mm(unsqueeze(input, 0), other), 0))
+        return _matmul(input, other)
+    if len(b) == 1:
+        if len(a) <= 2:
+            return _mv(input, other) if len(a) == 2 else _dot(input, other)
+        return on_its_own(squeeze(_matmul(input, unsqueeze(other, 1)), -1))
+    if len(a) == 1:
+        return on_its_own(squeeze(matmul(unsqueeze(input, 0), other), -2))
+    return (_bmm if len(a) == len(b) == 3 and a[:1] == b[:1] else _matmul)(input, other)
+
+
+def _product_by_steps(input: Tensor, other: Tensor) -> Tensor:
+    """The product of batches in the steps of torch: of those that only concern an inference tensor
+    its autograd knows nothing, and of copies that it makes of one it does."""
+    a, b = input._data.shape, other._data.shape
+    mirrored = len(b) > len(a)
+    large, small = (other.mT, input) if mirrored else (input, other)
+    rows = large._data.shape[:-1]
+    if small.ndim < 3 and (small.requires_grad or len(a) != 2 and _is_foldable(large)):
+        right = small.t() if mirrored and len(a) == 2 else small
+        out = matmul(large.reshape(math.prod(rows), large._data.shape[-1]), right)
+        out = on_its_own(out.reshape(*rows, *right._data.shape[1:]))
+        return out.mT if mirrored and right.ndim == 2 else out
+    if len(a) == len(b) == 3 and a[0] != b[0]:
+        if a[0] == 1 and input.requires_grad:
+            return matmul(input.squeeze(0), other)
+        if b[0] == 1 and other.requires_grad:
+            return matmul(input, other.squeeze(0))
+    batch = broadcast_shape("matmul", [a[:-2], b[:-2]])
+    left, right = (1, *a)[-2:], b[-2:]
+    x = input.expand(*batch, *left).reshape(math.prod(batch), *left)
+    y = other.expand(*batch, *right).reshape(math.prod(batch), *right)
+    out = _bmm(x, unsqueeze(y, 2) if len(b) == 1 else y)
+    return on_its_own(out.reshape(*batch, *a[-2:-1], *b[1:][-1:]))
+
+
+def _is_foldable(x: Tensor) -> bool:
+    """Whether a batch of matrices is one matrix without a copy."""
+    shape, strides = x.shape[:-1], x.stride()[:-1]
+    return not x._data.size or all(
+        strides[i] == strides[i + 1] * shape[i + 1] for i in range(len(shape) - 1)
+    )
+
+
+@public(out=True)
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices.
+
+    Raises:
+        RuntimeError: an operand is no matrix, the shapes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.mm(nnkit.ones(2, 3), nnkit.ones(3, 1))
+        tensor([[3.],
+                [3.]])
+    """
+    x, y = check_operands("mm", ("input", input), ("mat2", mat2))
+    check_ndim("mm", "input", x.shape, 2)
+    check_ndim("mm", "mat2", y.shape, 2)
+    check_inner("mm", x.shape, y.shape)
+    return _mm(input, mat2)
+
+
+@public(out=True)
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The products of two batches of matrices, (b, n, k) and (b, k, m).
+
+    Raises:
+        RuntimeError: an operand has not 3 dimensions, the shapes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.bmm(nnkit.ones(2, 1, 3), nnkit.ones(2, 3, 1)).shape
+        nnkit.Size([2, 1, 1])
+    """
+    _check_batches("bmm", input, mat2)
+    return _bmm(of_one_dtype("bmm", input, mat2), mat2)
+
+
+def of_one_dtype(name: str, input: Tensor, mat2: Tensor) -> Tensor:
+    """The first factor of a product of batches, checked to have the dtype of the second; torch asks
+    for it only where there are numbers to multiply."""
+    if 0 in input._data.shape or 0 in mat2._data.shape:
+        check_source(name, mat2, input, "input")
+        return converted(input, mat2.dtype)
+    check_operands(name, ("input", input), ("mat2", mat2), kernel="bmm")
+    return input
+
+
+def _check_batches(name: str, batch1: Tensor, batch2: Tensor) -> None:
+    x, y = batch1._data.shape, batch2._data.shape
+    check_ndim(name, "batch1", x, 3)
+    check_ndim(name, "batch2", y, 3)
+    if y[0] != x[0] or y[1] != x[2]:
+        raise RuntimeError(
+            f"{name}(): expected size for first two dimensions of batch2 tensor to be: "
+            f"{[x[0], x[2]]} but got: {[y[0], y[1]]}"
+        )
+
+
+@public(out=True)
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix and a vector.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.mv(nnkit.tensor([[1.0, 2.0], [3.0, 4.0]]), nnkit.tensor([1.0, 1.0]))
+        tensor([3., 7.])
+    """
+    size_at("mv", input, 0)
+    x, y = check_operands("mv", ("input", input), ("vec", vec))
+    check_ndim("mv", "input", x.shape, 2)
+    check_ndim("mv", "vec", y.shape, 1)
+    check_inner("mv", x.shape, y.shape)
+    return _mv(input, vec)
+
+
+def _vectors(name: str, input: Tensor, other: Tensor) -> None:
+    x, y = check_operands(name, ("input", input), ("tensor", other))
+    if x.ndim != 1 or y.ndim != 1:
+        raise RuntimeError(
+            f"{name}(): 1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors"
+        )
+    if x.shape != y.shape:
+        raise RuntimeError(
+            f"{name}(): inconsistent tensor size, expected tensors with the same number of "
+            f"elements, but got {x.size} and {y.size} elements respectively"
+        )
+
+
+@public(out=True)
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """The sum of the products of two vectors' elements.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.dot(nnkit.tensor([2.0, 3.0]), nnkit.tensor([2.0, 1.0]))
+        tensor(7.)
+    """
+    _vectors("dot", input, tensor)
+    return _dot(input, tensor)
+
+
+@public(out=True)
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """`dot` with the complex conjugate of ``input``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.vdot(nnkit.tensor([1j, 1.0]), nnkit.tensor([1j, 2.0]))
+        tensor(3.+0.j)
+    """
+    _vectors("vdot", input, other)
+    return _vdot(input, other)
+
+
+@public(out=True, aliases=("ger",))
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """The matrix of all products of an element of ``input`` and one of ``vec2``.
+
+    Raises:
+        RuntimeError: an operand is no vector.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.outer(nnkit.tensor([1, 2]), nnkit.tensor([3, 4]))
+        tensor([[3, 4],
+                [6, 8]])
+    """
+    for parameter, value in (("self", input), ("vec2", vec2)):
+        check_tensor("outer", value, parameter)
+        if value.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {parameter}, but got {value.ndim}-D")
+    return unsqueeze(input, 1) * vec2
+
+
+def _scales(input: Tensor, *scales: Any) -> Any:
+    """Integers are scaled by integers, as torch does."""
+    return (int(s) for s in scales) if input.dtype.category < FLOATING else scales
+
+
+def _check_added(name: str, shape: tuple, wanted: tuple) -> None:
+    """The added tensor must broadcast to the product."""
+    if not broadcasts(shape, wanted):
+        raise RuntimeError(
+            f"{name}(): argument 'input' of shape {list(shape)} cannot be expanded to the "
+            f"product's shape {list(wanted)}"
+        )
+
+
+@public(out=True, in_place=True)
+def addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
+) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)``; with ``beta=0`` not even a NaN of ``input`` counts.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.addmm(nnkit.ones(2), nnkit.ones(1, 3), nnkit.ones(3, 2), alpha=2)
+        tensor([[7., 7.]])
+    """
+    c, x, y = check_operands("addmm", ("input", input), ("mat1", mat1), ("mat2", mat2))
+    check_ndim("addmm", "mat1", x.shape, 2)
+    check_ndim("addmm", "mat2", y.shape, 2)
+    check_inner("addmm", x.shape, y.shape)
+    _check_added("addmm", c.shape, (x.shape[0], y.shape[1]))
+    return _addmm(input, mat1, mat2, *_scales(input, beta, alpha))
+
+
+@public(out=True, in_place=True)
+def baddbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
+) -> Tensor:
+    """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.ones(1, 1, 2)
+        >>> nnkit.baddbmm(nnkit.ones(1, 1, 1), x, x.mT, beta=10)
+        tensor([[[12.]]])
+    """
+    size_at("baddbmm", batch1, 1, "batch1")
+    size_at("baddbmm", batch2, 2, "batch2")
+    _check_batches("baddbmm", batch1, batch2)
+    _check_added("baddbmm", input._data.shape, (*batch1._data.shape[:2], batch2._data.shape[2]))
+    check_operands("baddbmm", ("input", input), ("batch1", batch1))
+    check_operands("baddbmm", ("batch1", batch1), ("batch2", batch2), kernel="baddbmm")
+    return _baddbmm(input, batch1, batch2, *_scales(input, beta, alpha))
+
+
+@public(out=True, in_place=True)
+@single(node="AddbmmBackward0")
+def addbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
+) -> Tensor:
+    """``beta * input + alpha * sum(batch1 @ batch2)``, summed over the batch.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.ones(2, 1, 2)
+        >>> nnkit.addbmm(nnkit.zeros(1, 1), x, x.mT)
+        tensor([[4.]])
+    """
+    size_at("addbmm", batch1, 1, "batch1")
+    size_at("addbmm", batch2, 2, "batch2")
+    c, x, y = check_operands("addbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
+    _check_batches("addbmm", batch1, batch2)
+    _check_added("addbmm", c.shape, (x.shape[1], y.shape[2]))
+    # The sum over the batch is one long product.
+    left = batch1.permute(1, 0, 2).reshape(x.shape[1], x.shape[0] * x.shape[2])
+    right = batch2.reshape(y.shape[0] * y.shape[1], y.shape[2])
+    return _addmm(input, left, right, *_scales(input, beta, alpha))
+
+
+@public(out=True, in_place=True)
+@single(node="AddmvBackward0")
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1
+) -> Tensor:
+    """``beta * input + alpha * (mat @ vec)``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.addmv(nnkit.ones(2), nnkit.eye(2), nnkit.tensor([3.0, 4.0]))
+        tensor([4., 5.])
+    """
+    c, x, y = check_operands("addmv", ("input", input), ("mat", mat), ("vec", vec))
+    check_ndim("addmv", "mat", x.shape, 2)
+    check_ndim("addmv", "vec", y.shape, 1)
+    check_inner("addmv", x.shape, y.shape)
+    _check_added("addmv", c.shape, x.shape[:1])
+    column = _addmm(unsqueeze(input, -1), mat, unsqueeze(vec, 1), *_scales(input, beta, alpha))
+    return on_its_own(squeeze(column, 1))
+
+
+@public(out=True, in_place=True)
+@single(node="AddrBackward0")
+def addr(
+    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1
+) -> Tensor:
+    """``beta * input + alpha * outer(vec1, vec2)``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.addr(nnkit.zeros(2, 2), nnkit.tensor([1.0, 2.0]), nnkit.tensor([3.0, 4.0]))
+        tensor([[3., 4.],
+                [6., 8.]])
+    """
+    for parameter, value in (("vec1", vec1), ("vec2", vec2)):
+        check_tensor("addr", value, parameter)
+        check_ndim("addr", parameter, value._data.shape, 1)
+    input, vec1, vec2 = promote("addr", input, vec1, vec2)
+    for parameter, value in (("beta", beta), ("alpha", alpha)):
+        if input.dtype.category < FLOATING and isinstance(value, (float, complex)):
+            raise RuntimeError(
+                f"addr(): argument '{parameter}' of {input.dtype} tensors must be an integer, "
+                f"got {value}"
+            )
+    _check_added("addr", input._data.shape, vec1._data.shape + vec2._data.shape)
+    if input.dtype.category == BOOL:
+        return addr(input.byte(), vec1.byte(), vec2.byte(), beta=beta, alpha=alpha).bool()
+    column, row = unsqueeze(vec1, 1), unsqueeze(vec2, 0)
+    result = _addmm(input, column, row, *_scales(input, beta, alpha))
+    return arranged(result, input, column, row)

@@ -1,0 +1,1 @@
+"""Losses: one node from the prediction to the reduced loss."""

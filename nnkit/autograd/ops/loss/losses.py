@@ -1,0 +1,349 @@
+"""Losses: one node from the prediction to the reduced loss.
+
+The functions here take their final ``reduction``; `nnkit.nn.functional` offers them with all of
+torch's arguments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.pointwise import fn, pointwise
+from nnkit.autograd.op.promotion import promote
+from nnkit.autograd.op.rule import rule
+from nnkit.autograd.ops.elementwise.transcendental import times_log
+from nnkit.autograd.ops.softmax import log_softmax
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import FLOATING, int64, uint8
+from nnkit.backend.strict import complain
+
+REDUCTIONS = ("none", "mean", "sum")
+I8 = int64.array
+
+
+def paired(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Prediction and target in one dtype and one shape; a broadcast between them is complained of.
+
+    The warning is meant for the caller of the function that calls this one.
+    """
+    try:
+        x, t = input._data, target._data
+    except AttributeError:
+        check_tensor(name, input)
+        check_tensor(name, target, "target")
+        raise
+    if x.shape != t.shape:
+        complain(
+            f"{name}: Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
+            "Please ensure they have the same size."
+        )
+    return broadcast_pair(name, input, target)
+
+
+def broadcast_pair(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Two tensors in their common shape and dtype; NotImplementedError unless that is floating.
+
+    The shape comes first: where it has dimensions, no operand counts as a number in the promotion.
+    """
+    check_tensor(name, input)
+    check_tensor(name, target, "target")
+    if input._data.shape != target._data.shape:
+        shape = broadcast_shape(name, [input._data.shape, target._data.shape])
+        input, target = (t if t._data.shape == shape else t.expand(shape) for t in (input, target))
+    if input._data.dtype is not target._data.dtype:
+        input, target = promote(name, input, target)
+    check_floating(name, input)
+    return input, target
+
+
+def elementwise_loss(
+    name: str,
+    body: Callable,
+    scalars: tuple[str, ...] = (),
+    private: tuple[str, ...] = (),
+    also: Any = None,
+    alone: str | None = None,
+    stepwise: tuple[str, ...] = (),
+    by_rows: tuple[str, ...] = (),
+    divided: str = "first",
+    **rules: Any,
+) -> Callable:
+    """An op ``name(x, target; reduction, *scalars)`` from the formula of one element's loss and
+    the formulas of its derivatives. A mean divides the gradient first or last."""
+    elements = pointwise(
+        f"{name}_elements", body, scalars=scalars, function=False, stepwise=stepwise,
+        by_rows=by_rows, **rules,
+    )  # fmt: skip
+    position = elements.op.primitive.arrays.index
+    reduced: Any = {x: _reduced(elements.op.rules[position(x)].function, divided) for x in rules}
+    return rule(name, private=private, also=also, alone=alone, **reduced)
+
+
+def _reduced(gradient: Callable, divided: str) -> Callable:
+    """The rule of the reduced loss, from that of one element."""
+
+    def reduced(B: Any, g: Any, reduction: str, x_shape: tuple, *values: Any) -> Any:
+        count = math.prod(x_shape) if reduction == "mean" else 1
+        if divided == "first":
+            return gradient(B, g if count == 1 else B.div(g, count), *values)
+        out = gradient(B, g, *values)
+        return out if count == 1 else B.div(out, count)
+
+    reduced.parameters = ("g", "reduction", "x_shape", *gradient.parameters[1:])
+    return reduced
+
+
+mse_loss = elementwise_loss(
+    "mse_loss", lambda x, target: (x - target) * (x - target), stepwise=("forward",),
+    by_rows=("x", "target"),
+    x=lambda g, x, target: g * 2 * (x - target), target=lambda g, x, target: g * 2 * (target - x),
+)  # fmt: skip
+l1_loss = elementwise_loss(
+    "l1_loss", lambda x, target: fn.abs(x - target), private=("x", "target"),
+    x=lambda g, x, target: g * fn.sign(x - target),
+    target=lambda g, x, target: -(g * fn.sign(x - target)),
+)  # fmt: skip
+
+
+def _smooth_l1_slope(x: Any, target: Any, beta: Any) -> Any:
+    return fn.where(fn.abs(x - target) >= beta, fn.sign(x - target), (x - target) / beta)
+
+
+smooth_l1_loss = elementwise_loss(
+    "smooth_l1_loss",
+    lambda x, target, beta: fn.where(
+        fn.abs(x - target) < beta,
+        0.5 * (x - target) * (x - target) / beta,
+        fn.abs(x - target) - 0.5 * beta,
+    ),
+    scalars=("beta",), by_rows=("x", "target"),
+    x=lambda g, x, target, beta: g * _smooth_l1_slope(x, target, beta),
+    target=lambda g, x, target, beta: g * _smooth_l1_slope(target, x, beta),
+)  # fmt: skip
+
+
+def _huber_slope(x: Any, target: Any, delta: Any) -> Any:
+    return fn.maximum(fn.minimum(x - target, delta), -delta)
+
+
+huber_loss = elementwise_loss(
+    "huber_loss",
+    lambda x, target, delta: fn.where(
+        fn.abs(x - target) <= delta,
+        0.5 * (x - target) * (x - target),
+        delta * (fn.abs(x - target) - 0.5 * delta),
+    ),
+    scalars=("delta",), by_rows=("x", "target"),
+    x=lambda g, x, target, delta: g * _huber_slope(x, target, delta),
+    target=lambda g, x, target, delta: g * _huber_slope(target, x, delta),
+)  # fmt: skip
+# Torch's bounds: logarithms end at -100, the slope's denominator at 1e-12 as a float32.
+binary_cross_entropy = elementwise_loss(
+    "binary_cross_entropy",
+    lambda x, target: (target - 1) * fn.maximum(fn.log1p(-x), -100)
+    - target * fn.maximum(fn.log(x), -100),
+    x=lambda g, x, target: g * (x - target) / fn.maximum((1 - x) * x, 9.999999960041972e-13),
+    target=lambda g, x: g * (fn.log1p(-x) - fn.log(x)), also={"target": ("target",)},
+)  # fmt: skip
+
+
+binary_cross_entropy_with_logits = elementwise_loss(
+    "binary_cross_entropy_with_logits", lambda x, target: (1 - target) * x - fn.log_sigmoid(x),
+    stepwise=("forward", "backward"), divided="last",
+    x=lambda g, x, target: g * (fn.sigmoid(x) - target), target=lambda g, x: -g * x,
+    also={"target": ("target",)},
+)  # fmt: skip
+kl_div = elementwise_loss(
+    "kl_div", lambda x, target: times_log(target, target) - target * x,
+    stepwise=("forward", "backward"), x=lambda g, target: -g * target,
+    # NaN at 0, as torch's
+    target=lambda g, x, target: -g * x + g * fn.log(target) + g * target / target,
+)  # fmt: skip
+kl_div_log_target = elementwise_loss(
+    "kl_div_log_target", lambda x, target: fn.exp(target) * (target - x), private=("x", "target"),
+    stepwise=("forward", "backward"), x=lambda g, target: -(g * fn.exp(target)),
+    target=lambda g, x, target: g * fn.exp(target) + g * (target - x) * fn.exp(target),
+)  # fmt: skip
+soft_margin_loss = elementwise_loss(
+    "soft_margin_loss", lambda x, target: -fn.log_sigmoid(x * target), alone="refused",
+    x=lambda g, x, target: -g * target * fn.sigmoid(-x * target),
+)  # fmt: skip
+hinge_embedding_loss = elementwise_loss(
+    "hinge_embedding_loss",
+    lambda x, target, margin: fn.where(fn.eq(target, 1), 0, fn.maximum(margin - x, 0))
+    + fn.where(fn.eq(target, -1), 0, x),
+    scalars=("margin",), private=("x", "target"), stepwise=("forward", "backward"),
+    alone="recorded",
+    x=lambda g, x, target, margin: fn.where(fn.eq(target, -1), 0, g)
+    - fn.where(fn.logical_or(fn.eq(target, 1), fn.logical_not(x <= margin)), 0, g),
+)  # fmt: skip
+poisson_nll_loss = elementwise_loss(
+    "poisson_nll_loss", lambda x, target: fn.exp(x) - target * x, private=("x",),
+    stepwise=("forward", "backward"),
+    x=lambda g, x, target: g * fn.exp(x) - g * target, target=lambda g, x: -g * x,
+)  # fmt: skip
+
+
+# Class labels
+
+
+def _cross_entropy_rule(
+    B: Any, g_loss: Any, g_probabilities: Any, probabilities: Any, target: Any, weight: Any,
+    ignore_index: int, reduction: str, label_smoothing: float,
+) -> Any:  # fmt: skip
+    p = probabilities
+    grad = B.cross_entropy_grad(g_loss, p, target, weight, ignore_index, reduction, label_smoothing)
+    if g_probabilities is not None:
+        grad = B.add(grad, B.softmax_grad(g_probabilities, p, 1 if p.ndim > 1 else 0))
+    return grad
+
+
+_cross_entropy = rule(
+    "cross_entropy", node="NllLossBackward0", nondifferentiable=("probabilities",), apart=("x",),
+    x=_cross_entropy_rule,
+)  # fmt: skip
+_nll_loss = rule(
+    "nll_loss",
+    depends="backward",
+    x=lambda B, g, x, target, weight, ignore_index, reduction: B.nll_loss_grad(
+        g, x, target, weight, ignore_index, reduction
+    ),
+)
+
+
+def cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
+    label_smoothing: float,
+) -> Tensor:  # fmt: skip
+    """See `nnkit.nn.functional.cross_entropy`."""
+    try:
+        x, t = input._data, target._data
+        labelled = t.dtype is I8 and x.ndim == 2 and t.ndim == 1 and x.shape[0] == t.shape[0]
+    except AttributeError:
+        check_tensor("cross_entropy", input)
+        check_tensor("cross_entropy", target, "target")
+        raise
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(
+            f"cross_entropy(): label_smoothing must be between 0.0 and 1.0, got {label_smoothing}"
+        )
+    if not labelled or weight is not None or input.dtype.category != FLOATING:
+        if x.shape == t.shape:
+            return _soft_cross_entropy(
+                input, target, weight, ignore_index, reduction, label_smoothing
+            )
+        if not x.ndim:
+            raise IndexError("cross_entropy(): expected an input with a dimension of classes")
+        if x.size:
+            check_floating("cross_entropy", input)
+        target = _check_labels("cross_entropy", input, target, weight)
+    return _cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)[0]
+
+
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
+) -> Tensor:
+    """See `nnkit.nn.functional.nll_loss`."""
+    check_tensor("nll_loss", input)
+    check_tensor("nll_loss", target, "target")
+    if input.ndim == 0:
+        raise ValueError("nll_loss(): Expected 1 or more dimensions (got 0)")
+    target = _check_labels("nll_loss", input, target, weight)
+    return _nll_loss(input, target, weight, ignore_index, reduction)
+
+
+def require(condition: Tensor, error: type[Exception], message: str) -> None:
+    """``error`` where the condition does not hold everywhere, without telling the values to
+    Python; on a GPU it is raised by the next call that waits."""
+    condition._device.backend.check(condition._data, error, message)
+
+
+def check_floating(name: str, input: Tensor) -> None:
+    if input.dtype.category != FLOATING:
+        raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
+
+
+def _check_weight(name: str, weight: Tensor, classes: int) -> None:
+    if weight._data.shape != (classes,):
+        raise RuntimeError(
+            f"{name}(): weight tensor should be defined either for all {classes} classes or "
+            f"no classes but got weight tensor of shape {list(weight.shape)}"
+        )
+
+
+def _check_label_dtype(name: str, target: Tensor) -> None:
+    if target.dtype is not int64 and target.dtype is not uint8:
+        raise RuntimeError(
+            f"{name}(): expected target dtype to be Long or Byte, but got {target.dtype}"
+        )
+
+
+def _check_labels(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> Tensor:
+    """The labels in the shape of ``input`` without its classes; torch's errors."""
+    x, t = input._data, target._data
+    if x.ndim == 1 and t.shape == (1,):
+        target = target.reshape(())
+    elif x.ndim == 1 and t.ndim:
+        _check_label_dtype(name, target)
+        if t.ndim > 1:
+            raise RuntimeError(f"{name}(): expected labels of 0 or 1 dimensions, got {t.ndim}")
+        raise ValueError(
+            f"{name}(): For 1D input, 1D target must have size 1, but got target size {t.size}"
+        )
+    elif x.ndim > 1:
+        if not t.ndim or x.shape[0] != t.shape[0]:
+            raise ValueError(
+                f"{name}(): Expected input batch_size ({x.shape[0]}) to match target batch_size "
+                f"({t.shape[0] if t.ndim else 'none'}): got shapes {list(x.shape)}, {list(t.shape)}"
+            )
+        wanted = (x.shape[0], *x.shape[2:])
+        if t.shape != wanted:
+            raise RuntimeError(
+                f"{name}(): Expected target size {list(wanted)}, got {list(t.shape)}"
+            )
+    _check_label_dtype(name, target)
+    if weight is not None:
+        classes = x.shape[1] if x.ndim > 1 else x.shape[0]
+        _check_weight(name, weight, classes)
+    check_floating(name, input)
+    if weight is not None:
+        if weight.dtype is not input.dtype:
+            raise RuntimeError(
+                f"{name}(): expected weight of dtype {input.dtype}, but found {weight.dtype}"
+            )
+        if weight.requires_grad and MODE.enabled:
+            raise RuntimeError(f"{name}(): not differentiable with respect to argument 'weight'")
+    return target
+
+
+def _soft_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
+    label_smoothing: float,
+) -> Tensor:  # fmt: skip
+    """The target holds probabilities of the classes."""
+    if target.dtype.category != FLOATING:
+        raise RuntimeError(
+            "cross_entropy(): Expected floating point type for target with class probabilities, "
+            f"got {target.dtype}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError(
+            "cross_entropy(): ignore_index is not supported for floating point target"
+        )
+    axis = 1 if input.ndim > 1 else 0
+    classes = input._data.shape[axis] if input.ndim else 1
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / classes
+    losses = log_softmax(input, axis) * target
+    if weight is not None:
+        _check_weight("cross_entropy", weight, classes)
+        losses = losses * weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))
+    if reduction == "none":
+        return -losses.sum(axis)
+    total = -losses.sum()
+    return total / (input._data.size // max(classes, 1)) if reduction == "mean" else total

@@ -1,0 +1,1 @@
+"""Random numbers: the same seed gives PyTorch's."""

@@ -1,0 +1,467 @@
+"""Sums, means, products, variances and norms along dimensions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from nnkit.autograd.arguments.dims import (
+    check_tensor,
+    expanded_shape,
+    normalize_dim,
+    normalize_dims,
+    sizes_of,
+)
+from nnkit.autograd.arguments.factory import dtype_of
+from nnkit.autograd.arguments.sizes import check_integers
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import guarded, rule
+from nnkit.autograd.op.single import single
+from nnkit.autograd.ops.creation.conversion import converted
+from nnkit.autograd.ops.elementwise.comparison import where
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.axes import terms
+from nnkit.backend.dtype import FLOATING, int64, to_float
+from nnkit.backend.warning import warn
+
+
+def shifted(B: Any, x: Any, axis: int, by: int, value: float) -> Any:
+    """``x`` moved one place along ``axis`` (``by`` is 1 or -1); ``value`` fills the gap."""
+    if not x.shape[axis]:
+        return x
+    kept, width = (slice(0, -1), (1, 0)) if by > 0 else (slice(1, None), (0, 1))
+    widths = tuple(width if a == axis else (0, 0) for a in range(x.ndim))
+    return B.pad(B.getitem(x, (slice(None),) * axis + (kept,)), widths, value)
+
+
+def divided_or(B: Any, total: Any, x: Any, of_zeros: Any) -> Any:
+    """``total / x``; or, where some element of ``x`` is 0, what needs no division."""
+    zero = B.eq(x, 0)
+    quotient = B.div(total, B.where(zero, B.ones_like(x), x))
+    return B.where(B.any(zero, None, False), of_zeros, quotient)
+
+
+def _grad_prod(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> Any:
+    """The product of all other elements; of all elements, with two zeros among them, nothing,
+    unless that is to be differentiated itself."""
+    shape = tuple(x.shape)
+    if not shape:
+        return g
+    if axis is None:
+        one = B.reshape(out, (1,))
+        flat = _grad_prod(B, B.reshape(g, (1,)), B.reshape(x, (-1,)), one, 0, True)
+        flat = B.reshape(flat, shape)
+        several = B.gt(B.sum(B.eq(x, 0), None, False), 1)
+        return flat if MODE.enabled or MODE.transforms else B.where(several, 0.0, flat)
+    turned = B.flip(x, (axis,))
+    before = shifted(B, B.cumprod(x, axis), axis, 1, 1.0)
+    after = B.flip(shifted(B, B.cumprod(turned, axis), axis, 1, 1.0), (axis,))
+    whole = B.expand_reduced(out, shape, axis, keepdims)
+    others = divided_or(B, whole, x, B.mul(before, after))
+    return B.mul(B.expand_reduced(g, shape, axis, keepdims), B.conj(others))
+
+
+def _grad_var(B: Any, g: Any, x: Any, axis: Any, correction: float, keepdims: bool) -> Any:
+    shape = tuple(x.shape)
+    freedom = terms(shape, axis) - correction
+    mean = B.mean(x, axis, True)
+    if freedom <= 0 and (axis is None or not shape):
+        spread = B.expand_reduced(g, shape, axis, keepdims)
+        return B.where(B.eq(x, mean), B.mul(spread, math.nan), B.mul(spread, math.inf))
+    scaled = B.mul(g, 2 / freedom if freedom else math.inf)
+    return B.mul(B.expand_reduced(scaled, shape, axis, keepdims), B.sub(x, mean))
+
+
+def ratio(B: Any, g: Any, divisor: Any) -> Any:
+    """``g / divisor``, and 0 where the divisor is 0."""
+    zero = B.eq(divisor, 0)
+    return B.where(zero, B.zeros_like(g), B.div(g, B.where(zero, B.ones_like(divisor), divisor)))
+
+
+def _grad_std(
+    B: Any, g: Any, x: Any, out: Any, axis: Any, correction: float, keepdims: bool
+) -> Any:
+    return _grad_var(B, B.mul(ratio(B, g, out), 0.5), x, axis, correction, keepdims)
+
+
+def _mean_of_all(x: Any, axis: Any, correction: float, keepdims: bool) -> str | None:
+    """Where there is one variance, torch calls `mean` for it."""
+    shape = x._data.shape
+    count = 1 if axis is None else math.prod(shape) // max(terms(shape, axis), 1)
+    double = x.dtype.itemsize > 2 and x.is_floating_point()
+    return "refused" if count == 1 and x._data.size and double else None
+
+
+_sum = rule(
+    "sum",
+    x=lambda B, g, x_shape, axis, keepdims: B.expand_reduced(g, x_shape, axis, keepdims),
+)
+_expand_reduced = rule(
+    "expand_reduced", node="ExpandBackward0",
+    x=lambda B, g, axis, keepdims: B.sum(g, axis, keepdims),
+)  # fmt: skip
+_sum_to = rule("sum_to", node="SumBackward1", x=lambda B, g, x_shape: B.expand(g, x_shape))
+_mean, _mean_beside = [
+    rule(
+        "mean",
+        alone=alone,
+        x=lambda B, g, x_shape, axis, keepdims: B.div(
+            B.expand_reduced(g, x_shape, axis, keepdims), float(terms(x_shape, axis) or math.nan)
+        ),
+    )
+    for alone in ("refused", None)
+]
+_prod = rule("prod", also={"x": ("out",)}, x=_grad_prod)
+_var = rule("var", alone=_mean_of_all, x=_grad_var)
+_std = rule("std", alone=_mean_of_all, x=_grad_std)
+_var_mean = rule(
+    "var_mean",
+    x=lambda B, g_var, g_mean, x, axis, correction, keepdims: B.add(
+        _grad_var(B, g_var, x, axis, correction, keepdims),
+        B.div(
+            B.expand_reduced(g_mean, tuple(x.shape), axis, keepdims),
+            float(terms(tuple(x.shape), axis) or math.nan),
+        ),
+    ),
+)  # fmt: skip
+_logsumexp = rule(
+    "logsumexp",
+    alone="refused",
+    x=lambda B, g, x, out, axis, keepdims: B.mul(
+        B.expand_reduced(g, tuple(x.shape), axis, keepdims),
+        B.conj(B.exp(B.sub(x, B.expand_reduced(out, tuple(x.shape), axis, keepdims)))),
+    ),
+)
+
+
+def axis_of(name: str, dim: Any, ndim: int) -> Any:
+    """A checked dimension as an int, dimensions as a tuple; None for all (also for an empty tuple
+    and for the only "dimension" of a 0-dim tensor)."""
+    if dim is None or dim is ...:
+        return None
+    if dim.__class__ is int and -ndim <= dim < ndim:
+        return dim + ndim if dim < 0 else dim
+    axes = normalize_dims(dim, ndim, name)
+    return axes if axes and ndim else None
+
+
+def check_dim(name: str, dim: Any, keepdim: bool) -> None:
+    """Hold a call to torch's two forms: without dimensions there is nothing to keep.
+
+    Raises:
+        TypeError: ``keepdim`` without ``dim``.
+    """
+    if keepdim and dim is ...:
+        raise TypeError(f"{name}() missing 1 required positional argument: 'dim'")
+
+
+def one_axis(name: str, dim: Any, ndim: int) -> int | None:
+    """The same for functions that take a single dimension."""
+    axis = normalize_dim(dim, ndim, name)
+    return axis if ndim else None
+
+
+def in_dtype(name: str, input: Any, dtype: Any) -> Tensor:
+    check_tensor(name, input)
+    return input if dtype is None else converted(input, dtype_of(name, dtype))
+
+
+@public(out=True)
+def sum(
+    input: Tensor,
+    dim: int | Sequence[int] | None = ...,  # pyright: ignore[reportArgumentType]
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Tensor:
+    """The sum of all elements, or along dimensions.
+
+    Args:
+        dim: an int or a tuple of ints; None (or an empty tuple) sums everything.
+        keepdim: whether the summed dimensions stay, with size 1.
+        dtype: what the input is converted to first. Integers and bools give int64 without it.
+
+    Raises:
+        IndexError: a dimension is out of range.
+        RuntimeError: a dimension is named twice.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.sum(), x.sum(0)
+        (tensor(10.), tensor([4., 6.]))
+    """
+    x = input if dtype is None and input.__class__ is Tensor else in_dtype("sum", input, dtype)
+    check_dim("sum", dim, keepdim)
+    result = _sum(x, axis_of("sum", dim, x._data.ndim), keepdim)
+    return result if dtype is None else converted(result, x.dtype)
+
+
+@public(namespace=False)
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """The sum over the dimensions that `expand` would repeat to get from ``size`` to its shape.
+
+    Raises:
+        RuntimeError: no tensor of that size can be expanded to the shape of ``input``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.ones(2, 3).sum_to_size(1, 3)
+        tensor([[2., 2., 2.]])
+    """
+    shape = sizes_of("sum_to_size", size)
+    check_integers("sum_to_size", "size", shape)
+    expanded_shape("sum_to_size", shape, input._data.shape)
+    if shape and shape == tuple(input._data.shape):
+        return input
+    summed = input if input.dtype.category >= FLOATING else converted(input, int64)
+    return _sum_to(summed, shape)
+
+
+@public(out=True)
+@single(node="NansumBackward0")
+def nansum(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Tensor:
+    """`sum` in which a NaN counts as 0.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nansum(nnkit.tensor([1.0, float("nan"), 3.0]))
+        tensor(4.)
+    """
+    x = in_dtype("nansum", input, dtype)
+    if x.is_complex():
+        normalize_dims(dim, x.ndim, "nansum")
+        raise RuntimeError("nansum(): complex inputs are not supported")
+    if x.is_floating_point():
+        out = sum(where(x.isnan(), 0.0, x), dim, keepdim, dtype=dtype)
+        return guarded("nansum", out, x)
+    return sum(x, dim, keepdim, dtype=dtype)
+
+
+@public(out=True)
+def mean(
+    input: Tensor,
+    dim: int | Sequence[int] | None = ...,  # pyright: ignore[reportArgumentType]
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Tensor:
+    """The mean of all elements, or along dimensions; NaN where there are none.
+
+    The arguments are those of `sum`.
+
+    Raises:
+        RuntimeError: the dtype is neither floating point nor complex.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(1)
+        tensor([1.5000, 3.5000])
+    """
+    x = input if dtype is None and input.__class__ is Tensor else in_dtype("mean", input, dtype)
+    if x.dtype.category < FLOATING:
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+            f"complex dtype. Got: {x.dtype.name}"
+        )
+    check_dim("mean", dim, keepdim)
+    return _mean(x, axis_of("mean", dim, x._data.ndim), keepdim)
+
+
+@public(out=True)
+def nanmean(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Tensor:
+    """The mean of the elements that are not NaN.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nanmean(nnkit.tensor([1.0, float("nan"), 3.0]))
+        tensor(2.)
+    """
+    check_tensor("nanmean", input)
+    if input.dtype.category < FLOATING:
+        raise RuntimeError(
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{input.dtype.name}"
+        )
+    count = sum(input.isnan().logical_not(), dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / count
+
+
+@public(out=True)
+def prod(
+    input: Tensor,
+    dim: int = ...,  # pyright: ignore[reportArgumentType]
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Tensor:
+    """The product of all elements, or along one dimension.
+
+    Raises:
+        TypeError: ``dim`` is no int.
+        IndexError: it is out of range.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([2.0, 0.0, 3.0]).prod()
+        tensor(0.)
+    """
+    x = in_dtype("prod", input, dtype)
+    check_dim("prod", dim, keepdim)
+    axis = None if dim is ... else one_axis("prod", dim, x._data.ndim)
+    result = _prod(x, axis, keepdim)
+    return result if dtype is None else converted(result, x.dtype)
+
+
+def _spread(
+    name: str, input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
+) -> tuple[Any, float]:
+    """The axis and the correction of a variance, from both of torch's ways to say them."""
+    check_tensor(name, input)
+    if input.dtype.category < FLOATING:
+        raise RuntimeError(
+            f"{name}(): std and var only support floating point and complex dtypes, "
+            f"got {input.dtype.name}"
+        )
+    if dim.__class__ is bool and unbiased is not ...:
+        raise TypeError(f"{name}(): argument 'dim' must be int or tuple of ints, not bool")
+    if dim.__class__ is bool:
+        dim, unbiased = ..., dim
+    if unbiased is not ...:
+        check_dim(name, dim, keepdim)
+        if correction is not None:
+            raise TypeError(f"{name}(): takes 'unbiased' or 'correction', got both")
+        correction = int(unbiased)
+    correction = 1 if correction is None else correction
+    axis = axis_of(name, dim, input._data.ndim)
+    if terms(input._data.shape, axis) <= correction:
+        warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
+            "reduction factor (input numel divided by output numel)."
+        )
+    return axis, correction
+
+
+@public(out=True)
+def var(
+    input: Tensor,
+    dim: int | tuple | bool | None = ...,  # pyright: ignore[reportArgumentType]
+    unbiased: bool = ...,  # pyright: ignore[reportArgumentType]
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """The variance of all elements, or along dimensions:
+    ``sum((x - mean)**2) / (n - correction)``.
+
+    Args:
+        dim: an int or a tuple of ints; a bool here is ``unbiased``.
+        unbiased: True for ``correction=1`` (which is the default), False for ``correction=0``.
+
+    Raises:
+        RuntimeError: the dtype is neither floating point nor complex.
+        TypeError: both ``unbiased`` and ``correction`` are given.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1.0, 2.0, 3.0]).var()
+        tensor(1.)
+    """
+    axis, correction = _spread("var", input, dim, unbiased, keepdim, correction)
+    return _var(input, axis, correction, keepdim)
+
+
+@public(out=True)
+def std(
+    input: Tensor,
+    dim: int | tuple | bool | None = ...,  # pyright: ignore[reportArgumentType]
+    unbiased: bool = ...,  # pyright: ignore[reportArgumentType]
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """The standard deviation, the square root of `var`. Its gradient is 0 where it is 0.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.std(nnkit.tensor([1.0, 2.0, 3.0]))
+        tensor(1.)
+    """
+    axis, correction = _spread("std", input, dim, unbiased, keepdim, correction)
+    return _std(input, axis, correction, keepdim)
+
+
+@public(method=False, out=True)
+def var_mean(
+    input: Tensor,
+    dim: int | tuple | bool | None = ...,  # pyright: ignore[reportArgumentType]
+    unbiased: bool = ...,  # pyright: ignore[reportArgumentType]
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`var` and `mean` in one pass.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.var_mean(nnkit.tensor([1.0, 2.0, 3.0]))
+        (tensor(1.), tensor(2.))
+    """
+    axis, correction = _spread("var_mean", input, dim, unbiased, keepdim, correction)
+    return _var_mean(input, axis, correction, keepdim)
+
+
+@public(method=False, out=True)
+def std_mean(
+    input: Tensor,
+    dim: int | tuple | bool | None = ...,  # pyright: ignore[reportArgumentType]
+    unbiased: bool = ...,  # pyright: ignore[reportArgumentType]
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`std` and `mean`.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.std_mean(nnkit.tensor([1.0, 2.0, 3.0]))
+        (tensor(1.), tensor(2.))
+    """
+    axis, correction = _spread("std_mean", input, dim, unbiased, keepdim, correction)
+    mean = _mean_beside(input, axis, keepdim)  # before, so that its gradient is added after
+    return _std(input, axis, correction, keepdim), mean
+
+
+@public(out=True)
+@single(alone="refused")
+def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+    """``log(sum(exp(x)))`` along dimensions, without overflow; -inf where there are no elements.
+
+    Raises:
+        TypeError: ``dim`` is neither an int nor a tuple of ints.
+        IndexError: a dimension is out of range.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1000.0, 0.0]).logsumexp(0)
+        tensor(1000.)
+    """
+    check_tensor("logsumexp", input)
+    if dim is None:
+        raise TypeError("logsumexp(): argument 'dim' must be tuple of ints, not NoneType")
+    x = converted(input, to_float(input.dtype))
+    return _logsumexp(x, axis_of("logsumexp", dim, x._data.ndim), keepdim)

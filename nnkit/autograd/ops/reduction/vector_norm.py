@@ -1,0 +1,229 @@
+"""Norms of vectors and distances between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.op.promotion import check_dtype
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import OPS, guarded, rule
+from nnkit.autograd.op.single import single
+from nnkit.autograd.ops.creation.conversion import contiguous, converted
+from nnkit.autograd.ops.elementwise.comparison import where
+from nnkit.autograd.ops.reduction.sums import axis_of, in_dtype
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.axes import terms
+from nnkit.backend.dtype import FLOATING
+
+
+def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: bool) -> Any:
+    shape = tuple(x.shape)
+
+    def expand(value: Any) -> Any:
+        return B.expand_reduced(value, shape, axis, keepdims)
+
+    if p == 0:
+        return None
+    if p == 1:
+        return B.abs_grad_x(expand(g), x)
+    if p == 2:
+        nonzero = B.masked_fill(out, B.eq(out, 0), math.inf)
+        return B.mul(expand(g), B.div(x, expand(nonzero)))
+    size = B.abs(x)
+    if math.isinf(p):
+        # All elements that reach the norm share its gradient.
+        reached = B.logical_or(B.eq(size, expand(out)), B.isnan(size))
+        reached = B.where(reached, B.ones_like(size), 0)
+        share = B.div(g, B.maximum(B.sum(reached, axis, keepdims), 1))
+        return B.abs_grad_x(B.mul(expand(share), reached), x)
+    zero = B.logical_or(B.eq(size, 0), B.eq(expand(out), 0))
+    part = B.where(zero, B.ones_like(size), size)
+    whole = B.where(zero, B.ones_like(size), expand(out))
+    slope = B.where(zero, B.zeros_like(size), B.pow_scalar(B.div(part, whole), p - 1))
+    return B.abs_grad_x(B.mul(expand(g), slope), x)
+
+
+def _size_where_single(x: Any, p: float, axis: Any, keepdims: bool) -> str | None:
+    """Where no dimension is reduced torch takes the elements' sizes into the result."""
+    shape = x._data.shape
+    return "refused" if keepdims and shape and terms(shape, axis) == 1 else None
+
+
+_norm = rule("norm", node="LinalgVectorNormBackward0", alone=_size_where_single, x=_grad_norm)
+
+
+def vector_norm(
+    name: str, input: Any, p: float, dim: Any, keepdim: bool, dtype: Any = None
+) -> Tensor:
+    """The p-norm along dimensions, for a function called ``name``."""
+    x = in_dtype(name, input, dtype)
+    if dtype is not None and input.is_complex() != x.is_complex():
+        raise RuntimeError(
+            f"{name}(): expected a dtype that is {'complex' if input.is_complex() else 'real'} as "
+            f"the input is, got {x.dtype}"
+        )
+    for each in (input, x):
+        if each.dtype.category < FLOATING:
+            raise RuntimeError(
+                f"{name}(): expected a floating point or complex tensor, got {each.dtype.name}"
+            )
+    shape = x._data.shape
+    axis = axis_of(name, dim, len(shape))
+    if 0 in shape and (p < 0 or p == math.inf):
+        lost = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
+        if axis is None or any(shape[a] == 0 for a in lost):
+            raise RuntimeError(
+                f"{name}(): cannot compute the {p} norm on an empty tensor because the operation "
+                f"does not have an identity, got shape {list(shape)}"
+            )
+    return _norm(x, p, axis, keepdim)
+
+
+@public(out=True)
+def norm(
+    input: Tensor,
+    p: float | str | None = "fro",
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+) -> Tensor:
+    """The p-norm ``sum(|x|**p)**(1/p)`` of all elements, or along dimensions.
+
+    Args:
+        p: a number, inf, -inf, "fro" (which is 2) or "nuc" (the sum of a matrix' singular values);
+            0 counts what is not zero.
+        dim: an int or a tuple of ints; for "nuc" two of them.
+        dtype: what the input is converted to first.
+
+    Raises:
+        RuntimeError: the dtype is neither floating point nor complex, ``p`` is an unknown word, or
+            a norm without identity is taken of no elements.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([3.0, -4.0]).norm()
+        tensor(5.)
+    """
+    p = "fro" if p is None else p
+    if p == "nuc":
+        from nnkit.autograd.ops.decomposition.factorization import nuclear_norm
+
+        return nuclear_norm(in_dtype("norm", input, dtype), dim, keepdim)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"norm(): order {p!r} not supported, expected a number, 'fro' or 'nuc'")
+    if p == "fro" and isinstance(dim, (tuple, list)) and len(dim) > 2:
+        raise RuntimeError(f"norm(): the order 'fro' takes at most 2 dims, got {dim}")
+    return vector_norm("norm", input, 2 if isinstance(p, str) else p, dim, keepdim, dtype)
+
+
+@public
+@single(node="DistBackward0")
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of ``input - other``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.dist(nnkit.tensor([1.0, 2.0]), nnkit.tensor([4.0, 6.0]))
+        tensor(5.)
+    """
+    check_tensor("dist", other, "other")
+    out = vector_norm("dist", input - other, p, None, False)
+    return guarded("dist", out, input, other, out)
+
+
+@public(out=True, in_place=True)
+@single(alone="refused")
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Scale down each slice along ``dim`` whose p-norm exceeds ``maxnorm``, so that it equals it.
+
+    Raises:
+        RuntimeError: ``input`` has fewer than 2 dimensions, or ``p`` or ``maxnorm`` is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.renorm(nnkit.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1.0)
+        tensor([[0.6000, 0.8000],
+                [0.0000, 1.0000]])
+    """
+    check_tensor("renorm", input)
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm(): input needs at least 2 dimensions, got {input.ndim}")
+    if not p > 0 or not maxnorm >= 0:
+        raise RuntimeError(f"renorm(): expected p > 0 and maxnorm >= 0, got {p} and {maxnorm}")
+    input = contiguous(input)
+    own = axis_of("renorm", dim, input.ndim)
+    others = tuple(a for a in range(input.ndim) if a != own)
+    size = vector_norm("renorm", input, p, others, True)
+    # torch adds 1e-7 so that the result stays below the limit.
+    return input * where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
+
+
+@public(method=False)
+@single(node="CdistBackward0")
+def cdist(
+    x1: Tensor,
+    x2: Tensor,
+    p: float = 2.0,
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+) -> Tensor:
+    """The p-norm distance of each row of ``x1`` to each row of ``x2``.
+
+    Args:
+        x1: (*, n, d).
+        x2: (*, m, d), whose leading dimensions broadcast with those of ``x1``.
+        compute_mode: accepted for torch's sake; distances always come from differences, which
+            do not cancel.
+
+    Returns:
+        (*, n, m). The gradient of a distance of 0 is 0.
+
+    Raises:
+        RuntimeError: an operand has less than two dimensions or no floating-point dtype, the last
+            dimensions or the dtypes differ, or ``p`` is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cdist(nnkit.tensor([[0.0, 0.0]]), nnkit.tensor([[3.0, 4.0], [0.0, 1.0]]))
+        tensor([[5., 1.]])
+    """
+    for parameter, value in (("x1", x1), ("x2", x2)):
+        check_tensor("cdist", value, parameter)
+        if value.ndim < 2:
+            raise RuntimeError(
+                f"cdist only supports at least 2D tensors, {parameter} got: {value.ndim}D"
+            )
+    modes = (f"{each}use_mm_for_euclid_dist" for each in ("", "donot_"))
+    if compute_mode not in (*modes, "use_mm_for_euclid_dist_if_necessary"):
+        raise ValueError(f"cdist(): {compute_mode!r} is not a valid value for compute_mode")
+    if not x1.dtype.category == x2.dtype.category == FLOATING:
+        raise RuntimeError(
+            f"cdist(): expected x1 and x2 of a floating dtype, got {x1.dtype} and {x2.dtype}"
+        )
+    if x1._data.shape[-1] != x2._data.shape[-1]:
+        raise RuntimeError(
+            f"cdist(): x1 and x2 need the same number of columns, got {x1._data.shape[-1]} and "
+            f"{x2._data.shape[-1]}"
+        )
+    if not p >= 0:
+        raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
+    rows = max(x1._data.shape[-2], x2._data.shape[-2])
+    some = x1._data.size and x2._data.size
+    if some and (p != 2 or rows <= 25):  # more rows are a matrix product in torch
+        check_dtype("cdist", x1.dtype, ("half",))
+    if x1.dtype is not x2.dtype:
+        if some:
+            raise RuntimeError(
+                f"cdist(): expected x1 and x2 of one dtype, got {x1.dtype} and {x2.dtype}"
+            )
+        x2 = converted(x2, x1.dtype)
+    out = distances("cdist", x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+    return guarded("cdist", out, x1, x2, out)
+
+
+def distances(name: str, differences: Tensor, p: float) -> Tensor:
+    """The p-norms along the last dimension; their numbers (p = 0) have gradients, of zeros."""
+    norms = vector_norm(name, differences, p, -1, False)
+    return norms + OPS["fill"](differences.sum(-1), 0) if p == 0 else norms

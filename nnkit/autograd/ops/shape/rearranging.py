@@ -1,0 +1,410 @@
+"""Repetitions, reversals and grids: copies with the elements rearranged."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from nnkit.autograd.arguments.dims import (
+    check_tensor,
+    check_tensors,
+    normalize_dim,
+    normalize_dims,
+    sizes_of,
+)
+from nnkit.autograd.arguments.sizes import MOST_ELEMENTS, check_integers, check_shape, integer
+from nnkit.autograd.op.promotion import promoted_dtype
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import OPS, guarded, rule
+from nnkit.autograd.op.single import single
+from nnkit.autograd.ops.creation import factories as creation
+from nnkit.autograd.ops.creation.conversion import clone
+from nnkit.autograd.ops.shape import joining
+from nnkit.autograd.ops.shape import reshaping as shapes
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.history import on_its_own
+from nnkit.backend.dtype import int32, int64
+from nnkit.backend.memory import contiguous_format, strides_in_elements
+
+
+def _tile_adjoint(B: Any, g: Any, x_shape: tuple, repeats: tuple) -> Any:
+    """Sum the copies: split every axis into (copy, element) and add over the copies."""
+    padded = (1,) * (len(repeats) - len(x_shape)) + x_shape
+    split = tuple(n for pair in zip(repeats, padded, strict=True) for n in pair)
+    copies = tuple(range(0, len(split), 2))
+    return B.reshape(B.sum(B.reshape(g, split), copies, False), x_shape)
+
+
+def _copied_where_single(x: Any, axes: tuple) -> str | None:
+    """Where flipping changes nothing torch copies."""
+    data, steps = x._data, strides_in_elements(x._data)
+    moved = data.size and any(data.shape[axis] > 1 and steps[axis] for axis in axes)
+    return None if moved else "recorded"
+
+
+_flip = rule("flip", alone=_copied_where_single, x=lambda B, g, axes: B.flip(g, axes))
+_roll = rule("roll", x=lambda B, g, shifts, axes: B.roll(g, tuple(-n for n in shifts), axes))
+_rot90 = rule(
+    "rot90",
+    alone=lambda x, k, a, b: _copied_where_single(x, ((), (b,), (a, b), (a,))[k]),
+    x=lambda B, g, k, axis1, axis2: B.rot90(g, -k % 4, axis1, axis2),
+)
+_tile = rule("tile", node="RepeatBackward0", x=_tile_adjoint)
+_pad = rule(
+    "pad", alone="written", node="ConstantPadNdBackward0",
+    x=lambda B, g, widths: B.pad(g, tuple((-a, -b) for a, b in widths), 0),
+)  # fmt: skip
+
+
+# Repetitions and rearrangements
+
+
+@public(namespace=False)
+def repeat(input: Tensor, *times: Any, repeats: int | Sequence[int] | None = None) -> Tensor:
+    """The tensor repeated that often along each dimension; more repeats than dimensions add new
+    ones in front.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1, 2]).repeat(2, 2)
+        tensor([[1, 2, 1, 2],
+                [1, 2, 1, 2]])
+    """
+    counts = sizes_of("repeat", times, repeats, "repeats")
+    if len(counts) < input.ndim:
+        raise RuntimeError(
+            f"repeat(): number of repeats ({len(counts)}) must not be smaller than the number of "
+            f"dimensions ({input.ndim})"
+        )
+    check_integers("repeat", "repeats", counts)
+    if min(counts, default=0) < 0:
+        raise RuntimeError(f"repeat(): repeats must not be negative, got {list(counts)}")
+    padded = (1,) * (len(counts) - input.ndim) + input._data.shape
+    check_shape("repeat", tuple(n * count for n, count in zip(padded, counts)))
+    return _tile(input, counts)
+
+
+@public
+def tile(input: Tensor, *times: Any, dims: int | Sequence[int] | None = None) -> Tensor:
+    """`repeat` whose missing leading counts are 1.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tile(nnkit.tensor([1, 2]), (2, 2))
+        tensor([[1, 2, 1, 2],
+                [1, 2, 1, 2]])
+    """
+    check_tensor("tile", input)
+    counts = sizes_of("tile", times, dims, "dims")
+    return repeat(input, (1,) * (input.ndim - len(counts)) + counts)
+
+
+@public
+def flip(input: Tensor, *named: Any, dims: int | Sequence[int] | None = None) -> Tensor:
+    """A copy with the order along ``dims`` reversed.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.flip(nnkit.tensor([[1, 2], [3, 4]]), dims=(0,))
+        tensor([[3, 4],
+                [1, 2]])
+    """
+    check_tensor("flip", input)
+    given = sizes_of("flip", named, dims, "dims")
+    axes = normalize_dims(given, input.ndim, "flip")
+    return _flip(input, axes if input.ndim else ())
+
+
+@public
+def fliplr(input: Tensor) -> Tensor:
+    """`flip` along dimension 1.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.fliplr(nnkit.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 1],
+                [4, 3]])
+    """
+    check_tensor("fliplr", input)
+    if input.ndim < 2:
+        raise RuntimeError(f"fliplr(): input must be >= 2-d, got {input.ndim} dimensions")
+    return _flip(input, (1,))
+
+
+@public
+def flipud(input: Tensor) -> Tensor:
+    """`flip` along dimension 0.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.flipud(nnkit.tensor([[1, 2], [3, 4]]))
+        tensor([[3, 4],
+                [1, 2]])
+    """
+    check_tensor("flipud", input)
+    if input.ndim < 1:
+        raise RuntimeError(f"flipud(): input must be >= 1-d, got {input.ndim} dimensions")
+    return _flip(input, (0,))
+
+
+@public
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Turn the plane of two dimensions by 90 degrees, ``k`` times, from the first to the second.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.rot90(nnkit.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 4],
+                [1, 3]])
+    """
+    check_tensor("rot90", input)
+    if len(dims) != 2 or input.ndim < 2:
+        raise RuntimeError(
+            f"rot90(): expected two dims and at least two dimensions, got dims {list(dims)} and "
+            f"{input.ndim} dimensions"
+        )
+    a, b = (normalize_dim(d, input.ndim, "rot90") for d in dims)
+    if a == b:
+        raise RuntimeError(f"rot90(): rotation dims must differ, got {list(dims)}")
+    return _rot90(input, integer("rot90", "k", k) % 4, a, b)
+
+
+@public
+def roll(
+    input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None
+) -> Tensor:
+    """Shift the elements along ``dims``; what leaves at one end enters at the other. Without
+    dims the elements are shifted as one sequence.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.roll(nnkit.arange(4), 1)
+        tensor([3, 0, 1, 2])
+    """
+    check_tensor("roll", input)
+    counts = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
+    counts = tuple(integer("roll", "shifts", n) for n in counts)
+    axes = dims if isinstance(dims, (tuple, list)) else () if dims is None else (dims,)
+    if not counts:
+        raise RuntimeError("roll(): argument 'shifts' must not be empty")
+    if len(counts) != len(axes) and (axes or len(counts) != 1):
+        raise RuntimeError(
+            f"roll(): shifts and dims must align, got {len(counts)} shifts and {len(axes)} dims"
+        )
+    if not input._data.size:  # torch does not ask for the dimension of no elements
+        viewed = input.is_inference() and not axes  # which has no history
+        return (input.detach() if viewed else input).clone()
+    if not axes:
+        flat = _roll(shapes.reshape(input, -1), counts, (0,))
+        return on_its_own(shapes.reshape(flat, input._data.shape))
+    if not input.ndim:
+        raise IndexError(f"roll(): dim {axes[0]} was given for a tensor without dimensions")
+    return _roll(input, counts, tuple(normalize_dim(d, input.ndim, "roll") for d in axes))
+
+
+@public
+def repeat_interleave(
+    input: Tensor,
+    repeats: Tensor | int | None = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
+) -> Tensor:
+    """Every element (or slice along ``dim``) repeated so many times in place.
+
+    Args:
+        repeats: an int, or a tensor with a count for each; without it ``input`` holds the counts
+            and the result says which index each output comes from.
+        dim: without it the input is flattened first.
+        output_size: the sum of the repeats, where it is known (it is checked).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([1, 2]).repeat_interleave(nnkit.tensor([2, 1]))
+        tensor([1, 1, 2])
+    """
+    name = "repeat_interleave"
+    check_tensor(name, input)
+    B = input._device.backend
+    if repeats is None:
+        if dim is not None:
+            raise TypeError(f"{name}() missing 1 required positional argument: 'repeats'")
+        if input.ndim != 1:
+            raise RuntimeError(f"{name}(): repeats must be a vector, got {input.ndim} dimensions")
+        index = _repeat_index(name, B, input._data, input._data.size)
+        return wrap(B.cast(index, input._data.dtype), input._device)
+    if dim is None:
+        input, dim = shapes.reshape(input, -1), 0
+    if not input.ndim:
+        raise IndexError(f"{name}(): a 0-dim tensor has no dimension {dim}")
+    axis = normalize_dim(dim, input.ndim, name)
+    source = input
+    size = source._data.shape[axis]
+    if isinstance(repeats, Tensor):
+        index = _repeat_index(name, B, repeats._data, size)
+        length = index.shape[0]
+    else:
+        repeats = integer(name, "repeats", repeats)
+        if repeats < 0:
+            raise RuntimeError(f"{name}(): repeats must be non-negative, got {repeats}")
+        length = size * repeats
+        check_shape(name, (*source._data.shape[:axis], length, *source._data.shape[axis + 1 :]))
+    if output_size is not None and output_size != length:
+        raise RuntimeError(
+            f"{name}(): output_size is {output_size}, but the repeats sum to {length}"
+        )
+    if isinstance(repeats, Tensor):
+        return OPS["index_select"](source, wrap(index, input._device), axis)
+    each = shapes.unsqueeze(source, axis + 1)
+    shape = list(each._data.shape)
+    shape[axis + 1] = repeats
+    copied = clone(shapes.expand(each, shape), memory_format=contiguous_format)
+    return shapes.flatten(copied, axis, axis + 1)
+
+
+def _repeat_index(name: str, B: Any, counts: Any, size: int) -> Any:
+    """0, 1, ..., size - 1, the i-th as often as the i-th of ``counts`` (or the only one) says."""
+    if counts.ndim > 1 or (counts.ndim == 1 and counts.shape[0] not in (1, size)):
+        raise RuntimeError(
+            f"{name}(): repeats must have one element or as many as the input along dim "
+            f"({size}), got shape {list(counts.shape)}"
+        )
+    if counts.dtype not in (int32.array, int64.array):
+        raise NotImplementedError(f"{name}(): repeats has to be int32 or int64, got {counts.dtype}")
+    if counts.size:
+        if B.item(B.amin(counts, None, False)) < 0:
+            raise RuntimeError(f"{name}(): repeats must be non-negative")
+        total = B.item(B.amax(counts, None, False)) * size
+        if total > MOST_ELEMENTS and counts.size > 1:
+            total = sum(B.to_numpy(counts).tolist())  # exact
+        check_shape(name, (total,))
+    return B.repeat_index(counts, size)
+
+
+# Grids and products
+
+
+@public(method=False)
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """The coordinates of a grid: each 1-dim tensor expanded along all the others.
+
+    Args:
+        indexing: "ij" (dimension k follows tensor k), as by default, or "xy" (the first two
+            exchanged).
+
+    Example:
+        >>> import nnkit
+        >>> rows, columns = nnkit.meshgrid(nnkit.arange(2), nnkit.arange(3), indexing="ij")
+        >>> rows
+        tensor([[0, 0, 0],
+                [1, 1, 1]])
+    """
+    given = _unpacked("meshgrid", tensors)
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(f"meshgrid(): indexing must be one of 'xy' or 'ij', got {indexing!r}")
+    for tensor in given:
+        if tensor.ndim > 1:
+            raise RuntimeError(
+                f"meshgrid(): expected 0-D or 1-D tensors, got {tensor.ndim} dimensions"
+            )
+        if tensor.dtype is not given[0].dtype:
+            raise RuntimeError(
+                f"meshgrid(): expected all tensors to have one dtype, got {given[0].dtype} and "
+                f"{tensor.dtype}"
+            )
+    sizes = [t._data.size for t in given]
+    swap = indexing == "xy" and len(given) > 1
+    order = [1, 0, *range(2, len(given))] if swap else list(range(len(given)))
+    shape = tuple(sizes[k] for k in order)
+    grids = []
+    for k, tensor in enumerate(given):
+        place = order.index(k)
+        line = shapes.reshape(tensor, (1,) * place + (-1,) + (1,) * (len(given) - place - 1))
+        grids.append(shapes.expand(line, shape))
+    return tuple(grids)
+
+
+def _unpacked(name: str, tensors: tuple) -> tuple[Tensor, ...]:
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tuple(tensors[0])
+    if not tensors:
+        raise RuntimeError(f"{name}(): expected at least one tensor")
+    return check_tensors(name, tensors)
+
+
+@public(method=False)
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """All combinations of one element from each 1-dim tensor, one row each.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.cartesian_prod(nnkit.tensor([1, 2]), nnkit.tensor([3, 4]))
+        tensor([[1, 3],
+                [1, 4],
+                [2, 3],
+                [2, 4]])
+    """
+    given = check_tensors("cartesian_prod", tensors)
+    for tensor in given:
+        if tensor.ndim != 1:
+            raise RuntimeError(
+                f"cartesian_prod(): expected 1-D tensors, got {tensor.ndim} dimensions"
+            )
+    if len(given) == 1:
+        return given[0]
+    return joining.stack([shapes.reshape(grid, -1) for grid in meshgrid(*given)], 1)
+
+
+@public(method=False)
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All combinations of ``r`` elements of a 1-dim tensor, in order, one row each.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.combinations(nnkit.tensor([1, 2, 3]))
+        tensor([[1, 2],
+                [1, 3],
+                [2, 3]])
+    """
+    check_tensor("combinations", input)
+    if input.ndim != 1:
+        raise RuntimeError(f"combinations(): expected a 1-D tensor, got {input.ndim} dimensions")
+    if integer("combinations", "r", r) < 0:
+        raise RuntimeError(f"combinations(): expected a non-negative number, got {r}")
+    pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(pick(range(len(input)), r)) if r else []
+    B = input._device.backend
+    shape = (len(rows), r) if r else (0,)
+    index = B.array([n for row in rows for n in row], int64.array)
+    chosen = OPS["index_select"](input, wrap(index, input._device), 0)
+    return guarded("combinations", shapes.reshape(chosen, shape), input)
+
+
+@public(method=False)
+@single(node="BlockDiagBackward0")
+def block_diag(*tensors: Any) -> Tensor:
+    """A matrix with the given ones (vectors are rows) along its diagonal, zero elsewhere.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.block_diag(nnkit.tensor([[1, 2]]), nnkit.tensor([[3]]))
+        tensor([[1, 2, 0],
+                [0, 0, 3]])
+    """
+    given = check_tensors("block_diag", tensors) if tensors else [creation.empty(1, 0)]
+    dtype = promoted_dtype("block_diag", *given)
+    matrices = [joining.atleast_2d(t).to(dtype) for t in given]
+    for position, tensor in enumerate(given):
+        if tensor.ndim > 2:
+            raise RuntimeError(
+                f"block_diag(): input tensors must have 2 or fewer dimensions, got {tensor.ndim} "
+                f"at position {position}"
+            )
+    width = sum(m._data.shape[1] for m in matrices)
+    rows, start = [], 0
+    for matrix in matrices:
+        stop = start + matrix._data.shape[1]
+        rows.append(_pad(matrix, ((0, 0), (start, width - stop)), 0))
+        start = stop
+    return joining.cat(rows, 0)

@@ -1,0 +1,524 @@
+"""Views that only strides can describe: diagonals, windows, parts of complex numbers, and tensors
+whose geometry is changed in place."""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nnkit.autograd.arguments.dims import check_tensor, normalize_dim, sizes_of
+from nnkit.autograd.arguments.factory import unwritten
+from nnkit.autograd.arguments.sizes import (
+    MOST_ELEMENTS,
+    check_shape,
+    check_strided,
+    clipped,
+    integer,
+)
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.public import METHODS, attach, known_as, public
+from nnkit.autograd.op.rule import OPS, check_source, copied_without_history, rule
+from nnkit.autograd.ops.creation.conversion import converted
+from nnkit.autograd.ops.shape import reshaping as shapes
+from nnkit.autograd.surface.metadata import is_conj
+from nnkit.autograd.surface.metadata import stride as stride_of
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.history import (
+    change_geometry,
+    check_change,
+    end_history,
+    reshape_in_place,
+    wrote,
+)
+from nnkit.autograd.views.overlap import check_expanded
+from nnkit.backend.lazy import alike, memory_of
+from nnkit.backend.memory import (
+    axes_of,
+    by_rows,
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    owner,
+    preserve_format,
+    strides_in_elements,
+    strides_of,
+)
+from nnkit.backend.warning import warn
+
+_diagonal = rule(
+    "diagonal", view=True,
+    x=lambda B, g, x_shape, offset, axis1, axis2: B.diagonal_adjoint(
+        g, x_shape, offset, axis1, axis2
+    ),
+)  # fmt: skip
+_diagonal_adjoint = rule(
+    "diagonal_adjoint", node="DiagEmbedBackward0", alone="written",
+    y=lambda B, g, offset, axis1, axis2: B.diagonal(g, offset, axis1, axis2),
+)  # fmt: skip
+
+
+def _may_share(shape: tuple, strides: tuple) -> bool:
+    """Whether elements of this geometry may lie in one place (torch's test, which is quick)."""
+    if 0 in shape:
+        return False
+    last = 0
+    for stride, size in sorted((s, n) for s, n in zip(strides, shape, strict=True) if n > 1):
+        if stride <= last:
+            return True
+        last += stride * (size - 1)
+    return False
+
+
+def _grad_strided(B: Any, g: Any, shape: tuple, strides: tuple, offset: int, source: tuple) -> Any:
+    """The gradient of `as_strided`: of elements that lie in one place each has its share."""
+    target = (shape, strides, offset)
+    if _may_share(*source[:2]):
+        ones = B.expand(B.ones_like(B.sum(g, None, False)), source[0])
+        g = B.div(g, B.as_strided_adjoint(ones, target, source))
+    return B.as_strided_adjoint(g, source, target)
+
+
+_as_strided = rule("as_strided", view=True, x=_grad_strided)
+_as_strided_adjoint = rule(
+    "as_strided_adjoint",
+    y=lambda B, g, source, target: B.as_strided_adjoint(g, target, source),
+)
+_as_strided_scatter = rule(
+    "as_strided_scatter",
+    alone="written",
+    apart=copied_without_history,
+    x=lambda B, g, y_shape, shape, strides, offset: B.as_strided_scatter(
+        B.contiguous(B.copy(g)), B.expand(B.zeros_like(B.sum(g, None, False)), y_shape),
+        shape, strides, offset,
+    ),
+    y=lambda B, g, x_shape, shape, strides, offset: B.as_strided(
+        B.contiguous(g), shape, strides, offset or 0, (x_shape, strides_of(x_shape), 0)
+    ),
+)  # fmt: skip
+_unfold = rule(
+    "unfold", view=True,
+    x=lambda B, g, x_shape, axis, size, step: B.unfold_adjoint(g, x_shape, axis, size, step),
+)  # fmt: skip
+_unfold_adjoint = rule(
+    "unfold_adjoint", y=lambda B, g, axis, size, step: B.unfold(g, axis, size, step)
+)
+_real = rule(
+    "real", node="SelectBackward0", view=True,
+    x=lambda B, g: B.view_as_complex(B.stack([g, B.zeros_like(g)], g.ndim)),
+)  # fmt: skip
+_imag = rule(
+    "imag", node="SelectBackward0", view=True,
+    x=lambda B, g: B.view_as_complex(B.stack([B.zeros_like(g), g], g.ndim)),
+)  # fmt: skip
+_view_as_real = rule("view_as_real", view=True, x=lambda B, g: B.view_as_complex(g))
+_view_as_complex = rule("view_as_complex", view=True, x=lambda B, g: B.view_as_real(g))
+
+
+@public
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of two dimensions as the last dimension, a view that can be written.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.zeros(2, 2)
+        >>> x.diagonal().fill_(1.0)
+        tensor([1., 1.])
+        >>> x
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+    check_tensor("diagonal", input)
+    axis1 = normalize_dim(dim1, input.ndim, "diagonal")
+    axis2 = normalize_dim(dim2, input.ndim, "diagonal")
+    if axis1 == axis2:
+        raise RuntimeError(f"diagonal(): dimensions cannot be identical, got {dim1} and {dim2}")
+    shape = input._data.shape
+    offset = clipped(integer("diagonal", "offset", offset), -shape[axis1], shape[axis2])
+    return _diagonal(input, offset, axis1, axis2)
+
+
+@public(namespace=False)
+def fill_diagonal_(input: Tensor, fill_value: complex, wrap: bool = False) -> Tensor:
+    """Write a number onto the main diagonal of all dimensions; returns the tensor.
+
+    Args:
+        fill_value: a number or a 0-dim tensor.
+        wrap: start the diagonal of a tall matrix anew below it, one row apart.
+
+    Raises:
+        RuntimeError: fewer than two dimensions, or more than two of different lengths.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2, 3).fill_diagonal_(5)
+        tensor([[5., 0., 0.],
+                [0., 5., 0.]])
+    """
+    shape = input._data.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"fill_diagonal_(): expected at least 2 dimensions, got {list(shape)}")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError(f"fill_diagonal_(): expected equal lengths, got {list(shape)}")
+    rows, columns = shape[0], shape[-1]
+    if input.is_inference():  # torch writes a view, which is not counted where this may be
+        diagonal = as_strided(input, (min(shape),), (sum(stride_of(input)),))
+        METHODS["fill_"](diagonal, fill_value)
+        if not wrap or rows <= columns:
+            return input
+    if wrap and len(shape) == 2:
+        flat = range(0, rows * columns, columns + 1)
+        index: tuple = ([i // columns for i in flat], [i % columns for i in flat])
+    else:
+        index = (list(range(min(rows, columns))),) * len(shape)
+    METHODS["__setitem__"](input, index, fill_value)
+    return input
+
+
+def geometry(input: Tensor) -> tuple:
+    """The shape, the strides and the offset of a tensor in its storage, in elements."""
+    data = input._data
+    return data.shape, stride_of(input), input._device.backend.storage_offset(data)
+
+
+@public
+def as_strided(
+    input: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Tensor:
+    """A view of the storage of ``input`` with any size, stride and offset (in elements).
+
+    Raises:
+        RuntimeError: a stride is negative, or the view would leave the storage.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.as_strided(nnkit.arange(6), (3, 2), (1, 2))
+        tensor([[0, 2],
+                [1, 3],
+                [2, 4]])
+    """
+    check_tensor("as_strided", input)
+    shape = sizes_of("as_strided", (size,))
+    strides = sizes_of("as_strided", (stride,), None, "stride")
+    source = geometry(input)
+    offset = source[2]
+    if storage_offset is not None:
+        offset = integer("as_strided", "storage_offset", storage_offset)
+    check_strided("as_strided", shape, strides, offset)
+    strides = tuple(min(s, MOST_ELEMENTS) for s in strides)  # larger ones lead nowhere
+    return _as_strided(input, shape, strides, offset, source)
+
+
+@public(namespace=False)
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of ``size`` elements, ``step`` apart, along ``dimension``, in a new last dimension.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.arange(5).unfold(0, 2, 2)
+        tensor([[0, 1],
+                [2, 3]])
+    """
+    axis = normalize_dim(dimension, input.ndim, "unfold")
+    limit = input._data.shape[axis] if input.ndim else 1
+    size, step = integer("unfold", "size", size), integer("unfold", "step", step)
+    if size < 0 or size > limit:
+        raise RuntimeError(
+            f"unfold(): size must be between 0 and the size {limit} of dimension {axis}, got {size}"
+        )
+    if step <= 0:
+        raise RuntimeError(f"unfold(): step must be greater than zero, got {step}")
+    return _unfold(input, axis, size, min(step, limit + 1))  # there is no second window beyond
+
+
+@public(method=False)
+def real(input: Tensor) -> Tensor:
+    """The real part, as a view; a real tensor itself.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.real(nnkit.tensor([1 + 2j, 3j]))
+        tensor([1., 0.])
+    """
+    check_tensor("real", input)
+    return _real(_unconjugated(input)) if input.is_complex() else input
+
+
+@public(method=False)
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part of a complex tensor, as a view.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.imag(nnkit.tensor([1 + 2j, 3j]))
+        tensor([2., 3.])
+    """
+    check_tensor("imag", input)
+    if not input.is_complex():
+        raise RuntimeError(f"imag(): expected a complex tensor, got {input.dtype}")
+    if is_conj(input):  # in torch's order, which decides the sign of zeros in gradients
+        input = OPS["neg_view"](_unconjugated(input))
+    return _imag(input)
+
+
+def _unconjugated(input: Tensor) -> Tensor:
+    """A view of the memory of a complex tensor without its conjugation, if that is put off."""
+    return OPS["conj"](input) if is_conj(input) else input
+
+
+def _part_property(part: Callable) -> property:
+    def assign(self: Tensor, value: Any) -> None:
+        """Write a part in place."""
+        part(self)[...] = value
+
+    return property(part, assign)
+
+
+for _name, _part in (("real", real), ("imag", imag)):
+    setattr(Tensor, _name, _part_property(_part))
+
+
+@public(method=False)
+def view_as_real(input: Tensor) -> Tensor:
+    """A complex tensor as a real one whose last dimension holds real and imaginary part.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.view_as_real(nnkit.tensor([1 + 2j, 3j]))
+        tensor([[1., 2.],
+                [0., 3.]])
+    """
+    check_tensor("view_as_real", input)
+    if not input.is_complex():
+        raise RuntimeError(f"view_as_real(): expected a complex tensor, got {input.dtype}")
+    if is_conj(input):
+        raise RuntimeError(
+            "view_as_real doesn't work on unresolved conjugated tensors: use x.resolve_conj(), a "
+            "copy whose real and imaginary parts are in memory"
+        )
+    return _view_as_real(input)
+
+
+@public(method=False)
+def view_as_complex(input: Tensor) -> Tensor:
+    """A real tensor whose last dimension holds pairs as a complex one; a view.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.view_as_complex(nnkit.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([1.+2.j, 3.+4.j])
+    """
+    check_tensor("view_as_complex", input)
+    data = input._data
+    if input.dtype.name not in ("float32", "float64"):
+        raise RuntimeError(f"view_as_complex(): expected float32 or float64, got {input.dtype}")
+    if not data.ndim or data.shape[-1] != 2 or strides_in_elements(data)[-1] != 1:
+        raise RuntimeError(
+            f"view_as_complex(): the last dimension must have size 2 and stride 1, got shape "
+            f"{list(data.shape)}"
+        )
+    return _view_as_complex(input)
+
+
+@public
+def as_strided_scatter(
+    input: Tensor,
+    src: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Tensor:
+    """A copy of ``input`` with ``src`` where `as_strided` would look.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.as_strided_scatter(nnkit.zeros(4), nnkit.ones(2), (2,), (2,))
+        tensor([1., 0., 1., 0.])
+    """
+    check_tensor("as_strided_scatter", input)
+    check_tensor("as_strided_scatter", src, "src")
+    shape = sizes_of("as_strided_scatter", (size,))
+    if src._data.shape != shape:
+        raise RuntimeError(
+            f"as_strided_scatter(): expected src to have size {list(shape)}, got "
+            f"{list(src._data.shape)}"
+        )
+    if input.requires_grad and not by_rows(input._data):
+        raise RuntimeError(
+            "as_strided_scatter(): an input that requires grad must be contiguous, got strides "
+            f"{list(input.stride())}"
+        )
+    copied = wrap(input._device.backend.copy_storage(input._data), input._device)
+    place = as_strided(copied, size, stride, storage_offset)  # refuses what does not fit
+    check_expanded("as_strided_scatter", place._data)
+    check_source("as_strided_scatter", input, src)
+    source = converted(src, input.dtype)
+    return _as_strided_scatter(input, source, shape, place.stride(), storage_offset)
+
+
+# In place: the tensor itself gets another geometry over its memory
+
+
+def _reshaping(name: str, function: Any) -> None:
+    """``name_``: let the tensor become what ``name`` returns, with that history."""
+
+    def write_in_place(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
+        return reshape_in_place(self, name, function, *arguments, **options)
+
+    write_in_place.__name__ = name
+    known_as(write_in_place, f"Tensor.{name}")
+    write_in_place.__doc__ = f"In-place version of `{function.__name__}`; returns the tensor."
+    attach(name, write_in_place)
+
+
+for _name, _function in (
+    ("squeeze_", shapes.squeeze), ("unsqueeze_", shapes.unsqueeze), ("t_", shapes.t),
+    ("transpose_", shapes.transpose), ("swapaxes_", shapes.swapaxes),
+    ("swapdims_", shapes.transpose), ("as_strided_", as_strided),
+):  # fmt: skip
+    _reshaping(_name, _function)
+
+
+@public(namespace=False)
+def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+    """Give the tensor another number of elements: what it holds stays in front, the rest of a
+    larger one is uninitialised.
+
+    Raises:
+        RuntimeError: it requires a gradient.
+    """
+    shape = sizes_of("resize_", sizes)
+    check_shape("resize_", shape, "sizes")
+    if input.requires_grad and not (MODE.inference or input.is_inference()):
+        raise RuntimeError("resize_(): cannot resize variables that require grad")
+    check_change(input, "resize_")
+    axes = axes_of(memory_format, len(shape))
+    if shape != input._data.shape or axes is not None:
+        resize(input, shape, axes)
+        wrote(input, "resize_")
+    return input
+
+
+def resize(input: Tensor, shape: tuple[int, ...], axes: tuple[int, ...] | None = None) -> None:
+    """Give a tensor another shape over its memory, or over more with that in front.
+
+    Args:
+        axes: the dimensions from the slowest to the fastest in memory.
+    """
+    B, data = input._device.home.backend, memory_of(input._data)
+    axes = axes or tuple(range(len(shape)))
+    steps = dict(zip(axes, strides_of(tuple(shape[axis] for axis in axes)), strict=True))
+    strides = tuple(steps[axis] for axis in range(len(shape)))
+    _, _, offset = source = geometry(input)
+    room = offset + math.prod(shape)
+    if room > B.storage_size(data):
+        data = _move_storage(input, room)
+        source = ((room,), (1,), 0)
+    change_geometry(input, alike(input._data, B.as_strided(data, shape, strides, offset, source)))
+
+
+def _move_storage(input: Tensor, room: int) -> Any:
+    """Let the tensors that look into the memory of one look into more, with that in front; returns
+    the array of all its ``room`` elements."""
+    B, data = input._device.home.backend, memory_of(input._data)
+    larger = unwritten(B, B.empty((room,), data.dtype))
+    size = B.storage_size(data)
+    if size == 0:
+        return larger
+    kept = B.as_strided(data, (size,), (1,), 0, geometry(input))
+    B.copy_(B.getitem(larger, slice(size)), kept)
+    # Nobody keeps account of who shares memory: it would cost each view, and this is rare.
+    sharing = [t for t in gc.get_objects() if issubclass(type(t), Tensor) and _shares(t, data)]
+    for tensor in sorted(sharing, key=lambda t: t._base is not None):
+        mine = memory_of(tensor._data)
+        typed = larger if mine.dtype == data.dtype else _reread(B, larger, mine.dtype)
+        shape, strides, offset = geometry(tensor)
+        moved = B.as_strided(typed, shape, strides, offset, (typed.shape, (1,), 0))
+        viewed = tensor._viewed  # it is the same view as before
+        change_geometry(tensor, alike(tensor._data, moved))
+        tensor._viewed = viewed
+    return larger
+
+
+def _reread(B: Any, array: Any, dtype: Any) -> Any:
+    """The bytes of a line of numbers as numbers of another dtype, as many as there are whole."""
+    size, width = array.dtype.itemsize, dtype.itemsize
+    whole = array.shape[0] * size // width * width // size
+    return B.view_dtype(B.getitem(array, slice(whole)), dtype)
+
+
+def _shares(tensor: Tensor, data: Any) -> bool:
+    """Whether a tensor looks into the storage of an array."""
+    mine = getattr(tensor, "_data", None)
+    return mine is not None and owner(memory_of(mine)) is owner(data)
+
+
+@public(namespace=False)
+def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+    """``input.resize_(the_template.shape)``, by default in its own order of memory."""
+    check_tensor("resize_as_", the_template, "the_template")
+    if memory_format is preserve_format and not the_template.is_contiguous():
+        formats = {4: channels_last, 5: channels_last_3d}
+        memory_format = formats.get(the_template.ndim, contiguous_format)
+        if not the_template.is_contiguous(memory_format=memory_format):
+            memory_format = contiguous_format
+    return resize_(input, the_template._data.shape, memory_format=memory_format)
+
+
+def _resize(self: Tensor, *sizes: Any) -> Tensor:
+    """`reshape`, under a name torch has deprecated."""
+    warn("non-inplace resize is deprecated: use reshape()")
+    return shapes.reshape(self, *sizes)
+
+
+def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """`reshape_as`, under a name torch has deprecated."""
+    warn("non-inplace resize_as is deprecated: use reshape_as()")
+    return shapes.reshape_as(self, tensor)
+
+
+attach("resize", _resize)
+attach("resize_as", _resize_as)
+
+
+@public(namespace=False)
+def set_(
+    input: Tensor, source: Any = None, storage_offset: int = 0,
+    size: Sequence[int] | None = None, stride: int | Sequence[int] | None = None,
+) -> Tensor:  # fmt: skip
+    """Let the tensor use the memory of ``source`` (no memory without one).
+
+    Each of the two counts its own writes.
+
+    Args:
+        source: a tensor of the same dtype, or its storage.
+        storage_offset: where to start in its storage, with ``size`` and ``stride``.
+    """
+    from nnkit.autograd.surface.storage import Storage
+
+    if isinstance(source, Storage):
+        source = source.tensor(input.dtype)
+    tracked = check_change(input, "set_", (source,))
+    if source is None:
+        data = input._device.home.backend.empty((0,), input._data.dtype)
+    else:
+        check_tensor("set_", source, "source")
+        memory = source.detach()
+        if memory._data.dtype != input._data.dtype:
+            raise RuntimeError(
+                f"set_(): expected a source of dtype {input.dtype}, got {memory.dtype}"
+            )
+        if size is not None:
+            shape = sizes_of("set_", (size,))
+            stride = strides_of(shape) if stride is None else stride
+            memory = as_strided(memory, shape, stride, storage_offset)
+        data = memory_of(memory._data)
+    change_geometry(input, alike(input._data, data))
+    wrote(input, "set_")
+    if tracked:
+        end_history(input, "set_", (source,))
+    return input

@@ -1,0 +1,200 @@
+"""Triangles and diagonals of matrices: cutting them out, writing into them, their indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
+from nnkit.autograd.arguments.sizes import check_shape, clipped, integer
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import OPS, check_source, copied_without_history, rule
+from nnkit.autograd.ops.creation.conversion import converted
+from nnkit.autograd.ops.shape import reshaping as shapes
+from nnkit.autograd.ops.shape import strided
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.device import cpu
+from nnkit.backend.device import device as device_type
+from nnkit.backend.dtype import int32, int64
+
+_tril = rule("tril", x=lambda B, g, offset: B.tril(g, offset))
+_triu = rule("triu", x=lambda B, g, offset: B.triu(g, offset))
+_diagonal_scatter = rule(
+    "diagonal_scatter",
+    alone="written",
+    apart=copied_without_history,
+    x=lambda B, g, offset, axis1, axis2: B.diagonal_scatter(
+        g, B.zeros_like(B.diagonal(g, offset, axis1, axis2)), offset, axis1, axis2
+    ),
+    y=lambda B, g, offset, axis1, axis2: B.diagonal(g, offset, axis1, axis2),
+)
+
+
+@public(in_place=True, out=True)
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The lower triangle of matrices, zero elsewhere; ``diagonal`` is the last one kept.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tril(nnkit.ones(2, 2))
+        tensor([[1., 0.],
+                [1., 1.]])
+    """
+    return _tril(_matrices("tril", input), _offset("tril", input, diagonal))
+
+
+@public(in_place=True, out=True)
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The upper triangle of matrices, zero elsewhere; ``diagonal`` is the first one kept.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.triu(nnkit.ones(2, 2))
+        tensor([[1., 1.],
+                [0., 1.]])
+    """
+    return _triu(_matrices("triu", input), _offset("triu", input, diagonal))
+
+
+def _matrices(name: str, input: Tensor) -> Tensor:
+    check_tensor(name, input)
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"{name}(): input tensor must have at least 2 dimensions, got {input.ndim}"
+        )
+    return input
+
+
+def _offset(name: str, input: Tensor, diagonal: Any) -> int:
+    rows, columns = input._data.shape[-2:]
+    return clipped(integer(name, "diagonal", diagonal), -rows - 1, columns + 1)
+
+
+def _triangle_indices(
+    name: str, row: int, col: int, offset: int, dtype: Any, device: Any
+) -> Tensor:
+    row, col = integer(name, "row", row), integer(name, "col", col)
+    if row < 0 or col < 0:
+        raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
+    offset = clipped(integer(name, "offset", offset), -row - 1, col + 1)
+    if name == "tril_indices":  # of a wide matrix it has nothing in the last columns
+        col = clipped(col, 0, max(row + offset, 0))
+    else:
+        row = clipped(row, 0, max(col - offset, 0))
+    check_shape(name, (2, row, col))
+    if dtype not in (None, int32, int64):
+        raise NotImplementedError(f"{name}(): expected dtype int32 or int64, got {dtype}")
+    place = cpu if device is None else device_type(device)
+    return wrap(getattr(place.backend, name)(row, col, offset, (dtype or int64).array), place)
+
+
+@public(method=False)
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
+    layout: Any = None,
+) -> Tensor:  # fmt: skip
+    """The row and column indices of the lower triangle of a matrix, a (2, n) tensor.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tril_indices(2, 2)
+        tensor([[0, 1, 1],
+                [0, 0, 1]])
+    """
+    return _triangle_indices("tril_indices", row, col, offset, dtype, device)
+
+
+@public(method=False)
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
+    layout: Any = None,
+) -> Tensor:  # fmt: skip
+    """The row and column indices of the upper triangle of a matrix, a (2, n) tensor.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.triu_indices(2, 2)
+        tensor([[0, 0, 1],
+                [0, 1, 1]])
+    """
+    return _triangle_indices("triu_indices", row, col, offset, dtype, device)
+
+
+@public(out=True)
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """A vector as the diagonal of a square matrix; of a matrix a copy of its diagonal.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.diag(nnkit.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+    """
+    check_tensor("diag", input)
+    if input.ndim == 1:
+        return diag_embed(input, diagonal)
+    if input.ndim != 2:
+        raise RuntimeError(f"diag(): supports 1-D or 2-D tensors, got {input.ndim}-D")
+    return OPS["copy"](strided.diagonal(input, diagonal))
+
+
+@public
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The last dimension becomes the diagonal of two new dimensions ``dim1`` and ``dim2``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.diag_embed(nnkit.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+    """
+    check_tensor("diag_embed", input)
+    ndim = input.ndim + 1
+    axis1, axis2 = (normalize_dim(d, ndim, "diag_embed") for d in (dim1, dim2))
+    if axis1 == axis2:
+        raise RuntimeError(f"diag_embed(): dimensions cannot be identical, got {dim1} and {dim2}")
+    *rest, length = input._data.shape
+    size = length + abs(integer("diag_embed", "offset", offset))
+    for axis in sorted((axis1, axis2)):
+        rest.insert(axis, size)
+    shape = check_shape("diag_embed", tuple(rest))
+    return OPS["diagonal_adjoint"](input, shape, offset, axis1, axis2)
+
+
+@public
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """All elements as the diagonal of a square matrix.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.diagflat(nnkit.tensor([[1], [2]]))
+        tensor([[1, 0],
+                [0, 2]])
+    """
+    check_tensor("diagflat", input)
+    return diag_embed(shapes.reshape(input, -1), offset)
+
+
+@public
+def diagonal_scatter(
+    input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
+    """A copy of ``input`` with ``src`` on its diagonal.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.diagonal_scatter(nnkit.zeros(2, 2), nnkit.tensor([1.0, 2.0]))
+        tensor([[1., 0.],
+                [0., 2.]])
+    """
+    check_tensor("diagonal_scatter", input)
+    check_tensor("diagonal_scatter", src, "src")
+    shape = input._data.shape
+    axis1, axis2 = (normalize_dim(d, len(shape), "diagonal_scatter") for d in (dim1, dim2))
+    expected = strided.diagonal(input.detach(), offset, dim1, dim2)._data.shape
+    if src._data.shape != expected:
+        raise RuntimeError(
+            f"diagonal_scatter(): expected src to have size {list(expected)}, got "
+            f"{list(src._data.shape)}"
+        )
+    check_source("diagonal_scatter", input, src)
+    return _diagonal_scatter(input, converted(src, input.dtype), offset, axis1, axis2)

@@ -1,0 +1,1 @@
+"""Order, search and counting."""

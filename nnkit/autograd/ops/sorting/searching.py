@@ -1,0 +1,374 @@
+"""Searching and counting: distinct values, places in sorted sequences, histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nnkit.autograd.arguments.dims import check_tensor, normalize_dim, normalize_dims, sizes_of
+from nnkit.autograd.arguments.sizes import check_shape, integer
+from nnkit.autograd.grad_mode import no_grad
+from nnkit.autograd.op.promotion import check_dtype, promote
+from nnkit.autograd.op.public import public
+from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.ops.linalg.products import check_ndim
+from nnkit.autograd.surface import return_types
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.history import end_history, refresh, wants_history
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, int32, int64
+
+
+@public
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False,
+    return_counts: bool = False, dim: int | None = None,
+) -> Any:  # fmt: skip
+    """The distinct elements in ascending order (distinct slices along ``dim``).
+
+    Args:
+        sorted: accepted for torch's sake; the result is always sorted.
+        return_inverse: also where each element of the input went.
+        return_counts: also how often each occurs.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.tensor([3, 1, 3]).unique(return_counts=True)
+        (tensor([1, 3]), tensor([1, 2]))
+    """
+    return _distinct("unique", input, dim, return_inverse, return_counts)
+
+
+@public
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:  # fmt: skip
+    """The elements (slices along ``dim``) that differ from the one before them.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.unique_consecutive(nnkit.tensor([1, 1, 2, 1]))
+        tensor([1, 2, 1])
+    """
+    return _distinct("unique_consecutive", input, dim, return_inverse, return_counts)
+
+
+def _distinct(name: str, input: Tensor, dim: Any, inverse: bool, counts: bool) -> Any:
+    check_tensor(name, input)
+    if input.dtype.category == COMPLEX:
+        raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
+    if dim is not None and not input.ndim:
+        raise IndexError(f"{name}(): a 0-dim tensor has no dimension {dim}")
+    axis = None if dim is None else normalize_dim(dim, input.ndim, name)
+    others = [n for d, n in enumerate(input._data.shape) if d != axis]
+    if axis is not None and 0 in others:
+        raise RuntimeError(
+            f"{name}(): of slices without elements none is unique, got shape {list(input.shape)}"
+        )
+    refresh(input)
+    found = getattr(input._device.backend, name)(input._data, axis)
+    wanted = (True, inverse, counts)
+    results = [
+        wrap(array, input._device) for array, want in zip(found, wanted, strict=True) if want
+    ]
+    refresh(input)
+    if wants_history(input, ()):
+        end_history(results[0], name, (input,), NotImplementedError)
+    return tuple(results) if len(results) > 1 else results[0]
+
+
+@public(out=True, method=False)
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Tensor | complex,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Where to insert ``input`` into sorted sequences so that they stay sorted.
+
+    Args:
+        sorted_sequence: one sequence, or one for each row of ``input``.
+        input: a tensor or a number.
+        right: whether to insert after equal elements (``side="right"``) or before them.
+        sorter: indices that sort an unsorted ``sorted_sequence``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.searchsorted(nnkit.tensor([1, 3, 5]), nnkit.tensor([3, 6]))
+        tensor([1, 3])
+    """
+    name = "searchsorted"
+    check_tensor(name, sorted_sequence, "sorted_sequence")
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"{name}(): side can only be 'left' or 'right', got {side}")
+    if side == "left" and right:
+        raise RuntimeError(f"{name}(): side and right can't be set to opposites, got side of left")
+    if sorter is not None:
+        if sorter.dtype is not int64:
+            raise RuntimeError(f"{name}(): sorter must be int64, got {sorter.dtype}")
+        if sorter._data.shape != sorted_sequence._data.shape:
+            raise RuntimeError(
+                f"{name}(): boundary and sorter must have the same size, got "
+                f"{list(sorted_sequence.shape)} and {list(sorter.shape)}"
+            )
+        axis = sorted_sequence.ndim - 1
+        sorted_sequence = OPS["gather"](sorted_sequence.detach(), sorter, axis)
+    return _search(name, sorted_sequence, input, right or side == "right", out_int32)
+
+
+def _search(name: str, boundaries: Tensor, values: Any, right: bool, out_int32: bool) -> Tensor:
+    number = not isinstance(values, Tensor)
+    with no_grad():
+        boundaries, values = promote(name, boundaries, values)
+    rows, wanted = boundaries._data.shape, values._data.shape
+    if number and len(rows) != 1:
+        raise RuntimeError(f"{name}(): a number needs a 1-dim boundaries tensor, got {list(rows)}")
+    if len(rows) != 1 and (not rows or rows[:-1] != wanted[:-1]):
+        raise RuntimeError(
+            f"{name}(): boundaries must be 1-dim, or all but the last dimension of boundaries and "
+            f"input must match, got {list(rows)} and {list(wanted)}"
+        )
+    if values._data.size:
+        check_dtype(name, boundaries.dtype, ("bool", "complex"))
+    B = boundaries._device.backend
+    found = B.searchsorted(boundaries._data, values._data, right)
+    return wrap(B.cast(found, int32.array) if out_int32 else found, boundaries._device)
+
+
+@public(out=True, method=False)
+def bucketize(
+    input: Tensor | complex, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
+    """The index of the bucket each element falls into: `searchsorted` with the operands exchanged.
+
+    Args:
+        right: whether a bucket includes its left boundary instead of its right one.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.bucketize(nnkit.tensor([0.5, 2.0, 9.0]), nnkit.tensor([1.0, 2.0, 3.0]))
+        tensor([0, 1, 3])
+    """
+    check_tensor("bucketize", boundaries, "boundaries")
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"bucketize(): boundaries must be 1 dimension, got {boundaries.ndim}")
+    return _search("bucketize", boundaries, input, right, out_int32)
+
+
+@public
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each integer from 0 occurs in a 1-dim tensor, or the sum of its weights.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.bincount(nnkit.tensor([0, 2, 2]))
+        tensor([1, 0, 2])
+    """
+    check_tensor("bincount", input)
+    B = input._device.backend
+    if input.dtype.category != INTEGER:
+        raise NotImplementedError(f"bincount(): not implemented for '{input.dtype.name}' tensors")
+    if input._data.shape == (0,) and minlength >= 0:  # torch does not look at the weights then
+        check_shape("bincount", (minlength,))
+        return wrap(B.zeros((minlength,), int64.array), input._device)
+    if input.ndim != 1:
+        raise RuntimeError(
+            f"bincount(): only supports 1-d non-negative integral inputs, got {input.ndim}-d ones"
+        )
+    if integer("bincount", "minlength", minlength) < 0:
+        raise RuntimeError(f"bincount(): minlength should be >= 0, got {minlength}")
+    if input._data.size:
+        if B.item(B.amin(input._data, None, False)) < 0:
+            raise RuntimeError("bincount(): only supports non-negative inputs, got a negative one")
+        check_shape("bincount", (B.item(B.amax(input._data, None, False)) + 1,))
+    check_shape("bincount", (minlength,))
+    if weights is not None and weights._data.shape != input._data.shape:
+        raise RuntimeError(
+            f"bincount(): weights should be 1-d and have the same length as input, got "
+            f"{list(weights._data.shape)} and {list(input._data.shape)}"
+        )
+    if weights is not None and weights.dtype.category == COMPLEX:
+        weights = weights.real.double()  # as in torch
+    counts = B.bincount(input._data, None if weights is None else weights._data, minlength)
+    return wrap(counts, input._device)
+
+
+@public(method=False)
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """The coordinates, one tensor for each dimension, of positions in a flattened ``shape``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.unravel_index(nnkit.tensor([5]), (2, 3))
+        (tensor([1]), tensor([2]))
+    """
+    check_tensor("unravel_index", indices, "indices")
+    if indices.dtype.category != INTEGER:
+        raise TypeError(f"unravel_index(): expected integer indices, got {indices.dtype}")
+    if isinstance(shape, Tensor):
+        raise TypeError("unravel_index(): argument 'shape' must be tuple of ints, not Tensor")
+    sizes = sizes_of("unravel_index", (shape,), None, "shape")
+    if min(sizes, default=0) < 0:
+        raise ValueError(f"unravel_index(): shape must not be negative, got {list(sizes)}")
+    check_shape("unravel_index", sizes, "shape")
+    if not sizes:
+        return ()
+    B = indices._device.backend
+    rest = B.cast(indices._data, int64.array)  # as in torch one beyond the last wraps around
+    coordinates = []
+    for size in reversed(sizes):
+        coordinates.append(wrap(B.remainder(rest, size), indices._device))
+        rest = B.div_floor(rest, size)
+    return tuple(reversed(coordinates))
+
+
+@public(out=True)
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements fall into each of ``bins`` equal parts of [min, max]; elements outside are
+    left out. Where both bounds are equal, those of the data are taken.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.histc(nnkit.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+        tensor([0., 2., 1., 0.])
+    """
+    check_tensor("histc", input)
+    if input.dtype.category != FLOATING:
+        raise NotImplementedError(f"histc(): not implemented for '{input.dtype.name}' tensors")
+    if integer("histc", "bins", bins) <= 0:
+        raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
+    check_shape("histc", (bins,))
+    low, high = _range_of("histc", input, None if min == max else (min, max), 1)
+    return wrap(input._device.backend.histc(input._data, bins, low, high), input._device)
+
+
+def _range_of(name: str, input: Tensor, given: Any, margin: float) -> tuple[float, float]:
+    """The bounds of the bins, by default those of the data; ``margin`` apart from a single one."""
+    B = input._device.backend
+    if given is not None and not (
+        isinstance(given, (tuple, list))
+        and len(given) == 2
+        and all(isinstance(n, (int, float)) for n in given)
+    ):
+        raise TypeError(f"{name}(): argument 'range' must be tuple of 2 floats, got {given!r}")
+    low, high = given or (0.0, 1.0)
+    if given is None and input._data.size:
+        low = float(B.item(B.amin(input._data, None, False)))
+        high = float(B.item(B.amax(input._data, None, False)))
+    if not abs(low) + abs(high) < float("inf"):
+        raise RuntimeError(f"{name}(): range of [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError(f"{name}(): max must be larger than min, got {high} and {low}")
+    return (low - margin, high + margin) if low == high else (low, high)
+
+
+@public(method=False)
+def histogram(
+    input: Tensor,
+    bins: Tensor | int = 100,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
+    """How many elements (or what weight) fall between each two neighbouring edges.
+
+    Args:
+        bins: how many equal bins, or a 1-dim tensor with their edges.
+        range: the lowest and the highest edge; by default those of the data.
+        density: divide by the total and by the width of each bin.
+
+    Returns:
+        A named tuple ``(hist, bin_edges)``. The last bin includes its upper edge.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.histogram(nnkit.tensor([1.0, 2.0, 1.0]), 3, range=(0.0, 3.0)).hist
+        tensor([0., 2., 1.])
+    """
+    check_tensor("histogram", input)
+    if input.dtype.name not in ("float32", "float64"):
+        raise NotImplementedError(f"histogram(): not implemented for '{input.dtype.name}' tensors")
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(
+            f"histogram(): input and weight must have one dtype, got {input.dtype} and "
+            f"{weight.dtype}"
+        )
+    if weight is not None and weight._data.size != input._data.size:
+        raise RuntimeError(
+            "histogram(): weight must have as many elements as input, got "
+            f"{list(weight._data.shape)} and {list(input._data.shape)}"
+        )
+    B, place, dtype = input._device.backend, input._device, input._data.dtype
+    if isinstance(bins, Tensor) and (bins.ndim or range is None):
+        if range is not None:
+            raise TypeError("histogram(): takes 'range' where 'bins' is an int, got a Tensor")
+        if bins.dtype is not input.dtype:
+            raise RuntimeError(
+                f"histogram(): input and bins must have one dtype, got {input.dtype} and "
+                f"{bins.dtype}"
+            )
+        check_ndim("histogram", "bins", bins._data.shape, 1)
+        if not bins._data.size:
+            raise RuntimeError("histogram(): argument 'bins' must have at least 1 element")
+        edges = bins._data
+    else:
+        bins = integer("histogram", "bins", bins)
+        if bins <= 0:
+            raise RuntimeError(f"histogram(): bins must be > 0, but got {bins}")
+        check_shape("histogram", (bins + 1,))
+        low, high = _range_of("histogram", input, range, 0.5)
+        edges = B.linspace(low, high, bins + 1, dtype)
+    flat = B.reshape(input._data, (input._data.size,))
+    weights = None if weight is None else B.reshape(weight._data, flat.shape)
+    counts = B.histogram(flat, edges, weights)
+    if density:
+        widths = B.sub(B.getitem(edges, slice(1, None)), B.getitem(edges, slice(None, -1)))
+        counts = B.div(B.div(counts, B.sum(counts, None, False)), widths)
+    return return_types.histogram(wrap(counts, place), wrap(edges, place))
+
+
+@public(out=True, method=False)
+def isin(
+    elements: Tensor | complex,
+    test_elements: Tensor | complex,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> Tensor:
+    """Whether each element is one of ``test_elements``; one of the two may be a number.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.isin(nnkit.tensor([1, 2, 3]), nnkit.tensor([2, 5]))
+        tensor([False,  True, False])
+    """
+    x, values = promote("isin", elements, test_elements)
+    for each in (elements, test_elements, x):
+        if isinstance(each, bool) or (
+            isinstance(each, Tensor) and each.dtype.category in (BOOL, COMPLEX)
+        ):
+            kind = each.dtype.name if isinstance(each, Tensor) else "bool"
+            raise RuntimeError(f"isin(): not implemented for '{kind}' tensors")
+    B = x._device.backend
+    found = B.isin(x._data, B.reshape(values._data, (values._data.size,)))
+    return wrap(B.logical_not(found) if invert else found, x._device)
+
+
+@public
+def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    """How many elements are not zero, in all or along ``dim`` (an int or a tuple).
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.count_nonzero(nnkit.tensor([[0, 1], [2, 3]]), dim=1)
+        tensor([1, 2])
+    """
+    check_tensor("count_nonzero", input)
+    B = input._device.backend
+    axes = normalize_dims(dim, input.ndim, "count_nonzero")
+    found = B.ne(input._data, 0)
+    return wrap(B.sum(found, axes if axes and input.ndim else None, False), input._device)

@@ -1,0 +1,1 @@
+"""What a Tensor offers besides ops: its memory, sizes, text, copies, operators."""

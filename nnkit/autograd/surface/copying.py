@@ -1,0 +1,97 @@
+"""Copies of tensors: what `copy`, `copy.deepcopy` and `pickle` make of one."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from nnkit.autograd.op.public import attach
+from nnkit.autograd.ops.shape.strided import geometry
+from nnkit.autograd.surface.metadata import is_conj, is_neg
+from nnkit.autograd.surface.storage import storage
+from nnkit.autograd.tensor import Tensor, fill
+from nnkit.backend.device import cpu
+from nnkit.backend.lazy import LazyPlace, alike, memory_of, plain, put_off
+from nnkit.backend.memory import extent
+
+
+def shallow_copy(self: Tensor) -> Tensor:
+    """A leaf of the same class on the same memory, which requires a gradient if this one does."""
+    copy = object.__new__(type(self))
+    fill(copy, self._data, self._device)
+    copy._requires_grad = self.requires_grad
+    copy.__dict__.update(self.__dict__)
+    return copy
+
+
+def deep_copy(self: Tensor, memo: dict) -> Tensor:
+    """A leaf of the same class with its own memory, and a copy of its gradient.
+
+    What shared its memory shares that of the copy, if it is copied by the same call.
+
+    Raises:
+        RuntimeError: it was made by a recorded operation.
+    """
+    if id(self) in memo:
+        return memo[id(self)]
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            f"protocol at the moment: got one made by {self.grad_fn.name()}"
+        )
+    copy = object.__new__(type(self))
+    memory: Any = storage(self)._elements
+    place = ("memory", self._device, memory.data_ptr(), memory.nbytes)
+    if place not in memo:
+        memo[place] = memory.clone()
+    elements = memo[place].view(self.dtype)
+    window = elements.as_strided(self.shape, self.stride(), self.storage_offset())
+    fill(copy, plain(alike(self._data, window._data)), self._device.home)
+    copy._writes = window._writes
+    memo[id(self)] = copy
+    copy._requires_grad = self._requires_grad
+    if self._grad is not None:
+        copy._grad = deep_copy(self._grad, memo)
+    if self.__dict__:
+        copy.__dict__.update(deepcopy(self.__dict__, memo))
+    return copy
+
+
+def rebuild(
+    cls: type, elements: Any, place: Any, requires_grad: bool, attributes: dict,
+    shape: tuple[int, ...], strides: tuple[int, ...],
+    conjugate: bool = False, negative: bool = False,
+) -> Any:  # fmt: skip
+    """Make the tensor that was pickled from the piece of memory that it lay in."""
+    tensor = object.__new__(cls)
+    B = place.backend
+    memory = B.array(cpu.backend.from_numpy(elements), None)
+    source = (memory.shape, (1,), 0)
+    array = B.as_strided(memory, shape, strides, 0, source)
+    if conjugate or negative:
+        array = put_off(array, place, conjugate, negative)
+        place = LazyPlace.before(place)
+    fill(tensor, array, place)
+    tensor._requires_grad = requires_grad
+    tensor.__dict__.update(attributes)
+    return tensor
+
+
+def reduce(self: Tensor, protocol: int) -> tuple:
+    """Pickle it as a leaf: its memory from the first to the last element, with the gaps that its
+    strides leave; its device, ``requires_grad`` and attributes."""
+    shape, strides, offset = source = geometry(self)
+    place = self._device.home
+    B, memory = place.backend, memory_of(self._data)
+    length = (extent(shape, strides, 0),)
+    elements = B.to_numpy(B.as_strided(memory, length, (1,), offset, source))
+    attributes = dict(self.__dict__)
+    return rebuild, (
+        type(self), elements, place, self.requires_grad, attributes, shape, strides,
+        is_conj(self), is_neg(self),
+    )  # fmt: skip
+
+
+attach("__copy__", shallow_copy)
+attach("__deepcopy__", deep_copy)
+attach("__reduce_ex__", reduce)

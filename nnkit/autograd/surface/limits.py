@@ -1,0 +1,140 @@
+"""The numbers that each dtype can hold: `finfo`, `iinfo`, and whether a value fits."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.autograd.op.public import PUBLIC
+from nnkit.backend.dtype import (
+    BOOL,
+    COMPLEX,
+    FLOATING,
+    INTEGER,
+    bfloat16,
+    default_dtype,
+    dtype,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
+    float16,
+    float32,
+    float64,
+)
+
+
+def _ieee(digits: int, exponent: int) -> tuple[float, float, float]:
+    """The distance from 1 to the next number, the largest and the smallest normal number of a
+    format with infinities: ``digits`` bits after the point, the largest exponent."""
+    eps = 2.0**-digits
+    return eps, (2 - eps) * 2.0**exponent, 2.0 ** (1 - exponent)
+
+
+# These three, and the decimal digits that survive.
+_FORMATS = {
+    float16: (*_ieee(10, 15), 3),
+    bfloat16: (*_ieee(7, 127), 2),
+    float32: (*_ieee(23, 127), 6),
+    float64: (*_ieee(52, 1023), 15),
+    float8_e5m2: (*_ieee(2, 15), 0),
+    float8_e4m3fn: (0.125, 448.0, 2.0**-6, 0),
+    float8_e4m3fnuz: (0.125, 240.0, 2.0**-7, 0),
+    float8_e5m2fnuz: (0.125, 57344.0, 2.0**-15, 0),  # torch's eps, half of the distance
+    float8_e8m0fnu: (1.0, 2.0**127, 2.0**-127, 0),
+}
+
+
+class finfo:
+    """The limits of a floating-point dtype, as ``torch.finfo``; of a complex one, of its parts.
+
+    Attributes: ``bits``, ``eps`` (the distance from 1 to the next number), ``max``, ``min``,
+    ``tiny`` = ``smallest_normal``, ``resolution`` (``10**-digits``), ``dtype`` (its name).
+
+    Raises:
+        TypeError: the dtype is neither floating point nor complex.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.finfo(nnkit.float16).max
+        65504.0
+    """
+
+    def __init__(self, type: Any = None) -> None:
+        d = default_dtype() if type is None else type
+        if not isinstance(d, dtype) or d.category < FLOATING:
+            raise TypeError(f"finfo() requires a floating point dtype, got {d!r}: use iinfo()")
+        d = d.to_real()
+        self.eps, self.max, self.smallest_normal, decimals = _FORMATS[d]
+        self.bits = d.itemsize * 8
+        self.min = self.smallest_normal if d is float8_e8m0fnu else -self.max
+        self.tiny = self.smallest_normal
+        self.resolution = float(f"1e-{decimals}")
+        self.dtype = d.name
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
+            f"eps={self.eps:g}, smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, "
+            f"dtype={self.dtype})"
+        )
+
+
+class iinfo:
+    """The limits of an integer dtype, as ``torch.iinfo``: ``bits``, ``min``, ``max``, ``dtype``.
+
+    Raises:
+        TypeError: the dtype is not an integer one.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.iinfo(nnkit.uint8)
+        iinfo(min=0, max=255, dtype=uint8)
+    """
+
+    def __init__(self, type: Any) -> None:
+        if not isinstance(type, dtype) or type.category != INTEGER:
+            raise TypeError(f"iinfo() requires an integer dtype, got {type!r}: use finfo()")
+        self.bits = type.itemsize * 8
+        self.max = (1 << (self.bits - type.is_signed)) - 1
+        self.min = -self.max - 1 if type.is_signed else 0
+        self.dtype = type.name
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
+def fitting(name: str, value: Any, d: dtype) -> Any:
+    """A Python number as dtype ``d`` holds it: cut off for integers, wrapped if a negative int goes
+    into an unsigned dtype; RuntimeError where it overflows."""
+    category = d.category
+    if category == FLOATING and value.__class__ is float:
+        fits = not math.isfinite(value) or d is float64 or abs(value) <= finfo(d).max
+    elif category == COMPLEX:
+        return value
+    elif category == BOOL:
+        return bool(value)
+    elif isinstance(value, complex) and value.imag:
+        fits = False
+    else:
+        value = value.real
+        if category == FLOATING:
+            return fitting(name, float(value), d)
+        fits = math.isfinite(value)
+        if fits:
+            limits = iinfo(d)  # a float is held to them before it is cut off
+            lowest = limits.min if isinstance(value, float) else limits.min or -limits.max
+            fits = lowest <= value <= limits.max
+            value = int(value)
+            if value < limits.min:
+                value += limits.max + 1
+    if not fits:
+        raise RuntimeError(
+            f"{name}(): value cannot be converted to type {d.name} without overflow: {value}"
+        )
+    return value
+
+
+PUBLIC["finfo"] = finfo
+PUBLIC["iinfo"] = iinfo

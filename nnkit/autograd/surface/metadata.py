@@ -1,0 +1,324 @@
+"""What a tensor is, without looking at its values: sizes, strides, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nnkit.autograd.arguments.annotations import held
+from nnkit.autograd.op.public import PUBLIC, attach, public
+from nnkit.autograd.tensor import Size, Tensor
+from nnkit.backend import lazy
+from nnkit.backend.dtype import dtype as dtype_type
+from nnkit.backend.memory import (
+    AXES,
+    by_rows,
+    is_ordered,
+    is_view,
+    owner,
+    steps_of,
+    strided,
+    strides_in_elements,
+    strides_of,
+)
+
+
+@public(namespace=False)
+def size(input: Tensor, dim: int | None = None) -> Any:
+    """The shape, or the size of one dimension.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.zeros(2, 3).size(1)
+        3
+    """
+    if dim is None:
+        return Size(input._data.shape)
+    from nnkit.autograd.arguments.dims import normalize_dim
+
+    return input._data.shape[normalize_dim(dim, input._data.ndim, "size")]
+
+
+@public(namespace=False, aliases=("ndimension",))
+def dim(input: Tensor) -> int:
+    """The number of dimensions."""
+    return input._data.ndim
+
+
+@public
+def numel(input: Tensor) -> int:
+    """The number of elements.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.numel(nnkit.zeros(2, 3))
+        6
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"numel(): argument 'input' must be Tensor, not {type(input).__name__}")
+    return input._data.size
+
+
+attach("nelement", numel)
+
+
+@public(namespace=False)
+def stride(input: Tensor, dim: int | None = None) -> Any:
+    """How many elements lie between neighbours along each dimension, or along one."""
+    data = input._data
+    if by_rows(data) and (not is_view(data) or not any(strides_in_elements(data))):
+        strides = strides_of(data.shape)
+    else:
+        strides = steps_of(data)
+    if dim is None:
+        return strides
+    from nnkit.autograd.arguments.dims import normalize_dim
+
+    return strides[normalize_dim(dim, data.ndim)]
+
+
+@public(namespace=False)
+def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
+    """Whether the elements lie in memory row by row (or in the given format)."""
+    data = input._data
+    axes = AXES.get(memory_format)
+    if axes is None:
+        return by_rows(data)
+    return data.ndim == len(axes) and is_ordered(data, axes)
+
+
+@public(namespace=False)
+def data_ptr(input: Tensor) -> int:
+    """The address of the first element."""
+    return input._device.backend.data_pointer(input._data)
+
+
+@public(namespace=False)
+def storage_offset(input: Tensor) -> int:
+    """How many elements the tensor starts after the beginning of its storage."""
+    return input._device.backend.storage_offset(input._data)
+
+
+@public(namespace=False)
+def element_size(input: Tensor) -> int:
+    """Bytes per element."""
+    return input.dtype.itemsize
+
+
+@public
+def get_device(input: Tensor) -> int:
+    """The index of the GPU it lives on; -1 on the CPU."""
+    return -1 if input._device.type == "cpu" else input._device.index or 0
+
+
+@public
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether both have the same shape.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_same_size(nnkit.ones(2, 3), nnkit.ones(3, 2))
+        False
+    """
+    return input._data.shape == other._data.shape
+
+
+@public(namespace=False)
+def is_set_to(input: Tensor, tensor: Tensor) -> bool:
+    """Whether both are the same window onto the same memory."""
+    if is_conj(input) or is_neg(input) or is_conj(tensor) or is_neg(tensor):
+        return False  # as torch, which looks at what they stand for
+    same = owner(input._data) is owner(tensor._data) and input.dtype is tensor.dtype
+    same = same and input.storage_offset() == tensor.storage_offset()
+    return same and input.shape == tensor.shape and input.stride() == tensor.stride()
+
+
+@public
+def is_nonzero(input: Tensor) -> bool:
+    """Whether a one-element tensor is not zero.
+
+    Raises:
+        RuntimeError: it has no or several elements.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_nonzero(nnkit.tensor([0.0]))
+        False
+    """
+    if input._data.size != 1:
+        what = "no values" if not input._data.size else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+    return bool(input.item())
+
+
+@public
+def is_signed(input: Tensor) -> bool:
+    """Whether its dtype has negative numbers.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_signed(nnkit.tensor([True]))
+        False
+    """
+    return input.dtype.is_signed
+
+
+@public(method=False)
+def is_floating_point(input: Tensor) -> bool:
+    """Whether its dtype is a floating one.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_floating_point(nnkit.tensor([1]))
+        False
+    """
+    return input.dtype.is_floating_point
+
+
+@public(method=False)
+def is_complex(input: Tensor) -> bool:
+    """Whether its dtype is complex.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_complex(nnkit.tensor([1j]))
+        True
+    """
+    return input.dtype.is_complex
+
+
+@public
+def is_conj(input: Tensor) -> bool:
+    """Whether its conjugation is put off.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_conj(nnkit.tensor([1j]).conj())
+        True
+    """
+    return lazy.is_conj(input._data)
+
+
+@public
+def is_neg(input: Tensor) -> bool:
+    """Whether its negation is put off, as that of the imaginary part of a conjugate is.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_neg(nnkit.tensor([1j]).conj().imag)
+        True
+    """
+    return lazy.is_neg(input._data)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether ``obj`` is a Tensor.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.is_tensor([1.0, 2.0])
+        False
+    """
+    return isinstance(obj, Tensor)
+
+
+PUBLIC["is_tensor"] = is_tensor  # nothing answers for it
+
+
+@public(namespace=False)
+def is_pinned(input: Tensor) -> bool:
+    """Whether its memory is pinned for copies to a GPU; ordinary memory is not."""
+    return False
+
+
+for _name in ("detach", "is_inference"):
+    PUBLIC[_name] = held(getattr(Tensor, _name), _name, is_method=True)
+
+
+def _constant(name: str, value: Any, doc: str) -> None:
+    def get(self: Tensor) -> Any:
+        return value
+
+    get.__doc__ = doc
+    setattr(Tensor, name, property(get))
+
+
+_constant("layout", strided, "Always ``nnkit.strided``.")
+_constant("is_sparse", False, "Whether it is stored sparsely; it never is.")
+_constant("is_quantized", False, "Whether it is quantized; it never is.")
+_constant("is_meta", False, "Whether it has no memory; it always has.")
+_constant("name", None, "A name torch once gave to variables.")
+_constant("names", None, "Names of dimensions; there are none.")
+
+
+def iterate(self: Tensor) -> Iterator[Tensor]:
+    """Its slices along the first dimension.
+
+    Raises:
+        TypeError: it has no dimension.
+    """
+    if not self._data.ndim:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(self.unbind(0))
+
+
+def backwards(self: Tensor) -> Tensor:
+    """``reversed(t)``: the first dimension turned round."""
+    return self.flip(0) if self.ndim else self
+
+
+def contains(self: Tensor, element: Any) -> bool:
+    """Whether some element equals ``element``."""
+    if not isinstance(element, (Tensor, int, float, complex)):
+        raise RuntimeError(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(element)}."
+        )
+    return bool((self == element).any())
+
+
+def sizeof(self: Tensor) -> int:
+    return object.__sizeof__(self) + self.nbytes
+
+
+def directory(self: Tensor) -> list[str]:
+    return sorted({*dir(type(self)), *self.__dict__})
+
+
+for _name, _function in {
+    "__iter__": iterate, "__reversed__": backwards, "__contains__": contains,
+    "__sizeof__": sizeof, "__dir__": directory,
+}.items():  # fmt: skip
+    attach(_name, _function)
+
+
+@public(namespace=False)
+def storage_type(input: Tensor) -> type:
+    """What its storage is made of: the array type of its device."""
+    return type(input._data)
+
+
+@public(method=False)
+def can_cast(from_: dtype_type, to: dtype_type) -> bool:
+    """Whether a result of dtype ``from_`` may be written into a tensor of dtype ``to``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.can_cast(nnkit.float64, nnkit.float32), nnkit.can_cast(nnkit.float32, nnkit.int64)
+        (True, False)
+    """
+    return from_.category <= to.category
+
+
+@public(method=False)
+def result_type(tensor: Any, other: Any) -> dtype_type:
+    """The dtype of an operation between two tensors or numbers.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.result_type(nnkit.tensor([1]), 2.5)
+        nnkit.float32
+    """
+    from nnkit.autograd.op.promotion import promoted_dtype
+
+    return promoted_dtype("result_type", tensor, other)

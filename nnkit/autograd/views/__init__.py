@@ -1,0 +1,1 @@
+"""Views and writes: whose memory a tensor shares, and how its history follows."""

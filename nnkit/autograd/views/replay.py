@@ -1,0 +1,146 @@
+"""How a view is made of its base, again of another one, and the gradient of a write through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nnkit.autograd.engine.node import Node
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.dtype import bool_
+from nnkit.backend.lazy import is_conj, is_neg
+from nnkit.backend.memory import owner, strides_in_elements
+
+# The views that strides do not describe.
+NO_STRIDES = frozenset("real imag view_as_real view_as_complex view_dtype conj neg_view".split())
+
+
+def chain_of(view: Any) -> tuple:
+    """The operations that make a view of its base, innermost first, each with its statics."""
+    chain, link = [], view._view
+    while link.__class__ is tuple:
+        name, statics, link = link
+        chain.append((name, statics))
+    now = view._base._data
+    if link is not now and owner(link) is owner(now):  # the base has got another geometry
+        return strided(view)
+    return tuple(chain[::-1])
+
+
+def chain_again(view: Any) -> tuple:
+    """What makes a view of a base that was written: by its strides, where they can say it."""
+    chain = chain_of(view)
+    return chain if any(name in NO_STRIDES for name, _ in chain) else strided(view)
+
+
+def strided(view: Any) -> tuple:
+    """The operations that make a view of its base by their geometries, each with its statics."""
+    B, base = view._device.backend, view._base
+    geometry, source = _geometry(B, view._data), _geometry(B, base._data)
+    last: tuple = _put_off(view._data)
+    chain = _put_off(base._data)[::-1]
+    if base.is_complex() and not view.is_complex():
+        chain += (("view_as_real", ()),)
+        source = _in_parts(*source)
+    elif view.is_complex() and not base.is_complex():
+        last = (("view_as_complex", ()), *last)
+        geometry = _in_parts(*geometry)
+    return (*chain, ("as_strided", (*geometry, source)), *last)
+
+
+def _put_off(data: Any) -> tuple:
+    """The operations that are put off in what a tensor holds; each is its own inverse."""
+    marks = (("conj", is_conj), ("neg_view", is_neg))
+    return tuple([(name, ()) for name, mark in marks if mark(data)])
+
+
+def _in_parts(shape: tuple, strides: tuple, offset: int) -> tuple:
+    """The geometry of a complex tensor in the real numbers that it is made of."""
+    return (*shape, 2), (*[2 * step for step in strides], 1), 2 * offset
+
+
+def _geometry(B: Any, data: Any) -> tuple:
+    return data.shape, strides_in_elements(data), B.storage_offset(data)
+
+
+def replay(chain: tuple, base: Tensor) -> Tensor:
+    """Apply a view's operations to another base."""
+    from nnkit.autograd.op.rule import OPS
+
+    for name, statics in chain:
+        base = OPS[name](base, *statics)
+    return base
+
+
+def replay_array(B: Any, chain: tuple, array: Any) -> Any:
+    """The same on an array with algebra ``B``."""
+    for name, statics in chain:
+        array = getattr(B, name)(array, *statics)
+    return array
+
+
+class CopySlices(Node):
+    """The history of a base after a write through one of its views."""
+
+    __slots__ = ()
+    operation = "CopySlices"
+    saves_arrays = True  # as torch's, it runs once
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
+        (g,) = grads
+        chain, shape, order = self.values
+        raw = self.device.backend
+        to_base = None
+        if self.edges[0] is not None:
+            where = tuple([step for step in chain if step[0] not in SAME_PLACES])
+            parts = any(name in OF_PARTS for name, _ in where)
+            dtype = (g if B is raw else g._data).dtype if parts else bool_.array
+            is_complex = parts and dtype.kind == "c"
+            untouched = laid(raw, raw.full(shape, 1 + 1j if is_complex else 1, dtype), order)
+            raw.fill_(replay_array(raw, where, untouched), 0)
+            kept = B.view_as_real(g) if is_complex else g
+            if parts:
+                untouched = raw.ne(raw.view_as_real(untouched) if is_complex else untouched, 0)
+            mask = untouched if B is raw else wrap(untouched, self.device)
+            to_base = B.where(mask, kept, B.zeros_like(kept))
+            to_base = B.view_as_complex(to_base) if is_complex else to_base
+        # A view of the base need not be one of a gradient that lies in memory in another order.
+        to_value = None
+        if self.edges[1] is not None:
+            to_value = replay_array(B, chain, laid(B, g, order))
+        return [to_base, to_value]
+
+
+# The views whose elements are not those of what they look into, but have the same places; and
+# those whose elements are parts of its elements, or are made of them.
+SAME_PLACES = frozenset(("conj", "neg_view"))
+OF_PARTS = frozenset(("imag", "real", "view_as_complex", "view_as_real"))
+
+
+def laid(B: Any, array: Any, order: tuple | None) -> Any:
+    """The array with its dimensions in this order in memory."""
+    if order is None:
+        return B.contiguous(array)
+    back = tuple(sorted(range(len(order)), key=order.__getitem__))
+    return B.permute(B.contiguous(B.permute(array, order)), back)
+
+
+class Rootless(Node):
+    """The history of what is made of tensors without one: no gradient goes further."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> tuple:
+        return (None,) * len(self.edges)
+
+
+class Uninfluential(Node):
+    """The history of what is the same for all small changes of what it was made of, such as a
+    comparison that was written in place."""
+
+    __slots__ = ()
+
+    def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
+        raw = self.device.backend
+        zeros = [raw.zeros(shape, dtype) for shape, dtype in self.values]
+        return zeros if B is raw else [wrap(array, self.device) for array in zeros]

@@ -1,0 +1,84 @@
+// The elementary functions of formulas for float and double, as the printed loops call them:
+// ``out[i] = math::tanh(x[i])``. They agree with NumPy on NaN, infinities and signed zeros.
+#pragma once
+
+#include <math.h>  // ::pow and others, for functions.h
+
+#include "math_exponential.h"
+#include "math_format.h"
+#include "math_special.h"
+#include "math_trigonometric.h"
+
+namespace nnkit::math {
+
+// ---- predicates
+
+template <typename T>
+inline bool isnan(T x) { return x != x; }
+template <typename T>
+inline bool isinf(T x) { return std::fabs(x) == Format<T>::infinity; }
+template <typename T>
+inline bool isfinite(T x) { return std::fabs(x) < Format<T>::infinity; }
+template <typename T>
+inline bool signbit(T x) { return bits_of(x) >> (8 * sizeof(T) - 1); }
+
+// ---- sign and size
+
+template <typename T>
+inline T abs(T x) { return std::fabs(x); }
+template <typename T>
+inline T copysign(T x, T y) { return std::copysign(x, y); }
+
+// ---- rounding and division
+
+template <typename T>
+inline T floor(T x) { return std::floor(x); }
+template <typename T>
+inline T ceil(T x) { return std::ceil(x); }
+template <typename T>
+inline T trunc(T x) { return std::trunc(x); }
+// Half to even
+template <typename T>
+inline T round(T x) { return std::rint(x); }
+
+// With the sign of x
+template <typename T>
+inline T fmod(T x, T y) { return std::fmod(x, y); }
+
+// With the sign of y, a zero with that of x
+template <typename T>
+inline T remainder(T x, T y) {
+    const T rest = std::fmod(x, y);
+    return (rest != T(0)) & ((rest < T(0)) != (y < T(0))) ? rest + y : rest;
+}
+
+// x / y rounded down, from the exact remainder: x / y itself may have been rounded up to the
+// next integer.
+template <typename T>
+inline T div_floor(T x, T y) {
+    if (y == T(0)) return x / y;
+    const T rest = std::fmod(x, y);
+    const bool below = rest != T(0) && (rest < T(0)) != (y < T(0));
+    const T quotient = (x - rest) / y - (below ? T(1) : T(0));
+    return quotient == T(0) ? std::copysign(T(0), x / y) : std::rint(quotient);
+}
+
+// ---- roots
+
+template <typename T>
+inline T sqrt(T x) { return std::sqrt(x); }
+template <typename T>
+inline T hypot(T x, T y) { return std::hypot(x, y); }
+
+// ---- what is nothing to do for real numbers
+
+template <typename T>
+inline T conj(T x) { return x; }
+template <typename T>
+inline T real(T x) { return x; }
+template <typename T>
+inline T zeros_like(T) { return T(0); }
+
+}  // namespace nnkit::math
+
+#include "functions.h"
