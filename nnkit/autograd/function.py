@@ -15,8 +15,7 @@ from nnkit.autograd.engine.saved import ACTIVE, pack_values
 from nnkit.autograd.engine.unpacking import FREED, unpack_tensor
 from nnkit.autograd.forward.dual import dual_of, is_dual
 from nnkit.autograd.grad_mode import MODE, is_grad_enabled, no_grad
-from nnkit.autograd.op.lifted import LIFTED
-from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import check_history, check_traceable, set_history, wrote
 from nnkit.backend.dtype import FLOATING

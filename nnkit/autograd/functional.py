@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd.engine.grad import grad
 from nnkit.autograd.grad_mode import enable_grad
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
 
 
@@ -187,8 +188,6 @@ def jacobian(
         )
     if strategy == "forward-mode" and not vectorize:
         raise NotImplementedError("jacobian(): strategy='forward-mode' needs vectorize=True")
-    from nnkit.autograd.op.rule import OPS
-
     with enable_grad():
         is_tuple, given = _tuple(inputs, "inputs", "jacobian")
         points = _prepared(given, create_graph)

@@ -11,8 +11,14 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from nnkit.autograd.engine.backward_pass import RUNNING
-from nnkit.autograd.engine.node import GradientEdge, Node, OutputEdge, Unknown, describe_edge
+from nnkit.autograd.engine.node import (
+    RUNNING,
+    GradientEdge,
+    Node,
+    OutputEdge,
+    Unknown,
+    describe_edge,
+)
 from nnkit.autograd.engine.saved import ACTIVE, STACK
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor

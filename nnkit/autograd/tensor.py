@@ -1,7 +1,8 @@
 """`Tensor`: one backend array with a place in a graph.
 
-This file holds the object itself; its methods are the public functions of `nnkit.autograd.ops`,
-which attach themselves to it, and its picture is drawn by `nnkit.autograd.surface.printing`.
+This file holds the object itself. Its methods are the public functions of `nnkit.autograd.ops`,
+which attach themselves to it, as do its text (`nnkit.autograd.surface.printing`) and what makes
+one from data (`nnkit.autograd.ops.exchange.interchange`).
 """
 
 from __future__ import annotations
@@ -90,11 +91,6 @@ class Tensor:
         "_requires_grad", "_writes", "_view", "_viewed",
     )  # fmt: skip
     __array_priority__ = 1000  # NumPy's binary operators leave the work to ours
-
-    def __new__(cls, *arguments: Any, device: Any = None) -> Any:
-        from nnkit.autograd.ops.creation.factories import legacy_tensor
-
-        return legacy_tensor(cls, arguments, device)
 
     @staticmethod
     def _make_subclass(subclass: type, data: Tensor, require_grad: bool = False) -> Any:
@@ -392,12 +388,6 @@ class Tensor:
         if not self._data.ndim:
             raise TypeError("len() of a 0-d tensor")
         return self._data.shape[0]
-
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
-        from nnkit.autograd.surface.printing import describe
-
-        tensor: Any = self
-        return describe(tensor, tensor_contents)
 
     def __format__(self, spec: str) -> str:
         # A number's format applies to a number; torch keeps subclasses out of it.

@@ -159,8 +159,8 @@ class Tensor(builtins.object):
     def __neg__(self) -> Tensor:
         ...
     @builtins.staticmethod
-    def __new__(cls, *arguments: _Any, device: _Any = None) -> _Any:
-        ...
+    def __new__(cls: builtins.type, *arguments: _Any, device: _Any = None) -> _Any:
+        """``Tensor(2, 3)``, ``Tensor([1, 2])``, ``Tensor(other)``, ``Tensor()``."""
     def __or__(self, other: _Any) -> Tensor:
         ...
     def __pos__(self) -> Tensor:
@@ -178,7 +178,7 @@ class Tensor(builtins.object):
         that its strides leave; its device, ``requires_grad`` and attributes.
         """
     def __repr__(self, *, tensor_contents: _Any = None) -> builtins.str:
-        ...
+        """Values, then what is not evident from them."""
     def __reversed__(self) -> Tensor:
         """``reversed(t)``: the first dimension turned round."""
     def __rfloordiv__(self, other: _Any) -> Tensor:

@@ -23,7 +23,7 @@ from nnkit.autograd.engine.grad import captured
 from nnkit.autograd.engine.node import Node, OutputEdge, Passage, Unknown
 from nnkit.autograd.forward.dual import fixed_zeros_like, is_dual, without_history
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.lifted import LIFTED
+from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.tensor import UNTRACKED, WRAPPED, InferenceWrites, wrap
 from nnkit.autograd.views.overlap import shares_memory

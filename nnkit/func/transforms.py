@@ -17,7 +17,7 @@ from nnkit.autograd.engine.saved import STACK
 from nnkit.autograd.forward.dual import ForwardLevel
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.graph import disable_saved_tensors_hooks
-from nnkit.autograd.op.lifted import LIFTED
+from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.creation.factories import eye
 from nnkit.func.level import Level, check_tensors, stacked, transforming
 from nnkit.func.vmap import drawing

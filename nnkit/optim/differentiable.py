@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.op.lifted import LIFTED
+from nnkit.autograd.op.registry import LIFTED
 from nnkit.backend.formula import Update, interpret
 
 

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from nnkit import empty
 from nnkit.autograd import Function, Tensor, backward, enable_grad, is_grad_enabled, no_grad
-from nnkit.autograd.engine.backward_pass import RUNNING
+from nnkit.autograd.engine.node import RUNNING
 from nnkit.autograd.graph import saved_tensors_hooks
 from nnkit.random import fork_rng, get_rng_state, set_rng_state
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import nnkit
-from nnkit.autograd.op.lifted import LIFTED
-from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.backend.algebra import FORMULAS
 from nnkit.backend.cpu import BACKEND as B
 from nnkit.backend.cpu import special

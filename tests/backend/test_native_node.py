@@ -16,7 +16,7 @@ from nnkit.autograd.engine.node import SavedOutput
 from nnkit.autograd.engine.saved import ACTIVE
 from nnkit.autograd.engine.unpacking import unpack_array
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import wrap
 from nnkit.backend.cpu import native
 from nnkit.backend.device import cpu

@@ -12,7 +12,7 @@ import pytest
 
 import nnkit
 from nnkit.autograd.compiled import bind_op
-from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.cpu import native
 from nnkit.backend.device import cpu

@@ -8,7 +8,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.arguments.sizes import check_integers, check_shape, integer
-from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.replay import laid
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING

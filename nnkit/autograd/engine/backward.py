@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.overriding import overridable
-from nnkit.autograd.engine.backward_pass import RUNNING, Pass
-from nnkit.autograd.engine.node import GradientEdge, Node, Unknown, edge_of
+from nnkit.autograd.engine.backward_pass import Pass
+from nnkit.autograd.engine.node import RUNNING, GradientEdge, Node, Unknown, edge_of
 from nnkit.autograd.engine.unpacking import unpack_array, unpack_tensor
 from nnkit.autograd.grad_mode import MODE, refuse_in_transform
 from nnkit.autograd.op.public import attach
-from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import check_history, refresh
 from nnkit.backend.lazy import plain
@@ -49,8 +49,6 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, lifted: bool) -> Pas
             edge, first = tensor._edge or tensor, _first_gradient(tensor, grad, index)
         roots.append((edge, first if lifted else plain(first._data)))
     if lifted:
-        from nnkit.autograd.op.lifted import LIFTED
-
         return Pass(roots, LIFTED, unpack_tensor, retain)
     return Pass(roots, None, unpack_array, retain)
 
@@ -232,10 +230,15 @@ def check_inputs(inputs: Sequence) -> Sequence:
     return inputs
 
 
-def run_alone(node: Node, grads: Sequence[Tensor]) -> Any:
-    """The gradients one node gives for its inputs, as Tensors."""
-    from nnkit.autograd.op.lifted import LIFTED
+def run_alone(node: Node, *grads: Tensor) -> Any:
+    """The gradients that one node's rules give for its inputs, as ``grad_fn(g)`` does in torch.
 
+    Raises:
+        TypeError: there is not one gradient for each output.
+    """
+    expected = len(node.outputs or (None,))
+    if len(grads) != expected:
+        raise TypeError(f"{node.name()}: expected {expected} arguments, got {len(grads)} instead")
     outputs: Any = node.outputs if node.materializes and node.outputs else [None] * len(grads)
     full = [
         wrap(node.device.backend.zeros(*output), node.device) if g is None and output else g
@@ -243,3 +246,6 @@ def run_alone(node: Node, grads: Sequence[Tensor]) -> Any:
     ]
     results = node.gradients(LIFTED, full, unpack_tensor)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+Node.__call__ = run_alone

@@ -5,13 +5,12 @@ The same code runs on arrays and, for ``create_graph``, on Tensors (`Lifted`).
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts
-from nnkit.autograd.engine.node import LeafHooks, Node, OutputEdge, Unknown, edge_of
+from nnkit.autograd.engine.node import RUNNING, LeafHooks, Node, OutputEdge, Unknown, edge_of
 from nnkit.autograd.engine.unpacking import FREED
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.lazy import plain
@@ -21,13 +20,6 @@ NO_HOOKS = LeafHooks()
 
 check_nan = False  # set by `anomaly`: raise at the first NaN gradient
 explain: Callable | None = None  # set by `anomaly`: called with the node whose rules failed
-
-
-class _Running(threading.local):
-    innermost: Pass | None = None
-
-
-RUNNING = _Running()  # the passes of this thread: one inside another where a backward starts one
 
 
 class Pass:

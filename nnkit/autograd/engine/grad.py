@@ -10,6 +10,7 @@ from nnkit.autograd.engine.backward import as_tuple, check_inputs, flag, start
 from nnkit.autograd.engine.backward_pass import target_of
 from nnkit.autograd.engine.node import GradientEdge, edge_of
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
 
 
@@ -121,8 +122,6 @@ def captured(
 def _batched(
     outputs: tuple, inputs: tuple, grads: tuple, retain: bool, create: bool, unused: bool
 ) -> tuple:
-    from nnkit.autograd.op.rule import OPS
-
     count = next(g.shape[0] for g in grads if g is not None)
     rows = []
     for i in range(count):

@@ -9,6 +9,7 @@ reference cycle; the `AccumulateGrad` object is made when somebody looks at the 
 from __future__ import annotations
 
 import itertools
+import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -22,6 +23,7 @@ class Node:
 
     __slots__ = ("__weakref__", "device", "edges", "hooks", "meta", "order", "outputs", "values")
 
+    __call__: Callable[..., Any]  # `nnkit.autograd.engine.backward.run_alone`
     operation = ""  # the op's name in messages, such as "mul"
     saves_arrays = False
     materializes = True  # whether outputs without a gradient get zeros before the rules run
@@ -82,21 +84,6 @@ class Node:
         """Call ``hook(grad_outputs)`` before this node; it may return new ones."""
         return RemovableHandle.add(self._hooks().pre, hook)
 
-    def __call__(self, *grads: Any) -> Any:
-        """Run this node's rules on Tensors, as ``grad_fn(g)`` does in torch.
-
-        Raises:
-            TypeError: there is not one gradient for each output.
-        """
-        expected = len(self.outputs or (None,))
-        if len(grads) != expected:
-            raise TypeError(
-                f"{self.name()}: expected {expected} arguments, got {len(grads)} instead"
-            )
-        from nnkit.autograd.engine.backward import run_alone
-
-        return run_alone(self, grads)
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
@@ -120,14 +107,19 @@ class Passage(Node):
         return grads
 
 
+class _Running(threading.local):
+    innermost: Any = None  # a `Pass`
+
+
+RUNNING = _Running()  # the backward passes of this thread: one may start another
+
+
 class NotImplementedBackward(Node):
     """The history of what an operation without a derivative has written."""
 
     __slots__ = ()
 
     def gradients(self, B: Any, grads: list, unpack: Callable) -> Any:
-        from nnkit.autograd.engine.backward_pass import RUNNING
-
         error, operation = self.values
         this = RUNNING.innermost
         # What is differentiable in torch, and not yet implemented, minds only if it is asked for.

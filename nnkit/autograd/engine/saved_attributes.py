@@ -11,6 +11,7 @@ from typing import Any
 
 from nnkit.autograd.engine.node import Node
 from nnkit.autograd.engine.saved import PackedValue
+from nnkit.autograd.engine.unpacking import FREED, unpack_tensor
 from nnkit.autograd.op.code import INPUT, OUTPUT
 
 
@@ -43,8 +44,6 @@ class SavedTensor:
 
 
 def _values(node: Node) -> tuple:
-    from nnkit.autograd.engine.unpacking import FREED
-
     if node.values is None:
         raise RuntimeError(FREED)
     return node.values
@@ -63,8 +62,6 @@ def _names(op: Any, kind: int, index: int) -> Iterator[str]:
 def _attribute(place: int) -> property:
     def saved(node: Node) -> Any:
         """A value that the node has saved."""
-        from nnkit.autograd.engine.unpacking import unpack_tensor
-
         value = _values(node)[place]
         return None if value is None else unpack_tensor(node, value)
 

@@ -26,9 +26,8 @@ from nnkit.autograd.forward.dual import (
 )
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.code import GRAD, INPUT, OUTPUT, PASS, SAVED, STATIC, read_of
-from nnkit.autograd.op.lifted import LIFTED
 from nnkit.autograd.op.promotion import on_one_device
-from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import write, wrote
 from nnkit.autograd.views.overlap import shares_memory
@@ -64,6 +63,9 @@ class Forward:
         if value.__class__ is Dual:
             return value.primal
         return wrap(value, self.level.place) if hasattr(value, "strides") else value
+
+
+ForwardLevel.algebra = Forward
 
 
 def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:

@@ -15,6 +15,7 @@ from nnkit.autograd.engine.node import Node
 from nnkit.autograd.forward.dual import Dual, dual_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.promotion import on_one_device
+from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.tensor import Tensor, wrap
 
 
@@ -79,8 +80,6 @@ def dependent(
 
 
 def _dependent_dual(data: Dual, level: Any, others: Sequence[Tensor], kind: str) -> Dual:
-    from nnkit.autograd.op.lifted import LIFTED
-
     lower = [level.lower(other) for other in others]
     points = [primal for primal, _ in lower]
     moving = data.tangents

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import LEVELS
 from nnkit.autograd.views.overlap import check_expanded
@@ -77,8 +78,6 @@ class Dual:
             else:
                 self._tangents = new
             return
-        from nnkit.autograd.op.lifted import LIFTED
-
         count = len(new or self.source.tangents or ())
         if not count:
             return
@@ -92,8 +91,6 @@ class Dual:
 
 def laid_out(tangent: Tensor, primal: Tensor) -> Tensor:
     """The tangent with its elements in the order in memory of those of its primal."""
-    from nnkit.autograd.op.lifted import LIFTED
-
     if has_order_of(tangent._data, primal._data):
         return settled(tangent, primal)
     return laid(LIFTED, tangent, order_of(primal._data))
@@ -126,11 +123,10 @@ class ForwardLevel(device):
     """
 
     __slots__ = ("around", "batched", "count", "depth", "joined", "place")
+    algebra: Callable[[ForwardLevel], Any]  # `nnkit.autograd.forward.algebra`
     joined: list[tuple[Tensor, Any]]
 
     def __new__(cls, place: device, count: int = 1, batched: bool = False) -> ForwardLevel:
-        from nnkit.autograd.forward.algebra import Forward
-
         self = object.__new__(cls)
         self.type, self.index = place.type, place.index
         self.around = MODE.forward
@@ -139,8 +135,7 @@ class ForwardLevel(device):
         self.joined = []
         self.count = count
         self.batched = batched
-        backend: Any = Forward(self)
-        self.backend = backend
+        self.backend = ForwardLevel.algebra(self)
         return self
 
     def __enter__(self) -> ForwardLevel:

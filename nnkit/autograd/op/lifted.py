@@ -1,4 +1,4 @@
-"""`Lifted`: the algebra on Tensors, so that whatever is written over ``B`` can be differentiated.
+"""The algebra on Tensors, so that whatever is written over ``B`` can be differentiated.
 
 A name is looked up as an op (its own rules make a node), then as a formula (its expression is
 evaluated with Tensor ops), then as a reference body (run with this algebra), and last as a
@@ -12,38 +12,29 @@ from functools import partial
 from typing import Any
 
 from nnkit.autograd.op.promotion import on_one_device
-from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.registry import OPS, Lifted
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
 from nnkit.backend.formula import interpret
 
 
-class Lifted:
-    """The names of a backend, on Tensors."""
+def _find(self: Any, name: str) -> Callable[..., Any]:
+    """What a name of the algebra is on Tensors."""
+    if name in OPS:
+        return OPS[name]
+    if name in FORMULAS:
+        formula = FORMULAS[name]
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        function = self._find(name)
-        setattr(self, name, function)
-        return function
+        def evaluate(*values: Any) -> Any:
+            known = dict(zip(formula.parameters, values, strict=True))
+            return interpret(formula.trace(), known, self)[0]
 
-    def _find(self, name: str) -> Callable[..., Any]:
-        if name in OPS:
-            return OPS[name]
-        if name in FORMULAS:
-            formula = FORMULAS[name]
-
-            def evaluate(*values: Any) -> Any:
-                known = dict(zip(formula.parameters, values, strict=True))
-                return interpret(formula.trace(), known, self)[0]
-
-            return evaluate
-        if name not in CATALOGUE:
-            raise AttributeError(f"no primitive {name!r} in the algebra")
-        primitive = CATALOGUE[name]
-        body = None if primitive.constant or primitive.writes else reference_body(primitive)
-        return partial(body, self) if body is not None else _constant(primitive)
+        return evaluate
+    if name not in CATALOGUE:
+        raise AttributeError(f"no primitive {name!r} in the algebra")
+    primitive = CATALOGUE[name]
+    body = None if primitive.constant or primitive.writes else reference_body(primitive)
+    return partial(body, self) if body is not None else _constant(primitive)
 
 
 def _constant(primitive: Primitive) -> Callable[..., Any]:
@@ -66,4 +57,4 @@ def _constant(primitive: Primitive) -> Callable[..., Any]:
     return apply
 
 
-LIFTED = Lifted()
+Lifted._find = _find

@@ -7,7 +7,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts
 from nnkit.autograd.grad_mode import MODE, is_grad_enabled
-from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import (
     UNSEEN,

@@ -31,7 +31,8 @@ from nnkit.autograd.op.promotion import (
     wrong_type,
 )
 from nnkit.autograd.op.public import METHODS, PUBLIC, attach, known_as
-from nnkit.autograd.op.rule import OPS, Op, is_seen_otherwise, record_seen, seen_edges
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import Op, is_seen_otherwise, record_seen, seen_edges
 from nnkit.autograd.tensor import InferenceWrites, Tensor, wrap
 from nnkit.autograd.views.history import check_cast, check_fits, refresh, write
 from nnkit.backend.algebra import register_formula

@@ -9,6 +9,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.algebra import CATALOGUE
 from nnkit.backend.catalogue import ALWAYS_REFUSED
@@ -261,8 +262,6 @@ def promote(
     parameters: tuple[str, ...] = ("input", "other"),
 ) -> tuple[Tensor, ...]:
     """The operands as Tensors of their common dtype (0-dim ones for numbers), with history."""
-    from nnkit.autograd.op.rule import OPS
-
     values = together(name, *values)
     d = promoted_dtype(name, *values, parameters=parameters)
     if floating:

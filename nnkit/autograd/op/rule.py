@@ -51,14 +51,13 @@ from nnkit.autograd.op.code import (
     print_node_code,
 )
 from nnkit.autograd.op.promotion import on_one_device, translated
+from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.tensor import InferenceWrites, Tensor, wrap
 from nnkit.autograd.views.history import is_unseen, link_view, refresh
 from nnkit.autograd.views.replay import Rootless
 from nnkit.backend.algebra import CATALOGUE, Primitive, reference_body
 from nnkit.backend.dtype import FLOATING
 from nnkit.backend.memory import by_columns, has_expanded
-
-OPS: dict[str, Callable] = {}  # name -> apply function; what `Lifted` offers
 
 
 class Rule:
@@ -507,8 +506,6 @@ def connect(
 
 def _connect_steps(op: Op, tensors: tuple, statics: tuple, outputs: tuple) -> None:
     """Give the outputs the history of the steps that the reference body takes."""
-    from nnkit.autograd.op.lifted import LIFTED
-
     body: Any = reference_body(op.primitive)
     for out, made in zip(outputs, body(LIFTED, *tensors, *statics), strict=True):
         out._edge, out._requires_grad = made._edge, made._requires_grad

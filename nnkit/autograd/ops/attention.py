@@ -7,9 +7,9 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.lifted import LIFTED
 from nnkit.autograd.op.promotion import check_dtype
-from nnkit.autograd.op.rule import OPS, rule
+from nnkit.autograd.op.registry import LIFTED, OPS
+from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.dropout import dropout
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import BOOL, FLOATING, HALF, float32

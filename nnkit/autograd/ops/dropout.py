@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import OPS, real_gradient, rule
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.ops.elementwise.arithmetic import mul
 from nnkit.autograd.ops.random.inplace import need
 from nnkit.autograd.surface.generator import check_randomness, source_of

@@ -10,7 +10,8 @@ from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.arguments.sizes import check_shape, integer, is_int64
 from nnkit.autograd.arguments.spatial import at_least, batched, exactly, in_format_of, ints, windows
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import OPS, rule
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import rule
 from nnkit.autograd.tensor import Tensor
 
 _im2col = rule(

@@ -10,7 +10,8 @@ from nnkit.autograd.arguments.sizes import check_integers, check_shape
 from nnkit.autograd.arguments.spatial import in_format_of
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import OPS, rule
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import rule
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor
 

@@ -13,7 +13,8 @@ from nnkit.autograd.arguments.annotations import held
 from nnkit.autograd.arguments.dims import check_tensors, size_at
 from nnkit.autograd.op.promotion import check_defined
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import OPS, rule
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.dropout import dropout as drop
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import COMPLEX, FLOATING, int64

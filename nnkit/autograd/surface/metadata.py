@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from nnkit.autograd.arguments.annotations import held
+from nnkit.autograd.arguments.dims import normalize_dim
+from nnkit.autograd.op.promotion import promoted_dtype
 from nnkit.autograd.op.public import PUBLIC, attach, public
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend import lazy
@@ -34,8 +36,6 @@ def size(input: Tensor, dim: int | None = None) -> Any:
     """
     if dim is None:
         return Size(input._data.shape)
-    from nnkit.autograd.arguments.dims import normalize_dim
-
     return input._data.shape[normalize_dim(dim, input._data.ndim, "size")]
 
 
@@ -72,8 +72,6 @@ def stride(input: Tensor, dim: int | None = None) -> Any:
         strides = steps_of(data)
     if dim is None:
         return strides
-    from nnkit.autograd.arguments.dims import normalize_dim
-
     return strides[normalize_dim(dim, data.ndim)]
 
 
@@ -319,6 +317,4 @@ def result_type(tensor: Any, other: Any) -> dtype_type:
         >>> nnkit.result_type(nnkit.tensor([1]), 2.5)
         nnkit.float32
     """
-    from nnkit.autograd.op.promotion import promoted_dtype
-
     return promoted_dtype("result_type", tensor, other)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nnkit.backend.dtype import default_dtype
-
-if TYPE_CHECKING:
-    from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.op.public import attach
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.dtype import bool_, default_dtype, int64
 
 
 class PrintOptions:
@@ -196,10 +195,8 @@ def format_values(data: Any, d: Any, indent: int) -> str:
     return _nested(data, indent, summarize, texts)
 
 
-def describe(self: Tensor, contents: str | None = None) -> str:
-    """``repr`` of a Tensor: values, then what is not evident from them."""
-    from nnkit.backend.dtype import bool_, int64
-
+def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
+    """Values, then what is not evident from them."""
     kind = type(self).__name__
     prefix = "tensor(" if kind in ("Tensor", "Parameter") else f"{kind}("
     data, d = self._device.backend.to_numpy(self._data), self.dtype
@@ -211,8 +208,8 @@ def describe(self: Tensor, contents: str | None = None) -> str:
         notes.append(f"size={tuple(data.shape)}")
     if (data.size == 0 and d is not default_dtype()) or (data.size and not evident):
         notes.append(f"dtype={d}")
-    if contents is not None:
-        text = contents
+    if tensor_contents is not None:
+        text = tensor_contents
     else:
         text = "[]" if data.size == 0 else format_values(data, d, len(prefix))
     try:
@@ -233,3 +230,6 @@ def describe(self: Tensor, contents: str | None = None) -> str:
             result += ", " + note
             line += len(note) + 2
     return result + ")"
+
+
+attach("__repr__", _repr)

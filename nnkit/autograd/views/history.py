@@ -27,6 +27,7 @@ from nnkit.autograd.engine.node import (
 )
 from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.op.promotion import translated
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import (
     UNTRACKED,
     InferenceWrites,
@@ -350,8 +351,6 @@ def write(
         return wrote(x, operation)
     if compute is None:
         raise NotImplementedError(f"the derivative for '{operation}' is not implemented")
-    from nnkit.autograd.op.rule import OPS
-
     # Tangents may be functions of what is written over.
     before = x.clone() if x._device.depth and MODE.enabled else alias(x)
     modes: Any = no_grad() if x.is_inference() and not tracked else nullcontext()
@@ -433,8 +432,6 @@ def _share_saved(node: Any, source: Any, x: Tensor) -> None:
 
 def as_view(result: Tensor) -> Tensor:
     """``result`` as a view of a tensor that nobody else will see."""
-    from nnkit.autograd.op.rule import OPS
-
     return OPS["reshape"](result, result._data.shape)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.engine.node import Node
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import bool_
 from nnkit.backend.lazy import is_conj, is_neg
@@ -65,8 +66,6 @@ def _geometry(B: Any, data: Any) -> tuple:
 
 def replay(chain: tuple, base: Tensor) -> Tensor:
     """Apply a view's operations to another base."""
-    from nnkit.autograd.op.rule import OPS
-
     for name, statics in chain:
         base = OPS[name](base, *statics)
     return base

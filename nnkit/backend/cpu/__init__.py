@@ -9,13 +9,14 @@ from collections.abc import Callable
 from nnkit.backend.algebra import Backend
 from nnkit.backend.cpu import native
 from nnkit.backend.cpu.printer import print_formula
+from nnkit.backend.cpu.update import print_update
 from nnkit.backend.formula import Formula, Update
 
 
 def _formula(name: str, formula: Formula) -> Callable:
-    kernel = print_formula(name, formula)
-    # The variants of an update are bound one by one, when their flags are known.
-    return kernel if isinstance(formula, Update) else native.bind_formula(name, formula, kernel)
+    if isinstance(formula, Update):
+        return print_update(formula)
+    return native.bind_formula(name, formula, print_formula(name, formula))
 
 
 BACKEND = Backend("nnkit.backend.cpu", _formula, native.bind)

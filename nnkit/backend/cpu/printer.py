@@ -20,7 +20,7 @@ import numpy as np
 from nnkit.backend.cpu.half import rounded
 from nnkit.backend.cpu.memory import arranged
 from nnkit.backend.dtype import HALF
-from nnkit.backend.formula import Expression, Formula, Trace, Update, interpret
+from nnkit.backend.formula import Expression, Formula, Trace, interpret
 
 BLOCK = 4096  # elements; below it the temporaries of a formula stay in the first-level cache
 
@@ -243,10 +243,6 @@ def _operations(trace: Trace) -> list[Expression]:
 
 def print_formula(name: str, formula: Formula) -> Callable:
     """The NumPy kernel of a formula; a name that ends in ``_`` writes into the first array."""
-    if isinstance(formula, Update):
-        from nnkit.backend.cpu.update import print_update
-
-        return print_update(formula)
     trace = formula.trace()
     printer = NumpyPrinter(trace, formula.scalars)
     arrays, parameters = formula.arrays, ", ".join(formula.parameters)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.op.promotion import check_dtype
-from nnkit.autograd.op.rule import OPS, real_gradient
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import real_gradient
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.factories import empty_like, zeros_like
 from nnkit.autograd.ops.elementwise import activation as ops

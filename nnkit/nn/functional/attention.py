@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.op.lifted import LIFTED
+from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.attention import scaled_dot_product_attention
 from nnkit.autograd.ops.creation.factories import zeros, zeros_like
 from nnkit.autograd.ops.dropout import dropout

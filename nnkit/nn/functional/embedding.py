@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.ops import embedding as ops
 from nnkit.backend.dtype import FLOATING, int64, promote_types
 

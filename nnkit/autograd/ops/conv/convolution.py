@@ -7,7 +7,8 @@ from typing import Any
 
 from nnkit.autograd.arguments.spatial import Ints, hashable, in_format_of, like_input
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import OPS, rule
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.conv.plan import operands, plan, plan_transposed
 from nnkit.autograd.ops.linalg.products import check_operands
 from nnkit.autograd.tensor import Tensor

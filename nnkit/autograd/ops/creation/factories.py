@@ -23,13 +23,13 @@ from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.memory_format import empty_in_order
 from nnkit.autograd.ops.creation.ranges import arange, linspace, logspace
-from nnkit.autograd.ops.exchange.interchange import legacy_tensor, tensor
+from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.autograd.surface.limits import finfo, fitting, iinfo
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, float32, float64, of_number
 from nnkit.backend.memory import axes_of, order_of, preserve_format
 
-__all__ = ["arange", "finfo", "iinfo", "legacy_tensor", "linspace", "logspace", "tensor"]
+__all__ = ["arange", "finfo", "iinfo", "linspace", "logspace", "tensor"]
 
 _make_complex = rule(
     "make_complex", node="ComplexBackward0", broadcasts=True, alone="refused",

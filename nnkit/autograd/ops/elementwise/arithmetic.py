@@ -11,7 +11,7 @@ from nnkit.autograd.forward.dual import fixed_zeros_like
 from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import check_dtype, promote, promoted_dtype
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.surface.limits import fitting

@@ -12,6 +12,7 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient
 from nnkit.autograd.ops.creation.factories import complex_
 from nnkit.autograd.ops.shape.strided import imag, real
+from nnkit.autograd.surface.limits import finfo
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import write
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, python_number
@@ -191,8 +192,6 @@ def _replaced(
     if input.is_complex():
         parts = [_replaced(part, nan, posinf, neginf) for part in (real(input), imag(input))]
         return complex_(*parts)
-    from nnkit.autograd.surface.limits import finfo
-
     largest = finfo(input.dtype).max
     return _nan_to_num(
         input, nan or 0.0, largest if posinf is None else posinf,

@@ -12,7 +12,8 @@ from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.public import attach, public
-from nnkit.autograd.op.rule import OPS, Op, connect
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import Op, connect
 from nnkit.autograd.ops.creation.conversion import clone
 from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.tensor import Tensor, wrap

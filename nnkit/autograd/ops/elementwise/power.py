@@ -8,7 +8,7 @@ from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import promote, promoted_dtype
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import contiguous, converted
 from nnkit.autograd.ops.elementwise.arithmetic import mul

@@ -442,7 +442,7 @@ def new(input: Tensor, *arguments: Any, size: Sequence[int] | None = None) -> Te
     return _legacy("new", Tensor, arguments, input._device, input.dtype)
 
 
-def legacy_tensor(cls: type, arguments: tuple, device: Any) -> Tensor:
+def _new(cls: type, *arguments: Any, device: Any = None) -> Any:
     """``Tensor(2, 3)``, ``Tensor([1, 2])``, ``Tensor(other)``, ``Tensor()``."""
     return _legacy("Tensor", cls, arguments, place_of(device), float32)
 
@@ -464,6 +464,7 @@ def _legacy(name: str, cls: type, arguments: tuple, place: Any, d: dtype_type) -
     return self
 
 
+Tensor.__new__ = staticmethod(_new)
 for _name, _method in (
     ("__array__", _array), ("__array_wrap__", _array_wrap), ("__dlpack__", _dlpack),
     ("__dlpack_device__", _dlpack_device),

@@ -6,7 +6,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.ops.creation.factories import ones
 from nnkit.autograd.ops.fourier import transforms as rules
 from nnkit.autograd.ops.fourier.transforms import scale_of, transformable

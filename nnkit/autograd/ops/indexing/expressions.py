@@ -15,7 +15,8 @@ from nnkit.autograd.arguments.overriding import ENTERED, NOBODY, PLAIN, ask
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.engine.saved import index_arrays
 from nnkit.autograd.op.public import METHODS, attach, public
-from nnkit.autograd.op.rule import OPS, check_source, copied_without_history, real_gradient, rule
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import check_source, copied_without_history, real_gradient, rule
 from nnkit.autograd.op.single import seen
 from nnkit.autograd.ops.creation.conversion import clone, converted
 from nnkit.autograd.ops.shape import reshaping as shapes

@@ -6,7 +6,8 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.op.public import METHODS, public
-from nnkit.autograd.op.rule import OPS, rule
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import rule
 from nnkit.autograd.op.single import seen_beside
 from nnkit.autograd.ops.creation.conversion import contiguous
 from nnkit.autograd.ops.creation.memory_format import in_order_of

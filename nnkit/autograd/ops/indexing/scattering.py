@@ -7,7 +7,8 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor, normalize_dim
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import OPS, guarded, real_gradient, rule
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import guarded, real_gradient, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.memory_format import arranged
 from nnkit.autograd.ops.shape import reshaping as shapes

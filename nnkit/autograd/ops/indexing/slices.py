@@ -7,7 +7,8 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import OPS, check_source, guarded, real_gradient, rule
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import check_source, guarded, real_gradient, rule
 from nnkit.autograd.ops.creation.memory_format import arranged
 from nnkit.autograd.ops.indexing.scattering import (
     REDUCTIONS,

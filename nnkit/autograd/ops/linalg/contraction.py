@@ -15,9 +15,9 @@ from nnkit.autograd.arguments.dims import (
 )
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.lifted import LIFTED, Lifted
 from nnkit.autograd.op.promotion import check_dtype, on_one_device
 from nnkit.autograd.op.public import public
+from nnkit.autograd.op.registry import LIFTED, Lifted
 from nnkit.autograd.op.rule import guarded
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import contiguous

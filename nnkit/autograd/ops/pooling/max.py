@@ -20,7 +20,8 @@ from nnkit.autograd.arguments.spatial import (
 )
 from nnkit.autograd.op.promotion import check_defined
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import OPS, real_gradient, rule
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.ops.pooling import adaptive as adaptive_pooling  # noqa: F401
 from nnkit.autograd.ops.random.factories import rand
 from nnkit.autograd.tensor import Tensor

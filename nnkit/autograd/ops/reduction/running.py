@@ -9,7 +9,8 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.op.public import METHODS, public
-from nnkit.autograd.op.rule import OPS, copied_scalar, real_gradient, rule
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import copied_scalar, real_gradient, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.elementwise.transcendental import logaddexp

@@ -6,7 +6,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim, size_at
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.creation.factories import complex_
 from nnkit.autograd.ops.elementwise.arithmetic import scaled

@@ -9,9 +9,11 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import OPS, guarded, rule
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import contiguous, converted
+from nnkit.autograd.ops.decomposition.factorization import nuclear_norm
 from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.ops.reduction.sums import axis_of, in_dtype
 from nnkit.autograd.tensor import Tensor
@@ -109,8 +111,6 @@ def norm(
     """
     p = "fro" if p is None else p
     if p == "nuc":
-        from nnkit.autograd.ops.decomposition.factorization import nuclear_norm
-
         return nuclear_norm(in_dtype("norm", input, dtype), dim, keepdim)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"norm(): order {p!r} not supported, expected a number, 'fro' or 'nuc'")

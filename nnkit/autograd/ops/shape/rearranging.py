@@ -16,7 +16,8 @@ from nnkit.autograd.arguments.dims import (
 from nnkit.autograd.arguments.sizes import MOST_ELEMENTS, check_integers, check_shape, integer
 from nnkit.autograd.op.promotion import promoted_dtype
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import OPS, guarded, rule
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation import factories as creation
 from nnkit.autograd.ops.creation.conversion import clone

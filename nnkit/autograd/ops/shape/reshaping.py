@@ -20,7 +20,8 @@ from nnkit.autograd.arguments.dims import (
 )
 from nnkit.autograd.arguments.overriding import overridable
 from nnkit.autograd.op.public import attach, public
-from nnkit.autograd.op.rule import OPS, rule
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import rule
 from nnkit.autograd.surface.metadata import is_conj, is_neg
 from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.dtype import dtype as dtype_type

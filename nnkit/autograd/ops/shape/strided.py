@@ -19,7 +19,8 @@ from nnkit.autograd.arguments.sizes import (
 )
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import METHODS, attach, known_as, public
-from nnkit.autograd.op.rule import OPS, check_source, copied_without_history, rule
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import check_source, copied_without_history, rule
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.metadata import is_conj

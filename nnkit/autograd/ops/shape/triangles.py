@@ -7,7 +7,8 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.arguments.sizes import check_shape, clipped, integer
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import OPS, check_source, copied_without_history, rule
+from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import check_source, copied_without_history, rule
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.ops.shape import strided

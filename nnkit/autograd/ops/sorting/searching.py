@@ -10,7 +10,7 @@ from nnkit.autograd.arguments.sizes import check_shape, integer
 from nnkit.autograd.grad_mode import no_grad
 from nnkit.autograd.op.promotion import check_dtype, promote
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import OPS
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.ops.linalg.products import check_ndim
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor, wrap
