@@ -48,6 +48,7 @@ from nnkit.backend.memory import (
     preserve_format as preserve_format,
     strided as strided,
 )
+from nnkit.backend.program.outside import COMPILERS
 from nnkit.backend.reproducibility import (
     are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode as get_deterministic_debug_mode,
@@ -76,6 +77,7 @@ globals().update(PUBLIC)
 SUBMODULES = (
     "amp",
     "backends",
+    "compiler",
     "cpu",
     "cuda",
     "distributed",
@@ -98,8 +100,8 @@ SUBMODULES = (
     "utils",
 )
 FOUND_IN = {
-    "GradScaler": "amp", "autocast": "amp", "load": "serialization", "save": "serialization",
-    "vmap": "func",
+    "GradScaler": "amp", "autocast": "amp", "compile": "compiler", "load": "serialization",
+    "save": "serialization", "vmap": "func",
 }  # fmt: skip
 
 
@@ -111,9 +113,13 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'nnkit' has no attribute {name!r}")
 
 
+# The compiler stands above the modules that offer it: Module.compile() finds it here.
+COMPILERS["native"] = lambda *args, **kwargs: __getattr__("compile")(*args, **kwargs)
+
 if TYPE_CHECKING:
     GradScaler: Any
     autocast: Any
+    compile: Any
     save: Any
     load: Any
     vmap: Any

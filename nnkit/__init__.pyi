@@ -17,6 +17,7 @@ from nnkit import ShortTensor as ShortTensor
 from nnkit import amp as amp
 from nnkit import autograd as autograd
 from nnkit import backends as backends
+from nnkit import compiler as compiler
 from nnkit import cpu as cpu
 from nnkit import cuda as cuda
 from nnkit import distributed as distributed
@@ -37,6 +38,8 @@ from nnkit import serialization as serialization
 from nnkit import special as special
 from nnkit import testing as testing
 from nnkit import utils as utils
+from nnkit.amp import GradScaler as GradScaler
+from nnkit.amp import autocast as autocast
 from nnkit.autograd.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from nnkit.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from nnkit.autograd.grad_mode import enable_grad as enable_grad
@@ -76,7 +79,9 @@ from nnkit.backend.strict import is_strict as is_strict
 from nnkit.backend.strict import set_strict as set_strict
 from nnkit.backend.threads import get_num_threads as get_num_threads
 from nnkit.backend.threads import set_num_threads as set_num_threads
+from nnkit.compiler import compile as compile
 from nnkit.config import show_config as show_config
+from nnkit.func import vmap as vmap
 from nnkit.serialization import load as load
 from nnkit.serialization import save as save
 from typing import Any as _Any

@@ -253,10 +253,17 @@ def package_stub() -> str:
             continue
         elif inspect.isroutine(value):
             exports.append(f"from {value.__module__} import {value.__name__} as {name}")
-        elif name not in ("SUBMODULES", "TYPE_CHECKING", "ALIASES", "DTYPES", "PUBLIC"):
+        elif name not in (
+            "SUBMODULES",
+            "TYPE_CHECKING",
+            "ALIASES",
+            "COMPILERS",
+            "DTYPES",
+            "PUBLIC",
+        ):
             stub.lines.append(f"{name}: {stub.type(type(value))}")
-    for lazy in ("load", "save"):
-        exports.append(f"from nnkit.serialization import {lazy} as {lazy}")
+    for lazy, module in vars(nnkit)["FOUND_IN"].items():
+        exports.append(f"from nnkit.{module} import {lazy} as {lazy}")
     for module in ("autograd", *vars(nnkit)["SUBMODULES"]):
         if find_spec(f"nnkit.{module}"):
             exports.append(f"from nnkit import {module} as {module}")

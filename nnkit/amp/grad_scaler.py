@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nnkit.autograd import Tensor, no_grad
+from nnkit.backend.program.outside import live, outside
 from nnkit.cuda import is_available
 from nnkit.optim.optimizer import Optimizer
 
@@ -72,7 +73,7 @@ class GradScaler:
             return outputs
         if isinstance(outputs, Tensor):
             self._is_used = True
-            return outputs * self._scale
+            return outputs * live(self, "_scale")
         if not isinstance(outputs, Iterable):
             got = type(outputs).__name__
             raise ValueError(f"GradScaler: scale takes a Tensor or an iterable of them, got {got}")
@@ -84,6 +85,7 @@ class GradScaler:
             raise AssertionError(f"GradScaler: {method} was called before anything was scaled")
 
     @no_grad()
+    @outside
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients of an optimizer by the scale, for instance to clip them.
 
@@ -108,6 +110,7 @@ class GradScaler:
                     bad = bad or not bool(p.grad.isfinite().all())
         self._found_inf[id(optimizer)] = bad
 
+    @outside
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         """``optimizer.step()`` on unscaled gradients; left out where one is inf or NaN.
 
@@ -125,6 +128,7 @@ class GradScaler:
         self._stepped.add(id(optimizer))
         return None if self._found_inf[id(optimizer)] else optimizer.step(*args, **kwargs)
 
+    @outside
     def update(self, new_scale: Any = None) -> None:
         """Adapt the scale to what the steps found, or set it.
 

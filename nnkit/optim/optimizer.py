@@ -18,6 +18,7 @@ from nnkit.backend.dtype import float32
 from nnkit.backend.formula import Update
 from nnkit.backend.lazy import plain
 from nnkit.backend.memory import has_expanded
+from nnkit.backend.program.outside import RECORDERS, call_recorded, is_recorded
 from nnkit.optim.state import OptimizerState
 
 REQUIRED = object()
@@ -69,6 +70,8 @@ def with_step_hooks(step: Callable) -> Callable:
 
     @functools.wraps(step)
     def hooked(*arguments: Any, **options: Any) -> Any:
+        if RECORDERS and is_recorded():
+            return call_recorded(hooked, arguments, options)
         self = arguments[0]  # hooks see it among the arguments, as in torch
         self._opt_called = True  # for the warnings of learning rate schedulers
         own = self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks

@@ -10,6 +10,7 @@ from typing import Any
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops.exchange.interchange import tensor
 from nnkit.backend.dtype import int64
+from nnkit.backend.program.outside import outside
 from nnkit.nn.modules.batchnorm import _BatchNorm
 from nnkit.nn.modules.module import Module
 from nnkit.optim.lr_scheduler import LRScheduler
@@ -179,6 +180,7 @@ class AveragedModel(Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self.module(*args, **kwargs)
 
+    @outside
     def update_parameters(self, model: Module) -> None:
         """Take the model's parameters into the averages."""
 

@@ -14,7 +14,6 @@ from nnkit.compat.foreign import stand_in
 from nnkit.compat.names._foreach import FUNCTIONS
 from nnkit.compat.names._ops import ops as ops
 from nnkit.compat.names.torch_version import __version__ as __version__
-from nnkit.compat.passing import say, unchanged
 
 globals().update(FUNCTIONS)
 SymInt, SymFloat, SymBool = int, float, bool
@@ -26,10 +25,21 @@ PyTorchFileReader = stand_in("torch.jit", "PyTorchFileReader")
 PyTorchFileWriter = stand_in("torch.jit", "PyTorchFileWriter")
 
 
-def compile(model: Any = None, **kwargs: Any) -> Any:
-    """The function or module itself; a decorator without one."""
-    say("torch.compile", "functions and modules run as they are written")
-    return unchanged(model)
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = "inductor",
+    mode: str | None = None,
+    options: Any = None,
+    disable: bool = False,
+) -> Any:
+    """`nnkit.compile`. What is no one program here, though it may be in torch, runs eagerly with a
+    warning, also with ``fullgraph``; options of torch's backends mean nothing."""
+    from nnkit.compiler import compile
+
+    return compile(model, dynamic=dynamic, mode=mode, disable=disable)
 
 
 def _assert(condition: Any, message: str) -> None:

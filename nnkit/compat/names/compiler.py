@@ -1,4 +1,4 @@
-"""torch.compiler: nothing is compiled, so nothing has to be kept out of it."""
+"""torch.compiler: `nnkit.compiler`, and marks that it does not need."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from typing import Any
 
 from nnkit.compat.names._dynamo import allow_in_graph as allow_in_graph
 from nnkit.compat.names._dynamo import disable as disable
+from nnkit.compat.names._dynamo import is_compiling as is_compiling
 from nnkit.compat.names._dynamo import reset as reset
 from nnkit.compat.passing import Inert, false, nothing, unchanged
 
 assume_constant_result = substitute_in_graph = nested_compile_region = unchanged
 cudagraph_mark_step_begin = nothing
-is_compiling = is_dynamo_compiling = is_exporting = false
+is_dynamo_compiling = is_compiling
+is_exporting = false
 set_stance = Inert
 
 
 def list_backends(*args: Any, **kwargs: Any) -> list[str]:
-    """The names of compilers: none."""
-    return []
+    """The names of compilers."""
+    return ["native"]
 
 
 def compile(model: Any = None, **kwargs: Any) -> Any:
-    """The function or module itself, as `torch.compile` gives here."""
+    """`torch.compile`."""
     from nnkit.compat.names import compile
 
     return compile(model, **kwargs)

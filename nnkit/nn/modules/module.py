@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd.views.history import clear
+from nnkit.backend.program.outside import COMPILERS
 from nnkit.nn.modules.module_apply import ModuleApply
 from nnkit.nn.modules.module_hooks import (
     ModuleHooks,
@@ -100,8 +101,28 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
             _note_path(error, self)
             raise
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state.pop("_compiled_call_impl", None)
+        return state
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Run its calls as programs from now on: ``nnkit.compile`` of itself, with its arguments.
+
+        ``state_dict`` and copies are those of the module as it was.
+
+        Example:
+            >>> import nnkit
+            >>> layer = nnkit.nn.Linear(3, 2)
+            >>> layer.compile()
+            >>> layer(nnkit.ones(1, 3)).shape
+            nnkit.Size([1, 2])
+        """
+        compiled = COMPILERS["native"](self._call_impl, *args, **kwargs)
+        self.__dict__.update(_compiled_call_impl=compiled, _hooked=True)
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Call ``fn`` with every submodule, children before parents, last with the module itself.

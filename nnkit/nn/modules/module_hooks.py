@@ -45,6 +45,7 @@ class ModuleHooks:
     # May this module have a hook that a call must run? One attribute, read by every call:
     # set by registering, cleared by the first call that finds no hook left.
     _hooked: bool = False
+    _compiled_call_impl: Callable | None = None  # what `compile` made of its call
     _forward_pre_hooks: Mapping[int, Any] = NO_HOOKS
     _forward_hooks: Mapping[int, Any] = NO_HOOKS
     _backward_pre_hooks: Mapping[int, Any] = NO_HOOKS
@@ -132,11 +133,18 @@ class ModuleHooks:
         return _register_call_hook(self, "_backward_hooks", hook, False)
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
+        return self._call_impl(*args, **kwargs)
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        """Forward between its hooks, as it is written."""
         pre_hooks = [*_global_forward_pre_hooks.values(), *self._forward_pre_hooks.values()]
         hooks = [*_global_forward_hooks.items(), *self._forward_hooks.items()]
         watch, on_node = self._backward_watch()
         if not (pre_hooks or hooks or watch or on_node):
-            self._forget_hooks()
+            if self._compiled_call_impl is None:
+                self._forget_hooks()
             return self.forward(*args, **kwargs)
         result = None
         ran: set[int] = set()

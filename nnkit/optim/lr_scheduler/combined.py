@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from nnkit.backend.program.outside import outside
 from nnkit.optim.lr_scheduler.scheduler import LRScheduler, checked_optimizer, set_value
 from nnkit.optim.optimizer import Optimizer
 
@@ -86,6 +87,7 @@ class SequentialLR(_Combined):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
+    @outside
     def step(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Go to the next epoch, with the scheduler whose turn it is."""
         self.last_epoch += 1
@@ -137,6 +139,7 @@ class ChainedScheduler(_Combined):
         self.optimizer = optimizer
         self._last_lr = self._rates()
 
+    @outside
     def step(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Let each scheduler go to its next epoch."""
         for scheduler in self._schedulers:

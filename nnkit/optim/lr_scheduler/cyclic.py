@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from nnkit.backend.program.outside import outside
 from nnkit.optim.lr_scheduler.scheduler import (
     LRScheduler,
     check,
@@ -108,6 +109,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         wave = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (lr - self.eta_min) * wave for lr in self.base_lrs]
 
+    @outside
     def step(self, epoch: float | None = None) -> None:
         """Go to the next epoch, or to ``epoch``, which may be a fraction (after each batch)."""
         if epoch is None and self.last_epoch < 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nnkit.backend.program.outside import outside
 from nnkit.optim.lr_scheduler.scheduler import (
     LRScheduler,
     check,
@@ -84,6 +85,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
+    @outside
     def step(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, metrics: Any, epoch: int | None = None
     ) -> None:

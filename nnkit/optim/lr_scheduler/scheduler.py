@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.backend.program.outside import outside
 from nnkit.optim.optimizer import Optimizer
 
 UNSAVED = ("optimizer",)
@@ -137,6 +138,7 @@ class LRScheduler:
         """The learning rates of epoch ``last_epoch``, one a group; given by a subclass."""
         raise NotImplementedError(f"{type(self).__name__} defines no get_lr")
 
+    @outside
     def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch (or to ``epoch``, which is deprecated) and set the rates."""
         if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):

@@ -1,11 +1,16 @@
-"""torch._dynamo: nothing is captured, so nothing has to be kept out of a capture."""
+"""torch._dynamo: `nnkit.compiler`, which records calls and needs no marks in functions."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
 
-from nnkit.compat.passing import false, nothing, unchanged
+from nnkit.compat.passing import nothing, unchanged
+from nnkit.compiler import OptimizedModule as OptimizedModule
+from nnkit.compiler import allow_in_graph as allow_in_graph
+from nnkit.compiler import disable as disable
+from nnkit.compiler import is_compiling as is_compiling
+from nnkit.compiler import reset as reset
 
 
 class _Config(SimpleNamespace):
@@ -16,16 +21,11 @@ class _Config(SimpleNamespace):
 
 
 config = _Config()
-disable = allow_in_graph = disallow_in_graph = nonstrict_trace = substitute_in_graph = unchanged
-forbid_in_graph = graph_break = reset = mark_dynamic = mark_static = nothing
+disallow_in_graph = nonstrict_trace = substitute_in_graph = unchanged
+forbid_in_graph = graph_break = mark_dynamic = mark_static = nothing
 maybe_mark_dynamic = mark_static_address = graph_break
-is_compiling = false
 
 
 def optimize(*args: Any, **kwargs: Any) -> Any:
     """A decorator that leaves functions as they are."""
     return unchanged
-
-
-class OptimizedModule:
-    """A compiled module, of which there are none."""

@@ -1,0 +1,14 @@
+"""Programs: the primitive calls of a step, written down at the door, improved and run again.
+
+`recording` writes them down, `program` is what is written, `passes` are functions from program to
+program, `printer` makes of one a function of arrays. What the calls mean for Tensors is the
+matter of `nnkit.compiler`.
+"""
+
+from __future__ import annotations
+
+from nnkit.backend.program.printer import print_program
+from nnkit.backend.program.program import Call, Outside, Program, difference
+from nnkit.backend.program.recording import Recording, geometry
+
+__all__ = ["Call", "Outside", "Program", "Recording", "difference", "geometry", "print_program"]

@@ -1,0 +1,72 @@
+"""A program for people to read: one line for each call."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from nnkit.backend.door import Slot
+from nnkit.backend.dtype import OF_ARRAY
+from nnkit.backend.program.program import Call, Outside, Program
+
+
+def listing(program: Program) -> str:
+    """What goes in, each call with the shape of what it makes and what is freed after it, and
+    what comes out; at the end the sums."""
+    shapes = program.shapes
+    lines = [f"in    {_named(n)}: {_shape(shapes, n)}" for n in program.inputs]
+    lines += [f"known {_named(n)}: {_shape(shapes, n)}" for n in sorted(program.constants)]
+    kept = {*program.inputs, *program.constants, *program.outputs}
+    last = {n: place for n, place in program.last_uses().items() if n not in kept}
+    made = 0
+    for place, call in enumerate(program.calls):
+        text = _call(call)
+        results = call.makes
+        if results and call.__class__ is Call:
+            text += "    # " + "; ".join(_shape(shapes, n) for n in results)
+        freed = sorted(n for n, at in last.items() if at == place)
+        if freed:
+            text += "    frees " + ", ".join(map(_named, freed))
+        if not call.shares:
+            made += sum(_bytes(shapes, n) for n in results)
+        lines.append(text)
+    lines.append(f"out   {', '.join(map(_named, program.outputs))}")
+    lines.append(f"{len(program.calls)} calls, {made} bytes made")
+    return "\n".join(lines)
+
+
+def _named(number: int) -> str:
+    return f"b{number}"
+
+
+def _shape(shapes: dict, number: int) -> str:
+    if number not in shapes:
+        return "?"
+    shape, dtype = shapes[number]
+    return f"{OF_ARRAY[dtype].name}{list(shape)}" if dtype in OF_ARRAY else f"{dtype}{list(shape)}"
+
+
+def _bytes(shapes: dict, number: int) -> int:
+    if number not in shapes:
+        return 0
+    shape, dtype = shapes[number]
+    return prod(shape) * dtype.itemsize
+
+
+def _value(value: Any) -> str:
+    if value.__class__ is Slot:
+        return _named(value.number)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_value, value))}{',' if len(value) == 1 else ''})"
+    return repr(value)
+
+
+def _call(call: Any) -> str:
+    if call.__class__ is Outside:
+        given = ", ".join(map(_named, call.reads))
+        results = ", ".join(map(_named, call.makes))
+        return f"{results} = {call.title}({given})" if results else f"{call.title}({given})"
+    given = ", ".join(map(_value, call.arguments))
+    return f"{_value(call.result)} = {call.name}({given})"

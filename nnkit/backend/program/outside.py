@@ -1,0 +1,54 @@
+"""What a program does not look into, but asks for in each replay, in Python.
+
+Methods that change numbers on the host (rates, counts, scales), and these numbers themselves where
+arrays are computed with them: a program must not keep either.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from threading import get_ident
+from typing import Any
+
+RECORDERS: dict[int, Any] = {}  # who records, by thread
+COMPILERS: dict[str, Callable] = {}  # for those below what compiles; it enters itself
+
+
+def is_recorded() -> bool:
+    """Whether somebody writes down what this thread calls."""
+    recorder = RECORDERS.get(get_ident())
+    return recorder is not None and recorder.is_listening
+
+
+def call_recorded(function: Callable, arguments: tuple, options: dict) -> Any:
+    """Call a function of which whoever records this thread writes down this one call."""
+    return RECORDERS[get_ident()].call_outside(function, arguments, options)
+
+
+def outside(method: Callable) -> Callable:
+    """Decorate a method that replays call as it is."""
+
+    @functools.wraps(method)
+    def called(*arguments: Any, **options: Any) -> Any:
+        if RECORDERS and is_recorded():
+            return call_recorded(method, arguments, options)
+        return method(*arguments, **options)
+
+    return called
+
+
+class LiveNumber(float):
+    """A number in a recording that stands for an attribute of an object.
+
+    It reaches the door as it is, or is an ordinary number for whoever computes with it.
+    """
+
+    number: int  # of the buffer that holds it in each replay
+
+
+def live(holder: Any, name: str) -> float:
+    """The attribute of an object, for a primitive: each replay reads it again."""
+    if RECORDERS and is_recorded():
+        return RECORDERS[get_ident()].read_outside(holder, name)
+    return getattr(holder, name)

@@ -1,0 +1,167 @@
+"""What a program is: a list of calls over numbered buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from nnkit.backend.algebra import CATALOGUE, Primitive
+from nnkit.backend.door import Slot
+
+
+def slots_in(value: Any) -> Iterator[int]:
+    """The numbers of the buffers in an argument or a result."""
+    if value.__class__ is Slot:
+        yield value.number
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from slots_in(item)
+
+
+class Call:
+    """One call of a primitive: its arguments and results, with a `Slot` for each array."""
+
+    __slots__ = ("arguments", "line", "name", "result")
+
+    def __init__(self, name: str, arguments: tuple, result: Any, line: str) -> None:
+        self.name = name
+        self.arguments = arguments
+        self.result = result
+        self.line = line
+
+    @property
+    def primitive(self) -> Primitive:
+        return CATALOGUE[self.name]
+
+    @property
+    def reads(self) -> list[int]:
+        """The buffers it is given."""
+        return list(slots_in(self.arguments))
+
+    @property
+    def makes(self) -> list[int]:
+        """The buffers it returns; one that it was given is not made."""
+        given = set(self.reads)
+        return [number for number in slots_in(self.result) if number not in given]
+
+    @property
+    def writes(self) -> list[int]:
+        """The buffers it writes in place."""
+        names = self.primitive.writes
+        parameters = self.primitive.parameters
+        given = [a for p, a in zip(parameters, self.arguments) if p in names]
+        return list(slots_in(given))
+
+    @property
+    def shares(self) -> bool:
+        """Whether a result may look into the memory of an argument."""
+        return any(self.primitive.shares.values()) or len(set(slots_in(self.result))) > len(
+            self.makes
+        )
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether all it does is its result: it writes, draws and checks nothing."""
+        p = self.primitive
+        return not (p.writes or p.draws or p.tells or p.subject == "collective")
+
+
+class Outside:
+    """A call of something that is no primitive, with buffers that it is given and gives.
+
+    Attributes:
+        function: called in each replay with the arrays of ``reads``; gives those of ``makes``.
+        title: what the listing says of it.
+    """
+
+    __slots__ = ("function", "line", "makes", "reads", "title")
+    writes: tuple = ()
+    is_pure = shares = False
+
+    def __init__(self, function: Callable[..., Any], title: str, line: str) -> None:
+        self.function = function
+        self.title = title
+        self.line = line
+        self.reads: list[int] = []
+        self.makes: list[int] = []
+
+
+class Program:
+    """A list of calls, and which buffers go in and come out.
+
+    Attributes:
+        calls: in the order in which they are made.
+        inputs: the buffers that each run is given, in this order.
+        constants: those that are the same arrays in each run, such as parameters.
+        outputs: those that a run gives back, in this order.
+        shapes: shape and dtype of each buffer, for the listing.
+    """
+
+    def __init__(
+        self,
+        calls: list[Call | Outside],
+        inputs: list[int],
+        constants: dict[int, Any],
+        outputs: list[int],
+        shapes: dict[int, tuple],
+    ) -> None:
+        self.calls = calls
+        self.inputs = inputs
+        self.constants = constants
+        self.outputs = outputs
+        self.shapes = shapes
+
+    def replaced(self, calls: list[Call | Outside], constants: dict | None = None) -> Program:
+        """The same with other calls."""
+        known = self.constants if constants is None else constants
+        return Program(calls, self.inputs, known, self.outputs, self.shapes)
+
+    def last_uses(self) -> dict[int, int]:
+        """For each buffer that a call makes, the place of the last call that touches it."""
+        last: dict[int, int] = {}
+        for place, call in enumerate(self.calls):
+            for number in (*call.reads, *call.makes):
+                last[number] = place
+        return last
+
+    def __str__(self) -> str:
+        from nnkit.backend.program.listing import listing
+
+        return listing(self)
+
+
+def difference(one: list[Any], other: list[Any]) -> str | None:
+    """In what two recordings of one step differ, None if they are the same."""
+    for a, b in zip(one, other):
+        if a.__class__ is not b.__class__ or _title(a) != _title(b):
+            return f"{_title(a)} was called at {a.line}, and {_title(b)} the next time"
+        if a.__class__ is Outside:
+            if a.reads != b.reads or a.makes != b.makes:
+                return f"{_title(a)} was given other arrays the next time, at {a.line}"
+        elif not _same((a.arguments, a.result), (b.arguments, b.result)):
+            return f"{_title(a)} was called with other arguments the next time, at {a.line}"
+    if len(one) != len(other):
+        longer, place = (one, len(other)) if len(one) > len(other) else (other, len(one))
+        return f"{_title(longer[place])} was called in one of two runs, at {longer[place].line}"
+    return None
+
+
+def _title(call: Any) -> str:
+    return call.title if call.__class__ is Outside else call.name
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if a.__class__ is not b.__class__:
+        return False
+    if a.__class__ is Slot:
+        return a.number == b.number
+    if isinstance(a, (tuple, list)):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, slice):
+        return _same((a.start, a.stop, a.step), (b.start, b.stop, b.step))
+    try:
+        return bool(a == b) or (a != a and b != b)
+    except (TypeError, ValueError):
+        return False

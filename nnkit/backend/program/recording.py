@@ -1,0 +1,86 @@
+"""Writes a program down: a `Recorder` that never stands in the way of what it records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import get_ident
+from typing import Any
+
+from nnkit.backend.algebra import CATALOGUE
+from nnkit.backend.cost import is_array
+from nnkit.backend.door import Recorder, Slot
+from nnkit.backend.program.outside import LiveNumber
+from nnkit.backend.program.program import Call, Outside
+from nnkit.backend.warning import users_line
+
+# Geometry that no replay sees change, since the strides of what a program is given are its own.
+KNOWN_ADDRESSES = frozenset(("data_pointer",))
+
+
+def geometry(array: Any) -> tuple:
+    """What a program depends on of an array that it is given: all but its elements."""
+    return array.shape, array.dtype, array.strides
+
+
+class Recording(Recorder):
+    """Writes down the calls of one thread.
+
+    What cannot be replayed does not stop the step, which goes on eagerly: it is noted in
+    ``broken``, and from then on nothing is written down. A ``strict`` recording raises instead.
+
+    Attributes:
+        program: the calls so far.
+        broken: why there will be no program, None while there may be.
+        paused: whether the calls belong to something that will be called itself in each replay.
+    """
+
+    def __init__(self, backend: Any, strict: bool = False) -> None:
+        super().__init__(backend)
+        self.strict = strict
+        self.program: list[Call | Outside] = []
+        self.broken: str | None = None
+        self.paused = False
+        self.thread = get_ident()
+
+    def break_off(self, reason: str, line: str | None = None) -> None:
+        """Note why there will be no program, and where: by default at the user's line. An empty
+        ``line`` stands in the reason already."""
+        if self.broken is None:
+            where = users_line() if line is None else line
+            self.broken = f"{reason}, at {where}" if where else reason
+            if self.strict:
+                raise RuntimeError(f"nnkit.compile: cannot be one program: {self.broken}")
+
+    def passed(self, name: str, function: Callable[..., Any], arguments: tuple) -> Any:
+        if self.broken or self.paused or get_ident() != self.thread:
+            return function(*arguments)
+        primitive = CATALOGUE[name]
+        if primitive.reads or primitive.is_sized_by_data(arguments):
+            told = "a value is read" if primitive.reads else "a shape depends on values"
+            self.break_off(f"{name}: {told}")
+            return function(*arguments)
+        result = function(*arguments)
+        self.called(name, arguments, result)
+        return result
+
+    def _slot(self, value: Any, made: bool) -> Any:
+        if value.__class__ is LiveNumber:
+            return Slot(value.number)
+        return super()._slot(value, made)
+
+    def called(self, name: str, arguments: tuple, result: Any) -> None:
+        if name in KNOWN_ADDRESSES:
+            return
+        given = self._slot(arguments, False)
+        self.program.append(Call(name, given, self._slot(result, True), users_line()))
+
+    def called_outside(self, function: Callable[..., Any], title: str) -> Outside:
+        """Write down a call of something that is no primitive, and get the line to complete."""
+        outside = Outside(function, title, users_line())
+        self.program.append(outside)
+        return outside
+
+    def slot_of(self, array: Any) -> Slot | None:
+        """The number of an array that took part, None of any other."""
+        number = self.numbers.get(id(array)) if is_array(array) else None
+        return None if number is None else Slot(number)

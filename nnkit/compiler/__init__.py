@@ -1,0 +1,8 @@
+"""Compiled functions: a whole step as one program; ``torch.compile`` and ``torch.compiler``."""
+
+from __future__ import annotations
+
+from nnkit.compiler.compile import allow_in_graph, compile, disable, is_compiling, reset
+from nnkit.compiler.module import OptimizedModule
+
+__all__ = ["OptimizedModule", "allow_in_graph", "compile", "disable", "is_compiling", "reset"]

@@ -1,0 +1,437 @@
+"""One recorded run of a step, and the program that is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock, get_ident
+from typing import Any
+
+from nnkit.autograd.engine.grad import captured
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.device import cpu
+from nnkit.backend.program import Outside, Program, Recording, geometry
+from nnkit.backend.program.outside import RECORDERS, LiveNumber
+from nnkit.compiler.graph import (
+    CompiledFunctionBackward,
+    SpentNode,
+    connect,
+    has_hooks,
+    is_spent,
+    leaves_of,
+)
+from nnkit.compiler.tensors import Effects, World
+from nnkit.compiler.tracing import Trace
+from nnkit.compiler.watch import PLAIN, Watch
+from nnkit.utils._pytree import tree_flatten
+
+RECORDED = Lock()  # the door of a device is watched by one recording at a time
+
+
+class Attempt:
+    """One run of a function, recorded.
+
+    Args:
+        function: what is called.
+        leaves: the leaves of its arguments.
+        strict: whether what cannot be replayed is an error.
+
+    Attributes:
+        result: what it returned.
+        reason: why it cannot be replayed, None if it may be.
+    """
+
+    def __init__(self, function: Callable, leaves: list, strict: bool) -> None:
+        self.function = function
+        self.strict = strict
+        self.leaves = leaves
+        self.world: Any = World()
+        self.recording: Any = None
+        self.result: Any = None
+        self.pinned: dict[int, Tensor] = {}  # Tensors from outside that have a name in effects
+        self.carried: dict[int, int] = {}  # Tensors that effects make and later ones may change
+        self.handed: list[tuple[Any, Outside]] = []  # what is given to calls outside
+        self.backward: BackwardRecord | None = None
+
+    @property
+    def reason(self) -> str | None:
+        return self.recording.broken if self.recording is not None else None
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether calls are written down just now."""
+        return not (self.recording.paused or self.recording.broken)
+
+    @property
+    def calls(self) -> list:
+        return self.recording.program
+
+    def run(self, args: tuple, kwargs: dict) -> Any:
+        """Call the function, and write down what it does."""
+        raw = cpu.backend
+        self.recording = recording = Recording(raw, self.strict)
+        self.arguments: dict[int, int] = {}  # the buffers of arguments' Tensors, by id
+        self.tensors: list[Tensor] = []
+        for leaf in self.leaves:
+            if isinstance(leaf, Tensor) and id(leaf) not in self.arguments:
+                recording._slot(leaf._data, False)
+                self.arguments[id(leaf)] = self._number(leaf)
+                self.tensors.append(leaf)
+        # The gradients that are there already: they may be other Tensors each time.
+        self.gradients: dict[int, tuple[Tensor, int]] = {}
+        for t in list(self.world.tensors.values()):
+            g = t._grad
+            if g is not None and id(g) not in self.gradients and id(g) not in self.arguments:
+                self.gradients[id(g)] = (t, self._number(g))
+        self.trace = Trace(recording.break_off)
+        cpu.backend = recording  # type: ignore[assignment]
+        RECORDERS[get_ident()] = self
+        try:
+            with self.trace:
+                self.result = self.function(*args, **kwargs)
+                with self.guarded():
+                    self._finish()
+        finally:
+            cpu.backend = raw
+            del RECORDERS[get_ident()]
+        return self.result
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """What fails while a program is made of the run is no error of the step's."""
+        try:
+            yield
+        except Exception as error:
+            if self.strict:
+                raise
+            self.recording.break_off(f"{type(error).__name__} in recording it: {error}")
+
+    def forget(self) -> None:
+        """Let go of the Tensors and arrays that took part."""
+        self.world = self.recording = self.result = None
+        self.leaves, self.tensors, self.pinned, self.gradients = [], [], {}, {}
+        self.handed = []
+        if self.backward is not None:
+            self.backward.forget()
+
+    def _number(self, value: Any) -> int:
+        """A number of its own for something that is no array."""
+        arrays = self.recording.arrays
+        number = self.recording.numbers[id(value)] = len(arrays)
+        arrays.append(value)
+        return number
+
+    # What the effects of the run are called
+
+    def _target(self, effects: Effects, tensor: Tensor) -> str | None:
+        key = id(tensor)
+        if key in self.arguments:
+            return effects.buffer(self.arguments[key])
+        if key in self.gradients:
+            return effects.buffer(self.gradients[key][1])
+        if key in self.carried:
+            return effects.buffer(self.carried[key])
+        if tensor not in self.world:
+            return None
+        self.pinned[key] = tensor
+        return effects.name(tensor)
+
+    def _source(self, array: Any) -> int | None:
+        slot = self.recording.slot_of(array)
+        return None if slot is None else slot.number
+
+    def _effects(self) -> Effects:
+        effects = Effects(self._target, self._source)
+        effects.add(self.world.changes())
+        return effects
+
+    def _complete(self, outside: Outside, effects: Effects, last: str) -> None:
+        if effects.refusal:
+            self.recording.break_off(effects.refusal)
+            return
+        outside.function = effects.function(last)
+        outside.reads = effects.reads
+
+    # What happens on the way
+
+    def call_outside(self, function: Callable, arguments: tuple, options: dict) -> Any:
+        """Call what replays call too: all effects so far come before it."""
+        recording = self.recording
+        owner = type(arguments[0]).__name__ if arguments else ""
+        outside = recording.called_outside(function, f"{owner}.{function.__name__}")
+        effects = self._effects()
+        given = []
+        for key, value in [*enumerate(arguments), *options.items()]:
+            if isinstance(value, Tensor):
+                text = effects.tensor(value) or "None"
+            else:
+                text = effects.name(value)
+                if type(value) not in PLAIN:
+                    self.handed.append((value, outside))
+            given.append(text if isinstance(key, int) else f"{key}={text}")
+        effects.lines.append(f"{effects.name(function)}({', '.join(given)})")
+        self._complete(outside, effects, self._carry(effects, outside))
+        recording.paused = self.trace.paused = True
+        try:
+            result = function(*arguments, **options)
+        finally:
+            recording.paused = self.trace.paused = False
+        if result is not None:
+            recording.break_off(f"{outside.title}() returns a value")
+        self.world.look()
+        return result
+
+    def read_outside(self, holder: Any, name: str) -> LiveNumber:
+        """A number that each replay reads where it stands."""
+        title = f"{type(holder).__name__}.{name}"
+        outside = self.recording.called_outside(lambda: (getattr(holder, name),), title)
+        self.handed.append((holder, outside))
+        number = LiveNumber(getattr(holder, name))
+        number.number = self._number(number)
+        outside.makes.append(number.number)
+        return number
+
+    def _carry(self, effects: Effects, outside: Outside) -> str:
+        """The line that gives on the Tensors that were made: what follows may change them."""
+        for key in effects.made:
+            self.carried[key] = self._number(effects.kept[key])
+            outside.makes.append(self.carried[key])
+            self.world.tensors[key] = effects.kept[key]
+        return f"return ({''.join(name + ', ' for name in effects.made.values())})"
+
+    def _finish(self) -> None:
+        """Write down what becomes of the Tensors at the end, and what is returned."""
+        recording = self.recording
+        if recording.broken:
+            return
+        self.trace.paused = True
+        found, self.structure = tree_flatten(self.result)
+        with_history = [
+            t for t in found
+            if isinstance(t, Tensor) and not self._is_outer(t) and t._requires_grad
+        ]  # fmt: skip
+        unique = list({id(t): t for t in with_history}.values())
+        self.trace.paused = False
+        if unique and not any(is_spent(t) for t in unique):
+            self._record_backward(unique)
+        if recording.broken:
+            return
+        end = recording.called_outside(None, "return")  # type: ignore[arg-type]
+        effects = self._effects()
+        results = [self._returned(effects, value) for value in found]
+        names = {id(t): effects.made.get(id(t)) for t in unique}
+        if self.backward is not None:
+            self.backward.connect(effects, [names[id(t)] or "None" for t in unique])
+        elif unique:
+            node = effects.name(SpentNode)
+            for t in unique:
+                effects.lines.append(f"{names[id(t)]}._requires_grad = True")
+                effects.lines.append(f"{names[id(t)]}._edge = {node}((), None, cpu)")
+        build = effects.name(self.structure.unflatten)
+        one = len(results) == 1 and self.result is found[0]
+        value = results[0] if one else f"{build}([{', '.join(results)}])"
+        self._complete(end, effects, f"return ({value},)")
+        end.makes = [self._number(end)]
+
+    def _is_outer(self, tensor: Tensor) -> bool:
+        """Whether a Tensor was there before."""
+        return tensor in self.world and id(tensor) not in self.carried
+
+    def _returned(self, effects: Effects, value: Any) -> str:
+        if isinstance(value, Tensor):
+            base = value._base
+            if base is not None and value not in self.world:
+                if base in self.world or id(base) in self.arguments:
+                    effects.refuse("a view of what is outside of the step is returned")
+            if value._writes.__class__ is list and value not in self.world:
+                shared = [t for t in self.world.tensors.values() if t._writes is value._writes]
+                if shared:
+                    effects.refuse("memory from outside of the step is returned")
+            return effects.tensor(value) or "None"
+        if type(value) in PLAIN:
+            return effects.name(value)
+        for i, leaf in enumerate(self.leaves):
+            if leaf is value:
+                return effects.name(self.leaves[i])
+        effects.refuse(f"an object of class {type(value).__name__} is returned")
+        return "None"
+
+    def _record_backward(self, outputs: list[Tensor]) -> None:
+        recording = self.recording
+        stops = [t for t in self.tensors if t._requires_grad]
+        inputs, nodes = leaves_of(outputs, stops)
+        if any(t._device is not cpu for t in (*outputs, *inputs)):
+            return recording.break_off("tensors of several devices are returned")
+        if has_hooks(nodes, inputs):
+            return recording.break_off("hooks wait for the gradients of what is returned")
+        if any(t not in self.world for t in inputs):
+            return recording.break_off("a leaf that requires grad is made in the step")
+        raw = recording._backend
+        grads = [raw.ones_like(t._data) for t in outputs]
+        numbers = [recording._slot(g, False).number for g in grads]
+        forward, recording.program = recording.program, []
+        try:
+            tensors = tuple([wrap(g) for g in grads])
+            results = captured(tuple(outputs), tuple(inputs), tensors, True, False, False)
+        finally:
+            calls, recording.program = recording.program, forward
+        self.backward = BackwardRecord(self, calls, numbers, outputs, inputs, results)
+
+    # What comes of it
+
+    def programs(self, watch: Watch) -> tuple[Program, list[str], dict[str, Any]] | None:
+        """The program, what each of its inputs is called in a replay, and what the names in that
+        stand for. None where there can be none, and why in ``reason``."""
+        numbers, texts, scope = self._entry(watch)
+        known = self._outer_arrays(watch, numbers)
+        if known is None:
+            return None
+        if self.backward is not None:
+            self.backward.complete(known)
+        used = {n for call in self.calls for n in call.reads}
+        constants = {n: a for n, a in known.items() if n in used}
+        outputs = [self.calls[-1].makes[0]]
+        return Program(self.calls, numbers, constants, outputs, self.shapes()), texts, scope
+
+    def _entry(self, watch: Watch) -> tuple[list[int], list[str], dict[str, Any]]:
+        """The buffers that a run is given, and what each is called in a replay."""
+        recording = self.recording
+        used = {n for call in self.calls for n in call.reads}
+        numbers: list[int] = []
+        texts: list[str] = []
+        scope: dict[str, Any] = {}
+
+        def give(number: Any, text: str) -> None:
+            if number in used and number not in numbers:
+                numbers.append(number)
+                texts.append(text)
+
+        places = {id(leaf): i for i, leaf in reversed(list(enumerate(self.leaves)))}
+        for t in self.tensors:
+            give(recording.numbers[id(t._data)], f"leaves[{places[id(t)]}]._data")
+            give(self.arguments[id(t)], f"leaves[{places[id(t)]}]")
+        for holder, number in self.gradients.values():
+            grad = recording.arrays[number]
+            of_array = recording.numbers.get(id(grad._data))
+            if number not in used and of_array not in used:
+                continue
+            if id(holder) in self.arguments:
+                name = f"leaves[{places[id(holder)]}]"
+            elif id(holder) in watch.tensors:
+                name = f"holder{number}"
+                scope[name] = holder
+            else:
+                recording.break_off("a gradient is read of a tensor that cannot be watched")
+                break
+            give(of_array, f"{name}._grad._data")
+            give(number, f"{name}._grad")
+        return numbers, texts, scope
+
+    def _outer_arrays(self, watch: Watch, given: list[int]) -> dict[int, Any] | None:
+        """The arrays that programs read and do not make, by number: each belongs to a Tensor that
+        is watched."""
+        recording = self.recording
+        found: dict[int, Any] = {}
+        gradients = set(self.backward.given) if self.backward else set()
+        calls = [*self.calls, *(self.backward.calls if self.backward else [])]
+        arguments = {recording.numbers[id(t._data)] for t in self.tensors}
+        for number in recording.inputs:
+            if number in given or number in gradients or number in arguments:
+                continue
+            array = recording.arrays[number]
+            holders = self.world.holders.get(id(array), [])
+            if not any(id(t) in watch.tensors for t in holders):
+                call = next((c for c in calls if number in c.reads), None)
+                if call is None:
+                    continue
+                title = getattr(call, "name", "?")
+                reason = f"{title}: an array is read that comes from where it cannot be watched"
+                recording.break_off(reason, call.line)
+                return None
+            found[number] = array
+        for value, call in self.handed:
+            if id(value) not in watch.seen:
+                reason = f"{call.title}() is given an object that the step makes"
+                recording.break_off(reason, call.line)
+        strangers = [t for key, t in self.pinned.items() if key not in watch.tensors]
+        if strangers:
+            shape = list(strangers[0].shape)
+            recording.break_off(f"a tensor of shape {shape} is changed that cannot be watched")
+        return None if recording.broken else found
+
+    def shapes(self) -> dict[int, tuple]:
+        """Shape and dtype of each array, by number."""
+        arrays = self.recording.arrays
+        return {n: (a.shape, a.dtype) for n, a in enumerate(arrays) if hasattr(a, "strides")}
+
+
+class BackwardRecord:
+    """The backward of what a function returned: a program from gradients to gradients.
+
+    Attributes:
+        run: the program, once it was printed.
+        saved: the buffers of the forward that it reads.
+    """
+
+    run: Any = None
+    program: Any = None
+
+    def __init__(
+        self, attempt: Attempt, calls: list, given: list[int], outputs: list[Tensor],
+        inputs: list[Tensor], results: list,
+    ) -> None:  # fmt: skip
+        recording = attempt.recording
+        self.attempt: Any = attempt
+        self.calls = calls
+        self.given = given
+        self.outputs = outputs
+        self.inputs = inputs
+        slots = [None if r is None else recording.slot_of(r._data) for r in results]
+        self.results = [s.number for s in slots if s is not None]
+        self.reached = [t for t, s in zip(inputs, slots, strict=True) if s is not None]
+        made = {n for call in calls for n in call.makes}
+        read = {n for call in calls for n in call.reads} | set(self.results)
+        self.outer = sorted(read - made - set(given))
+        inside = {n for call in attempt.calls for n in call.makes}
+        inside.update(recording.numbers[id(t._data)] for t in attempt.tensors)
+        self.saved = [n for n in self.outer if n in inside]
+
+    def connect(self, effects: Effects, names: list[str]) -> None:
+        """Lines that give the returned Tensors their history: one node for all."""
+        attempt = self.attempt
+        edges = []
+        for t in self.reached:
+            name = attempt._target(effects, t)
+            edges.append(f"{name}._edge or {name}")
+        counters = []
+        for number in self.outer:
+            array = attempt.recording.arrays[number]
+            for t in [*attempt.world.holders.get(id(array), []), *attempt.tensors]:
+                if t._data is array and t._writes.__class__ is list:
+                    counters.append(f"{attempt._target(effects, t)}._writes")
+                    break
+        for t, name in zip(self.outputs, names, strict=True):
+            if attempt._source(t._data) in self.saved:
+                counters.append(f"{name}._writes")
+        kind, record, link = map(effects.name, (CompiledFunctionBackward, self, connect))
+        saved = "".join(f"{effects.buffer(n)}, " for n in self.saved)
+        noted = "".join(f"({c}, {c}[0]), " for c in counters)
+        effects.lines.append(
+            f"node = {kind}(({''.join(e + ', ' for e in edges)}), "
+            f"({record}.run, ({saved}), ({noted})), cpu)"
+        )
+        metas = [effects.name(geometry(t._data)[:2]) for t in self.outputs]
+        pairs = ", ".join(f"({n}, {m})" for n, m in zip(names, metas, strict=True))
+        effects.lines.append(f"{link}(node, [{pairs}])")
+
+    def forget(self) -> None:
+        """Let go of the Tensors that took part."""
+        self.attempt = None
+        self.calls, self.outputs, self.inputs, self.reached = [], [], [], []
+
+    def complete(self, known: dict[int, Any]) -> None:
+        """Make the program, now that it is known which arrays are the same in each run."""
+        constants = {n: known[n] for n in self.outer if n in known and n not in self.saved}
+        self.program = Program(
+            self.calls, [*self.given, *self.saved], constants, self.results, self.attempt.shapes()
+        )

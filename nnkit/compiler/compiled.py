@@ -1,0 +1,321 @@
+"""A compiled function: its programs by signature, and what happens when none fits."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from threading import get_ident
+from typing import Any
+from weakref import WeakSet
+
+from nnkit.autograd.arguments.overriding import THREAD
+from nnkit.autograd.engine import node as node_module
+from nnkit.autograd.engine.backward_pass import RUNNING
+from nnkit.autograd.engine.saved import ACTIVE
+from nnkit.autograd.grad_mode import MODE, VMAPS
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.device import cpu, get_default_device
+from nnkit.backend.dtype import default_dtype
+from nnkit.backend.program import Program, difference, geometry, print_program
+from nnkit.backend.program.outside import RECORDERS
+from nnkit.backend.reproducibility import are_deterministic_algorithms_enabled
+from nnkit.backend.warning import warn
+from nnkit.compiler.attempt import RECORDED, Attempt
+from nnkit.compiler.watch import PLAIN, Watch
+from nnkit.nn.modules.module import Module
+from nnkit.utils._pytree import tree_flatten
+
+CACHE = 8  # programs of one function, unless options={"cache": n} says otherwise
+ATTEMPTS = 5  # runs in which a signature must have been the same twice
+ALL: WeakSet[Any] = WeakSet()  # the compiled functions there are
+
+
+class Entry:
+    """What is known of one signature in one state of what the step can reach.
+
+    Attributes:
+        program: the forward, or the whole step; None while it is not known well enough.
+        reason: why there is none, and never will be.
+    """
+
+    program: Program | None = None
+    backward: Any = None
+    reason: str | None = None
+    run: Callable | None = None
+
+    def __init__(self) -> None:
+        self.watch: Watch | None = None
+        self.holds: Callable[[], bool] | None = None
+        self.calls: list | None = None  # of the last run
+        self.attempts = 0
+        self.pinned: list[tuple[int, Any]] = []
+        self.difference: str | None = None
+
+    def fits(self, leaves: list) -> bool:
+        """Whether all that the step can reach is as it was."""
+        for place, tensor in self.pinned:
+            if leaves[place] is not tensor:
+                return False
+        known = self.watch.tensors  # type: ignore[union-attr]
+        for leaf in leaves:
+            if isinstance(leaf, Tensor) and id(leaf) in known:
+                if not any(leaf is tensor for _, tensor in self.pinned):
+                    return False
+        return self.holds()  # type: ignore[misc]
+
+
+class Compiled:
+    """A function that is recorded and replayed; made by `nnkit.compile`."""
+
+    def __init__(
+        self, function: Callable, fullgraph: bool, options: dict[str, Any], raw: Callable
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.fullgraph = fullgraph
+        self.options = options
+        self.limit = options.get("cache", CACHE)
+        self.entries: dict[Any, list[Entry]] = {}
+        self.made = 0
+        self.told = False
+        self.roots = raw
+        owner = getattr(raw, "__self__", None)
+        if isinstance(owner, Module) and getattr(raw, "__name__", "") == "_call_impl":
+            self.roots = owner
+        ALL.add(self)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def reset(self) -> None:
+        """Forget all programs."""
+        self.entries = {}
+        self.made = 0
+        self.told = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if is_eager():
+            return self.function(*args, **kwargs)
+        leaves, key = signature(args, kwargs)
+        for entry in self.entries.get(key, ()):
+            if entry.run is not None and entry.fits(leaves):
+                return entry.run(leaves)
+        return self._recorded(leaves, key, args, kwargs)
+
+    def program(self) -> Program:
+        """The program that was made last.
+
+        Raises:
+            RuntimeError: there is none; the message says why.
+        """
+        found = [e for entries in self.entries.values() for e in entries]
+        for entry in reversed(found):
+            if entry.program is not None:
+                return entry.program
+        reasons = [e.reason or e.difference for e in found if e.reason or e.difference]
+        why = reasons[-1] if reasons else "it was not called twice with the same signature yet"
+        raise RuntimeError(f"nnkit.compile: {self._name()} has no program: {why}")
+
+    def _name(self) -> str:
+        return getattr(self.function, "__qualname__", repr(self.function))
+
+    def _recorded(self, leaves: list, key: Any, args: tuple, kwargs: dict) -> Any:
+        if not RECORDED.acquire(blocking=False):  # another thread is recording
+            return self.function(*args, **kwargs)
+        try:
+            entries = self.entries.setdefault(key, [])
+            entry = next((e for e in entries if self._is_current(e, leaves)), None)
+            if entry is None:
+                if self.made >= self.limit:
+                    return self._refused(
+                        f"{self.limit} programs were made, and none fits: "
+                        f"{self._changed(entries)}", args, kwargs,
+                    )  # fmt: skip
+                entry = Entry()
+                entries.append(entry)
+                self.made += 1
+            if entry.reason is not None:
+                return self._refused(entry.reason, args, kwargs)
+            return self._attempt(entry, leaves, args, kwargs)
+        finally:
+            RECORDED.release()
+
+    def _is_current(self, entry: Entry, leaves: list) -> bool:
+        if entry.watch is None:
+            return True
+        return entry.reason is not None or entry.fits(leaves)
+
+    def _changed(self, entries: list[Entry]) -> str:
+        """What is other than when the last program was made."""
+        for entry in reversed(entries):
+            path = entry.watch and entry.watch.changed()
+            if path:
+                return f"{path} has changed"
+        return "the arguments have other shapes, dtypes or values"
+
+    def _refused(self, reason: str, args: tuple, kwargs: dict) -> Any:
+        if self.fullgraph:
+            raise RuntimeError(self._message(reason))
+        self._tell(self._message(reason))
+        return self.function(*args, **kwargs)
+
+    def _message(self, reason: str) -> str:
+        return f"nnkit.compile: {self._name()} cannot be one program: {reason}"
+
+    def _tell(self, message: str) -> None:
+        if not self.told:
+            self.told = True
+            warn(f"{message}; it runs eagerly", UserWarning)
+
+    def _attempt(self, entry: Entry, leaves: list, args: tuple, kwargs: dict) -> Any:
+        known, before = entry.watch, entry.calls
+        attempt = Attempt(self.function, leaves, self.fullgraph)
+        entry.calls = None
+        try:
+            result = attempt.run(args, kwargs)
+            entry.attempts += 1
+            with attempt.guarded():
+                self._learn(entry, attempt, known, before)
+        finally:
+            if attempt.reason is not None:
+                entry.reason = attempt.reason
+                entry.holds = entry.calls = None
+            attempt.forget()
+        if entry.reason is not None:
+            self._tell(self._message(entry.reason))
+        return result
+
+    def _learn(self, entry: Entry, attempt: Attempt, known: Any, before: list | None) -> None:
+        """Compare a run with the one before; the program, if they were the same."""
+        changes = known.changed(tensors=False) if known is not None else None
+        if changes:
+            attempt.recording.break_off(f"the step changes {changes}", self._line())
+        of_module = isinstance(self.roots, Module)
+        watch = Watch(attempt.trace.ran, attempt.world.entry, gradients=not of_module)
+        entry.watch = watch
+        for root in (self.roots, *attempt.leaves):
+            if not isinstance(root, Tensor):
+                watch.visit(root, getattr(root, "__qualname__", type(root).__name__))
+        self._check(attempt, watch)
+        if attempt.reason is not None:
+            return
+        entry.holds = watch.printed()
+        entry.pinned = [
+            (i, t)
+            for i, t in enumerate(attempt.leaves)
+            if isinstance(t, Tensor) and _is_ambiguous(attempt, watch, t)
+        ]
+        entry.calls = attempt.calls
+        if before is not None:
+            entry.difference = difference(before, attempt.calls)
+            if entry.difference is None:
+                self._complete(entry, attempt, watch)
+            elif entry.attempts >= ATTEMPTS:
+                attempt.recording.break_off(entry.difference, "")
+
+    def _line(self) -> str:
+        code = getattr(self.roots, "__code__", None)
+        return f"{code.co_filename}:{code.co_firstlineno}" if code else self._name()
+
+    def _check(self, attempt: Attempt, watch: Watch) -> None:
+        """Refuse what the walk of the step's values has found, or has not found."""
+        if watch.refusal:
+            attempt.recording.break_off(watch.refusal, self._line())
+        code = watch.unreached()
+        if code is not None:
+            line = f"{code.co_filename}:{code.co_firstlineno}"
+            attempt.recording.break_off(f"{code.co_name} runs, which was not found", line)
+
+    def _complete(self, entry: Entry, attempt: Attempt, watch: Watch) -> None:
+        made = attempt.programs(watch)
+        if made is None:
+            return
+        program, texts, scope = made
+        entry.program = program
+        backend = cpu.backend
+        scope["run"] = print_program(program, backend)
+        if attempt.backward is not None:
+            entry.backward = attempt.backward.program
+            attempt.backward.run = print_program(entry.backward, backend)
+        source = f"def replay(leaves):\n    return run({', '.join(texts)})[0]\n"
+        exec(compile(source, "<effects>", "exec"), scope)
+        entry.run = scope["replay"]
+
+
+def _is_ambiguous(attempt: Attempt, watch: Watch, tensor: Tensor) -> bool:
+    """Whether an argument, or its very array, can be reached in another way too."""
+    if id(tensor) in watch.tensors:
+        return True
+    holders = attempt.world.holders.get(id(tensor._data), ())
+    return any(t is not tensor and id(t) in watch.tensors for t in holders)
+
+
+def is_eager() -> bool:
+    """Whether something is on that has to see each operation by itself."""
+    return bool(
+        get_ident() in RECORDERS
+        or DISABLED.count
+        or MODE.transforms
+        or MODE.forward is not None
+        or VMAPS
+        or ACTIVE
+        or RUNNING.innermost is not None
+        or THREAD.modes
+        or hasattr(node_module.sequence, "made_at")  # an anomaly is looked for
+        or type(cpu.backend) is not RAW
+    )
+
+
+RAW = type(cpu.backend)
+
+
+class _Disabled:
+    count = 0
+
+
+DISABLED = _Disabled()
+
+
+def signature(args: tuple, kwargs: dict) -> tuple[list, Any]:
+    """The leaves of the arguments, and what a program depends on of them and of the modes."""
+    if not kwargs and all(type(a) is Tensor for a in args):
+        leaves, structure = list(args), len(args)
+    else:
+        leaves, structure = tree_flatten((args, kwargs))
+        structure = repr(structure)
+    key: list[Any] = [
+        structure, MODE.enabled, MODE.inference, default_dtype(), get_default_device(),
+        are_deterministic_algorithms_enabled(),
+    ]  # fmt: skip
+    places: dict[int, int] = {}
+    for place, leaf in enumerate(leaves):
+        if isinstance(leaf, Tensor):
+            first = places.setdefault(id(leaf), place)
+            key.append(
+                (first, type(leaf), leaf._device, *_geometry(leaf), leaf._requires_grad,
+                 leaf._edge is None, leaf._base is None, leaf._grad is None, leaf._hooks is None,
+                 type(leaf._writes))
+            )  # fmt: skip
+        elif type(leaf) in PLAIN:
+            key.append((type(leaf), leaf, str(leaf) if leaf == 0 else None))
+        else:
+            key.append(_ById(leaf))
+    return leaves, tuple(key)
+
+
+def _geometry(tensor: Tensor) -> tuple:
+    data = tensor._data
+    return geometry(data) if hasattr(data, "strides") else (id(data),)
+
+
+class _ById:
+    """An object as a key: equal to itself alone, and kept."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ById) and self.value is other.value

@@ -1,0 +1,341 @@
+"""What a step depends on beside its arguments, and whether it is still so.
+
+The values that code can reach are walked: what functions close over, the globals that they name,
+attributes of objects, modules with all they hold. Of each is kept where it was found, and what it
+was; a replay asks for all of them again. What can change without being seen there is refused.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections import deque
+from collections.abc import Iterable
+from functools import cache, cached_property, partial
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any
+
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.cost import is_array
+from nnkit.backend.device import device
+from nnkit.backend.dtype import dtype
+from nnkit.compiler.tensors import State
+from nnkit.compiler.tracing import whose
+from nnkit.nn.modules import module_hooks
+from nnkit.nn.modules.module import Module
+from nnkit.optim.optimizer import Optimizer
+
+PLAIN = (bool, int, float, complex, str, bytes, range, device, dtype, type(None), type(...))
+MISSING = object()
+LIMIT = 20_000  # values that are looked at before a step counts as too much to watch
+# Names whose use means that any attribute may be read.
+BY_NAME = frozenset(("getattr", "vars", "__dict__", "hasattr"))
+
+
+class Watch:
+    """The values that a step can reach, and where each was found.
+
+    Attributes:
+        tensors: the Tensors among them by id.
+        refusal: what cannot be watched, None if all can.
+    """
+
+    def __init__(self, ran: Iterable[CodeType], entry: dict[int, State], gradients: bool) -> None:
+        self.ran = set(ran)
+        self.entry = entry
+        names = {n for code in self.ran for n in code.co_names}
+        self.names = None if BY_NAME & names else names
+        self.numbers_of_groups = "param_groups" in names
+        self.gradients = gradients or "grad" in names  # whether those that are there matter
+        self.tensors: dict[int, Tensor] = {}
+        self.refusal: str | None = None
+        self.seen: dict[int, Any] = {}
+        self.reached: set[CodeType] = set()
+        # The places: a text with a hole for the object looked into, that object, what was found.
+        self.checks: list[tuple[str, Any, Any, str]] = []
+        self.scope: dict[str, Any] = {"MISSING": MISSING, "same": same, "len": len}
+
+    def refuse(self, reason: str) -> None:
+        if self.refusal is None:
+            self.refusal = reason
+
+    # Walking
+
+    def visit(self, value: Any, path: str) -> None:
+        """Look at a value and at what can be reached from it."""
+        kind = type(value)
+        if kind in PLAIN or id(value) in self.seen:
+            return
+        if len(self.seen) > LIMIT:
+            return self.refuse(f"it can reach more than {LIMIT} values, by {path}")
+        self.seen[id(value)] = value
+        if isinstance(value, Tensor):
+            self._tensor(value, path)
+        elif isinstance(value, FunctionType):
+            self._function(value, path)
+        elif isinstance(value, MethodType):
+            self.visit(value.__func__, path)
+            self.visit(value.__self__, path)
+        elif isinstance(value, partial):
+            self.visit(value.func, path)
+            self._items(value.args, path)
+            self._entries(value.keywords, path)
+        elif isinstance(value, Module):
+            self._module(value, path)
+        elif isinstance(value, Optimizer):
+            self._optimizer(value, path)
+        elif isinstance(value, type):
+            self._class(value, path)
+        elif isinstance(value, ModuleType):
+            self._library(value, path)
+        elif isinstance(value, (tuple, list, deque)):
+            self._items(value, path)
+        elif isinstance(value, dict):
+            self._entries(value, path)
+        elif isinstance(value, (set, frozenset)):
+            self._check("len({})", value, len(value), path)
+        elif isinstance(value, GeneratorType) or hasattr(kind, "__next__"):
+            self.refuse(f"{path} is an iterator, which goes on by itself")
+        elif is_array(value):
+            self.refuse(f"{path} is an array from outside of nnkit, which may be written")
+        elif kind.__module__.startswith(("numpy.random", "random")):
+            self.refuse(f"{path} draws random numbers, which is not seen")
+        elif not isinstance(value, BuiltinFunctionType):
+            self._object(value, path)
+
+    def _check(self, text: str, place: Any, found: Any, path: str) -> None:
+        self.checks.append((text, place, found, path))
+
+    def _found(self, text: str, place: Any, found: Any, path: str) -> None:
+        self._check(text, place, found, path)
+        self.visit(found, path)
+
+    def _tensor(self, t: Any, path: str) -> None:
+        self.tensors[id(t)] = t
+        state = self.entry.get(id(t)) or State(t)
+        self._check("{}._data", t, state.data, path)
+        self._check("{}._requires_grad", t, state.requires_grad, f"{path}.requires_grad")
+        if state.requires_grad and self.gradients:
+            self._check("({}._grad is None)", t, state.grad is None, f"whether {path}.grad is None")
+        self._check("{}._hooks", t, state.hooks, f"hooks of {path}")
+        if t._hooks is not None:
+            self.refuse(f"{path} has hooks")
+
+    def _function(self, f: FunctionType, path: str) -> None:
+        code = f.__code__
+        if whose(code.co_filename) != "user":
+            return self._wrapped(f, path)
+        if code not in self.ran:
+            return
+        self._check("{}.__code__", f, code, path)
+        self._codes(code)
+        for name, cell in zip(code.co_freevars, f.__closure__ or ()):
+            try:
+                self._found("{}.cell_contents", cell, cell.cell_contents, name)
+            except ValueError:  # still empty
+                self.refuse(f"{name} is not set yet")
+        for name in sorted({n for each in _nested(code) for n in _globals_of(each)}):
+            if name in f.__globals__:
+                text = f"{{}}.get({name!r}, MISSING)"
+                self._found(text, f.__globals__, f.__globals__[name], name)
+        self._check("{}.__defaults__", f, f.__defaults__, path)
+        if f.__defaults__:
+            self._items(f.__defaults__, f"a default of {path}")
+        if f.__kwdefaults__:
+            self._entries(f.__kwdefaults__, f"a default of {path}")
+
+    def _wrapped(self, f: FunctionType, path: str) -> None:
+        """A function of a library holds the user's where it decorates it."""
+        for name, cell in zip(f.__code__.co_freevars, f.__closure__ or ()):
+            try:
+                content = cell.cell_contents
+            except ValueError:
+                continue
+            if isinstance(content, (FunctionType, MethodType, partial, Module, Tensor)):
+                self._found("{}.cell_contents", cell, content, f"{name} in {path}")
+
+    def _codes(self, code: CodeType) -> None:
+        self.reached.update(_nested(code))
+
+    def _items(self, values: Any, path: str) -> None:
+        if not isinstance(values, tuple):
+            self._check("len({})", values, len(values), f"the length of {path}")
+        for i, value in enumerate(values):
+            if isinstance(values, tuple):
+                self.visit(value, f"{path}[{i}]")
+            else:
+                self._found(f"{{}}[{i}]", values, value, f"{path}[{i}]")
+
+    def _entries(self, values: dict, path: str) -> None:
+        self._check("len({})", values, len(values), f"the length of {path}")
+        for key, value in list(values.items()):
+            self._found(f"{{}}.get({self._key(key)}, MISSING)", values, value, f"{path}[{key!r}]")
+
+    def _key(self, key: Any) -> str:
+        if type(key) in (str, int):
+            return repr(key)
+        name = f"key{len(self.scope)}"
+        self.scope[name] = key
+        return name
+
+    def _module(self, m: Module, path: str) -> None:
+        for name in ("pre_hooks", "hooks", "backward_pre_hooks", "backward_hooks"):
+            kind = "" if name.startswith("backward") else "forward_"
+            hooks = getattr(module_hooks, f"_global_{kind}{name}")
+            if id(hooks) not in self.seen:
+                self.seen[id(hooks)] = hooks
+                self._entries(hooks, "the hooks of all modules")
+        content = m.__dict__
+        self._check("{}.__class__", m, type(m), path)
+        self._check("len({})", content, len(content), f"the attributes of {path}")
+        for name, value in list(content.items()):
+            inside = f"{path}.{name}"
+            if name in ("_compiled_call_impl", "_non_persistent_buffers_set"):
+                continue
+            self._check(f"{{}}.get({name!r}, MISSING)", content, value, inside)
+            if name in ("_parameters", "_buffers", "_modules"):
+                self.seen[id(value)] = value
+                self._entries(value, path)
+            elif not (self._is_own(type(m)) and isinstance(value, type)):
+                self.visit(value, inside)
+        self._methods(type(m), path)
+
+    def _is_own(self, kind: type) -> bool:
+        return kind.__module__.startswith("nnkit.")
+
+    def _optimizer(self, o: Optimizer, path: str) -> None:
+        """Its step is called in each replay; here counts what zero_grad goes through."""
+        groups = o.param_groups
+        self._check("{}.param_groups", o, groups, path)
+        self._check("len({})", groups, len(groups), f"the groups of {path}")
+        for i, group in enumerate(groups):
+            inside = f"{path}.param_groups[{i}]"
+            if self.numbers_of_groups:
+                self._entries(group, inside)
+            else:
+                self._found("{}.get('params')", group, group["params"], f"{inside}['params']")
+
+    def _class(self, kind: type, path: str) -> None:
+        if kind.__module__ != "builtins":
+            self._methods(kind, path)
+
+    def _methods(self, kind: type, path: str) -> None:
+        for each in kind.__mro__:
+            if each.__module__ == "builtins" or self._is_own(each):
+                continue
+            for name, value in list(each.__dict__.items()):
+                inside = f"{path}.{name}"
+                if isinstance(value, (staticmethod, classmethod)):
+                    value = value.__func__
+                elif isinstance(value, property):
+                    value = value.fget
+                elif isinstance(value, cached_property):
+                    value = value.func
+                if isinstance(value, FunctionType):
+                    self.visit(value, inside)
+                elif type(value) in PLAIN and not name.startswith("__"):
+                    self._check(f"{{}}.__dict__.get({name!r}, MISSING)", each, value, inside)
+
+    def _library(self, library: ModuleType, path: str) -> None:
+        """Of a module of the user's the names that his code knows."""
+        if library.__name__ == "numpy.random" or (
+            library.__name__ == "numpy" and (self.names is None or "random" in self.names)
+        ):
+            return self.refuse(f"{path} draws random numbers, which is not seen")
+        if whose(getattr(library, "__file__", None) or "<frozen >") != "user":
+            return
+        for name, value in list(vars(library).items()):
+            if self.names is not None and name in self.names:
+                text = f"{{}}.__dict__.get({name!r}, MISSING)"
+                self._found(text, library, value, f"{path}.{name}")
+
+    def _object(self, value: Any, path: str) -> None:
+        own = self._is_own(type(value))
+        content = getattr(value, "__dict__", None)
+        if own and isinstance(content, dict) and "__wrapped__" in content:
+            self.visit(content["__wrapped__"], path)  # a compiled function within another one
+        if isinstance(content, dict) and not own:
+            for name, inner in list(content.items()):
+                if self.names is None or name in self.names:
+                    text = f"{{}}.get({name!r}, MISSING)"
+                    self._found(text, content, inner, f"{path}.{name}")
+        if not own:
+            for each in type(value).__mro__:
+                slots = each.__dict__.get("__slots__", ())
+                for name in (slots,) if isinstance(slots, str) else tuple(slots):
+                    if hasattr(value, name) and not name.startswith("__"):
+                        text = f"getattr({{}}, {name!r}, MISSING)"
+                        self._found(text, value, getattr(value, name), f"{path}.{name}")
+            self._methods(type(value), path)
+
+    # Asking again
+
+    def unreached(self) -> CodeType | None:
+        """Code that ran and was not found by the walk."""
+        return next((code for code in self.ran if code not in self.reached), None)
+
+    def changed(self, tensors: bool = True) -> str | None:
+        """The first thing that is not as it was, None if all is; without what ``tensors`` hold."""
+        for text, place, found, path in self.checks:
+            if isinstance(place, Tensor) and not tensors:
+                continue
+            now = eval(text.replace("{}", "place", 1), {**self.scope, "place": place})
+            if not (now is found or (type(found) in PLAIN and same(now, found))):
+                return path
+        return None
+
+    def printed(self) -> Any:
+        """The function without arguments that tells whether all is as it was."""
+        names: dict[int, str] = {}
+        tests = []
+        for text, place, found, _ in self.checks:
+            where = names.get(id(place))
+            if where is None:
+                where = names[id(place)] = f"p{len(names)}"
+                self.scope[where] = place
+            now = text.replace("{}", where, 1)
+            if found is None or isinstance(found, bool):
+                tests.append(f"{now} is {found}")
+                continue
+            value = f"v{len(tests)}"
+            self.scope[value] = found
+            if type(found) is int:
+                tests.append(f"{now} == {value}")
+            elif type(found) in PLAIN:
+                tests.append(f"same({now}, {value})")
+            else:
+                tests.append(f"{now} is {value}")
+        parts = [tests[i : i + 100] for i in range(0, len(tests), 100)]
+        lines = [f"    if not ({' and '.join(part)}): return False\n" for part in parts]
+        source = f"def holds():\n{''.join(lines)}    return True\n"
+        exec(compile(source, "<effects>", "exec"), self.scope)
+        return self.scope["holds"]
+
+
+def same(now: Any, found: Any) -> bool:
+    """Whether two plain values are the same to every program."""
+    if now is found:
+        return True
+    if type(now) is not type(found) or now != found:
+        return False
+    return bool(now) or str(now) == str(found)  # of zeros the sign counts
+
+
+def _nested(code: CodeType) -> Iterable[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _nested(constant)
+
+
+@cache
+def _globals_of(code: CodeType) -> frozenset[str]:
+    """The names of globals that code reads."""
+    loads = (i for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+    return frozenset(i.argval for i in loads)
