@@ -40,7 +40,6 @@ def _numerical(function: Callable, x: Tensor, eps: float) -> list[list[list]]:
     For a complex x the row holds the conjugate Wirtinger derivative that backward gives for a
     real-valued output: d/d(real) + i d/d(imaginary).
     """
-    data = x._data
     rows: list[list[list]] = []
     steps = [eps, eps * 1j] if x.is_complex() else [eps]
 
@@ -52,9 +51,9 @@ def _numerical(function: Callable, x: Tensor, eps: float) -> list[list[list]]:
         original = _number(x, index)
         columns = []
         for step in steps:
-            x._device.backend.setitem_(data, _scalar(x, original + step), index)
+            _set(x, index, original + step)
             plus = evaluate()
-            x._device.backend.setitem_(data, _scalar(x, original - step), index)
+            _set(x, index, original - step)
             minus = evaluate()
             columns.append(
                 [
@@ -62,13 +61,15 @@ def _numerical(function: Callable, x: Tensor, eps: float) -> list[list[list]]:
                     for p, m in zip(plus, minus, strict=True)
                 ]
             )
-        x._device.backend.setitem_(data, _scalar(x, original), index)
+        _set(x, index, original)
         rows.append(columns)
     return rows
 
 
-def _scalar(x: Tensor, value: Any) -> Any:
-    return x._device.backend.full((), value, x._data.dtype)
+def _set(x: Tensor, index: tuple, value: Any) -> None:
+    """Write one element, of which no graph knows."""
+    B = x._device.backend
+    B.fill_(B.getitem(x._data, (*index, ...)), value)
 
 
 def _flat(t: Tensor) -> list:
@@ -81,7 +82,7 @@ def _analytical(outputs: tuple, x: Tensor, position: int, unit: Any) -> list[lis
     rows = []
     for index in _indices(out):
         seed = wrap(out._device.backend.zeros(out._data.shape, out._data.dtype), out._device)
-        out._device.backend.setitem_(seed._data, _scalar(out, unit), index)
+        _set(seed, index, unit)
         (g,) = grad(out, x, seed, retain_graph=True, allow_unused=True)
         rows.append([0.0] * x._data.size if g is None else _flat(g))
     return rows
@@ -187,7 +188,7 @@ def _check_forwards(
     for index, columns in zip(_indices(x), rows, strict=True):
         for unit, expected in zip((1.0, 1j), columns, strict=False):
             tangent = wrap(x._device.backend.zeros_like(x._data), x._device)
-            tangent._device.backend.setitem_(tangent._data, _scalar(x, unit), index)
+            _set(tangent, index, unit)
             with ForwardLevel(x._device) as level:
                 points = []
                 for t in inputs:

@@ -66,12 +66,11 @@ class Primitive:
         return self.arrays + self.statics
 
     def is_sized_by_data(self, arguments: tuple) -> bool:
-        """Whether the elements decide the shape of this call's result; an index's do in a mask."""
+        """Whether the elements decide the shape of this call's result; of positions a mask's do."""
         if not (self.sized_by_data and self.indices):
             return self.sized_by_data
-        index = arguments[self.parameters.index(self.indices[0])]
-        items = index if isinstance(index, tuple) else (index,)
-        return any(getattr(item, "dtype", None) == bool_.array for item in items)
+        positions = arguments[self.parameters.index(self.indices[0])]
+        return any(getattr(item, "dtype", None) == bool_.array for item in positions)
 
     def __repr__(self) -> str:
         return f"{self.name}({', '.join(self.arrays)}; {', '.join(self.statics)})"

@@ -8,7 +8,7 @@ A signature is one line in a small notation::
     copy_(x!, source)                             '!' is written in place
     concat(xs*; axis)                             '*' is a sequence of arrays
     linear(x, weight, bias?)                      '?' may be None
-    getitem(x; index[])                           '[]' is static, but arrays may be in it
+    index(x; positions[])                         '[]' is static, but arrays are in it, a tuple
     zeros_like(x) -> out~                         '~' is a constant: no gradient passes to it
 
 Element-wise formulas and optimizers' updates enter the catalogue themselves, where they are
@@ -171,11 +171,12 @@ SIGNATURES = {
         lcm(x, y) -> out~
     """,
     "indexing": """
-        getitem(x; index[]) -> out#&x
-        getitem_adjoint(y; index[], shape)
-        setitem_(x!, value; index[])
-        index_put(x, value; index[], accumulate)
-        index_put_(x!, value; index[], accumulate)
+        getitem(x; index) -> out&x
+        getitem_adjoint(y; index, shape)
+        index(x; positions[]) -> out#
+        index_adjoint(y; positions[], shape)
+        index_put(x, value; positions[], accumulate)
+        index_put_(x!, value; positions[], accumulate)
         gather(x, index; axis)
         gather_adjoint(y, index; axis, shape)
         scatter(x, index, source; axis)

@@ -29,17 +29,15 @@ def arrays_in(value: Any) -> Iterator[Any]:
 
 # Primitives that move or make data and compute nothing.
 MOVES = frozenset(
-    "reshape view permute swapaxes mT mH expand squeeze unsqueeze getitem setitem_ copy copy_ cast "
+    "reshape view permute swapaxes mT mH expand squeeze unsqueeze getitem index copy copy_ cast "
     "contiguous fill_ full empty zeros zeros_like ones_like array concat stack split unbind flip "
     "roll tile conj as_strided diagonal real imag pad embedding gather index_select "
     "to_numpy".split()
 )
 
 # Their first array is read, or written, only where the other arguments say.
-LOOK_UPS = frozenset("getitem embedding gather index_select".split())
-SPARSE_WRITES = frozenset(
-    "setitem_ index_put_ scatter_ scatter_add_ index_add_ index_copy_".split()
-)
+LOOK_UPS = frozenset("index embedding gather index_select".split())
+SPARSE_WRITES = frozenset("index_put_ scatter_ scatter_add_ index_add_ index_copy_".split())
 OVERWRITES = frozenset("fill_ copy_".split())  # write without reading, as all random numbers do
 
 

@@ -211,7 +211,6 @@ def call_the_others(B: Any) -> None:
         getattr(B, name)(np.zeros(3), index, source, *statics)
     B.index_fill_(np.zeros(3), index, 0, 1.0)
     B.index_put_(np.zeros(3), source, (index,), False)
-    B.setitem_(np.zeros(3), source, (index,))
     B.masked_fill_(np.zeros(3), x == 0, 1.0)
     B.masked_scatter_(np.zeros(3), x == 0, np.ones(3))
     B.update_running_(np.zeros(2), np.zeros(2), source, source, 0.1, 1.0)

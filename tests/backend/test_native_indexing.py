@@ -78,7 +78,7 @@ def test_reading(shape, dtype):
         for index in (flat, flat.astype(np.int32), flat[::2], flat[:0]):
             for layout in layouts(x):
                 check("index_select", layout, index, axis)
-                check("getitem", layout, (ALL,) * axis + (index - size * (index % 2),))
+                check("index", layout, (ALL,) * axis + (index - size * (index % 2),))
         smaller = tuple(9 if d == axis else max(n - 1, 0) for d, n in enumerate(shape))
         for index in layouts(positions(shape, size)) + [positions(smaller, size)]:
             for layout in layouts(x):
@@ -86,7 +86,7 @@ def test_reading(shape, dtype):
     if len(shape) == 2 and x.size:
         rows, columns = positions((4, 1), shape[0]), positions(6, shape[1], low=-shape[1])
         for layout in layouts(x):
-            check("getitem", layout, (rows, columns))
+            check("index", layout, (rows, columns))
         check("embedding", x, positions((3, 5), shape[0]), None, False)
 
 
@@ -117,7 +117,7 @@ def test_adding(shape, dtype):
         check("index_select_adjoint", slices, some, axis, shape, tolerance=tolerance)
         negative = some - size * (some % 2)
         at = (*(ALL,) * axis, negative)
-        check("getitem_adjoint", slices, at, shape, tolerance=tolerance)
+        check("index_adjoint", slices, at, shape, tolerance=tolerance)
         check("index_put", x, slices, at, True, tolerance=tolerance)
         check("index_put_", x, slices, at, True, copies=(0,), tolerance=tolerance)
 
@@ -140,12 +140,12 @@ def test_writing(shape, dtype):
         check("index_fill", x, some, axis, 1)
         check("index_fill_", x.T.copy().T, some, axis, 1, copies=(0,))
         at = (*(ALL,) * axis, some - size * (some % 2))
-        check("setitem_", x, slices, at, copies=(0,))
-        check("setitem_", x, 1, at, copies=(0,))
+        check("index_put_", x, slices, at, False, copies=(0,))
+        check("index_put_", x, 1, at, False, copies=(0,))
         check("index_put", x, slices, at, False)
     if len(shape) == 2 and x.size:
         at = positions((4, 1), shape[0]), positions(6, shape[1], low=-shape[1])
-        check("setitem_", x, make((4, 6), dtype, 5), at, copies=(0,))
+        check("index_put_", x, make((4, 6), dtype, 5), at, False, copies=(0,))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -157,14 +157,14 @@ def test_masks(shape, dtype, chance):
     for layout in layouts(x):
         check("masked_fill", layout, mask, 1)
         check("masked_select", layout, mask)
-        check("getitem", layout, mask)
+        check("index", layout, (mask,))
         check("nonzero", layout)
     check("masked_fill_", x, mask, 1, copies=(0,))
     check("nonzero", mask)
     check("masked_select_adjoint", make(int(mask.sum()), dtype, 7), mask, shape)
     if len(shape) > 1:
         check("masked_fill", x, mask[0], 1)
-        check("getitem", x, mask.reshape(len(mask), -1).any(1))
+        check("index", x, (mask.reshape(len(mask), -1).any(1),))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
@@ -184,8 +184,9 @@ def test_positions_outside_are_the_twins_to_refuse():
         ("gather", x, bad, 0), ("scatter_add", x, bad, x, 0), ("scatter_", x, bad, x, 0),
         ("scatter_fill", x, bad, 0, 1), ("gather_adjoint", x[:1], bad, 0, (4, 3)),
         ("index_select", x, bad[0], 0), ("index_add", x, bad[0], x[:3], 0, 1),
-        ("index_copy_", x, bad[0], x[:3] * 1, 0), ("getitem", x, bad[0]), ("setitem_", x, 1, bad),
-        ("embedding", x, bad[0], None, False), ("getitem", x, (bad[0], -bad[0])),
+        ("index_copy_", x, bad[0], x[:3] * 1, 0), ("index", x, (bad[0],)),
+        ("index_put_", x, 1, (bad,), False),
+        ("embedding", x, bad[0], None, False), ("index", x, (bad[0], -bad[0])),
     ]:  # fmt: skip
         kept = x.copy()
         with pytest.raises((IndexError, RuntimeError)) as expected:

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.forward.dual import array_of
 from nnkit.autograd.grad_mode import no_grad
 from nnkit.autograd.tensor import Tensor, wrap
 
@@ -23,7 +22,7 @@ ACTIVE: set[Any] = set()
 
 
 class SavedIndex:
-    """The items of an index, each Tensor with the count of its writes."""
+    """The positions of an index, each Tensor with the count of its writes."""
 
     __slots__ = ("items",)
 
@@ -31,30 +30,13 @@ class SavedIndex:
         self.items = items
 
 
-def save_index(index: Any) -> Any:
-    """A `SavedIndex`, or the index itself where no Tensor is in it."""
-    if index.__class__ is int or index.__class__ is slice:
-        return index
-    if index.__class__ is not tuple:
-        return SavedIndex(((index, index._writes[0]),)) if isinstance(index, Tensor) else index
-    for item in index:
-        if isinstance(item, Tensor):
-            return SavedIndex(
-                tuple([(i, i._writes[0]) if isinstance(i, Tensor) else i for i in index])
-            )
-    return index
+def save_index(positions: tuple) -> SavedIndex:
+    return SavedIndex(tuple([(i, i._writes[0]) if isinstance(i, Tensor) else i for i in positions]))
 
 
 def unpack_index(node: Any, saved: SavedIndex, unpack: Callable) -> tuple:
-    """The index with what ``unpack`` makes of its Tensors."""
+    """The positions with what ``unpack`` makes of their Tensors."""
     return tuple([unpack(node, i) if i.__class__ is tuple else i for i in saved.items])
-
-
-def index_arrays(index: Any) -> Any:
-    """The index with an array for each Tensor."""
-    if index.__class__ is tuple:
-        return tuple([array_of(i) if isinstance(i, Tensor) else i for i in index])
-    return array_of(index) if isinstance(index, Tensor) else index
 
 
 class PackedValue:

@@ -333,14 +333,10 @@ def _cast_to(primal: Tensor, tangents: Tangents) -> Tangents:
     return tangents and tuple([_fitted(t, primal) for t in tangents])
 
 
-def _put(B: Forward, primitive: Primitive, x: Dual, value: Any, index: Any) -> Dual:
-    return B.index_put_(x, value, index, False)
-
-
 def _fill(B: Forward, primitive: Primitive, x: Dual, value: Any) -> Dual:
     x.primal.fill_(value)
     x.tangents = x.tangents and tuple([t.clone().zero_() for t in x.tangents])
     return x
 
 
-_WRITES = {"copy_": _copy, "fill_": _fill, "setitem_": _put}
+_WRITES = {"copy_": _copy, "fill_": _fill}

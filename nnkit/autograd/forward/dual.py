@@ -19,7 +19,7 @@ from nnkit.autograd.views.history import LEVELS
 from nnkit.autograd.views.overlap import check_expanded
 from nnkit.autograd.views.replay import laid, replay, strided
 from nnkit.backend.device import device
-from nnkit.backend.lazy import LazyPlace, is_zero, plain
+from nnkit.backend.lazy import Lazy, LazyPlace, is_zero, plain
 from nnkit.backend.memory import has_order_of, order_of
 
 Tangents = tuple[Tensor, ...] | None  # a derivative in each direction; None where all are zero
@@ -112,7 +112,7 @@ def settled(tangent: Tensor, primal: Tensor) -> Tensor:
 
 def is_fixed(value: Tensor) -> bool:
     """Whether a tensor is of zeros that nobody may write, whatever levels it is in."""
-    return is_zero(_lowest(value)._data)
+    return is_zero(_bottom(value))
 
 
 class ForwardLevel(device):
@@ -238,12 +238,15 @@ def is_dual(value: Any) -> bool:
 
 
 def array_of(value: Any) -> Any:
-    """The array of a Tensor, whatever levels it is in."""
-    return plain(_lowest(value)._data)
+    """The array of a Tensor, whatever levels it is in; what is no Tensor, as it is."""
+    if not isinstance(value, Tensor):
+        return value
+    data = value._data
+    return plain(_bottom(value)) if data.__class__ in (Dual, Lazy) else data
 
 
-def _lowest(value: Any) -> Any:
-    """The tensor below all levels."""
+def _bottom(value: Any) -> Any:
+    """What the tensor below all levels holds."""
     while is_dual(value):
         value = dual_of(value).primal
-    return value
+    return value._data

@@ -75,7 +75,7 @@ def _raw_statics(primitive: Any) -> list[str]:
     if not primitive.indices:
         return ["*statics"]
     return [
-        f"index_arrays(statics[{i}])" if name in primitive.indices else f"statics[{i}]"
+        f"tuple(map(array_of, statics[{i}]))" if name in primitive.indices else f"statics[{i}]"
         for i, name in enumerate(primitive.statics)
     ]
 
@@ -138,9 +138,7 @@ def print_node_code(op: Any) -> str:
     body = []
     for i, (kind, _) in enumerate(names):
         if kind == INDEX:
-            body.append(
-                f"    if v{i}.__class__ is SavedIndex: v{i} = unpack_index(self, v{i}, unpack)"
-            )
+            body.append(f"    v{i} = unpack_index(self, v{i}, unpack)")
         elif kind in SAVED:
             body.append(f"    v{i} = None if v{i} is None else unpack(self, v{i})")
 
@@ -206,13 +204,8 @@ def _saves_arrays(op: Any) -> list[str]:
     plans = [op.joint.plan] if op.joint else [
         [*r.plan, *op.also.get(i, ())] for i, r in enumerate(op.rules) if r
     ]  # fmt: skip
-    always = all(any(source[0] in (INPUT, OUTPUT) for source in plan) for plan in plans)
+    always = all(any(source[0] in SAVED for source in plan) for plan in plans)
     if always or not kept:
         return [f"saves_arrays = {bool(kept)}"]
-    tests = [
-        f"self.values[{i}].__class__ is SavedIndex"
-        if kinds[i][0] == INDEX
-        else f"self.values[{i}] is not None"
-        for i in kept
-    ]
-    return ["@property", "def saves_arrays(self):", f"    return {' or '.join(tests)}"]
+    tests = " or ".join(f"self.values[{i}] is not None" for i in kept)
+    return ["@property", "def saves_arrays(self):", f"    return {tests}"]

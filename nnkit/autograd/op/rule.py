@@ -27,8 +27,6 @@ from nnkit.autograd.engine import node as node_module
 from nnkit.autograd.engine.node import Node, OutputEdge, SavedOutput, Unknown
 from nnkit.autograd.engine.saved import (
     ACTIVE,
-    SavedIndex,
-    index_arrays,
     keep_copy,
     pack_values,
     save_index,
@@ -36,6 +34,7 @@ from nnkit.autograd.engine.saved import (
 )
 from nnkit.autograd.engine.saved_attributes import saved_attributes
 from nnkit.autograd.forward.dependence import depending
+from nnkit.autograd.forward.dual import array_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.code import (
     COLUMNS,
@@ -164,12 +163,7 @@ class Op:
         scope["__name__"] = __name__
         scope.update(Tensor=Tensor, SavedOutput=SavedOutput, by_columns=by_columns)
         scope.update(hooked=ACTIVE, pack_values=pack_values, keep_copy=keep_copy)
-        scope.update(
-            depending=depending,
-            SavedIndex=SavedIndex,
-            save_index=save_index,
-            unpack_index=unpack_index,
-        )
+        scope.update(depending=depending, save_index=save_index, unpack_index=unpack_index)
         for i, r in enumerate([*self.rules, self.joint]):
             scope[f"rule{i}"] = r and r.function
         exec(compile(source, f"<node {self.node_name}>", "exec"), scope)
@@ -304,7 +298,7 @@ def _make_apply(op: Op) -> Any:
     scope: dict[str, Any] = {
         "op": op, "wrap": wrap, "refresh": refresh, "link_view": link_view, "MODE": MODE,
         "connect": connect, "on_one_device": on_one_device, "not_tensor": _not_tensor,
-        "index_arrays": index_arrays, "translated": translated, "__name__": __name__,
+        "array_of": array_of, "translated": translated, "__name__": __name__,
     }  # fmt: skip
     scope["apply"] = apply = FunctionType(_first_call.__code__, scope)
     scope["print_apply"] = lambda: _print_apply(op, scope)
@@ -443,8 +437,7 @@ def refusal(name: str) -> str:
 def _index_tensors(primitive: Primitive, statics: tuple) -> list:
     """The Tensors of an op's indices."""
     given = [statics[primitive.statics.index(name)] for name in primitive.indices]
-    items = [i for index in given for i in (index if index.__class__ is tuple else (index,))]
-    return [i for i in items if isinstance(i, Tensor)]
+    return [i for positions in given for i in positions if isinstance(i, Tensor)]
 
 
 def check_source(name: str, input: Tensor, source: Tensor, parameter: str = "src") -> None:

@@ -23,7 +23,7 @@ from nnkit.backend.cpu.creation import copy
 from nnkit.backend.cpu.memory import rearranged
 from nnkit.backend.cpu.shape import laid
 from nnkit.backend.dtype import HALF
-from nnkit.backend.index import ALL, order_of_indexed, shape_mismatch, split_index
+from nnkit.backend.index import ALL, order_of_indexed, shape_mismatch, with_masks
 from nnkit.backend.memory import owner
 
 Array = np.ndarray
@@ -67,32 +67,16 @@ def _is_bool(item: Any) -> bool:
     return isinstance(item, np.ndarray) and item.dtype.kind == "b"
 
 
-def _plain_view(x: Array, index: Any) -> Array | None:
-    """The view, where an index of nothing but ints, None and slices without a step allows one."""
-    items = index if index.__class__ is tuple else (index,)
-    for item in items:
-        kind = item.__class__
-        if kind is slice:
-            if item.step is not None:
-                return None
-        elif kind is not int and item is not None:
-            return None
-    try:
-        return x[(*items, ...)]
-    except (IndexError, OverflowError):
-        return None  # `split_index` finds the words for it
-
-
 def _placed(view: Array, x: Array, index: Any) -> Array:
     """An empty view of ``x`` that begins where torch's does: NumPy's begins where ``x`` does, and
     has no strides if ``x`` is empty."""
-    items = index if index.__class__ is tuple else (index,)
     if not x.size:
         x = laid(x)
-        view = x[items]
+        view = x[index]
     memory = owner(x)
     offset = x.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
     axis = 0
+    items = index if index.__class__ is tuple else (index,)
     for place, item in enumerate(items):
         if item is Ellipsis:
             axis = x.ndim - sum(rest is not None for rest in items[place + 1 :])
@@ -115,88 +99,81 @@ def take(x: Array, index: Array, axis: int) -> Array:
 
 
 def getitem(x: Array, index: Any) -> Array:
-    plain = _plain_view(x, index)
-    if plain is not None:
-        return plain if plain.size else _placed(plain, x, index)
-    basic, advanced = split_index(index, x.shape)
-    view = x[basic]
-    if advanced is None:
-        return view if view.size else _placed(view, x, basic)
+    view = x[index]
+    return view if view.size else _placed(view, x, index)
+
+
+def getitem_adjoint(y: Array, index: Any, shape: tuple[int, ...]) -> Array:
+    """Zeros of ``shape`` with ``y`` at ``index``."""
+    out = np.zeros(shape, y.dtype)
+    out[index] = y
+    return out
+
+
+def index(x: Array, positions: tuple) -> Array:
+    axes = [axis for axis, item in enumerate(positions) if item is not ALL]
+    first = positions[axes[0]]
     try:
-        arrays = [axis for axis, item in enumerate(advanced) if item is not ALL]
-        if len(arrays) == 1 and not _is_bool(advanced[arrays[0]]) and view.flags.c_contiguous:
-            result = take(view, advanced[arrays[0]], arrays[0])
+        if len(axes) == 1 and first.__class__ is np.ndarray and x.flags.c_contiguous:
+            result = x.take(first, axes[0]) if first.dtype.kind == "i" else x[with_masks(positions)]
+            if first.flags.c_contiguous and result.flags.c_contiguous:
+                return result
         else:
-            result = view[advanced]
+            result = x[with_masks(positions)]
     except IndexError as error:
         raise _index_error(error) from None
-    return rearranged(result, order_of_indexed(result.shape, view, advanced))
+    return rearranged(result, order_of_indexed(result.shape, x, with_masks(positions)))
 
 
-def setitem_(x: Array, value: Any, index: Any) -> Array:
-    plain = _plain_view(x, index)
-    if plain is not None and np.ndim(value) == 0:
-        plain[...] = value
-        return x
-    return index_put_(x, value, index, False)
-
-
-def index_put_(x: Array, value: Any, index: Any, accumulate: bool) -> Array:
-    basic, advanced = split_index(index, x.shape)
-    view = x[basic]
+def index_put_(x: Array, value: Any, positions: tuple, accumulate: bool) -> Array:
+    positions = with_masks(positions)
     try:
         if accumulate:
-            _add_at_index(view, advanced, value)
+            _add_at_index(x, positions, value)
         else:
-            view[... if advanced is None else advanced] = value
+            x[positions] = value
             if not np.size(value):  # of which NumPy takes any shape
-                np.broadcast_to(value, getitem(x, index).shape)
+                np.broadcast_to(value, index(x, positions).shape)
     except IndexError as error:
         raise _index_error(error) from None
     except (ValueError, TypeError):  # of a mask NumPy says that the value has too many dimensions
-        raise shape_mismatch(np.shape(value), getitem(x, index).shape) from None
+        raise shape_mismatch(np.shape(value), index(x, positions).shape) from None
     return x
 
 
 index_put = on_copy(index_put_, copy)
 
 
-def getitem_adjoint(y: Array, index: Any, shape: tuple[int, ...]) -> Array:
-    """Zeros of ``shape`` with ``y`` added at ``index``."""
+def index_adjoint(y: Array, positions: tuple, shape: tuple[int, ...]) -> Array:
+    """Zeros of ``shape`` with ``y`` added at ``positions``."""
     out = np.zeros(shape, y.dtype)
-    basic, advanced = split_index(index, shape)
-    if advanced is None:
-        out[basic] = y
-    elif len(advanced) == 1 and _is_bool(advanced[0]):
-        out[basic][advanced] = y
+    positions = with_masks(positions)
+    if len(positions) == 1 and _is_bool(positions[0]):
+        out[positions] = y
     else:
-        _add_at_index(out[basic], advanced, y)
+        _add_at_index(out, positions, y)
     return out
 
 
-def _add_at_index(view: Array, advanced: tuple | None, g: Any) -> None:
-    """``view[advanced] += g`` with repeated positions."""
-    if advanced is None:
-        view += g
-        return
-    arrays = [axis for axis, item in enumerate(advanced) if item is not ALL]
-    first = advanced[arrays[0]]
+def _add_at_index(x: Array, positions: tuple, g: Any) -> None:
+    """``x[positions] += g`` with repeated positions."""
+    arrays = [axis for axis, item in enumerate(positions) if item is not ALL]
+    first = positions[arrays[0]]
     if len(arrays) == 1 and isinstance(first, np.ndarray) and first.dtype.kind == "i":
-        axis, size = arrays[0], view.shape[arrays[0]]
-        rest = view.shape[axis + 1 :]
-        g = np.broadcast_to(g, (*view.shape[:axis], *first.shape, *rest))
+        axis, size = arrays[0], x.shape[arrays[0]]
+        rest = x.shape[axis + 1 :]
+        g = np.broadcast_to(g, (*x.shape[:axis], *first.shape, *rest))
         index = wrap_index(first.reshape(-1), size)
-        add_slices(view, index, g.reshape(*view.shape[:axis], index.size, *rest), axis)
+        add_slices(x, index, g.reshape(*x.shape[:axis], index.size, *rest), axis)
         return
-    # The position of every element of `view`, indexed just as `view` is: one recipe for any
-    # mixture of arrays, masks and slices, and cheap next to the additions.
-    count = view.size
-    places = np.arange(count).reshape(view.shape)[advanced]
+    # The place of every element of `x`, indexed just as `x` is: one recipe for any mixture of
+    # arrays, masks and slices, and cheap next to the additions.
+    places = np.arange(x.size).reshape(x.shape)[positions]
     values = np.broadcast_to(g, places.shape)
-    target = view if view.flags.c_contiguous else np.ascontiguousarray(view)
+    target = x if x.flags.c_contiguous else np.ascontiguousarray(x)
     add_at(target.reshape(-1), places.reshape(-1), values.reshape(-1))
-    if target is not view:
-        view[...] = target
+    if target is not x:
+        x[...] = target
 
 
 # An index array along one axis

@@ -26,14 +26,14 @@ from nnkit.backend.cuda.differences import (
     same_dtype,
     widened,
 )
-from nnkit.backend.index import ALL, shape_mismatch, split_index
+from nnkit.backend.index import ALL, shape_mismatch, with_masks
 
 __all__ = [
-    "gather", "gather_adjoint", "getitem", "getitem_adjoint", "index_add", "index_add_",
+    "gather", "gather_adjoint", "getitem", "index", "index_add", "index_add_", "index_adjoint",
     "index_copy", "index_copy_", "index_fill", "index_fill_", "index_put", "index_put_",
     "index_select", "index_select_adjoint", "masked_fill", "masked_fill_", "masked_scatter",
     "masked_scatter_", "masked_select", "masked_select_adjoint", "nonzero", "scatter", "scatter_",
-    "scatter_add", "scatter_add_", "scatter_fill", "scatter_reduce", "scatter_reduce_", "setitem_",
+    "scatter_add", "scatter_add_", "scatter_fill", "scatter_reduce", "scatter_reduce_",
     "wrap_index",
 ]  # fmt: skip
 
@@ -49,11 +49,10 @@ def on_copy(kernel: Callable) -> Callable:
     return fresh
 
 
-def _checked(advanced: tuple, shape: tuple) -> tuple:
-    """The advanced part on the GPU, with every integer array checked against the dimension it
-    reads."""
+def _checked(positions: tuple, shape: tuple) -> tuple:
+    """Positions on the GPU, every integer array checked against the dimension it reads."""
     items, dim = [], 0
-    for item in advanced:
+    for item in with_masks(positions):
         if isinstance(item, list) or item is ALL:
             items.append(item)
             dim += 1
@@ -71,74 +70,57 @@ def _checked(advanced: tuple, shape: tuple) -> tuple:
 
 @on_bits
 def getitem(x: Any, index: Any) -> Any:
-    basic, advanced = split_index(index, x.shape)
-    view = x[basic]
-    if advanced is None:
-        return view
-    return contiguous(view[_checked(advanced, view.shape)])
+    return x[index]
 
 
-def setitem_(x: Any, value: Any, index: Any) -> Any:
-    return index_put_(x, value, index, False)
+@on_bits
+def index(x: Any, positions: tuple) -> Any:
+    return contiguous(x[_checked(positions, x.shape)])
 
 
-def index_put_(x: Any, value: Any, index: Any, accumulate: bool) -> Any:
-    basic, advanced = split_index(index, x.shape)
-    view = x[basic]
+def index_put_(x: Any, value: Any, positions: tuple, accumulate: bool) -> Any:
     if accumulate:
-        _add_at_index(view, advanced, value)
+        _add_at_index(x, positions, value)
         return x
     if is_array(value):
         value = same_dtype(value, x.dtype)
     try:
-        if advanced is None:
-            copy_(view, value) if is_array(value) else fill_(view, value)
-        else:
-            _assign(view, _checked(advanced, view.shape), value)
+        _assign(x, _checked(positions, x.shape), value)
     except ValueError:
-        raise shape_mismatch(np.shape(value), getitem(x, index).shape) from None
+        raise shape_mismatch(np.shape(value), index(x, positions).shape) from None
     return x
 
 
-def _assign(view: Any, places: Any, value: Any) -> None:
-    """``view[places] = value``, an array of the same dtype or a number."""
+def _assign(x: Any, places: Any, value: Any) -> None:
+    """``x[places] = value``, an array of the same dtype or a number."""
     if not is_array(value):
-        value = fill_(view.__class__((), view.dtype), value)
-    if view.dtype == BF16:
-        view, value = view.view(np.uint16), value.view(np.uint16)
-    view[places] = value
+        value = fill_(x.__class__((), x.dtype), value)
+    if x.dtype == BF16:
+        x, value = x.view(np.uint16), value.view(np.uint16)
+    x[places] = value
 
 
 index_put = on_copy(index_put_)
 
 
-def getitem_adjoint(y: Any, index: Any, shape: tuple) -> Any:
-    """Zeros of ``shape`` with ``y`` added at ``index``."""
+def index_adjoint(y: Any, positions: tuple, shape: tuple) -> Any:
+    """Zeros of ``shape`` with ``y`` added at ``positions``."""
     out = zeros(shape, y.dtype)
-    basic, advanced = split_index(index, shape)
-    if advanced is None:
-        copy_(out[basic], y)
-    else:
-        _add_at_index(out[basic], advanced, y)
+    _add_at_index(out, positions, y)
     return out
 
 
-def _add_at_index(view: Any, advanced: tuple | None, g: Any) -> None:
-    """``view[advanced] += g`` with repeated positions."""
-    from nnkit.backend.cuda import BACKEND as B
-
-    if advanced is None:
-        B.add_(view, g)
-        return
-    xp = array_module(view)
-    places = xp.arange(view.size).reshape(view.shape)[_checked(advanced, view.shape)]
+def _add_at_index(x: Any, positions: tuple, g: Any) -> None:
+    """``x[positions] += g`` with repeated positions."""
+    xp = array_module(x)
+    places = xp.arange(x.size).reshape(x.shape)[_checked(positions, x.shape)]
     if not is_array(g):
-        g = fill_(view.__class__((), view.dtype), g)
+        g = fill_(x.__class__((), x.dtype), g)
     values = contiguous(xp.broadcast_to(g, places.shape)).reshape(-1)
-    target = contiguous(view)
+    target = contiguous(x)
     add_at(target.reshape(-1), places.reshape(-1), values)
-    if target is not view:
-        copy_(view, target)
+    if target is not x:
+        copy_(x, target)
 
 
 # An index array along one axis

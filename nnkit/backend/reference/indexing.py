@@ -1,6 +1,6 @@
-"""Reading, writing and adding at positions, by means of index expressions.
+"""Reading, writing and adding at positions.
 
-An index array along one axis is the index expression with a counted axis at all the others. The
+An index array along one axis is that of positions with a counted axis at all the others. The
 in-place forms write into their first argument; the others are these on a copy.
 """
 
@@ -23,17 +23,20 @@ def on_copy(body):
     return fresh
 
 
-def setitem_(B, x, value, index):
-    return B.index_put_(x, value, index, False)
-
-
-def index_put(B, x, value, index, accumulate):
-    return B.index_put_(B.copy(x), value, index, accumulate)
-
-
 def getitem_adjoint(B, y, index, shape):
-    """Zeros of ``shape`` with ``y`` added at ``index``."""
-    return B.index_put_(B.zeros(shape, y.dtype), y, index, True)
+    """Zeros of ``shape`` with ``y`` at ``index``."""
+    out = B.zeros(shape, y.dtype)
+    B.copy_(B.getitem(out, index), y)
+    return out
+
+
+def index_put(B, x, value, positions, accumulate):
+    return B.index_put_(B.copy(x), value, positions, accumulate)
+
+
+def index_adjoint(B, y, positions, shape):
+    """Zeros of ``shape`` with ``y`` added at ``positions``."""
+    return B.index_put_(B.zeros(shape, y.dtype), y, positions, True)
 
 
 # An index array along one axis
@@ -41,14 +44,14 @@ def getitem_adjoint(B, y, index, shape):
 
 def wrap_index(B, index, size):
     """An index with its negative elements counted from the end; what is outside is refused."""
-    B.getitem(B.full((size,), 0, int64.array), index)
+    B.index(B.full((size,), 0, int64.array), (index,))
     return B.where(B.lt(index, 0), B.add(index, size), index)
 
 
 def _grid(B, index, axis):
-    """The index expression that reads ``[..., index[i, j, ...], ...]`` along ``axis``."""
+    """The positions that read ``[..., index[i, j, ...], ...]`` along ``axis``."""
     if not index.ndim:
-        return B.unsqueeze(index, 0)
+        return (B.unsqueeze(index, 0),)
     counted = [
         B.reshape(B.arange(0, n, 1, int64.array), (n,) + (1,) * (index.ndim - d - 1))
         for d, n in enumerate(index.shape)
@@ -62,7 +65,7 @@ def _with_axis(B, x):
 
 
 def gather(B, x, index, axis):
-    found = B.getitem(_with_axis(B, x), _grid(B, index, axis))
+    found = B.index(_with_axis(B, x), _grid(B, index, axis))
     return B.reshape(found, index.shape)
 
 
@@ -98,8 +101,8 @@ def scatter_add_(B, x, index, source, axis):
 
 def index_select(B, x, index, axis):
     if not x.ndim:
-        return B.reshape(B.getitem(B.reshape(x, (1,)), B.reshape(index, (1,))), ())
-    return B.getitem(x, (ALL,) * axis + (B.reshape(index, (-1,)),))
+        return B.reshape(B.index(B.reshape(x, (1,)), (B.reshape(index, (1,)),)), ())
+    return B.index(x, (ALL,) * axis + (B.reshape(index, (-1,)),))
 
 
 def index_select_adjoint(B, y, index, axis, shape):
@@ -143,7 +146,7 @@ def masked_fill_(B, x, mask, value):
 
 def masked_select(B, x, mask):
     shape = B.where(mask, x, x).shape
-    return B.getitem(B.expand(x, shape), B.expand(mask, shape))
+    return B.index(B.expand(x, shape), (B.expand(mask, shape),))
 
 
 def masked_select_adjoint(B, y, mask, shape):
@@ -159,7 +162,7 @@ def masked_scatter_(B, x, mask, source):
         raise RuntimeError(
             f"masked_scatter(): the mask has {count} true elements, but source only {source.size}"
         )
-    return B.index_put_(x, B.getitem(source, slice(count)), mask, False)
+    return B.index_put_(x, B.getitem(source, slice(count)), (mask,), False)
 
 
 def masked_scatter(B, x, mask, source):

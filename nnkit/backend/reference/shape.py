@@ -12,7 +12,7 @@ ALL = slice(None)
 
 
 def _along(axis, item):
-    return (ALL,) * axis + (item,)
+    return (ALL,) * axis + (item, ...)
 
 
 def _order(B, n, start=0, step=1):
@@ -98,7 +98,7 @@ def tile(B, x, repeats):
 def repeat_index(B, repeats, count):
     """0, 1, ..., count - 1, the i-th repeated ``repeats[i]`` times."""
     ends = B.cumsum(B.expand(repeats, (count,)), 0)  # one number may stand for all
-    total = int(B.getitem(ends, -1)) if count else 0
+    total = int(B.getitem(ends, (-1, ...))) if count else 0
     return B.searchsorted(ends, _order(B, total), True)
 
 
@@ -141,7 +141,9 @@ def diagonal_scatter(B, x, y, offset, axis1, axis2):
 
 def slice_scatter(B, x, y, index):
     """A copy of ``x`` with ``y`` at an index of integers and slices."""
-    return B.setitem_(B.copy_storage(x), y, index)
+    out = B.copy_storage(x)
+    B.copy_(B.getitem(out, index), y)
+    return out
 
 
 def as_strided_scatter(B, x, y, shape, strides, offset):
@@ -166,8 +168,8 @@ def as_strided_adjoint(B, y, source, target):
     A geometry is (shape, strides, offset) in elements. Exchanging the two gives the transpose.
     """
     room = max(extent(*source), extent(*target))
-    flat = B.getitem_adjoint(y, _positions(B, *target), (room,))
-    return B.getitem(flat, _positions(B, *source))
+    flat = B.index_adjoint(y, (_positions(B, *target),), (room,))
+    return B.index(flat, (_positions(B, *source),))
 
 
 def unfold_adjoint(B, y, shape, axis, size, step):

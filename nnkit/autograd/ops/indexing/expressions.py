@@ -1,82 +1,79 @@
 """Reading and writing with index expressions: ``x[...]`` and ``x[...] = value``.
 
-What an index means is worked out below the door (`nnkit.backend.index`), with torch's rules:
-integers, slices and None give a view, integer tensors and masks a copy.
+An `Index` says once what an expression means. Its basic part (integers, slices, None) is the
+primitive `getitem`, a view; its advanced part (integer tensors, masks) is `index`, a copy of what
+it reads from that view: two nodes of the graph, as in torch.
 """
 
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts, check_tensor, expanded_shape, normalize_dim
 from nnkit.autograd.arguments.overriding import ENTERED, NOBODY, PLAIN, ask
 from nnkit.autograd.arguments.sizes import integer
-from nnkit.autograd.engine.saved import index_arrays
+from nnkit.autograd.forward.dual import array_of
 from nnkit.autograd.op.public import METHODS, attach, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import check_source, copied_without_history, real_gradient, rule
 from nnkit.autograd.op.single import seen
 from nnkit.autograd.ops.creation.conversion import clone, converted
+from nnkit.autograd.ops.indexing.index import Index
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import is_unseen, wants_history, write, wrote
 from nnkit.autograd.views.overlap import check_apart, check_expanded, shares_memory
-from nnkit.backend.dtype import FLOATING, INTEGER, bool_, int64, python_number, uint8
-from nnkit.backend.index import ALL, shape_mismatch, split_index
-from nnkit.backend.memory import contiguous_format, has_expanded
-from nnkit.backend.warning import warn
+from nnkit.backend.dtype import FLOATING, INTEGER, bool_, python_number
+from nnkit.backend.index import ALL, shape_mismatch
+from nnkit.backend.memory import contiguous_format
 
 
-def _viewed_first(x: Tensor, index: Any) -> tuple[str, ...]:
-    """x where the index has a basic part, of which torch makes a view first."""
-    basic, advanced = split_index(index_arrays(index), x._data.shape)
-    return () if advanced is None or _is_whole(basic, x._data.shape) else ("x",)
-
-
-def _only_inserts(index: Any) -> bool:
+def _inserts(index: tuple) -> bool:
     """Whether a basic index that keeps all elements selects nothing: it inserts dimensions."""
-    items = index if isinstance(index, tuple) else (index,)
-    return all(i is None or i is ... or (type(i) is slice and i.step in (None, 1)) for i in items)
+    return all(i is None or i is ... or (type(i) is slice and i.step in (None, 1)) for i in index)
 
 
-def _reads(node: str) -> Any:
-    """`getitem` under one of the names that torch has for its nodes."""
-    return rule(
-        "getitem", node=node, view=True, apart=_viewed_first,
-        x=lambda B, g, index, x_shape: (
-            g if index is ... else B.getitem_adjoint(g, index, x_shape)
-        ),
-    )  # fmt: skip
+def _to_viewed(B: Any, g: Any, index: tuple, x_shape: tuple) -> Any:
+    if index == (...,):
+        return g
+    if math.prod(g.shape) == math.prod(x_shape) and None in index and _inserts(index):
+        return B.reshape(g, x_shape)
+    return B.getitem_adjoint(g, index, x_shape)
 
 
-_select = _reads("SelectBackward0")
-_slice = _reads("SliceBackward0")
-_unsqueeze = rule(
-    "getitem", node="UnsqueezeBackward0", view=True,
-    x=lambda B, g, index, x_shape: (
-        B.reshape(g, x_shape)
-        if math.prod(g.shape) == math.prod(x_shape) and _only_inserts(index)
-        else B.getitem_adjoint(g, index, x_shape)
-    ),
-)  # fmt: skip
-_alias = rule("getitem", node="AliasBackward0", view=True, x=lambda B, g: g)
-_index = _reads("IndexBackward0")
-_getitem_adjoint = rule("getitem_adjoint", y=lambda B, g, index: B.getitem(g, index))
+# The views that indices make, by the class of what the basic part does last: they differ in the
+# names that torch has for their nodes.
+_VIEWS = {
+    last: rule("getitem", node=f"{node}Backward0", view=True, x=_to_viewed)
+    for last, node in {
+        type(...): "Alias", type(None): "Unsqueeze", slice: "Slice", int: "Select",
+    }.items()
+}  # fmt: skip
+_alias, _slice, _select = _VIEWS[type(...)], _VIEWS[slice], _VIEWS[int]
+rule("getitem_adjoint", y=lambda B, g, index: B.getitem(g, index))
+
+_index = rule(
+    "index",
+    x=lambda B, g, positions, x_shape: B.index_adjoint(g, positions, x_shape),
+)
+rule("index_adjoint", y=lambda B, g, positions: B.index(g, positions))
 
 
-def _index_put_to_input(B: Any, g: Any, index: Any, accumulate: bool) -> Any:
+def _index_put_to_input(B: Any, g: Any, positions: tuple, accumulate: bool) -> Any:
     if accumulate:
         return g
-    return B.index_put(g, B.zeros_like(B.getitem(g, index)), index, False)
+    return B.index_put(g, B.zeros_like(B.index(g, positions)), positions, False)
 
 
 _index_put = rule(
-    "index_put", alone="recorded", broadcasts=True,
-    x=_index_put_to_input, value=lambda B, g, index: B.getitem(g, index),
-)  # fmt: skip
+    "index_put",
+    alone="recorded",
+    broadcasts=True,
+    x=_index_put_to_input,
+    value=lambda B, g, positions: B.index(g, positions),
+)
 _slice_scatter = rule(
     "slice_scatter",
     alone="written",
@@ -84,86 +81,6 @@ _slice_scatter = rule(
     x=lambda B, g, index: B.slice_scatter(g, B.zeros_like(B.getitem(g, index)), index),
     y=lambda B, g, index: B.getitem(g, index),
 )
-
-# From what the user writes to what the op takes
-
-
-def _normal_item(item: Any, device: Any) -> Any:
-    if item.__class__ is int or item is None or item is Ellipsis or item.__class__ is bool:
-        return item
-    if isinstance(item, Tensor):
-        dtype = item._data.dtype
-        if dtype.kind == "i" and not item._data.ndim:
-            return item._device.backend.item(item._data)
-        if dtype is uint8.array and item._data.ndim:
-            warn("indexing with a uint8 mask is deprecated: use a bool one")
-        return item
-    if item.__class__ is slice:
-        start, stop = item.start, item.stop
-        if (start is None or start.__class__ is int) and (stop is None or stop.__class__ is int):
-            if item.step is None:
-                return item
-        return slice(_bound(item.start), _bound(item.stop), _bound(item.step))
-    if isinstance(item, (list, tuple, range)):
-        return _index_tensor(item, device)
-    if isinstance(item, str):
-        raise TypeError("an index must not be a str")
-    try:
-        return operator.index(item)
-    except TypeError:
-        return item  # an array, or what the op refuses
-
-
-def _bound(value: Any) -> Any:
-    try:
-        return None if value is None else operator.index(value)
-    except TypeError:
-        raise TypeError(
-            "slice indices must be integers or None or have an __index__ method, "
-            f"got {type(value).__name__}"
-        ) from None
-
-
-def _index_tensor(items: Any, device: Any) -> Any:
-    """A (nested) sequence of ints, bools or Tensors as an index tensor."""
-    B = device.backend
-    plain = _plain(items)
-    first: Any = plain
-    while isinstance(first, list):
-        first = first[0] if first else 0
-    if isinstance(first, str):
-        raise TypeError("an index must not contain str")
-    try:
-        array = B.array(plain, (bool_ if isinstance(first, bool) else int64).array)
-    except OverflowError:
-        raise ValueError(f"Overflow when unpacking long long: index {plain}") from None
-    return wrap(array, device)
-
-
-def _plain(item: Any) -> Any:
-    if isinstance(item, (list, tuple, range)):
-        return [_plain(i) for i in item]
-    return item.tolist() if isinstance(item, Tensor) else item
-
-
-def _normal_index(index: Any, device: Any) -> Any:
-    """An index with Tensors for lists and ints for 0-dim Tensors, as the op takes it."""
-    if index.__class__ is list and _means_tuple(index):
-        warn(
-            "a list of lists as an index is deprecated, and means the tuple of its items: write "
-            "x[tuple(index)]"
-        )
-        index = tuple(index)
-    if index.__class__ is tuple:
-        return tuple([_normal_item(item, device) for item in index])
-    return _normal_item(index, device)
-
-
-def _means_tuple(items: list) -> bool:
-    # torch's inheritance from old NumPy: a short list that holds more than numbers is a tuple.
-    return len(items) < 32 and any(
-        isinstance(i, (Tensor, list, tuple, slice)) or i is None or i is Ellipsis for i in items
-    )
 
 
 def getitem(self: Tensor, index: Any) -> Tensor:
@@ -185,23 +102,11 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         answered = ask(getitem, (self, index))
         if answered is not NOBODY:
             return answered
-    index = _normal_index(index, self._device)
-    kind = index.__class__
-    if kind is int:
-        return _select(self, index)
-    if kind is slice:
-        return _slice(self, index)
-    read = _alias
-    for item in index if kind is tuple else (index,):
-        if item is None:
-            read = _unsqueeze
-        elif item.__class__ is slice:
-            read = _slice if item != ALL or read is _alias else read
-        elif item is not Ellipsis:
-            if item.__class__ is bool or hasattr(item, "dtype"):
-                return _index(self, index)
-            read = _select
-    return read(self, index)
+    found = Index(index, self)
+    if found.advanced is None:
+        return _VIEWS[found.last](self, found.basic)
+    view = self if found.last is type(...) else _VIEWS[found.last](self, found.basic)
+    return _index(view, found.advanced)
 
 
 def as_subclass(self: Tensor, cls: type) -> Any:
@@ -213,7 +118,7 @@ def as_subclass(self: Tensor, cls: type) -> Any:
         >>> nnkit.ones(2).as_subclass(Named) + 1
         Named([2., 2.])
     """
-    out = _alias(self, Ellipsis)
+    out = _alias(self, (Ellipsis,))
     out.__class__ = cls
     return out
 
@@ -229,34 +134,39 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if self.__class__ not in PLAIN or value.__class__ not in PLAIN or ENTERED:
         if ask(setitem, (self, index, value)) is not NOBODY:
             return
-    B = self._device.backend
-    # By itself True is a new dimension, and nothing is looked at where False is.
-    index = None if index is True else _normal_index(index, self._device)
-    arrays = index_arrays(index)
-    tensors = [
-        i for i in (index if index.__class__ is tuple else (index,)) if isinstance(i, Tensor)
-    ]
+    if index is False:  # then nothing is looked at
+        value = _value_tensor(self, None, value)
+        if not value._data.size:
+            _check_broadcast(_without_leading_ones(value), (0, *self._data.shape))
+        return
+    if index is True:
+        index = None
+    elif index.__class__ is slice:
+        index = (index,)  # so that one of all is the tensor itself, as only here in torch
+    found = Index(index, self)
+    advanced = found.advanced
+    tensors = [item for item in advanced or () if isinstance(item, Tensor)]
     inferred = isinstance(value, Tensor) and value.is_inference()
     if inferred and is_unseen((self, *tensors)):
         value = value.detach()
-    value = _value_tensor(self, arrays, value)
-    if not value._data.size:
-        _check_nothing(B, self._data, arrays, value._data.shape)
-    if index is False:
-        return
-    simple = value._device is self._device
-    if simple and not (wants_history(self, (value, *tensors)) or shares_memory(self, value)):
-        if has_expanded(self._data) and (place := _plain_part(B, self._data, arrays)) is not None:
+    given, value = value, _value_tensor(self, advanced, value)
+    apart = value._device is self._device and (value is not given or not shares_memory(self, value))
+    if apart and not wants_history(self, (value, *tensors)):
+        B, data = self._device.backend, self._data
+        place = data if found.last is type(...) else B.getitem(data, found.basic)
+        if value._data.ndim:
+            value = _without_leading_ones(value)
+        if advanced is None:
             check_expanded("setitem", place)
-        B.setitem_(self._data, _without_leading_ones(value)._data, arrays)
-        written = self
-        if self.is_inference():  # torch writes a view, which is not counted where this may be
-            basic, _ = split_index(arrays, self._data.shape)
-            written = self if _is_whole(basic, self._data.shape) else _slice(self, basic)
-        wrote(written, "setitem")
+            if value._data.ndim:
+                _check_broadcast(value, place.shape)
+            B.copy_(place, value._data)
+        else:
+            B.index_put_(place, value._data, tuple(map(array_of, advanced)), False)
+        # torch writes a view, which is not counted where an inference tensor may be.
+        wrote(_view(self, found) if self.is_inference() else self, "setitem")
         return
-    basic, advanced = split_index(arrays, self._data.shape)
-    target = self if _is_whole(basic, self._data.shape) else _slice(self, basic)
+    target = _view(self, found)
     if advanced is None:
         operation = "copy_"
         if not value._data.ndim and target._data.ndim:
@@ -266,49 +176,36 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             if inferred and not self.is_inference():  # torch makes a view, without history
                 value = value.detach() if value.ndim else seen(value)
             value = _without_leading_ones(value)
+            _check_broadcast(value, target._data.shape)
             if target._data.size == 1 and operation == "copy_" and not value._data.ndim:
                 check_apart(operation, target, value)  # expanded it has other strides, all zero
             value = shapes.expand(value, target._data.shape)
         write(target, operation, OPS["overwrite"], value)
     else:
-        given = {id(i._data): i for i in tensors}
-        part = tuple([_part(given.get(id(i), i), self._device) for i in advanced])
         operation = "masked_fill_" if _is_fill(advanced, value) else "index_put_"
         value = _without_leading_ones(value)
-        write(target, operation, _put, value, part, overlapping=_put_overlapping)
+        write(target, operation, _put, value, advanced, overlapping=_put_overlapping)
 
 
-def _check_nothing(B: Any, array: Any, index: Any, shape: tuple) -> None:
-    """RuntimeError where a value without elements does not fit: NumPy does not look at it."""
-    target = (0, *array.shape) if index is False else B.getitem(array, index).shape
-    while len(shape) > len(target) and shape[0] == 1:
-        shape = shape[1:]
-    if not broadcasts(shape, target):
-        raise shape_mismatch(shape, target)
+def _view(x: Tensor, index: Index) -> Tensor:
+    """What the basic part of an index leaves of a tensor."""
+    return x if index.last is type(...) else _VIEWS[index.last](x, index.basic)
 
 
-def _is_whole(basic: tuple, shape: tuple) -> bool:
-    """Whether a basic index, which ends in an Ellipsis, leaves all as it is, as torch sees it."""
-    for item, size in zip(basic[:-1], shape, strict=False):
-        if item.__class__ is not slice or item.start or (item.step or 1) != 1:
-            return False
-        if item.stop is not None and item.stop < size:
-            return False
-    return len(basic) <= len(shape) + 1
+def _check_broadcast(value: Tensor, shape: tuple) -> None:
+    """RuntimeError where a value does not fit into the shape of what is written."""
+    if not broadcasts(value._data.shape, shape):
+        raise shape_mismatch(value._data.shape, shape)
 
 
-def _part(item: Any, device: Any) -> Any:
-    return _index_tensor(item, device) if item.__class__ is list else item
-
-
-def _value_tensor(self: Tensor, index: Any, value: Any) -> Tensor:
+def _value_tensor(self: Tensor, advanced: tuple | None, value: Any) -> Tensor:
+    """What is written, as a Tensor of the written one's dtype."""
     B, dtype = self._device.backend, self.dtype
     if isinstance(value, Tensor):
         if value._device.home is not self._device.home:
             value = _moved(self, value)
         if value._data.dtype is self._data.dtype:
             return value
-        advanced = split_index(index, self._data.shape)[1]
         if advanced is not None and not _is_fill(advanced, value):
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "
@@ -332,7 +229,7 @@ def _is_fill(advanced: tuple, value: Tensor) -> bool:
     arrays = [i for i in advanced if i is not ALL]
     if value._data.size != 1 or len(arrays) != 1 or isinstance(arrays[0], list):
         return False
-    return arrays[0].dtype == bool_.array
+    return arrays[0]._data.dtype is bool_.array
 
 
 def _moved(self: Tensor, value: Tensor) -> Tensor:
@@ -351,32 +248,27 @@ def _without_leading_ones(value: Tensor) -> Tensor:
     return shapes.reshape(value, shape[first:])
 
 
-def _plain_part(B: Any, array: Any, index: Any) -> Any:
-    """The view of an array that a basic index names; None for an index of another kind."""
-    basic, advanced = split_index(index, array.shape)
-    return B.getitem(array, basic) if advanced is None else None
+def _put_overlapping(
+    B: Any, x: Any, value: Tensor, positions: tuple, accumulate: bool = False
+) -> Any:
+    return B.index_put_(x, value._data, tuple(map(array_of, positions)), accumulate)
 
 
-def _put_overlapping(B: Any, x: Any, value: Tensor, index: tuple, accumulate: bool = False) -> Any:
-    return B.index_put_(x, value._data, index_arrays(index), accumulate)
-
-
-def _put(before: Tensor, value: Tensor, index: tuple) -> Tensor:
-    return _index_put(before, value, index, False)
+def _put(before: Tensor, value: Tensor, positions: tuple) -> Tensor:
+    return _index_put(before, value, positions, False)
 
 
 def _index_put_in_place(
     self: Tensor, indices: Any, values: Tensor, accumulate: bool = False
 ) -> Tensor:
-    fills = not accumulate and _is_fill(index_arrays(_index_of(indices)), values)
-    operation = "masked_fill_" if fills else "index_put_"
-    put = lambda B, x, indices, values, accumulate: _put_overlapping(
-        B, x, values, _index_of(indices), accumulate
-    )
+    positions = _positions_of(indices, self)
+    operation = "index_put_" if accumulate or not _is_fill(positions, values) else "masked_fill_"
+    put = lambda B, x, _, values, accumulate: _put_overlapping(B, x, values, positions, accumulate)
     return write(self, operation, index_put, indices, values, accumulate, overlapping=put)
 
 
-def _index_of(indices: Any) -> tuple:
+def _positions_of(indices: Any, input: Tensor) -> tuple:
+    """The Tensors of an index, which must fit into the input."""
     if not isinstance(indices, (tuple, list)):
         got = type(indices).__name__
         raise TypeError(f"index_put(): argument 'indices' must be tuple of Tensors, not {got}")
@@ -387,6 +279,7 @@ def _index_of(indices: Any) -> tuple:
                 f"index_put(): expected Tensor as element {position} in argument 'indices', "
                 f"but got {got}"
             )
+    Index(tuple(indices), input)  # does it fit at all
     return tuple(indices)
 
 
@@ -411,10 +304,9 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     """
     check_tensor("index_put", input)
     check_tensor("index_put", values, "values")
-    index = _index_of(indices)
-    split_index(index_arrays(index), input._data.shape)  # does it fit at all
+    positions = _positions_of(indices, input)
     if values._data.dtype != input._data.dtype:
-        if accumulate or not _is_fill(index_arrays(index), values):
+        if accumulate or not _is_fill(positions, values):
             raise RuntimeError(
                 f"index_put(): values must have the dtype of input, got {values.dtype} for "
                 f"{input.dtype}"
@@ -422,9 +314,9 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
         values = OPS["cast"](values, input._data.dtype)
     if values.ndim > 1 and values._data.shape[0] == 1 or not values._data.size:
         # NumPy would drop leading ones, and does not look at what is empty.
-        place = input._device.backend.getitem(input._data, index_arrays(index)).shape
+        place = input._device.backend.index(input._data, tuple(map(array_of, positions))).shape
         expanded_shape("index_put", values._data.shape, place)
-    return _index_put(input, values, index, accumulate)
+    return _index_put(input, values, positions, accumulate)
 
 
 # One dimension, by slices
@@ -450,7 +342,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
             f"select(): index {index} out of range for tensor of size {list(input._data.shape)} "
             f"at dimension {axis}"
         )
-    return _select(input, (ALL,) * axis + (position,))
+    return _select(input, (*(ALL,) * axis, position, ...))
 
 
 @public
@@ -481,7 +373,7 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
         raise RuntimeError(
             f"narrow(): start ({first}) + length ({length}) exceeds dimension size ({size})"
         )
-    return _slice(input, (ALL,) * axis + (slice(first, first + length),))
+    return _slice(input, (*(ALL,) * axis, slice(first, first + length), ...))
 
 
 @public(out=True)
@@ -508,7 +400,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """
     expected = select(input.detach(), dim, index)._data.shape
     axis = normalize_dim(dim, input.ndim, "select_scatter")
-    return _scattered("select_scatter", input, src, (ALL,) * axis + (index,), expected)
+    return _scattered("select_scatter", input, src, (*(ALL,) * axis, index, ...), expected)
 
 
 @public
@@ -525,7 +417,7 @@ def slice_scatter(
     """
     check_tensor("slice_scatter", input)
     axis = normalize_dim(dim, input.ndim, "slice_scatter")
-    index = (ALL,) * axis + (slice(start, end, step),)
+    index = (*(ALL,) * axis, slice(start, end, step), ...)
     expected = input._device.backend.getitem(input._data, index).shape
     return _scattered("slice_scatter", input, src, index, expected)
 

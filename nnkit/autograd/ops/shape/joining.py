@@ -36,7 +36,7 @@ _concat = rule("concat", node="CatBackward0", joint=_grad_concat)
 _stack = rule(
     "stack",
     joint=lambda B, g, axis: [
-        B.getitem(g, (*(slice(None),) * axis, i)) for i in range(g.shape[axis])
+        B.getitem(g, (*(slice(None),) * axis, i, ...)) for i in range(g.shape[axis])
     ],
 )
 _sizes_split = rule("split", node="SplitWithSizesBackward0", view=True, x=_joined)

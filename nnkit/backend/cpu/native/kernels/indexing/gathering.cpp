@@ -157,12 +157,15 @@ PyObject* embedding(Arguments arguments) {
     return read_along(arguments.array(0), arguments.array(1), 0);
 }
 
-// getitem(x; index): integer arrays that follow each other among full slices, or one mask.
-PyObject* getitem(Arguments arguments) {
+// index(x; positions): integer arrays that follow each other among full slices, or one mask.
+PyObject* index(Arguments arguments) {
     Array x = arguments.array(0);
     if (!x || !is_movable(x) || !x.is_behaved()) return decline();
-    if (PyArray_CheckExact(arguments[1]) && Array(arguments[1]).type() == Type::boolean) {
-        return select_by_mask(x, Array(arguments[1]));
+    if (PyTuple_CheckExact(arguments[1]) && PyTuple_GET_SIZE(arguments[1]) == 1) {
+        PyObject* only = PyTuple_GET_ITEM(arguments[1], 0);
+        if (PyArray_CheckExact(only) && Array(only).type() == Type::boolean) {
+            return select_by_mask(x, Array(only));
+        }
     }
     ArrayIndex index;
     if (!read_array_index(arguments[1], x.ndim(), &index)) return decline();
@@ -179,7 +182,7 @@ PyObject* getitem(Arguments arguments) {
 Registration gather_("gather", gather);
 Registration index_select_("index_select", index_select);
 Registration embedding_("embedding", embedding);
-Registration getitem_("getitem", getitem);
+Registration index_("index", index);
 
 }  // namespace
 }  // namespace nnkit

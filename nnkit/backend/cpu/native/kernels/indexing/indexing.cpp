@@ -1,4 +1,4 @@
-// Index expressions of integer arrays, and fresh arrays to write into.
+// Positions that are integer arrays, and fresh arrays to write into.
 #include "indexing.h"
 #include "owned.h"
 
@@ -27,12 +27,9 @@ void add_offsets(const Walk& walk, const Operand* operands, Index stride, Bounds
 }  // namespace
 
 bool read_array_index(PyObject* object, int ndim, ArrayIndex* index) {
-    PyObject* const* items = &object;
-    Index count = 1;
-    if (PyTuple_CheckExact(object)) {
-        items = &PyTuple_GET_ITEM(object, 0);
-        count = PyTuple_GET_SIZE(object);
-    }
+    if (!PyTuple_CheckExact(object)) return false;
+    PyObject* const* items = &PyTuple_GET_ITEM(object, 0);
+    Index count = PyTuple_GET_SIZE(object);
     if (count > ndim || count == 0) return false;
     bool ended = false;
     for (Index i = 0; i < count; ++i) {

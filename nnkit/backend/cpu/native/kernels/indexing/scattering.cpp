@@ -153,8 +153,8 @@ PyObject* index_select_adjoint(Arguments arguments) {
     return add_slices_to_zeros(y, ndim, sizes, index, false);
 }
 
-// getitem_adjoint(y; index, shape)
-PyObject* getitem_adjoint(Arguments arguments) {
+// index_adjoint(y; positions, shape)
+PyObject* index_adjoint(Arguments arguments) {
     Array y = arguments.array(0);
     Index sizes[most_axes];
     int ndim = read_integers(arguments[2], sizes, most_axes);
@@ -227,11 +227,11 @@ template <bool in_place> PyObject* index_fill(Arguments arguments) {
 }
 
 // Writes or adds a number or an array of the shape that reading would give; the axes keep their order.
-PyObject* write_at_index(Array x, PyObject* value, PyObject* expression, bool adds,
+PyObject* write_at_index(Array x, PyObject* value, PyObject* positions, bool adds,
                          bool in_place) {
     ArrayIndex index;
     if (!is_operand(x) || (adds && !is_summable(x))) return decline();
-    if (!read_array_index(expression, x.ndim(), &index)) return decline();
+    if (!read_array_index(positions, x.ndim(), &index)) return decline();
     Owned number;
     Array source;
     if (PyArray_CheckExact(value)) {
@@ -255,12 +255,7 @@ PyObject* write_at_index(Array x, PyObject* value, PyObject* expression, bool ad
     return finish(target, bounds);
 }
 
-// setitem_(x, value; index)
-PyObject* setitem(Arguments arguments) {
-    return write_at_index(arguments.array(0), arguments[1], arguments[2], false, true);
-}
-
-// index_put(x, value; index, accumulate)
+// index_put(x, value; positions, accumulate)
 template <bool in_place> PyObject* index_put(Arguments arguments) {
     return write_at_index(arguments.array(0), arguments[1], arguments[2], arguments.truth(3),
                           in_place);
@@ -363,14 +358,13 @@ Registration registrations[] = {
     {"scatter_reduce_", scatter_reduce<true>},
     {"gather_adjoint", gather_adjoint},
     {"index_select_adjoint", index_select_adjoint},
-    {"getitem_adjoint", getitem_adjoint},
+    {"index_adjoint", index_adjoint},
     {"index_add", index_write<true, false>},
     {"index_add_", index_write<true, true>},
     {"index_copy", index_write<false, false>},
     {"index_copy_", index_write<false, true>},
     {"index_fill", index_fill<false>},
     {"index_fill_", index_fill<true>},
-    {"setitem_", setitem},
     {"index_put", index_put<false>},
     {"index_put_", index_put<true>},
     {"embedding_grad", embedding_grad},

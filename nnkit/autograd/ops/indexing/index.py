@@ -1,0 +1,234 @@
+"""What an index expression means: torch's rules, worked out once for the shape that is indexed."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.dtype import bool_, int64
+from nnkit.backend.index import ALL
+from nnkit.backend.warning import warn
+
+# The classes of items that mean what they are.
+_PLAIN = frozenset((int, bool, type(None), type(...), slice))
+_MASKS = "bu"  # the kinds of dtypes: uint8 is torch's old way to write one
+
+
+class Index:
+    """An index expression, divided for one shape.
+
+    Integers belong to the basic part, as in torch, so they do not move the dimensions of the
+    advanced part to the front as they do in NumPy.
+
+    Attributes:
+        basic: integers, slices and None, of which there is a view; it ends in an Ellipsis, so
+            that it always gives an array.
+        advanced: what is applied to that view: Tensors of integers and masks, full slices, and
+            lists for scalar bools (``[0]`` is true, ``[]`` is false). None if there is nothing.
+        last: the class of what the basic part does last, that of an Ellipsis if it does nothing.
+
+    Raises:
+        IndexError: an integer or a mask does not fit, too many items, an item of another type.
+        ValueError: a slice with a step that is not positive, an integer beyond 64 bits.
+        TypeError: a str, or the bound of a slice is no integer.
+    """
+
+    __slots__ = ("advanced", "basic", "last")
+
+    basic: tuple
+    advanced: tuple | None
+    last: type
+
+    def __init__(self, expression: Any, indexed: Tensor) -> None:
+        shape = indexed._data.shape
+        kind = expression.__class__
+        if shape and kind is not tuple:  # one item, as most indices are
+            if kind is int:
+                is_simple = -shape[0] <= expression < shape[0]
+            elif kind is slice:
+                start, stop = expression.start, expression.stop
+                is_simple = expression.step is None and (
+                    (start is None or start.__class__ is int)
+                    and (stop is None or stop.__class__ is int)
+                )
+            elif kind is Tensor:
+                data = expression._data
+                if (data.ndim and data.dtype.kind == "i") or (
+                    data.shape == shape and data.dtype.kind == "b"
+                ):
+                    self.basic, self.advanced, self.last = (...,), (expression,), type(...)
+                    return
+                is_simple = False
+            else:
+                is_simple = expression is None
+            if is_simple:
+                self.basic, self.advanced, self.last = (expression, ...), None, kind
+                return
+        if kind is list and _means_tuple(expression):
+            warn(
+                "a list of lists as an index is deprecated, and means the tuple of its items: "
+                "write x[tuple(index)]"
+            )
+            expression = tuple(expression)
+        several = expression.__class__ is tuple
+        items = expression if several else (expression,)
+        for place, item in enumerate(items):
+            kind = item.__class__
+            if kind not in _PLAIN and not (kind is Tensor and item._data.ndim):
+                items = (*items[:place], _normal(item, indexed._device), *items[place + 1 :])
+        basic: list[Any] = []
+        advanced: list[Any] = []
+        last, dim, ndim, has_advanced = type(...), 0, len(shape), False
+        for place, item in enumerate(items):
+            kind = item.__class__
+            if kind is int:
+                if dim >= ndim or not -shape[dim] <= item < shape[dim]:
+                    raise _too_many(items, shape) or _out_of_bounds(item, dim, shape[dim])
+                basic.append(item)
+                last = int
+                dim += 1
+            elif kind is slice:
+                start, stop, step = item.start, item.stop, item.step
+                if not (
+                    (start is None or start.__class__ is int)
+                    and (stop is None or stop.__class__ is int)
+                    and (step is None or step.__class__ is int)
+                ):
+                    item = slice(_bound(start), _bound(stop), _bound(step))
+                    start, stop, step = item.start, item.stop, item.step
+                if dim >= ndim or not (step is None or step > 0):
+                    raise _too_many(items, shape) or ValueError(
+                        f"slice step must be greater than zero, got {step}"
+                    )
+                basic.append(item)
+                advanced.append(ALL)
+                is_whole = not start and (step or 1) == 1 and (stop is None or stop >= shape[dim])
+                if not (is_whole and several):
+                    last = slice
+                dim += 1
+            elif item is None or kind is bool:
+                basic.append(None)
+                advanced.append(ALL if item is None else [0] if item else [])
+                has_advanced = has_advanced or kind is bool
+                last = type(None)
+            elif item is Ellipsis:
+                skipped = ndim - dim - sum(map(_consumed, items[place + 1 :]))
+                basic += [ALL] * skipped  # of too many none are skipped: a later one says so
+                advanced += [ALL] * skipped
+                dim += skipped
+            else:
+                data = item._data
+                of = data.dtype.kind
+                consumed = data.ndim if of in _MASKS else 1
+                if dim + consumed > ndim or of not in "iub":
+                    raise _too_many(items, shape) or IndexError(
+                        "tensors used as indices must be long, int, byte or bool tensors, "
+                        f"got {data.dtype} at dimension {dim}"
+                    )
+                if of == "u":
+                    warn("indexing with a uint8 mask is deprecated: use a bool one")
+                if of != "i" and shape[dim : dim + consumed] != data.shape:
+                    raise _wrong_mask(data.shape, dim, shape)
+                basic += [ALL] * consumed
+                advanced.append(item)
+                has_advanced = True
+                dim += consumed
+        self.basic = (...,) if last is type(...) else (*basic, ...)
+        self.advanced = tuple(advanced) if has_advanced else None
+        self.last = last
+
+
+def _means_tuple(items: list) -> bool:
+    # torch's inheritance from old NumPy: a short list that holds more than numbers is a tuple.
+    return len(items) < 32 and any(
+        isinstance(i, (Tensor, list, tuple, slice)) or i is None or i is Ellipsis for i in items
+    )
+
+
+def _normal(item: Any, device: Any) -> Any:
+    """An item of any other class as an int, a bool or a Tensor that has dimensions."""
+    if isinstance(item, Tensor):
+        data = item._data
+        if data.ndim:
+            return item
+        if data.dtype.kind == "i":
+            return item._device.backend.item(data)
+        if data.dtype.kind in _MASKS:
+            return bool(item._device.backend.item(data))
+    if isinstance(item, (list, tuple, range)):
+        return index_tensor(item, device)
+    if isinstance(item, str):
+        raise TypeError("an index must not be a str")
+    try:
+        return operator.index(item)
+    except TypeError:
+        if hasattr(item, "dtype") and item.ndim:
+            return wrap(device.backend.array(item, None), device)
+    raise IndexError(
+        "only integers, slices, ellipsis, None and integer or bool tensors are valid "
+        f"indices, got {getattr(item, 'dtype', type(item).__name__)}"
+    )
+
+
+def _bound(value: Any) -> Any:
+    try:
+        return None if value is None else operator.index(value)
+    except TypeError:
+        raise TypeError(
+            "slice indices must be integers or None or have an __index__ method, "
+            f"got {type(value).__name__}"
+        ) from None
+
+
+def index_tensor(items: Any, device: Any) -> Tensor:
+    """A (nested) sequence of ints, bools or Tensors as an index tensor."""
+    plain = _plain(items)
+    first: Any = plain
+    while isinstance(first, list):
+        first = first[0] if first else 0
+    if isinstance(first, str):
+        raise TypeError("an index must not contain str")
+    try:
+        dtype = bool_ if isinstance(first, bool) else int64
+        return wrap(device.backend.array(plain, dtype.array), device)
+    except OverflowError:
+        raise ValueError(f"Overflow when unpacking long long: index {plain}") from None
+
+
+def _plain(item: Any) -> Any:
+    if isinstance(item, (list, tuple, range)):
+        return [_plain(i) for i in item]
+    return item.tolist() if isinstance(item, Tensor) else item
+
+
+def _consumed(item: Any) -> int:
+    """How many dimensions an item of an index uses up."""
+    if item is None or item is Ellipsis or item.__class__ is bool:
+        return 0
+    is_mask = isinstance(item, Tensor) and item._data.dtype.kind in _MASKS
+    return item._data.ndim if is_mask else 1
+
+
+def _wrong_mask(mask: tuple[int, ...], dim: int, shape: tuple[int, ...]) -> IndexError:
+    k = next(k for k, n in enumerate(mask) if shape[dim + k] != n)
+    return IndexError(
+        f"The shape of the mask {list(mask)} at index {k} does not match the shape of the indexed "
+        f"tensor {list(shape)} at index {dim + k}"
+    )
+
+
+def _too_many(items: Any, shape: tuple[int, ...]) -> IndexError | None:
+    """The error of more items than a tensor has dimensions, which comes before others."""
+    used = sum(map(_consumed, items))
+    if used <= len(shape):
+        return None
+    if not shape:
+        return IndexError("a 0-dim tensor has no dimension to index: use item() for its number")
+    return IndexError(f"too many indices for tensor of dimension {len(shape)}: got {used}")
+
+
+def _out_of_bounds(number: int, dim: int, size: int) -> Exception:
+    if not -(1 << 63) <= number < 1 << 63:
+        return ValueError(f"Overflow when unpacking long long: index {number}")
+    return IndexError(f"index {number} is out of bounds for dimension {dim} with size {size}")
