@@ -101,7 +101,12 @@ SUBMODULES = (
 )
 FOUND_IN = {
     "GradScaler": "amp", "autocast": "amp", "compile": "compiler", "load": "serialization",
-    "save": "serialization", "vmap": "func",
+    "save": "serialization",
+    "vmap": "func", "get_autocast_cpu_dtype": "amp.state", "get_autocast_dtype": "amp.state",
+    "get_autocast_gpu_dtype": "amp.state", "is_autocast_cache_enabled": "amp.state",
+    "is_autocast_cpu_enabled": "amp.state", "is_autocast_enabled": "amp.state",
+    "set_autocast_cache_enabled": "amp.state", "set_autocast_dtype": "amp.state",
+    "set_autocast_enabled": "amp.state",
 }  # fmt: skip
 
 
@@ -120,6 +125,15 @@ if TYPE_CHECKING:
     GradScaler: Any
     autocast: Any
     compile: Any
+    get_autocast_cpu_dtype: Any
+    get_autocast_dtype: Any
+    get_autocast_gpu_dtype: Any
+    is_autocast_cache_enabled: Any
+    is_autocast_cpu_enabled: Any
+    is_autocast_enabled: Any
     save: Any
+    set_autocast_cache_enabled: Any
+    set_autocast_dtype: Any
+    set_autocast_enabled: Any
     load: Any
     vmap: Any

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd import Size, Tensor, no_grad
+from nnkit.autograd.ops.creation import empty_strided
 from nnkit.backend import files
 from nnkit.backend.device import device
 from nnkit.backend.dtype import DTYPES, dtype
@@ -163,6 +164,18 @@ def _rebuild_stored(
     return _rebuild_tensor(elements, offset, size, stride, requires_grad, hooks, metadata)
 
 
+def _rebuild_without_memory(
+    kind: dtype, size: Sequence[int], stride: Sequence[int], requires_grad: bool
+) -> Tensor:
+    numbers = (*size, *stride)
+    if not isinstance(kind, dtype) or len(size) > files.MOST_DIMENSIONS:
+        raise ValueError(f"a tensor has {len(size)} dimensions")
+    if len(stride) != len(size) or any(type(n) is not int or n < 0 for n in numbers):
+        raise ValueError("a size or a stride is no integer from 0 on")
+    made = empty_strided(tuple(size), tuple(stride), dtype=kind, device=device("meta"))
+    return made.requires_grad_(bool(requires_grad))
+
+
 def _rebuild_parameter(data: Tensor, requires_grad: bool, hooks: Any, state: Any = None) -> Any:
     return Parameter(data, bool(requires_grad))
 
@@ -239,6 +252,9 @@ _KNOWN: dict[str, Any] = {
     "torch._utils._rebuild_tensor": _REBUILD_TENSOR,
     "torch._utils._rebuild_tensor_v2": _REBUILD_TENSOR,
     "torch._utils._rebuild_tensor_v3": Function("_rebuild_tensor_v3", _rebuild_stored),
+    "torch._utils._rebuild_meta_tensor_no_storage": Function(
+        "_rebuild_meta_tensor_no_storage", _rebuild_without_memory
+    ),
     "torch.storage.UntypedStorage": DTYPES["uint8"],
     **{f"torch.{name}": DTYPES[kind] for name, kind in _STORAGES.items()},
     **{f"torch.{name}": kind for name, kind in DTYPES.items()},

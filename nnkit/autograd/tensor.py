@@ -138,6 +138,11 @@ class Tensor:
         return self._device.type == "cuda"
 
     @property
+    def is_meta(self) -> bool:
+        """Whether it is on the device ``meta``, and has no memory."""
+        return self._device.type == "meta"
+
+    @property
     def is_cpu(self) -> bool:
         """Whether it lives in the computer's main memory."""
         return self._device.type == "cpu"

@@ -1055,8 +1055,8 @@ class Tensor(builtins.object):
     def is_leaf(self) -> builtins.bool:
         """Whether it was not made by a recorded operation."""
     @builtins.property
-    def is_meta(self) -> _Any:
-        """Whether it has no memory; it always has."""
+    def is_meta(self) -> builtins.bool:
+        """Whether it is on the device ``meta``, and has no memory."""
     def is_neg(self) -> builtins.bool:
         """Whether its negation is put off, as that of the imaginary part of a conjugate is."""
     def is_nonzero(self) -> builtins.bool:

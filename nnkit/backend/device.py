@@ -18,6 +18,9 @@ _MEANT = {"gpu": " (did you mean cuda?)"} | {
 class device:
     """A place where tensors live, as ``torch.device``: ``device("cpu")``, ``device("cuda", 0)``.
 
+    Tensors on ``device("meta")`` have shapes, strides and dtypes, and no memory. Within ``with
+    device("meta"):`` (or another) tensors are made there unless they are told where.
+
     Raises:
         RuntimeError: the name is not one of a device, or the index is negative.
         TypeError: the type is no str, or the index no int.
@@ -91,6 +94,16 @@ class device:
         """The array without what is known of its derivatives: nothing, outside of a transform."""
         return array
 
+    def __enter__(self) -> device:
+        global _default
+        _left.append(_default)
+        _default = self
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        global _default
+        _default = _left.pop()
+
     def __eq__(self, other: object) -> bool:
         return self is other
 
@@ -127,6 +140,10 @@ def _connect(place: device) -> Backend:
         from nnkit.backend.cuda.runtime import connect
 
         return connect(place.index)
+    if place.type == "meta":
+        from nnkit.backend.meta import BACKEND
+
+        return BACKEND
     raise RuntimeError(f"device {place} has no backend in this installation of nnkit")
 
 
@@ -147,6 +164,7 @@ def located(place: Any) -> device:
 _KNOWN: dict[tuple[str, int | None], device] = {}
 cpu = device("cpu")
 _default = cpu
+_left: list[device] = []  # the default devices to come back to
 
 
 def get_default_device() -> device:

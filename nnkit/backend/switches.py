@@ -1,4 +1,4 @@
-"""Switches of NVIDIA's libraries, set by `nnkit.backends` and read by the CUDA backend."""
+"""Switches of NVIDIA's libraries and of attention, set by `nnkit.backends`, read by kernels."""
 
 from __future__ import annotations
 
@@ -11,3 +11,6 @@ matmul = SimpleNamespace(allow_tf32=False)
 cudnn = SimpleNamespace(
     enabled=True, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True
 )
+
+# The ways in which attention may be computed: operation by operation, or by a fused kernel.
+attention = SimpleNamespace(math=True, flash=True, mem_efficient=True, cudnn=True)

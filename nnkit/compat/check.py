@@ -65,7 +65,7 @@ def _missing(name: str) -> str | None:
         return None
     try:
         find(module, rest[0])  # what follows are attributes of classes and functions
-    except AttributeError:
+    except (AttributeError, ImportError):  # of what it needs
         return f"{module}.{rest[0]}"
     return None
 

@@ -46,6 +46,11 @@ def subject(module: str) -> str | None:
     return None if found is None else SUBJECTS[found]
 
 
+def is_private_class(name: str) -> bool:
+    """Whether a name looks like one of a private class; those are not in the list of names."""
+    return name[:1] == "_" and name[1:2].isupper()
+
+
 class Foreign(type):
     """The class of the stand-ins: to call one is an error."""
 

@@ -7,6 +7,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.metadata
+import inspect
 import logging
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -213,6 +214,8 @@ def at_home(module: str, value: Any) -> None:
         home = module
     if home is not None:
         _renamed.append((value, value.__module__))
+        if value.__dict__.get("__annotations__"):  # whose words mean something in its own module
+            value.__annotations__ = inspect.get_annotations(value, eval_str=True)
         value.__module__ = home
 
 

@@ -102,7 +102,8 @@ def find(
         return load(inner)
     if found is _MISSING and (module not in packages() or name in defined().get(module, ())):
         found = _inherited(module, name)
-    if found is _MISSING and name in defined().get(module, ()) and foreign.subject(module):
+    listed = name in defined().get(module, ()) or foreign.is_private_class(name)
+    if found is _MISSING and listed and foreign.subject(module):
         found = foreign.stand_in(homes().get((part(module), name), module), name)
     if found is _MISSING:
         raise AttributeError(

@@ -39,6 +39,7 @@ from nnkit.cuda.random import set_rng_state as set_rng_state
 from nnkit.cuda.random import set_rng_state_all as set_rng_state_all
 from nnkit.cuda.streams import Event as Event
 from nnkit.cuda.streams import Stream as Stream
+from nnkit.cuda.streams import StreamContext as StreamContext
 from nnkit.cuda.streams import current_stream as current_stream
 from nnkit.cuda.streams import default_stream as default_stream
 from nnkit.cuda.streams import stream as stream

@@ -6,7 +6,7 @@ from typing import Any
 
 from nnkit import amp
 
-__all__ = ["GradScaler", "autocast"]
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 
 class autocast(amp.autocast):
@@ -21,3 +21,13 @@ class GradScaler(amp.GradScaler):
 
     def __init__(self, init_scale: float = 2.0**16, *args: Any, **kwargs: Any) -> None:
         super().__init__("cuda", init_scale, *args, **kwargs)
+
+
+def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
+    """`nnkit.amp.custom_fwd` for "cuda"."""
+    return amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
+
+
+def custom_bwd(bwd: Any = None) -> Any:
+    """`nnkit.amp.custom_bwd` for "cuda"."""
+    return amp.custom_bwd(bwd, device_type="cuda")

@@ -118,9 +118,8 @@ def default_stream(device: Any = None) -> Stream:
     return Stream(device, _of=runtime().require().cuda.Stream.null)
 
 
-class stream:
-    """Within it operations go to a stream: ``with nnkit.cuda.stream(s): ...``; None changes
-    nothing."""
+class StreamContext:
+    """Within it operations go to a stream; None changes nothing."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -132,3 +131,8 @@ class stream:
     def __exit__(self, *error: Any) -> None:
         if self.stream is not None:
             self.stream.backend.__exit__(*error)
+
+
+def stream(stream: Stream | None) -> StreamContext:
+    """Let operations go to a stream: ``with nnkit.cuda.stream(s): ...``; None changes nothing."""
+    return StreamContext(stream)

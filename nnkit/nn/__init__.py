@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nnkit.nn import attention as attention
 from nnkit.nn import functional as functional
 from nnkit.nn import init as init
 from nnkit.nn import modules as modules

@@ -226,3 +226,26 @@ print("threads" in torch.__config__.parallel_info(), f(1), pin_memory("a"))
         "True",
         "True 1 a",
     ]
+
+
+def test_names_that_transformers_imports() -> None:
+    program = """
+import typing, torch
+from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
+from torch.distributed.tensor.placement_types import _StridedShard
+from torch.distributed._composable.fsdp import fully_shard
+from torch.utils._pytree import _dict_flatten_with_keys
+from torch.nn.attention.flex_attention import BlockMask, create_block_mask
+print(isinstance(torch.nn.ReLU(), torch._dynamo.eval_frame.OptimizedModule), torch.torch is torch)
+print(torch.cuda.StreamContext.__name__, isinstance(3, _StridedShard))
+class Mine(torch.nn.Linear):
+    steps: int
+print(typing.get_type_hints(Mine)["steps"], _dict_flatten_with_keys({"a": 1}))
+with TransformGetItemToIndex(): print(torch.float8_e4m3fn, torch.uint16)
+"""
+    assert run(program).splitlines() == [
+        "False True",
+        "StreamContext False",
+        "<class 'int'> ([(MappingKey(key='a'), 1)], ['a'])",
+        "torch.float8_e4m3fn torch.uint16",
+    ]

@@ -14,6 +14,7 @@ from nnkit.autograd.ops.dropout import dropout
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import BOOL, FLOATING, HALF, float32
 from nnkit.backend.reference.attention import attention_scores, attention_weights
+from nnkit.backend.switches import attention as allowed
 
 
 def _is_fused(query: Tensor, key: Tensor, value: Tensor) -> bool:
@@ -147,6 +148,8 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = (_repeat_heads(query, tensor) for tensor in (key, value))
     _check(query, key, value, attn_mask, is_causal)
+    if not allowed.math:
+        _check_way(query, key, value, dropout_p)
     if _is_empty(query, value):  # what torch makes of it, without a look at the key's shape
         broadcast_shape(NAME, [query.shape[:-2], key.shape[:-2]])
         out = query.new_zeros(*query.shape[:-1], value.shape[-1])
@@ -172,6 +175,20 @@ def scaled_dot_product_attention(
         return _attention(query, key, value, mask, bool(is_causal), float(scale))[0]
     scores = attention_scores(LIFTED, query, key, mask, is_causal, scale)
     return LIFTED.matmul(dropout(attention_weights(LIFTED, scores), dropout_p, True), value)
+
+
+def _check_way(query: Tensor, key: Tensor, value: Tensor, dropout_p: float) -> None:
+    """RuntimeError where only a fused kernel may compute it, and none can."""
+    if not allowed.flash:
+        raise RuntimeError(
+            f"{NAME}(): no viable backend was found, since the math kernel and the fused kernels "
+            "are switched off"
+        )
+    if dropout_p > 0 or not _is_fused(query, key, value):
+        raise RuntimeError(
+            f"{NAME}(): no available kernel: the fused one is for tensors of four dimensions "
+            "without dropout, and the math kernel is switched off"
+        )
 
 
 def _repeat_heads(query: Tensor, tensor: Tensor) -> Tensor:

@@ -62,10 +62,14 @@ def rebuild(
     shape: tuple[int, ...], strides: tuple[int, ...],
     conjugate: bool = False, negative: bool = False,
 ) -> Any:  # fmt: skip
-    """Make the tensor that was pickled from the piece of memory that it lay in."""
+    """Make the tensor that was pickled from the piece of memory that it lay in; of one without
+    memory its size and its dtype."""
     tensor = object.__new__(cls)
     B = place.backend
-    memory = B.array(cpu.backend.from_numpy(elements), None)
+    if isinstance(elements, tuple):
+        memory = B.empty(elements[0], elements[1].array)
+    else:
+        memory = B.array(cpu.backend.from_numpy(elements), None)
     source = (memory.shape, (1,), 0)
     array = B.as_strided(memory, shape, strides, 0, source)
     if conjugate or negative:
@@ -84,7 +88,10 @@ def reduce(self: Tensor, protocol: int) -> tuple:
     place = self._device.home
     B, memory = place.backend, memory_of(self._data)
     length = (extent(shape, strides, 0),)
-    elements = B.to_numpy(B.as_strided(memory, length, (1,), offset, source))
+    if self.is_meta:
+        elements: Any = (length, self.dtype)
+    else:
+        elements = B.to_numpy(B.as_strided(memory, length, (1,), offset, source))
     attributes = dict(self.__dict__)
     return rebuild, (
         type(self), elements, place, self.requires_grad, attributes, shape, strides,

@@ -244,7 +244,6 @@ def _constant(name: str, value: Any, doc: str) -> None:
 _constant("layout", strided, "Always ``nnkit.strided``.")
 _constant("is_sparse", False, "Whether it is stored sparsely; it never is.")
 _constant("is_quantized", False, "Whether it is quantized; it never is.")
-_constant("is_meta", False, "Whether it has no memory; it always has.")
 _constant("name", None, "A name torch once gave to variables.")
 _constant("names", None, "Names of dimensions; there are none.")
 

@@ -199,19 +199,23 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
     """Values, then what is not evident from them."""
     kind = type(self).__name__
     prefix = "tensor(" if kind in ("Tensor", "Parameter") else f"{kind}("
-    data, d = self._device.backend.to_numpy(self._data), self.dtype
+    d, is_meta = self.dtype, self._device.type == "meta"
+    data = self._data if is_meta else self._device.backend.to_numpy(self._data)
     notes = []
     if self._device.type != "cpu":
         notes.append(f"device='{self._device}'")
     evident = d in (default_dtype(), int64, bool_) or d is default_dtype().to_complex()
-    if data.size == 0 and self._data.ndim != 1:
+    empty = is_meta or not data.size
+    if is_meta or (empty and self._data.ndim != 1):
         notes.append(f"size={tuple(data.shape)}")
-    if (data.size == 0 and d is not default_dtype()) or (data.size and not evident):
+    if d is not default_dtype() if empty else not evident:
         notes.append(f"dtype={d}")
     if tensor_contents is not None:
         text = tensor_contents
+    elif is_meta:
+        text = "..."
     else:
-        text = "[]" if data.size == 0 else format_values(data, d, len(prefix))
+        text = "[]" if empty else format_values(data, d, len(prefix))
     try:
         made_by = self.grad_fn and self.grad_fn.name()
     except RuntimeError:  # of a view whose base was written

@@ -121,7 +121,7 @@ def sym_sum(args: Any) -> Any:
 
 def __getattr__(name: str) -> Any:
     if name == "torch":  # which torch imports by this name itself
-        return sys.modules["torch"]
+        return sys.modules.get("torch")
     if name in ("ScriptFunction", "ScriptModule"):  # which are modules: those come when asked for
         from nnkit.compat.names import jit
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.engine.node import RemovableHandle
+from nnkit.backend.warning import warn
 from nnkit.nn.modules.module_hooks import NO_HOOKS, add_hook
 from nnkit.nn.modules.module_tree import ModuleTree
 from nnkit.nn.parameter import Parameter, is_lazy
@@ -268,6 +269,13 @@ class ModuleState(ModuleTree):
             elif assign:
                 writes.append(partial(_assign, self, name, tensor, value))
             else:
+                if tensor.is_meta and not value.is_meta:
+                    warn(
+                        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
+                        "parameter in the current model, which is a no-op. (Did you mean to pass "
+                        "`assign=True` to assign items in the state dictionary to their "
+                        "corresponding key in the module instead of copying them in place?)"
+                    )
                 writes.append(partial(_copy, tensor, value))
         extra_key = prefix + _EXTRA_STATE_KEY_SUFFIX
         if type(self).set_extra_state is not ModuleState.set_extra_state:

@@ -22,6 +22,7 @@ class _Config(SimpleNamespace):
 
 config = _Config()
 disallow_in_graph = nonstrict_trace = substitute_in_graph = unchanged
+assume_constant_result = unchanged
 forbid_in_graph = graph_break = mark_dynamic = mark_static = nothing
 maybe_mark_dynamic = mark_static_address = graph_break
 

@@ -1,0 +1,69 @@
+"""New arrays without memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.cpu import creation as cpu
+from nnkit.backend.memory import by_rows, is_dense, is_ordered, order_of, steps_of
+from nnkit.backend.meta.array import Meta, empty, in_order, of_operands, strided
+
+__all__ = ["empty"]
+
+
+def full(shape: tuple, value: Any, dtype: np.dtype) -> Meta:
+    return empty(shape, dtype)
+
+
+def empty_strided(shape: tuple, strides: tuple, dtype: np.dtype) -> Meta:
+    return strided(shape, strides, dtype)
+
+
+def _counted(kernel: Any) -> Any:
+    def make(*arguments: Any) -> Meta:
+        made = kernel(*arguments)
+        return empty(made.shape, made.dtype)
+
+    return make
+
+
+# What is computed is thrown away again.
+arange, linspace, logspace = map(_counted, (cpu.arange, cpu.linspace, cpu.logspace))
+
+
+def array(data: Any, dtype: np.dtype | None) -> Meta:
+    made = cpu.array(data, dtype)
+    return in_order(made.shape, made.dtype, order_of(made))
+
+
+def empty_like(x: Meta) -> Meta:
+    return in_order(x.shape, x.dtype, order_of(x))
+
+
+zeros_like = ones_like = copy = empty_like
+
+
+def fill(x: Meta, value: Any) -> Meta:
+    return empty_like(x)
+
+
+def cast(x: Meta, dtype: np.dtype) -> Meta:
+    return of_operands(x.shape, dtype, [x])
+
+
+def copy_storage(x: Meta) -> Meta:
+    return strided(x.shape, steps_of(x), x.dtype) if is_dense(x) else empty_like(x)
+
+
+def contiguous(x: Meta) -> Meta:
+    return x if by_rows(x) else empty(x.shape, x.dtype)
+
+
+def ordered(x: Meta, axes: tuple) -> Meta:
+    return x if is_ordered(x, axes) else in_order(x.shape, x.dtype, axes)
+
+
+def overwrite(x: Meta, source: Any) -> Meta:
+    return empty_like(x)

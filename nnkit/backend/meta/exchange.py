@@ -1,0 +1,40 @@
+"""What is asked of the elements of arrays without memory: they have none to tell."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from nnkit.backend.meta.array import Meta
+
+NOTHING = "Cannot copy out of meta tensor; no data!"
+
+
+def to_numpy(x: Meta) -> NoReturn:
+    raise NotImplementedError(NOTHING)
+
+
+def item(x: Meta) -> NoReturn:
+    raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+
+
+def check(condition: Any, error: type[Exception], message: str) -> None:
+    """Nothing is known that could be wrong."""
+
+
+def data_pointer(x: Meta) -> int:
+    return 0
+
+
+def shared(x: Meta) -> Meta:
+    return x
+
+
+def is_shared(x: Meta) -> bool:
+    return True
+
+
+def to_dlpack(x: Meta, *options: Any) -> NoReturn:
+    raise NotImplementedError(NOTHING)
+
+
+dlpack_device = to_dlpack

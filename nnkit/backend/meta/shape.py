@@ -1,0 +1,118 @@
+"""Views of arrays without memory: NumPy takes them of the geometry alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nnkit.backend.cpu import shape as cpu
+from nnkit.backend.memory import common_format, strides_in_elements, strides_of
+from nnkit.backend.meta.array import Meta, empty, in_order
+
+
+def _view(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The view, or the views, that a kernel of the CPU takes."""
+
+    def take(x: Meta, *statics: Any) -> Any:
+        found = kernel(x.geometry, *statics)
+        if isinstance(found, tuple):
+            return tuple(map(x.seen, found))
+        return x if found is x.geometry else x.seen(found)
+
+    return take
+
+
+permute, swapaxes, mT, expand = map(_view, (cpu.permute, cpu.swapaxes, cpu.mT, cpu.expand))
+squeeze, unsqueeze, split, unbind = map(_view, (cpu.squeeze, cpu.unsqueeze, cpu.split, cpu.unbind))
+diagonal, unfold, as_strided = map(_view, (cpu.diagonal, cpu.unfold, cpu.as_strided))
+view_dtype, real, imag = map(_view, (cpu.view_dtype, cpu.real, cpu.imag))
+view_as_real = _view(cpu.view_as_real)
+
+
+def _steps(shape: tuple, steps: tuple, new: tuple) -> list[int] | None:
+    """The strides, in elements, by which memory of one shape is seen as another; None if by none.
+
+    As in torch, dimensions whose elements lie one after the other are taken together.
+    """
+    if not np.prod(shape):
+        return list(strides_of(new))
+    dims = [(n, s) for n, s in zip(shape, steps, strict=True) if n != 1]
+    groups: list[list[int]] = []  # of such dimensions the size and the last stride
+    for n, s in dims:
+        if groups and groups[-1][1] == n * s:
+            groups[-1] = [groups[-1][0] * n, s]
+        else:
+            groups.append([n, s])
+    result: list[int] = []
+    left = 1
+    step = groups[-1][1] if groups else 1
+    for n in reversed(new):
+        if left == 1 and n != 1 and groups:
+            left, step = groups.pop()
+        result.append(step)
+        if n != 1:
+            if left % n:
+                return None
+            left, step = left // n, step * n
+    return result[::-1] if left == 1 and not groups else None
+
+
+def reshape(x: Meta, shape: tuple) -> Meta:
+    if -1 in shape:
+        shape = np.empty(x.shape, np.dtype("V0")).reshape(shape).shape
+    steps = _steps(x.shape, strides_in_elements(x), shape)
+    if steps is None:
+        return empty(shape, x.dtype)
+    offset = cpu.storage_offset(x.geometry)
+    return x.seen(cpu._geometry(x.geometry, shape, tuple(steps), offset))
+
+
+def view(x: Meta, shape: tuple) -> Meta:
+    out = reshape(x, shape)
+    if out.storage is not x.storage:
+        raise RuntimeError(
+            f"view(): a tensor of size {list(x.shape)} and stride {list(strides_in_elements(x))} "
+            f"cannot be seen as {list(shape)} without copying; use reshape()"
+        )
+    return out
+
+
+def view_as_complex(x: Meta) -> Meta:
+    if x.strides[-1] == x.itemsize:
+        return x.seen(cpu.view_as_complex(x.geometry))
+    return empty(x.shape[:-1], np.result_type(x.dtype, np.complex64))
+
+
+def concat(xs: Any, axis: int) -> Meta:
+    first = xs[0]
+    shape = list(first.shape)
+    shape[axis] = sum(x.shape[axis] for x in xs)
+    return in_order(tuple(shape), first.dtype, common_format(xs))
+
+
+def storage_offset(x: Meta) -> int:
+    return cpu.storage_offset(x.geometry)
+
+
+def storage_size(x: Meta) -> int:
+    return cpu.storage_size(x.geometry)
+
+
+def tile(x: Meta, repeats: tuple) -> Meta:
+    new = max(len(repeats) - x.ndim, 0)
+    shape = (*[1] * new, *x.shape)
+    repeats = (*[1] * (len(shape) - len(repeats)), *repeats)
+    return empty(tuple([n * r for n, r in zip(shape, repeats, strict=True)]), x.dtype)
+
+
+def repeat_index(repeats: Meta, count: int) -> Meta:
+    raise NotImplementedError("repeat_interleave(): the repeats decide the size, and have no data")
+
+
+def tril(x: Meta, offset: int) -> Meta:
+    return empty(x.shape, x.dtype)
+
+
+triu = tril
