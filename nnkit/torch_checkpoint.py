@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd import Size, Tensor, no_grad
-from nnkit.autograd.ops.creation import empty_strided
+from nnkit.autograd.ops.creation.factories import empty_strided
 from nnkit.backend import files
 from nnkit.backend.device import device
 from nnkit.backend.dtype import DTYPES, dtype

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.creation import ones
+from nnkit.autograd.ops.creation.factories import ones
 from nnkit.backend.dtype import bool_
 
 __all__ = ["causal_lower_right", "causal_upper_left"]

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from nnkit.autograd import Tensor
-from nnkit.autograd.ops.comparison import where
-from nnkit.autograd.ops.creation import arange, ones
+from nnkit.autograd.ops.creation.factories import arange, ones
+from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.ops.padding import pad
 from nnkit.backend.dtype import BOOL, HALF, bool_, float32, int32, promote_types
 
