@@ -40,6 +40,15 @@ from nnkit import testing as testing
 from nnkit import utils as utils
 from nnkit.amp import GradScaler as GradScaler
 from nnkit.amp import autocast as autocast
+from nnkit.amp.state import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from nnkit.amp.state import get_autocast_dtype as get_autocast_dtype
+from nnkit.amp.state import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from nnkit.amp.state import is_autocast_cache_enabled as is_autocast_cache_enabled
+from nnkit.amp.state import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from nnkit.amp.state import is_autocast_enabled as is_autocast_enabled
+from nnkit.amp.state import set_autocast_cache_enabled as set_autocast_cache_enabled
+from nnkit.amp.state import set_autocast_dtype as set_autocast_dtype
+from nnkit.amp.state import set_autocast_enabled as set_autocast_enabled
 from nnkit.autograd.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from nnkit.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from nnkit.autograd.grad_mode import enable_grad as enable_grad
