@@ -6,7 +6,7 @@ import gc
 import os
 from importlib import import_module
 
-from nnkit.autograd import forward, op, ops, surface
+from nnkit.autograd import batch, forward, op, ops, surface
 from nnkit.autograd import forward_ad as forward_ad
 from nnkit.autograd import functional as functional
 from nnkit.autograd import graph as graph
@@ -36,7 +36,7 @@ from nnkit.autograd.variable import Variable
 # would take an eighth of the time.
 _collects = gc.isenabled()
 gc.disable()
-for _room in (forward, op, ops, surface):
+for _room in (forward, op, ops, surface, batch):
     for _folder, _, _files in sorted(os.walk(_room.__path__[0])):
         _package = _room.__name__ + _folder.removeprefix(_room.__path__[0]).replace(os.sep, ".")
         for _file in sorted(_files):

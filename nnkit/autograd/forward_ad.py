@@ -37,7 +37,7 @@ def enter_dual_level() -> int:
     Raises:
         RuntimeError: one is open: `nnkit.func.jvp` may be nested, this may not.
     """
-    if MODE.forward is not None:
+    if MODE.wrapping is not None:
         raise RuntimeError("enter_dual_level(): Nested forward mode AD is not supported")
     ForwardLevel(get_default_device()).__enter__()
     return 0
@@ -101,13 +101,13 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if not is_dual(tensor):
         return UnpackedDualTensor(tensor, None)
     data = dual_of(tensor)
-    known = data.tangents if tensor._device is MODE.forward else None
+    known = data.tangents if tensor._device is MODE.wrapping else None
     return UnpackedDualTensor(data.primal, known and known[0])
 
 
 def _level(function: str, number: int | None) -> ForwardLevel:
-    if MODE.forward is None:
+    if MODE.wrapping is None:
         raise RuntimeError(f"{function}(): no level is open: call enter_dual_level() first")
     if number:
         raise RuntimeError(f"{function}(): Invalid level {number}, there is only 0")
-    return MODE.forward
+    return MODE.wrapping

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts
+from nnkit.autograd.batch.examples import BatchLevel, VmapInfo
 from nnkit.autograd.engine import node as node_module
 from nnkit.autograd.engine.node import Node, OutputEdge, SavedOutput
 from nnkit.autograd.engine.saved import ACTIVE, pack_values
@@ -260,9 +261,11 @@ class Function:
         edges = tuple(
             (a._edge or a) if need else None for a, need in zip(arguments, needs, strict=True)
         )
-        levels = [a._device for a in arguments if is_dual(a)]
+        levels = [a._device for a in arguments if isinstance(a, Tensor) and a._device.depth]
         if levels:
-            result = _carried(cls, max(levels, key=_depth), arguments, options)
+            level = max(levels, key=_depth)
+            carry = _mapped if isinstance(level, BatchLevel) else _carried
+            result = carry(cls, level, arguments, options)
             if not separate:
                 return node, result
         with no_grad():
@@ -316,6 +319,43 @@ def check_transformed(function: type[Function]) -> None:
 
 def _depth(level: Any) -> int:
     return level.depth
+
+
+def _mapped(function: type[Function], level: BatchLevel, arguments: tuple, options: dict) -> Any:
+    """The outputs on a batch level: what the Function's own ``vmap`` computes of all examples, or
+    what it computes of each."""
+    lowered = [level.lower(a) if isinstance(a, Tensor) else (a, None) for a in arguments]
+    with level.outside():
+        if function.vmap is not Function.vmap:
+            return _by_rule(function, level, lowered)
+        examples = [
+            [a if dim is None else a.select(dim, i) for a, dim in lowered]
+            for i in range(level.size)
+        ]
+        results = [function._call(tuple(example), options) for example in examples]
+        for node, _ in results:
+            node.forget()
+    rows = [r if isinstance(r, tuple) else (r,) for _, r in results]
+    outputs = tuple([level.lift(OPS["stack"](column, 0), 0) for column in zip(*rows, strict=True)])
+    return outputs if isinstance(results[0][1], tuple) else outputs[0]
+
+
+def _by_rule(function: type[Function], level: BatchLevel, lowered: list) -> Any:
+    """What the ``vmap`` of a Function computes of the whole batch."""
+    info = VmapInfo(level.size, level.randomness)
+    in_dims = tuple([dim for _, dim in lowered])
+    result = function.vmap(info, in_dims, *[value for value, _ in lowered])
+    name = f"vmap: the vmap staticmethod of {function.__name__}"
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise RuntimeError(f"{name} must return (output, out_dims), got {type(result).__name__}")
+    output, dims = result
+    outputs = output if isinstance(output, tuple) else (output,)
+    if not isinstance(dims, tuple):
+        dims = (dims,) * len(outputs)
+    elif not isinstance(output, tuple) or len(dims) != len(outputs):
+        raise RuntimeError(f"{name} returned out_dims unlike its output: {dims}")
+    found = tuple([level.lift(o, d) for o, d in zip(outputs, dims, strict=True)])
+    return found if isinstance(output, tuple) else found[0]
 
 
 def _carried(function: type[Function], level: Any, arguments: tuple, options: dict) -> Any:

@@ -20,23 +20,18 @@ class _Modes(threading.local):
 class _Mode(bind_modes(_Modes)):
     # Of `nnkit.func`: how many transforms this thread is computing, how many derivatives it has
     # begun, and how many torch computes as batches; the outermost level of those that differentiate
-    # backwards; whether inference tensors may be saved, None as they say themselves; whether a
-    # `vmap` was not told what random numbers its examples should have; and the numbers that the
-    # example a `vmap` is computing has read from its tensors.
+    # backwards; whether inference tensors may be saved, None as they say themselves; and whether a
+    # `vmap` was not told what random numbers its examples should have.
     transforms = 0
     derivatives = 0
     batches = 0
     level: Any = None
     saves_inference: bool | None = None
     refuses_random = False
-    reads: Any = None
-    forward: Any = None  # the innermost level of forward mode that is entered
+    wrapping: Any = None  # the innermost level that is entered (`nnkit.autograd.forward.level`)
 
 
 MODE = _Mode()
-# The calls of `vmap` that are being computed, in whatever thread, which want to know of
-# `MODE.reads`: a set's truth is read faster than MODE.
-VMAPS: set[Any] = set()
 
 
 def is_grad_enabled() -> bool:
@@ -76,12 +71,6 @@ def refuse_in_transform(name: str) -> None:
             f"{name} cannot be called inside of a function that nnkit.func transforms: use "
             "nnkit.func.grad, vjp or jacrev there"
         )
-
-
-def note_read(value: Any) -> None:
-    """Have the `vmap` that this thread is computing know that its function has read a number."""
-    if MODE.reads is not None:
-        MODE.reads.append(value)
 
 
 class _Context:

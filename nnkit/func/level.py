@@ -18,16 +18,17 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from nnkit.autograd import Tensor, inference_mode
+from nnkit.autograd.batch.examples import BatchLevel, of_all, without_history
 from nnkit.autograd.engine import node
 from nnkit.autograd.engine.grad import captured
 from nnkit.autograd.engine.node import Node, OutputEdge, Passage, Unknown
-from nnkit.autograd.forward.dual import fixed_zeros_like, is_dual, without_history
+from nnkit.autograd.forward.dual import fixed_zeros_like, is_dual
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.tensor import UNTRACKED, WRAPPED, InferenceWrites, wrap
 from nnkit.autograd.views.overlap import shares_memory
-from nnkit.autograd.views.replay import chain_of, replay, strided
+from nnkit.autograd.views.replay import Rootless, chain_of, replay, strided
 from nnkit.backend.lazy import is_zero
 
 _LEAVES: WeakValueDictionary[int, Tensor] = WeakValueDictionary()  # of levels, by their id
@@ -42,8 +43,7 @@ class Level:
     def __init__(self, values: Sequence[Any], name: str) -> None:
         self.values = values
         self.recorded = MODE.enabled  # by what happens around the transform
-        self.around = MODE.forward  # the forward level that the inputs are of
-        self.order = next(node.sequence)  # nodes of a lower one were made before
+        self.around = MODE.wrapping  # the forward level that the inputs are of
         MODE.derivatives += 1
         self.begun = MODE.derivatives
         self.leaves: list[Tensor] = []
@@ -51,6 +51,7 @@ class Level:
         check_tensors(name, values)
         # Whether what is computed of the inputs alone is recorded on this level alone.
         self.wraps = not (self.recorded and any(v.requires_grad for v in values))
+        self.order = next(node.sequence)  # nodes of a lower one were made before
         with self._mode:
             self.inputs = [self._input(value) for value in self.values]
 
@@ -103,6 +104,7 @@ class Level:
                 return [LIFTED.zeros_like(point) for point in inputs]
             # A derivative of a derivative may be zeros that nobody may write.
             lifted = create_graph or MODE.derivatives > self.begun
+            lifted = lifted or any(map(self._is_inner, weights))
             found = captured(
                 tuple(outputs[i] for i in used), tuple(inputs), tuple(weights[i] for i in used),
                 retain_graph, create_graph, lifted,
@@ -117,8 +119,9 @@ class Level:
         retain_graph: bool = True,
     ) -> list[Tensor]:  # fmt: skip
         """The same as a result of the level, recorded if grad mode is on and anything wants it."""
-        inner = max((w._device.depth for w in weights if is_dual(w)), default=0)
-        if inner > (self.around.depth if self.around else 0):
+        duals = [w for w in weights if is_dual(w) and self._is_inner(w)]
+        if duals:
+            inner = max(w._device.depth for w in duals)
             return self._pull_dual(outputs, inputs, weights, inner)
         recorded = MODE.enabled and (self.around or self.is_live([*outputs, *weights]))
         found = self.gradients(outputs, inputs, weights, recorded, retain_graph)
@@ -143,7 +146,14 @@ class Level:
 
     def lifted(self, value: Any) -> Any:
         """A tensor from around the forward level that the inputs are of as one of that level."""
-        return value if self.around is None else self.around.lift(value)
+        if self.around is None or self._is_inner(value):
+            return value
+        return self.around.lift(value)
+
+    def _is_inner(self, value: Any) -> bool:
+        """Whether a tensor is of a level inside of this one."""
+        depth = self.around.depth if self.around else 0
+        return isinstance(value, Tensor) and value._device.depth > depth
 
     def is_live(self, values: Iterable[Any]) -> bool:
         """Whether one of the values depends on what requires a gradient outside of the level."""
@@ -152,8 +162,8 @@ class Level:
             # A leaf of the user's required a gradient when it was used, and may not do so now.
             id(origin) not in own and (origin._requires_grad or id(origin) not in _LEAVES)
             if isinstance(origin, Tensor)
-            else origin.__class__ is Unknown and origin.order < self.order
-            for origin in _history(values)
+            else origin.__class__ in (Unknown, Rootless) and origin.order < self.order
+            for origin in _history(of_all(v) if self._is_inner(v) else v for v in values)
         )
 
     def is_live_below(self, values: Iterable[Any]) -> bool:
@@ -162,7 +172,7 @@ class Level:
         return self.recorded and any(
             id(origin) not in _LEAVES
             if isinstance(origin, Tensor)
-            else origin.__class__ is Unknown and origin.order < self.order
+            else origin.__class__ in (Unknown, Rootless) and origin.order < self.order
             for origin in _history(values)
         )
 
@@ -178,6 +188,9 @@ class Level:
         return [_as_inferred(v, self.values) for v in shown]
 
     def _result(self, value: Tensor, recorded: bool, given: dict[int, Tensor]) -> Tensor:
+        if self._is_inner(value) and isinstance(value._device, BatchLevel):
+            whole, dim = value._device.lower(value)
+            return value._device.lift(self._result(whole, recorded, given), dim)
         unknown = isinstance(value._view, str)  # how the view was made
         if recorded and self.is_live([value, value._base] if unknown else [value]):
             return value
@@ -186,7 +199,7 @@ class Level:
             found = replay(chain, given[id(value._base)])
             found._view = value._view if unknown else found._view
             return found
-        if not recorded and is_dual(value):
+        if not recorded and value._device.depth:
             return without_history(value)
         return alone(value) if value.requires_grad else value
 
@@ -203,12 +216,13 @@ def stacked(rows: Sequence[Tensor]) -> Tensor:
 
 def _as_inferred(value: Any, sources: Iterable[Any]) -> Any:
     """A result, which is an inference tensor if it lies in the memory of one of the sources."""
-    if isinstance(value, Tensor) and not value.requires_grad:
-        for source in sources:
+    whole = of_all(value)
+    if isinstance(whole, Tensor) and not whole.requires_grad:
+        for source in map(of_all, sources):
             if isinstance(source, Tensor) and source.is_inference():
-                if shares_memory(value, source):
-                    own = value._writes if value._writes.__class__ is InferenceWrites else WRAPPED
-                    value._writes = InferenceWrites(own.counter) if own.counter else UNTRACKED
+                if shares_memory(whole, source):
+                    own = whole._writes if whole._writes.__class__ is InferenceWrites else WRAPPED
+                    whole._writes = InferenceWrites(own.counter) if own.counter else UNTRACKED
     return value
 
 

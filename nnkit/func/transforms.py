@@ -13,15 +13,16 @@ from functools import partial
 from typing import Any
 
 from nnkit.autograd import Tensor, inference_mode
+from nnkit.autograd.batch.examples import BatchLevel
 from nnkit.autograd.engine.saved import STACK
 from nnkit.autograd.forward.dual import ForwardLevel
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.graph import disable_saved_tensors_hooks
 from nnkit.autograd.op.registry import LIFTED
-from nnkit.autograd.ops.creation.factories import eye
-from nnkit.func.level import Level, check_tensors, stacked, transforming
+from nnkit.autograd.ops.creation.factories import zeros
+from nnkit.func.level import Level, check_tensors, transforming
 from nnkit.func.vmap import drawing
-from nnkit.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_structure
+from nnkit.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_structure
 
 _NO_HOOKS = "nnkit.func: grad, vjp, jacrev and hessian do not support hooks on saved tensors"
 
@@ -373,18 +374,23 @@ def _by_output(outputs: Sequence[Tensor], level: Level) -> list[list[Tensor]]:
     Those of all outputs by one input are parts of one tensor, as in torch.
     """
     sizes = [output.numel() for output in outputs]
-    rows = [level.pull(outputs, level.inputs, weights) for weights in _units(outputs)]
+    batch, weights = _units(outputs)
+    with batch, drawing("different"):
+        found = level.pull(outputs, level.inputs, weights)
     columns = []
-    for i, (point, column) in enumerate(zip(level.inputs, zip(*rows, strict=True), strict=True)):
-        with _not_of_inference(*column):
-            if level.constant[i]:
-                whole = column[0].expand(len(column), *point.shape)
-            else:
-                whole = stacked(column)
-            parts = whole.narrow(0, 0, sum(sizes)).split(sizes)
-            shapes = [(*output.shape, *point.shape) for output in outputs]
-            columns.append([part.view(s) for part, s in zip(parts, shapes, strict=True)])
+    for point, rows in zip(level.inputs, found, strict=True):
+        parts = _rows(batch, rows).split(sizes)
+        shapes = [(*output.shape, *point.shape) for output in outputs]
+        columns.append([part.view(s) for part, s in zip(parts, shapes, strict=True)])
     return list(map(list, zip(*columns, strict=True)))
+
+
+def _rows(batch: BatchLevel, value: Tensor) -> Tensor:
+    """All examples of a tensor of the level, one after the other."""
+    whole, dim = batch.lower(value)
+    if dim is None:
+        return whole.expand(batch.size, *whole.shape)
+    return whole if dim == 0 else whole.movedim(dim, 0)
 
 
 def _not_of_inference(*parts: Tensor) -> Any:
@@ -425,40 +431,42 @@ def jacfwd(
                 )
         with drawing(randomness):
             called = partial(func, **kwargs)
-            call = _Forward("jacfwd", called, args, numbers, _units(points), has_aux)
+            batch, units = _units(points)
+            with batch:
+                call = _Forward("jacfwd", called, args, numbers, [units], has_aux)
         _refuse_complex("jacfwd", [primal for primal, _ in call.outputs])
-        blocks = [_by_point(primal, tangents, points) for primal, tangents in call.outputs]
+        blocks = [_by_point(batch, primal, t, points) for primal, t in call.outputs]
         arranged = map(structure.unflatten, blocks)
         found = call.structure.unflatten(
             arranged if isinstance(argnums, tuple) else (b[0] for b in arranged)
         )
-        return (found, call.aux) if has_aux else found
+        aux = tree_map(lambda t: batch.lower(t)[0], call.aux)
+        return (found, aux) if has_aux else found
 
     return jacobian
 
 
-def _units(points: Sequence[Tensor]) -> list[list[Tensor]]:
-    """The unit vectors of the space that the points are one point of; of an empty one its zero."""
-    still = [LIFTED.zeros_like(p) for p in points]
-    found = []
-    for number, point in enumerate(points):
-        for unit in eye(point.numel(), dtype=point.dtype, device=point.device):
-            own = unit.view(point.shape).clone()  # which the function may write
-            found.append([*still[:number], own, *still[number + 1 :]])
-    return found or [still]
+def _units(points: Sequence[Tensor]) -> tuple[BatchLevel, list[Tensor]]:
+    """The unit vectors of the space that the points are one point of, on a batch level."""
+    sizes = [point.numel() for point in points]
+    batch = BatchLevel(points[0].device, sum(sizes), "same")
+    found, start = [], 0
+    for point, size in zip(points, sizes, strict=True):
+        unit = zeros(sum(sizes), size, dtype=point.dtype, device=point.device)
+        unit.diagonal(-start).fill_(1)
+        found.append(batch.lift(unit.view(sum(sizes), *point.shape), 0))
+        start += size
+    return batch, found
 
 
 def _by_point(
-    output: Tensor, tangents: Sequence[Tensor] | None, points: Sequence[Tensor]
+    batch: BatchLevel, output: Tensor, tangents: Any, points: Sequence[Tensor]
 ) -> list[Tensor]:
     """The Jacobians of one output by each point, given its tangents in all unit directions."""
     sizes = [point.numel() for point in points]
     with _not_of_inference(*(tangents or ())):
-        if tangents:
-            rows = stacked(tangents)
-        else:
-            rows = LIFTED.zeros_like(output).expand(max(1, sum(sizes)), *output.shape)
-        columns = rows.narrow(0, 0, sum(sizes)).movedim(0, -1).split(sizes, -1)
+        rows = _rows(batch, tangents[0] if tangents else LIFTED.zeros_like(output))
+        columns = rows.movedim(0, -1).split(sizes, -1)
         return [
             part.unflatten(-1, point.shape) if point.ndim else part.squeeze(-1)
             for part, point in zip(columns, points, strict=True)

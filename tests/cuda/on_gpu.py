@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 import nnkit
-from nnkit.autograd.ops.random.sampling import draw_standard_gamma
 from tests.harness import cases, checks
 from tests.harness.call import Call, Result
 from tests.harness.row import OpRow
@@ -360,105 +359,6 @@ def check_generator() -> None:
     _close(x, nnkit.randn(700, generator=twin), "a generator's numbers", 1e-5)
 
 
-# What is drawn from numbers of some dtype on some device; the last three by the CPU.
-DRAWS: dict[str, Callable[..., Any]] = {
-    "uniform": lambda x, g: x.uniform_(-1, 2, generator=g),
-    "normal": lambda x, g: x.normal_(1, 2, generator=g),
-    "bernoulli": lambda x, g: nnkit.bernoulli(x, generator=g),
-    "random": lambda x, g: x.random_(-3, 90, generator=g),
-    "exponential": lambda x, g: x.exponential_(2, generator=g),
-    "geometric": lambda x, g: x.geometric_(0.3, generator=g),
-    "cauchy": lambda x, g: x.cauchy_(1, 0.5, generator=g),
-    "log_normal": lambda x, g: x.log_normal_(0.2, 0.7, generator=g),
-    "multinomial": lambda x, g: nnkit.multinomial(x, 3, generator=g),
-    "multinomial with replacement": lambda x, g: nnkit.multinomial(x, 9, True, generator=g),
-    "randperm": lambda x, g: nnkit.randperm(90, device=x.device, generator=g),
-    "poisson": lambda x, g: nnkit.poisson(20 * x, generator=g),
-    "standard_gamma": lambda x, g: draw_standard_gamma(3 * x, g),
-    "binomial": lambda x, g: nnkit.binomial(nnkit.full_like(x, 9), x, generator=g),
-}
-
-
-def check_draws() -> None:
-    """What is drawn on CUDA are the numbers that the CPU makes of the same Philox stream, and as
-    many words of it are used, whether kernels draw or the CPU does."""
-    g, twin = nnkit.Generator("cuda").manual_seed(5), nnkit.Generator(engine="philox")
-    twin.manual_seed(5)
-    for dtype in (nnkit.float32, nnkit.float64, nnkit.bfloat16):
-        near = {nnkit.float32: 2e-5, nnkit.float64: 1e-12, nnkit.bfloat16: 1e-2}[dtype]
-        for name, draw in DRAWS.items():
-            if name == "binomial" and dtype == nnkit.bfloat16:
-                continue  # refused, as by torch
-            x = nnkit.linspace(0.1, 0.9, 63).reshape(3, 21).to(dtype)
-            got, wanted = draw(x.cuda(), g), draw(x.clone(), twin)
-            assert got.is_cuda and got.dtype == wanted.dtype, name
-            _close(got.double(), wanted.double(), f"{name} of {dtype}", near)
-            assert g.get_offset() == twin.get_offset(), name
-
-
-def check_told() -> None:
-    """The one element of a tensor of any dtype is told to Python as on the CPU."""
-    kinds = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64"
-    for kind in kinds.split():
-        x = nnkit.tensor([[0, 1], [7, 2]]).to(getattr(nnkit, kind))
-        for one in (x[1, 0], x[:1, 1:], x.t()[0, 1]):
-            got, wanted = one.cuda().item(), one.item()
-            assert got == wanted and type(got) is type(wanted), (kind, got, wanted)
-            assert bool(one.cuda()) is bool(one)
-        assert x.cuda().tolist() == x.tolist(), kind
-    for size in (0, 2):
-        try:
-            nnkit.zeros(size, device="cuda").item()
-        except RuntimeError as error:
-            assert "cannot be converted to Scalar" in str(error), error
-        else:
-            raise AssertionError(f"item of {size} elements did not raise")
-
-
-def check_wrong_values() -> None:
-    """A wrong value raises where the GPU is next waited for, and the GPU works on."""
-    F = nnkit.nn.functional
-    half, wide = nnkit.full((2, 3), 0.5, device="cuda"), nnkit.full((2, 3), 1.5, device="cuda")
-    for call, kind, words in (
-        (lambda: F.binary_cross_entropy(wide, half), RuntimeError, "between 0 and 1"),
-        (lambda: F.gaussian_nll_loss(half, half, -half), ValueError, "negative entry"),
-        (lambda: nnkit.bernoulli(wide), RuntimeError, r"in \[0, 1\]"),
-        (lambda: nnkit.multinomial(-half, 2, True), RuntimeError, "negative"),
-    ):
-        for right in (half, half[:, ::2], half[:0]):
-            F.binary_cross_entropy(right, right)
-        nnkit.cuda.synchronize()
-        call()
-        try:
-            nnkit.cuda.synchronize()
-        except kind as error:
-            assert re.search(words, str(error)), error
-        else:
-            raise AssertionError(f"{words}: nothing was raised")
-        assert (half + 1).sum().item() == 9
-
-
-def check_world_of_one() -> None:
-    """Collectives of a process that is alone, on CUDA tensors of every dtype and layout."""
-    import nnkit.distributed as dist
-
-    dist.init_process_group()
-    try:
-        for kind in "bool int16 int64 bfloat16 float32 complex64".split():
-            x = nnkit.arange(6).reshape(2, 3).to(getattr(nnkit, kind)).cuda()
-            for given in (x, x.t()):
-                found, out = [nnkit.zeros_like(given)], nnkit.zeros_like(given)
-                dist.all_reduce(given)
-                dist.broadcast(given, 0)
-                dist.all_gather(found, given)
-                dist.reduce_scatter(out, [given])
-                dist.barrier()
-                for got in (*found, out):
-                    assert nnkit.equal(got.cpu(), given.cpu()), kind
-    finally:
-        dist.destroy_process_group()
-
-
 def check_cudnn() -> None:
     """Convolution and attention with cuDNN (where it is installed) and without it."""
     F = nnkit.nn.functional
@@ -513,6 +413,5 @@ NEED_CUPY = (
 SINGLE = (
     check_wrong_index, check_graph, check_random_graph, check_generator, check_memory,
     check_streams_and_copies, check_same_bits, check_cudnn, check_indices_of_the_cpu,
-    check_made_in_a_graph, check_transformer_graph, check_dlpack, check_draws, check_told,
-    check_wrong_values, check_world_of_one,
+    check_made_in_a_graph, check_transformer_graph, check_dlpack,
 )  # fmt: skip

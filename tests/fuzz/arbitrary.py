@@ -12,8 +12,8 @@ import numpy as np
 
 from tests.fuzz.observe import ASPECTS, UNNAMED, array_of, record_of
 
-# What torch computes by vmap.
 NORMS = r"norm\(|normalize\(|\bm\d+\("
+JACOBIANS = r"T\.func\.(jacrev|jacfwd|hessian)\("
 VMAPS = r"T\.func\.(vmap|jacrev|jacfwd|hessian)\("
 
 
@@ -353,13 +353,8 @@ def _expanded_gradient(d: Difference) -> bool:
 
 # Each with its reason. None of them hides a value that a program without a mistake computes.
 RULES: dict[str, Callable[[Difference], bool]] = {
-    "vmap is a loop here: its results lie by rows, on memory of their own": _statement(
-        VMAPS, "strides", "base"
-    ),
-    "and under no_grad the views among them ask for no gradient": lambda d: (
-        _statement(VMAPS, "requires_grad")(d)
-        and d.seen("is_leaf", d.wanted)
-        and d.seen("base", d.wanted) is not None
+    "zeros that a Jacobian holds lie one for each row in torch, or one for all": _statement(
+        JACOBIANS, "strides", "base"
     ),
     "a transform in torch records inference tensors as its dispatcher has it": lambda d: (
         (d.aspect == "requires_grad" or "RuntimeError" in d.errors)
@@ -410,11 +405,6 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "which of equal elements is chosen": _chooses_equals,
     "the sign of a sum of zeros, which infinities show": _signs_of_zero,
-    "and gradients through it lie as what it made": lambda d: (
-        d.aspect == "strides"
-        and re.search(r"backward\(|grad\(", d.statement) is not None
-        and re.search(VMAPS, d.earlier) is not None
-    ),
     "NaN has no order: in torch its mode depends on how it sorts": lambda d: (
         _statement(r"mode\(", "values")(d) and _holds_nan(d)
     ),

@@ -149,4 +149,23 @@ x5 = T.func.jvp(lambda t: T.stack([t * t]), (T.ones(1, 2, 2, 2).to(
 x6 = T.func.jacrev(lambda t: t.sign().detach())(x0)
 x6.add_(1)
 """,
+    "a view that was made without grad mode, or whose history leads nowhere, beside an input": """
+x0 = T.tensor([0.5, -0.25], requires_grad=True)
+with T.no_grad():
+    x1 = x0.view(-1)
+square = lambda t: (t * t).sum()
+x2 = [T.func.grad(lambda t: (t * x1).sum())(x) for x in (x0, x1, x0.detach())]
+x3 = T.func.grad_and_value(lambda t: (t + x1).sum())(T.ones(2))
+x4 = T.func.vjp(lambda t: T.where(t > 0, t, x1), T.ones(2))[0]
+x5 = T.func.jacrev(lambda t: T.cat([t * t, x1]) * x1)(T.ones(2))
+x6, x7 = T.func.vjp(lambda t: T.nn.functional.linear(t, x1), T.ones(2))
+x8 = x7(T.ones(()))
+x9 = T.tensor([2.0]).expand(2, 2).requires_grad_()[...]
+with T.no_grad():
+    x9[0] = T.ones(2)
+x10 = T.func.grad(square)(x9)
+with T.inference_mode():
+    x11 = x0.view_as(x0)
+x12 = T.func.grad(square)(x11 * x11)
+""",
 }

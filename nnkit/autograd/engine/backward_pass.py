@@ -10,6 +10,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts
+from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.engine.node import RUNNING, LeafHooks, Node, OutputEdge, Unknown, edge_of
 from nnkit.autograd.engine.unpacking import FREED
 from nnkit.autograd.tensor import Tensor, wrap
@@ -275,10 +276,12 @@ class Pass:
             self._settle(node)
 
     def _refuse_nan(self, node: Node, results: Sequence) -> None:
-        B = node.device.backend
         for index, result in enumerate(results):
-            data = result._data if isinstance(result, Tensor) else result
-            if data is not None and B.item(B.any(B.isnan(data), None, False)):
+            if result is None:
+                continue
+            result = lowest(result if isinstance(result, Tensor) else wrap(result, node.device))
+            B = result._device.backend
+            if B.item(B.any(B.isnan(result._data), None, False)):
                 raise RuntimeError(
                     f"Function '{node.name()}' returned nan values in its {index}th output."
                 )

@@ -81,8 +81,6 @@ def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
     if name == "sgn" and not primals[0].is_complex():
         return B.sgn_real(*arguments)  # its own op, as on Tensors
     moving = not MODE.inference and any(tangents)
-    if moving:
-        primals, tangents = _together(name, primals, tangents)
     if moving and not hasattr(OPS.get(name), "op") and not primitive.constant:
         if name in FORMULAS:
             known = dict(zip(FORMULAS[name].parameters, arguments, strict=True))
@@ -108,7 +106,12 @@ def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
         before = MODE.level, MODE.saves_inference
         MODE.level, MODE.saves_inference = None, True
         try:
-            pushed = _pushed(op, primals, statics, outputs, tangents, B.level)
+            # Primals and tangents may be of several levels around this one.
+            together = on_one_device(name, (*primals, *outputs, *_all(tangents)))
+            moved = iter(together)
+            lifted = tuple([next(moved) for _ in primals]), tuple([next(moved) for _ in outputs])
+            tangents = [ts and tuple([next(moved) for _ in ts]) for ts in tangents]
+            pushed = _pushed(op, lifted[0], statics, lifted[1], tangents, B.level)
         finally:
             MODE.level, MODE.saves_inference = before
         views = list(map(Dual, outputs, pushed))
@@ -117,11 +120,8 @@ def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
     return tuple(views) if isinstance(result, tuple) else views[0]
 
 
-def _together(name: str, primals: tuple, tangents: list) -> tuple[tuple, list]:
-    """Primals and tangents on one device: some may be of a level around this one, some not."""
-    moved = iter(on_one_device(name, (*primals, *[t for ts in tangents for t in ts or ()])))
-    primals = tuple([next(moved) for _ in primals])
-    return primals, [ts and tuple([next(moved) for _ in ts]) for ts in tangents]
+def _all(tangents: list) -> list[Tensor]:
+    return [t for ts in tangents for t in ts or ()]
 
 
 def _pushed(
@@ -151,7 +151,7 @@ def _pushed(
     else:
         columns = _transposed(op, primals, statics, outputs, edges, wanted, tangents, level)
     depends, kind = _read(op, primals, outputs) if op.depends and recorded else [], op.depends
-    given = [t._data for ts in tangents for t in ts or ()]
+    given = [t._data for t in _all(tangents)]
     theirs = {id(owner(data)) for data in given if not is_zero(data)}  # which may be written
     result: list[Tangents] = []
     for output, column in zip(outputs, columns, strict=True):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts
+from nnkit.autograd.batch.examples import Batched
 from nnkit.autograd.engine.node import Node
 from nnkit.autograd.forward.dual import Dual, dual_of
 from nnkit.autograd.grad_mode import MODE
@@ -67,8 +68,14 @@ def dependent(
         return value
     value, *others = on_one_device("dependent", (value, *others))
     found, level = value, value._device
-    if value._data.__class__ is Dual:
-        found = wrap(_dependent_dual(dual_of(value), level, others, kind), level)
+    if level.depth:
+        if value._data.__class__ is Dual:
+            data: Any = _dependent_dual(dual_of(value), level, others, kind)
+        else:  # all examples have the history that one has
+            whole, dim = level.lower(value)
+            wholes = [level.lower(other)[0] for other in others]
+            data = Batched(dependent(whole, wholes, kind, besides), dim)
+        found = wrap(data, level)
         found._edge, found._requires_grad = value._edge, value.requires_grad
     own = [other for other in others if other.requires_grad]
     if not own or (value.requires_grad and not besides):
@@ -96,8 +103,10 @@ def wants(value: Any) -> bool:
     """Whether a tensor requires a gradient, on its own level or on one around it."""
     if not isinstance(value, Tensor):
         return False
-    if value.requires_grad or value._data.__class__ is not Dual:
+    if value.requires_grad or not value._device.depth:
         return value.requires_grad
+    if value._data.__class__ is Batched:
+        return wants(value._device.lower(value)[0])
     tangents = dual_of(value).tangents  # all of which are computed alike
     return wants(dual_of(value).primal) or (tangents is not None and wants(tangents[0]))
 

@@ -9,15 +9,14 @@ differentiated backwards. A tensor from around the level joins it where it first
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
+from nnkit.autograd.forward.level import Level
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import LEVELS
 from nnkit.autograd.views.overlap import check_expanded
-from nnkit.autograd.views.replay import laid, replay, strided
+from nnkit.autograd.views.replay import laid
 from nnkit.backend.device import device
 from nnkit.backend.lazy import Lazy, LazyPlace, is_zero, plain
 from nnkit.backend.memory import has_order_of, order_of
@@ -78,15 +77,19 @@ class Dual:
             else:
                 self._tangents = new
             return
-        count = len(new or self.source.tangents or ())
-        if not count:
+        whole = self.source.tangents or tuple([self._zeros(t) for t in new or ()])
+        if not whole:
             return
-        whole = self.source.tangents or (LIFTED.zeros_like(self.source.primal),) * count
         written = tuple([laid_out(t, self.source.primal).clone() for t in whole])
         for i, tangent in enumerate(written):
             part = self.link(tangent)
             part.copy_(new[i]) if new else part.zero_()
         self.source.tangents = written
+
+    def _zeros(self, tangent: Tensor) -> Tensor:
+        """A tangent of zeros for the source, of the level that ``tangent`` is of."""
+        place, data = tangent._device.home, self.source.primal._data
+        return wrap(place.backend.zeros(data.shape, data.dtype), place)
 
 
 def laid_out(tangent: Tensor, primal: Tensor) -> Tensor:
@@ -99,8 +102,7 @@ def laid_out(tangent: Tensor, primal: Tensor) -> Tensor:
 def fixed_zeros_like(value: Tensor) -> Tensor:
     """Zeros that nobody may write, of what happens around all levels."""
     place = value._device
-    while isinstance(place, ForwardLevel):
-        place = place.place
+    place = place.place if isinstance(place, Level) else place
     place = LazyPlace.before(place.home)
     return wrap(place.zeros(value._data.shape, value._data.dtype), place)
 
@@ -112,48 +114,30 @@ def settled(tangent: Tensor, primal: Tensor) -> Tensor:
 
 def is_fixed(value: Tensor) -> bool:
     """Whether a tensor is of zeros that nobody may write, whatever levels it is in."""
-    return is_zero(_bottom(value))
+    while value._device.depth:
+        data: Any = value._data
+        value = data.primal if data.__class__ is Dual else data.whole
+    return is_zero(value._data)
 
 
-class ForwardLevel(device):
+class ForwardLevel(Level):
     """Where derivatives in ``count`` directions are carried along, while it is entered.
 
     In torch the directions may be ``batched``: then zeros that nobody may write remain tangents.
     Its tensors are those given to `lift` with tangents, and all that is computed with them.
     """
 
-    __slots__ = ("around", "batched", "count", "depth", "joined", "place")
-    algebra: Callable[[ForwardLevel], Any]  # `nnkit.autograd.forward.algebra`
-    joined: list[tuple[Tensor, Any]]
+    __slots__ = ("batched", "count")
 
     def __new__(cls, place: device, count: int = 1, batched: bool = False) -> ForwardLevel:
-        self = object.__new__(cls)
-        self.type, self.index = place.type, place.index
-        self.around = MODE.forward
-        self.depth = 1 + (self.around.depth if self.around else 0)
-        self.place = device(place.type, place.index)
-        self.joined = []
+        self = Level.__new__(cls, place)
         self.count = count
         self.batched = batched
-        self.backend = ForwardLevel.algebra(self)
         return self
 
     def __enter__(self) -> ForwardLevel:
-        MODE.forward = self
         MODE.derivatives += 1
-        LEVELS.add(id(self))
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        MODE.forward = self.around
-        LEVELS.discard(id(self))
-        while self.joined:
-            self._leave(*self.joined.pop())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
-
-    __hash__ = device.__hash__
+        return Level.__enter__(self)
 
     def detached(self, array: Dual) -> Dual:
         """The dual without tangents, and its primal without history."""
@@ -178,53 +162,15 @@ class ForwardLevel(device):
         dual_of(found).given = True
         return found
 
-    def join(self, x: Any) -> None:
-        """Let ``x``, a tensor from around the level, be one of the level until that is left: what
-        is written to it has tangents."""
-        base = x._base
-        if base is None:
-            primal = wrap(x._data, x._device)
-            whole = link = None
-        else:
-            chain = strided(x)
-            if base._device is not self:
-                self.join(base)
-            whole, link = base._data, partial(replay, chain)
-            primal = link(whole.primal)
-        self.joined.append((x, base))
-        _give_place(x, primal)
-        x._edge, x._requires_grad, x._writes, x._viewed = None, False, [0, None], 0
-        x._data, x._device, x._base = Dual(primal, None, whole, link), self, base
-        if base is not None:
-            x._writes, x._viewed = base._writes, base._writes[0]
-
-    def _leave(self, x: Tensor, base: Any) -> None:
-        primal = dual_of(x).primal
-        x._data, x._device = primal._data, primal._device
-        _give_place(primal, x)  # which keeps it too: nodes may have saved it
-        x._base = base
+    def hold(self, value: Tensor, source: Any, link: Any) -> Dual:
+        """What a tensor of the level holds that has no tangents."""
+        return Dual(value, None, source, link)
 
     def lower(self, value: Tensor) -> tuple[Tensor, Tangents]:
         """The primal and the tangents of a tensor; one from around the level is constant."""
         if value._device is not self:
             return value, None
         return dual_of(value).primal, dual_of(value).tangents
-
-
-def _give_place(x: Tensor, y: Tensor) -> None:
-    """Give ``y`` the place in the graph that ``x`` has."""
-    y._edge, y._requires_grad, y._writes, y._viewed, y._view = (
-        x._edge, x._requires_grad, x._writes, x._viewed, x._view,
-    )  # fmt: skip
-
-
-def without_history(value: Tensor) -> Tensor:
-    """The tensor with primals and tangents that have no history."""
-    if value._data.__class__ is not Dual:
-        return value.detach()
-    primal, tangents = value._device.lower(value)
-    kept = tangents and tuple(map(without_history, tangents))
-    return value._device.lift(without_history(primal), kept)
 
 
 def dual_of(value: Tensor) -> Any:

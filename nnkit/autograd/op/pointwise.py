@@ -32,7 +32,13 @@ from nnkit.autograd.op.promotion import (
 )
 from nnkit.autograd.op.public import METHODS, PUBLIC, attach, known_as
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.op.rule import Op, is_seen_otherwise, record_seen, seen_edges
+from nnkit.autograd.op.rule import (
+    Op,
+    beside_unknown,
+    is_seen_otherwise,
+    record_seen,
+    seen_edges,
+)
 from nnkit.autograd.tensor import InferenceWrites, Tensor, wrap
 from nnkit.autograd.views.history import check_cast, check_fits, refresh, write
 from nnkit.backend.algebra import register_formula
@@ -269,6 +275,7 @@ def connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) -
     if all(e is None for e in edges):
         return
     record: Callable = op.record
+    given = edges
     if any(isinstance(t, Tensor) and is_seen_otherwise(t) for t in operands):
         edges, _ = seen_edges(op, operands, statics, edges)
         if edges is None:
@@ -286,7 +293,7 @@ def connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) -
             )
             break
     out._requires_grad = True
-    out._edge = node
+    out._edge = node if given is edges else beside_unknown(node, given)
 
 
 def _make_apply(op: Op, count: int) -> Any:

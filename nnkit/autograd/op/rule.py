@@ -33,7 +33,7 @@ from nnkit.autograd.engine.saved import (
     unpack_index,
 )
 from nnkit.autograd.engine.saved_attributes import saved_attributes
-from nnkit.autograd.forward.dependence import depending
+from nnkit.autograd.forward.dependence import Dependence, depending
 from nnkit.autograd.forward.dual import array_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.code import (
@@ -426,6 +426,15 @@ def record_seen(
     return Rootless(edges, (), device)
 
 
+def beside_unknown(node: Node, edges: tuple) -> Node:
+    """The node of an operation, and inside of a transform, which asks what its results depend on,
+    one of the histories among its ``edges`` too that no gradient goes into."""
+    unknown = [e for e in edges if e.__class__ is Unknown] if MODE.transforms else ()
+    if len(edges) < 2 or not unknown:
+        return node
+    return Dependence((node, *unknown), "none", node.device)
+
+
 def refusal(name: str) -> str:
     """The message where torch calls a function with ``out=`` that an inference tensor is given."""
     return (
@@ -463,7 +472,7 @@ def connect(
     op: Op, tensors: tuple, statics: tuple, edges: tuple, outputs: tuple, device: Any
 ) -> None:
     """Record the node of ``outputs`` and give them their history."""
-    way = None
+    way, given = None, edges
     for t in tensors:
         if t is not None and is_seen_otherwise(t):
             if op.alone == "composed":
@@ -486,6 +495,8 @@ def connect(
         out = outputs[0]
         out._requires_grad = True
         out._edge = node if way != "written" else Guard((node,), (op.name,), device)
+        if way is None and given is not edges:
+            out._edge = beside_unknown(node, given)
         return
     wanted = op.differentiable * len(outputs) if op.primitive.many else op.differentiable
     node.outputs = [

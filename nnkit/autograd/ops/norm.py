@@ -9,6 +9,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_tensor, size_at
 from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.arguments.spatial import Ints, gradient_in_format, in_format_of, in_order
+from nnkit.autograd.op.promotion import on_one_device
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.creation.conversion import converted
@@ -379,6 +380,7 @@ def batch_norm(
     _check_both("batch_norm", running_mean, running_var)
     if not training:
         # Copies: training may go on and move the running ones before the backward.
+        input, mean, var = on_one_device("batch_norm", (input, mean, var))
         B, place = input._device.backend, input._device
         spread = var._data
         if spread.dtype in HALF:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.arguments.overriding import NOBODY, ask, overridable
-from nnkit.autograd.grad_mode import VMAPS, note_read
 from nnkit.autograd.op.promotion import OperandError
 from nnkit.autograd.op.public import METHODS, attach
 from nnkit.autograd.ops.elementwise import arithmetic, comparison, power
@@ -124,10 +123,7 @@ def item(self: Tensor) -> Any:
         raise RuntimeError(
             f"a Tensor with {self._data.size} elements cannot be converted to Scalar"
         )
-    value = self._device.backend.item(self._data)
-    if VMAPS:
-        note_read(value)
-    return value
+    return self._device.backend.item(self._data)
 
 
 def _bool(self: Tensor) -> bool:

@@ -25,6 +25,7 @@ from nnkit.autograd.engine.node import (
     describe_edge,
     leaf_hooks,
 )
+from nnkit.autograd.forward.level import ENTERED_LEVELS
 from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.op.promotion import translated
 from nnkit.autograd.op.registry import OPS
@@ -340,7 +341,7 @@ def write(
             one place: there a copy would write over what was written.
     """
     operands = (*arguments, *options.values()) if options else arguments
-    if LEVELS and _join_level(x, operands):
+    if ENTERED_LEVELS and _join_level(x, operands):
         kernel = None
     tracked = check_write(x, operation, operands)
     if kernel is not None and not tracked:
@@ -404,13 +405,9 @@ def _without_influence(result: Tensor, operands: Any) -> Tensor:
     return result
 
 
-# The levels of forward mode that are entered, in whatever thread.
-LEVELS: set[Any] = set()
-
-
 def _join_level(x: Tensor, operands: Any) -> bool:
-    """Make ``x`` one of the tensors of a forward level if what is written to it is; whether so."""
-    level = MODE.forward
+    """Make ``x`` one of the tensors of a level if what is written to it is; whether so."""
+    level = MODE.wrapping
     while level is not None and level is not x._device:
         if any(isinstance(t, Tensor) and t._device is level for t in operands):
             level.join(x)

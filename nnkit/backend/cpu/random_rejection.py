@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-import ml_dtypes
 import numpy as np
 
 from nnkit.backend.cpu.random_fill import store, uniform_double
@@ -32,9 +31,7 @@ class _Draws:
 
     def finish(self) -> None:
         self.generator.rewind(self.start, 2 * self.used)
-        # Philox's state has no room for it: what follows depends on the state alone.
-        is_kept = self.generator.philox is None
-        self.generator.next_double_normal_sample = self.waiting if is_kept else None
+        self.generator.next_double_normal_sample = self.waiting
 
     def uniform(self) -> float:
         """In [0, 1)."""
@@ -89,7 +86,7 @@ def _draw_gamma(alpha: np.floating, draws: _Draws) -> float:
 
 def standard_gamma(x: np.ndarray, generator: Generator) -> np.ndarray:
     drawn = _sample(x, zip(x.reshape(-1)), _draw_gamma, generator)
-    return np.maximum(drawn, ml_dtypes.finfo(x.dtype).tiny)
+    return np.maximum(drawn, np.finfo(x.dtype).tiny)
 
 
 def _draw_poisson_small(rate: float, draws: _Draws) -> int:

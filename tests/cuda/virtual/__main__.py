@@ -1,7 +1,7 @@
 """The checks of tests/cuda/on_gpu.py on a played GPU, through the real CuPy and NVRTC.
 
     pip install cupy-cuda13x "nvidia-cuda-nvrtc==13.0.*" "nvidia-cuda-runtime==13.0.*" \\
-        "nvidia-cuda-crt==13.0.*" "nvidia-cuda-cccl==13.0.*" numpy ml_dtypes pytest mpi4py mpich
+        "nvidia-cuda-crt==13.0.*" "nvidia-cuda-cccl==13.0.*" numpy ml_dtypes pytest
     python -m tests.cuda.virtual                   # all of them
     python -m tests.cuda.virtual --seconds 100     # as many as fit, by turns with each commit
     python -m tests.cuda.virtual --only "row add"  # those whose name is this
@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import math
 import random
 import subprocess
@@ -41,14 +40,6 @@ def as_far_as_played(check: Callable[[], None], missed: list[str], name: str) ->
         missed.append(name)
 
 
-def check_ranks() -> None:
-    """Collectives of two processes, each with a played GPU; NCCL's calls go through MPI."""
-    from tests.distributed import launch
-
-    done = launch("nccl", 2, "virtual", seconds=600)
-    assert done.stdout.count("passed") == 2, done.stderr[-2000:]
-
-
 def told(line: str) -> None:
     if not line.startswith("left "):
         print(line, flush=True)
@@ -70,8 +61,6 @@ def main() -> int:
     from tools import gpu_run
 
     checks = list(gpu_run.tests())
-    if importlib.util.find_spec("mpi4py"):
-        checks.append(("check_ranks", check_ranks))
     seed = options.seed or commit()
     if options.seconds is not None:
         random.Random(seed).shuffle(checks)

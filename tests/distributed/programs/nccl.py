@@ -1,11 +1,7 @@
-"""The drivers of NCCL, with its stand-in, against the kernels of the CPU.
-
-Arrays on the GPU are NumPy's; with ``virtual`` CuPy's, on the played GPU (tests/cuda/virtual).
-"""
+"""The drivers of NCCL, with its stand-in, against the kernels of the CPU."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import ml_dtypes
@@ -14,20 +10,10 @@ import numpy as np
 import nnkit.distributed as dist
 from nnkit.backend.cpu import collective as cpu
 from nnkit.backend.cuda import collective as cuda
-from nnkit.backend.cuda.creation import array
-from nnkit.backend.cuda.exchange import to_numpy
 from tests.distributed import fake_nccl
 
 cuda.load_nccl = lambda: fake_nccl  # type: ignore[assignment]
-is_virtual = "virtual" in sys.argv
-if is_virtual:
-    from tests.cuda.virtual import device, twin
-
-    driver = device.install()
-    twin.connect(driver)
-    driver.played_lag(0)  # the stand-in's calls are done when they return
-else:
-    cuda.cupy = lambda: fake_nccl.cupy  # type: ignore[assignment]
+cuda.cupy = lambda: fake_nccl.cupy  # type: ignore[assignment]
 NAMES = "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128".split()
 DTYPES = [*map(np.dtype, NAMES), np.dtype(ml_dtypes.bfloat16)]
 
@@ -36,17 +22,6 @@ def arrays(count: int, dtype: np.dtype, seed: int, strided: bool) -> list[np.nda
     generator = np.random.default_rng([seed, dist.get_rank()])
     found = [generator.integers(0, 3, (3, 2)).astype(dtype) for _ in range(count)]
     return [a.T.copy().T for a in found] if strided else found
-
-
-def on_gpu(xs: list[np.ndarray]) -> list[Any]:
-    """The arrays, copied to the GPU with their strides."""
-    if not is_virtual:
-        return xs
-    return [array(x.T, None).T if x.flags.f_contiguous else array(x, None) for x in xs]
-
-
-def on_cpu(xs: list[Any]) -> list[np.ndarray]:
-    return [to_numpy(x) for x in xs] if is_virtual else xs
 
 
 def compare(name: str, outs: int, ins: int, *statics: Any) -> None:
@@ -58,15 +33,13 @@ def compare(name: str, outs: int, ins: int, *statics: Any) -> None:
         for strided in (False, True):
             results = []
             for module in (cpu, cuda):
-                move = on_gpu if module is cuda else list
-                xs = move(arrays(ins, dtype, seed, strided))
-                places = [] if writes_only else [move(arrays(outs, dtype, seed + 99, strided))]
+                xs = arrays(ins, dtype, seed, strided)
+                places = [] if writes_only else [arrays(outs, dtype, seed + 99, strided)]
                 ticket = getattr(module, name)(
                     *places, xs, *statics, dist.groups.default_group()._members
                 )
                 module.await_arrival(ticket, None)
-                found = [*xs, *(places[0] if places else [])]
-                results.append(on_cpu(found) if module is cuda else found)
+                results.append([*xs, *(places[0] if places else [])])
             root = statics[-1] if name == "reduce_" else dist.get_rank()
             for ours, theirs in zip(*results):
                 if root == dist.get_rank():
@@ -87,7 +60,7 @@ def main() -> None:
     counts = (6,) * size
     compare("all_to_all_", size, size, counts, counts)
     members = dist.groups.default_group()._members
-    (x,) = on_gpu([np.arange(4.0) + rank])
+    x = np.arange(4.0) + rank
     if rank == 0:
         cuda.await_arrival(cuda.send([x], 1, 0, members), None)
     elif rank == 1:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.factory import dtype_of, finished, place_of
-from nnkit.autograd.grad_mode import VMAPS, is_grad_enabled, note_read
+from nnkit.autograd.grad_mode import is_grad_enabled
 from nnkit.autograd.op.public import attach, public
 from nnkit.autograd.ops.creation.conversion import clone, converted, to
 from nnkit.autograd.surface.limits import fitting
@@ -417,10 +417,7 @@ def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bo
 @public(namespace=False)
 def tolist(input: Tensor) -> Any:
     """The elements as nested Python lists; of a 0-dim tensor, the number."""
-    values = input._device.backend.to_numpy(input._data).tolist()
-    if VMAPS:
-        note_read(values)
-    return values
+    return input._device.backend.to_numpy(input._data).tolist()
 
 
 @public(namespace=False)

@@ -13,7 +13,9 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcasts, check_tensor, expanded_shape, normalize_dim
 from nnkit.autograd.arguments.overriding import ENTERED, NOBODY, PLAIN, ask
 from nnkit.autograd.arguments.sizes import integer
+from nnkit.autograd.batch.examples import beside, join_index
 from nnkit.autograd.forward.dual import array_of
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import METHODS, attach, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import check_source, copied_without_history, real_gradient, rule
@@ -102,6 +104,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         answered = ask(getitem, (self, index))
         if answered is not NOBODY:
             return answered
+    if MODE.batches:
+        self = beside(self, index)
     found = Index(index, self)
     if found.advanced is None:
         return _VIEWS[found.last](self, found.basic)
@@ -143,6 +147,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         index = None
     elif index.__class__ is slice:
         index = (index,)  # so that one of all is the tensor itself, as only here in torch
+    if MODE.batches:
+        join_index(self, index)
     found = Index(index, self)
     advanced = found.advanced
     tensors = [item for item in advanced or () if isinstance(item, Tensor)]
@@ -305,6 +311,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     check_tensor("index_put", input)
     check_tensor("index_put", values, "values")
     positions = _positions_of(indices, input)
+    input = beside(input, positions)
     if values._data.dtype != input._data.dtype:
         if accumulate or not _is_fill(positions, values):
             raise RuntimeError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from nnkit.autograd.batch.examples import is_batched
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import bool_, int64
 from nnkit.backend.index import ALL
@@ -150,7 +151,7 @@ def _normal(item: Any, device: Any) -> Any:
     """An item of any other class as an int, a bool or a Tensor that has dimensions."""
     if isinstance(item, Tensor):
         data = item._data
-        if data.ndim:
+        if data.ndim or is_batched(item):
             return item
         if data.dtype.kind == "i":
             return item._device.backend.item(data)

@@ -354,9 +354,9 @@ def _flat_index(name: str, input: Tensor, index: Any) -> Tensor:
     check_tensor(name, index, "index")
     if index.dtype.name != "int64":
         raise RuntimeError(f"{name}(): expected a long tensor for index, got {index.dtype}")
-    B = input._device.backend
+    B = index._device.backend
     flat = B.wrap_index(index._data, input._data.size)
-    return wrap(B.reshape(flat, (flat.size,)), input._device)
+    return wrap(B.reshape(flat, (flat.size,)), index._device)
 
 
 @public(out=True)

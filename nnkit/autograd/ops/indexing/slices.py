@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
-from nnkit.autograd.op.promotion import check_dtype
+from nnkit.autograd.op.promotion import check_dtype, on_one_device
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import check_source, guarded, real_gradient, rule
@@ -214,6 +214,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) 
             f"index_fill(): value must be a number or a 0-dim tensor, got {value.ndim} dimensions"
         )
     check_source("index_fill", input, value, "value")
+    input, index = on_one_device("index_fill", (input, index))
     B = input._device.backend
     filled = B.index_fill(B.zeros(input._data.shape, bool_.array), index._data, axis, True)
     value = OPS["cast"](value, input._data.dtype)

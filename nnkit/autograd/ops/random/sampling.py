@@ -10,6 +10,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.arguments.factory import check_layout, dtype_of, finished, place_of, shape_of
 from nnkit.autograd.arguments.sizes import check_shape, integer
+from nnkit.autograd.batch.examples import empty_of_each
 from nnkit.autograd.op.out import write_out
 from nnkit.autograd.op.promotion import scalar
 from nnkit.autograd.op.public import public
@@ -53,8 +54,7 @@ def blank(
     check_layout(name, layout)
     shape = shape_of(name, given, keyword)
     d = dtype_of(name, dtype, default if out is None else out.dtype)
-    place = place_of(device)
-    return wrap(place.backend.empty(shape, d.array), place)
+    return empty_of_each(shape, d.array, place_of(device))
 
 
 @public(method=False)

@@ -243,7 +243,7 @@ def repeat_interleave(
     source = input
     size = source._data.shape[axis]
     if isinstance(repeats, Tensor):
-        index = _repeat_index(name, B, repeats._data, size)
+        index = _repeat_index(name, repeats._device.backend, repeats._data, size)
         length = index.shape[0]
     else:
         repeats = integer(name, "repeats", repeats)

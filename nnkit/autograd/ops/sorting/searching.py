@@ -8,7 +8,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim, normalize_dims, sizes_of
 from nnkit.autograd.arguments.sizes import check_shape, integer
 from nnkit.autograd.grad_mode import no_grad
-from nnkit.autograd.op.promotion import check_dtype, promote
+from nnkit.autograd.op.promotion import check_dtype, on_one_device, promote
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.ops.linalg.products import check_ndim
@@ -192,6 +192,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         )
     if weights is not None and weights.dtype.category == COMPLEX:
         weights = weights.real.double()  # as in torch
+    if weights is not None:
+        input, weights = on_one_device("bincount", (input, weights))
+        B = input._device.backend
     counts = B.bincount(input._data, None if weights is None else weights._data, minlength)
     return wrap(counts, input._device)
 
@@ -302,6 +305,7 @@ def histogram(
             "histogram(): weight must have as many elements as input, got "
             f"{list(weight._data.shape)} and {list(input._data.shape)}"
         )
+    input, weight, bins = on_one_device("histogram", (input, weight, bins))
     B, place, dtype = input._device.backend, input._device, input._data.dtype
     if isinstance(bins, Tensor) and (bins.ndim or range is None):
         if range is not None:

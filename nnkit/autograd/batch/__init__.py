@@ -1,0 +1,1 @@
+"""Batches: many examples computed at once by a function of one."""

@@ -1,0 +1,265 @@
+"""The algebra of a batch level: the primitives, on all examples at once.
+
+By one call of the primitive where a rule says how (`nnkit.autograd.batch.rules`), by the primitives
+that it is made of (`reference_body`), or by one call for each example. The tensors of all examples
+have the history that they have around the level, so derivatives need no rules of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from nnkit.autograd.batch.examples import Batched, BatchLevel
+from nnkit.autograd.batch.rules import call, differs, padded, plain_index, rule_of, to_front, viewed
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.registry import LIFTED, OPS
+from nnkit.autograd.surface.generator import get_rng_state, set_rng_state
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.history import write, wrote
+from nnkit.autograd.views.overlap import shares_memory
+from nnkit.backend.algebra import CATALOGUE, Primitive, reference_body
+from nnkit.backend.dtype import FLOATING
+
+
+class Batch:
+    """The names of a backend, on the batched arrays of a level."""
+
+    def __init__(self, level: BatchLevel) -> None:
+        self.level = level
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name not in CATALOGUE:
+            raise AttributeError(f"no primitive {name!r} in the algebra")
+        primitive = CATALOGUE[name]
+        function = _WRITES.get(name) or (_write if primitive.writes else _compute)
+        bound = partial(function, self, primitive)
+        setattr(self, name, bound)
+        return bound
+
+    def of(self, value: Any) -> Any:
+        """An array of any kind as a batched one; numbers and None as they are."""
+        if value.__class__ is Batched or not hasattr(value, "strides"):
+            return value
+        return Batched(wrap(value, self.level.place), None)
+
+    def results(self, found: Any, dim: int | None, source: Any = None) -> Any:
+        """Tensors of all examples as batched arrays."""
+        if isinstance(found, (tuple, list)):
+            return tuple([self.results(one, dim, source) for one in found])
+        if source is not None and source.whole is found and source.dim == dim:
+            return source
+        if found._requires_grad and found.dtype.category < FLOATING:
+            found = wrap(found._data, found._device)
+        inside = source is not None and shares_memory(found, source.whole)
+        return Batched(found, dim, source if inside else None)
+
+
+BatchLevel.algebra = Batch
+
+
+def _compute(B: Batch, primitive: Primitive, *arguments: Any) -> Any:
+    count = len(primitive.arrays)
+    given, statics = arguments[:count], arguments[count:]
+    operands = [B.of(x) for x in (given[0] if primitive.sequences else given)]
+    differ = any(x.__class__ is Batched and x.dim is not None for x in operands)
+    if not operands:
+        return _create(B, primitive, statics)
+    if not (differ or any(map(differs, statics))):
+        wholes = [x.whole if x.__class__ is Batched else x for x in operands]
+        found = call(primitive, wholes, map(plain_index, statics))
+        return found if primitive.tells else B.results(found, None, viewed(primitive, operands))
+    if primitive.reads or _is_sized_by_examples(primitive, operands, arguments):
+        raise RuntimeError(
+            f"vmap: {primitive.name}() makes Python or a shape depend on numbers that differ "
+            "between examples (data-dependent control flow, item(), a mask as an index, ...)"
+        )
+    if primitive.tells:
+        return call(primitive, [x.whole for x in operands], statics)
+    if primitive.draws:
+        return _draw(B, primitive, operands, statics)
+    rule = rule_of(primitive)
+    found = rule(B, primitive, operands, statics) if rule is not None else None
+    if found is not None:
+        return found
+    body = _body(primitive, operands)
+    if body is not None:
+        return body(B, *arguments)
+    return _one_by_one(B, primitive, operands, statics)
+
+
+def _body(primitive: Primitive, operands: list) -> Callable | None:
+    """What a primitive is made of, unless that is its own form in place, or the rules of its
+    derivatives are others than those of its parts and are wanted."""
+    name = primitive.name
+    if name + "_" in CATALOGUE or primitive.subject in _BY_KERNELS:
+        return None
+    if hasattr(OPS.get(name), "op"):
+        wholes = [x.whole for x in operands if x.__class__ is Batched]
+        if any(w._device.depth or MODE.enabled and w.requires_grad for w in wholes):
+            return None
+    return reference_body(primitive)
+
+
+def _is_sized_by_examples(primitive: Primitive, operands: list, arguments: tuple) -> bool:
+    """Whether the shape of a result may differ between examples."""
+    if not primitive.is_sized_by_data(arguments):
+        return False
+    if primitive.indices:
+        return any(map(differs, arguments))
+    decides = operands[1] if primitive.name == "masked_select" else operands[0]
+    return decides.dim is not None
+
+
+# Whose kernels are better at each example than their parts at all.
+_BY_KERNELS = frozenset(("conv", "folding", "pooling", "sorting"))
+
+
+def _create(B: Batch, primitive: Primitive, statics: tuple) -> Any:
+    """What is made of no array: a tensor that the function may write, one for each example."""
+    place = B.level.place
+    if "shape" not in primitive.statics or primitive.name == "full" and not statics[0]:
+        found = getattr(place.backend, primitive.name)(*statics)
+        return Batched(wrap(found, place), None)
+    statics = ((B.level.size, *statics[0]), *statics[1:])
+    return Batched(_fresh(B.level.around, primitive.name, statics, place), 0)
+
+
+def _fresh(level: Any, name: str, statics: tuple, place: Any) -> Tensor:
+    """A new tensor of what happens around a level."""
+    place = level or place
+    return wrap(getattr(place.backend, name)(*statics), place)
+
+
+# Example by example
+
+
+def _one_by_one(B: Batch, primitive: Primitive, operands: list, statics: tuple) -> Any:
+    """Of one example after the other; of an empty batch by one of zeros."""
+    size = B.level.size
+    rows = [
+        call(primitive, [_example(x, i) for x in operands], [_example(s, i) for s in statics])
+        for i in range(max(size, 1))
+    ]
+
+    def column(values: Sequence[Tensor]) -> Tensor:
+        found = LIFTED.stack(tuple(values), 0)
+        return found if size else LIFTED.getitem(found, (slice(0, 0), ...))
+
+    if isinstance(rows[0], (tuple, list)):
+        return B.results(tuple(map(column, zip(*rows, strict=True))), 0)
+    return B.results(column(rows), 0)
+
+
+def _example(value: Any, i: int) -> Any:
+    """One example of an operand, or of the positions in an index."""
+    if value.__class__ is tuple:
+        return tuple([_example(v, i) for v in value])
+    if value.__class__ is not Batched or value.dim is None:
+        return value.whole if value.__class__ is Batched else value
+    whole, at = value.whole, (slice(None),) * value.dim
+    if whole._data.shape[value.dim]:
+        return LIFTED.getitem(whole, (*at, i, ...))
+    if math.prod(value.shape) and whole.dtype.category > 1:
+        return LIFTED.sum(whole, value.dim, False)  # so that its history goes on
+    B = whole._device.backend
+    return wrap(B.zeros(value.shape, value.dtype), whole._device)
+
+
+def _draw(B: Batch, primitive: Primitive, operands: list, statics: tuple) -> Any:
+    """Random numbers: of each example of its own, or the same for all."""
+    x = operands[0]
+    different = B.level.randomness == "different"
+    if different and len(operands) == 1 and primitive.name in _OF_ELEMENTS:
+        if True not in statics[1:]:
+            return B.results(call(primitive, [x.whole], statics), x.dim)
+    if different:
+        return _one_by_one(B, primitive, operands, statics)
+    state, level = get_rng_state(), B.level
+    rows = []
+    for i in range(level.size):
+        set_rng_state(state)
+        rows.append(call(primitive, [_example(o, i) for o in operands], statics))
+    if isinstance(rows[0], tuple):
+        return B.results(tuple([LIFTED.stack(c, 0) for c in zip(*rows, strict=True)]), 0)
+    return B.results(LIFTED.stack(tuple(rows), 0), 0)
+
+
+_OF_ELEMENTS = frozenset(
+    "bernoulli dropout alpha_dropout dropout_mask poisson rrelu_noise standard_gamma "
+    "normal_around normal_scaled".split()
+)
+
+
+# Writes
+
+
+def _write(B: Batch, primitive: Primitive, x: Batched, *arguments: Any) -> Batched:
+    """A write: by the primitive that computes the same, or of what has no derivative."""
+    name = primitive.name
+    twin = CATALOGUE.get(name[:-1])
+    operands = [B.of(a) for a in arguments]
+    _check_written(B, x, operands)
+    tensors = [a.whole if a.__class__ is Batched else a for a in operands]
+    if twin is not None and twin.parameters == primitive.parameters:
+
+        def compute(before: Tensor, *_: Any) -> Tensor:
+            found = getattr(B, name[:-1])(Batched(before, x.dim), *operands)
+            return _laid_along(found, x)
+
+        write(x.whole, name, compute, *tensors)
+        return x
+    if primitive.draws and x.dim is not None and B.level.randomness != "different":
+        one = Batched(_fresh(B.level.around, "empty", (x.shape, x.dtype), B.level.place), None)
+        return _copy(B, primitive, x, _write(B, primitive, one, *arguments))
+    body = reference_body(primitive)
+    if body is not None:
+        return body(B, x, *operands)
+    place = x.whole._device
+    raw = [a._data if isinstance(a, Tensor) else a for a in tensors]
+    getattr(place.backend, name)(x.whole._data, *raw)
+    wrote(x.whole, name)
+    return x
+
+
+def _check_written(B: Batch, x: Batched, operands: Sequence[Any]) -> None:
+    """RuntimeError where numbers that differ are written into what is the same for all."""
+    if x.dim is None and any(a.__class__ is Batched and a.dim is not None for a in operands):
+        raise RuntimeError(
+            "vmap: what is the same for all examples cannot be written in place with what differs "
+            "between them: write out of place, or into a tensor made of the function's arguments"
+        )
+
+
+def _laid_along(found: Any, x: Batched) -> Tensor:
+    """The tensor of all examples as that of ``x`` lies."""
+    whole = to_front(found)
+    if found.dim is None or not x.dim:
+        return whole
+    order = list(range(1, whole.ndim))
+    order.insert(x.dim, 0)
+    return LIFTED.permute(whole, tuple(order))
+
+
+def _copy(B: Batch, primitive: Primitive, x: Batched, source: Any) -> Batched:
+    source = B.of(source)
+    _check_written(B, x, [source])
+    whole = source.whole
+    if source.dim is not None:
+        whole = _laid_along(Batched(padded(to_front(source), source.ndim, x.ndim), 0), x)
+    elif x.dim is not None and x.dim > x.ndim - source.ndim:
+        whole = LIFTED.unsqueeze(whole, x.dim - (x.ndim - source.ndim))
+    x.whole.copy_(whole)
+    return x
+
+
+def _fill(B: Batch, primitive: Primitive, x: Batched, value: Any) -> Batched:
+    x.whole.fill_(value)
+    return x
+
+
+_WRITES = {"copy_": _copy, "fill_": _fill}

@@ -1,0 +1,208 @@
+"""Tensors of a batch level: each holds a `Batched`, a tensor with one more dimension, as its array.
+
+A function that `nnkit.func.vmap` maps is called once, with tensors that show it one example; what
+it computes with them is computed of all at once (`nnkit.autograd.batch.algebra`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from nnkit.autograd.forward.dual import Dual
+from nnkit.autograd.forward.level import Level
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.device import device
+from nnkit.backend.lazy import memory_of
+
+
+class Batched:
+    """A tensor that holds all examples. What is asked of it as of an array is asked of the first.
+
+    Args:
+        whole: a tensor of what happens around the level.
+        dim: its dimension that the examples lie along, None if it is the same for all.
+        source: the batched array whose memory it shares.
+    """
+
+    __slots__ = ("_first", "dim", "shape", "source", "whole")
+
+    def __init__(self, whole: Tensor, dim: int | None, source: Batched | None = None) -> None:
+        self.whole = whole
+        self.dim = dim
+        self.source = source
+        shape = whole._data.shape
+        self.shape: tuple[int, ...] = shape if dim is None else shape[:dim] + shape[dim + 1 :]
+        self._first: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _GEOMETRY:  # for all else it is no array
+            raise AttributeError(name)
+        return getattr(self.first, name)
+
+    @property
+    def dtype(self) -> Any:
+        """The type of its elements."""
+        return self.whole._data.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of an example's dimensions."""
+        return len(self.shape)
+
+    @property
+    def first(self) -> Any:
+        """The array of the first example, or an empty one where there is none."""
+        if self._first is None:
+            place = self.whole._device
+            array = _array(self.whole)
+            B = place.home.backend if not isinstance(place, Level) else place.place.backend
+            if self.dim is None:
+                self._first = array
+            elif array.shape[self.dim]:
+                self._first = B.getitem(array, (*[slice(None)] * self.dim, 0, ...))
+            else:
+                self._first = B.empty(self.shape, array.dtype)
+        return self._first
+
+    @property
+    def base(self) -> Any:
+        """What owns the memory, if it is another."""
+        return self.source if self.source is None or self.source.source is None else (
+            self.source.base
+        )  # fmt: skip
+
+
+_GEOMETRY = frozenset(("flags", "itemsize", "nbytes", "size", "strides", "transpose"))
+
+
+def _array(value: Tensor) -> Any:
+    """The array whose geometry a tensor has, whatever level it is of."""
+    data: Any = value._data
+    if data.__class__ is Batched:
+        return data.first
+    return _array(data.primal) if data.__class__ is Dual else memory_of(data)
+
+
+class VmapInfo(NamedTuple):
+    """What the ``vmap`` of a `nnkit.autograd.Function` is told."""
+
+    batch_size: int
+    randomness: str
+
+
+class BatchLevel(Level):
+    """Where ``size`` examples are computed at once, while it is entered."""
+
+    __slots__ = ("randomness", "size")
+
+    def __new__(cls, place: device, size: int, randomness: str) -> BatchLevel:
+        self = Level.__new__(cls, place)
+        self.size = size
+        self.randomness = randomness
+        return self
+
+    def detached(self, array: Batched) -> Batched:
+        """The same without history."""
+        return Batched(array.whole.detach(), array.dim, array.source)
+
+    def lift(self, value: Any, dim: int | None = None) -> Any:
+        """A tensor of what happens around the level as one of the level: all examples along
+        ``dim``, or the same for each."""
+        if not isinstance(value, Tensor) or value._device is self:
+            return value
+        return wrap(Batched(value, dim), self)
+
+    def lower(self, value: Tensor) -> tuple[Tensor, int | None]:
+        """The tensor of all examples, and the dimension that they lie along, if they differ."""
+        if value._device is not self:
+            return value, None
+        data = batched_of(value)
+        return data.whole, data.dim
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """While active, what is computed is computed around the level."""
+        MODE.wrapping = self.around
+        MODE.transforms -= 1
+        MODE.batches -= 1
+        try:
+            yield
+        finally:
+            MODE.wrapping = self
+            MODE.transforms += 1
+            MODE.batches += 1
+
+    def hold(self, value: Tensor, source: Any, link: Any) -> Batched:
+        """What a tensor of the level holds that is the same for all examples."""
+        return Batched(value, None, source)
+
+
+def without_history(value: Tensor) -> Tensor:
+    """The tensor without its history on any level, but with its tangents."""
+    place: Any = value._device
+    if not place.depth:
+        return value.detach()
+    if isinstance(place, BatchLevel):
+        whole, dim = place.lower(value)
+        return place.lift(without_history(whole), dim)
+    primal, tangents = place.lower(value)
+    return place.lift(without_history(primal), tangents and tuple(map(without_history, tangents)))
+
+
+def of_all(value: Any) -> Any:
+    """The tensor of all examples that one of batch levels shows one of."""
+    while isinstance(value, Tensor) and isinstance(value._device, BatchLevel):
+        value, _ = value._device.lower(value)
+    return value
+
+
+def lowest(value: Tensor) -> Tensor:
+    """The tensor below all levels: of all examples, and of primals."""
+    place: Any = value._device
+    while place.depth:
+        value, _ = place.lower(value)
+        place = value._device
+    return value
+
+
+def batched_of(value: Tensor) -> Any:
+    """The `Batched` that a tensor of a batch level holds."""
+    return value._data
+
+
+def is_batched(value: Tensor) -> bool:
+    """Whether a tensor shows one example of several that differ."""
+    place: Any = value._device
+    return isinstance(place, BatchLevel) and place.lower(value)[1] is not None
+
+
+def beside(value: Tensor, index: Any) -> Tensor:
+    """The tensor as one of the level that positions in an index are of, if they differ there."""
+    items = index if index.__class__ is tuple else (index,)
+    levels = [i._device for i in items if isinstance(i, Tensor) and is_batched(i)]
+    level = max(levels, key=lambda level: level.depth, default=None)
+    return value if level is None or value._device.depth >= level.depth else level.lift(value)
+
+
+def join_index(value: Tensor, index: Any) -> None:
+    """Let a tensor that is about to be written join the level of the positions."""
+    joined = beside(value, index)
+    if joined is not value:
+        joined._device.join(value)
+
+
+def empty_of_each(shape: tuple, dtype: Any, place: device) -> Tensor:
+    """Memory for random numbers: for those of each example, where they are to differ."""
+    levels, level = [], MODE.wrapping
+    while level is not None:
+        if isinstance(level, BatchLevel) and level.randomness == "different":
+            levels.append(level)
+        level = level.around
+    sizes = tuple([level.size for level in reversed(levels)])
+    found = wrap(place.backend.empty((*sizes, *shape), dtype), place)
+    for level in reversed(levels):
+        found = level.lift(found, 0)
+    return found

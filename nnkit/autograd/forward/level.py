@@ -1,0 +1,97 @@
+"""Levels: devices of transforms, whose tensors hold something else in place of an array.
+
+Whatever is computed with the tensors of a level goes through its backend, on tensors of what
+happens around the level, with the history that they have there. So levels may stand in each other,
+and in what is differentiated backwards. A tensor from around a level joins it where it first meets
+one of the level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.views.replay import replay, strided
+from nnkit.backend.device import device
+
+# The levels that are entered, in whatever thread.
+ENTERED_LEVELS: set[Any] = set()
+
+
+class Level(device):
+    """Where the tensors of a transform are while it is entered."""
+
+    __slots__ = ("around", "depth", "joined", "place")
+    joined: list[tuple[Tensor, Any]]
+
+    algebra: Callable[[Any], Any]  # its backend, which the module of its primitives says
+
+    def __new__(cls, place: device) -> Any:
+        self = object.__new__(cls)
+        self.type, self.index = place.type, place.index
+        self.around = MODE.wrapping
+        self.depth = 1 + (self.around.depth if self.around else 0)
+        self.place = device(place.type, place.index)
+        self.joined = []
+        self.backend = cls.algebra(self)
+        return self
+
+    def __enter__(self) -> Any:
+        MODE.wrapping = self
+        ENTERED_LEVELS.add(id(self))
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        MODE.wrapping = self.around
+        ENTERED_LEVELS.discard(id(self))
+        while self.joined:
+            self._leave(*self.joined.pop())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    __hash__ = device.__hash__
+
+    def hold(self, value: Tensor, source: Any, link: Any) -> Any:
+        """What a tensor of the level holds in place of an array, for a tensor from around it."""
+        raise NotImplementedError
+
+    def join(self, x: Any) -> None:
+        """Let ``x``, a tensor from around the level, be one of the level until that is left: what
+        is written to it may be of the level."""
+        base = x._base
+        if base is None:
+            inner = wrap(x._data, x._device)
+            whole = link = None
+        else:
+            chain = strided(x)
+            if base._device is not self:
+                self.join(base)
+            whole, link = base._data, partial(replay, chain)
+            inner = link(self.lower(base)[0])
+        self.joined.append((x, base))
+        _give_place(x, inner)
+        x._edge, x._requires_grad, x._writes, x._viewed = None, False, [0, None], 0
+        x._data, x._device, x._base = self.hold(inner, whole, link), self, base
+        if base is not None:
+            x._writes, x._viewed = base._writes, base._writes[0]
+
+    def _leave(self, x: Tensor, base: Any) -> None:
+        inner, _ = self.lower(x)
+        x._data, x._device = inner._data, inner._device
+        _give_place(inner, x)  # which keeps it too: nodes may have saved it
+        x._base = base
+
+    def lower(self, value: Tensor) -> tuple[Tensor, Any]:
+        """The tensor from around the level that one of the level holds, and what else it holds."""
+        raise NotImplementedError
+
+
+def _give_place(x: Tensor, y: Tensor) -> None:
+    """Give ``y`` the place in the graph that ``x`` has."""
+    y._edge, y._requires_grad, y._writes, y._viewed, y._view = (
+        x._edge, x._requires_grad, x._writes, x._viewed, x._view,
+    )  # fmt: skip
