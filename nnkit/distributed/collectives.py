@@ -285,7 +285,7 @@ def gather(
     Raises:
         ValueError: ``gather_list`` is given where it is not wanted, or not where it is.
     """
-    outputs = gather_list or []
+    outputs = [] if gather_list is None else gather_list
     known = _known_at_root("gather", tensor, outputs, "destination", group, dst, group_dst)
     if known is None:
         return None
@@ -307,7 +307,7 @@ def scatter(
     Raises:
         ValueError: ``scatter_list`` is given where it is not wanted, or not where it is.
     """
-    inputs = scatter_list or []
+    inputs = [] if scatter_list is None else scatter_list
     known = _known_at_root("scatter", tensor, inputs, "source", group, src, group_src)
     if known is None:
         return None

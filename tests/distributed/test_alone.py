@@ -194,6 +194,25 @@ def test_errors_of_lists(group: Any) -> None:
         dist.reduce_scatter_tensor(nnkit.ones(4), x)
     with pytest.raises(ValueError, match="input_split_sizes must be 1 numbers whose sum is"):
         dist.all_to_all_single(x, x, None, [2])
+    for refused, role in ((dist.gather, "destination"), (dist.scatter, "source")):
+        words = f"``{refused.__name__}_list`` must be specified on {role} rank"
+        for missing in (None, []):
+            with pytest.raises(ValueError, match=words):
+                refused(x, missing)
+        with pytest.raises(ValueError, match="one tensor for each of the 1 ranks, got 2"):
+            refused(x, [x, x])
+        with pytest.raises(ValueError, match=r"tensor 0 has shape \[4\], expected \[3\]"):
+            refused(x, [nnkit.ones(4)])
+        with pytest.raises(ValueError, match="different dtypes"):
+            refused(x, [x.double()])
+        with pytest.raises(TypeError, match=f"`{refused.__name__}_list` of type List"):
+            refused(x, x)
+        with pytest.raises(TypeError, match="`tensor` of type torch.Tensor"):
+            refused([x], [x])
+        with pytest.raises(ValueError, match="not part of group"):
+            refused(x, [x], 1)
+        with pytest.raises(ValueError, match="Can't specify both"):
+            refused(x, [x], 0, **{"group_dst" if refused is dist.gather else "group_src": 0})
     with pytest.raises(ValueError, match="List|list of size at least 1"):
         dist.scatter_object_list([], [1])
     with pytest.raises(TypeError, match="op must be a ReduceOp"):

@@ -270,6 +270,23 @@ def run_groups(size: int, rank: int) -> None:
     dist.monitored_barrier()
 
 
+def run_refusals(size: int, rank: int) -> None:
+    """A list is wanted on the root alone; what each rank asks for wrongly, it is told at once."""
+    x = T.ones(3)
+    lists = [T.zeros(3) for _ in range(size)]
+    for call, role in ((dist.gather, "destination"), (dist.scatter, "source")):
+        given = None if rank == 0 else lists
+        words = "must be specified on" if rank == 0 else "must NOT be specified on non-"
+        try:
+            call(x, given, 0)
+        except ValueError as error:
+            assert words in str(error) and f"{role} rank" in str(error), error
+        else:
+            raise AssertionError(call.__name__)
+    dist.gather(x * (rank + 1), lists if rank == 0 else None, 0)  # and nothing is under way
+    assert rank or [float(t[0]) for t in lists] == [r + 1.0 for r in range(size)]
+
+
 def total_of(losses: Iterable[Any]) -> Any:
     return T.stack(list(losses)).sum()
 
@@ -335,6 +352,7 @@ def main() -> None:
     run_messages(size, rank)
     run_objects(size, rank)
     run_groups(size, rank)
+    run_refusals(size, rank)
     run_gradients(size, rank)
     dist.barrier()
     dist.destroy_process_group()
