@@ -18,7 +18,9 @@ FLOORS = (  # from the ground up
 PACKAGE = sorted((ROOT / "nnkit").rglob("*.py"))
 FOLDERS = ("nnkit", "tests", "examples", "benchmarks", "tools")
 SOURCES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
-ON_TOP = ("nnkit.distributed.optim.",)  # torch's name for what stands above its own package
+ON_TOP = tuple(  # torch's names for what stands above its own package
+    f"nnkit.distributed.{name}." for name in ("checkpoint", "fsdp", "optim")
+)
 
 each_module = pytest.mark.parametrize("path", PACKAGE, ids=lambda p: str(p.relative_to(ROOT)))
 each_source = pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -17,6 +17,7 @@ from nnkit.distributed import nn as nn
 from nnkit.distributed.collectives import *  # noqa: F403
 from nnkit.distributed.collectives import _all_gather_base as _all_gather_base
 from nnkit.distributed.collectives import _reduce_scatter_base as _reduce_scatter_base
+from nnkit.distributed.device_mesh import *  # noqa: F403
 from nnkit.distributed.groups import *  # noqa: F403
 from nnkit.distributed.objects import *  # noqa: F403
 from nnkit.distributed.point_to_point import *  # noqa: F403
@@ -25,6 +26,6 @@ from nnkit.distributed.work import Work as Work
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("optim", "algorithms"):  # imported when first used
+    if name in ("algorithms", "checkpoint", "fsdp", "optim", "tensor"):  # imported when first used
         return import_module(f"nnkit.distributed.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -43,7 +43,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     Raises:
         AttributeError: ``data`` is not a tensor.
-        RuntimeError: ``requires_grad`` for a dtype that is neither floating nor complex.
+        RuntimeError: ``requires_grad`` for a dtype that is neither floating nor complex, or
+            ``detach`` of a subclass returns another class.
 
     Example:
         >>> import nnkit
@@ -61,7 +62,13 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             raise AttributeError(f"Parameter: data must be a Tensor, got {type(data).__name__}")
         if type(data) is Tensor or type(data) is Parameter:
             return Tensor._make_subclass(cls, data, requires_grad)
-        tensor = Tensor._make_subclass(type(data), data, requires_grad)
+        tensor = data.detach().requires_grad_(requires_grad)
+        if type(tensor) is not type(data):
+            raise RuntimeError(
+                f"Creating a Parameter from an instance of type {type(data).__name__} requires "
+                "that detach() returns an instance of the same type, but return type "
+                f"{type(tensor).__name__} was found instead."
+            )
         tensor.__dict__["_is_param"] = True
         return tensor
 

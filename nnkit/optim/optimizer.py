@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from nnkit.autograd import Tensor, enable_grad
+from nnkit.autograd.arguments.overriding import is_plain
 from nnkit.autograd.engine.node import RemovableHandle
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.ops.creation.factories import zeros_like
 from nnkit.autograd.tensor import wrap
 from nnkit.autograd.views.history import clear, wrote
 from nnkit.autograd.views.overlap import check_expanded
@@ -254,7 +256,9 @@ class Optimizer(OptimizerState):
         return found.values() or [params]
 
     def zeros_like(self, p: Tensor) -> Tensor:
-        """A state tensor of zeros for parameter ``p``."""
+        """A state tensor of zeros for parameter ``p``, of its class where that answers for it."""
+        if not is_plain(p):
+            return zeros_like(p)
         return wrap(p._device.backend.zeros_like(p._data), p._device)
 
     def gather(

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,8 +43,8 @@ def launch(
     return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
-def succeed(program: str, ranks: int, *arguments: str, **settings: str) -> str:
+def succeed(program: str, ranks: int, *arguments: str, **settings: Any) -> str:
     """The output of a program that must not fail."""
-    done = launch(program, ranks, *arguments, **settings)  # type: ignore[arg-type]
+    done = launch(program, ranks, *arguments, **settings)
     assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     return done.stdout

@@ -194,7 +194,8 @@ def test_errors_of_lists(group: Any) -> None:
         dist.reduce_scatter_tensor(nnkit.ones(4), x)
     with pytest.raises(ValueError, match="input_split_sizes must be 1 numbers whose sum is"):
         dist.all_to_all_single(x, x, None, [2])
-    for refused, role in ((dist.gather, "destination"), (dist.scatter, "source")):
+    calls: list[tuple[Any, str]] = [(dist.gather, "destination"), (dist.scatter, "source")]
+    for refused, role in calls:
         words = f"``{refused.__name__}_list`` must be specified on {role} rank"
         for missing in (None, []):
             with pytest.raises(ValueError, match=words):

@@ -214,7 +214,7 @@ class DistributedDataParallel(Module):
                 self._ready(p, False)
             if self.static_graph and not self._calls:
                 step.counts = {}
-                _at_end(self._end_of_first_static)
+                at_end(self._end_of_first_static)
         if step.counts is not None:
             step.counts[parameter] = step.counts.get(parameter, 0) + 1
             return
@@ -258,7 +258,7 @@ class DistributedDataParallel(Module):
                 step.sent += 1
                 if is_last:
                     self._send_used()
-                    _at_end(self._finish)
+                    at_end(self._finish)
         if step.sent:
             _go_on(self._buckets[step.sent - 1])
 
@@ -406,11 +406,17 @@ class _Step:
         return parameter not in self.ready
 
 
-def _at_end(callback: Callable) -> None:
-    """Call a function when the outermost backward pass has given all leaves their gradients."""
+def outermost() -> Any:
+    """The backward pass that runs, and in which all others do."""
     this: Any = RUNNING.innermost
     while this.outer is not None:
         this = this.outer
+    return this
+
+
+def at_end(callback: Callable) -> None:
+    """Call a function when the outermost backward pass has given all leaves their gradients."""
+    this = outermost()
     this.callbacks = [*(this.callbacks or ()), callback]
 
 

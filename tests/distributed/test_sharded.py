@@ -1,0 +1,36 @@
+"""Tensors and modules in shards: what they compute is what one process computes."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+from tests.distributed import needs_mpi, succeed
+
+pytestmark = needs_mpi
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="torch is not installed"
+)
+# The models on all numbers of ranks take a minute; the others are `python -m tests.distributed`.
+SHORT = ("mlp", "no_sync", "gpt", "precision", "memory", "errors")
+
+
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_a_tensor_on_a_mesh(ranks: int) -> None:
+    assert succeed("tensors", ranks, "nnkit").count("passed") == ranks
+
+
+def test_a_model_in_shards() -> None:
+    assert succeed("sharded", 2, "nnkit", *SHORT).count("passed") == 2
+
+
+def test_shards_that_are_repeated() -> None:
+    assert succeed("sharded", 4, "nnkit", "mesh").count("passed") == 4
+
+
+@needs_torch
+@pytest.mark.parametrize(("program", "cases"), [("tensors", ()), ("sharded", ("clip", "gpt"))])
+def test_the_same_program_under_torch(program: str, cases: tuple) -> None:
+    done = succeed(program, 2, "torch", *cases, launcher="torch.distributed.run")
+    assert done.count("passed") == 2
