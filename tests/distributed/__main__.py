@@ -10,7 +10,7 @@ from tests.distributed import succeed
 PARALLEL = ("mlp", "views", "static", "unused", "no_sync", "clip", "scaler", "cnn", "gpt", "lstm")
 SHARDED = (
     *("mlp", "frees", "keeps", "one", "no_sync", "clip", "scaler", "cnn", "gpt", "lstm"),
-    *("precision", "memory", "errors"),
+    *("precision", "memory", "states", "errors"),
 )
 
 

@@ -13,7 +13,7 @@ needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="torch is not installed"
 )
 # The models on all numbers of ranks take a minute; the others are `python -m tests.distributed`.
-SHORT = ("mlp", "no_sync", "gpt", "precision", "memory", "errors")
+SHORT = ("mlp", "no_sync", "gpt", "precision", "memory", "states", "errors")
 
 
 @pytest.mark.parametrize("ranks", [3, 4])
@@ -30,7 +30,7 @@ def test_shards_that_are_repeated() -> None:
 
 
 @needs_torch
-@pytest.mark.parametrize(("program", "cases"), [("tensors", ()), ("sharded", ("clip", "gpt"))])
+@pytest.mark.parametrize(("program", "cases"), [("tensors", ()), ("sharded", ("clip", "gpt", "states"))])
 def test_the_same_program_under_torch(program: str, cases: tuple) -> None:
     done = succeed(program, 2, "torch", *cases, launcher="torch.distributed.run")
     assert done.count("passed") == 2

@@ -16,13 +16,23 @@ from nnkit.distributed.tensor.placement_types import Partial, Placement, Shard, 
 Placements = Sequence[Placement]
 
 
-def own_part(whole: Tensor, mesh: DeviceMesh, placements: Placements) -> Tensor:
-    """This rank's part of a tensor that every rank has: a view."""
+def extent(
+    shape: Sequence[int], mesh: DeviceMesh, placements: Placements
+) -> tuple[list[int], list[int]]:
+    """Where this rank's part begins in the whole, and its sizes."""
+    starts, sizes = [0] * len(shape), list(shape)
     for mesh_dim, placement in enumerate(placements):
         if isinstance(placement, Shard):
-            dim = placement.dim
-            place = part(whole.shape[dim], mesh.size(mesh_dim), mesh.get_local_rank(mesh_dim))
-            whole = whole.narrow(dim, *place)
+            dim, place = placement.dim, mesh.get_local_rank(mesh_dim)
+            start, rows = part(sizes[dim], mesh.size(mesh_dim), place)
+            starts[dim], sizes[dim] = starts[dim] + start, rows
+    return starts, sizes
+
+
+def own_part(whole: Tensor, mesh: DeviceMesh, placements: Placements) -> Tensor:
+    """This rank's part of a tensor that every rank has: a view."""
+    for dim, (start, size) in enumerate(zip(*extent(whole.shape, mesh, placements))):
+        whole = whole.narrow(dim, start, size)
     return whole
 
 

@@ -155,6 +155,50 @@ def run_memory() -> None:
     assert full() == [False] * 3
 
 
+def run_states() -> None:
+    """Whole states out of shards and into them, also those that rank 0 alone has."""
+    states = import_module(f"{FRAMEWORK}.distributed.checkpoint.state_dict")
+    rank = dist.get_rank()
+    whole = states.StateDictOptions(full_state_dict=True)
+    on_first = states.StateDictOptions(full_state_dict=True, cpu_offload=True)
+    from_first = states.StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
+
+    def made(seed: int, steps: int) -> tuple[Any, Any]:
+        T.manual_seed(seed)
+        model = sharded("mlp", mlp())
+        optimizer = T.optim.AdamW(model.parameters(), 0.1 + seed)
+        for _ in range(steps):
+            optimizer.zero_grad()
+            model(T.randn(4, 10)).square().sum().backward()
+            optimizer.step()
+        return model, optimizer
+
+    def flat(model: Any, optimizer: Any) -> list[Any]:
+        of_model, of_optimizer = states.get_state_dict(model, optimizer, options=whole)
+        found = [*of_model.values()]
+        found += [v for s in of_optimizer["state"].values() for v in s.values()]
+        assert not any(isinstance(v, DTensor) for v in found)
+        return found + [T.tensor(g["lr"]) for g in of_optimizer["param_groups"]]
+
+    model, optimizer = made(0, 3)
+    expected = flat(model, optimizer)
+    assert len(expected) == 6 * 4 + 1
+    first = states.get_state_dict(model, optimizer, options=on_first)
+    assert all(bool(s) == (rank == 0) for s in (first[0], first[1].get("state", {})))
+    for given, options in (
+        (states.get_state_dict(model, optimizer), None),
+        (states.get_state_dict(model, optimizer, options=whole), whole),
+        (first if rank == 0 else ({}, {}), from_first),
+    ):
+        for steps in (0, 2):
+            other = made(1, steps)
+            states.set_state_dict(
+                *other, model_state_dict=given[0], optim_state_dict=given[1], options=options
+            )
+            for a, b in zip(flat(*other), expected):
+                assert T.equal(a, b), (options, steps)
+
+
 def run_errors() -> None:
     class Scalar(nn.Module):
         def __init__(self) -> None:
