@@ -81,7 +81,9 @@ def test_states_by_names_of_parameters() -> None:
     assert nnkit.equal(own, saved["optimizer"].state[saved["model"].weight]["exp_avg"])
     assert [group["lr"] for group in optimizer.param_groups] == [1e-3, 1e-3]
     frozen = other["model"].bias.requires_grad_(False)
-    found = get_model_state_dict(other["model"], options=StateDictOptions(ignore_frozen_params=True))
+    found = get_model_state_dict(
+        other["model"], options=StateDictOptions(ignore_frozen_params=True)
+    )
     assert list(found) == ["weight"] and not frozen.requires_grad
     keys = set_model_state_dict(model, found, options=StateDictOptions(strict=False))
     assert keys.missing_keys == ["bias"]
@@ -95,7 +97,7 @@ LOADS: dict[str, tuple[Callable[[Path], Any], type[BaseException], str]] = {
     "no key": (
         lambda f: checkpoint.load({"a": 1, "b": {"c": 1}}, checkpoint_id=f),
         CheckpointException,
-        r"load failed on ranks \[0\]\nrank 0: KeyError: .*Missing key in checkpoint state_dict: b.c",
+        r"load failed on ranks \[0\]\nrank 0: KeyError: .*in checkpoint state_dict: b.c",
     ),
     "another shape": (
         lambda f: checkpoint.load({"x": nnkit.ones(3)}, checkpoint_id=f),
@@ -195,8 +197,6 @@ def killed_runs(kind: str, folder: Path, kills: int, steps: int, draw: random.Ra
     ranks = draw.randint(2, 4)
     steps = max(steps, reached + 2)
     out = succeed("resuming", ranks, "nnkit", str(folder / "killed"), kind, str(steps))
-    expected = float(
-        re.findall("checksum (.*)", succeed(*alone[:-1], str(steps)))[0]
-    )  # type: ignore[arg-type]
+    expected = float(re.findall("checksum (.*)", succeed(*alone[:-1], str(steps)))[0])  # type: ignore[arg-type]
     assert "goes on at" in out
     assert abs(float(re.findall("checksum (.*)", out)[0]) - expected) <= 1e-6 * abs(expected)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nnkit.autograd import no_grad
-from nnkit.autograd.ops.creation import empty, zeros_like
+from nnkit.autograd.ops.creation.factories import empty, zeros_like
 from nnkit.autograd.tensor import Tensor
 from nnkit.distributed.collectives import broadcast
 from nnkit.distributed.groups import get_rank, is_initialized
@@ -171,7 +171,9 @@ def set_optimizer_state_dict(
             for p, name in zip(group["params"], own_names):
                 if name in given["state"]:
                     loaded = given["state"][name]
-                    state[number] = {k: _like(v, optimizer.state[p].get(k)) for k, v in loaded.items()}
+                    state[number] = {
+                        k: _like(v, optimizer.state[p].get(k)) for k, v in loaded.items()
+                    }
                 number += 1
         optimizer.load_state_dict({"state": state, "param_groups": groups})
 
