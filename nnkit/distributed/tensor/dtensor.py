@@ -16,6 +16,7 @@ from nnkit.autograd.tensor import Size, Tensor
 from nnkit.backend.algebra import FORMULAS
 from nnkit.distributed.collectives import all_reduce, broadcast
 from nnkit.distributed.device_mesh import DeviceMesh
+from nnkit.distributed.groups import default_group
 from nnkit.distributed.reduce_op import ReduceOp
 from nnkit.distributed.tensor.moving import Gather, own_part
 from nnkit.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
@@ -202,8 +203,6 @@ def _whole(x: DTensor) -> Tensor:
 def _mesh(given: DeviceMesh | None) -> DeviceMesh:
     if given is not None:
         return given
-    from nnkit.distributed.groups import default_group
-
     return DeviceMesh("cpu", list(range(default_group().size())))
 
 
