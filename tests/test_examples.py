@@ -22,6 +22,7 @@ TRAININGS = [
     ("mlp_digits.py --epochs 4", 0.85),
     ("cnn_digits.py --epochs 2", 0.8),
 ]
+ON_RANKS = "gpt_ranks.py"
 OTHERS = {
     "softmax_classifier.py": "loss after one step",
     "autograd_tour.py": "saved and then written",
@@ -67,7 +68,7 @@ def test_without_a_gpu(arguments: str, tmp_path: Path) -> None:
 
 
 def test_every_example_is_listed() -> None:
-    programs = {p.name for p in EXAMPLES.glob("*.py")} - SHARED
+    programs = {p.name for p in EXAMPLES.glob("*.py")} - SHARED - {ON_RANKS}
     assert programs == {a.split()[0] for a, _ in TRAININGS} | OTHERS.keys()
     assert programs == {a.split()[0] for a in on_gpu.EXAMPLES}
 
@@ -82,6 +83,16 @@ def test_other(program: str, tmp_path: Path) -> None:
     done = run(program, tmp_path)
     assert done.returncode == 0, done.stderr
     assert OTHERS[program] in done.stdout
+
+
+def test_on_ranks(tmp_path: Path) -> None:
+    """Alone; and what it saved in shards it goes on with as a copy."""
+    options = "--batch 4 --length 8 --width 16 --folder state --save-every 2"
+    for first, last, mode in ((0, 2, "sharded"), (2, 4, "parallel")):
+        done = run(f"{ON_RANKS} {options} --mode {mode} --steps {last}", tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert re.fullmatch(rf"steps {first} to {last}: loss \d\.\d{{4}}\n", done.stdout)
+        assert not done.stderr
 
 
 def test_seed_decides_and_bar_does_not(tmp_path: Path) -> None:

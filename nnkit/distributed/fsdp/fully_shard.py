@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd import is_grad_enabled
-from nnkit.autograd.engine.backward_pass import RUNNING
+from nnkit.autograd.engine.node import RUNNING
 from nnkit.autograd.tensor import Tensor
 from nnkit.cpu import empty_cache
 from nnkit.distributed.device_mesh import DeviceMesh, init_device_mesh
