@@ -11,7 +11,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcasts
 from nnkit.autograd.batch.examples import BatchLevel, VmapInfo
 from nnkit.autograd.engine import node as node_module
-from nnkit.autograd.engine.node import Node, OutputEdge, SavedOutput
+from nnkit.autograd.engine.node import Node, OutputEdge, SavedOutput, edge_of
 from nnkit.autograd.engine.saved import ACTIVE, pack_values
 from nnkit.autograd.engine.unpacking import FREED, unpack_tensor
 from nnkit.autograd.forward.dual import dual_of, is_dual
@@ -259,7 +259,7 @@ class Function:
                 if need:
                     check_history(argument)
         edges = tuple(
-            (a._edge or a) if need else None for a, need in zip(arguments, needs, strict=True)
+            edge_of(a) if need else None for a, need in zip(arguments, needs, strict=True)
         )
         levels = [a._device for a in arguments if isinstance(a, Tensor) and a._device.depth]
         if levels:
@@ -559,8 +559,7 @@ def once_differentiable(function: Callable) -> Callable:
             if isinstance(out, Tensor):
                 out = out.detach()
                 edges = tuple(
-                    (g._edge or g) if isinstance(g, Tensor) and g.requires_grad else None
-                    for g in grads
+                    edge_of(g) if isinstance(g, Tensor) and g.requires_grad else None for g in grads
                 )
                 out._edge = _TwiceError(edges, (), out._device)
                 out._requires_grad = True

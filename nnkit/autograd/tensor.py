@@ -241,7 +241,7 @@ class Tensor:
     @property
     def grad_fn(self) -> Any:
         """The node of the operation that made it, None for a leaf."""
-        if self._base is not None and self._writes[0] != self._viewed:
+        if self._base is not None:
             from nnkit.autograd.views.history import check_history, refresh
 
             view: Any = self

@@ -21,7 +21,7 @@ from nnkit.autograd import Tensor, inference_mode
 from nnkit.autograd.batch.examples import BatchLevel, of_all, without_history
 from nnkit.autograd.engine import node
 from nnkit.autograd.engine.grad import captured
-from nnkit.autograd.engine.node import Node, OutputEdge, Passage, Unknown
+from nnkit.autograd.engine.node import Node, OutputEdge, Passage, Unknown, edge_of
 from nnkit.autograd.forward.dual import fixed_zeros_like, is_dual
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import LIFTED
@@ -61,7 +61,7 @@ class Level:
             return self.leaf(value)
         view = value[...]
         view._view = "multiple"  # not to be written to, as the leaf that it is for this level
-        view._edge = Passage((value._edge or value,), (), value._device)
+        view._edge = Passage((edge_of(value),), (), value._device)
         return view
 
     def leaf(self, value: Tensor) -> Tensor:
@@ -258,7 +258,7 @@ def check_tensors(name: str, values: Iterable[Any]) -> None:
 def _history(values: Iterable[Any]) -> Iterator[Node | Tensor]:
     """The nodes and the leaves that the values come from."""
     tensors = [value for value in values if isinstance(value, Tensor) and value._requires_grad]
-    edges: list[Any] = [value._edge or value for value in tensors]
+    edges: list[Any] = [edge_of(value) for value in tensors]
     seen: set[Node] = set()
     while edges:
         edge = edges.pop()

@@ -86,7 +86,7 @@ def nonzero() -> Any:
     return lambda x, i: x.nonzero()
 
 
-@case("getitem: a shape depends on values")
+@case("index: a shape depends on values")
 def mask() -> Any:
     return lambda x, i: x[x > 0]
 

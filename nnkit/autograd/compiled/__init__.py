@@ -75,7 +75,7 @@ def bind_op(
         op: an `nnkit.autograd.op.rule.Op`.
         twin: gets the operands that need more than to be unwrapped.
         connect: records the node where ``op.record`` does not say all of it; no formula needs it.
-        dtypes: for a formula, what its operands, which have one shape, may have.
+        dtypes: for a formula, what its operands may have.
         number: whether the second operand may be a number.
     """
     if MODULE is None:

@@ -15,6 +15,9 @@ namespace {
 struct Names {
     PyObject* backend = PyUnicode_InternFromString("backend");
     PyObject* record = PyUnicode_InternFromString("record");
+    PyObject* shape = PyUnicode_InternFromString("shape");
+    PyObject* dtype = PyUnicode_InternFromString("dtype");
+    PyObject* meta = PyUnicode_InternFromString("meta");
 };
 
 const Names& names() {
@@ -29,7 +32,7 @@ struct Op {
     PyObject *twin, *op;
     PyObject* connect;    // records the nodes that are not simple
     PyObject* name;       // of the primitive
-    PyObject* dtypes;     // None, or the only ones (of NumPy) that operands of one shape may have
+    PyObject* dtypes;     // None, or the only ones (of NumPy) that operands may have
     unsigned optional;    // inputs that may be None, a bit for each
     unsigned flowing;     // inputs that a gradient flows to
     int inputs;
@@ -57,8 +60,8 @@ bool is_stale(PyObject* tensor) {
     return slot(base, tensors.requires_grad) != Py_False || !known;
 }
 
-// Arrays of NumPy that need no promotion and no broadcasting.
-bool are_alike(const Op* op, PyObject* const* operands) {
+// Arrays of NumPy that need no promotion; whether all have one shape.
+bool are_alike(const Op* op, PyObject* const* operands, bool* of_one_shape) {
     Array first(operands[0]);
     if (!PyArray_CheckExact(operands[0])) return false;
     auto* dtype = reinterpret_cast<PyObject*>(first.descriptor());
@@ -72,7 +75,7 @@ bool are_alike(const Op* op, PyObject* const* operands) {
         }
         Array other(operands[i]);
         if (reinterpret_cast<PyObject*>(other.descriptor()) != dtype) return false;
-        if (!first.same_shape(other)) return false;
+        if (!first.same_shape(other)) *of_one_shape = false;
     }
     return true;
 }
@@ -144,7 +147,7 @@ private:
         }
         if (device_ == nullptr) return false;
         bool formula = op_->dtypes != Py_None;
-        if (formula && !are_alike(op_, values_)) return false;
+        if (formula && !are_alike(op_, values_, &of_one_shape_)) return false;
         for (Py_ssize_t i = op_->inputs; i < count_; ++i) {
             if (formula && !is_number(arguments_[i])) return false;
             values_[i] = arguments_[i];
@@ -188,11 +191,25 @@ private:
         Owned function(PyObject_GetAttr(op_->op, names().record));
         if (!function) return false;
         Owned node(PyObject_Vectorcall(function.object(), values + 1, 5, nullptr));
-        if (!node) return false;
+        if (!node || (!of_one_shape_ && !tell_shapes(node.object()))) return false;
         PyObject* output = PyTuple_GET_ITEM(outputs, 0);
         set_slot(output, tensors.edge, node.object());
         set_slot(output, tensors.requires_grad, Py_True);
         return true;
+    }
+
+    // Tells a node the shapes and the dtype to which the engine brings the gradients.
+    bool tell_shapes(PyObject* node) const {
+        Owned looks(PyTuple_New(op_->inputs));
+        for (int i = 0; looks && i < op_->inputs; ++i) {
+            Owned shape(PyObject_GetAttr(values_[i], names().shape));
+            Owned dtype(PyObject_GetAttr(values_[i], names().dtype));
+            PyObject* look = shape && dtype ? PyTuple_Pack(2, shape.object(), dtype.object())
+                                            : nullptr;
+            if (look == nullptr) return false;
+            PyTuple_SET_ITEM(looks.object(), i, look);
+        }
+        return looks && PyObject_SetAttr(node, names().meta, looks.object()) == 0;
     }
 
     const Op* op_;
@@ -202,6 +219,7 @@ private:
     int kept_ = 0;
     PyObject* device_ = nullptr;  // borrowed from an operand
     bool wanted_ = false;
+    bool of_one_shape_ = true;
 };
 
 PyObject* call_op(PyObject* self, PyObject* const* values, std::size_t flagged,

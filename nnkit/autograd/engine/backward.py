@@ -46,7 +46,7 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, lifted: bool) -> Pas
                 raise RuntimeError(
                     f"element {index} of tensors does not require grad and does not have a grad_fn"
                 )
-            edge, first = tensor._edge or tensor, _first_gradient(tensor, grad, index)
+            edge, first = edge_of(tensor), _first_gradient(tensor, grad, index)
         roots.append((edge, first if lifted else plain(first._data)))
     if lifted:
         return Pass(roots, LIFTED, unpack_tensor, retain)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from nnkit.autograd.engine.node import edge_of
 from nnkit.autograd.grad_mode import no_grad
 from nnkit.autograd.tensor import Tensor, wrap
 
@@ -53,7 +54,7 @@ class PackedValue:
         self.index: Any = None
         self.first: Any = None
         if isinstance(saved, Tensor):
-            self.edge = (saved._edge or saved) if saved._requires_grad else None
+            self.edge = edge_of(saved) if saved._requires_grad else None
         else:
             self.index, self.first = saved.index, saved.first
 

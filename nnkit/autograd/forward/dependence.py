@@ -12,7 +12,7 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcasts
 from nnkit.autograd.batch.examples import Batched
-from nnkit.autograd.engine.node import Node
+from nnkit.autograd.engine.node import Node, edge_of
 from nnkit.autograd.forward.dual import Dual, dual_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.promotion import on_one_device
@@ -83,7 +83,7 @@ def dependent(
     alike = all(broadcasts(other._data.shape, value._data.shape) for other in own)
     meta = tuple([(other._data.shape, other._data.dtype) for other in own])
     passed = "zeros" if alike else "none"
-    return _linked(found, tuple([other._edge or other for other in own]), passed, meta)
+    return _linked(found, tuple([edge_of(other) for other in own]), passed, meta)
 
 
 def _dependent_dual(data: Dual, level: Any, others: Sequence[Tensor], kind: str) -> Dual:
@@ -114,6 +114,6 @@ def wants(value: Any) -> bool:
 def _linked(value: Tensor, edges: tuple, kind: str, meta: tuple | None = None) -> Tensor:
     found = wrap(value._data, value._device)
     found._requires_grad = True
-    known = (value._edge or value) if value._requires_grad else None
+    known = edge_of(value) if value._requires_grad else None
     found._edge = Dependence((known, *edges), kind, value._device, meta and (None, *meta))
     return found

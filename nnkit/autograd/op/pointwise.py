@@ -18,7 +18,7 @@ from nnkit.autograd.arguments.annotations import held
 from nnkit.autograd.arguments.dims import broadcast_shape, broadcasts
 from nnkit.autograd.arguments.overriding import ENTERED, NOBODY, PLAIN, ask
 from nnkit.autograd.compiled import bind_op
-from nnkit.autograd.engine.node import NotImplementedBackward
+from nnkit.autograd.engine.node import NotImplementedBackward, edge_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.code import PASS
 from nnkit.autograd.op.promotion import (
@@ -39,7 +39,7 @@ from nnkit.autograd.op.rule import (
     record_seen,
     seen_edges,
 )
-from nnkit.autograd.tensor import InferenceWrites, Tensor, wrap
+from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import check_cast, check_fits, refresh, write
 from nnkit.backend.algebra import register_formula
 from nnkit.backend.dtype import (
@@ -159,7 +159,7 @@ def pointwise(
     apply = _make_apply(op, len(formula.arrays))
     apply.__name__ = apply.__qualname__ = name
     apply.op = op
-    OPS[name] = apply
+    OPS[name] = apply = bind_op(op, apply, dtypes=(F4, F8))
     if not function:
         return apply
     count = len(formula.arrays)
@@ -259,17 +259,37 @@ def _docstring(
     return "\n".join(lines)
 
 
-def connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) -> None:
-    """Record the node of ``out``; operands may be Tensors and numbers."""
+def _call(op: Op, operands: tuple, raw: tuple, statics: tuple, device: Any) -> Tensor:
+    """What the backend makes of the operands as they are in ``raw``, with its history.
+
+    The operands are Tensors and numbers. This is `print_apply_code` for a formula, whose operands
+    were promoted by arithmetic of no history.
+    """
+    try:
+        out = wrap(getattr(device.backend, op.name)(*raw, *statics), device)
+    except (TypeError, ValueError) as error:
+        raise translated(op.name, operands, error) from None
+    for t in operands:
+        if isinstance(t, Tensor) and (t._requires_grad or t._base is not None):
+            if any(op.rules):
+                _connect(op, operands, statics, out, device)
+            break
+    return out
+
+
+def _connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) -> None:
+    """Record the node of ``out``, if one of the operands wants a gradient."""
+    for t in operands:
+        if isinstance(t, Tensor):
+            refresh(t)
+    if not MODE.enabled:
+        return
     if op.reflected is not None and not isinstance(operands[0], Tensor):
         op = op.reflected
-    rules = op.rules
-    edges = tuple(
+    edges: Any = tuple(
         [
-            (t._edge or t)
-            if isinstance(t, Tensor) and t._requires_grad and rules[i] is not None
-            else None
-            for i, t in enumerate(operands)
+            edge_of(t) if rule is not None and isinstance(t, Tensor) and t._requires_grad else None
+            for t, rule in zip(operands, op.rules, strict=True)
         ]
     )
     if all(e is None for e in edges):
@@ -282,16 +302,12 @@ def connect(op: Op, operands: tuple, statics: tuple, out: Tensor, device: Any) -
             return
         record = functools.partial(record_seen, op)
     node = record(operands, statics, edges, (out,), device)
-    data = out._data
-    for t in operands:
-        if isinstance(t, Tensor) and (
-            t._data.shape != data.shape or t._data.dtype is not data.dtype
-        ):
-            node.meta = tuple(
-                None if e is None else (t._data.shape, t._data.dtype)
-                for e, t in zip(edges, operands, strict=True)
-            )
-            break
+    looks = [(t._data.shape, t._data.dtype) for t in operands if isinstance(t, Tensor)]
+    if any(look != (out._data.shape, out._data.dtype) for look in looks):
+        node.meta = tuple(
+            None if e is None else (t._data.shape, t._data.dtype)
+            for e, t in zip(edges, operands, strict=True)
+        )
     out._requires_grad = True
     out._edge = node if given is edges else beside_unknown(node, given)
 
@@ -301,28 +317,21 @@ def _make_apply(op: Op, count: int) -> Any:
     name = op.name
 
     def apply(*arguments: Any) -> Any:
-        operands = arguments[:count]
         device = None
-        wanted = False
-        raw = [*operands, *map(python_number, arguments[count:])]
-        for i, t in enumerate(operands):
+        raw: list[Any] = []
+        for t in arguments[:count]:
             if isinstance(t, Tensor):
-                if device is not None and t._device is not device:
-                    return apply(*on_one_device(name, arguments))
-                device = t._device
-                raw[i] = t._data
-                if t._base is not None and t._writes[0] != t._viewed:
-                    refresh(t)
-                wanted = wanted or t._requires_grad
+                if t._device is not device:
+                    if device is not None:
+                        return apply(*on_one_device(name, arguments))
+                    device = t._device
+                raw.append(t._data)
+            else:
+                raw.append(t)
         if device is None:
             raise wrong_type(name, op.primitive.arrays[0], arguments[0])
-        try:
-            out = wrap(getattr(device.backend, name)(*raw), device)
-        except (TypeError, ValueError) as error:
-            raise translated(name, operands, error) from None
-        if wanted and MODE.enabled:
-            connect(op, operands, arguments[count:], out, device)
-        return out
+        statics = tuple(map(python_number, arguments[count:]))
+        return _call(op, arguments[:count], tuple(raw), statics, device)
 
     return apply
 
@@ -350,7 +359,6 @@ def _unchecked(refuses: tuple[str, ...]) -> tuple:
 def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
     name = op.name
     count = len(op.primitive.statics)
-    differentiable = op.rules[0] is not None
     f4, f8 = _unchecked(refuses)
 
     attempt = bind_op(op, _declined, dtypes=tuple([d for d in (f4, f8) if d]))
@@ -377,26 +385,9 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
                 x = input._device.backend.cast(x, to_float(d).array)
             elif kind == "number" and d.category == BOOL:
                 x = input._device.backend.cast(x, int64.array)
-        device = input._device
         if scalars:
             scalars = tuple(map(_number, repeat(name), op.primitive.statics, scalars))
-        try:
-            out = wrap(getattr(device.backend, name)(x, *scalars), device)
-        except TypeError as error:
-            raise translated(name, (input,), error) from None
-        if not differentiable:
-            return out
-        if input._base is not None and input._writes[0] != input._viewed:
-            refresh(input)
-        if input._requires_grad and MODE.enabled:
-            if input._writes.__class__ is InferenceWrites:
-                connect(op, (input,), scalars, out, device)
-                return out
-            out._edge = op.record((input,), scalars, (input._edge or input,), (out,), device)
-            out._requires_grad = True
-            if out._data.dtype is not input._data.dtype:
-                out._edge.meta = ((x.shape, x.dtype),)
-        return out
+        return _call(op, (input,), (x,), scalars, input._device)
 
     return unary
 
@@ -405,8 +396,6 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
     name = op.name
     refused = {"both": (), "other": ("input",), "none": ("input", "other")}[numbers]
     weak = () if "other" in refused else (float, int)
-    rule_x, rule_y = op.rules
-    differentiable = rule_x is not None or rule_y is not None
     f4, f8 = _unchecked(refuses)
     i8 = None if kind == "float" or "integer" in refuses else int64.array
 
@@ -423,13 +412,12 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
             answered = ask(method, (input, other))
             if answered is not NOBODY:
                 return answered
-        fast = number = False
+        fast = False
         try:
             x = input._data
             d = x.dtype
             if d is f4 or d is f8 or d is i8:
                 if other.__class__ in weak:
-                    number = True
                     fast = d is not i8
                     y = other
                     if other.__class__ is int and not fast and -(1 << 63) <= other < 1 << 63:
@@ -449,44 +437,7 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
             if isinstance(input, Tensor) and getattr(other, "_device", None) is not input._device:
                 input, other = together(name, input, other)
             x, y, device = operands_of(name, input, other, kind, refuses)
-        try:
-            out = wrap(getattr(device.backend, name)(x, y), device)
-        except (TypeError, ValueError) as error:
-            raise translated(name, (input, other), error) from None
-        if not differentiable:
-            return out
-        if not fast:
-            for t in (input, other):
-                if isinstance(t, Tensor):
-                    refresh(t)
-            if MODE.enabled:
-                connect(op, (input, other), (), out, device)
-            return out
-        if input._base is not None and input._writes[0] != input._viewed:
-            refresh(input)
-        if is_seen_otherwise(input):
-            if MODE.enabled:
-                connect(op, (input, other), (), out, device)
-            return out
-        to_x = (input._edge or input) if input._requires_grad and rule_x is not None else None
-        if number:
-            if to_x is not None and MODE.enabled:
-                out._edge = op.record((input, other), (), (to_x, None), (out,), device)
-                out._requires_grad = True
-            return out
-        if other._base is not None and other._writes[0] != other._viewed:
-            refresh(other)
-        to_y = (other._edge or other) if other._requires_grad and rule_y is not None else None
-        if (to_x is not None or to_y is not None) and MODE.enabled:
-            if is_seen_otherwise(other):
-                connect(op, (input, other), (), out, device)
-                return out
-            node = op.record((input, other), (), (to_x, to_y), (out,), device)
-            if x.shape != y.shape:
-                node.meta = ((x.shape, d), (y.shape, d))
-            out._edge = node
-            out._requires_grad = True
-        return out
+        return _call(op, (input, other), (x, y), (), device)
 
     binary.compiled = compiled
     return binary

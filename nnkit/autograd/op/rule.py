@@ -24,7 +24,7 @@ from typing import Any
 
 from nnkit.autograd.compiled import bind_op, bind_record
 from nnkit.autograd.engine import node as node_module
-from nnkit.autograd.engine.node import Node, OutputEdge, SavedOutput, Unknown
+from nnkit.autograd.engine.node import Node, OutputEdge, SavedOutput, Unknown, edge_of
 from nnkit.autograd.engine.saved import (
     ACTIVE,
     keep_copy,
@@ -335,7 +335,7 @@ def _make_apply_to_sequence(op: Op) -> Any:
                 if device is not None:
                     return apply(on_one_device(name, tensors), *statics)
                 device = t._device
-            if flow and t._base is not None and t._writes[0] != t._viewed:
+            if flow and t._base is not None:
                 refresh(t)
         arrays = [t._data for t in tensors]
         try:
@@ -347,7 +347,7 @@ def _make_apply_to_sequence(op: Op) -> Any:
         else:
             outputs = (wrap(result, device),)
         if flow and MODE.enabled:
-            edges = tuple([(t._edge or t) if t._requires_grad else None for t in tensors])
+            edges = tuple([edge_of(t) if t._requires_grad else None for t in tensors])
             if any(e is not None for e in edges):
                 connect(op, tensors, statics, edges, outputs, device)
         return outputs if several else outputs[0]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.engine.backward_pass import Pass, target_of
-from nnkit.autograd.engine.node import GradientEdge, Node, OutputEdge, Passage
+from nnkit.autograd.engine.node import GradientEdge, Node, OutputEdge, Passage, edge_of
 from nnkit.autograd.engine.unpacking import unpack_tensor
 from nnkit.autograd.grad_mode import MODE, no_grad
 from nnkit.autograd.op.rule import refusal
@@ -114,7 +114,7 @@ def _as_one(kind: Any, function: Callable, arguments: tuple, options: dict) -> A
         if not isinstance(value, Tensor) or value.dtype.category < FLOATING:
             return value
         refresh(value)
-        edge = (value._edge or value) if value._requires_grad else None
+        edge = edge_of(value) if value._requires_grad else None
         edges.append(edge)
         entrances.append(None if edge is None else Passage((edge,), (), value._device))
         if edge is None:
@@ -157,7 +157,7 @@ def seen(value: Any) -> Any:
     out._writes = SeenWrites()
     if value._requires_grad:
         out._requires_grad = True
-        out._edge = Passage((value._edge or value,), (), value._device)
+        out._edge = Passage((edge_of(value),), (), value._device)
     return out
 
 

@@ -23,6 +23,7 @@ from nnkit.autograd.engine.node import (
     SavedOutput,
     Unknown,
     describe_edge,
+    edge_of,
     leaf_hooks,
 )
 from nnkit.autograd.forward.level import ENTERED_LEVELS
@@ -114,7 +115,7 @@ def refresh(view: Any) -> None:
 def _edge_again(view: Any, base: Any) -> Any:
     """The history of a view of a base that was written."""
     if owner(view._data) is not owner(base._data):
-        return NotImplementedBackward((base._edge or base,), (RuntimeError, "set_"), view._device)
+        return NotImplementedBackward((edge_of(base),), (RuntimeError, "set_"), view._device)
     with_grad = MODE.enabled
     MODE.enabled = True
     try:
@@ -400,7 +401,7 @@ def _without_influence(result: Tensor, operands: Any) -> Tensor:
     """``result`` with a history in which the gradients of all it was made of are zero."""
     wanting = [t for t in operands if isinstance(t, Tensor) and t._requires_grad]
     looks = [(t._data.shape, t._data.dtype) for t in wanting]
-    result._edge = Uninfluential(tuple([t._edge or t for t in wanting]), looks, result._device)
+    result._edge = Uninfluential(tuple([edge_of(t) for t in wanting]), looks, result._device)
     result._requires_grad = True
     return result
 
@@ -500,7 +501,7 @@ def set_history(x: Tensor, result: Tensor) -> None:
     if base is None:
         move(x, result._edge)
         return
-    edges = ((base._edge or base) if base._requires_grad else None, result._edge)
+    edges = (edge_of(base) if base._requires_grad else None, result._edge)
     values = (chain_of(x), base._data.shape, order_of(base._data))
     move(base, CopySlices(edges, values, base._device))
     x._viewed = None  # its own history is made when it is next used
@@ -514,7 +515,7 @@ def end_history(
 ) -> None:
     """Record that ``x`` was written by an operation without a derivative: backward says so."""
     tensors = (x, *[t for t in operands if isinstance(t, Tensor)])
-    edges = tuple([t._edge or t for t in tensors if t.requires_grad])
+    edges = tuple([edge_of(t) for t in tensors if t.requires_grad])
     result = wrap(x._data, x._device)
     result._edge = NotImplementedBackward(edges, (error, operation), x._device)
     set_history(x, result)

@@ -9,7 +9,7 @@ from typing import Any
 
 from nnkit.autograd import is_grad_enabled, no_grad
 from nnkit.autograd.engine.backward_pass import target_of
-from nnkit.autograd.engine.node import RUNNING, Node
+from nnkit.autograd.engine.node import RUNNING, Node, edge_of
 from nnkit.autograd.ops.creation.factories import tensor
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.futures import Future
@@ -429,7 +429,7 @@ def _go_on(bucket: Bucket) -> None:
 def _leaves(output: Any) -> set[Any]:
     """The leaves that the tensors in an output depend on."""
     found: set = set()
-    stack = [t._edge or t for t in _tensors(output) if t.requires_grad]
+    stack = [edge_of(t) for t in _tensors(output) if t.requires_grad]
     while stack:
         target = target_of(stack.pop())[0]
         if target is not None and target not in found:

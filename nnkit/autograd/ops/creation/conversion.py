@@ -8,7 +8,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_tensor, expanded_shape
 from nnkit.autograd.arguments.factory import dtype_of
 from nnkit.autograd.arguments.overriding import overridable
-from nnkit.autograd.engine.node import Node
+from nnkit.autograd.engine.node import Node, edge_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import attach, known_as, public
 from nnkit.autograd.op.rule import rule
@@ -192,7 +192,7 @@ def _moved(input: Tensor, place: Device, non_blocking: bool = False) -> Tensor:
         uploaded(input._data, place)
     moved = wrap(array, place)
     if input.requires_grad and MODE.enabled:
-        moved._edge = ToDevice((input._edge or input,), home, place)
+        moved._edge = ToDevice((edge_of(input),), home, place)
         moved._requires_grad = True
     return moved
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.engine.node import edge_of
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.public import attach, public
@@ -41,7 +42,7 @@ def _view(name: str, node: str, rule: Callable, **marks: bool) -> Callable:
             out = wrap(put_off(x._data, place, **marks), LazyPlace.before(place.home))
         link_view(out, x, name, (), False)
         if MODE.enabled and x._requires_grad:
-            connect(op, (x,), (), (x._edge or x,), (out,), place)
+            connect(op, (x,), (), (edge_of(x),), (out,), place)
         return out
 
     apply.op = op
