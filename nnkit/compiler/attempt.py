@@ -207,9 +207,8 @@ class Attempt:
         self.trace.paused = True
         found, self.structure = tree_flatten(self.result)
         with_history = [
-            t for t in found
-            if isinstance(t, Tensor) and not self._is_outer(t) and t._requires_grad
-        ]  # fmt: skip
+            t for t in found if isinstance(t, Tensor) and not self._is_outer(t) and t._requires_grad
+        ]
         unique = list({id(t): t for t in with_history}.values())
         self.trace.paused = False
         if unique and not any(is_spent(t) for t in unique):

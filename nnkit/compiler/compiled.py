@@ -128,9 +128,10 @@ class Compiled:
             if entry is None:
                 if self.made >= self.limit:
                     return self._refused(
-                        f"{self.limit} programs were made, and none fits: "
-                        f"{self._changed(entries)}", args, kwargs,
-                    )  # fmt: skip
+                        f"{self.limit} programs were made, and none fits: {self._changed(entries)}",
+                        args,
+                        kwargs,
+                    )
                 entry = Entry()
                 entries.append(entry)
                 self.made += 1

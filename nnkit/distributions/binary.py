@@ -149,9 +149,10 @@ class Binomial(BinaryDistribution):
     """
 
     arg_constraints = {
-        "total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval,
+        "total_count": constraints.nonnegative_integer,
+        "probs": constraints.unit_interval,
         "logits": constraints.real,
-    }  # fmt: skip
+    }
     arg_names = ("total_count", "probs", "logits")
     has_enumerate_support = True
 
@@ -227,8 +228,9 @@ class NegativeBinomial(BinaryDistribution):
 
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),
-        "probs": constraints.half_open_interval(0.0, 1.0), "logits": constraints.real,
-    }  # fmt: skip
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
     support = constraints.nonnegative_integer
     arg_names = ("total_count", "probs", "logits")
 

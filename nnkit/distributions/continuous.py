@@ -216,8 +216,9 @@ class Kumaraswamy(TransformedDistribution):
     """
 
     arg_constraints = {
-        "concentration1": constraints.positive, "concentration0": constraints.positive,
-    }  # fmt: skip
+        "concentration1": constraints.positive,
+        "concentration0": constraints.positive,
+    }
     support = constraints.unit_interval
     arg_names = ("concentration1", "concentration0")
 
@@ -228,9 +229,10 @@ class Kumaraswamy(TransformedDistribution):
         self.concentration1, self.concentration0 = a, b
         base = Uniform(zeros_like(b), ones_like(b), validate_args=validate_args)
         parts = [
-            PowerTransform(b.reciprocal()), AffineTransform(1.0, -1.0),
+            PowerTransform(b.reciprocal()),
+            AffineTransform(1.0, -1.0),
             PowerTransform(a.reciprocal()),
-        ]  # fmt: skip
+        ]
         super().__init__(base, parts, validate_args)
 
     def _moment(self, n: int) -> Tensor:

@@ -217,8 +217,9 @@ class Beta(ExponentialFamily):
 
     has_rsample = True
     arg_constraints = {
-        "concentration1": constraints.positive, "concentration0": constraints.positive,
-    }  # fmt: skip
+        "concentration1": constraints.positive,
+        "concentration0": constraints.positive,
+    }
     support = constraints.unit_interval
 
     def __init__(
@@ -378,9 +379,7 @@ class FisherSnedecor(Distribution):
         self._validate_sample(value)
         a, b, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
         scale = lgamma(a + b) - lgamma(a) - lgamma(b)
-        return (
-            scale + a * ratio.log() + (a - 1) * value.log() - (a + b) * (ratio * value).log1p()
-        )  # fmt: skip
+        return scale + a * ratio.log() + (a - 1) * value.log() - (a + b) * (ratio * value).log1p()
 
 
 class InverseGamma(TransformedDistribution):

@@ -127,8 +127,9 @@ class Wishart(CholeskyParameters, ExponentialFamily):
         batch = self._keep_matrix(*matrices, df.shape)
         rows = self.__dict__[next(n for n in self.arg_names if n in self.__dict__)].shape[-1]
         self.arg_constraints = {
-            **CholeskyParameters.arg_constraints, "df": constraints.greater_than(rows - 1),
-        }  # fmt: skip
+            **CholeskyParameters.arg_constraints,
+            "df": constraints.greater_than(rows - 1),
+        }
         self.df = df.expand(batch)
         super().__init__(batch, Size((rows, rows)), validate_args)
         self._find_factor()
@@ -173,8 +174,9 @@ class Wishart(CholeskyParameters, ExponentialFamily):
         diagonal = self._chi2.rsample(sample_shape).sqrt()
         triangle = diagonal.clamp(min=finfo(diagonal.dtype).eps).diag_embed()
         count = rows * (rows - 1) // 2
-        below = randn((*sample_shape, *self._batch_shape, count), dtype=self.df.dtype,
-                      device=self.df.device)  # fmt: skip
+        below = randn(
+            (*sample_shape, *self._batch_shape, count), dtype=self.df.dtype, device=self.df.device
+        )
         i, j = tril_indices(rows, rows, -1, device=self.df.device)
         triangle[..., i, j] = below
         product = self._unbroadcasted_scale_tril @ triangle

@@ -164,8 +164,9 @@ class CholeskyParameters(Distribution):
 
     arg_constraints = {
         "covariance_matrix": constraints.positive_definite,
-        "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky,
-    }  # fmt: skip
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
 
     _unbroadcasted_scale_tril: Tensor  # torch's name, which subclasses replace
 
@@ -309,9 +310,10 @@ class LowRankMultivariateNormal(Distribution):
 
     has_rsample = True
     arg_constraints = {
-        "loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),
+        "loc": constraints.real_vector,
+        "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),
-    }  # fmt: skip
+    }
     support = constraints.real_vector
     arg_names = ("loc", "cov_factor", "cov_diag")
 

@@ -279,8 +279,9 @@ class Weibull(TransformedDistribution):
         self.scale, self.concentration = parameters(scale, concentration)
         base = Exponential(ones_like(self.scale), validate_args=validate_args)
         parts = [
-            PowerTransform(self.concentration_reciprocal), AffineTransform(0, self.scale),
-        ]  # fmt: skip
+            PowerTransform(self.concentration_reciprocal),
+            AffineTransform(0, self.scale),
+        ]
         super().__init__(base, parts, validate_args)
 
     @property

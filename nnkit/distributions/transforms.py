@@ -195,8 +195,9 @@ class AffineTransform(Transform):
         if not isinstance(other, AffineTransform):
             return False
         pairs = ((self.loc, other.loc), (self.scale, other.scale))
-        return all(bool(alike if isinstance(alike := a == b, bool) else alike.all())
-                   for a, b in pairs)  # fmt: skip
+        return all(
+            bool(alike if isinstance(alike := a == b, bool) else alike.all()) for a, b in pairs
+        )
 
     __hash__ = object.__hash__
 

@@ -27,7 +27,7 @@ from nnkit.backend.dtype import (
     python_number,
     result_dtype,
     to_float,
-)  # fmt: skip
+)
 from nnkit.backend.lazy import OF_ZEROS, Lazy, LazyPlace, is_zero, plain
 
 

@@ -15,17 +15,19 @@ from nnkit.autograd.op.rule import rule
 from nnkit.autograd.tensor import Tensor
 
 _im2col = rule(
-    "im2col", node="Im2ColBackward0",
+    "im2col",
+    node="Im2ColBackward0",
     x=lambda B, g, x_shape, kernel, dilation, padding, stride: B.col2im(
         g, x_shape, kernel, dilation, padding, stride
     ),
-)  # fmt: skip
+)
 _col2im = rule(
-    "col2im", node="Col2ImBackward0",
+    "col2im",
+    node="Col2ImBackward0",
     x=lambda B, g, kernel, dilation, padding, stride: B.im2col(
         g, kernel, dilation, padding, stride
     ),
-)  # fmt: skip
+)
 
 
 def _columns(

@@ -33,13 +33,13 @@ _layer_norm = rule(
     joint=lambda B, g_out, x, weight, mean, variance, ndim, eps, needs: _with_bias(
         B.layer_norm_grad(g_out, x, weight, mean, variance, ndim, eps), g_out, needs
     ),
-)  # fmt: skip
+)
 _rms_norm = rule(
     "rms_norm", alone="recorded", nondifferentiable=("variance",),
     joint=lambda B, g_out, x, weight, variance, ndim, eps: B.rms_norm_grad(
         g_out, x, weight, variance, ndim, eps
     ),
-)  # fmt: skip
+)
 
 
 def _sum_channels(B: Any, g: Any) -> Any:
@@ -54,7 +54,7 @@ def _in_format(B: Any, x: Any, g_x: Any, *others: Any) -> tuple:
 def _grad_group_norm(
     B: Any, g_out: Any, x: Any, weight: Any, mean: Any, variance: Any, groups: Any, eps: Any,
     needs: Any,
-) -> tuple:  # fmt: skip
+) -> tuple:
     g_x, g_weight = B.group_norm_grad(g_out, x, weight, mean, variance, groups, eps)
     return g_x, g_weight, _sum_channels(B, g_out) if needs[2] else None
 
@@ -63,13 +63,13 @@ def _grad_group_norm(
 _instance_norm = rule(
     "group_norm", alone="recorded", node="NativeBatchNormBackward0", nondifferentiable=STATISTICS,
     joint=_grad_group_norm,
-)  # fmt: skip
+)
 _group_norm = rule(
     "group_norm", alone="recorded", node="NativeGroupNormBackward0", nondifferentiable=STATISTICS,
     joint=lambda B, g_out, x, weight, mean, variance, groups, eps, needs: _in_format(
         B, x, *_grad_group_norm(B, g_out, x, weight, mean, variance, groups, eps, needs)
     ),
-)  # fmt: skip
+)
 _batch_norm = rule(
     "batch_norm", alone="recorded", node="NativeBatchNormBackward0", nondifferentiable=STATISTICS,
     depends="none",
@@ -77,7 +77,7 @@ _batch_norm = rule(
         *_in_format(B, x, *B.batch_norm_grad(g_out, x, weight, mean, variance, eps)),
         _sum_channels(B, g_out) if needs[2] else None,
     ),
-)  # fmt: skip
+)
 
 
 def _batch_norm_eval_rule(
@@ -102,7 +102,7 @@ def _batch_norm_eval_rule(
 _batch_norm_eval = rule(
     "batch_norm_eval", node="NativeBatchNormBackward0", depends="none", fixed=("mean", "scale"),
     joint=_batch_norm_eval_rule,
-)  # fmt: skip
+)
 
 
 _BY_SAMPLES = ("layer_norm", "group_norm")
@@ -376,7 +376,7 @@ def batch_norm(
     weight, bias, mean, var = _check(
         "batch_norm", input, channels,
         weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,
-    )  # fmt: skip
+    )
     _check_both("batch_norm", running_mean, running_var)
     if not training:
         # Copies: training may go on and move the running ones before the backward.
@@ -469,7 +469,7 @@ def instance_norm(
     weight, bias, _, _ = _check(
         "instance_norm", input, (channels,),
         weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,
-    )  # fmt: skip
+    )
     _check_both("instance_norm", running_mean, running_var)
     out, mean, variance = _instance_norm(input, weight, bias, channels, eps)
     if running_mean is not None and running_var is not None and input._data.size:

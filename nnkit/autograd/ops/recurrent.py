@@ -27,7 +27,7 @@ _rnn_layer = rule(
         g_output, g_h_n, x, h0, weight_ih, weight_hh, bias_ih, bias_hh, output,
         nonlinearity, batch_sizes, reverse, needs,
     ),
-)  # fmt: skip
+)
 _lstm_layer = rule(
     "lstm_layer", node="LstmLayerBackward0", alone="composed",
     nondifferentiable=("gates", "cells"), private=("bias_ih", "bias_hh", "output"),
@@ -36,7 +36,7 @@ _lstm_layer = rule(
         g_output, g_h_n, g_c_n, x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr,
         output, gates, cells, batch_sizes, reverse, needs,
     ),
-)  # fmt: skip
+)
 _gru_layer = rule(
     "gru_layer", node="GruLayerBackward0", alone="composed",
     nondifferentiable=("gates", "candidates"), private=("bias_ih", "bias_hh", "output"),
@@ -45,7 +45,7 @@ _gru_layer = rule(
         g_output, g_h_n, x, h0, weight_ih, weight_hh, bias_ih, bias_hh, output, gates, candidates,
         batch_sizes, reverse, needs,
     ),
-)  # fmt: skip
+)
 
 
 GATES = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
@@ -54,7 +54,7 @@ GATES = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
 def _layer(
     kind: str, x: Tensor, states: Sequence[Tensor], weights: Sequence[Tensor | None],
     batch_sizes: tuple[int, ...], reverse: bool,
-) -> tuple[Tensor, Sequence[Tensor]]:  # fmt: skip
+) -> tuple[Tensor, Sequence[Tensor]]:
     """One direction of one layer: the output of all steps and the last states."""
     if kind == "lstm":
         output, h_n, c_n, _, _ = _lstm_layer(x, *states, *weights, batch_sizes, reverse)
@@ -162,7 +162,7 @@ def run(
     kind: str, x: Tensor, batch_sizes: tuple[int, ...], states: Sequence[Tensor],
     params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool,
     bidirectional: bool,
-) -> tuple[Tensor, ...]:  # fmt: skip
+) -> tuple[Tensor, ...]:
     """All layers on packed rows: the output of the last one, and the last states, stacked."""
     directions = 2 if bidirectional else 1
     count = num_layers * directions
@@ -227,16 +227,16 @@ def _network_forms(kind: str) -> tuple[Callable, Callable]:
     def on_sequences(
         input: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float,
         train: bool, bidirectional: bool, batch_first: bool,
-    ) -> tuple[Tensor, ...]:  # fmt: skip
+    ) -> tuple[Tensor, ...]:
         return _sequences(
             kind, input, check(hx, params), batch_first, params, has_biases, num_layers, dropout,
             train, bidirectional,
-        )  # fmt: skip
+        )
 
     def on_packed(
         data: Tensor, batch_sizes: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: int,
         dropout: float, train: bool, bidirectional: bool,
-    ) -> tuple[Tensor, ...]:  # fmt: skip
+    ) -> tuple[Tensor, ...]:
         states = check(hx, params)
         if batch_sizes.dtype is not int64 or batch_sizes.ndim != 1:
             raise RuntimeError(
@@ -246,7 +246,7 @@ def _network_forms(kind: str) -> tuple[Callable, Callable]:
         return run(
             kind, data, tuple(batch_sizes.tolist()), states, params, has_biases, num_layers,
             dropout, train, bidirectional,
-        )  # fmt: skip
+        )
 
     return held(on_sequences, kind), held(on_packed, kind)
 
@@ -291,7 +291,7 @@ def _cell(kind: str, input: Tensor, states: Sequence[Tensor], *weights: Any) -> 
 def lstm(
     input: Tensor, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any,
     train: Any, bidirectional: Any, batch_first: Any,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor, Tensor]:
     """Layers of long short-term memory over whole sequences; `nnkit.nn.LSTM` is the layer.
 
     ::
@@ -332,7 +332,7 @@ def _make_network(kind: str, about: str) -> Any:
     def network(
         input: Tensor, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any,
         train: Any, bidirectional: Any, batch_first: Any,
-    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+    ) -> tuple[Tensor, Tensor]:
         return _network(
             kind,
             (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first),
@@ -378,7 +378,7 @@ rnn_relu = _make_network(
 def lstm_cell(
     input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """One step of `lstm` on a batch.
 
     Args:
@@ -409,7 +409,7 @@ def _make_cell(kind: str) -> Any:
     def cell(
         input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
         b_hh: Tensor | None = None,
-    ) -> Tensor:  # fmt: skip
+    ) -> Tensor:
         return _cell(kind, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
     cell.__name__ = cell.__qualname__ = f"{kind}_cell"

@@ -6,11 +6,12 @@ from nnkit.autograd.arguments.spatial import gradient_in_format
 from nnkit.autograd.op.rule import rule
 
 resample = rule(
-    "resample", node="UpsampleBackward0",
+    "resample",
+    node="UpsampleBackward0",
     x=lambda B, g, x_shape, scales, mode, aligned: gradient_in_format(
         B, B.resample_adjoint(g, x_shape, scales, mode, aligned), g
     ),
-)  # fmt: skip
+)
 rule(
     "resample_adjoint",
     y=lambda B, g, y_shape, scales, mode, aligned: B.resample(

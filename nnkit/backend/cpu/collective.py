@@ -31,9 +31,7 @@ OPERATIONS = {
     "band": "BAND", "bor": "BOR", "bxor": "BXOR",
 }  # fmt: skip
 OF_BOOLS = {"SUM": "MAX", "PROD": "MIN"}
-IN_FLOAT32 = {
-    "SUM": np.add, "PROD": np.multiply, "MIN": np.minimum, "MAX": np.maximum
-}  # fmt: skip
+IN_FLOAT32 = {"SUM": np.add, "PROD": np.multiply, "MIN": np.minimum, "MAX": np.maximum}
 
 
 def _flat(arrays: Arrays) -> np.ndarray:

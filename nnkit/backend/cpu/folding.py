@@ -12,7 +12,7 @@ from nnkit.backend.cpu.conv import (
     spread,
     windows_of,
     zeros_padded,
-)  # fmt: skip
+)
 from nnkit.backend.dtype import HALF
 from nnkit.backend.windows import window_counts
 

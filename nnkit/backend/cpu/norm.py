@@ -50,8 +50,9 @@ def standardize_grad(g, x, weight, mean, variance, axes, eps, centre):
 
 def update_running_(running_mean, running_var, mean, variance, momentum, correction):
     for running, new, scale in (
-        (running_mean, mean, momentum), (running_var, variance, momentum * correction)
-    ):  # fmt: skip
+        (running_mean, mean, momentum),
+        (running_var, variance, momentum * correction),
+    ):
         kept = _wide(running) * (1 - momentum)
         running[...] = kept + new.reshape(running.shape) * new.dtype.type(scale)
     return running_mean

@@ -114,9 +114,7 @@ def rnn_layer_grad(
 
 
 @widened
-def lstm_layer(
-    x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, batch_sizes, reverse
-):  # fmt: skip
+def lstm_layer(x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, batch_sizes, reverse):
     size = c0.shape[1]
     gates = _project(x, weight_ih, bias_ih, bias_hh)
     # sigmoid(x) = (tanh(x / 2) + 1) / 2, so one call of tanh serves all four gates.

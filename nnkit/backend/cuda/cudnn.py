@@ -80,8 +80,9 @@ class Library:
         self._execute(plan, arrays)
         return True
 
-    def _planned(self, describe: Describe, inputs: tuple, outputs: tuple,
-                 parameters: tuple, measured: bool) -> Plan | None:  # fmt: skip
+    def _planned(
+        self, describe: Describe, inputs: tuple, outputs: tuple, parameters: tuple, measured: bool
+    ) -> Plan | None:
         try:
             plan = self._built(describe, inputs, outputs, parameters, measured)
             return self._fastest(plan, (*inputs, *outputs)) if measured else plan
@@ -92,8 +93,9 @@ class Library:
             warnings.warn(f"cuDNN failed, nnkit's own kernels serve: {text}", stacklevel=2)
             return None
 
-    def _described(self, describe: Describe, inputs: tuple, outputs: tuple,
-                   parameters: tuple) -> tuple[Any, tuple]:  # fmt: skip
+    def _described(
+        self, describe: Describe, inputs: tuple, outputs: tuple, parameters: tuple
+    ) -> tuple[Any, tuple]:
         """The graph, and its tensors."""
         cudnn = self.cudnn
         single = cudnn.data_type.FLOAT
@@ -114,8 +116,9 @@ class Library:
             tensor.set_dim(list(array.shape)).set_stride(steps(array))
         return graph, (*given, *made)
 
-    def _built(self, describe: Describe, inputs: tuple, outputs: tuple,
-               parameters: tuple, measured: bool) -> Plan:  # fmt: skip
+    def _built(
+        self, describe: Describe, inputs: tuple, outputs: tuple, parameters: tuple, measured: bool
+    ) -> Plan:
         cudnn = self.cudnn
         graph, tensors = self._described(describe, inputs, outputs, parameters)
         graph.validate()

@@ -67,7 +67,7 @@ def product(x: Any, y: Any, alpha: float = 1.0, beta: float = 0.0, out: Any = No
     a, b = operand(x, batch), operand(y, batch)
     current_machine().gemm(
         m, n, k, math.prod(batch), alpha, beta, *a, *b, out, m * n if batch else 0
-    )  # fmt: skip
+    )
     return out
 
 

@@ -42,9 +42,7 @@ def _gradients(g, g_hidden, x, before, weight_ih, bias, needs_x) -> tuple:
 
 
 @widened
-def lstm_layer(
-    x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, batch_sizes, reverse
-):  # fmt: skip
+def lstm_layer(x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, batch_sizes, reverse):
     B = _backend()
     if weight_hr is not None:
         return body.lstm_layer(

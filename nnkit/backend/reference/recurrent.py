@@ -110,7 +110,7 @@ def rnn_layer_grad(
 
 def lstm_layer(
     B, x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, batch_sizes, reverse
-):  # fmt: skip
+):
     inner = B.split(_project(B, x, weight_ih, bias_ih), batch_sizes, 0)
     widths = (c0.shape[1],) * 4
     outputs, gates, cells = {}, {}, {}

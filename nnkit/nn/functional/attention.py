@@ -255,8 +255,9 @@ def multi_head_attention_forward(
         result = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
     result = linear(
         result.permute(2, 0, 1, 3).reshape(queries, batch, embed_dim),
-        out_proj_weight, out_proj_bias,
-    )  # fmt: skip
+        out_proj_weight,
+        out_proj_bias,
+    )
     if batched:
         return result, attention
     return result.squeeze(1), None if attention is None else attention.squeeze(0)

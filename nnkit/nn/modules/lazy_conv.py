@@ -13,7 +13,7 @@ from nnkit.nn.modules.conv import (
     ConvTranspose2d,
     ConvTranspose3d,
     _ConvNd,
-)  # fmt: skip
+)
 from nnkit.nn.modules.lazy import LazyModuleMixin
 from nnkit.nn.modules.module import Module
 from nnkit.nn.parameter import UninitializedParameter

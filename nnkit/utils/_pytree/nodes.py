@@ -284,7 +284,7 @@ _register(
         "dict_context": context[1],
     },
     _default_factory,
-)  # fmt: skip
+)
 _register(
     deque,
     lambda x: (list(x), x.maxlen),

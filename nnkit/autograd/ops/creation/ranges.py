@@ -102,9 +102,7 @@ def range_(
         RuntimeError: ``step`` is 0 or leads away from ``end``, or a bound is infinite or NaN.
         TypeError: a bound is no number.
     """
-    warn(
-        "range() is deprecated: use arange(), whose values end before end"
-    )  # fmt: skip
+    warn("range() is deprecated: use arange(), whose values end before end")
     check_layout("range", layout)
     start, end, step = (
         number("range", n, v) for n, v in (("start", start), ("end", end), ("step", step))

@@ -23,11 +23,11 @@ relu = pointwise(
     "relu", lambda x: fn.maximum(x, 0), "``max(input, 0)``; the gradient at 0 is 0.",
     example=("nnkit.tensor([-1.0, 2.0])", "tensor([0., 2.])"),
     refuses=("bool", "complex"), depends="zeros", x=lambda g, out: fn.where(out <= 0, 0, g),
-)  # fmt: skip
+)
 leaky_relu = pointwise(
     "leaky_relu", lambda x, slope: fn.where(x > 0, x, x * slope), scalars=("slope",),
     function=False, depends="backward", x=lambda g, x, slope: fn.where(x > 0, g, g * slope),
-)  # fmt: skip
+)
 _leaky_relu_over = over_input(
     leaky_relu, "LeakyReluBackward1", x=lambda g, out, slope: fn.where(out > 0, g, g * slope)
 )
@@ -41,13 +41,13 @@ elu = pointwise(
     x=lambda g, x, alpha, scale, input_scale: g * fn.where(
         x <= 0, fn.exp(fn.minimum(x, 0) * input_scale) * (input_scale * alpha * scale), scale
     ),
-)  # fmt: skip
+)
 _elu_over = over_input(
     elu, "EluBackward1",
     x=lambda g, out, alpha, scale, input_scale: g * fn.where(
         out <= 0, (out + alpha * scale) * input_scale, scale
     ),
-)  # fmt: skip
+)
 
 
 def _normal_cdf(x: Any) -> Any:
@@ -64,7 +64,7 @@ gelu = pointwise(
     x=lambda g, x: g * (
         _normal_cdf(x) + x * fn.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
     ),
-)  # fmt: skip
+)
 gelu_tanh = pointwise(
     "gelu_tanh", lambda x: 0.5 * x * (1 + fn.tanh(_tanh_argument(x))), function=False,
     node="GeluBackward0",
@@ -74,12 +74,12 @@ gelu_tanh = pointwise(
         + 0.5 * x * (1 - fn.tanh(_tanh_argument(x)) * fn.tanh(_tanh_argument(x)))
         * (math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x * x))
     ),
-)  # fmt: skip
+)
 silu = pointwise(
     "silu", lambda x: x / (1 + fn.exp(-x)), function=False,
     stepwise=(),
     x=lambda g, x: g * fn.conj(fn.sigmoid(x) * (1 + x * (1 - fn.sigmoid(x)))),
-)  # fmt: skip
+)
 
 
 def _softplus(x: Any) -> Any:
@@ -94,7 +94,7 @@ mish = pointwise(
         fn.tanh(_softplus(x))
         + x * fn.sigmoid(x) * (1 - fn.tanh(_softplus(x)) * fn.tanh(_softplus(x)))
     ),
-)  # fmt: skip
+)
 softplus = pointwise(
     "softplus",
     lambda x, beta, threshold: fn.where(
@@ -105,50 +105,50 @@ softplus = pointwise(
     x=lambda g, x, beta, threshold: g * fn.where(
         x * beta > threshold, 1, fn.sigmoid(x * beta)
     ),
-)  # fmt: skip
+)
 softsign = pointwise(
     "softsign", lambda x: x / (fn.abs(x) + 1), function=False, stepwise=("forward", "backward"),
     alone="refused", x=lambda g, x: g / (fn.abs(x) + 1)
     - g * (x / (fn.abs(x) + 1) / (fn.abs(x) + 1)) * fn.sign(x),
-)  # fmt: skip
+)
 hardtanh = pointwise(
     "hardtanh", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
     scalars=("low", "high"), function=False, depends="backward", alone="refused",
     stepwise=(),
     x=lambda g, x, low, high: fn.where(fn.logical_or(x <= low, x >= high), 0, g),
-)  # fmt: skip
+)
 hardsigmoid = pointwise(
     "hardsigmoid", lambda x: fn.minimum(fn.maximum(x + 3, 0), 6) / 6, function=False,
     depends="backward",
     stepwise=(),
     # torch multiplies by float32's sixth, in double precision too.
     x=lambda g, x: fn.where(fn.logical_and(x > -3, x < 3), g * 0.1666666716337204, 0),
-)  # fmt: skip
+)
 hardswish = pointwise(
     "hardswish", lambda x: x * fn.minimum(fn.maximum(x + 3, 0), 6) / 6, function=False,
     stepwise=(),
     x=lambda g, x: fn.where(x <= -3, 0, fn.where(x < 3, g * (x / 3 + 0.5), g)),
-)  # fmt: skip
+)
 _hardshrink = pointwise(
     "hardshrink",
     lambda x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, x),
     scalars=("lambd",), function=False, depends="backward",
     stepwise=(),
     x=lambda g, x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, g),
-)  # fmt: skip
+)
 softshrink = pointwise(
     "softshrink",
     lambda x, lambd: fn.where(x > lambd, x - lambd, fn.where(x < -lambd, x + lambd, x * 0)),
     scalars=("lambd",), function=False, depends="backward",
     stepwise=(),
     x=lambda g, x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, g),
-)  # fmt: skip
+)
 _threshold = pointwise(
     "threshold", lambda x, limit, value: fn.where(x <= limit, value, x),
     scalars=("limit", "value"), function=False, depends="zeros",
     stepwise=(),
     x=lambda g, x, limit, value: fn.where(x <= limit, 0, g),
-)  # fmt: skip
+)
 
 
 def _tail(x: Any) -> Any:
@@ -158,16 +158,16 @@ def _tail(x: Any) -> Any:
 log_sigmoid = pointwise(
     "log_sigmoid", lambda x: fn.log_sigmoid(x), function=False,
     x=lambda g, x: fn.where(x < 0, 1 - _tail(x), _tail(x)) * g,
-)  # fmt: skip
+)
 _prelu = pointwise(
     "prelu", lambda x, weight: fn.where(x > 0, x, x * weight), function=False, depends="backward",
     node="PreluKernelBackward0", x=lambda g, x, weight: fn.where(x > 0, g, g * weight),
     weight=lambda g, x: fn.where(x > 0, 0, g * x), also={"weight": ("weight",)},
-)  # fmt: skip
+)
 _prelu_over = over_input(
     _prelu, "RreluWithNoiseBackward1",
     x=lambda g, out, weight: fn.where(out > 0, g, g * weight),
-)  # fmt: skip
+)
 
 
 @public
@@ -290,7 +290,7 @@ def rrelu(
 def _rrelu(
     leaky_relu: Callable, prelu: Callable, input: Tensor, lower: float = 1.0 / 8,
     upper: float = 1.0 / 3, training: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     check_floating("rrelu", input)
     if not (math.isfinite(lower) and math.isfinite(upper)):
         raise RuntimeError(f"rrelu(): the bounds must be finite, got {lower} and {upper}")

@@ -30,51 +30,51 @@ _add = pointwise("add", lambda x, y: x + y, public=False, x=lambda g: g, y=lambd
 _sub = pointwise(
     "sub", lambda x, y: x - y, public=False, refuses=("bool",), reflected="RsubBackward1",
     x=lambda g: g, y=lambda g: -g,
-)  # fmt: skip
+)
 mul = pointwise(
     "mul", lambda x, y: x * y, "The product ``input * other``, with broadcasting.",
     example=("nnkit.tensor([1.0, 2.0]), 10", "tensor([10., 20.])"),
     aliases=("multiply",), x=lambda g, y: g * fn.conj(y), y=lambda g, x: g * fn.conj(x),
-)  # fmt: skip
+)
 _scaled_by = pointwise(
     "scaled_by", lambda x, factor: x * factor, scalars=("factor",), node="MulBackward0",
     public=False, x=lambda g, factor: g * factor,
-)  # fmt: skip
+)
 _div = pointwise(
     "div", lambda x, y: x / y, kind="float", public=False,
     alone=lambda x, y: None if isinstance(x, Tensor) else "number",  # torch inverts y first
     x=lambda g, y: g / fn.conj(y), y=lambda g, x, y: -g * fn.conj(x / y / y),
-)  # fmt: skip
+)
 _div_floor = pointwise(
     "div_floor", lambda x, y: fn.div_floor(x, y), node="DivBackward1", public=False,
     refuses=("bool", "complex"), also={"x": ("y",), "y": ("x", "y")},
     x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
-)  # fmt: skip
+)
 _div_trunc = pointwise(
     "div_trunc", lambda x, y: fn.div_trunc(x, y), node="DivBackward1", public=False,
     refuses=("bool", "complex"), also={"x": ("y",), "y": ("x", "y")},
     x=lambda g: fn.zeros_like(g), y=lambda g: fn.zeros_like(g),
-)  # fmt: skip
+)
 floor_divide = pointwise(
     "floor_divide", lambda x, y: fn.div_floor(x, y),
     "``input / other`` rounded down; has no derivative (`div` with a rounding mode has).",
     example=("nnkit.tensor([7, -7]), 2", "tensor([ 3, -4])"),
     refuses=("bool", "complex"), x=lambda g, y: _no_derivative("floor_divide"),
     y=lambda g, x: _no_derivative("floor_divide"),
-)  # fmt: skip
+)
 remainder = pointwise(
     "remainder", lambda x, y: fn.remainder(x, y),
     "The remainder of ``input / other`` with the sign of ``other`` (Python's ``%``).",
     example=("nnkit.tensor([7, -7]), 3", "tensor([1, 2])"),
     refuses=("bool", "complex"), x=lambda g: g, y=lambda g, x, y: -g * fn.div_floor(x, y),
-)  # fmt: skip
+)
 fmod = pointwise(
     "fmod", lambda x, y: fn.fmod(x, y),
     "The remainder of ``input / other`` with the sign of ``input`` (C's ``fmod``).",
     example=("nnkit.tensor([7, -7]), 3", "tensor([ 1, -1])"),
     refuses=("bool", "complex"), x=lambda g: g, y=lambda g, x, y: -g * fn.trunc(x / y),
     numbers="other",
-)  # fmt: skip
+)
 neg = pointwise(
     "neg",
     lambda x: -x,
@@ -89,75 +89,75 @@ abs = pointwise(
     example=("nnkit.tensor([-1.5, 2.0])", "tensor([1.5000, 2.0000])"),
     aliases=("absolute",), refuses=("bool",), in_place="complex", alone="refused",
     x=lambda g, x: g * fn.sgn(x),
-)  # fmt: skip
+)
 sign = pointwise(
     "sign", lambda x: fn.sign(x), "-1, 0 or 1 by the sign of each element.",
     example=("nnkit.tensor([-3.0, 0.0, 5.0])", "tensor([-1.,  0.,  1.])"),
     refuses=("complex",), x=lambda g: fn.zeros_like(g),
-)  # fmt: skip
+)
 _sgn = pointwise(
     "sgn", lambda x: fn.sgn(x), function=False, x=lambda g, x, out: fn.where(
         fn.eq(x, 0), 0, (g - out * fn.real(g * fn.conj(out))) / fn.abs(x)
     ),
-)  # fmt: skip
+)
 # Of real numbers: like `sign`, but torch saves input and result.
 _sgn_real = pointwise(
     "sgn_real", lambda x: fn.sign(x), function=False, node="SgnBackward0",
     by_rows=("x",), also={"x": ("x", "out")}, x=lambda g: fn.zeros_like(g),
-)  # fmt: skip
+)
 OPS["sgn_real_grad_x"] = fixed_zeros_like
 square = pointwise(
     "square", lambda x: x * x, "The square of each element.",
     example=("nnkit.tensor([3, -4])", "tensor([ 9, 16])"),
     kind="number", node="PowBackward0",
     x=lambda g, x: g * (2 * fn.conj(x)),
-)  # fmt: skip
+)
 sqrt = pointwise(
     "sqrt", lambda x: fn.sqrt(x), "The square root; NaN for negative real numbers.",
     example=("nnkit.tensor([4.0, -1.0])", "tensor([2., nan])"),
     kind="float", x=lambda g, out: g / (2 * fn.conj(out)),
-)  # fmt: skip
+)
 rsqrt = pointwise(
     "rsqrt", lambda x: 1 / fn.sqrt(x), "``1 / sqrt(input)``.",
     example=("nnkit.tensor([4.0, 16.0])", "tensor([0.5000, 0.2500])"), kind="float",
     stepwise=("forward", "backward"),
     x=lambda g, out: -0.5 * g * fn.conj(out**3),
-)  # fmt: skip
+)
 reciprocal = pointwise(
     "reciprocal", lambda x: fn.reciprocal(x), "``1 / input``.",
     example=("nnkit.tensor([2, 4])", "tensor([0.5000, 0.2500])"), kind="float",
     x=lambda g, out: -g * fn.conj(out * out),
-)  # fmt: skip
+)
 ceil = pointwise(
     "ceil", lambda x: fn.ceil(x), "The smallest integer not below each element.",
     example=("nnkit.tensor([1.2, -1.2])", "tensor([ 2., -1.])"),
     refuses=("bool", "complex"), x=lambda g: fn.zeros_like(g),
-)  # fmt: skip
+)
 floor = pointwise(
     "floor", lambda x: fn.floor(x), "The largest integer not above each element.",
     example=("nnkit.tensor([1.2, -1.2])", "tensor([ 1., -2.])"),
     refuses=("bool", "complex"), x=lambda g: fn.zeros_like(g),
-)  # fmt: skip
+)
 trunc = pointwise(
     "trunc", lambda x: fn.trunc(x), "Each element rounded towards zero.",
     example=("nnkit.tensor([1.7, -1.7])", "tensor([ 1., -1.])"),
     aliases=("fix",),
     refuses=("bool", "complex"), x=lambda g: fn.zeros_like(g),
-)  # fmt: skip
+)
 frac = pointwise(
     "frac", lambda x: fn.frac(x), "The part after the point, with the sign of the element.",
     example=("nnkit.tensor([1.5, -1.25])", "tensor([ 0.5000, -0.2500])"),
     refuses=("bool", "complex", "integer"), x=lambda g: g,
-)  # fmt: skip
+)
 _round = pointwise(
     "round", lambda x: fn.round(x), public=False, refuses=("bool", "complex"),
     x=lambda g: fn.zeros_like(g),
-)  # fmt: skip
+)
 _round_to = pointwise(
     "round_to", lambda x, finer, coarser: fn.round(x * finer / coarser) * coarser / finer,
     scalars=("finer", "coarser"), function=False, node="RoundBackward1",
     x=lambda g: fn.zeros_like(g),
-)  # fmt: skip
+)
 copysign = pointwise(
     "copysign", lambda x, y: fn.copysign(x, y),
     "The magnitude of ``input``, the sign of ``other``.",
@@ -165,14 +165,14 @@ copysign = pointwise(
     kind="float", refuses=("complex",),
     x=lambda g, x, out: g * fn.where(fn.eq(x, 0), 0, out / x), y=lambda g: fn.zeros_like(g),
     by_rows=("y",), numbers="other",
-)  # fmt: skip
+)
 hypot = pointwise(
     "hypot", lambda x, y: fn.hypot(x, y), "``sqrt(input**2 + other**2)`` without overflow.",
     example=("nnkit.tensor([3.0, 5.0]), nnkit.tensor([4.0, 12.0])", "tensor([ 5., 13.])"),
     refuses=("complex", "integer", "bool"),
     x=lambda g, x, out: g * x / out, y=lambda g, y, out: g * y / out,
     numbers="none",
-)  # fmt: skip
+)
 heaviside = pointwise(
     "heaviside", lambda x, y: fn.heaviside(x, y),
     "0 where ``input < 0`` or NaN, 1 where ``input > 0``, ``other`` where it is 0; no derivative.",
@@ -183,7 +183,7 @@ heaviside = pointwise(
     refuses=("complex",), x=lambda g, y: _no_derivative("heaviside"),
     y=lambda g, x: _no_derivative("heaviside"),
     numbers="none",
-)  # fmt: skip
+)
 nextafter = pointwise(
     "nextafter", lambda x, y: fn.nextafter(x, y),
     "The next floating-point number after ``input`` towards ``other``.",
@@ -191,7 +191,7 @@ nextafter = pointwise(
     refuses=("complex", "integer", "bool"),
     x=lambda g, x, y: fn.where(fn.eq(x, y), 0, g), y=lambda g: fn.zeros_like(g),
     by_rows=("y",), numbers="none",
-)  # fmt: skip
+)
 _lerp = pointwise(
     "lerp",
     lambda x, y, weight: fn.where(
@@ -199,12 +199,12 @@ _lerp = pointwise(
     ),
     function=False, x=lambda g, weight: g * (1 - fn.conj(weight)),
     y=lambda g, weight: g * fn.conj(weight), weight=lambda g, x, y: g * fn.conj(y - x),
-)  # fmt: skip
+)
 # By a number: a node that saves no tensor.
 BY_NUMBER: dict[str, Any] = {
     "scalars": ("weight", "conjugate"), "function": False, "node": "LerpBackward0",
     "x": lambda g, conjugate: g * (1 - conjugate), "y": lambda g, conjugate: g * conjugate,
-}  # fmt: skip
+}
 _lerp_near = pointwise(
     "lerp_near", lambda x, y, weight, conjugate: x + weight * (y - x), **BY_NUMBER
 )
@@ -215,12 +215,12 @@ _addcmul = pointwise(
     "addcmul", lambda x, y, z, value: x + value * y * z, scalars=("value",), function=False,
     x=lambda g: g, y=lambda g, z, value: g * fn.conj(z * value),
     z=lambda g, y, value: g * fn.conj(y * value),
-)  # fmt: skip
+)
 _addcdiv = pointwise(
     "addcdiv", lambda x, y, z, value: x + value * y / z, scalars=("value",), function=False,
     x=lambda g: g, y=lambda g, z, value: g * fn.conj(value / z),
     z=lambda g, y, z, value: -g * fn.conj(value * y / (z * z)),
-)  # fmt: skip
+)
 
 
 def scaled(x: Tensor, factor: Any) -> Tensor:

@@ -25,7 +25,7 @@ maximum = pointwise(
     x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
     y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
     numbers="none",
-)  # fmt: skip
+)
 minimum = pointwise(
     "minimum", lambda x, y: fn.minimum(x, y),
     "The smaller of two elements; NaN if one is. Ties share the gradient in equal halves.",
@@ -34,7 +34,7 @@ minimum = pointwise(
     x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
     y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
     numbers="none",
-)  # fmt: skip
+)
 fmax = pointwise(
     "fmax", lambda x, y: fn.fmax(x, y), "The larger of two elements, ignoring a single NaN.",
     example=("nnkit.tensor([1.0, nnkit.nan]), nnkit.tensor([3.0, 2.0])", "tensor([3., 2.])"),
@@ -42,7 +42,7 @@ fmax = pointwise(
     x=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), g, 0),
     y=lambda g, x, y: fn.where(fn.logical_or(x >= y, fn.isnan(y)), 0, g),
     by_rows=("x", "y"), numbers="none",
-)  # fmt: skip
+)
 fmin = pointwise(
     "fmin", lambda x, y: fn.fmin(x, y), "The smaller of two elements, ignoring a single NaN.",
     example=("nnkit.tensor([1.0, nnkit.nan]), nnkit.tensor([3.0, 2.0])", "tensor([1., 2.])"),
@@ -50,29 +50,29 @@ fmin = pointwise(
     x=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), g, 0),
     y=lambda g, x, y: fn.where(fn.logical_or(x <= y, fn.isnan(y)), 0, g),
     by_rows=("x", "y"), numbers="none",
-)  # fmt: skip
+)
 _clamp_min = pointwise(
     "clamp_min", lambda x, y: fn.maximum(x, y), public=False,
     refuses=("bool", "complex"), node="ClampMinBackward0", alone="number",
     x=lambda g, x, y: fn.where(x >= y, g, 0), y=lambda g, x, y: fn.where(x < y, g, 0),
-)  # fmt: skip
+)
 _clamp_max = pointwise(
     "clamp_max", lambda x, y: fn.minimum(x, y), public=False,
     refuses=("bool", "complex"), node="ClampMaxBackward0", alone="number",
     x=lambda g, x, y: fn.where(x <= y, g, 0), y=lambda g, x, y: fn.where(x > y, g, 0),
-)  # fmt: skip
+)
 _clamp_tensors = pointwise(
     "clamp_tensors", lambda x, low, high: fn.minimum(fn.maximum(x, low), high), function=False,
     node="ClampBackward0",
     x=lambda g, x, low, high: fn.where(fn.logical_and(x >= low, x <= high), g, 0),
     low=lambda g, x, low, high: fn.where(fn.logical_and(x < low, low < high), g, 0),
     high=lambda g, x, low, high: fn.where(fn.logical_or(x > high, high < low), g, 0),
-)  # fmt: skip
+)
 _clamp_between = pointwise(
     "clamp_between", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
     scalars=("low", "high"), function=False, node="ClampBackward1",
     x=lambda g, x, low, high: fn.where(fn.logical_and(x >= low, x <= high), g, 0),
-)  # fmt: skip
+)
 _nan_to_num = pointwise(
     "nan_to_num",
     lambda x, nan, posinf, neginf: fn.where(
@@ -83,7 +83,7 @@ _nan_to_num = pointwise(
     scalars=("nan", "posinf", "neginf"), function=False, node="NanToNumBackward0", alone="refused",
     stepwise=(),
     x=lambda g, x, nan, posinf, neginf: fn.where(fn.isfinite(x), g, 0),
-)  # fmt: skip
+)
 
 
 def _are_bools(*operands: Any) -> bool:
@@ -196,4 +196,4 @@ def _replaced(
     return _nan_to_num(
         input, nan or 0.0, largest if posinf is None else posinf,
         -largest if neginf is None else neginf,
-    )  # fmt: skip
+    )

@@ -38,28 +38,28 @@ lt = pointwise(
     kind="bool", aliases=("less",),
     refuses=("complex",),
     numbers="other",
-)  # fmt: skip
+)
 le = pointwise(
     "le", lambda x, y: x <= y, "``input <= other``.",
     example=("nnkit.tensor([1, 2, 3]), 2", "tensor([ True,  True, False])"),
     kind="bool", aliases=("less_equal",),
     refuses=("complex",),
     numbers="other",
-)  # fmt: skip
+)
 gt = pointwise(
     "gt", lambda x, y: x > y, "``input > other``.",
     example=("nnkit.tensor([1, 2, 3]), 2", "tensor([False, False,  True])"),
     kind="bool", aliases=("greater",),
     refuses=("complex",),
     numbers="other",
-)  # fmt: skip
+)
 ge = pointwise(
     "ge", lambda x, y: x >= y, "``input >= other``.",
     example=("nnkit.tensor([1, 2, 3]), 2", "tensor([False,  True,  True])"),
     kind="bool", aliases=("greater_equal",),
     refuses=("complex",),
     numbers="other",
-)  # fmt: skip
+)
 logical_and = pointwise(
     "logical_and",
     lambda x, y: fn.logical_and(x, y),
@@ -97,74 +97,74 @@ isnan = pointwise("isnan", lambda x: fn.isnan(x), "NaN, for each element.",
                       "tensor([False, False, False,  True])",
                   ),
                   kind="bool",
-                  in_place=False)  # fmt: skip
+                  in_place=False)
 isinf = pointwise("isinf", lambda x: fn.isinf(x), "Infinite, for each element.",
                   example=(
                       "nnkit.tensor([1.0, -nnkit.inf, nnkit.inf, nnkit.nan])",
                       "tensor([False,  True,  True, False])",
                   ),
                   kind="bool",
-                  in_place=False)  # fmt: skip
+                  in_place=False)
 isfinite = pointwise("isfinite", lambda x: fn.isfinite(x), "Neither infinite nor NaN.",
                      example=(
                          "nnkit.tensor([1.0, -nnkit.inf, nnkit.inf, nnkit.nan])",
                          "tensor([ True, False, False, False])",
                      ),
-                     kind="bool", in_place=False)  # fmt: skip
+                     kind="bool", in_place=False)
 isposinf = pointwise("isposinf", lambda x: fn.eq(x, math.inf), "Positive infinity.",
                      example=(
                          "nnkit.tensor([1.0, -nnkit.inf, nnkit.inf, nnkit.nan])",
                          "tensor([False, False,  True, False])",
                      ),
                      kind="bool",
-                     in_place=False, refuses=("complex",))  # fmt: skip
+                     in_place=False, refuses=("complex",))
 isneginf = pointwise("isneginf", lambda x: fn.eq(x, -math.inf), "Negative infinity.",
                      example=(
                          "nnkit.tensor([1.0, -nnkit.inf, nnkit.inf, nnkit.nan])",
                          "tensor([False,  True, False, False])",
                      ),
                      kind="bool",
-                     in_place=False, refuses=("complex",))  # fmt: skip
+                     in_place=False, refuses=("complex",))
 signbit = pointwise("signbit", lambda x: fn.signbit(x), "The sign bit is set.",
                     example=("nnkit.tensor([-1.0, -0.0, 0.0])", "tensor([ True,  True, False])"),
                     kind="bool",
-                    in_place=False, refuses=("complex",))  # fmt: skip
+                    in_place=False, refuses=("complex",))
 bitwise_and = pointwise(
     "bitwise_and", lambda x, y: fn.bitwise_and(x, y), "Bits set in both (logic for bool).",
     example=("nnkit.tensor([12, 10]), 6", "tensor([4, 2])"),
     refuses=("floating", "complex"),
-)  # fmt: skip
+)
 bitwise_or = pointwise(
     "bitwise_or", lambda x, y: fn.bitwise_or(x, y), "Bits set in either (logic for bool).",
     example=("nnkit.tensor([12, 10]), 6", "tensor([14, 14])"),
     refuses=("floating", "complex"),
-)  # fmt: skip
+)
 bitwise_xor = pointwise(
     "bitwise_xor", lambda x, y: fn.bitwise_xor(x, y), "Bits set in one of both.",
     example=("nnkit.tensor([12, 10]), 6", "tensor([10, 12])"),
     refuses=("floating", "complex"),
-)  # fmt: skip
+)
 bitwise_not = pointwise(
     "bitwise_not", lambda x: fn.invert(x), "All bits flipped (logical not for bool).",
     example=("nnkit.tensor([0, 5, -1])", "tensor([-1, -6,  0])"),
     refuses=("floating", "complex"),
-)  # fmt: skip
+)
 bitwise_left_shift = pointwise(
     "bitwise_left_shift", lambda x, y: fn.left_shift(x, y),
     "Bits moved left: ``input * 2**other``.",
     example=("nnkit.tensor([1, 3]), 2", "tensor([ 4, 12])"),
     refuses=("bool", "floating", "complex"),
-)  # fmt: skip
+)
 bitwise_right_shift = pointwise(
     "bitwise_right_shift", lambda x, y: fn.right_shift(x, y), "Bits moved right, sign kept.",
     example=("nnkit.tensor([12, -8]), 2", "tensor([ 3, -2])"),
     refuses=("bool", "floating", "complex"),
-)  # fmt: skip
+)
 _where = pointwise(
     "where", lambda condition, x, y: fn.where(condition, x, y), function=False,
     node="WhereBackward0", x=lambda g, condition: fn.where(condition, g, 0),
     y=lambda g, condition: fn.where(condition, 0, g),
-)  # fmt: skip
+)
 
 
 @public(out=True, method=False)

@@ -26,7 +26,7 @@ from nnkit.backend.lazy import LazyPlace, put_off
 _conj_physical = pointwise(
     "conj", lambda x: fn.conj(x), function=False, node="ConjPhysicalBackward0",
     x=lambda g: fn.conj(g),
-)  # fmt: skip
+)
 
 
 def _view(name: str, node: str, rule: Callable, **marks: bool) -> Callable:

@@ -22,15 +22,15 @@ _pow = pointwise(
     y=lambda g, x, y, out: g * fn.conj(
         fn.where(fn.logical_and(fn.eq(x, 0), fn.ge(fn.real(y), 0)), 0, out * fn.log(x))
     ),
-)  # fmt: skip
+)
 _pow_scalar = pointwise(
     "pow_scalar", lambda x, exponent: x**exponent, scalars=("exponent",), function=False,
     node="PowBackward0", x=lambda g, x, exponent: g * fn.conj(exponent * x ** (exponent - 1)),
-)  # fmt: skip
+)
 _pow_zero = pointwise(
     "pow_zero", lambda x: fn.zeros_like(x) + 1, function=False, node="PowBackward0",
     by_rows=("x",), x=lambda g, x: fn.zeros_like(g + x),
-)  # fmt: skip
+)
 
 
 def _power(x: Tensor, y: Any) -> Tensor:

@@ -49,17 +49,17 @@ i0 = pointwise(
     "i0", lambda x: fn.i0(x), "The modified Bessel function of the first kind of order 0.",
     example=("nnkit.tensor([0.0, 1.0])", "tensor([1.0000, 1.2661])"),
     kind="float", refuses=("complex",), x=lambda g, x: g * fn.i1(x),
-)  # fmt: skip
+)
 i0e = pointwise(
     "i0e", lambda x: fn.i0e(x), node="SpecialI0EBackward0", kind="float", public=False,
     refuses=("complex",), x=lambda g, x, out: g * (fn.i1e(x) - fn.sgn(x) * out),
-)  # fmt: skip
+)
 i1 = pointwise(
     "i1", lambda x: fn.i1(x), node="SpecialI1Backward0", kind="float", public=False,
     refuses=("complex",), x=lambda g, x, out: g * fn.where(
         abs(x) > EPS, fn.i0(_away_from_zero(x)) - out / _away_from_zero(x), 0.5
     ),
-)  # fmt: skip
+)
 i1e = pointwise(
     "i1e", lambda x: fn.i1e(x), node="SpecialI1EBackward0", kind="float", public=False,
     refuses=("complex",), x=lambda g, x, out: g * fn.where(
@@ -68,36 +68,36 @@ i1e = pointwise(
         - out * (fn.sgn(_away_from_zero(x)) + 1 / _away_from_zero(x)),
         0.5,
     ),
-)  # fmt: skip
+)
 entr = pointwise(
     "entr", _entr, node="SpecialEntrBackward0", kind="float", public=False, refuses=("complex",),
     x=lambda g, x: g * -(1 + fn.log(x)),
-)  # fmt: skip
+)
 erfcx = pointwise(
     "erfcx", lambda x: fn.erfcx(x), node="SpecialErfcxBackward0", kind="float", public=False,
     refuses=("complex", "half"), x=lambda g, x, out: (2 * x * out - 2 / math.sqrt(math.pi)) * g,
-)  # fmt: skip
+)
 log_ndtr = pointwise(
     "log_ndtr", _log_ndtr, node="SpecialLogNdtrBackward0", kind="float", public=False,
     refuses=("complex", "half"),
     x=lambda g, x, out: g / math.sqrt(2 * math.pi) * fn.exp(-(out + x * x / 2)),
-)  # fmt: skip
+)
 ndtri = pointwise(
     "ndtri", lambda x: fn.ndtri(x), node="SpecialNdtriBackward0", kind="float", public=False,
     refuses=("complex", "half"),
     x=lambda g, out: g * math.sqrt(2 * math.pi) * fn.exp(out * out / 2),
-)  # fmt: skip
+)
 zeta = pointwise(
     "zeta", lambda x, y: fn.zeta(x, y), node="SpecialZetaBackward0", kind="float", public=False,
     refuses=("complex", "half"), x=lambda g, y: _no_derivative("zeta"),
     y=lambda g, x, y: g * -x * fn.zeta(x + 1, y),
-)  # fmt: skip
+)
 _xlog1py = pointwise(
     "xlog1py", _times_log1p, node="SpecialXlog1PyBackward0", function=False,
     stepwise=("forward", "backward"),
     x=lambda g, x, y: fn.where(fn.logical_and(fn.eq(x, 0), y <= -1), 0, g * fn.log1p(y)),
     y=lambda g, x, y: g * x / (y + 1),
-)  # fmt: skip
+)
 igamma = pointwise(
     "igamma", lambda a, x: fn.igamma(a, x),
     "The lower regularised incomplete gamma function: the share of ``Gamma(input)`` that its "
@@ -105,14 +105,14 @@ igamma = pointwise(
     example=("nnkit.tensor([1.0, 2.0]), nnkit.tensor([1.0, 1.0])", "tensor([0.6321, 0.2642])"),
     numbers="none", refuses=("integer", "bool", "complex"),
     a=lambda g, x: _no_derivative("igamma: input"), x=_density,
-)  # fmt: skip
+)
 igammac = pointwise(
     "igammac", lambda a, x: fn.igammac(a, x),
     "The upper regularised incomplete gamma function, ``1 - igamma(input, other)``.",
     example=("nnkit.tensor([1.0, 2.0]), nnkit.tensor([1.0, 1.0])", "tensor([0.3679, 0.7358])"),
     numbers="none", refuses=("integer", "bool", "complex"),
     a=lambda g, x: _no_derivative("igammac: input"), x=lambda g, a, x: -_density(g, a, x),
-)  # fmt: skip
+)
 
 
 def xlog1py(input: Any, other: Any) -> Tensor:

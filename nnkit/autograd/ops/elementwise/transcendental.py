@@ -27,49 +27,49 @@ def _inverse(x: Any) -> Any:
 
 exp = pointwise("exp", lambda x: fn.exp(x), "``e ** input``.",
                 example=("nnkit.tensor([0.0, 1.0])", "tensor([1.0000, 2.7183])"), kind="float",
-                x=lambda g, out: g * fn.conj(out))  # fmt: skip
+                x=lambda g, out: g * fn.conj(out))
 exp2 = pointwise("exp2", lambda x: fn.exp2(x), "``2 ** input``.",
                  example=("nnkit.tensor([0, 3])", "tensor([1., 8.])"), kind="float",
-                 x=lambda g, out: g * fn.conj(out) * LN2)  # fmt: skip
+                 x=lambda g, out: g * fn.conj(out) * LN2)
 expm1 = pointwise("expm1", lambda x: fn.expm1(x), "``e ** input - 1``, exact near 0.",
                   example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 1.7183])"), kind="float",
-                  x=lambda g, out: g * fn.conj(out + 1))  # fmt: skip
+                  x=lambda g, out: g * fn.conj(out + 1))
 log = pointwise("log", lambda x: fn.log(x),
                 "The natural logarithm; -inf at 0, NaN for negative real numbers.",
                 example=("nnkit.tensor([1.0, 10.0])", "tensor([0.0000, 2.3026])"), kind="float",
-                x=lambda g, x: g / fn.conj(x))  # fmt: skip
+                x=lambda g, x: g / fn.conj(x))
 log2 = pointwise("log2", lambda x: fn.log2(x),
                  "The logarithm to base 2; NaN for negative real numbers.",
                  example=("nnkit.tensor([1.0, 8.0])", "tensor([0., 3.])"), kind="float",
-                 x=lambda g, x: g / (fn.conj(x) * LN2))  # fmt: skip
+                 x=lambda g, x: g / (fn.conj(x) * LN2))
 log10 = pointwise("log10", lambda x: fn.log10(x),
                   "The logarithm to base 10; NaN for negative real numbers.",
                   example=("nnkit.tensor([1.0, 100.0])", "tensor([0., 2.])"), kind="float",
-                  x=lambda g, x: g / (fn.conj(x) * LN10))  # fmt: skip
+                  x=lambda g, x: g / (fn.conj(x) * LN10))
 log1p = pointwise("log1p", lambda x: fn.log1p(x), "``log(1 + input)``, exact near 0.",
                   example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.6931])"), kind="float",
-                  x=lambda g, x: g / fn.conj(x + 1))  # fmt: skip
+                  x=lambda g, x: g / fn.conj(x + 1))
 sin = pointwise("sin", lambda x: fn.sin(x), "The sine of an angle in radians.",
                 example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.8415])"), kind="float",
-                x=lambda g, x: g * fn.conj(fn.cos(x)))  # fmt: skip
+                x=lambda g, x: g * fn.conj(fn.cos(x)))
 cos = pointwise("cos", lambda x: fn.cos(x), "The cosine of an angle in radians.",
                 example=("nnkit.tensor([0.0, 1.0])", "tensor([1.0000, 0.5403])"), kind="float",
-                x=lambda g, x: g * -fn.conj(fn.sin(x)))  # fmt: skip
+                x=lambda g, x: g * -fn.conj(fn.sin(x)))
 tan = pointwise("tan", lambda x: fn.tan(x), "The tangent of an angle in radians.",
                 example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 1.5574])"), kind="float",
-                x=lambda g, out: g * fn.conj(1 + out * out))  # fmt: skip
+                x=lambda g, out: g * fn.conj(1 + out * out))
 asin = pointwise("asin", lambda x: fn.asin(x), "The angle whose sine is ``input``.",
                  example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 1.5708])"), kind="float",
                  aliases=("arcsin",),
-                 x=lambda g, x: g * fn.conj(1 / fn.sqrt(1 - x * x)))  # fmt: skip
+                 x=lambda g, x: g * fn.conj(1 / fn.sqrt(1 - x * x)))
 acos = pointwise("acos", lambda x: fn.acos(x), "The angle whose cosine is ``input``.",
                  example=("nnkit.tensor([0.0, 1.0])", "tensor([1.5708, 0.0000])"), kind="float",
                  aliases=("arccos",),
-                 x=lambda g, x: g * -fn.conj(1 / fn.sqrt(1 - x * x)))  # fmt: skip
+                 x=lambda g, x: g * -fn.conj(1 / fn.sqrt(1 - x * x)))
 atan = pointwise("atan", lambda x: fn.atan(x), "The angle whose tangent is ``input``.",
                  example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.7854])"),
                  kind="float", aliases=("arctan",),
-                 x=lambda g, x: g / fn.conj(x * x + 1))  # fmt: skip
+                 x=lambda g, x: g / fn.conj(x * x + 1))
 atan2 = pointwise(
     "atan2", lambda x, y: fn.atan2(x, y), "The angle of the point (``other``, ``input``).",
     example=("nnkit.tensor([1.0, 0.0]), nnkit.tensor([1.0, -1.0])", "tensor([0.7854, 3.1416])"),
@@ -77,7 +77,7 @@ atan2 = pointwise(
     x=lambda g, x, y: g * y * _inverse(x * x + y * y),
     y=lambda g, x, y: g * -x * _inverse(x * x + y * y),
     numbers="none",
-)  # fmt: skip
+)
 
 
 @single(alone="refused", node="AngleBackward0")
@@ -111,53 +111,53 @@ def angle(input: Tensor) -> Tensor:
 
 sinh = pointwise("sinh", lambda x: fn.sinh(x), "The hyperbolic sine, ``(exp(x) - exp(-x)) / 2``.",
                  example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 1.1752])"), kind="float",
-                 x=lambda g, x: g * fn.conj(fn.cosh(x)))  # fmt: skip
+                 x=lambda g, x: g * fn.conj(fn.cosh(x)))
 cosh = pointwise("cosh", lambda x: fn.cosh(x), "The hyperbolic cosine, ``(exp(x) + exp(-x)) / 2``.",
                  example=("nnkit.tensor([0.0, 1.0])", "tensor([1.0000, 1.5431])"), kind="float",
-                 x=lambda g, x: g * fn.conj(fn.sinh(x)))  # fmt: skip
+                 x=lambda g, x: g * fn.conj(fn.sinh(x)))
 tanh = pointwise("tanh", lambda x: fn.tanh(x), "The hyperbolic tangent, ``sinh(x) / cosh(x)``.",
                  example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.7616])"), kind="float",
-                 stepwise=(), x=lambda g, out: g * fn.conj(1 - out * out))  # fmt: skip
+                 stepwise=(), x=lambda g, out: g * fn.conj(1 - out * out))
 asinh = pointwise("asinh", lambda x: fn.asinh(x),
                   "The inverse of `sinh`, ``log(x + sqrt(x**2 + 1))``.",
                   example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.8814])"), kind="float",
                   aliases=("arcsinh",), differentiable_in_place=False,
-                  x=lambda g, x: g * fn.conj(1 / fn.sqrt(x * x + 1)))  # fmt: skip
+                  x=lambda g, x: g * fn.conj(1 / fn.sqrt(x * x + 1)))
 acosh = pointwise("acosh", lambda x: fn.acosh(x),
                   "The inverse of `cosh`, ``log(x + sqrt(x**2 - 1))``.",
                   example=("nnkit.tensor([1.0, 2.0])", "tensor([0.0000, 1.3170])"), kind="float",
                   aliases=("arccosh",), differentiable_in_place=False,
-                  x=lambda g, x: g * fn.conj(1 / fn.sqrt(x * x - 1)))  # fmt: skip
+                  x=lambda g, x: g * fn.conj(1 / fn.sqrt(x * x - 1)))
 atanh = pointwise("atanh", lambda x: fn.atanh(x),
                   "The inverse of `tanh`, ``log((1 + x) / (1 - x)) / 2``.",
                   example=("nnkit.tensor([0.0, 0.5])", "tensor([0.0000, 0.5493])"), kind="float",
                   aliases=("arctanh",), differentiable_in_place=False,
-                  x=lambda g, x: g * 1 / fn.conj(1 - x * x))  # fmt: skip
+                  x=lambda g, x: g * 1 / fn.conj(1 - x * x))
 erf = pointwise("erf", lambda x: fn.erf(x),
                 "``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0 to x.",
                 example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.8427])"), kind="float",
                 refuses=("complex",),
-                x=lambda g, x: (2 / math.sqrt(math.pi)) * fn.exp(-(x * x)) * g)  # fmt: skip
+                x=lambda g, x: (2 / math.sqrt(math.pi)) * fn.exp(-(x * x)) * g)
 erfc = pointwise("erfc", lambda x: fn.erfc(x), "``1 - erf(input)``, exact for large input.",
                  example=("nnkit.tensor([0.0, 1.0])", "tensor([1.0000, 0.1573])"),
                  kind="float", refuses=("complex",),
-                 x=lambda g, x: (-2 / math.sqrt(math.pi)) * fn.exp(-(x * x)) * g)  # fmt: skip
+                 x=lambda g, x: (-2 / math.sqrt(math.pi)) * fn.exp(-(x * x)) * g)
 erfinv = pointwise("erfinv", lambda x: fn.erfinv(x), "The inverse of the error function.",
                    example=("nnkit.tensor([0.0, 0.5])", "tensor([0.0000, 0.4769])"),
                    kind="float", refuses=("complex",),
                    x=lambda g, x: (math.sqrt(math.pi) / 2)
-                   * fn.exp(fn.erfinv(x) * fn.erfinv(x)) * g)  # fmt: skip
+                   * fn.exp(fn.erfinv(x) * fn.erfinv(x)) * g)
 sigmoid = pointwise("sigmoid", lambda x: fn.sigmoid(x), "``1 / (1 + exp(-input))``.",
                     example=("nnkit.tensor([0.0, 1.0])", "tensor([0.5000, 0.7311])"), kind="float",
-                    stepwise=(), x=lambda g, out: g * fn.conj(1 - out) * fn.conj(out))  # fmt: skip
+                    stepwise=(), x=lambda g, out: g * fn.conj(1 - out) * fn.conj(out))
 lgamma = pointwise("lgamma", lambda x: fn.lgamma(x), "The logarithm of ``|Gamma(input)|``.",
                    example=("nnkit.tensor([1.0, 5.0])", "tensor([0.0000, 3.1781])"),
                    kind="float", refuses=("complex",),
-                   x=lambda g, x: g * fn.digamma(x))  # fmt: skip
+                   x=lambda g, x: g * fn.digamma(x))
 digamma = pointwise("digamma", lambda x: fn.digamma(x), "The derivative of `lgamma`.",
                     example=("nnkit.tensor([1.0, 2.0])", "tensor([-0.5772,  0.4228])"),
                     kind="float", refuses=("complex",),
-                    x=lambda g, x: g * fn.polygamma_at(x, 1))  # fmt: skip
+                    x=lambda g, x: g * fn.polygamma_at(x, 1))
 
 
 def times_log(x: Any, y: Any) -> Any:
@@ -171,13 +171,13 @@ _xlogy = pointwise(
     by_rows=("x",),
     x=lambda g, x, y: fn.where(fn.logical_and(fn.eq(x, 0), y <= 0), 0, g * fn.log(y)),
     y=lambda g, x, y: g * x / y,
-)  # fmt: skip
+)
 _logaddexp = pointwise(
     "logaddexp", lambda x, y: fn.logaddexp(x, y), public=False, in_place=False,
     refuses=("integer", "bool", "complex"),
     x=lambda g, x, y: g / (1 + fn.exp(y - x)), y=lambda g, x, y: g / (1 + fn.exp(x - y)),
     numbers="none",
-)  # fmt: skip
+)
 
 
 @public(out=True)
@@ -223,7 +223,7 @@ logaddexp2 = pointwise(
     in_place=False, refuses=("integer", "bool", "complex"),
     x=lambda g, x, y: g / (1 + fn.exp2(y - x)), y=lambda g, x, y: g / (1 + fn.exp2(x - y)),
     numbers="none",
-)  # fmt: skip
+)
 sinc = pointwise(
     "sinc", lambda x: fn.where(fn.eq(x, 0), 1, fn.sin(x * math.pi) / (x * math.pi)),
     "``sin(pi * input) / (pi * input)``, 1 at 0.",
@@ -232,19 +232,19 @@ sinc = pointwise(
         fn.eq(x * x * math.pi, 0), 0,
         g * fn.conj((x * math.pi * fn.cos(x * math.pi) - fn.sin(x * math.pi)) / (x * x * math.pi)),
     ),
-)  # fmt: skip
+)
 deg2rad = pointwise("deg2rad", lambda x: x * (math.pi / 180), "Degrees to radians.",
                     example=("nnkit.tensor([0.0, 180.0])", "tensor([0.0000, 3.1416])"),
                     kind="float", refuses=("complex",), alone="refused",
-                    x=lambda g: g * (math.pi / 180))  # fmt: skip
+                    x=lambda g: g * (math.pi / 180))
 rad2deg = pointwise("rad2deg", lambda x: x * (180 / math.pi), "Radians to degrees.",
                     example=("nnkit.tensor([0.0, 1.0])", "tensor([ 0.0000, 57.2958])"),
                     kind="float", refuses=("complex",), alone="refused",
-                    x=lambda g: g * (180 / math.pi))  # fmt: skip
+                    x=lambda g: g * (180 / math.pi))
 _logit = pointwise(
     "logit", lambda x: fn.log(x / (1 - x)), function=False, stepwise=("forward", "backward"),
     x=lambda g, x: fn.where(fn.logical_or(x < 0, x > 1), math.nan, g / (x * (1 - x))),
-)  # fmt: skip
+)
 _logit_between = pointwise(
     "logit_between",
     lambda x, low, high: fn.log(
@@ -256,11 +256,11 @@ _logit_between = pointwise(
     x=lambda g, x, low, high: fn.where(
         fn.logical_or(x < low, x > high), 0, g / (x * (1 - x))
     ),
-)  # fmt: skip
+)
 _polygamma = pointwise(
     "polygamma_at", lambda x, n: fn.polygamma_at(x, n), scalars=("n",), function=False,
     node="PolygammaBackward0", x=lambda g, x, n: g * fn.polygamma_at(x, n + 1),
-)  # fmt: skip
+)
 
 
 @public(out=True, in_place=True)

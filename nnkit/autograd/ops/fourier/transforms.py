@@ -30,9 +30,10 @@ def _grad_c2r(B: Any, g: Any, axes: tuple, scale: float) -> Any:
 
 
 fft_c2c = rule(
-    "fft_c2c", node="FftC2CBackward0",
+    "fft_c2c",
+    node="FftC2CBackward0",
     x=lambda B, g, axes, scale, inverse: B.fft_c2c(g, axes, scale, not inverse),
-)  # fmt: skip
+)
 fft_r2c = rule("fft_r2c", node="FftR2CBackward0", also={"x": ("x",)}, x=_grad_r2c)
 fft_c2r = rule("fft_c2r", node="FftC2RBackward0", x=_grad_c2r)
 

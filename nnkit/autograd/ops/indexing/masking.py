@@ -33,7 +33,7 @@ _masked_fill = rule(
 _masked_select = rule(
     "masked_select",
     x=lambda B, g, x, mask: in_order_of(B, B.masked_select_adjoint(g, mask, tuple(x.shape)), x),
-)  # fmt: skip
+)
 _masked_select_adjoint = rule(
     "masked_select_adjoint", y=lambda B, g, mask: B.masked_select(g, mask)
 )

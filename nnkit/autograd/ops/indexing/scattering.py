@@ -19,9 +19,10 @@ from nnkit.backend.dtype import int64, python_number
 from nnkit.backend.reproducibility import refuse
 
 _gather = rule(
-    "gather", also={"x": ("x",)},
+    "gather",
+    also={"x": ("x",)},
     x=lambda B, g, index, axis, x_shape: B.gather_adjoint(g, index, axis, x_shape),
-)  # fmt: skip
+)
 _gather_adjoint = rule("gather_adjoint", y=lambda B, g, index, axis: B.gather(g, index, axis))
 _scatter = rule(
     "scatter", alone="copied", x=lambda B, g, index, axis: B.scatter_fill(g, index, axis, 0),

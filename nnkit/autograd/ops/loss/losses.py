@@ -78,7 +78,7 @@ def elementwise_loss(
     elements = pointwise(
         f"{name}_elements", body, scalars=scalars, function=False, stepwise=stepwise,
         by_rows=by_rows, **rules,
-    )  # fmt: skip
+    )
     position = elements.op.primitive.arrays.index
     reduced: Any = {x: _reduced(elements.op.rules[position(x)].function, divided) for x in rules}
     return rule(name, private=private, also=also, alone=alone, **reduced)
@@ -102,12 +102,12 @@ mse_loss = elementwise_loss(
     "mse_loss", lambda x, target: (x - target) * (x - target), stepwise=("forward",),
     by_rows=("x", "target"),
     x=lambda g, x, target: g * 2 * (x - target), target=lambda g, x, target: g * 2 * (target - x),
-)  # fmt: skip
+)
 l1_loss = elementwise_loss(
     "l1_loss", lambda x, target: fn.abs(x - target), private=("x", "target"),
     x=lambda g, x, target: g * fn.sign(x - target),
     target=lambda g, x, target: -(g * fn.sign(x - target)),
-)  # fmt: skip
+)
 
 
 def _smooth_l1_slope(x: Any, target: Any, beta: Any) -> Any:
@@ -124,7 +124,7 @@ smooth_l1_loss = elementwise_loss(
     scalars=("beta",), by_rows=("x", "target"),
     x=lambda g, x, target, beta: g * _smooth_l1_slope(x, target, beta),
     target=lambda g, x, target, beta: g * _smooth_l1_slope(target, x, beta),
-)  # fmt: skip
+)
 
 
 def _huber_slope(x: Any, target: Any, delta: Any) -> Any:
@@ -141,7 +141,7 @@ huber_loss = elementwise_loss(
     scalars=("delta",), by_rows=("x", "target"),
     x=lambda g, x, target, delta: g * _huber_slope(x, target, delta),
     target=lambda g, x, target, delta: g * _huber_slope(target, x, delta),
-)  # fmt: skip
+)
 # Torch's bounds: logarithms end at -100, the slope's denominator at 1e-12 as a float32.
 binary_cross_entropy = elementwise_loss(
     "binary_cross_entropy",
@@ -149,7 +149,7 @@ binary_cross_entropy = elementwise_loss(
     - target * fn.maximum(fn.log(x), -100),
     x=lambda g, x, target: g * (x - target) / fn.maximum((1 - x) * x, 9.999999960041972e-13),
     target=lambda g, x: g * (fn.log1p(-x) - fn.log(x)), also={"target": ("target",)},
-)  # fmt: skip
+)
 
 
 binary_cross_entropy_with_logits = elementwise_loss(
@@ -157,22 +157,22 @@ binary_cross_entropy_with_logits = elementwise_loss(
     stepwise=("forward", "backward"), divided="last",
     x=lambda g, x, target: g * (fn.sigmoid(x) - target), target=lambda g, x: -g * x,
     also={"target": ("target",)},
-)  # fmt: skip
+)
 kl_div = elementwise_loss(
     "kl_div", lambda x, target: times_log(target, target) - target * x,
     stepwise=("forward", "backward"), x=lambda g, target: -g * target,
     # NaN at 0, as torch's
     target=lambda g, x, target: -g * x + g * fn.log(target) + g * target / target,
-)  # fmt: skip
+)
 kl_div_log_target = elementwise_loss(
     "kl_div_log_target", lambda x, target: fn.exp(target) * (target - x), private=("x", "target"),
     stepwise=("forward", "backward"), x=lambda g, target: -(g * fn.exp(target)),
     target=lambda g, x, target: g * fn.exp(target) + g * (target - x) * fn.exp(target),
-)  # fmt: skip
+)
 soft_margin_loss = elementwise_loss(
     "soft_margin_loss", lambda x, target: -fn.log_sigmoid(x * target), alone="refused",
     x=lambda g, x, target: -g * target * fn.sigmoid(-x * target),
-)  # fmt: skip
+)
 hinge_embedding_loss = elementwise_loss(
     "hinge_embedding_loss",
     lambda x, target, margin: fn.where(fn.eq(target, 1), 0, fn.maximum(margin - x, 0))
@@ -181,12 +181,12 @@ hinge_embedding_loss = elementwise_loss(
     alone="recorded",
     x=lambda g, x, target, margin: fn.where(fn.eq(target, -1), 0, g)
     - fn.where(fn.logical_or(fn.eq(target, 1), fn.logical_not(x <= margin)), 0, g),
-)  # fmt: skip
+)
 poisson_nll_loss = elementwise_loss(
     "poisson_nll_loss", lambda x, target: fn.exp(x) - target * x, private=("x",),
     stepwise=("forward", "backward"),
     x=lambda g, x, target: g * fn.exp(x) - g * target, target=lambda g, x: -g * x,
-)  # fmt: skip
+)
 
 
 # Class labels
@@ -195,7 +195,7 @@ poisson_nll_loss = elementwise_loss(
 def _cross_entropy_rule(
     B: Any, g_loss: Any, g_probabilities: Any, probabilities: Any, target: Any, weight: Any,
     ignore_index: int, reduction: str, label_smoothing: float,
-) -> Any:  # fmt: skip
+) -> Any:
     p = probabilities
     grad = B.cross_entropy_grad(g_loss, p, target, weight, ignore_index, reduction, label_smoothing)
     if g_probabilities is not None:
@@ -206,7 +206,7 @@ def _cross_entropy_rule(
 _cross_entropy = rule(
     "cross_entropy", node="NllLossBackward0", nondifferentiable=("probabilities",), apart=("x",),
     x=_cross_entropy_rule,
-)  # fmt: skip
+)
 _nll_loss = rule(
     "nll_loss",
     depends="backward",
@@ -219,7 +219,7 @@ _nll_loss = rule(
 def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
     label_smoothing: float,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """See `nnkit.nn.functional.cross_entropy`."""
     try:
         x, t = input._data, target._data
@@ -324,7 +324,7 @@ def _check_labels(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
 def _soft_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
     label_smoothing: float,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The target holds probabilities of the classes."""
     if target.dtype.category != FLOATING:
         raise RuntimeError(

@@ -37,9 +37,10 @@ _fractional_max_pool = rule(
     depends="backward", x=grad_max_pool,
 )  # fmt: skip
 _max_unpool = rule(
-    "max_unpool", node="MaxUnpool2DBackward0",
+    "max_unpool",
+    node="MaxUnpool2DBackward0",
     x=lambda B, g, indices: B.max_pool_gather(g, indices),
-)  # fmt: skip
+)
 rule("max_pool_grad", g=lambda B, g_out, indices: B.max_pool_gather(g_out, indices))
 rule(
     "max_pool_gather",

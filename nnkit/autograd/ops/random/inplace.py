@@ -29,7 +29,7 @@ from nnkit.backend.dtype import (
     float32,
     float64,
     int64,
-)  # fmt: skip
+)
 from nnkit.backend.warning import warn
 
 _LARGEST = {
@@ -323,8 +323,9 @@ def _continuous(
 _exponential = _continuous(
     "exponential_",
     lambda lambd: "" if lambd > 0 else f"lambda > 0.0, but found lambda={lambd}",
-    RuntimeError, (FLOATING,),
-)  # fmt: skip
+    RuntimeError,
+    (FLOATING,),
+)
 _cauchy = _continuous(
     "cauchy_",
     lambda median, sigma: "" if sigma > 0 else f"sigma > 0.0, but found sigma={sigma}",
@@ -333,13 +334,15 @@ _cauchy = _continuous(
 _log_normal = _continuous(
     "log_normal_",
     lambda mean, std: "" if std > 0 else f"std > 0.0, but found std={std}",
-    NotImplementedError, (FLOATING,),
-)  # fmt: skip
+    NotImplementedError,
+    (FLOATING,),
+)
 _geometric = _continuous(
     "geometric_",
     lambda p: "" if 0 < p < 1 else f"p to be in (0, 1), but got p={p}",
-    NotImplementedError, (INTEGER, FLOATING),
-)  # fmt: skip
+    NotImplementedError,
+    (INTEGER, FLOATING),
+)
 
 
 @public(namespace=False)

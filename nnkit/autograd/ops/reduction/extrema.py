@@ -53,7 +53,7 @@ _extreme = {n: rule(n, x=_grad_extreme) for n in ("amax", "amin")}
 _chosen = {
     n: rule(n, nondifferentiable=("indices",), alone=copied_scalar, x=_grad_chosen)
     for n in ("max", "min")
-}  # fmt: skip
+}
 _index = {n: rule(n) for n in ("argmax", "argmin")}
 _logical = {n: rule(n) for n in ("all", "any")}
 

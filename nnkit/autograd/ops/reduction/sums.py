@@ -99,9 +99,10 @@ _sum = rule(
     x=lambda B, g, x_shape, axis, keepdims: B.expand_reduced(g, x_shape, axis, keepdims),
 )
 _expand_reduced = rule(
-    "expand_reduced", node="ExpandBackward0",
+    "expand_reduced",
+    node="ExpandBackward0",
     x=lambda B, g, axis, keepdims: B.sum(g, axis, keepdims),
-)  # fmt: skip
+)
 _sum_to = rule("sum_to", node="SumBackward1", x=lambda B, g, x_shape: B.expand(g, x_shape))
 _mean, _mean_beside = [
     rule(
@@ -125,7 +126,7 @@ _var_mean = rule(
             float(terms(tuple(x.shape), axis) or math.nan),
         ),
     ),
-)  # fmt: skip
+)
 _logsumexp = rule(
     "logsumexp",
     alone="refused",

@@ -49,11 +49,12 @@ from nnkit.backend.memory import (
 from nnkit.backend.warning import warn
 
 _diagonal = rule(
-    "diagonal", view=True,
+    "diagonal",
+    view=True,
     x=lambda B, g, x_shape, offset, axis1, axis2: B.diagonal_adjoint(
         g, x_shape, offset, axis1, axis2
     ),
-)  # fmt: skip
+)
 _diagonal_adjoint = rule(
     "diagonal_adjoint", node="DiagEmbedBackward0", alone="written",
     y=lambda B, g, offset, axis1, axis2: B.diagonal(g, offset, axis1, axis2),
@@ -99,9 +100,10 @@ _as_strided_scatter = rule(
     ),
 )  # fmt: skip
 _unfold = rule(
-    "unfold", view=True,
+    "unfold",
+    view=True,
     x=lambda B, g, x_shape, axis, size, step: B.unfold_adjoint(g, x_shape, axis, size, step),
-)  # fmt: skip
+)
 _unfold_adjoint = rule(
     "unfold_adjoint", y=lambda B, g, axis, size, step: B.unfold(g, axis, size, step)
 )

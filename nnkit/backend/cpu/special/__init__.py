@@ -27,4 +27,4 @@ __all__ = [
     "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expm1", "frac", "i0", "i0e", "i1", "i1e",
     "igamma", "igammac", "lgamma", "log1p", "log_ndtr", "log_sigmoid", "ndtr", "ndtri",
     "polygamma", "reciprocal", "sgn", "sigmoid", "sign", "sinc", "zeta",
-]  # fmt: skip
+]

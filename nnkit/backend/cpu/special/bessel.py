@@ -36,7 +36,7 @@ _LARGE = (
         -3.4838557610442947e-7, -1.8349102358955385e-6, -1.5038547200567217e-5,
         -0.0002192357638317243, -0.0097495771932357362, 0.38939845902587232,
     ),
-)  # fmt: skip
+)
 # I(x) / (x / 2)^order in (x / 2)^2, by order
 _SMALL = tuple(
     table("f8", *(1 / (math.factorial(k) * math.factorial(k + order)) for k in range(24, -1, -1)))

@@ -22,15 +22,15 @@ _CENTRAL = table(
     1.6447471190594618e-6, -1.4924740785377575e-5, 0.00012055295112667001,
     -0.00085483259825432251, 0.0052239776072699453, -0.026866170643256994, 0.1128379167094513,
     -0.37612638903183544, 1.1283791670955126,
-)  # fmt: skip
+)
 # The same to float32's precision for 0 <= x <= 3.93, where erf rounds to 1, as a quotient
 _NUMERATOR = table(
     "f8", 2.0418275278e-6, 0.00028478250541, 0.0037791647369, 0.052788889785, 0.19077569634,
     1.1283791455,
-)  # fmt: skip
+)
 _DENOMINATOR = table(
     "f8", 3.8001214248e-5, 0.0011650742476, 0.014996570803, 0.1142538663, 0.50240328269, 1.0,
-)  # fmt: skip
+)
 # (1 + 2 x) erfcx(x) in t, 0 <= x <= inf
 _SCALED = {
     4: table(
@@ -50,7 +50,7 @@ _SCALED = {
         0.087983153824036782, -0.11508959816003075, 0.09751909515328706,
         -0.01055559633222167, -0.1400091801376197, 1.2423492448711544,
     ),
-}  # fmt: skip
+}
 # erfinv(x) / x: the end of each piece in w = -log(1 - x^2), then the polynomial, in w for the
 # first piece and in sqrt(w) for the others, scaled to -1 .. 1.
 _INVERSE = {
@@ -99,7 +99,7 @@ _INVERSE = {
             4.8549579002380927,
         )),
     ),
-}  # fmt: skip
+}
 
 # (ndtri(p) / sqrt(2 pi) - y) / y^3 in y^2 for y = p - 1/2, a quotient; in the tails in 1 / x,
 # x = sqrt(-2 log(p)) up to 8 and beyond (S. L. Moshier, Cephes)
@@ -143,7 +143,7 @@ _NORMAL = tuple(
             ),
         ),
     )
-)  # fmt: skip
+)
 
 
 def _scaled(x: np.ndarray) -> np.ndarray:
