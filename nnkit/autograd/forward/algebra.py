@@ -25,7 +25,7 @@ from nnkit.autograd.forward.dual import (
     laid_out,
 )
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.code import GRAD, INPUT, OUTPUT, PASS, SAVED, STATIC, read_of
+from nnkit.autograd.op.code import GRAD, INPUT, OUTPUT, SAVED, STATIC, identity, read_of
 from nnkit.autograd.op.promotion import on_one_device
 from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.tensor import Tensor, wrap
@@ -197,7 +197,7 @@ def _along(
 
 def _times(rule: Any, g: Tensor, primals: tuple, statics: tuple, output: Tensor) -> Tensor:
     """What the rule of an element-wise op makes of a gradient, or of a tangent."""
-    if rule.function is PASS:
+    if rule.function is identity:
         return g
     values = {INPUT: primals, OUTPUT: (output,), STATIC: statics}
     arguments = [g if kind == GRAD else values[kind][i] for kind, i in rule.plan]

@@ -12,7 +12,7 @@ INPUT, OUTPUT, INDEX, STATIC, SHAPE, NEEDS, COLUMNS, GRAD = range(8)
 SAVED = (INPUT, OUTPUT, INDEX)  # what may be written between forward and backward
 
 
-def PASS(B: Any, g: Any) -> Any:
+def identity(B: Any, g: Any) -> Any:
     """The rule of an input whose gradient is the output's own."""
     return g
 
@@ -151,7 +151,7 @@ def print_node_code(op: Any) -> str:
                 arguments.append(f"(grads[{i}] if len(grads) > 1 else None)")
             else:
                 arguments.append(f"grads[{i}]")
-        if r.function is PASS:
+        if r.function is identity:
             return "grads[0]"
         primitive = getattr(r.function, "primitive", None)
         if primitive is not None:

@@ -20,7 +20,7 @@ from nnkit.autograd.arguments.overriding import ENTERED, NOBODY, PLAIN, ask
 from nnkit.autograd.compiled import bind_op
 from nnkit.autograd.engine.node import NotImplementedBackward, edge_of
 from nnkit.autograd.grad_mode import MODE
-from nnkit.autograd.op.code import PASS
+from nnkit.autograd.op.code import identity
 from nnkit.autograd.op.promotion import (
     check_dtype,
     on_one_device,
@@ -84,7 +84,7 @@ def _gradient_rule(
     if formula.arrays == ("g",) and not formula.scalars:
         root = formula.trace().outputs[0]
         if root.function == "symbol":
-            return PASS
+            return identity
     register_formula(formula)
     gradient.parameters = formula.parameters
     gradient.primitive = name
