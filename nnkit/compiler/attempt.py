@@ -359,9 +359,9 @@ class Attempt:
         return None if recording.broken else found
 
     def shapes(self) -> dict[int, tuple]:
-        """Shape and dtype of each array, by number."""
+        """Shape, dtype and strides of each array, by number."""
         arrays = self.recording.arrays
-        return {n: (a.shape, a.dtype) for n, a in enumerate(arrays) if hasattr(a, "strides")}
+        return {n: geometry(a) for n, a in enumerate(arrays) if hasattr(a, "strides")}
 
 
 class BackwardRecord:

@@ -17,6 +17,7 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.backend.device import cpu, get_default_device
 from nnkit.backend.dtype import default_dtype
 from nnkit.backend.program import Program, difference, geometry, print_program
+from nnkit.backend.program.passes import improved
 from nnkit.backend.program.outside import RECORDERS
 from nnkit.backend.reproducibility import are_deterministic_algorithms_enabled
 from nnkit.backend.warning import warn
@@ -50,6 +51,7 @@ class Entry:
         self.attempts = 0
         self.pinned: list[tuple[int, Any]] = []
         self.difference: str | None = None
+        self.unchecked = 0  # replays that are to be run beside eager
 
     def fits(self, leaves: list) -> bool:
         """Whether all that the step can reach is as it was."""
@@ -99,8 +101,20 @@ class Compiled:
         leaves, key = signature(args, kwargs)
         for entry in self.entries.get(key, ()):
             if entry.run is not None and entry.fits(leaves):
+                if entry.unchecked:
+                    return self._checked(entry, leaves, args, kwargs)
                 return entry.run(leaves)
         return self._recorded(leaves, key, args, kwargs)
+
+    def _checked(self, entry: Entry, leaves: list, args: tuple, kwargs: dict) -> Any:
+        from nnkit.compiler.checking import checked
+
+        entry.unchecked -= 1
+        run: Any = entry.run
+        watch: Any = entry.watch
+        return checked(
+            lambda: run(leaves), lambda: self.function(*args, **kwargs), watch, leaves, self._name()
+        )
 
     def program(self) -> Program:
         """The program that was made last.
@@ -232,15 +246,16 @@ class Compiled:
         if made is None:
             return
         program, texts, scope = made
-        entry.program = program
         backend = cpu.backend
-        scope["run"] = print_program(program, backend)
+        entry.program = improved(program, backend)
+        scope["run"] = print_program(entry.program, backend)
         if attempt.backward is not None:
-            entry.backward = attempt.backward.program
+            entry.backward = improved(attempt.backward.program, backend)
             attempt.backward.run = print_program(entry.backward, backend)
         source = f"def replay(leaves):\n    return run({', '.join(texts)})[0]\n"
         exec(compile(source, "<effects>", "exec"), scope)
         entry.run = scope["replay"]
+        entry.unchecked = self.options.get("check", 0)
 
 
 def _is_ambiguous(attempt: Attempt, watch: Watch, tensor: Tensor) -> bool:

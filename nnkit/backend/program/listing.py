@@ -42,14 +42,14 @@ def _named(number: int) -> str:
 def _shape(shapes: dict, number: int) -> str:
     if number not in shapes:
         return "?"
-    shape, dtype = shapes[number]
+    shape, dtype, _ = shapes[number]
     return f"{OF_ARRAY[dtype].name}{list(shape)}" if dtype in OF_ARRAY else f"{dtype}{list(shape)}"
 
 
 def _bytes(shapes: dict, number: int) -> int:
     if number not in shapes:
         return 0
-    shape, dtype = shapes[number]
+    shape, dtype, _ = shapes[number]
     return prod(shape) * dtype.itemsize
 
 

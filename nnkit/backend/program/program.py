@@ -94,7 +94,7 @@ class Program:
         inputs: the buffers that each run is given, in this order.
         constants: those that are the same arrays in each run, such as parameters.
         outputs: those that a run gives back, in this order.
-        shapes: shape and dtype of each buffer, for the listing.
+        shapes: shape, dtype and strides of each buffer.
     """
 
     def __init__(
