@@ -17,8 +17,8 @@ from nnkit.autograd.tensor import Tensor
 from nnkit.backend.device import cpu, get_default_device
 from nnkit.backend.dtype import default_dtype
 from nnkit.backend.program import Program, difference, geometry, print_program
-from nnkit.backend.program.passes import improved
 from nnkit.backend.program.outside import RECORDERS
+from nnkit.backend.program.passes import improved
 from nnkit.backend.reproducibility import are_deterministic_algorithms_enabled
 from nnkit.backend.warning import warn
 from nnkit.compiler.attempt import RECORDED, Attempt

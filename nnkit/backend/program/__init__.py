@@ -11,4 +11,6 @@ from nnkit.backend.program.printer import print_program
 from nnkit.backend.program.program import Call, Outside, Program, difference
 from nnkit.backend.program.recording import Recording, bits, geometry
 
-__all__ = ["Call", "Outside", "Program", "Recording", "bits", "difference", "geometry", "print_program"]
+__all__ = [
+    "Call", "Outside", "Program", "Recording", "bits", "difference", "geometry", "print_program",
+]  # fmt: skip

@@ -69,4 +69,5 @@ def _call(call: Any) -> str:
         results = ", ".join(map(_named, call.makes))
         return f"{results} = {call.title}({given})" if results else f"{call.title}({given})"
     given = ", ".join(map(_value, call.arguments))
-    return f"{_value(call.result)} = {call.name}({given})"
+    text = f"{call.name}({given})"
+    return text if call.result is None else f"{_value(call.result)} = {text}"

@@ -21,7 +21,7 @@ def share_common(program: Program) -> Program:
     same: dict[int, int] = {}
     kept: list[Any] = []
     for call in program.calls:
-        if call.__class__ is Outside:
+        if isinstance(call, Outside):
             for root in {OUTER, *map(aliases.root, call.reads)}:
                 times[root] = times.get(root, 0) + 1
             kept.append(call)  # what it is given escapes, and was not merged
@@ -48,7 +48,7 @@ def renamed(call: Call, names: dict[int, int]) -> Call:
 
 
 def _renamed(value: Any, names: dict[int, int]) -> Any:
-    if value.__class__ is Slot:
+    if isinstance(value, Slot):
         return Slot(names.get(value.number, value.number))
     if isinstance(value, (tuple, list)):
         return type(value)(_renamed(v, names) for v in value)

@@ -22,7 +22,7 @@ def fold_constants(program: Program, backend: Any) -> Program:
     folded: dict[int, Any] = {}
     kept: list[Any] = []
     for call in program.calls:
-        if call.__class__ is not Call or not _is_foldable(call, program, aliases, folded):
+        if not isinstance(call, Call) or not _is_foldable(call, program, aliases, folded):
             kept.append(call)
             continue
         (number,) = call.makes

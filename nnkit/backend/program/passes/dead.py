@@ -16,7 +16,7 @@ def drop_dead(program: Program) -> Program:
     kept: list[Any] = []
     for call in reversed(program.calls):
         droppable = (
-            call.__class__ is Call and call.is_pure and call.primitive.subject not in REFUSING
+            isinstance(call, Call) and call.is_pure and call.primitive.subject not in REFUSING
         )
         if droppable and not read.intersection(call.makes):
             continue

@@ -13,8 +13,8 @@ from nnkit.backend.program.program import Call, Outside, Program
 def reuse_memory(program: Program) -> Program:
     """The program with formulas in place, where nobody reads their first array any more.
 
-    Shape, dtype and strides of the result must be the array's, and nothing else may lie in its
-    memory.
+    Shape, dtype and strides of the result must be the array's, nothing else may lie in its memory,
+    and nobody outside may have seen it.
     """
     aliases = Aliases(program)
     sizes: dict[int, int] = {}  # how many buffers lie in each memory
@@ -25,11 +25,10 @@ def reuse_memory(program: Program) -> Program:
     names: dict[int, int] = {}
     kept: list[Any] = []
     for place, call in enumerate(program.calls):
-        if call.__class__ is Outside:
-            call = _outside_renamed(call, names)
+        if isinstance(call, Outside):
+            kept.append(_outside_renamed(call, names))
         else:
-            call = _in_place(program, call, place, aliases, sizes, last, names)
-        kept.append(call)
+            kept.append(_in_place(program, call, place, aliases, sizes, last, names))
     outputs = [names.get(n, n) for n in program.outputs]
     return Program(kept, program.inputs, program.constants, outputs, program.shapes)
 
@@ -46,7 +45,7 @@ def _outside_renamed(call: Outside, names: dict[int, int]) -> Outside:
 def _in_place(
     program: Program, call: Call, place: int, aliases: Aliases, sizes: dict, last: dict, names: dict
 ) -> Call:
-    target = call.arguments[0] if call.arguments else None
+    target: Any = call.arguments[0] if call.arguments else None
     new = renamed(call, names)
     if call.primitive.subject != "formula" or call.writes or target.__class__ is not Slot:
         return new
@@ -55,7 +54,8 @@ def _in_place(
     if (
         len(made) != 1
         or call.shares
-        or root in (OUTER, *map(aliases.root, program.outputs))
+        or root == OUTER
+        or root in aliases.escaping
         or sizes.get(root) != 1
         or last[number] != place
         or call.reads.count(number) != 1
