@@ -22,6 +22,7 @@ from nnkit.backend.program.passes import improved
 from nnkit.backend.reproducibility import are_deterministic_algorithms_enabled
 from nnkit.backend.warning import warn
 from nnkit.compiler.attempt import RECORDED, Attempt
+from nnkit.compiler.checking import checked
 from nnkit.compiler.watch import PLAIN, Watch
 from nnkit.nn.modules.module import Module
 from nnkit.utils._pytree import tree_flatten
@@ -107,8 +108,6 @@ class Compiled:
         return self._recorded(leaves, key, args, kwargs)
 
     def _checked(self, entry: Entry, leaves: list, args: tuple, kwargs: dict) -> Any:
-        from nnkit.compiler.checking import checked
-
         entry.unchecked -= 1
         run: Any = entry.run
         watch: Any = entry.watch

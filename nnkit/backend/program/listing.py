@@ -7,10 +7,9 @@ from typing import Any
 
 from nnkit.backend.door import Slot
 from nnkit.backend.dtype import OF_ARRAY
-from nnkit.backend.program.program import Call, Outside, Program
 
 
-def listing(program: Program) -> str:
+def listing(program: Any) -> str:
     """What goes in, each call with the shape of what it makes and what is freed after it, and
     what comes out; at the end the sums."""
     shapes = program.shapes
@@ -22,7 +21,7 @@ def listing(program: Program) -> str:
     for place, call in enumerate(program.calls):
         text = _call(call)
         results = call.makes
-        if results and call.__class__ is Call:
+        if results and hasattr(call, "name"):
             text += "    # " + "; ".join(_shape(shapes, n) for n in results)
         freed = sorted(n for n, at in last.items() if at == place)
         if freed:
@@ -64,7 +63,7 @@ def _value(value: Any) -> str:
 
 
 def _call(call: Any) -> str:
-    if call.__class__ is Outside:
+    if not hasattr(call, "name"):
         given = ", ".join(map(_named, call.reads))
         results = ", ".join(map(_named, call.makes))
         return f"{results} = {call.title}({given})" if results else f"{call.title}({given})"

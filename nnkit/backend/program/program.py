@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.backend.algebra import CATALOGUE, Primitive
 from nnkit.backend.door import Slot
+from nnkit.backend.program.listing import listing
 
 
 def slots_in(value: Any) -> Iterator[int]:
@@ -125,8 +126,6 @@ class Program:
         return last
 
     def __str__(self) -> str:
-        from nnkit.backend.program.listing import listing
-
         return listing(self)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from nnkit.backend.door import Slot
 from nnkit.backend.program.aliases import Aliases
 from nnkit.backend.program.program import Call, Program
 
@@ -51,8 +52,6 @@ def _is_foldable(call: Call, program: Program, aliases: Aliases, folded: dict) -
 
 
 def _filled(value: Any, folded: dict[int, Any]) -> Any:
-    from nnkit.backend.door import Slot
-
     if value.__class__ is Slot:
         return folded[value.number]
     if isinstance(value, (tuple, list)):
