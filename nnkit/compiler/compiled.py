@@ -12,7 +12,7 @@ from nnkit.autograd.arguments.overriding import THREAD
 from nnkit.autograd.engine import node as node_module
 from nnkit.autograd.engine.backward_pass import RUNNING
 from nnkit.autograd.engine.saved import ACTIVE
-from nnkit.autograd.grad_mode import MODE, VMAPS
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.device import cpu, get_default_device
 from nnkit.backend.dtype import default_dtype
@@ -271,8 +271,7 @@ def is_eager() -> bool:
         get_ident() in RECORDERS
         or DISABLED.count
         or MODE.transforms
-        or MODE.forward is not None
-        or VMAPS
+        or MODE.wrapping is not None
         or ACTIVE
         or RUNNING.innermost is not None
         or THREAD.modes
