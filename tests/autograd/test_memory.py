@@ -47,10 +47,6 @@ def test_is_set_to_means_the_same_window(lib: ModuleType) -> None:
     assert not x.is_set_to(x.clone()) and not x.is_set_to(x.view(3, 2))
 
 
-def test_storage_type_is_the_backends_array(framework: ModuleType) -> None:
-    assert framework.zeros(2).storage_type() is np.ndarray
-
-
 def test_resizing_keeps_the_elements(lib: ModuleType) -> None:
     x = lib.arange(4.0)
     assert x.resize_(2) is x and x.tolist() == [0, 1]
