@@ -197,14 +197,18 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        if self.grad_fn is not None:
+        if self._is_recorded():
             raise RuntimeError(_NOT_A_LEAF)
         self._set_requires_grad(value)
 
+    def _is_recorded(self) -> bool:
+        """Whether it has a history, as far as that was asked for: torch leaves it open here what a
+        write to the base of a view has made of the view."""
+        return self._edge is not None and self._edge.__class__ is not Unknown
+
     def _set_requires_grad(self, value: bool) -> Tensor:
         """The same as a call that returns the tensor."""
-        # A view that was made without grad mode stays a leaf, even one whose history is unknown.
-        if not (value or self._edge.__class__ is Unknown or self.is_leaf):
+        if not value and self._is_recorded():
             raise RuntimeError(_NOT_A_LEAF)
         if value and self.is_inference() and not MODE.inference:
             raise RuntimeError(

@@ -7,8 +7,7 @@ from collections.abc import Callable as _Callable
 from collections.abc import Iterator as _Iterator
 from collections.abc import Sequence as _Sequence
 from nnkit.autograd.engine.node import RemovableHandle as _RemovableHandle
-from nnkit.autograd.surface.storage import TypedStorage as _TypedStorage
-from nnkit.autograd.surface.storage import UntypedStorage as _UntypedStorage
+from nnkit.autograd.surface.storage import Storage as _Storage
 from nnkit.backend.array import Array as _Array
 from nnkit.backend.device import device as _device
 from nnkit.backend.dtype import dtype as _dtype
@@ -221,6 +220,10 @@ class Tensor(builtins.object):
     @builtins.property
     def _grad_fn(self) -> _Any:
         ...
+    def _is_recorded(self) -> builtins.bool:
+        """Whether it has a history, as far as that was asked for: torch leaves it open here
+        what a write to the base of a view has made of the view.
+        """
     def _is_view(self) -> builtins.bool:
         """Whether its history is that of a view of ``_base``."""
     @builtins.staticmethod
@@ -1848,12 +1851,12 @@ class Tensor(builtins.object):
         align_to_window: builtins.bool | None = None,
     ) -> Tensor:
         """The short-time Fourier transform: the spectra of overlapping pieces of a signal."""
-    def storage(self) -> _TypedStorage:
+    def storage(self) -> _Storage:
         """Its memory, counted in elements."""
     def storage_offset(self) -> builtins.int:
         """How many elements the tensor starts after the beginning of its storage."""
-    def storage_type(self) -> _Any:
-        """The class of its `storage`, such as ``nnkit.FloatStorage``."""
+    def storage_type(self) -> builtins.type:
+        """What its storage is made of: the array type of its device."""
     def stride(self, dim: builtins.int | None = None) -> _Any:
         """How many elements lie between neighbours along each dimension, or along one."""
     def sub(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
@@ -2005,7 +2008,7 @@ class Tensor(builtins.object):
         """Insert a dimension of size 1 at position ``dim``."""
     def unsqueeze_(self, *arguments: _Any, **options: _Any) -> Tensor:
         """In-place version of `unsqueeze`; returns the tensor."""
-    def untyped_storage(self) -> _UntypedStorage:
+    def untyped_storage(self) -> _Storage:
         """Its memory, counted in bytes."""
     def var(
         self,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy import ndarray
 
@@ -58,6 +59,34 @@ def owner(array: Any) -> Any:
     return array
 
 
+class Foreign:
+    """Memory that somebody else has made. Each array that is made of it anew is a storage of its
+    own, as in torch, which does not ask where arrays of NumPy lie."""
+
+    __slots__ = ("__array_interface__", "array")
+
+    def __init__(self, interface: dict[str, Any], array: ndarray) -> None:
+        self.__array_interface__ = interface
+        self.array = array  # whose memory it is
+
+
+_LENT: dict[int, weakref.ref] = {}
+
+
+def lend(array: Any) -> None:
+    """Let nobody make the memory of an array larger: others than tensors look into it."""
+    memory = owner(array)
+    key = id(memory)
+    if key not in _LENT:
+        _LENT[key] = weakref.ref(memory, lambda _: _LENT.pop(key, None))
+
+
+def is_lent(array: Any) -> bool:
+    """Whether others than tensors look into the memory of an array, or have made it."""
+    memory = owner(array)
+    return memory.base.__class__ is Foreign or id(memory) in _LENT
+
+
 def by_rows(array: Any) -> bool:
     """Whether the elements lie in memory by rows, without gaps."""
     return array.flags.c_contiguous
@@ -91,17 +120,32 @@ def is_dense(array: Any) -> bool:
     return True
 
 
-def overlap(B: Any, a: Any, b: Any) -> str:
-    """How much memory two arrays of one storage share: "none", "part" or "all".
+class Span(NamedTuple):
+    """The bytes from ``begin`` to ``end``, all of which are read or written by these steps."""
+
+    begin: int
+    end: int
+    steps: tuple[int, ...]
+
+
+def span_of(B: Any, array: Any) -> Span | None:
+    """What an array covers; None where that is nothing, or has gaps, or is covered repeatedly."""
+    if not array.size or not is_dense(array):
+        return None
+    begin = B.data_pointer(array)
+    return Span(begin, begin + array.nbytes, steps_of(array))
+
+
+def overlap(a: Span | None, b: Span | None) -> str:
+    """How much of their memory two arrays of one storage share: "none", "part" or "all".
 
     Of arrays with gaps it is not known, and "none" is the answer, as torch's.
     """
-    if not (a.size and b.size and is_dense(a) and is_dense(b)):
+    if a is None or b is None:
         return "none"
-    first, second = B.data_pointer(a), B.data_pointer(b)
-    if first == second and a.nbytes == b.nbytes:
-        return "all" if steps_of(a) == steps_of(b) else "part"  # torch compares no shapes
-    return "part" if first < second + b.nbytes and second < first + a.nbytes else "none"
+    if a[:2] == b[:2]:
+        return "all" if a.steps == b.steps else "part"  # torch compares no shapes
+    return "part" if a.begin < b.end and b.begin < a.end else "none"
 
 
 strided = layout("strided")
@@ -138,6 +182,15 @@ def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def strides_in_order(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> tuple[int, ...]:
+    """The strides of a tensor without gaps whose dimension ``axes[0]`` is the slowest, and so on;
+    None for rows."""
+    if axes is None:
+        return strides_of(shape)
+    steps = dict(zip(axes, strides_of(tuple([shape[axis] for axis in axes])), strict=True))
+    return tuple([steps[axis] for axis in range(len(shape))])
+
+
 def strides_in_elements(array: Any) -> tuple[int, ...]:
     """The strides in elements, not in bytes."""
     size = array.itemsize
@@ -145,7 +198,9 @@ def strides_in_elements(array: Any) -> tuple[int, ...]:
 
 
 def steps_of(array: Any) -> tuple[int, ...]:
-    """The strides in elements; torch's where a dimension of size 1 was inserted."""
+    """The strides in elements; torch's where CuPy has inserted a dimension of size 1."""
+    if not hasattr(type(array), "__cuda_array_interface__"):
+        return strides_in_elements(array)
     steps = list(strides_in_elements(array))
     for axis in range(array.ndim - 1, -1, -1):
         if array.shape[axis] == 1 and not steps[axis]:

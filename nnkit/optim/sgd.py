@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
-from nnkit.backend.program.outside import live
 from nnkit.optim.hyperparameters import (
     check_fused,
     check_learning_rate,
@@ -72,7 +71,6 @@ class SGD(Optimizer):
     """
 
     formula = sgd
-    inline = True
     state_names = ("momentum_buffer",)
 
     def __init__(
@@ -104,7 +102,7 @@ class SGD(Optimizer):
 
     def update_group(self, group: dict, params: list[Tensor]) -> None:
         momentum, decay = group["momentum"], group["weight_decay"]
-        numbers = live(required_numbers, group, "lr", "momentum", "dampening", "weight_decay")
+        numbers = required_numbers(group, "lr", "momentum", "dampening", "weight_decay")
         flags = (momentum != 0, decay != 0, group["nesterov"], group["maximize"])
         if not momentum:
             self.apply(group, params, {}, numbers, (*flags, False))

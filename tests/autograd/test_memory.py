@@ -47,6 +47,10 @@ def test_is_set_to_means_the_same_window(lib: ModuleType) -> None:
     assert not x.is_set_to(x.clone()) and not x.is_set_to(x.view(3, 2))
 
 
+def test_storage_type_is_the_backends_array(framework: ModuleType) -> None:
+    assert framework.zeros(2).storage_type() is np.ndarray
+
+
 def test_resizing_keeps_the_elements(lib: ModuleType) -> None:
     x = lib.arange(4.0)
     assert x.resize_(2) is x and x.tolist() == [0, 1]
@@ -120,3 +124,38 @@ def test_a_legacy_class_makes_tensors_of_its_dtype(lib: ModuleType, name: str) -
     made = getattr(lib, name)([1, 0])
     assert made.tolist() == [1, 0] and made.dtype is getattr(lib, LEGACY[name])
     assert tuple(getattr(lib, name)(2, 3).shape) == (2, 3)
+
+
+@pytest.mark.parametrize("lent", ["numpy", "array", "from_numpy", "frombuffer", "from_dlpack"])
+def test_memory_that_others_look_into_does_not_grow(lib: ModuleType, lent: str) -> None:
+    x = lib.zeros(2)
+    if lent == "numpy":
+        x.numpy()
+    elif lent == "array":
+        np.asarray(x[1:])
+    elif lent == "frombuffer":
+        x = lib.frombuffer(bytearray(8), dtype=lib.float32)
+    else:
+        x = getattr(lib, lent)(np.zeros(2))
+    x.resize_(1)
+    x.resize_(2)
+    with raises(lib, RuntimeError, "not resizable"):
+        x.detach()[1:].resize_(4)
+    assert x.tolist() == [0, 0]
+
+
+def test_a_storage_grows_with_its_tensor(lib: ModuleType) -> None:
+    x = lib.zeros(2)
+    storage = x.untyped_storage()
+    x.resize_(10)
+    assert storage.nbytes() == 40 and storage.data_ptr() == x.data_ptr()
+
+
+def test_each_tensor_on_an_array_is_a_storage_of_its_own(lib: ModuleType) -> None:
+    array = np.arange(6.0)
+    x, y = lib.from_numpy(array[2:]), lib.from_numpy(array)
+    assert x.storage_offset() == 0 and x.untyped_storage().nbytes() == 32
+    y[2:] += x[lib.tensor([3, 2, 1, 0])]
+    x.scatter_(0, lib.tensor([0, 1, 2, 3]), y[2:])  # torch does not see that they overlap
+    assert array.tolist() == x.tolist()[:0] + [0, 1, 7, 7, 7, 7]
+    assert not x.is_set_to(y[2:])

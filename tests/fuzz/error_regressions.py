@@ -206,4 +206,33 @@ T.tensor([[3, 4], T.tensor([1, 2, 3])])
 T.tensor([[3, 4], T.tensor(1)])
 T.tensor([3, T.tensor([1, 2])])
 """,
+    "of a view with no known history that is said before what else is wrong": """
+x0 = T.rand(2, 2, requires_grad=True)
+with T.no_grad():
+    x1 = x0.view(2, 2)
+    x1.add_(1)
+x1.unsqueeze(7)
+x1.median(4)
+x1.split(1, 2)
+x1.softmax(5)
+x1.argmax(5)
+x1.flatten(5)
+T.cumsum(x1, dim=5)
+""",
+    "dimensions are looked at before memory that elements share": """
+x0 = T.tensor([2.0]).expand(2, 2)
+x0.cumsum_(3)
+x0.scatter_(7, T.tensor([[0]]), 1.0)
+x0.renorm_(2, 7, 1)
+x0.lt_(1j)
+x0.gcd_(x0)
+x0.conj_physical_()
+x1 = T.ones(2)
+x1.xlogy_(T.ones(2, dtype=T.complex64))
+T.ones(2).scatter_(0, T.tensor([0, 1]), T.ones(1, 2)[0, :1])
+T.ones(2, 2).scatter_(0, T.tensor([[0, 1]]), T.ones(2))
+T.bitwise_not(x1, out=x0)
+x2 = T.ones(2, 2, dtype=T.complex64)
+T.nn.functional.scaled_dot_product_attention(x2, x2, x2[:1])
+""",
 }

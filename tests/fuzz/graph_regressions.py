@@ -56,4 +56,21 @@ x1 = T.einsum('ij', x0)
 x2 = T.einsum('ij->ij', x0)
 x2.sum().backward()
 """,
+    "an empty index names nothing, whatever its shape, of a source that may want a gradient": """
+x0 = T.ones(1, 1, 1, 1, requires_grad=True)
+x1 = T.zeros(2, 0, 2)
+x2 = x1.scatter_add(0, T.tensor([[[]]]), x0)
+x3 = T.zeros(3).scatter(0, T.tensor([]), x0)
+x4 = T.zeros(2, 3).scatter_reduce(0, T.tensor([]), x0, 'amax')
+x5 = T.zeros(()).scatter_add_(0, T.tensor([]), x0)
+""",
+    "of a view that was not used since a write nobody asks for the history": """
+x0 = T.zeros(3, 3)
+x1 = x0.unbind(0)[0]
+x2 = x0.view(9)
+x0 += T.ones(1, requires_grad=True)
+x1.requires_grad_(False)
+x2.requires_grad_(False)
+x3 = x2 * 2
+""",
 }

@@ -147,4 +147,12 @@ x0 = T.tensor([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0]]).t().requires_grad_()
 x1, x2 = T.std_mean(x0)
 x3 = T.autograd.grad((x1, x2), x0)
 """,
+    "of no elements the strides tell the order, too": """
+x0 = T.zeros(0, 0, 1, 1).contiguous(memory_format=T.channels_last)
+x1 = T.zeros(1, 0, 2, 2)
+x2 = x1.is_contiguous(memory_format=T.channels_last)
+x3 = x1.contiguous(memory_format=T.channels_last)
+x4 = T.zeros(0, 1, 1, 1)
+x5 = x4.contiguous(memory_format=T.channels_last)
+""",
 }

@@ -3,6 +3,7 @@
 from tests.fuzz.error_regressions import REGRESSIONS as OF_ERRORS
 from tests.fuzz.graph_regressions import REGRESSIONS as OF_GRAPHS
 from tests.fuzz.order_regressions import REGRESSIONS as OF_ORDER
+from tests.fuzz.overlap_regressions import REGRESSIONS as OF_OVERLAPS
 from tests.fuzz.transform_regressions import REGRESSIONS as OF_TRANSFORMS
 from tests.fuzz.value_regressions import REGRESSIONS as OF_VALUES
 from tests.fuzz.view_regressions import REGRESSIONS as OF_VIEWS
@@ -12,6 +13,7 @@ REGRESSIONS = {
     **OF_ERRORS,
     **OF_GRAPHS,
     **OF_ORDER,
+    **OF_OVERLAPS,
     **OF_TRANSFORMS,
     **OF_VALUES,
     **OF_VIEWS,

@@ -37,4 +37,9 @@ x5 = T.autograd.grad(x4.square().sum(), [x0, x1], create_graph=True)
 x6 = T.autograd.grad(x5[0].sum(), [x0, x1])
 x7 = T.nn.functional.batch_norm(x0.detach(), x2, x3)
 """,
+    "a matrix with a NaN has no determinant": """
+x0 = T.linalg.det(T.tensor([[float('nan'), 0.], [0., 0.]]))
+x1 = T.linalg.det(T.tensor([[0., 0.], [float('nan'), float('nan')]]))
+x2 = T.linalg.slogdet(T.tensor([[0., 1.], [0., float('nan')]]))[1]
+""",
 }

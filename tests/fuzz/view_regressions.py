@@ -47,4 +47,17 @@ x0 = T.tensor([[[-2.0, 1.75, -0.25]]]).requires_grad_()
 x1 = x0.as_strided((2, 2), (1, 1)).as_strided((2,), (1,))
 x1.sum().backward()
 """,
+    "steps along dimensions of size 1 decide what a view of another type may be": """
+x0 = T.arange(6.)
+x0.unsqueeze_(0)
+x1 = T.zeros(0).unsqueeze(0).view(T.complex64)
+x2 = T.tensor(1.).expand((1,))
+x2.view(T.bfloat16)
+x3 = T.eye(3)[None, -1].stride()
+x4 = T.ones(2, 1, 3).transpose(1, 0).view(1, 1, 2, 3).stride()
+x5 = T.ones(2, 3)[:, None, 1].stride()
+x6 = T.ones(3, 0).unsqueeze(1).expand(2, 3, 1, 0).diagonal().stride()
+x7 = T.ones(1, 2, 2, 1).transpose(1, 3).reshape(1, 4).stride()
+x8 = T.ones(3, 1)[::2].mT.unsqueeze(0).stride()
+""",
 }

@@ -24,8 +24,10 @@ from nnkit.autograd.arguments.overriding import (
 )
 from nnkit.autograd.arguments.sizes import check_integers, integer, is_int64
 from nnkit.autograd.compiled import bind_held
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.out import call_into
 from nnkit.autograd.tensor import Size, Tensor
+from nnkit.autograd.views.history import check_history
 from nnkit.backend.device import device
 from nnkit.backend.dtype import BOOL, FLOATING, dtype, python_number
 from nnkit.backend.memory import layout, memory_format
@@ -219,6 +221,14 @@ def held_in_python(function: Callable, examine: Callable) -> Callable:
     known: Any = None
 
     def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return choose(*arguments, **options)
+        except (IndexError, NotImplementedError):
+            if "on_error" in call.__dict__:
+                call.on_error(*arguments)
+            raise
+
+    def choose(*arguments: Any, **options: Any) -> Any:
         if known is None or options or ENTERED:
             return examine(arguments, options)
         more = itertools.repeat(PLAIN)
@@ -240,6 +250,25 @@ def held_in_python(function: Callable, examine: Callable) -> Callable:
 
 
 Held = bind_held(held_in_python)
+
+# The functions that look at their dimensions before at the histories of their tensors: torch's are
+# made of others, or know no gradient. All others ask for the histories first.
+_DIMS_FIRST = frozenset(
+    """
+    all any argmax argmin count_nonzero size stride chunk diff flatten movedim moveaxis nanmean
+    nanquantile narrow quantile repeat_interleave stft tensor_split hsplit vsplit dsplit
+    """.split()
+)
+
+
+def _check_histories(*arguments: Any) -> None:
+    """RuntimeError where a view among the arguments was written so that its history is not known,
+    which torch says before it says what is wrong with the other arguments."""
+    if MODE.enabled:
+        for argument in arguments:
+            for each in argument if argument.__class__ in (list, tuple) else (argument,):
+                if isinstance(each, Tensor):
+                    check_history(each)
 
 
 def held(
@@ -276,6 +305,8 @@ def held(
 
     call: Any = functools.update_wrapper(Held(function, examine), function)
     call.takes_out = out
+    if name not in _DIMS_FIRST:
+        call.on_error = _check_histories
     return call
 
 

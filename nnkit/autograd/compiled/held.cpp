@@ -63,13 +63,39 @@ int are_known(Held* held, PyObject* const* values, Py_ssize_t count, PyObject* n
     return 1;
 }
 
+// Lets `on_error(*arguments)`, an attribute, raise another error than the one that is set.
+void replace_error(Held* held, PyObject* const* values, Py_ssize_t count) {
+    if (held->attributes == nullptr) return;
+    if (!PyErr_ExceptionMatches(PyExc_IndexError) &&
+        !PyErr_ExceptionMatches(PyExc_NotImplementedError)) {
+        return;
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject* function = PyDict_GetItemString(held->attributes, "on_error");
+    Owned result(function == nullptr ? none()
+                                     : PyObject_Vectorcall(function, values,
+                                                           static_cast<std::size_t>(count), nullptr));
+    if (result) {
+        PyErr_Restore(type, value, traceback);
+        return;
+    }
+    for (PyObject* part : {type, value, traceback}) Py_XDECREF(part);
+}
+
+PyObject* call_known(Held* held, PyObject* const* values, std::size_t flagged, PyObject* names) {
+    PyObject* result = PyObject_Vectorcall(held->function, values, flagged, names);
+    if (result == nullptr) replace_error(held, values, PyVectorcall_NARGS(flagged));
+    return result;
+}
+
 PyObject* call_held(PyObject* self, PyObject* const* values, std::size_t flagged,
                     PyObject* names) {
     auto* held = reinterpret_cast<Held*>(self);
     Py_ssize_t count = PyVectorcall_NARGS(flagged);
     int known = are_known(held, values, count, names);
     if (known < 0) return nullptr;
-    if (known) return PyObject_Vectorcall(held->function, values, flagged, names);
+    if (known) return call_known(held, values, flagged, names);
     Owned arguments(PyTuple_New(count)), options(PyDict_New());
     if (!arguments || !options) return nullptr;
     for (Py_ssize_t i = 0; i < count; ++i) {
@@ -80,7 +106,9 @@ PyObject* call_held(PyObject* self, PyObject* const* values, std::size_t flagged
         if (PyDict_SetItem(options.object(), name, values[count + i]) < 0) return nullptr;
     }
     PyObject* both[] = {arguments.object(), options.object()};
-    return PyObject_Vectorcall(held->examine, both, 2, nullptr);
+    PyObject* result = PyObject_Vectorcall(held->examine, both, 2, nullptr);
+    if (result == nullptr) replace_error(held, values, count);
+    return result;
 }
 
 PyObject* learn(PyObject* self, PyObject* args) {

@@ -19,7 +19,7 @@ from nnkit.autograd.views.history import (
     write,
     wrote,
 )
-from nnkit.autograd.views.overlap import APART, check_apart
+from nnkit.autograd.views.overlap import check_apart, check_memory, resized_span
 from nnkit.backend.dtype import FLOATING, OF_ARRAY
 from nnkit.backend.memory import order_of
 from nnkit.backend.warning import warn
@@ -89,7 +89,12 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
                 f"{name}(): expected argument 'out' to have dtype {options['dtype']}, "
                 f"got {out.dtype}"
             )
-    result = function(*arguments, **options)
+    try:
+        result = function(*arguments, **options)
+    except NotImplementedError:
+        if isinstance(out, Tensor) and name not in FIRST_RESIZED:
+            check_memory(out, name, arguments)  # before torch asks for a kernel
+        raise
     several = isinstance(result, tuple)
     if several and (not isinstance(out, (tuple, list)) or len(out) != len(result)):
         raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors")
@@ -155,9 +160,11 @@ def check_out(
     overload = _overload(name, several, arguments)
     if x.shape != shape and name in FIRST_RESIZED:
         check_change(out, name, arguments)
-        for operand in arguments if overload in APART else ():
+        B, axes = out._device.backend, _axes_resized(name, result._data)
+        resized = None if name == "kthvalue" else resized_span(B, x, shape, axes)
+        for operand in arguments:
             if isinstance(operand, Tensor):
-                check_apart(overload, out, operand)
+                check_apart(overload, out, operand, resized)
     else:
         check_write(out, overload, arguments)
 
@@ -192,6 +199,11 @@ def _needs_same_dtype(out: Tensor, name: str, several: bool, arguments: tuple) -
     return several or name in SAME_DTYPE
 
 
+def _axes_resized(name: str, result: Any) -> tuple[int, ...] | None:
+    """The order in memory of the dimensions of an ``out`` that gets the shape of a result."""
+    return None if name in RESIZED_BY_ROWS else order_of(result)
+
+
 def write_out(out: Any, result: Tensor, name: str) -> Tensor:
     """Write ``result`` into ``out``, which `check_out` lets through."""
     check_out(out, result, name)
@@ -212,7 +224,7 @@ def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Ten
                 f"{name}(): argument 'out' of shape {list(out._data.shape)} was resized to "
                 f"{list(source.shape)}; pass one of that shape, or an empty one"
             )
-        resize(out, source.shape, None if name in RESIZED_BY_ROWS else order_of(source))
+        resize(out, source.shape, _axes_resized(name, source))
     if name in COPYING:
         return write(out, "copy_", OPS["overwrite"], result)
     B.copy_(out._data, source)

@@ -77,6 +77,8 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_ca
             )
     if _is_empty(query, value):
         return
+    if query.shape[-1] == key.shape[-1]:
+        check_dtype(NAME, query.dtype, ("complex",))  # torch has the scores before it sees values
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
         raise RuntimeError(
             f"{NAME}(): expected query (..., L, E), key (..., S, E), value (..., S, Ev), "
@@ -85,7 +87,6 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_ca
     batch = broadcast_shape(NAME, [t.shape[:-2] for t in tensors.values()])
     if query.dtype.category < FLOATING:
         raise RuntimeError(f"{NAME}(): expected floating-point operands, got {query.dtype}")
-    check_dtype(NAME, query.dtype, ("complex",))
     if mask is None:
         return
     scores = (*batch, query.shape[-2], key.shape[-2])

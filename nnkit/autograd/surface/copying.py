@@ -19,6 +19,7 @@ def shallow_copy(self: Tensor) -> Tensor:
     """A leaf of the same class on the same memory, which requires a gradient if this one does."""
     copy = object.__new__(type(self))
     fill(copy, self._data, self._device)
+    _count_set(copy)
     copy._requires_grad = self.requires_grad
     copy.__dict__.update(self.__dict__)
     return copy
@@ -47,7 +48,7 @@ def deep_copy(self: Tensor, memo: dict) -> Tensor:
     elements = memo[place].view(self.dtype)
     window = elements.as_strided(self.shape, self.stride(), self.storage_offset())
     fill(copy, plain(alike(self._data, window._data)), self._device.home)
-    copy._writes = window._writes
+    _count_set(copy)
     memo[id(self)] = copy
     copy._requires_grad = self._requires_grad
     if self._grad is not None:
@@ -55,6 +56,12 @@ def deep_copy(self: Tensor, memo: dict) -> Tensor:
     if self.__dict__:
         copy.__dict__.update(deepcopy(self.__dict__, memo))
     return copy
+
+
+def _count_set(tensor: Tensor) -> None:
+    """Count a write, as torch does, which sets the memory of an empty tensor."""
+    if not tensor.is_inference():
+        tensor._writes = [1, "set_"]
 
 
 def rebuild(
@@ -76,6 +83,7 @@ def rebuild(
         array = put_off(array, place, conjugate, negative)
         place = LazyPlace.before(place)
     fill(tensor, array, place)
+    _count_set(tensor)
     tensor._requires_grad = requires_grad
     tensor.__dict__.update(attributes)
     return tensor

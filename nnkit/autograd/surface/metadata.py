@@ -66,10 +66,8 @@ attach("nelement", numel)
 def stride(input: Tensor, dim: int | None = None) -> Any:
     """How many elements lie between neighbours along each dimension, or along one."""
     data = input._data
-    if by_rows(data) and (not is_view(data) or not any(strides_in_elements(data))):
-        strides = strides_of(data.shape)
-    else:
-        strides = steps_of(data)
+    is_new = not is_view(data) or not (data.size or any(strides_in_elements(data)))
+    strides = strides_of(data.shape) if is_new and by_rows(data) else steps_of(data)
     if dim is None:
         return strides
     return strides[normalize_dim(dim, data.ndim)]
@@ -82,7 +80,17 @@ def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
     axes = AXES.get(memory_format)
     if axes is None:
         return by_rows(data)
-    return data.ndim == len(axes) and is_ordered(data, axes)
+    if data.ndim != len(axes):
+        return False
+    if data.size:
+        return is_ordered(data, axes)
+    strides, expected = stride(input), 1  # torch looks at the strides of no elements, too
+    for axis in reversed(axes):
+        if data.shape[axis] != 1:
+            if strides[axis] != expected:
+                return False
+            expected *= data.shape[axis]
+    return True
 
 
 @public(namespace=False)
@@ -287,6 +295,12 @@ for _name, _function in {
     "__sizeof__": sizeof, "__dir__": directory,
 }.items():  # fmt: skip
     attach(_name, _function)
+
+
+@public(namespace=False)
+def storage_type(input: Tensor) -> type:
+    """What its storage is made of: the array type of its device."""
+    return type(input._data)
 
 
 @public(method=False)

@@ -13,7 +13,7 @@ import sys
 import warnings
 import weakref
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from nnkit.autograd.engine.node import (
@@ -28,7 +28,7 @@ from nnkit.autograd.engine.node import (
 )
 from nnkit.autograd.forward.level import ENTERED_LEVELS
 from nnkit.autograd.grad_mode import MODE, no_grad
-from nnkit.autograd.op.promotion import translated
+from nnkit.autograd.op.promotion import promoted_dtype, translated
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import (
     UNTRACKED,
@@ -39,7 +39,7 @@ from nnkit.autograd.tensor import (
     replace_memory,
     wrap,
 )
-from nnkit.autograd.views.overlap import OF_REAL, REPEATABLE, check_apart, check_expanded, is_same
+from nnkit.autograd.views.overlap import check_memory
 from nnkit.autograd.views.replay import (
     CopySlices,
     Rootless,
@@ -49,9 +49,8 @@ from nnkit.autograd.views.replay import (
     replay,
     strided,
 )
-from nnkit.backend.dtype import FLOATING, OF_ARRAY
-from nnkit.backend.lazy import Lazy, is_zero
-from nnkit.backend.memory import has_expanded, is_view, looks_into, order_of, owner
+from nnkit.backend.dtype import BOOL, FLOATING, OF_ARRAY
+from nnkit.backend.memory import has_expanded, looks_into, order_of, owner
 
 
 def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: bool) -> None:
@@ -190,6 +189,8 @@ UNSEEN = frozenset(
     "logical_and_ logical_not_ logical_or_ logical_xor_ logical_and logical_not logical_or "
     "logical_xor eq ge gt le lt ne".split()
 )
+# Those of which torch says that their result cannot be cast before that there is none.
+CAST_FIRST = frozenset("xlogy_ gcd_ lcm_ clamp_ clamp_min_ clamp_max_".split())
 TAKING_NUMBERS = frozenset(
     "add_ sub_ subtract_ mul_ multiply_ div_ divide_ true_divide_ floor_divide_ dropout_ "
     "feature_dropout_ alpha_dropout_ feature_alpha_dropout_".split()
@@ -204,23 +205,7 @@ def check_write(x: Tensor, operation: str, operands: Any = ()) -> bool:
             memory with each other or with part of an operand.
     """
     tracked = check_change(x, operation, operands)
-    data = x._data
-    may_share = is_view(data)
-    lazy = data.__class__ is Lazy  # torch copies back what it wrote
-    if is_zero(data):
-        raise RuntimeError(
-            f"{operation}(): zeros that stand for a derivative where there is none cannot be "
-            "written to: clone() them before"
-        )
-    if may_share and has_expanded(data) and (lazy or operation not in REPEATABLE):
-        if operation in OF_REAL and x.is_complex():
-            return tracked
-        if operation != "copy_" or not is_same(x, operands[0]):
-            check_expanded(operation, data)
-    for operand in operands:
-        if isinstance(operand, Tensor):
-            if may_share or is_view(operand._data) or operand._data is data:
-                check_apart(operation, x, operand)
+    check_memory(x, operation, operands)
     return tracked
 
 
@@ -344,7 +329,14 @@ def write(
     operands = (*arguments, *options.values()) if options else arguments
     if ENTERED_LEVELS and _join_level(x, operands):
         kernel = None
-    tracked = check_write(x, operation, operands)
+    tracked = check_change(x, operation, operands)
+    try:
+        check_memory(x, operation, operands)
+    except RuntimeError:
+        if compute is not None:  # torch looks at the dimensions before it looks at the memory
+            with no_grad(), suppress(RuntimeError):
+                compute(x.detach().clone(), *map(_of_zeros, arguments), **options)
+        raise
     if kernel is not None and not tracked:
         try:
             kernel(x._data, *[a._data if isinstance(a, Tensor) else a for a in arguments])
@@ -357,7 +349,14 @@ def write(
     before = x.clone() if x._device.depth and MODE.enabled else alias(x)
     modes: Any = no_grad() if x.is_inference() and not tracked else nullcontext()
     with modes:
-        result = compute(before, *arguments, **options)
+        try:
+            result = compute(before, *arguments, **options)
+        except NotImplementedError:
+            if operation not in CAST_FIRST or not all(isinstance(t, Tensor) for t in operands):
+                raise
+            wanted = promoted_dtype(operation, x, *operands)  # torch casts before it computes
+            check_cast(operation, wanted, x.dtype)
+            raise
     if result._device.home is not x._device.home:
         raise RuntimeError(
             f"{operation}(): expected all tensors to be on the same device, "
@@ -395,6 +394,15 @@ def write(
         put(target, source)
         wrote(x, operation)
     return x
+
+
+def _of_zeros(argument: Any) -> Any:
+    """An index with zeros in place of its positions, whatever they are; other arguments as they
+    are."""
+    if isinstance(argument, tuple):
+        return tuple(map(_of_zeros, argument))
+    is_index = isinstance(argument, Tensor) and BOOL < argument.dtype.category < FLOATING
+    return argument * 0 if is_index else argument
 
 
 def _without_influence(result: Tensor, operands: Any) -> Tensor:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.lazy import Lazy
-from nnkit.backend.memory import has_expanded, overlap, owner, steps_of
+from nnkit.backend.dtype import FLOATING
+from nnkit.backend.lazy import Lazy, is_zero
+from nnkit.backend.memory import (
+    Span,
+    has_expanded,
+    is_view,
+    overlap,
+    owner,
+    span_of,
+    steps_of,
+    strides_in_order,
+)
 
 # The writes whose target may have several elements in one place, those whose operands may lie in
-# any part of the target, and those whose operands may not even be the target itself.
+# any part of the target, those whose operands may not even be the target itself, and those that
+# look at the target as it would be if the dimension that they drop were kept.
 REPEATABLE = frozenset(
     "fill_ zero_ threshold_ masked_fill_ index_fill_ index_put_ addmv_ baddbmm_ zeros ones "
     "full all any amax amin argmax argmin bmm cummax cummin histc mv nansum narrow_copy prod "
@@ -18,16 +30,46 @@ REPEATABLE = frozenset(
 ANYWHERE = frozenset(
     "fill_ masked_fill_ index_fill_ masked_scatter_ addmm_ addmv_ addbmm_ baddbmm_ mm mv bmm "
     "matmul addmm addmv addbmm baddbmm dot vdot linalg.norm all any amax amin argmax argmin "
-    "histc inner linalg.lu_solve logsumexp max mean min nanmean nanquantile nansum narrow_copy "
-    "norm prod quantile searchsorted std sum var".split()
+    "cummax cummin diag histc inner linalg.lu_solve log_softmax logsumexp max mean min nanmean "
+    "nanquantile nansum narrow_copy norm prod quantile searchsorted softmax std sum tril triu "
+    "var".split()
 )
 # Those that refuse complex numbers before they look at the memory.
 OF_REAL = frozenset("ceil_ clamp_ clamp_max_ clamp_min_ floor_ relu_ sign_ trunc_".split())
 APART = frozenset(
-    "index_add_ index_copy_ index_put_ scatter_ scatter_add_ scatter_reduce_ put_ cross gather "
-    "index_select kthvalue masked_select max.dim min.dim mode take take_along_dim topk cat concat "
-    "concatenate stack hstack vstack row_stack dstack column_stack".split()
+    "index_add_ index_copy_ index_reduce_ index_put_ scatter_ scatter_add_ scatter_reduce_ put_ "
+    "cross gather index_select kthvalue masked_select take take_along_dim cat concat concatenate "
+    "stack hstack vstack row_stack dstack column_stack".split()
 )
+REDUCING = frozenset("max.dim min.dim mode median".split())
+
+
+def changes_nothing(operation: str, x: Tensor) -> bool:
+    """Whether a write has nothing to do with numbers of this kind."""
+    if operation == "nan_to_num_":
+        return x.dtype.category < FLOATING
+    return operation == "conj_physical_" and not x.is_complex()
+
+
+def check_memory(x: Tensor, operation: str, operands: Any = ()) -> None:
+    """RuntimeError where elements that a write reaches share their memory, and torch forbids it."""
+    data = x._data
+    may_share = is_view(data)
+    lazy = data.__class__ is Lazy  # torch copies back what it wrote
+    if is_zero(data):
+        raise RuntimeError(
+            f"{operation}(): zeros that stand for a derivative where there is none cannot be "
+            "written to: clone() them before"
+        )
+    if may_share and has_expanded(data) and (lazy or operation not in REPEATABLE):
+        if operation in OF_REAL and x.is_complex() or changes_nothing(operation, x):
+            return
+        if operation != "copy_" or not is_same(x, operands[0]):
+            check_expanded(operation, data)
+    for operand in operands:
+        if isinstance(operand, Tensor):
+            if may_share or is_view(operand._data) or operand._data is data:
+                check_apart(operation, x, operand)
 
 
 def check_expanded(operation: str, data: Any) -> None:
@@ -40,19 +82,33 @@ def check_expanded(operation: str, data: Any) -> None:
         )
 
 
-def check_apart(operation: str, x: Tensor, operand: Tensor) -> None:
+def check_apart(operation: str, x: Tensor, operand: Tensor, resized: Span | None = None) -> None:
     """RuntimeError where an operand shares part of the written memory, or, if the operation reads
-    it out of order, all of it."""
+    it out of order, all of it.
+
+    Args:
+        resized: what ``x`` will cover when it has its new shape.
+    """
     if operation in ANYWHERE or not shares_memory(x, operand):
         return
     if operation != "copy_" and Lazy in (x._data.__class__, operand._data.__class__):
         return  # torch computes with copies of them
-    shared = "all" if operand is x else overlap(x._device.backend, x._data, operand._data)
+    B = x._device.backend
+    written, read = resized or span_of(B, x._data), span_of(B, operand._data)
+    shared = "all" if operand is x else overlap(written, read)
+    if written and read and written[:2] == read[:2] and operation in REDUCING:
+        return
     if shared == "part" or (shared == "all" and operation in APART):
         raise RuntimeError(
             f"{operation}(): some elements of an input and of the written-to tensor refer to a "
             "single memory location: clone() one of them"
         )
+
+
+def resized_span(B: Any, array: Any, shape: tuple, axes: tuple[int, ...] | None) -> Span:
+    """What an array will cover when it has another shape with dimensions in this order."""
+    begin = B.data_pointer(owner(array)) + B.storage_offset(array) * array.itemsize
+    return Span(begin, begin + prod(shape) * array.itemsize, strides_in_order(shape, axes))
 
 
 def is_same(x: Tensor, source: Any) -> bool:

@@ -49,12 +49,17 @@ def solve(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def det(x: np.ndarray) -> np.ndarray:
-    return np.asarray(linalg.det(x))
+    return np.asarray(np.where(_is_nan(x), x.dtype.type(np.nan), linalg.det(x)))
 
 
 def slogdet(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     sign, logabsdet = linalg.slogdet(x)
-    return np.asarray(sign), np.asarray(logabsdet)
+    return np.where(_is_nan(x), 0, sign).astype(x.dtype), np.where(_is_nan(x), np.nan, logabsdet)
+
+
+def _is_nan(x: np.ndarray) -> np.ndarray:
+    """Whether there is a NaN in a matrix: LAPACK may take what it makes of it for a zero."""
+    return np.asarray(np.isnan(x).any((-2, -1)))
 
 
 def adjugate(x: np.ndarray) -> np.ndarray:

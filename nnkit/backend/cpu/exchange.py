@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.dtype import OF_ARRAY
+from nnkit.backend.memory import Foreign, extent
 
 __all__ = [
     "as_array", "check", "data_pointer", "dlpack_device", "from_buffer", "from_dlpack",
@@ -16,7 +17,7 @@ __all__ = [
 
 
 def from_numpy(data: Any) -> np.ndarray:
-    """The very array, if a tensor can stand on it."""
+    """An array on the same memory, if a tensor can stand on it."""
     if not isinstance(data, np.ndarray):
         name = type(data).__name__
         raise TypeError(
@@ -38,9 +39,19 @@ def from_numpy(data: Any) -> np.ndarray:
             f"support: got strides {data.strides}; make a copy with array.copy()"
         )
     # Kernels tell dtypes by identity, and an unpickled array brings a copy of its own.
-    if type(data) is np.ndarray and data.dtype is known.array:
-        return data
-    return data.view(known.array, np.ndarray)
+    return _on_foreign(data) if data.dtype is known.array else _on_foreign(data).view(known.array)
+
+
+def _on_foreign(data: np.ndarray) -> np.ndarray:
+    """A view of a storage from the first byte of an array to the last, in one piece."""
+    if data.flags.c_contiguous:
+        found = np.asarray(Foreign(data.__array_interface__, data))
+        return found if found.dtype == data.dtype else found.view(data.dtype)  # bfloat16 is ours
+    size = extent(data.shape, data.strides, 0) + data.itemsize - 1
+    interface = {**data.__array_interface__, "shape": (size,), "typestr": "|u1"}
+    del interface["strides"], interface["descr"]
+    storage = np.asarray(Foreign(interface, data))
+    return np.ndarray(data.shape, data.dtype, storage, 0, data.strides)
 
 
 def as_array(data: Any) -> np.ndarray:
@@ -48,12 +59,12 @@ def as_array(data: Any) -> np.ndarray:
 
 
 def from_buffer(data: Any, dtype: np.dtype, count: int, offset: int) -> np.ndarray:
-    return np.frombuffer(data, dtype, count, offset)
+    return _on_foreign(np.frombuffer(data, dtype, count, offset))
 
 
 def from_dlpack(data: Any) -> np.ndarray:
     try:
-        return np.from_dlpack(data)
+        return _on_foreign(np.from_dlpack(data))
     except BufferError:
         return np.from_dlpack(data, copy=True)
 

@@ -21,10 +21,9 @@ from nnkit.backend.cpu.accumulation import (
 )
 from nnkit.backend.cpu.creation import copy
 from nnkit.backend.cpu.memory import rearranged
-from nnkit.backend.cpu.shape import laid
+from nnkit.backend.cpu.shape import basic_view
 from nnkit.backend.dtype import HALF
 from nnkit.backend.index import ALL, order_of_indexed, shape_mismatch, with_masks
-from nnkit.backend.memory import owner
 
 Array = np.ndarray
 
@@ -67,29 +66,6 @@ def _is_bool(item: Any) -> bool:
     return isinstance(item, np.ndarray) and item.dtype.kind == "b"
 
 
-def _placed(view: Array, x: Array, index: Any) -> Array:
-    """An empty view of ``x`` that begins where torch's does: NumPy's begins where ``x`` does, and
-    has no strides if ``x`` is empty."""
-    if not x.size:
-        x = laid(x)
-        view = x[index]
-    memory = owner(x)
-    offset = x.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
-    axis = 0
-    items = index if index.__class__ is tuple else (index,)
-    for place, item in enumerate(items):
-        if item is Ellipsis:
-            axis = x.ndim - sum(rest is not None for rest in items[place + 1 :])
-        elif item is not None:
-            size, step = x.shape[axis], x.strides[axis]
-            start = item.indices(size)[0] if item.__class__ is slice else item % size
-            offset += start * step
-            axis += 1
-    if not memory.flags.c_contiguous or not 0 <= offset <= memory.nbytes:
-        return view
-    return np.ndarray(view.shape, view.dtype, memory, offset, view.strides)
-
-
 def take(x: Array, index: Array, axis: int) -> Array:
     """`numpy.take`, which would first copy an array whose memory has gaps, or is an expanded one's:
     that copy may be larger than memory."""
@@ -99,8 +75,7 @@ def take(x: Array, index: Array, axis: int) -> Array:
 
 
 def getitem(x: Array, index: Any) -> Array:
-    view = x[index]
-    return view if view.size else _placed(view, x, index)
+    return basic_view(x, index if index.__class__ is tuple else (index,))
 
 
 def getitem_adjoint(y: Array, index: Any, shape: tuple[int, ...]) -> Array:

@@ -1,11 +1,14 @@
 """Shape kernels: views wherever the memory layout allows one, copies otherwise.
 
 `reshape`, `permute`, `expand`, `getitem` and their like share memory with their input; which
-ones do is decided by NumPy's strides, and `view` is the form that refuses to copy.
+ones do is decided by strides, and `view` is the form that refuses to copy. The strides are torch's
+also along dimensions of size 1 and of arrays without elements, of which NumPy takes no care: views
+of other types, and what a write may overlap with, depend on them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,17 +17,51 @@ from nnkit.backend.cpu.accumulation import add_at
 from nnkit.backend.cpu.creation import copy, overwrite
 from nnkit.backend.cpu.memory import byte_offset
 from nnkit.backend.dtype import HALF
-from nnkit.backend.memory import common_format, extent, owner, steps_of, strides_of
+from nnkit.backend.memory import common_format, extent, owner, strides_of
 from nnkit.backend.windows import padded_geometry
 
 Array = np.ndarray
 
 
 def reshape(x: Array, shape: tuple[int, ...]) -> Array:
-    if x.shape == shape and 1 in shape:
-        # NumPy would keep the strides of dimensions of size 1, which torch makes anew.
-        x = x.squeeze()
-    return x.reshape(shape)
+    if not x.size:
+        return x[...] if x.shape == shape else x.reshape(shape)
+    if x.flags.c_contiguous and (not x.ndim or x.strides[-1] == x.itemsize):
+        if x.shape == shape and 1 in shape:
+            x = x.squeeze()  # NumPy would keep the strides of dimensions of size 1
+        return x.reshape(shape)
+    strides = _strides_seen_as(x, shape)
+    return x.reshape(shape) if strides is None else _with_strides(x, shape, strides)
+
+
+def _strides_seen_as(x: Array, shape: tuple[int, ...]) -> list[int] | None:
+    """The strides in bytes of an array with elements that is seen under another shape; None if it
+    has to be copied. torch's rule (`computeStride`): dimensions that follow on each other are
+    one."""
+    strides = [0] * len(shape)
+    left = len(shape)  # of the new dimensions, from the last
+    step, here, there = x.strides[-1], 1, 1
+    for axis in range(x.ndim - 1, -1, -1):
+        here *= x.shape[axis]
+        before = axis - 1
+        if axis and (x.shape[before] == 1 or x.strides[before] == here * step):
+            continue
+        while left and (there < here or shape[left - 1] == 1):
+            left -= 1
+            strides[left] = there * step
+            there *= shape[left]
+        if there != here:
+            return None
+        if axis:
+            step, here, there = x.strides[before], 1, 1
+    return None if left else strides
+
+
+def _with_strides(x: Array, shape: tuple[int, ...], strides: Sequence[int]) -> Array:
+    """A view that begins where ``x`` does, with strides in bytes."""
+    if x.flags.c_contiguous and x.dtype.kind != "V":  # bfloat16 has no buffer protocol
+        return np.ndarray(shape, x.dtype, x, 0, strides)
+    return _in_storage(x, shape, byte_offset(x), strides)
 
 
 def view(x: Array, shape: tuple[int, ...]) -> Array:
@@ -49,7 +86,7 @@ def view_dtype(x: Array, dtype: np.dtype) -> Array:
 
 def laid(x: Array) -> Array:
     """An array of no elements with strides, which NumPy does not give it, and torch does."""
-    if any(x.strides):
+    if any(x.strides) or not isinstance(x, Array):
         return x
     start = min(storage_offset(x), storage_size(x))  # the imaginary part begins beyond the end
     return _geometry(x, x.shape, strides_of(x.shape), start)
@@ -68,29 +105,82 @@ def mT(x: Array) -> Array:
 
 
 def expand(x: Array, shape: tuple[int, ...]) -> Array:
-    if x.shape == shape:  # NumPy forgets the strides of dimensions of size 1
+    if x.shape == shape:
         return x[...]
-    if not x.flags.c_contiguous or x.dtype.kind == "V":  # bfloat16 has no buffer protocol
-        out = np.broadcast_to(x, shape)
-        out.flags.writeable = x.flags.writeable  # who may write is decided above the door
-        return out
-    # The same in a fifth of the time, which small tensors feel.
+    x = x if x.size else laid(x)
     new = len(shape) - x.ndim
     strides = [0] * new
     for here, target, stride in zip(x.shape, shape[new:], x.strides):
-        if here != target and here != 1:
+        if here != target and here != 1 or new < 0:
             return np.broadcast_to(x, shape)  # which says what is wrong
         strides.append(stride if here == target else 0)
-    return np.ndarray(shape, x.dtype, x, 0, strides)
+    for axis in range(new - 1, -1, -1) if x.ndim else ():
+        if shape[axis] == 1:
+            strides[axis] = shape[axis + 1] * strides[axis + 1]
+    return _with_strides(x, shape, strides)
 
 
 def squeeze(x: Array, axes: tuple[int, ...]) -> Array:
-    return x.squeeze(axes)
+    return (x if x.size else laid(x)).squeeze(axes)
 
 
 def unsqueeze(x: Array, axis: int) -> Array:
     axis = axis + x.ndim + 1 if axis < 0 else axis
-    return x[(slice(None),) * axis + (None,)]
+    shape = (*x.shape[:axis], 1, *x.shape[axis:])
+    if x.flags.c_contiguous and x.size and 1 not in x.shape:
+        return x.reshape(shape)
+    x = x if x.size else laid(x)
+    step = x.itemsize if axis == x.ndim else x.shape[axis] * x.strides[axis]
+    return _with_strides(x, shape, (*x.strides[:axis], step, *x.strides[axis:]))
+
+
+def basic_view(x: Array, items: tuple) -> Array:
+    """``x[items]`` for integers, slices, None and an Ellipsis."""
+    if None in items:
+        items, x = _with_new_axes(items, x)
+    view = x[items]
+    return view if view.size else _placed(view, x, items)
+
+
+def _with_new_axes(items: tuple, x: Array) -> tuple[tuple, Array]:
+    """The items with slices in place of the None among them, and ``x`` with an axis for each: torch
+    inserts them before it looks at what follows, which their strides tell."""
+    found, axis = [], 0
+    for place, item in enumerate(items):
+        if item is Ellipsis:
+            axis = x.ndim - sum(rest is not None for rest in items[place + 1 :])
+        elif item is None:
+            x, item = unsqueeze(x, axis), slice(None)
+        found.append(item)
+        axis += item is not Ellipsis
+    return tuple(found), x
+
+
+def _placed(view: Array, x: Array, items: tuple) -> Array:
+    """An empty view of ``x`` that begins where torch's does: NumPy's begins where ``x`` does, and
+    has no strides if ``x`` is empty."""
+    x = x if x.size else laid(x)
+    offset, strides, axis = byte_offset(x), [], 0
+    for place, item in enumerate(items):
+        step = 1
+        if item is Ellipsis:
+            end = x.ndim - len(items[place + 1 :])
+            strides += x.strides[axis:end]
+            axis = end
+            continue
+        size = x.shape[axis]
+        if item.__class__ is slice:
+            start, _, step = item.indices(size)
+            strides.append(x.strides[axis] * step)
+        else:
+            start = item % size
+        offset += start * x.strides[axis]
+        axis += 1
+    strides += x.strides[axis:]
+    memory = owner(x)
+    if not memory.flags.c_contiguous or not 0 <= offset <= memory.nbytes:
+        return view
+    return _in_storage(x, view.shape, offset, strides)
 
 
 def concat(xs: Any, axis: int) -> Array:
@@ -116,14 +206,16 @@ def split(x: Array, sizes: tuple[int, ...], axis: int) -> tuple[Array, ...]:
     lead = (slice(None),) * axis
     pieces, start = [], 0
     for size in sizes:
-        pieces.append(x[(*lead, slice(start, start + size))])
+        items = (*lead, slice(start, start + size))
+        pieces.append(x[items] if size and x.size else basic_view(x, items))
         start += size
     return tuple(pieces)
 
 
 def unbind(x: Array, axis: int) -> tuple[Array, ...]:
     lead = (slice(None),) * axis
-    return tuple(x[(*lead, i, ...)] for i in range(x.shape[axis]))
+    view = np.ndarray.__getitem__ if x.size else basic_view
+    return tuple([view(x, (*lead, i, ...)) for i in range(x.shape[axis])])
 
 
 def flip(x: Array, axes: tuple[int, ...]) -> Array:
@@ -177,11 +269,11 @@ def triu_indices(rows: int, columns: int, offset: int, dtype: np.dtype) -> Array
 
 def diagonal(x: Array, offset: int, axis1: int, axis2: int) -> Array:
     out = x.diagonal(offset, axis1, axis2)
-    if out.size and out.shape[-1] == 1:  # NumPy forgets the stride of a dimension of size 1
-        steps = list(steps_of(x))
-        step = steps[axis1] + steps[axis2]
-        others = np.delete(steps, (axis1, axis2))
-        return _geometry(x, out.shape, (*others, step), storage_offset(out))
+    if not out.size or out.shape[-1] == 1:  # NumPy forgets the stride of a dimension of size 1
+        x = x if x.size else laid(x)
+        others = [x.strides[axis] for axis in range(x.ndim) if axis not in (axis1, axis2)]
+        strides = (*others, x.strides[axis1] + x.strides[axis2])
+        return _in_storage(x, out.shape, byte_offset(out if out.size else x), strides)
     # NumPy still hands out a read-only view; torch's can be written through.
     out.flags.writeable = x.flags.writeable
     return out
@@ -228,11 +320,16 @@ def check_geometry(room: int, shape: tuple, strides: tuple, offset: int) -> None
 
 
 def _geometry(x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
+    size = x.itemsize
+    return _in_storage(x, shape, offset * size, [s * size for s in strides])
+
+
+def _in_storage(x: Array, shape: tuple[int, ...], offset: int, strides: Sequence[int]) -> Array:
+    """The same in bytes."""
     # By way of bytes, since bfloat16 has no buffer protocol.
     storage = owner(x).ravel("K").view(np.uint8)
-    size = x.itemsize
-    start = min(offset * size, storage.size)  # beyond which no elements may lie either
-    return np.ndarray(shape, x.dtype, storage, start, tuple(s * size for s in strides))
+    start = min(offset, storage.size)  # beyond which no elements may lie either
+    return np.ndarray(shape, x.dtype, storage, start, strides)
 
 
 def _positions(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
@@ -271,7 +368,7 @@ def _windows(x: Any, axis: int, size: int, step: int) -> tuple[tuple, tuple]:
     """The shape and the strides, in elements, of the view that `unfold` gives."""
     count = (x.shape[axis] - size) // step + 1
     shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
-    strides = tuple(s // x.itemsize for s in x.strides)
+    strides = tuple(s // x.itemsize for s in (x if x.size else laid(x)).strides)
     return shape, (*strides[:axis], strides[axis] * step, *strides[axis + 1 :], strides[axis])
 
 

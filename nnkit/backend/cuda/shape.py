@@ -16,7 +16,6 @@ from nnkit.backend.cpu.shape import (
     squeeze,
     swapaxes,
     unbind,
-    unsqueeze,
 )
 from nnkit.backend.cuda.accumulation import add_at
 from nnkit.backend.cuda.creation import array, copy_, empty_like, full, zeros
@@ -56,6 +55,11 @@ def view_dtype(x: Any, dtype: np.dtype) -> Any:
 
 def expand(x: Any, shape: tuple) -> Any:
     return array_module(x).broadcast_to(x, shape)
+
+
+def unsqueeze(x: Any, axis: int) -> Any:
+    axis = axis + x.ndim + 1 if axis < 0 else axis
+    return x[(slice(None),) * axis + (None,)]
 
 
 def concat(xs: Any, axis: int) -> Any:

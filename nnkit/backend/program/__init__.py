@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from nnkit.backend.program.printer import print_program
 from nnkit.backend.program.program import Call, Outside, Program, difference
-from nnkit.backend.program.recording import Recording, bits, geometry
+from nnkit.backend.program.recording import Recording, geometry
 
-__all__ = [
-    "Call", "Outside", "Program", "Recording", "bits", "difference", "geometry", "print_program",
-]  # fmt: skip
+__all__ = ["Call", "Outside", "Program", "Recording", "difference", "geometry", "print_program"]

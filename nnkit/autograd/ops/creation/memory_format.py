@@ -8,6 +8,7 @@ from typing import Any
 from nnkit.autograd.arguments.factory import dtype_of, finished, place_of, shape_of, unwritten
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import rule
+from nnkit.autograd.surface.metadata import is_contiguous
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.replay import laid
 from nnkit.backend.memory import (
@@ -32,7 +33,8 @@ def in_format(input: Tensor, memory_format: Any) -> Tensor:
     if axes is None:
         B = input._device.backend
         return input if B.contiguous(input._data) is input._data else _contiguous(input)
-    return input if is_ordered(input._data, axes) else _ordered(input, axes)
+    has_format = is_contiguous(input, memory_format=memory_format)
+    return input if has_format else _ordered(input, axes)
 
 
 def ordered(input: Tensor, axes: tuple[int, ...] | None) -> Tensor:

@@ -17,6 +17,7 @@ from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import write
+from nnkit.autograd.views.overlap import check_memory
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, HALF, INTEGER, float32, of_number
 
 THREE = ("input", "tensor1", "tensor2")
@@ -268,6 +269,8 @@ def _in_place_of(name: str, op: Callable) -> Callable:
     """``add_`` and ``sub_``: one kernel that writes, as for the plain formula."""
 
     def write_in_place(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+        if alpha.__class__ is not int or alpha != 1:  # what is scaled lies in memory of its own
+            check_memory(self, name + "_", (other,))
         return op.in_place(self, _scaled(name, other, alpha, self))
 
     write_in_place.__name__ = write_in_place.__qualname__ = name + "_"

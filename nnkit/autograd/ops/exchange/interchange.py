@@ -27,7 +27,8 @@ from nnkit.backend.dtype import (
 from nnkit.backend.dtype import (
     dtype as dtype_type,
 )
-from nnkit.backend.lazy import plain
+from nnkit.backend.lazy import memory_of, plain
+from nnkit.backend.memory import lend
 
 _DLPACK_CUDA = (2, 13)  # kinds of memory in DLPack's numbers: a GPU's, and managed
 _NUMBERS = {int, float, bool, complex}
@@ -251,8 +252,6 @@ def asarray(
         shared: Tensor | None = obj
     elif hasattr(obj, "__array_interface__"):
         shared = wrap(cpu.backend.from_numpy(cpu.backend.as_array(obj)), cpu)
-    elif isinstance(obj, Storage):
-        shared = obj.tensor(d or obj.dtype)
     elif isinstance(obj, (bytes, bytearray, memoryview)):
         shared = frombuffer(obj, dtype=d or default_dtype())
     else:
@@ -400,6 +399,8 @@ def numpy(input: Tensor, *, force: bool = False) -> Any:
             f"can't convert {input._device} device type tensor to numpy. Use Tensor.cpu() to copy "
             "the tensor to host memory first."
         )
+    if input.is_cpu:
+        lend(memory_of(input._data))
     return input._device.backend.to_numpy(input._data)
 
 

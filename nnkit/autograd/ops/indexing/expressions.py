@@ -156,8 +156,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if inferred and is_unseen((self, *tensors)):
         value = value.detach()
     given, value = value, _value_tensor(self, advanced, value)
-    apart = value._device is self._device and (value is not given or not shares_memory(self, value))
-    if apart and not wants_history(self, (value, *tensors)):
+    shared = isinstance(given, Tensor) and shares_memory(self, given)
+    if value._device is self._device and not shared and not wants_history(self, (value, *tensors)):
         B, data = self._device.backend, self._data
         place = data if found.last is type(...) else B.getitem(data, found.basic)
         if value._data.ndim:
@@ -186,6 +186,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             if target._data.size == 1 and operation == "copy_" and not value._data.ndim:
                 check_apart(operation, target, value)  # expanded it has other strides, all zero
             value = shapes.expand(value, target._data.shape)
+        if shared and value is not given:  # a copy in another dtype, which torch does not make
+            given = shapes.expand(_without_leading_ones(given), target._data.shape)
+            check_apart(operation, target, given)
         write(target, operation, OPS["overwrite"], value)
     else:
         operation = "masked_fill_" if _is_fill(advanced, value) else "index_put_"

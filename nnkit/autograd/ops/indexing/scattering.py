@@ -131,16 +131,16 @@ def _element_index(name: str, input: Tensor, dim: int, index: Any, source: Any =
             )
     if source is not None:
         other = source._data.shape or (1,)
+        if source.ndim and len(other) < len(wanted) and all(n <= m for n, m in zip(wanted, other)):
+            raise IndexError(
+                f"{name}(): src has no dimension {len(other)}, got {list(other)} for an index "
+                f"{list(wanted)}"
+            )
         if len(other) != len(wanted) or any(n > m for n, m in zip(wanted, other, strict=True)):
             raise RuntimeError(
                 f"{name}(): expected index {list(wanted)} to be no larger than src {list(other)}"
             )
     return axis, index
-
-
-def _names_nothing(input: Tensor, index: Tensor) -> bool:
-    """Whether the index is empty in a shape of its own, which every scatter allows."""
-    return not index._data.size and index.ndim != input.ndim
 
 
 def same_dtype(name: str, input: Tensor, source: Any, parameter: str) -> Tensor:
@@ -180,14 +180,23 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return _gather(input, index, axis)
 
 
-def _part(source: Tensor, index: Tensor) -> Tensor:
-    """The part of ``source`` that ``index`` covers."""
+def _fitted(input: Tensor, index: Tensor, source: Tensor | None = None) -> tuple:
+    """The index and the part of ``source`` that it covers. An empty index may have any shape: it
+    covers nothing, in as many dimensions as the input has."""
+    if not index._data.size:
+        shape = (0,) * max(input.ndim, 1)
+        if source is not None:
+            source = OPS["getitem"](shapes.reshape(source, (-1,)), (slice(0),))
+            source = shapes.reshape(source, shape)
+        return shapes.reshape(index, shape), source
     shape = index._data.shape
-    if source._data.shape == shape:
-        return source
+    if source is None or source._data.shape == shape:
+        return index, source
+    if not source.ndim:
+        return index, shapes.reshape(source, shape)
     if len(shape) < source.ndim:  # a 0-dim index names the first element
-        return shapes.reshape(OPS["getitem"](source, (slice(1),)), shape)
-    return OPS["getitem"](source, tuple(slice(n) for n in shape))
+        return index, shapes.reshape(OPS["getitem"](source, (slice(1),)), shape)
+    return index, OPS["getitem"](source, tuple(slice(n) for n in shape))
 
 
 @public(in_place=True, out=True)
@@ -221,13 +230,12 @@ def scatter(
         same_dtype("scatter", input, given, "src")
     elif not isinstance(src, (int, float, complex)):
         raise TypeError(f"scatter(): argument 'src' must be Tensor, not {type(src).__name__}")
-    if _names_nothing(input, index):
-        return OPS["copy"](input)
+    index, given = _fitted(input, index, given)
     if reduce is not ...:
-        return _scatter_with(input, axis, index, src, reduce)
+        return _scatter_with(input, axis, index, src if given is None else given, reduce)
     if given is None:
         return _scatter_fill(input, index, axis, fitting("scatter", src, input.dtype))
-    return _scatter(input, index, _part(given, index), axis)
+    return _scatter(input, index, given, axis)
 
 
 def _scatter_with(input: Tensor, axis: int, index: Tensor, src: Any, reduce: str) -> Tensor:
@@ -239,7 +247,7 @@ def _scatter_with(input: Tensor, axis: int, index: Tensor, src: Any, reduce: str
         B = input._device.backend
         src = wrap(B.full(index._data.shape, src, input._data.dtype), input._device)
     name = {"add": "sum", "multiply": "prod"}[reduce]
-    return _scatter_reduce(input, index, _part(src, index), axis, name, True)
+    return _scatter_reduce(input, index, src, axis, name, True)
 
 
 @public(in_place=True, out=True)
@@ -254,9 +262,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     check_tensor("scatter_add", src, "src")
     axis, index = _element_index("scatter_add", input, dim, index, src)
     same_dtype("scatter_add", input, src, "src")
-    if _names_nothing(input, index):
-        return OPS["copy"](input)
-    return _scatter_add(input, index, _part(src, index), axis)
+    return _scatter_add(input, *_fitted(input, index, src), axis)
 
 
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
@@ -305,9 +311,7 @@ def _scatter_reduced(
     same_dtype("scatter_reduce", input, src, "src")
     if index._data.size or reduce == "mean":
         check_dtype("scatter_reduce", input.dtype, UNDEFINED.get(reduce, ()))
-    if _names_nothing(input, index):
-        return OPS["copy"](input)
-    return _scatter_reduce(input, index, _part(src, index), axis, reduce, include_self)
+    return _scatter_reduce(input, *_fitted(input, index, src), axis, reduce, include_self)
 
 
 @public(out=True)

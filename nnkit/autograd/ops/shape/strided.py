@@ -41,9 +41,11 @@ from nnkit.backend.memory import (
     channels_last,
     channels_last_3d,
     contiguous_format,
+    is_lent,
     owner,
     preserve_format,
     strides_in_elements,
+    strides_in_order,
     strides_of,
 )
 from nnkit.backend.warning import warn
@@ -413,9 +415,7 @@ def resize(input: Tensor, shape: tuple[int, ...], axes: tuple[int, ...] | None =
         axes: the dimensions from the slowest to the fastest in memory.
     """
     B, data = input._device.home.backend, memory_of(input._data)
-    axes = axes or tuple(range(len(shape)))
-    steps = dict(zip(axes, strides_of(tuple(shape[axis] for axis in axes)), strict=True))
-    strides = tuple(steps[axis] for axis in range(len(shape)))
+    strides = strides_in_order(shape, axes)
     _, _, offset = source = geometry(input)
     room = offset + math.prod(shape)
     if room > B.storage_size(data):
@@ -430,6 +430,11 @@ def _move_storage(input: Tensor, room: int) -> Any:
     B, data = input._device.home.backend, memory_of(input._data)
     larger = unwritten(B, B.empty((room,), data.dtype))
     size = B.storage_size(data)
+    if is_lent(data):
+        raise RuntimeError(
+            f"Trying to resize storage that is not resizable: a larger one of {room} elements "
+            "would not be what NumPy, or whoever shares it, looks into"
+        )
     if size == 0:
         return larger
     kept = B.as_strided(data, (size,), (1,), 0, geometry(input))

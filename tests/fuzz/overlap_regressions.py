@@ -1,0 +1,58 @@
+"""Short programs about writes into memory that an operand shares; see `regressions`."""
+
+REGRESSIONS = {
+    "the steps of dimensions of size 1 decide how much is shared": """
+x0 = T.arange(6.).unsqueeze_(0)
+x0[::2] = x0
+x1 = T.eye(3).split(1)[-1]
+x2 = (T.ones(4, 1) > 2).diagonal()
+x2.mul_(x2.view_as(x2))
+x3 = T.eye(3)
+x4 = x3.split(1)[-1]
+x4[...] = x3[None, -1]
+x5 = T.arange(5.).unsqueeze(0)
+x5[::2].addcmul_(x5, T.ones(1, 5))
+x6 = Same.apply(x3.unfold(0, 1, 1))
+x6.lerp_(x3.unfold(0, 1, 1), 0.5)
+""",
+    "what was made of an array of NumPy is a storage of its own": """
+x0 = T.ones(3)
+x1 = T.from_numpy(x0.numpy())
+x0.scatter_add_(0, T.tensor([0]), x1)
+x1[T.tensor([0, 2])] = x0[1:]
+x2 = T.from_numpy(x0.numpy()[1:]).storage_offset()
+x3 = x0.is_set_to(x1)
+""",
+    "what is cast or scaled shares its memory before": """
+x0 = T.arange(4.)
+x1 = x0.view(T.int64)
+x0[0] = x1[:1]
+x2 = x0.view(T.int32)
+x0[None] = x2
+x0[:2].sub_(x0[1:3], alpha=2)
+x0[1:3] = x1
+""",
+    "an out= is compared with what it covers when it has its new shape": """
+x0 = T.arange(12.)
+T.topk(x0[4:8].view(2, 2), 1, 0, out=(x0.view(3, 4), T.empty(0, dtype=T.int64)))
+x1 = T.arange(4.)
+T.kron(x1[:2], x1[:2], out=x1[1:2])
+x2 = T.arange(12.)
+T.stack([x2[4:8]], out=x2[:8].view(2, 4))
+T.cummax(x2[2:6], 0, out=(x2[4:8], T.empty(0, dtype=T.int64)))
+T.diag(x2[:9].view(3, 3), out=x2[:3])
+T.max(x2[:4].view(1, 4), 0, out=(x2[:4], T.empty(0, dtype=T.int64)))
+x2.index_reduce_(0, T.arange(12), x2, 'prod')
+""",
+    "copies count that their memory was set": """
+import copy, pickle
+x0 = T.zeros(2)
+x1 = copy.copy(x0)._version
+x2 = copy.deepcopy(x0)._version
+x3 = pickle.loads(pickle.dumps(x0))._version
+x4 = copy.copy(T.nn.Parameter(x0))._version
+x5 = x0.untyped_storage()
+x0.resize_(10)
+x6 = x5.nbytes()
+""",
+}
