@@ -204,3 +204,17 @@ def test_operands_that_are_broadcast_go_in_packs(dtype: Any) -> None:
     wide = f"nnkit::uint32, {width}, nnkit::Each<"
     assert any(wide in name for name in machine.launched)
     assert any("nnkit::uint32, 1, " in name for name in machine.launched)
+
+
+def test_a_plan_holds_neither_numbers_nor_memory() -> None:
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    with emulated():
+        for number, given in ((2.5, x), (-1.0, x + 7), (0.5, x.T.copy().T)):
+            np.testing.assert_array_equal(BACKEND.mul(given, number), given * np.float32(number))
+            np.testing.assert_array_equal(BACKEND.sum(given, 0, False), given.sum(0))
+            np.testing.assert_array_equal(BACKEND.copy(given), given)
+            np.testing.assert_array_equal(BACKEND.matmul(given, x.T), given @ x.T)
+        written = x.copy()
+        for _ in range(3):
+            assert BACKEND.add_(written, x) is written
+        np.testing.assert_array_equal(written, 4 * x)

@@ -91,3 +91,11 @@ def test_packs_along_the_last_of_several_dimensions() -> None:
     assert packs((6, 8), [(8, 1), (1, 6)]) == (1, (False, False))
     assert packs((6, 8), [(8, 1), (-8, 1)])[0] == 4
     assert packs((4, 2, 8), [(16, 8, 1), (32, 16, 2)])[0] == 1
+
+
+def test_plans_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "MOST_PLANS", 3)
+    plans = launch.Plans()
+    for key in range(7):
+        assert plans.keep(key, str(key)) == str(key)
+        assert plans[key] == str(key) and len(plans) <= 3

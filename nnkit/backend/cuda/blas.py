@@ -113,14 +113,17 @@ class _Handles(threading.local):
 
 
 class _Lease(dict[int, Handle]):
+    def __init__(self) -> None:
+        self.free = _free  # at exit this module's names are gone
+
     def __missing__(self, index: int) -> Handle:
-        free = _free[index]
+        free = self.free[index]
         handle = self[index] = free.pop() if free else Handle()
         return handle
 
     def __del__(self) -> None:
         for index, handle in self.items():
-            _free[index].append(handle)
+            self.free[index].append(handle)
 
 
 _handles = _Handles()

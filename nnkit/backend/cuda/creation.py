@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cpu import creation as host
-from nnkit.backend.cuda.differences import BF16, array_module, contiguous, is_array
-from nnkit.backend.cuda.printer import Variant, empty_for, launch_elementwise
+from nnkit.backend.cuda.differences import BF16, array_module, contiguous, is_array, layout
+from nnkit.backend.cuda.launch import Plans
+from nnkit.backend.cuda.printer import Variant, Work, empty_for, work_for
 from nnkit.backend.formula import Formula
 
 __all__ = [
@@ -49,7 +50,7 @@ def full(shape: tuple, value: Any, dtype: np.dtype) -> Any:
 
 
 def empty_like(x: Any) -> Any:
-    return empty_for(x.shape, x.dtype, [x])
+    return empty_for(x.shape, x.dtype, x)
 
 
 def zeros_like(x: Any) -> Any:
@@ -104,8 +105,12 @@ def array(data: Any, dtype: np.dtype | None) -> Any:
 
 
 @cache
-def _conversion(source: np.dtype, target: np.dtype) -> Variant:
-    return Variant(_IDENTITY, (source,), (), target)
+def _conversion(source: np.dtype, target: np.dtype) -> tuple[Variant, Any]:
+    variant = Variant(_IDENTITY, (source,), (), target)
+    return variant, variant.struct()
+
+
+_copies = Plans()
 
 
 def copy_(x: Any, source: Any) -> Any:
@@ -113,13 +118,15 @@ def copy_(x: Any, source: Any) -> Any:
         x[...] = source if x.dtype.kind in "cb" else source.real
         return x
     if x.size:
-        variant = _conversion(source.dtype, x.dtype)
-        launch_elementwise(variant, [source], variant.struct(), x)
+        variant, constants = _conversion(source.dtype, x.dtype)
+        key = layout(x), layout(source)
+        work: Work = _copies.get(key) or _copies.keep(key, work_for(variant, [source], x))
+        work(constants, x, [source])
     return x
 
 
 def cast(x: Any, dtype: np.dtype) -> Any:
-    return copy_(empty_for(x.shape, dtype, [x]), x)
+    return copy_(empty_for(x.shape, dtype, x), x)
 
 
 def copy(x: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from nnkit.backend.cuda.launch import VECTOR_BYTES
 from nnkit.backend.dtype import HALF
 from nnkit.backend.memory import owner
 
@@ -59,6 +60,16 @@ def address(x: Any) -> int:
     CuPy's arrays have it at ``data.ptr``; NumPy's (in the emulation) at ``ctypes.data``.
     """
     return x.ctypes.data if isinstance(x, np.ndarray) else x.data.ptr
+
+
+NUMBERS = frozenset((bool, int, float, complex))
+
+
+def layout(x: Any) -> Any:
+    """All that a launch asks of an operand but where it lies: of a number its class alone."""
+    if x.__class__ in NUMBERS or not is_array(x):
+        return x.__class__
+    return x.shape, x.strides, x.dtype, address(x) % VECTOR_BYTES
 
 
 ROUNDED = 512  # bytes to which CuPy's pool rounds a block up

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 THREADS = 256  # of a block that has no reason for another number
 WARP = 32
 VECTOR_BYTES = 16  # the widest load of a thread
 BLOCKS_OF_PROCESSOR = 16  # of THREADS each: twice what is resident, so that the last ones overlap
 MOST_DIMENSIONS = 8  # that the layout of a strided kernel holds
+MOST_PLANS = 4096
+
+
+class Plans(dict):
+    """What was worked out for a call's layouts, by these; all is forgotten when it becomes much."""
+
+    def keep(self, key: Any, plan: Any) -> Any:
+        if len(self) >= MOST_PLANS:
+            self.clear()
+        self[key] = plan
+        return plan
 
 
 def blocks_for(count: int, of_block: int = THREADS, processors: int = 132) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from nnkit.backend.cuda.blas import KINDS
 from nnkit.backend.cuda.creation import cast
 from nnkit.backend.cuda.differences import array_module, contiguous, empty
-from nnkit.backend.cuda.launch import fold
+from nnkit.backend.cuda.launch import Plans, fold
 from nnkit.backend.cuda.source import current_machine
 
 __all__ = [
@@ -23,17 +23,33 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Operand(NamedTuple):
-    """A stack of matrices as cuBLAS reads it."""
+class Reading(NamedTuple):
+    """How cuBLAS reads a stack of matrices."""
 
-    array: Any
     transposed: bool
     step: int  # elements between rows
     stride: int  # elements between matrices
 
 
-def operand(x: Any, batch: tuple) -> Operand:
-    """``x`` (..., rows, columns) broadcast to the batch dimensions; copied if need be."""
+_readings = Plans()
+
+
+def operand(x: Any, batch: tuple) -> tuple[Any, bool, int, int]:
+    """``x`` (..., rows, columns) broadcast to the batch dimensions, and how it is read; copied if
+    need be."""
+    key = x.shape, x.strides, x.itemsize, batch
+    reading = _readings.get(key) or _readings.keep(key, _reading(x, batch))
+    if reading.step:
+        return x, *reading
+    rows, columns = x.shape[-2:]
+    dense = contiguous(array_module(x).broadcast_to(x, (*batch, rows, columns)))
+    return dense, False, max(columns, 1), rows * columns
+
+
+COPIED = Reading(False, 0, 0)  # strides that cuBLAS cannot express
+
+
+def _reading(x: Any, batch: tuple) -> Reading:
     rows, columns = x.shape[-2:]
     steps = tuple(s // x.itemsize for s in x.strides)
     by_row, by_column = steps[-2:]
@@ -43,16 +59,16 @@ def operand(x: Any, batch: tuple) -> Operand:
     if len(sizes) <= 1 and all(s >= 0 for s in walk):
         stride = walk[0] if walk else 0
         if (by_column == 1 or columns == 1) and (by_row >= columns or rows == 1):
-            return Operand(x, False, max(by_row, columns, 1), stride)
+            return Reading(False, max(by_row, columns, 1), stride)
         if (by_row == 1 or rows == 1) and (by_column >= rows or columns == 1):
-            return Operand(x, True, max(by_column, rows, 1), stride)
-    dense = contiguous(array_module(x).broadcast_to(x, (*batch, rows, columns)))
-    return Operand(dense, False, max(columns, 1), rows * columns)
+            return Reading(True, max(by_column, rows, 1), stride)
+    return COPIED
 
 
 def product(x: Any, y: Any, alpha: float = 1.0, beta: float = 0.0, out: Any = None) -> Any:
     """``alpha x y + beta out`` of (stacks of) matrices of one floating dtype."""
-    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    lead, other = x.shape[:-2], y.shape[:-2]
+    batch = lead if lead == other else np.broadcast_shapes(lead, other)
     (m, k), n = x.shape[-2:], y.shape[-1]
     if k != y.shape[-2]:
         raise ValueError(f"matmul: shapes {x.shape} and {y.shape} do not fit")

@@ -11,15 +11,16 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nnkit.backend.c_source import INFIX, Statements
-from nnkit.backend.cuda.differences import address, empty, is_array
+from nnkit.backend.cuda.differences import address, empty, is_array, layout
 from nnkit.backend.cuda.launch import (
     MOST_DIMENSIONS,
     THREADS,
+    Plans,
     blocks_for,
     element_strides,
     fold,
@@ -181,21 +182,30 @@ def print_formula(name: str, formula: Formula) -> Callable:
     in_place = name != formula.name
     count = len(formula.arrays)
     variants: dict[tuple, Variant] = {}
+    plans = Plans()
 
-    def run(*arguments: Any) -> Any:
-        operands, scalars = arguments[:count], arguments[count:]
+    def plan_for(arguments: tuple) -> Plan | None:
+        operands = arguments[:count]
         arrays = [a for a in operands if is_array(a)]
-        numbers = [a for a in operands if not is_array(a)]
         dtypes = tuple(a.dtype if is_array(a) else None for a in operands)
-        kinds = tuple(type(n) for n in numbers)
+        kinds = tuple(type(a) for a in operands if not is_array(a))
         variant = variants.get((dtypes, kinds))
         if variant is None:
             if any(d is not None and d.kind == "c" for d in dtypes) or complex in kinds:
-                return interpreted(formula, arguments, in_place)
+                return None
             target = dtypes[0] if in_place else None
-            variant = Variant(formula, dtypes, kinds, target)
-            variants[dtypes, kinds] = variant
-        return run_variant(variant, arrays, (*numbers, *scalars), arrays[0] if in_place else None)
+            variant = variants[dtypes, kinds] = Variant(formula, dtypes, kinds, target)
+        return Plan(variant, arrays, arguments, in_place)
+
+    def run(*arguments: Any) -> Any:
+        key = tuple([layout(a) for a in arguments])
+        plan = plans.get(key)
+        if plan is None:
+            plan = plan_for(arguments)
+            if plan is None:
+                return interpreted(formula, arguments, in_place)
+            plans.keep(key, plan)
+        return plan(arguments)
 
     run.__name__ = name
     run.formula = formula  # type: ignore[attr-defined]
@@ -214,21 +224,51 @@ def interpreted(formula: Formula, arguments: tuple, in_place: bool) -> Any:
     return first
 
 
-def run_variant(variant: Variant, arrays: list, numbers: tuple, out: Any) -> Any:
-    """Apply a variant to arrays of any layout; into ``out`` where there is one."""
-    first = arrays[0]
-    shape = first.shape
-    if any(a.shape != shape for a in arrays):
+class Plan:
+    """A call of a formula for operands of certain layouts; only addresses and numbers change."""
+
+    __slots__ = ("arrays", "axes", "constants", "in_place", "numbers", "shape", "variant", "work")
+
+    def __init__(self, variant: Variant, arrays: list, arguments: tuple, in_place: bool) -> None:
+        self.variant = variant
+        self.in_place = in_place
+        self.arrays = [i for i, a in enumerate(arguments) if is_array(a)][: len(arrays)]
+        self.numbers = [i for i in range(len(arguments)) if i not in self.arrays]
+        self.constants = None if self.numbers else variant.struct()
         shape = np.broadcast_shapes(*(a.shape for a in arrays))
-    if out is None:
-        out = empty_for(shape, variant.result, arrays, [arrays[i] for i in variant.deciding])
-    if not out.size:
+        axes = order_for(shape, arrays, [arrays[i] for i in variant.deciding])
+        self.shape = shape if axes is None else tuple(shape[axis] for axis in axes)
+        self.axes = None if axes is None else inverse(axes)
+        out = arrays[0] if in_place else self.empty(arrays[0])
+        self.work = work_for(variant, arrays, out) if out.size else None
+
+    def empty(self, like: Any) -> Any:
+        out = like.__class__(self.shape, self.variant.result)
+        return out if self.axes is None else out.transpose(self.axes)
+
+    def __call__(self, arguments: tuple) -> Any:
+        arrays = [arguments[i] for i in self.arrays]
+        out = arrays[0] if self.in_place else self.empty(arrays[0])
+        if self.work is not None:
+            constants = self.constants
+            if constants is None:
+                constants = self.variant.struct(*[arguments[i] for i in self.numbers])
+            self.work(constants, out, arrays)
         return out
-    launch_elementwise(variant, arrays, variant.struct(*numbers), out)
-    return out
 
 
-def launch_elementwise(variant: Variant, arrays: list, formula: Any, out: Any) -> None:
+class Work(NamedTuple):
+    """A launch for operands of certain layouts."""
+
+    kernel: Kernel
+    blocks: tuple[int]
+    counts: tuple  # the arguments between the formula and the arrays
+
+    def __call__(self, formula: Any, out: Any, arrays: list) -> None:
+        self.kernel(self.blocks, (THREADS,), (formula, *self.counts, out, *arrays))
+
+
+def work_for(variant: Variant, arrays: list, out: Any) -> Work:
     processors = current_machine().processors
     shape, count = out.shape, out.size
     sizes: tuple[int, ...]
@@ -247,9 +287,7 @@ def launch_elementwise(variant: Variant, arrays: list, formula: Any, out: Any) -
         whole += [(address(a), a.itemsize) for a, s in zip(arrays, same) if not s]
         width = vector_width(count, whole)
         blocks = blocks_for(-(-count // width), THREADS, processors)
-        run = variant.linear(width, same)
-        run((blocks,), (THREADS,), (formula, np.int64(count), out, *arrays))
-        return
+        return Work(variant.linear(width, same), (blocks,), (np.int64(count),))
     if len(sizes) > MOST_DIMENSIONS:
         raise RuntimeError(
             f"{variant.name}(): operands that lie differently in memory may have at most "
@@ -263,16 +301,21 @@ def launch_elementwise(variant: Variant, arrays: list, formula: Any, out: Any) -
     walk.sizes[len(sizes) - 1] //= width
     for k, steps in enumerate(walks):
         walk.strides[k][: len(steps)] = (*steps[:-1], steps[-1] * width)
-    run = variant.strided(packs >= 1 << 31, width, same[1:])
+    kernel = variant.strided(packs >= 1 << 31, width, same[1:])
     blocks = blocks_for(packs, THREADS, processors)
-    run((blocks,), (THREADS,), (formula, np.int64(packs), walk, out, *arrays))
+    return Work(kernel, (blocks,), (np.int64(packs), walk))
 
 
-def empty_for(shape: tuple, dtype: np.dtype, arrays: list, deciding: list | None = None) -> Any:
-    """Memory for what is computed from each element of some arrays, in torch's order, which all of
-    them decide, or some."""
+def order_for(shape: tuple, arrays: list, deciding: list) -> tuple[int, ...] | None:
+    """The order of axes in memory, torch's, of what is computed from each element of some arrays,
+    as some of them decide; None where it is that of the axes."""
     by_rows = all(a.flags.c_contiguous for a in arrays)
-    axes = None if by_rows else order_of_result(shape, arrays if deciding is None else deciding)
+    return None if by_rows else order_of_result(shape, deciding)
+
+
+def empty_for(shape: tuple, dtype: np.dtype, like: Any) -> Any:
+    """Memory for what is computed from each element of an array, in torch's order."""
+    axes = order_for(shape, [like], [like])
     if axes is None:
-        return empty(shape, dtype, arrays[0])
-    return empty(tuple(shape[axis] for axis in axes), dtype, arrays[0]).transpose(inverse(axes))
+        return empty(shape, dtype, like)
+    return empty(tuple(shape[axis] for axis in axes), dtype, like).transpose(inverse(axes))

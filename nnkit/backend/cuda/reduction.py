@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from builtins import max as greatest
 from builtins import min as least
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nnkit.backend.axes import kept_shape, summed_axes
-from nnkit.backend.cuda.differences import contiguous, empty
-from nnkit.backend.cuda.launch import THREADS, WARP, around_axis, blocks_for, threads_for
+from nnkit.backend.cuda.differences import contiguous, empty, layout
+from nnkit.backend.cuda.launch import THREADS, WARP, Plans, around_axis, blocks_for, threads_for
 from nnkit.backend.cuda.source import TYPES, current_machine, kernel
 from nnkit.backend.cuda.strided import walk
 from nnkit.backend.cuda.team import team_for
@@ -27,7 +27,7 @@ __all__ = [
     "recurrence", "std", "sum", "sum_to", "var", "var_mean",
 ]  # fmt: skip
 
-I8 = np.dtype(np.int64)
+I8, U1 = np.dtype(np.int64), np.dtype(np.uint8)
 BOOL = np.dtype(np.bool_)
 SHORT = 16  # elements of a result up to which one thread adds them
 PART = 8192  # elements that a team adds up at least, before a reduction is cut into parts
@@ -70,11 +70,48 @@ def accumulator_bytes(name: str, dtype: np.dtype) -> int:
     return 4 if name == "TruthOf" else wide
 
 
+class Plan(NamedTuple):
+    """A reduction of arrays of a certain layout: its launches, all but the addresses."""
+
+    shape: tuple[int, ...]  # of the results
+    part_bytes: int  # of the accumulators of parts; 0: there is one
+    launch: tuple | None  # the kernel, its grid and block, shared memory; None: nothing to do
+    walks: tuple  # arguments: how results and elements are walked, and how many there are
+    join: tuple | None  # the kernel that joins parts, its grid and block
+    counts: tuple  # arguments of that
+
+
+_plans = Plans()
+
+
 def _reduce(
     operation: tuple, x: Any, axis: Any, keepdims: bool,
     results: tuple[np.dtype | None, ...], parameter: float = 0.0,
 ) -> list[Any]:  # fmt: skip
     """Reduce with an operation (its name and what its template takes after the dtype)."""
+    key = operation, layout(x), axis, keepdims
+    plan: Plan | None = _plans.get(key)
+    if plan is None:
+        plan = _plan(operation, x, axis, keepdims)
+        if plan is None:
+            return _reduce(operation, contiguous(x), axis, keepdims, results, parameter)
+        _plans.keep(key, plan)
+    outs = [None if d is None else empty(plan.shape, d, x) for d in results]
+    if plan.launch is None:
+        return outs
+    first, second = (*outs, None)[:2]
+    parts = empty((plan.part_bytes,), U1, x) if plan.part_bytes else None
+    number = np.float64(parameter)
+    run, grid, block, shared = plan.launch
+    run(grid, block, (x, first, second, parts, *plan.walks, number), shared)
+    if plan.join is not None:
+        run, grid, block = plan.join
+        run(grid, block, (parts, first, second, *plan.counts, number))
+    return outs
+
+
+def _plan(operation: tuple, x: Any, axis: Any, keepdims: bool) -> Plan | None:
+    """The plan for arrays that lie as ``x`` does; None where their strides allow none."""
     axes = axes_of(x, axis)
     others = tuple(a for a in range(x.ndim) if a not in axes)
     if x.ndim > 1:
@@ -82,38 +119,34 @@ def _reduce(
         axes = tuple(sorted(axes, key=lambda a: -abs(x.strides[a])))
     kept, reduced = walk(x, others), walk(x, axes)
     if kept is None or reduced is None:
-        return _reduce(operation, contiguous(x), axis, keepdims, results, parameter)
+        return None
     shape = tuple(1 if a in axes else n for a, n in enumerate(x.shape) if keepdims or a in others)
-    outs = [None if d is None else empty(shape, d, x) for d in results]
-    first, second = (*outs, None)[:2]
     count = math.prod(x.shape[a] for a in others)
     length = math.prod(x.shape[a] for a in axes)
     if not count:
-        return outs
+        return Plan(shape, 0, None, (), None, ())
     name, *options = operation
     arguments = ", ".join([TYPES[x.dtype], *(str(o).lower() for o in options)])
     of = f"nnkit::{name}<{arguments}>"
     processors = current_machine().processors
     number = parts_for(count, length)
     size = accumulator_bytes(name, x.dtype)
-    parts = None if number == 1 else empty((count * number * size,), np.dtype(np.uint8), x)
     sizes = (np.int64(count), np.int64(length), np.int64(-(-length // number)))
-    given = (x, first, second, parts, kept, reduced, *sizes, np.float64(parameter))
     if _along_columns(x, others, axes, length):
         width = THREADS if length <= SHORT else WARP
         run = kernel("reduction", "reduce_columns", of)
         blocks = blocks_for(count, width, processors)
-        run((blocks, number), (width, THREADS // width), given, THREADS * size)
+        launch = run, (blocks, number), (width, THREADS // width), THREADS * size
     else:
         kind, blocks, threads = team_for(count, -(-length // number), 1, processors)
         run = kernel("reduction", "reduce_rows", of, kind)
-        run((blocks, number), (threads,), given)
-    if parts is not None:
-        run = kernel("reduction", "reduce_parts", of)
-        blocks = blocks_for(count, THREADS // WARP, processors)
-        given = (parts, first, second, np.int64(count), np.int32(number), np.int64(length))
-        run((blocks,), (THREADS,), (*given, np.float64(parameter)))
-    return outs
+        launch = run, (blocks, number), (threads,), 0
+    if number == 1:
+        return Plan(shape, 0, launch, (kept, reduced, *sizes), None, ())
+    run = kernel("reduction", "reduce_parts", of)
+    join = run, (blocks_for(count, THREADS // WARP, processors),), (THREADS,)
+    counts = np.int64(count), np.int32(number), np.int64(length)
+    return Plan(shape, count * number * size, launch, (kept, reduced, *sizes), join, counts)
 
 
 def _along_columns(x: Any, others: tuple, axes: tuple, length: int) -> bool:

@@ -7,7 +7,7 @@ for a GPU, and `problem()` never raises.
 from __future__ import annotations
 
 import sys
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from functools import cache, lru_cache, wraps
 from typing import Any
@@ -169,7 +169,7 @@ class _Peak:
         self.allocated = self.most_allocated = self.most_reserved = 0
 
 
-_peaks: dict[int, _Peak] = {}
+_peaks: defaultdict[int, _Peak] = defaultdict(_Peak)
 _hooks: list[Any] = []
 
 
@@ -178,25 +178,30 @@ def peaks(index: int) -> _Peak:
     if not _hooks:
         import cupy
 
+        counts = _peaks  # at exit, when the last arrays go, this module's names are gone
+
         class Count(cupy.cuda.memory_hook.MemoryHook):
             name = "nnkit"
+            # At each allocation and release: `dict` takes the keywords without a call of Python.
+            malloc_preprocess = free_preprocess = alloc_preprocess = dict
 
-            def malloc_postprocess(self, **event: Any) -> None:
-                peak = _peaks.setdefault(event["device_id"], _Peak())
-                peak.allocated += event["mem_size"]
-                peak.most_allocated = max(peak.most_allocated, peak.allocated)
+            def malloc_postprocess(self, device_id: int, mem_size: int, **_: Any) -> None:
+                peak = counts[device_id]
+                peak.allocated += mem_size
+                if peak.allocated > peak.most_allocated:
+                    peak.most_allocated = peak.allocated
 
-            def alloc_postprocess(self, **event: Any) -> None:
-                peak = _peaks.setdefault(event["device_id"], _Peak())
-                peak.most_reserved = max(peak.most_reserved, memory_reserved(event["device_id"]))
+            def alloc_postprocess(self, device_id: int, **_: Any) -> None:
+                peak = _peaks[device_id]
+                peak.most_reserved = max(peak.most_reserved, memory_reserved(device_id))
 
-            def free_postprocess(self, **event: Any) -> None:
-                _peaks.setdefault(event["device_id"], _Peak()).allocated -= event["mem_size"]
+            def free_postprocess(self, device_id: int, mem_size: int, **_: Any) -> None:
+                counts[device_id].allocated -= mem_size
 
         hook = Count()
         hook.__enter__()
         _hooks.append(hook)
-    return _peaks.setdefault(index, _Peak())
+    return _peaks[index]
 
 
 def memory_allocated(index: int) -> int:

@@ -162,18 +162,21 @@ class GPU:
 
         path, mangled = compiled(kernel, self.capability)
         function = self.cupy.RawModule(path=str(path)).get_function(mangled)
+        run = function.kernel  # without the question for which GPU
+        as_they_are = frozenset((self.cupy.ndarray, np.int32, np.int64, np.uint64, np.float64))
+
+        def passed(argument: Any) -> Any:
+            if isinstance(argument, ctypes.Structure):
+                return CPointer(ctypes.addressof(argument))
+            if isinstance(argument, np.ndarray):
+                refuse_host_memory(argument, kernel.name)
+            return 0 if argument is None else argument
 
         def launch(grid: tuple, block: tuple, arguments: tuple, shared: int) -> None:
-            values = tuple(
-                CPointer(ctypes.addressof(a)) if isinstance(a, ctypes.Structure)
-                else 0 if a is None
-                else refuse_host_memory(a, kernel.name) if isinstance(a, np.ndarray)
-                else a
-                for a in arguments
-            )  # fmt: skip
             if shared > 48 << 10:
                 function.max_dynamic_shared_size_bytes = shared
-            function(grid, block, values, shared_mem=shared)
+            values = [a if a.__class__ in as_they_are else passed(a) for a in arguments]
+            run(grid, block, values, shared)
 
         return launch
 
@@ -190,13 +193,18 @@ _machines: dict[int, Any] = {}
 _stand_in: list[Any] = []
 
 
+@cache
+def _runtime() -> Any:
+    from cupy.cuda import runtime
+
+    return runtime
+
+
 def current_machine() -> Any:
     """What runs kernels now: the current GPU."""
     if _stand_in:
         return _stand_in[-1]
-    from cupy.cuda.runtime import getDevice  # type: ignore[attr-defined]
-
-    index = getDevice()
+    index = _runtime().getDevice()
     machine = _machines.get(index)
     if machine is None:
         machine = _machines[index] = GPU(index)
