@@ -129,8 +129,8 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
     machine.cupy = SimpleNamespace(cuda=SimpleNamespace(alloc=alloc))
     monkeypatch.setattr(blas, "library", lambda: found)
     monkeypatch.setattr(blas, "current_machine", lambda: machine)
-    monkeypatch.setattr(blas, "_handles", blas._Handles())
     monkeypatch.setattr(blas, "_free", blas.defaultdict(list))
+    monkeypatch.setattr(blas, "_handles", blas._Handles())
     found.machine = machine  # type: ignore[attr-defined]
     return found
 
