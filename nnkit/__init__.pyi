@@ -4,15 +4,27 @@ Generated from the running package: ``python -m tools.stubs``.
 """
 
 from collections.abc import Sequence as _Sequence
+from nnkit import BFloat16Storage as BFloat16Storage
 from nnkit import BFloat16Tensor as BFloat16Tensor
+from nnkit import BoolStorage as BoolStorage
 from nnkit import BoolTensor as BoolTensor
+from nnkit import ByteStorage as ByteStorage
 from nnkit import ByteTensor as ByteTensor
+from nnkit import CharStorage as CharStorage
 from nnkit import CharTensor as CharTensor
+from nnkit import ComplexDoubleStorage as ComplexDoubleStorage
+from nnkit import ComplexFloatStorage as ComplexFloatStorage
+from nnkit import DoubleStorage as DoubleStorage
 from nnkit import DoubleTensor as DoubleTensor
+from nnkit import FloatStorage as FloatStorage
 from nnkit import FloatTensor as FloatTensor
+from nnkit import HalfStorage as HalfStorage
 from nnkit import HalfTensor as HalfTensor
+from nnkit import IntStorage as IntStorage
 from nnkit import IntTensor as IntTensor
+from nnkit import LongStorage as LongStorage
 from nnkit import LongTensor as LongTensor
+from nnkit import ShortStorage as ShortStorage
 from nnkit import ShortTensor as ShortTensor
 from nnkit import amp as amp
 from nnkit import autograd as autograd
@@ -62,6 +74,8 @@ from nnkit.autograd.surface.generator import Generator as _Generator
 from nnkit.autograd.surface.limits import finfo as finfo
 from nnkit.autograd.surface.limits import iinfo as iinfo
 from nnkit.autograd.surface.printing import set_printoptions as set_printoptions
+from nnkit.autograd.surface.storage import TypedStorage as TypedStorage
+from nnkit.autograd.surface.storage import UntypedStorage as UntypedStorage
 from nnkit.autograd.tensor import Size as Size
 from nnkit.autograd.tensor import Size as _Size
 from nnkit.autograd.tensor import Tensor as Tensor
@@ -1089,6 +1103,18 @@ def frac_(self: _Any) -> Tensor:
     """In-place version of `frac`; returns the tensor."""
 def from_dlpack(ext_tensor: _Any) -> Tensor:
     """A tensor on the memory of another library's array, by the DLPack protocol."""
+def from_file(
+    filename: builtins.str,
+    shared: builtins.bool | None = None,
+    size: builtins.int | None = 0,
+    *,
+    dtype: _Any = None,
+    layout: _Any = None,
+    device: _Any = None,
+    pin_memory: builtins.bool = False,
+    requires_grad: builtins.bool = False,
+) -> Tensor:
+    """The first ``size`` numbers of a file as a tensor in memory that maps it."""
 def from_numpy(ndarray: _Any) -> Tensor:
     """A tensor on the memory of a NumPy array: writing to one changes the other."""
 def frombuffer(

@@ -73,7 +73,7 @@ class GradScaler:
             return outputs
         if isinstance(outputs, Tensor):
             self._is_used = True
-            return outputs * live(self, "_scale")
+            return outputs * live(_scale_of, self)[0]
         if not isinstance(outputs, Iterable):
             got = type(outputs).__name__
             raise ValueError(f"GradScaler: scale takes a Tensor or an iterable of them, got {got}")
@@ -186,3 +186,7 @@ class GradScaler:
         self._backoff_factor = state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]
         self._growth_tracker = state_dict["_growth_tracker"]
+
+
+def _scale_of(scaler: GradScaler) -> tuple:
+    return (scaler._scale,)

@@ -7,7 +7,8 @@ from collections.abc import Callable as _Callable
 from collections.abc import Iterator as _Iterator
 from collections.abc import Sequence as _Sequence
 from nnkit.autograd.engine.node import RemovableHandle as _RemovableHandle
-from nnkit.autograd.surface.storage import Storage as _Storage
+from nnkit.autograd.surface.storage import TypedStorage as _TypedStorage
+from nnkit.autograd.surface.storage import UntypedStorage as _UntypedStorage
 from nnkit.backend.array import Array as _Array
 from nnkit.backend.device import device as _device
 from nnkit.backend.dtype import dtype as _dtype
@@ -1851,12 +1852,12 @@ class Tensor(builtins.object):
         align_to_window: builtins.bool | None = None,
     ) -> Tensor:
         """The short-time Fourier transform: the spectra of overlapping pieces of a signal."""
-    def storage(self) -> _Storage:
+    def storage(self) -> _TypedStorage:
         """Its memory, counted in elements."""
     def storage_offset(self) -> builtins.int:
         """How many elements the tensor starts after the beginning of its storage."""
-    def storage_type(self) -> builtins.type:
-        """What its storage is made of: the array type of its device."""
+    def storage_type(self) -> _Any:
+        """The class of its `storage`, such as ``nnkit.FloatStorage``."""
     def stride(self, dim: builtins.int | None = None) -> _Any:
         """How many elements lie between neighbours along each dimension, or along one."""
     def sub(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
@@ -2008,7 +2009,7 @@ class Tensor(builtins.object):
         """Insert a dimension of size 1 at position ``dim``."""
     def unsqueeze_(self, *arguments: _Any, **options: _Any) -> Tensor:
         """In-place version of `unsqueeze`; returns the tensor."""
-    def untyped_storage(self) -> _Storage:
+    def untyped_storage(self) -> _UntypedStorage:
         """Its memory, counted in bytes."""
     def var(
         self,

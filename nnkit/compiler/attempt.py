@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from threading import Lock, get_ident
 from typing import Any
 
@@ -181,15 +182,17 @@ class Attempt:
         self.world.look()
         return result
 
-    def read_outside(self, holder: Any, name: str) -> LiveNumber:
-        """A number that each replay reads where it stands."""
-        title = f"{type(holder).__name__}.{name}"
-        outside = self.recording.called_outside(lambda: (getattr(holder, name),), title)
-        self.handed.append((holder, outside))
-        number = LiveNumber(getattr(holder, name))
-        number.number = self._number(number)
-        outside.makes.append(number.number)
-        return number
+    def read_outside(self, read: Callable[..., tuple], arguments: tuple) -> tuple:
+        """Numbers that each replay reads where they stand."""
+        outside = self.recording.called_outside(partial(read, *arguments), read.__name__)
+        self.handed += [(a, outside) for a in arguments if type(a) not in PLAIN]
+        numbers = []
+        for value in read(*arguments):
+            number = LiveNumber(value)
+            number.number = self._number(number)
+            outside.makes.append(number.number)
+            numbers.append(number)
+        return tuple(numbers)
 
     def _carry(self, effects: Effects, outside: Outside) -> str:
         """The line that gives on the Tensors that were made: what follows may change them."""
@@ -359,9 +362,9 @@ class Attempt:
         return None if recording.broken else found
 
     def shapes(self) -> dict[int, tuple]:
-        """Shape and dtype of each array, by number."""
+        """Shape, dtype and strides of each array, by number."""
         arrays = self.recording.arrays
-        return {n: (a.shape, a.dtype) for n, a in enumerate(arrays) if hasattr(a, "strides")}
+        return {n: geometry(a) for n, a in enumerate(arrays) if hasattr(a, "strides")}
 
 
 class BackwardRecord:

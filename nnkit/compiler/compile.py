@@ -43,7 +43,8 @@ def compile(
         dynamic: accepted; each shape has a program of its own.
         backend: accepted under torch's names; there is one.
         mode: accepted.
-        options: ``{"cache": n}``, how many programs are kept (8).
+        options: ``{"cache": n}``, how many programs are kept (8); ``{"check": n}``, how many
+            replays of each run beside the eager function, with a RuntimeError for other bits.
         disable: return what is given, unchanged.
 
     Raises:

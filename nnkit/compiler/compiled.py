@@ -12,15 +12,17 @@ from nnkit.autograd.arguments.overriding import THREAD
 from nnkit.autograd.engine import node as node_module
 from nnkit.autograd.engine.backward_pass import RUNNING
 from nnkit.autograd.engine.saved import ACTIVE
-from nnkit.autograd.grad_mode import MODE, VMAPS
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.device import cpu, get_default_device
 from nnkit.backend.dtype import default_dtype
 from nnkit.backend.program import Program, difference, geometry, print_program
 from nnkit.backend.program.outside import RECORDERS
+from nnkit.backend.program.passes import improved
 from nnkit.backend.reproducibility import are_deterministic_algorithms_enabled
 from nnkit.backend.warning import warn
 from nnkit.compiler.attempt import RECORDED, Attempt
+from nnkit.compiler.checking import checked
 from nnkit.compiler.watch import PLAIN, Watch
 from nnkit.nn.modules.module import Module
 from nnkit.utils._pytree import tree_flatten
@@ -50,6 +52,7 @@ class Entry:
         self.attempts = 0
         self.pinned: list[tuple[int, Any]] = []
         self.difference: str | None = None
+        self.unchecked = 0  # replays that are to be run beside eager
 
     def fits(self, leaves: list) -> bool:
         """Whether all that the step can reach is as it was."""
@@ -99,8 +102,18 @@ class Compiled:
         leaves, key = signature(args, kwargs)
         for entry in self.entries.get(key, ()):
             if entry.run is not None and entry.fits(leaves):
+                if entry.unchecked:
+                    return self._checked(entry, leaves, args, kwargs)
                 return entry.run(leaves)
         return self._recorded(leaves, key, args, kwargs)
+
+    def _checked(self, entry: Entry, leaves: list, args: tuple, kwargs: dict) -> Any:
+        entry.unchecked -= 1
+        run: Any = entry.run
+        watch: Any = entry.watch
+        return checked(
+            lambda: run(leaves), lambda: self.function(*args, **kwargs), watch, leaves, self._name()
+        )
 
     def program(self) -> Program:
         """The program that was made last.
@@ -232,15 +245,16 @@ class Compiled:
         if made is None:
             return
         program, texts, scope = made
-        entry.program = program
         backend = cpu.backend
-        scope["run"] = print_program(program, backend)
+        entry.program = improved(program, backend)
+        scope["run"] = print_program(entry.program, backend)
         if attempt.backward is not None:
-            entry.backward = attempt.backward.program
+            entry.backward = improved(attempt.backward.program, backend)
             attempt.backward.run = print_program(entry.backward, backend)
         source = f"def replay(leaves):\n    return run({', '.join(texts)})[0]\n"
         exec(compile(source, "<effects>", "exec"), scope)
         entry.run = scope["replay"]
+        entry.unchecked = self.options.get("check", 0)
 
 
 def _is_ambiguous(attempt: Attempt, watch: Watch, tensor: Tensor) -> bool:
@@ -257,8 +271,7 @@ def is_eager() -> bool:
         get_ident() in RECORDERS
         or DISABLED.count
         or MODE.transforms
-        or MODE.forward is not None
-        or VMAPS
+        or MODE.wrapping is not None
         or ACTIVE
         or RUNNING.innermost is not None
         or THREAD.modes

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from nnkit.autograd.engine.backward_pass import target_of
-from nnkit.autograd.engine.node import Node, edge_of
+from nnkit.autograd.engine.node import Node, OutputEdge, edge_of
 from nnkit.autograd.engine.unpacking import FREED
 from nnkit.autograd.tensor import Tensor
 
@@ -53,8 +53,6 @@ class SpentNode(CompiledFunctionBackward):
 
 def connect(node: Node, outputs: list[tuple[Tensor, tuple]]) -> None:
     """Make a node the history of Tensors, each given with its shape and dtype."""
-    from nnkit.autograd.engine.node import OutputEdge
-
     if len(outputs) > 1:
         node.outputs = [meta for _, meta in outputs]
     for index, (tensor, _) in enumerate(outputs):

@@ -216,10 +216,29 @@ class Watch:
         self._check("len({})", groups, len(groups), f"the groups of {path}")
         for i, group in enumerate(groups):
             inside = f"{path}.param_groups[{i}]"
+            self.seen[id(group)] = group
             if self.numbers_of_groups:
                 self._entries(group, inside)
             else:
                 self._found("{}.get('params')", group, group["params"], f"{inside}['params']")
+                self._flags(group, inside)
+        if o.is_inline:
+            for hooks in o.step_hooks:
+                self._check("len({})", hooks, 0, f"hooks of steps of {path}")
+            self._check("{}.state", o, o.state, f"{path}.state")
+            for p, entries in o.state.items():
+                name = f"the state of {path}"
+                self._found(f"{{}}.get({self._key(p)})", o.state, entries, name)
+
+    def _flags(self, group: dict, path: str) -> None:
+        """Of a group's numbers whether they are zero: all else of them is read in each replay."""
+        for name, value in group.items():
+            inside = f"{path}[{name!r}]"
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                text = f"bool({{}}.get({name!r}))"
+                self._check(text, group, bool(value), f"whether {inside} is 0")
+            elif value is None or isinstance(value, (bool, str)):
+                self._check(f"{{}}.get({name!r})", group, value, inside)
 
     def _class(self, kind: type, path: str) -> None:
         if kind.__module__ != "builtins":

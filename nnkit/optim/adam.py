@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.backend.program.outside import live
 from nnkit.optim.hyperparameters import (
     check_fused,
     check_learning_rate,
@@ -104,6 +105,7 @@ class Adam(Optimizer):
     """
 
     formula = adam
+    inline = True
     state_names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
 
     def __init__(
@@ -146,13 +148,19 @@ class Adam(Optimizer):
         check_fused(fused, foreach, differentiable)
 
     def update_group(self, group: dict, params: list[Tensor]) -> None:
-        lr, eps, decay = required_numbers(group, "lr", "eps", "weight_decay")
-        beta1, beta2 = numbers_of_pair("betas", group["betas"])
+        numbers = live(_numbers, group)
         amsgrad = group["amsgrad"]
         names = self.state_names if amsgrad else self.state_names[:2]
         states = self.gather(params, names, counter="step")
-        flags = (amsgrad, group["maximize"], decay != 0, group["decoupled_weight_decay"])
-        self.apply(group, params, states, (lr, beta1, beta2, eps, decay), flags)
+        flags = (amsgrad, group["maximize"], numbers[-1] != 0, group["decoupled_weight_decay"])
+        self.apply(group, params, states, numbers, flags)
+
+
+def _numbers(group: dict) -> tuple[float, ...]:
+    """The numbers of the formula, as a group has them."""
+    lr, eps, decay = required_numbers(group, "lr", "eps", "weight_decay")
+    beta1, beta2 = numbers_of_pair("betas", group["betas"])
+    return lr, beta1, beta2, eps, decay
 
 
 class AdamW(Adam):
@@ -169,6 +177,8 @@ class AdamW(Adam):
         >>> nnkit.optim.AdamW([w]).defaults["weight_decay"]
         0.01
     """
+
+    inline = True
 
     def __init__(
         self,

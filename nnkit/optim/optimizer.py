@@ -72,7 +72,7 @@ def with_step_hooks(step: Callable) -> Callable:
 
     @functools.wraps(step)
     def hooked(*arguments: Any, **options: Any) -> Any:
-        if RECORDERS and is_recorded():
+        if RECORDERS and is_recorded() and not _is_one_update(*arguments, **options):
             return call_recorded(hooked, arguments, options)
         self = arguments[0]  # hooks see it among the arguments, as in torch
         self._opt_called = True  # for the warnings of learning rate schedulers
@@ -97,6 +97,11 @@ def with_step_hooks(step: Callable) -> Callable:
     return hooked
 
 
+def _is_one_update(optimizer: Any, closure: Any = None) -> bool:
+    """Whether a step that is recorded does nothing but what primitives do."""
+    return closure is None and optimizer.is_inline
+
+
 class Optimizer(OptimizerState):
     """Base class: holds ``param_groups``, ``state`` and ``defaults``.
 
@@ -115,6 +120,9 @@ class Optimizer(OptimizerState):
 
     formula: Update
     state_names: tuple[str, ...] = ()
+    # Whether the numbers of its groups reach the formula as they are, in a class that says so
+    # itself: compiled steps then hold its update, and read these numbers in each replay.
+    inline = False
     _opt_called = False
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -227,6 +235,23 @@ class Optimizer(OptimizerState):
     def update_group(self, group: dict, params: list[Tensor]) -> None:
         """Update parameters of one group, all on one device; given by the optimizer."""
         raise NotImplementedError(f"{type(self).__name__} defines neither step nor update_group")
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether a compiled step can hold the update itself, instead of a call of `step`."""
+        values = [v for group in self.param_groups for v in group.values()]
+        return (
+            type(self).__dict__.get("inline", False)
+            and not any(self.step_hooks)
+            and not any(isinstance(v, Tensor) for v in values)
+            and not any(group.get("differentiable") for group in self.param_groups)
+        )
+
+    @property
+    def step_hooks(self) -> tuple[OrderedDict, ...]:
+        """The hooks that run before and after its steps."""
+        own = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
+        return *own, _step_pre_hooks, _step_post_hooks
 
     # What the optimizers' update_group is made of
 

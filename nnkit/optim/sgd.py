@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.backend.program.outside import live
 from nnkit.optim.hyperparameters import (
     check_fused,
     check_learning_rate,
@@ -71,6 +72,7 @@ class SGD(Optimizer):
     """
 
     formula = sgd
+    inline = True
     state_names = ("momentum_buffer",)
 
     def __init__(
@@ -102,7 +104,7 @@ class SGD(Optimizer):
 
     def update_group(self, group: dict, params: list[Tensor]) -> None:
         momentum, decay = group["momentum"], group["weight_decay"]
-        numbers = required_numbers(group, "lr", "momentum", "dampening", "weight_decay")
+        numbers = live(required_numbers, group, "lr", "momentum", "dampening", "weight_decay")
         flags = (momentum != 0, decay != 0, group["nesterov"], group["maximize"])
         if not momentum:
             self.apply(group, params, {}, numbers, (*flags, False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from types import MappingProxyType
 from typing import Any
 
 from nnkit.autograd import Tensor
@@ -61,8 +62,9 @@ class OptimizerState:
         """Call ``hook(optimizer)`` after loading."""
         return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
-    _optimizer_step_pre_hooks: OrderedDict
-    _optimizer_step_post_hooks: OrderedDict
+    # A class around an optimizer has none of its own, and may never have called `__init__`.
+    _optimizer_step_pre_hooks: Any = MappingProxyType({})
+    _optimizer_step_post_hooks: Any = MappingProxyType({})
 
     def state_dict(self) -> dict[str, Any]:
         """A dict with ``state`` (by parameter number) and ``param_groups``; torch's format.

@@ -47,10 +47,6 @@ def test_is_set_to_means_the_same_window(lib: ModuleType) -> None:
     assert not x.is_set_to(x.clone()) and not x.is_set_to(x.view(3, 2))
 
 
-def test_storage_type_is_the_backends_array(framework: ModuleType) -> None:
-    assert framework.zeros(2).storage_type() is np.ndarray
-
-
 def test_resizing_keeps_the_elements(lib: ModuleType) -> None:
     x = lib.arange(4.0)
     assert x.resize_(2) is x and x.tolist() == [0, 1]
@@ -142,13 +138,6 @@ def test_memory_that_others_look_into_does_not_grow(lib: ModuleType, lent: str) 
     with raises(lib, RuntimeError, "not resizable"):
         x.detach()[1:].resize_(4)
     assert x.tolist() == [0, 0]
-
-
-def test_a_storage_grows_with_its_tensor(lib: ModuleType) -> None:
-    x = lib.zeros(2)
-    storage = x.untyped_storage()
-    x.resize_(10)
-    assert storage.nbytes() == 40 and storage.data_ptr() == x.data_ptr()
 
 
 def test_each_tensor_on_an_array_is_a_storage_of_its_own(lib: ModuleType) -> None:

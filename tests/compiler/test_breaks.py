@@ -582,3 +582,16 @@ def test_deepcopy_of_what_a_step_closes_over_is_another_one() -> None:
     step = nnkit.compile(F.linear)
     for m in (model, model, model, copy.deepcopy(model)):
         assert nnkit.equal(step(X, m.weight, m.bias), m(X))
+
+
+def test_transforms_see_each_operation() -> None:
+    f = nnkit.compile(lambda x: (x * x).sum())
+    for _ in range(3):
+        f(X)
+    assert nnkit.equal(nnkit.func.grad(f)(X), 2 * X)
+    assert nnkit.equal(nnkit.func.vmap(f)(X), (X * X).sum(1))
+    value, tangent = nnkit.func.jvp(f, (X,), (nnkit.ones_like(X),))
+    assert nnkit.equal(tangent, (2 * X).sum())
+    step = nnkit.compile(lambda x: nnkit.func.vmap(nnkit.func.grad(lambda r: (r * r).sum()))(x))
+    for _ in range(4):
+        assert nnkit.equal(step(X), 2 * X)

@@ -51,8 +51,5 @@ x1 = copy.copy(x0)._version
 x2 = copy.deepcopy(x0)._version
 x3 = pickle.loads(pickle.dumps(x0))._version
 x4 = copy.copy(T.nn.Parameter(x0))._version
-x5 = x0.untyped_storage()
-x0.resize_(10)
-x6 = x5.nbytes()
 """,
 }

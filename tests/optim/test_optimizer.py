@@ -344,3 +344,19 @@ def test_repr() -> None:
     text = repr(nnkit.optim.SGD([leaf(nnkit, 1.0)], lr=0.5))
     assert text.startswith("SGD (\nParameter Group 0\n    dampening: 0\n")
     assert "    lr: 0.5\n" in text and text.endswith("    weight_decay: 0\n)")
+
+
+def test_a_wrapper_that_never_called_init(lib: ModuleType) -> None:
+    """As accelerate's: it hands everything on to the optimizer that it holds."""
+
+    class Wrapper(lib.optim.Optimizer):
+        def __init__(self, held: Any) -> None:
+            self.held = held
+
+        def step(self, closure: Any = None) -> Any:
+            return self.held.step(closure)
+
+    weight = lib.nn.Parameter(lib.ones(1))
+    weight.grad = lib.ones(1)
+    Wrapper(lib.optim.SGD([weight], lr=0.5)).step()
+    assert weight.item() == 0.5

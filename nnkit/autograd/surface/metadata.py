@@ -297,12 +297,6 @@ for _name, _function in {
     attach(_name, _function)
 
 
-@public(namespace=False)
-def storage_type(input: Tensor) -> type:
-    """What its storage is made of: the array type of its device."""
-    return type(input._data)
-
-
 @public(method=False)
 def can_cast(from_: dtype_type, to: dtype_type) -> bool:
     """Whether a result of dtype ``from_`` may be written into a tensor of dtype ``to``.

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import mmap
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd.arguments.dims import check_tensor
-from nnkit.autograd.op.public import public
+from nnkit.autograd.op.public import PUBLIC, public
+from nnkit.autograd.ops.creation.conversion import TYPE_NAMES
 from nnkit.autograd.ops.shape.strided import as_strided
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.dtype import DTYPES
+from nnkit.backend.device import cpu, get_default_device, located
+from nnkit.backend.dtype import ALIASES, DTYPES, default_dtype, dtype, uint8
 from nnkit.backend.lazy import alike, memory_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Storage:
     """All the memory that a tensor and its views lie in, as one row of numbers.
 
-    `Tensor.untyped_storage` counts it in bytes, `Tensor.storage` in elements of the tensor's dtype.
+    An `UntypedStorage` counts it in bytes, a `TypedStorage` in elements of a dtype.
 
     Example:
         >>> import nnkit
@@ -27,29 +34,29 @@ class Storage:
         True
     """
 
-    def __init__(self, memory: Tensor, untyped: bool = False, is_part: bool = False) -> None:
-        self._memory = memory
-        self._untyped = untyped
-        self._is_part = is_part
+    _elements: Tensor
+    filename: str | None = None  # of the file that it is a map of
 
-    @property
-    def _elements(self) -> Tensor:
-        """The numbers, as many as there are now: `Tensor.resize_` may make room for more."""
-        memory = self._memory
-        if not self._is_part:
-            size = memory._device.backend.storage_size(memory._data)
-            memory = as_strided(memory, (size,), (1,), 0)
-        return memory.view(DTYPES["uint8"]) if self._untyped else memory
+    @classmethod
+    def _of(cls, elements: Tensor) -> Self:
+        self = object.__new__(cls)
+        self._elements = elements
+        return self
 
     @property
     def dtype(self) -> Any:
         """What it is counted in; ``nnkit.uint8`` for bytes."""
-        return DTYPES["uint8"] if self._untyped else self._memory.dtype
+        return self._elements.dtype
 
     @property
     def device(self) -> Any:
         """Where it is."""
-        return self._memory.device
+        return self._elements.device
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it is on a GPU."""
+        return self._elements.is_cuda
 
     def data_ptr(self) -> int:
         """The address of its first byte."""
@@ -65,29 +72,48 @@ class Storage:
 
     def element_size(self) -> int:
         """The bytes of each number."""
-        return self.dtype.itemsize
+        return self._elements.element_size()
 
-    def untyped(self) -> Storage:
+    def untyped(self) -> UntypedStorage:
         """The same memory, counted in bytes."""
-        return self if self._untyped else Storage(self._memory, True, self._is_part)
+        return UntypedStorage._of(self._elements.view(uint8))
 
-    def clone(self) -> Storage:
+    def clone(self) -> Self:
         """A copy of the memory."""
-        return Storage(self._elements.clone(), self._untyped)
+        return self._of(self._elements.clone())
 
-    def copy_(self, source: Storage, non_blocking: bool = False) -> Storage:
-        """Take over the numbers of another storage of the same size."""
+    def copy_(self, source: Storage, non_blocking: bool = False) -> Self:
+        """Take over the numbers of another storage of the same size.
+
+        Raises:
+            RuntimeError: it has another size.
+        """
+        if source.size() != self.size():
+            raise RuntimeError(
+                f"copy_(): size does not match, self was {self.nbytes()} bytes but src was "
+                f"{source.nbytes()} bytes"
+            )
         self._elements.copy_(source._elements, non_blocking)
         return self
 
-    def fill_(self, value: Any) -> Storage:
+    def fill_(self, value: Any) -> Self:
         """Write one number everywhere."""
         self._elements.fill_(value)
         return self
 
-    def cpu(self) -> Storage:
+    def resize_(self, size: int) -> Self:
+        """Make room for so many numbers."""
+        self._elements.resize_(size)
+        return self
+
+    def resizable(self) -> bool:
+        """Whether `resize_` can make it larger: a map of a file keeps its size."""
+        return self.filename is None
+
+    def cpu(self) -> Self:
         """This storage, or a copy of it, on the CPU."""
-        return self if self.device.type == "cpu" else Storage(self._elements.cpu(), self._untyped)
+        elements = self._elements.cpu()
+        return self if elements is self._elements else self._of(elements)
 
     def tensor(self, dtype: Any) -> Tensor:
         """Its memory as a tensor of one dimension.
@@ -95,8 +121,6 @@ class Storage:
         Raises:
             RuntimeError: it holds numbers of another dtype; bytes are taken for any.
         """
-        if self._untyped:
-            return self._elements.view(dtype)
         if dtype is not self.dtype:
             raise RuntimeError(f"Expected a Storage of type {dtype}, got one of {self.dtype}")
         return self._elements
@@ -109,18 +133,34 @@ class Storage:
         """Whether processes share it."""
         return self._elements.is_shared()
 
+    def is_pinned(self) -> bool:
+        """Whether its pages are locked for copies to a GPU."""
+        return self._elements.is_pinned()
+
+    def share_memory_(self) -> Self:
+        """Move it to memory that processes forked from now on share."""
+        self._elements.share_memory_()
+        return self
+
+    def _item(self, index: Any) -> int:
+        if not isinstance(index, int):
+            raise TypeError(f"can't index a {type(self).__name__} with {type(index).__name__}")
+        size = self.size()
+        if not -size <= index < size:
+            raise IndexError(f"index {index} out of range for storage of size {size}")
+        return index
+
     def __len__(self) -> int:
         return self.size()
 
     def __iter__(self) -> Iterator:
         return iter(self.tolist())
 
-    def __getitem__(self, index: int | slice) -> Any:
-        found = self._elements[index]
-        return Storage(found, self._untyped, True) if isinstance(index, slice) else found.item()
+    def __getitem__(self, index: Any) -> Any:
+        return self._elements[self._item(index)].item()
 
     def __setitem__(self, index: int | slice, value: Any) -> None:
-        self._elements[index] = value
+        self._elements[index if isinstance(index, slice) else self._item(index)] = value
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Storage):
@@ -130,24 +170,246 @@ class Storage:
     def __hash__(self) -> int:
         return hash((self.data_ptr(), self.nbytes()))
 
+
+def _row(given: Any, d: dtype, device: Any) -> Tensor:
+    """A new row of so many numbers, or of the given ones."""
+    place = located(get_default_device() if device is None else device)
+    if isinstance(given, int):
+        return wrap(place.backend.empty((given,), d.array), place)
+    return wrap(place.backend.array(list(given), d.array), place)
+
+
+def map_file(filename: Any, shared: bool, size: int, d: dtype) -> Tensor:
+    """The first ``size`` elements of a file, in memory that maps it: what is written to it goes to
+    the file if it is ``shared``, which then becomes large enough."""
+    length = size * d.itemsize
+    access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+    try:
+        with open(filename, "r+b" if shared else "rb") as file:
+            room = os.fstat(file.fileno()).st_size
+            if room < length and not shared:
+                raise RuntimeError(
+                    f"file <{filename}> size <{room}> is smaller than the required mapping size "
+                    f"<{length}>"
+                )
+            if room < length:
+                file.truncate(length)
+            memory: Any = mmap.mmap(file.fileno(), length, access=access) if length else b""
+    except OSError as error:
+        raise RuntimeError(f"unable to open file <{filename}>: {error.strerror}") from None
+    return wrap(cpu.backend.from_buffer(memory, d.array, size, 0), cpu)
+
+
+class UntypedStorage(Storage):
+    """Memory counted in bytes: ``UntypedStorage(n)``, ``UntypedStorage([1, 2, 3])``.
+
+    Raises:
+        RuntimeError: what is given is neither a number nor a sequence of bytes.
+
+    Example:
+        >>> import nnkit
+        >>> storage = nnkit.UntypedStorage([1, 0, 2, 0])
+        >>> nnkit.tensor([], dtype=nnkit.int16).set_(storage)
+        tensor([1, 2], dtype=nnkit.int16)
+    """
+
+    def __init__(self, given: Any = 0, *, device: Any = None) -> None:
+        if not isinstance(given, (int, Sequence)):
+            got = type(given).__name__
+            raise RuntimeError(f"UntypedStorage(): Expected a sequence type, but got {got}")
+        self._elements = _row(given, uint8, device)
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> Self:
+        """The first bytes of a file, in memory that maps it.
+
+        Args:
+            shared: whether writes go to the file, which then becomes large enough.
+
+        Raises:
+            RuntimeError: the file cannot be opened, or is shorter.
+        """
+        self = cls._of(map_file(filename, shared, nbytes, uint8))
+        self.filename = str(filename)
+        return self
+
+    def untyped(self) -> UntypedStorage:
+        """Itself."""
+        return self
+
+    def tensor(self, dtype: Any) -> Tensor:
+        """Its memory as a tensor of one dimension, of any dtype."""
+        return self._elements.view(dtype)
+
+    def new(self) -> Self:
+        """An empty one on the same device."""
+        return type(self)(device=self.device)
+
+    def type(self, dtype: Any = None) -> str:
+        """The name of its class."""
+        return "nnkit.storage.UntypedStorage"
+
+    def byteswap(self, dtype: dtype) -> None:
+        """Turn round the bytes of each number of a dtype; of a complex one those of its parts."""
+        size = dtype.to_real().itemsize
+        self._elements.copy_(self._elements.view(-1, size).flip(1).flatten())
+
+    def __getitem__(self, index: Any) -> Any:
+        if not isinstance(index, slice):
+            return super().__getitem__(index)
+        if index.step not in (None, 1):
+            raise RuntimeError(
+                f"Trying to slice with a step of {index.step}, but only a step of 1 is supported"
+            )
+        return self._of(self._elements[index])
+
     def __repr__(self) -> str:
-        return f"<nnkit.Storage of {self.size()} {self.dtype.name} on {self.device}>"
+        rows = "".join([f" {number}\n" for number in self.tolist()])
+        return f"{rows}[nnkit.UntypedStorage(device={self.device}) of size {self.size()}]"
+
+
+class TypedStorage(Storage):
+    """Memory counted in numbers of a dtype, the default one unless given.
+
+    Args:
+        given: how many, or the numbers.
+        wrap_storage: the memory, instead.
+        dtype, device: of the numbers.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.TypedStorage([1, 2], dtype=nnkit.float64).tolist()
+        [1.0, 2.0]
+    """
+
+    def __init__(
+        self, given: Any = 0, *, wrap_storage: Any = None, dtype: Any = None, device: Any = None,
+    ) -> None:  # fmt: skip
+        kind = dtype or default_dtype()
+        if wrap_storage is None:
+            self._elements = _row(given, kind, device)
+        else:
+            self._elements = wrap_storage.tensor(kind)
+
+    @classmethod
+    def from_buffer(cls, *args: Any, dtype: Any = None, **options: Any) -> Any:
+        """The numbers in a buffer of Python's, copied."""
+        (buffer,) = args
+        kind = dtype or default_dtype()
+        memory = cpu.backend.from_buffer(buffer, kind.array, -1, 0)
+        return TypedStorage._of(wrap(cpu.backend.copy(memory), cpu))
+
+    def type(self, dtype: Any = None) -> Any:
+        """The name of its class; with a dtype, a copy in it."""
+        if dtype is None:
+            return f"nnkit.{storage_name(self.dtype)}"
+        return TypedStorage._of(self._elements.to(dtype))
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        return super().__getitem__(index)
+
+    def __repr__(self) -> str:
+        rows = "".join([f" {number}\n" for number in self.tolist()])
+        kind = f"dtype={self.dtype}, device={self.device}"
+        return f"{rows}[nnkit.TypedStorage({kind}) of size {self.size()}]"
+
+
+class StorageType(type):
+    """The class of `FloatStorage` and its like: those of one dtype are their instances."""
+
+    dtype: Any
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
+
+    def __call__(cls, *arguments: Any, **options: Any) -> TypedStorage:
+        return TypedStorage(*arguments, dtype=cls.dtype, **options)
+
+    def from_file(cls, filename: Any, shared: bool, size: int = 0) -> TypedStorage:
+        """The first numbers of a file, in memory that maps it."""
+        found = TypedStorage._of(map_file(filename, shared, size, cls.dtype))
+        found.filename = str(filename)
+        return found
+
+    def from_buffer(cls, *args: Any, **options: Any) -> TypedStorage:
+        """The numbers in a buffer of Python's, copied."""
+        return TypedStorage.from_buffer(*args, dtype=cls.dtype)
+
+
+def storage_name(d: dtype) -> str:
+    """What the class of storages of a dtype is called."""
+    return TYPE_NAMES.get(d.name, f"{d.name.title()}Tensor").replace("Tensor", "Storage")
+
+
+def _cast(name: str, d: dtype) -> None:
+    def convert(self: TypedStorage) -> TypedStorage:
+        return self.type(d)
+
+    convert.__doc__ = f"A copy in dtype {d.name}."
+    setattr(TypedStorage, name, convert)
+
+
+PUBLIC["UntypedStorage"], PUBLIC["TypedStorage"] = UntypedStorage, TypedStorage
+for _kind in TYPE_NAMES:
+    _name = storage_name(DTYPES[_kind])
+    _members = {"dtype": DTYPES[_kind], "__module__": "nnkit"}
+    PUBLIC[_name] = StorageType(_name, (), _members)
+for _name, _kind in {
+    **ALIASES,
+    "bool": DTYPES["bool"],
+    "byte": uint8,
+    "char": DTYPES["int8"],
+}.items():
+    _cast(_name.replace("cfloat", "complex_float").replace("cdouble", "complex_double"), _kind)
+_cast("bfloat16", DTYPES["bfloat16"])
+
+
+@public(method=False)
+def from_file(
+    filename: str, shared: bool | None = None, size: int | None = 0, *, dtype: Any = None,
+    layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """The first ``size`` numbers of a file as a tensor in memory that maps it.
+
+    Args:
+        shared: whether writes go to the file, which then becomes large enough.
+
+    Raises:
+        RuntimeError: the file cannot be opened, or is shorter.
+
+    Example:
+        >>> import nnkit, tempfile, os
+        >>> path = os.path.join(tempfile.mkdtemp(), "numbers")
+        >>> _ = open(path, "wb").write(bytes(4))
+        >>> nnkit.from_file(path, size=2, dtype=nnkit.int16)
+        tensor([0, 0], dtype=nnkit.int16)
+    """
+    found = map_file(filename, bool(shared), size or 0, dtype or default_dtype())
+    return found.requires_grad_() if requires_grad else found
 
 
 @public(namespace=False)
-def storage(input: Tensor) -> Storage:
+def storage(input: Tensor) -> TypedStorage:
     """Its memory, counted in elements."""
     check_tensor("storage", input)
     data = memory_of(input._data)
     whole = wrap(data, input._device)
     whole._writes = input._writes
-    return Storage(whole)
+    return TypedStorage._of(as_strided(whole, (whole._device.backend.storage_size(data),), (1,), 0))
 
 
 @public(namespace=False)
-def untyped_storage(input: Tensor) -> Storage:
+def untyped_storage(input: Tensor) -> UntypedStorage:
     """Its memory, counted in bytes."""
     return storage(input).untyped()
+
+
+@public(namespace=False)
+def storage_type(input: Tensor) -> Any:
+    """The class of its `storage`, such as ``nnkit.FloatStorage``."""
+    return PUBLIC[storage_name(input.dtype)]
 
 
 @public(method=False)

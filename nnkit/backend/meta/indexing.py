@@ -7,31 +7,29 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cpu.indexing import getitem as view_of
-from nnkit.backend.index import ALL, order_of_indexed, split_index
+from nnkit.backend.index import ALL, order_of_indexed
 from nnkit.backend.meta.array import Meta, empty, in_order
+from nnkit.backend.meta.reduction import INT64
 
 
 def getitem(x: Meta, index: Any) -> Meta:
-    basic, advanced = split_index(index, x.shape)
-    view = x.seen(view_of(x.geometry, basic))
-    if advanced is None:
-        return view
-    shapes, places, dim = [], [], 0
-    for item in advanced:
+    return x.seen(view_of(x.geometry, index))
+
+
+def index(x: Meta, positions: tuple) -> Meta:
+    shapes, places = [], []
+    for place, item in enumerate(positions):
         if item is ALL:
-            dim += 1
             continue
-        if getattr(item, "dtype", None) == np.bool_:
-            raise NotImplementedError("getitem(): a mask decides the size, and has no data")
+        if getattr(item, "dtype", INT64).kind in "bu":
+            raise NotImplementedError("index(): a mask decides the size, and has no data")
         shapes.append((len(item),) if isinstance(item, list) else item.shape)
-        places.append(dim)
-        dim += 1
-    found = np.broadcast_shapes(*shapes)
-    kept = [n for d, n in enumerate(view.shape) if d not in places]
+        places.append(place)
+    kept = [n for d, n in enumerate(x.shape) if d not in places]
     together = places[-1] - places[0] == len(places) - 1
     start = places[0] if together else 0
-    shape = (*kept[:start], *found, *kept[start:])
-    return in_order(shape, x.dtype, order_of_indexed(shape, view, advanced))
+    shape = (*kept[:start], *np.broadcast_shapes(*shapes), *kept[start:])
+    return in_order(shape, x.dtype, order_of_indexed(shape, x, positions))
 
 
 def gather(x: Meta, index: Meta, axis: int) -> Meta:

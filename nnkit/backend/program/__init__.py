@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from nnkit.backend.program.printer import print_program
 from nnkit.backend.program.program import Call, Outside, Program, difference
-from nnkit.backend.program.recording import Recording, geometry
+from nnkit.backend.program.recording import Recording, bits, geometry
 
-__all__ = ["Call", "Outside", "Program", "Recording", "difference", "geometry", "print_program"]
+__all__ = [
+    "Call", "Outside", "Program", "Recording", "bits", "difference", "geometry", "print_program",
+]  # fmt: skip

@@ -7,10 +7,9 @@ from typing import Any
 
 from nnkit.backend.door import Slot
 from nnkit.backend.dtype import OF_ARRAY
-from nnkit.backend.program.program import Call, Outside, Program
 
 
-def listing(program: Program) -> str:
+def listing(program: Any) -> str:
     """What goes in, each call with the shape of what it makes and what is freed after it, and
     what comes out; at the end the sums."""
     shapes = program.shapes
@@ -22,7 +21,7 @@ def listing(program: Program) -> str:
     for place, call in enumerate(program.calls):
         text = _call(call)
         results = call.makes
-        if results and call.__class__ is Call:
+        if results and hasattr(call, "name"):
             text += "    # " + "; ".join(_shape(shapes, n) for n in results)
         freed = sorted(n for n, at in last.items() if at == place)
         if freed:
@@ -42,14 +41,14 @@ def _named(number: int) -> str:
 def _shape(shapes: dict, number: int) -> str:
     if number not in shapes:
         return "?"
-    shape, dtype = shapes[number]
+    shape, dtype, _ = shapes[number]
     return f"{OF_ARRAY[dtype].name}{list(shape)}" if dtype in OF_ARRAY else f"{dtype}{list(shape)}"
 
 
 def _bytes(shapes: dict, number: int) -> int:
     if number not in shapes:
         return 0
-    shape, dtype = shapes[number]
+    shape, dtype, _ = shapes[number]
     return prod(shape) * dtype.itemsize
 
 
@@ -64,9 +63,10 @@ def _value(value: Any) -> str:
 
 
 def _call(call: Any) -> str:
-    if call.__class__ is Outside:
+    if not hasattr(call, "name"):
         given = ", ".join(map(_named, call.reads))
         results = ", ".join(map(_named, call.makes))
         return f"{results} = {call.title}({given})" if results else f"{call.title}({given})"
     given = ", ".join(map(_value, call.arguments))
-    return f"{_value(call.result)} = {call.name}({given})"
+    text = f"{call.name}({given})"
+    return text if call.result is None else f"{_value(call.result)} = {text}"

@@ -39,7 +39,7 @@ def outside(method: Callable) -> Callable:
 
 
 class LiveNumber(float):
-    """A number in a recording that stands for an attribute of an object.
+    """A number in a recording that stands for one that each replay reads.
 
     It reaches the door as it is, or is an ordinary number for whoever computes with it.
     """
@@ -47,8 +47,8 @@ class LiveNumber(float):
     number: int  # of the buffer that holds it in each replay
 
 
-def live(holder: Any, name: str) -> float:
-    """The attribute of an object, for a primitive: each replay reads it again."""
+def live(read: Callable[..., tuple], *arguments: Any) -> tuple:
+    """The numbers that a function gives, for primitives: each replay calls it again."""
     if RECORDERS and is_recorded():
-        return RECORDERS[get_ident()].read_outside(holder, name)
-    return getattr(holder, name)
+        return RECORDERS[get_ident()].read_outside(read, arguments)
+    return read(*arguments)

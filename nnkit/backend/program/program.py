@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.backend.algebra import CATALOGUE, Primitive
 from nnkit.backend.door import Slot
+from nnkit.backend.program.listing import listing
 
 
 def slots_in(value: Any) -> Iterator[int]:
@@ -94,7 +95,7 @@ class Program:
         inputs: the buffers that each run is given, in this order.
         constants: those that are the same arrays in each run, such as parameters.
         outputs: those that a run gives back, in this order.
-        shapes: shape and dtype of each buffer, for the listing.
+        shapes: shape, dtype and strides of each buffer.
     """
 
     def __init__(
@@ -125,8 +126,6 @@ class Program:
         return last
 
     def __str__(self) -> str:
-        from nnkit.backend.program.listing import listing
-
         return listing(self)
 
 

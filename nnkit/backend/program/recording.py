@@ -22,6 +22,11 @@ def geometry(array: Any) -> tuple:
     return array.shape, array.dtype, array.strides
 
 
+def bits(array: Any) -> tuple:
+    """Everything there is to compare of an array."""
+    return array.shape, array.dtype, array.tobytes()
+
+
 class Recording(Recorder):
     """Writes down the calls of one thread.
 

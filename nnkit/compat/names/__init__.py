@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from nnkit.autograd.surface.storage import Storage
 from nnkit.backend.memory import layout
 from nnkit.compat.foreign import stand_in
 from nnkit.compat.names._foreach import FUNCTIONS
@@ -17,7 +16,6 @@ from nnkit.compat.names.torch_version import __version__ as __version__
 
 globals().update(FUNCTIONS)
 SymInt, SymFloat, SymBool = int, float, bool
-UntypedStorage = TypedStorage = Storage
 # Layouts to compare with, which no tensor has.
 sparse_coo, sparse_csr, sparse_csc = map(layout, ("sparse_coo", "sparse_csr", "sparse_csc"))
 sparse_bsr, sparse_bsc = map(layout, ("sparse_bsr", "sparse_bsc"))

@@ -252,6 +252,8 @@ def asarray(
         shared: Tensor | None = obj
     elif hasattr(obj, "__array_interface__"):
         shared = wrap(cpu.backend.from_numpy(cpu.backend.as_array(obj)), cpu)
+    elif isinstance(obj, Storage):
+        shared = obj.tensor(d or obj.dtype)
     elif isinstance(obj, (bytes, bytearray, memoryview)):
         shared = frombuffer(obj, dtype=d or default_dtype())
     else:

@@ -1,0 +1,18 @@
+"""Passes: functions from program to program, none of which changes a bit of what comes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nnkit.backend.program.passes.common import share_common
+from nnkit.backend.program.passes.constant import fold_constants
+from nnkit.backend.program.passes.dead import drop_dead
+from nnkit.backend.program.passes.reuse import reuse_memory
+from nnkit.backend.program.program import Program
+
+__all__ = ["drop_dead", "fold_constants", "improved", "reuse_memory", "share_common"]
+
+
+def improved(program: Program, backend: Any) -> Program:
+    """The program after all passes."""
+    return reuse_memory(drop_dead(share_common(fold_constants(program, backend))))

@@ -1,0 +1,50 @@
+"""Which buffers of a program may lie in the same memory, and which of them are written."""
+
+from __future__ import annotations
+
+from nnkit.backend.program.program import Call, Outside, Program
+
+OUTER = -1  # stands for all memory from outside, of which nothing is known
+
+
+class Aliases:
+    """The memory of each buffer: buffers of one ``root`` may lie in one another.
+
+    Attributes:
+        written: the roots that a call writes.
+        escaping: the roots that something outside of the program is given, or gives.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.roots: dict[int, int] = dict.fromkeys((*program.inputs, *program.constants), OUTER)
+        for call in program.calls:
+            given = [self.root(n) for n in call.reads] if call.shares else []
+            for number in call.makes:
+                known = [*given, *([self.root(number)] if number in self.roots else [])]
+                self.roots[number] = number
+                for other in known:
+                    self._unite(self.root(number), other)
+        self.written: set[int] = set()
+        self.escaping: set[int] = {self.root(n) for n in program.outputs}
+        for call in program.calls:
+            self.written.update(self.root(n) for n in call.writes)
+            if call.__class__ is Outside:
+                self.escaping.update(self.root(n) for n in (*call.reads, *call.makes))
+
+    def root(self, number: int) -> int:
+        """What stands for the memory of a buffer."""
+        while True:
+            parent = self.roots.get(number, number)
+            if parent in (number, OUTER):
+                return parent
+            number = parent
+
+    def _unite(self, one: int, other: int) -> None:
+        if one != other:
+            low, high = sorted((one, other))  # OUTER is the lowest
+            self.roots[high] = low
+
+    def is_private(self, call: Call) -> bool:
+        """Whether nobody writes what a call makes, and nobody outside sees it."""
+        roots = {self.root(n) for n in call.makes}
+        return not roots & (self.written | self.escaping | {OUTER})
