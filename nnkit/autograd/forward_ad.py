@@ -93,7 +93,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             f"make_dual(): the tangent must have the shape {list(tensor.shape)} of the tensor, "
             f"got {list(tangent.shape)}"
         )
-    return here.point(here.lower(tensor)[0], (tangent,))
+    return here.point(here.lower(tensor)[0], tangent)
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
@@ -101,8 +101,8 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if not is_dual(tensor):
         return UnpackedDualTensor(tensor, None)
     data = dual_of(tensor)
-    known = data.tangents if tensor._device is MODE.wrapping else None
-    return UnpackedDualTensor(data.primal, known and known[0])
+    known = data.tangent if tensor._device is MODE.wrapping else None
+    return UnpackedDualTensor(data.primal, known)
 
 
 def _level(function: str, number: int | None) -> ForwardLevel:

@@ -364,27 +364,25 @@ def _carried(function: type[Function], level: Any, arguments: tuple, options: di
     primals = tuple([primal for primal, _ in lowered])
     node, result = function._call(primals, options)
     outputs = result if isinstance(result, tuple) else (result,)
-    columns: list[Any] = [None] * len(outputs)
-    if any(tangents for _, tangents in lowered) and not MODE.inference:
-        rows = [_pushed(function, node, lowered, outputs, i) for i in range(level.count)]
-        columns = [None if c[0] is None else c for c in zip(*rows, strict=True)]
+    pushed: list[Any] = [None] * len(outputs)
+    if any(tangent is not None for _, tangent in lowered) and not MODE.inference:
+        pushed = _pushed(function, node, lowered, outputs)
     lifted = []
-    for out, tangents in zip(outputs, columns, strict=True):
+    for out, tangent in zip(outputs, pushed, strict=True):
         written = [a for a, p in zip(arguments, primals, strict=True) if p is out and is_dual(a)]
         if written:
-            dual_of(written[0]).tangents = tangents
-        lifted.append(written[0] if written else level.lift(out, tangents))
+            dual_of(written[0]).tangent = tangent
+        lifted.append(written[0] if written else level.lift(out, tangent))
     node.forget()
     return tuple(lifted) if isinstance(result, tuple) else lifted[0]
 
 
 def _pushed(
-    function: type[Function], node: FunctionNode, lowered: list, outputs: tuple, i: int
+    function: type[Function], node: FunctionNode, lowered: list, outputs: tuple
 ) -> list[Tensor | None]:
-    """The tangents of the outputs in direction ``i``, None for those without a derivative."""
+    """The tangents of the outputs, None for those without a derivative."""
     given: list[Any] = []
-    for primal, tangents in lowered:
-        tangent = tangents and tangents[i]
+    for primal, tangent in lowered:
         if tangent is not None and _is_in(primal, node.dirty):
             tangent = tangent.clone()
         elif tangent is None and node.materializes and _has_derivative(primal):

@@ -193,14 +193,14 @@ def _check_forwards(
                 points = []
                 for t in inputs:
                     if isinstance(t, Tensor):
-                        given = level.lift(t.detach(), (tangent,) if t is x else None)
+                        given = level.lift(t.detach(), tangent if t is x else None)
                         # The function may itself ask for gradients.
                         points.append(given._set_requires_grad(t.requires_grad))
                     else:
                         points.append(t)
                 found = [level.lower(t) for t in _tensors(func(*points))]
-            for position, (output, tangents) in enumerate(found):
-                got = [0.0] * output.numel() if tangents is None else _flat(tangents[0])
+            for position, (output, moved) in enumerate(found):
+                got = [0.0] * output.numel() if moved is None else _flat(moved)
                 _compare([got], [expected[position]], atol, rtol, k, position)
 
 

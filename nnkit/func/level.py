@@ -138,11 +138,8 @@ class Level:
         level = next(w._device for w in weights if is_dual(w) and w._device.depth == depth)
         pairs = [level.lower(w) for w in weights]
         primals = self.pull(outputs, inputs, [primal for primal, _ in pairs])
-        rows = []
-        for i in range(level.count):
-            row = [t[i] if t else LIFTED.zeros_like(primal) for primal, t in pairs]
-            rows.append(self.pull(outputs, inputs, row))
-        return list(map(level.lift, primals, zip(*rows, strict=True)))
+        directions = [LIFTED.zeros_like(primal) if t is None else t for primal, t in pairs]
+        return list(map(level.lift, primals, self.pull(outputs, inputs, directions)))
 
     def lifted(self, value: Any) -> Any:
         """A tensor from around the forward level that the inputs are of as one of that level."""

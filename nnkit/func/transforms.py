@@ -212,25 +212,24 @@ class _Forward:
 
     Args:
         numbers: of the arguments whose tensors have tangents.
-        tangents: in each direction one for each of these tensors.
+        tangents: one for each of these tensors.
     """
 
     def __init__(
         self, name: str, func: Callable, args: tuple, numbers: Sequence[int],
-        tangents: Sequence[Sequence[Tensor]], has_aux: bool = False,
+        tangents: Sequence[Tensor], has_aux: bool = False,
     ) -> None:  # fmt: skip
         values, structure = tree_flatten(tuple(args[n] for n in numbers))
         points = list(args)
-        level = ForwardLevel(values[0].device, len(tangents), batched=name == "jacfwd")
+        level = ForwardLevel(values[0].device, batched=name == "jacfwd")
         with level, transforming():
-            own = zip(*tangents, strict=True) if tangents else [()] * len(values)
-            lifted = structure.unflatten(list(map(level.point, values, map(tuple, own))))
+            lifted = structure.unflatten(list(map(level.point, values, tangents)))
             for number, point in zip(numbers, lifted, strict=True):
                 points[number] = point
             result = func(*points)
             value, aux = _pair(name, result) if has_aux else (result, ())
             leaves, self.structure = _outputs(name, value, "the function must return tensors")
-            # For each output its primal and its tangents, if it has any.
+            # For each output its primal and its tangent, if it has one.
             self.outputs = [level.lower(leaf) for leaf in leaves]
             leaves, structure = _outputs(name, aux, "aux must be tensors")
             self.aux = structure.unflatten([level.lower(leaf)[0] for leaf in leaves])
@@ -264,10 +263,10 @@ def jvp(
         if not isinstance(given, tuple):
             raise RuntimeError(f"jvp: {name} must be a tuple, got {type(given).__name__}")
     call = _along("jvp", func, primals, tangents, has_aux)
-    if strict and not all(tangents for _, tangents in call.outputs):
+    if strict and any(tangent is None for _, tangent in call.outputs):
         raise RuntimeError("jvp: with strict every output must depend on the arguments")
     with _not_of_inference():
-        derivatives = [t[0] if t else LIFTED.zeros_like(primal) for primal, t in call.outputs]
+        derivatives = [LIFTED.zeros_like(p) if t is None else t for p, t in call.outputs]
     result = (
         call.structure.unflatten([primal[...] for primal, _ in call.outputs]),
         call.structure.unflatten(derivatives),
@@ -299,7 +298,7 @@ def _along(
                 f"{name}: a tangent must have the shape of its argument "
                 f"{list(point.shape)}, got {list(direction.shape)}"
             )
-    return _Forward(name, func, primals, range(len(primals)), [directions], has_aux)
+    return _Forward(name, func, primals, range(len(primals)), directions, has_aux)
 
 
 def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
@@ -433,7 +432,7 @@ def jacfwd(
             called = partial(func, **kwargs)
             batch, units = _units(points)
             with batch:
-                call = _Forward("jacfwd", called, args, numbers, [units], has_aux)
+                call = _Forward("jacfwd", called, args, numbers, units, has_aux)
         _refuse_complex("jacfwd", [primal for primal, _ in call.outputs])
         blocks = [_by_point(batch, primal, t, points) for primal, t in call.outputs]
         arranged = map(structure.unflatten, blocks)
@@ -460,12 +459,12 @@ def _units(points: Sequence[Tensor]) -> tuple[BatchLevel, list[Tensor]]:
 
 
 def _by_point(
-    batch: BatchLevel, output: Tensor, tangents: Any, points: Sequence[Tensor]
+    batch: BatchLevel, output: Tensor, tangent: Tensor | None, points: Sequence[Tensor]
 ) -> list[Tensor]:
-    """The Jacobians of one output by each point, given its tangents in all unit directions."""
+    """The Jacobians of one output by each point, given its tangent in all unit directions."""
     sizes = [point.numel() for point in points]
-    with _not_of_inference(*(tangents or ())):
-        rows = _rows(batch, tangents[0] if tangents else LIFTED.zeros_like(output))
+    with _not_of_inference(*([] if tangent is None else [tangent])):
+        rows = _rows(batch, LIFTED.zeros_like(output) if tangent is None else tangent)
         columns = rows.movedim(0, -1).split(sizes, -1)
         return [
             part.unflatten(-1, point.shape) if point.ndim else part.squeeze(-1)

@@ -141,15 +141,16 @@ class BatchLevel(Level):
 
 
 def without_history(value: Tensor) -> Tensor:
-    """The tensor without its history on any level, but with its tangents."""
+    """The tensor without its history on any level, but with its tangent."""
     place: Any = value._device
     if not place.depth:
         return value.detach()
     if isinstance(place, BatchLevel):
         whole, dim = place.lower(value)
         return place.lift(without_history(whole), dim)
-    primal, tangents = place.lower(value)
-    return place.lift(without_history(primal), tangents and tuple(map(without_history, tangents)))
+    primal, tangent = place.lower(value)
+    kept = None if tangent is None else without_history(tangent)
+    return place.lift(without_history(primal), kept)
 
 
 def of_all(value: Any) -> Any:

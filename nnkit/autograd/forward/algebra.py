@@ -19,7 +19,6 @@ from nnkit.autograd.forward.dependence import dependent, wants
 from nnkit.autograd.forward.dual import (
     Dual,
     ForwardLevel,
-    Tangents,
     fixed_zeros_like,
     is_fixed,
     laid_out,
@@ -77,10 +76,10 @@ def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
         place = primals[0]._device if primals else B.level.place
         result = getattr(place.backend, name)(*[p._data for p in primals], *statics)
         return result if primals else Dual(wrap(result, place), None)
-    tangents = [x.tangents if x.__class__ is Dual else None for x in operands]
+    tangents = [x.tangent if x.__class__ is Dual else None for x in operands]
     if name == "sgn" and not primals[0].is_complex():
         return B.sgn_real(*arguments)  # its own op, as on Tensors
-    moving = not MODE.inference and any(tangents)
+    moving = not MODE.inference and any(t is not None for t in tangents)
     if moving and not hasattr(OPS.get(name), "op") and not primitive.constant:
         if name in FORMULAS:
             known = dict(zip(FORMULAS[name].parameters, arguments, strict=True))
@@ -107,11 +106,10 @@ def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
         MODE.level, MODE.saves_inference = None, True
         try:
             # Primals and tangents may be of several levels around this one.
-            together = on_one_device(name, (*primals, *outputs, *_all(tangents)))
-            moved = iter(together)
-            lifted = tuple([next(moved) for _ in primals]), tuple([next(moved) for _ in outputs])
-            tangents = [ts and tuple([next(moved) for _ in ts]) for ts in tangents]
-            pushed = _pushed(op, lifted[0], statics, lifted[1], tangents, B.level)
+            together = on_one_device(name, (*primals, *tangents, *outputs))
+            n = len(primals)
+            primals, tangents, lifted = together[:n], together[n : 2 * n], together[2 * n :]
+            pushed = _pushed(op, primals, statics, lifted, tangents, B.level)
         finally:
             MODE.level, MODE.saves_inference = before
         views = list(map(Dual, outputs, pushed))
@@ -120,13 +118,9 @@ def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
     return tuple(views) if isinstance(result, tuple) else views[0]
 
 
-def _all(tangents: list) -> list[Tensor]:
-    return [t for ts in tangents for t in ts or ()]
-
-
 def _pushed(
-    op: Any, primals: tuple, statics: tuple, outputs: tuple, tangents: list, level: ForwardLevel
-) -> list[Tangents]:
+    op: Any, primals: tuple, statics: tuple, outputs: tuple, tangents: tuple, level: ForwardLevel
+) -> list[Tensor | None]:
     """The tangents of an op's outputs, given those of its inputs."""
     rules = op.rules * len(primals) if op.primitive.sequences else op.rules
     number = op.name in ("mul", "div")  # which torch makes a tensor
@@ -142,57 +136,50 @@ def _pushed(
         (flows or op.only_first) and _has_derivative(output)
         for flows, output in zip(differentiable, outputs, strict=True)
     ]
-    if not any(wanted) or not any(e is not None and t for e, t in zip(edges, tangents)):
+    if not any(wanted) or not any(
+        e is not None and t is not None for e, t in zip(edges, tangents, strict=True)
+    ):
         return [None] * len(outputs)
     recorded = MODE.enabled
     real = not any(isinstance(v, Tensor) and v.is_complex() for v in (*primals, *outputs))
     if op.name in FORMULAS and real:
-        columns = [_along(op, primals, statics, outputs[0], edges, tangents, level.count)]
+        found = [_along(op, primals, statics, outputs[0], edges, tangents)]
     else:
-        columns = _transposed(op, primals, statics, outputs, edges, wanted, tangents, level)
+        found = _transposed(op, primals, statics, outputs, edges, wanted, tangents)
     depends, kind = _read(op, primals, outputs) if op.depends and recorded else [], op.depends
-    given = [t._data for t in _all(tangents)]
+    given = [t._data for t in tangents if t is not None]
     theirs = {id(owner(data)) for data in given if not is_zero(data)}  # which may be written
-    result: list[Tangents] = []
-    for output, column in zip(outputs, columns, strict=True):
-        if column is not None:
-            column = tuple(
-                [
-                    t.clone()
-                    if id(owner(t._data)) in theirs
-                    else t
-                    if level.batched and is_fixed(t)
-                    else laid_out(t, output)
-                    for t in column
-                ]
-            )
-            column = tuple([dependent(t, depends, kind, besides=True) for t in column])
-        result.append(column)
+    result: list[Tensor | None] = []
+    for output, tangent in zip(outputs, found, strict=True):
+        if tangent is not None:
+            if id(owner(tangent._data)) in theirs:
+                tangent = tangent.clone()
+            elif not (level.batched and is_fixed(tangent)):
+                tangent = laid_out(tangent, output)
+            tangent = dependent(tangent, depends, kind, besides=True)
+        result.append(tangent)
     return result
 
 
 def _along(
-    op: Any, primals: tuple, statics: tuple, output: Tensor, edges: tuple, tangents: list,
-    count: int,
-) -> Tangents:  # fmt: skip
-    """The tangents of the output of an element-wise op on real numbers: its rules multiply each
+    op: Any, primals: tuple, statics: tuple, output: Tensor, edges: tuple, tangents: tuple
+) -> Tensor:
+    """The tangent of the output of an element-wise op on real numbers: its rules multiply each
     element by a number, a tangent as well as a gradient."""
     fixed = MODE.enabled and any(map(wants, primals))
-    columns = []
+    parts = []
     for edge, rule, given in zip(edges, op.rules, tangents, strict=True):
         if edge is None:
             continue
-        if given:
-            columns.append(
-                [_times(rule, _cast(t, output), primals, statics, output) for t in given]
-            )
+        if given is not None:
+            parts.append(_times(rule, _cast(given, output), primals, statics, output))
         elif fixed and any(kind in SAVED for kind, _ in rule.plan):
-            # torch computes with the tangents that there are none of: what is multiplied by them is
-            # what the result depends on.
+            # torch computes with a tangent that there is none of: what is multiplied by it is what
+            # the result depends on.
             zeros = fixed_zeros_like(output)
             product = _times(rule, zeros, primals, statics, output)
-            columns.append([product if is_fixed(product) else LIFTED.mul(zeros, product)] * count)
-    return tuple([_fitted(reduce(LIFTED.add, parts), output) for parts in zip(*columns)])
+            parts.append(product if is_fixed(product) else LIFTED.mul(zeros, product))
+    return _fitted(reduce(LIFTED.add, parts), output)
 
 
 def _times(rule: Any, g: Tensor, primals: tuple, statics: tuple, output: Tensor) -> Tensor:
@@ -212,8 +199,8 @@ def _times(rule: Any, g: Tensor, primals: tuple, statics: tuple, output: Tensor)
 
 def _transposed(
     op: Any, primals: tuple, statics: tuple, outputs: tuple, edges: tuple, wanted: list,
-    tangents: list, level: ForwardLevel,
-) -> list[Tangents]:  # fmt: skip
+    tangents: tuple,
+) -> list[Tensor | None]:  # fmt: skip
     """The tangents of the outputs by the transpose of the rules."""
     node = op.record(primals, statics, edges, outputs, outputs[0]._device)
 
@@ -237,7 +224,7 @@ def _transposed(
     reached = [
         (gradient, given)
         for gradient, given in zip(gradients, tangents, strict=True)
-        if given and gradient is not None
+        if given is not None and gradient is not None
     ]
     if not reached:
         return [None] * len(outputs)
@@ -245,29 +232,28 @@ def _transposed(
     wanting = any(map(wants, primals))
     if wanting and recorded:
         reached += [
-            (gradient, (fixed_zeros_like(gradient),) * level.count)
+            (gradient, fixed_zeros_like(gradient))
             for gradient, given in zip(gradients, tangents, strict=True)
-            if gradient is not None and not given and all(gradient is not w for w in moved)
+            if gradient is not None and given is None and all(gradient is not w for w in moved)
         ]
     pairs = [(gradient, given) for gradient, given in reached if gradient.requires_grad]
     if not pairs and not wanting:
         return [None] * len(outputs)
-    with set_detect_anomaly(False):  # which is about backward
-        rows = [
-            grad(
-                [g for g, _ in pairs], moved, [_fitted(given[i], g) for g, given in pairs],
+    found: Any = (None,) * len(moved)
+    if pairs:
+        with set_detect_anomaly(False):  # which is about backward
+            found = grad(
+                [g for g, _ in pairs], moved, [_fitted(given, g) for g, given in pairs],
                 retain_graph=True, create_graph=recorded, allow_unused=True,
-            ) if pairs else (None,) * len(moved)
-            for i in range(level.count)
-        ]  # fmt: skip
-    found = iter(zip(*rows, strict=True))
-    columns: list[Tangents] = []
+            )  # fmt: skip
+    row = iter(found)
+    tangents_of: list[Tensor | None] = []
     for output, weight in zip(outputs, weights, strict=True):
-        column = next(found) if weight is not None else None
-        if column is not None:
-            column = tuple([LIFTED.zeros_like(output) if t is None else t for t in column])
-        columns.append(column)
-    return columns
+        tangent = None if weight is None else next(row)
+        if weight is not None and tangent is None:
+            tangent = LIFTED.zeros_like(output)
+        tangents_of.append(tangent)
+    return tangents_of
 
 
 def _read(op: Any, primals: tuple, outputs: tuple) -> list:
@@ -305,37 +291,37 @@ def _write(B: Forward, primitive: Primitive, x: Dual, *arguments: Any) -> Dual:
 
         def compute(before: Tensor, *_: Any) -> Tensor:
             nonlocal found
-            # The tangents may be functions of what will have been written over.
+            # The tangent may be a function of what will have been written over.
             before = before.clone() if MODE.enabled and wants(before) else before
-            found = getattr(B, name[:-1])(Dual(before, x.tangents), *arguments)
+            found = getattr(B, name[:-1])(Dual(before, x.tangent), *arguments)
             return found.primal
 
         write(primal, name, compute, *operands)
-        x.tangents = _cast_to(primal, found.tangents)
+        x.tangent = _cast_to(primal, found.tangent)
         return x
     raw = [a._data if isinstance(a, Tensor) else a for a in operands]
     getattr(primal._device.backend, name)(primal._data, *raw)
     wrote(primal, name)
     if primitive.subject == "random":  # the rest is renormalisation, which has no derivative
-        x.tangents = None
+        x.tangent = None
     return x
 
 
 def _copy(B: Forward, primitive: Primitive, x: Dual, source: Any) -> Dual:
     x.primal.copy_(B.primal(source))
-    tangents = source.tangents if source.__class__ is Dual and not MODE.inference else None
-    x.tangents = _cast_to(x.primal, tangents)
+    tangent = source.tangent if source.__class__ is Dual and not MODE.inference else None
+    x.tangent = _cast_to(x.primal, tangent)
     return x
 
 
-def _cast_to(primal: Tensor, tangents: Tangents) -> Tangents:
-    """Tangents of what was written into ``primal``."""
-    return tangents and tuple([_fitted(t, primal) for t in tangents])
+def _cast_to(primal: Tensor, tangent: Tensor | None) -> Tensor | None:
+    """The tangent of what was written into ``primal``."""
+    return None if tangent is None else _fitted(tangent, primal)
 
 
 def _fill(B: Forward, primitive: Primitive, x: Dual, value: Any) -> Dual:
     x.primal.fill_(value)
-    x.tangents = x.tangents and tuple([t.clone().zero_() for t in x.tangents])
+    x.tangent = None if x.tangent is None else x.tangent.clone().zero_()
     return x
 
 

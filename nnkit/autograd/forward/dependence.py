@@ -89,13 +89,11 @@ def dependent(
 def _dependent_dual(data: Dual, level: Any, others: Sequence[Tensor], kind: str) -> Dual:
     lower = [level.lower(other) for other in others]
     points = [primal for primal, _ in lower]
-    moving = data.tangents
-    columns = list(zip(*[tangents for _, tangents in lower if tangents], strict=True))
-    if columns and kind == "zeros" and any(map(wants, (*points, *columns[0]))):
-        moving = moving or (LIFTED.zeros_like(data.primal),) * level.count
-        moving = tuple(
-            [dependent(t, [*points, *own]) for t, own in zip(moving, columns, strict=True)]
-        )
+    own = [tangent for _, tangent in lower if tangent is not None]
+    moving = data.tangent
+    if own and kind == "zeros" and any(map(wants, (*points, *own))):
+        moving = LIFTED.zeros_like(data.primal) if moving is None else moving
+        moving = dependent(moving, [*points, *own])
     return Dual(dependent(data.primal, points, kind), moving)
 
 
@@ -107,8 +105,7 @@ def wants(value: Any) -> bool:
         return value.requires_grad
     if value._data.__class__ is Batched:
         return wants(value._device.lower(value)[0])
-    tangents = dual_of(value).tangents  # all of which are computed alike
-    return wants(dual_of(value).primal) or (tangents is not None and wants(tangents[0]))
+    return wants(dual_of(value).primal) or wants(dual_of(value).tangent)
 
 
 def _linked(value: Tensor, edges: tuple, kind: str, meta: tuple | None = None) -> Tensor:

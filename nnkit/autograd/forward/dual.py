@@ -1,7 +1,7 @@
-"""Tensors of a forward level: each holds a `Dual`, a primal and its tangents, as its array.
+"""Tensors of a forward level: each holds a `Dual`, a primal and its tangent, as its array.
 
 A level is a device, so that whatever is computed with its tensors goes through its backend
-(`nnkit.autograd.forward.algebra`). Primal and tangents are tensors of what happens around the
+(`nnkit.autograd.forward.algebra`). Primal and tangent are tensors of what happens around the
 level, with the history that they have there: so levels may stand in each other, and in what is
 differentiated backwards. A tensor from around the level joins it where it first meets one of it.
 """
@@ -21,32 +21,32 @@ from nnkit.backend.device import device
 from nnkit.backend.lazy import Lazy, LazyPlace, is_zero, plain
 from nnkit.backend.memory import has_order_of, order_of
 
-Tangents = tuple[Tensor, ...] | None  # a derivative in each direction; None where all are zero
-
 
 class Dual:
-    """A primal and its tangents. What is asked of it as of an array is asked of the primal's.
+    """A primal and its tangent. What is asked of it as of an array is asked of the primal's.
 
     Args:
         primal: a tensor of what happens around the level.
-        tangents: see `Tangents`; tensors that nobody writes to, since they may be shared. Only
-            those that the user has ``given`` are written along with the primal, as in torch.
+        tangent: its derivative, None where that is zero; nobody writes to it, since it may be
+            shared. Only one that the user has ``given`` is written along with the primal, as in
+            torch.
         source: the dual whose memory it shares.
         link: gives the part of a tangent of ``source``, a view of it where it is laid out as the
             primal of ``source`` is.
     """
 
-    __slots__ = ("_known", "_tangents", "given", "link", "primal", "source")
+    __slots__ = ("_known", "_tangent", "given", "link", "primal", "source")
 
     def __init__(
-        self, primal: Tensor, tangents: Tangents, source: Any = None, link: Callable | None = None
-    ) -> None:
+        self, primal: Tensor, tangent: Tensor | None, source: Any = None,
+        link: Callable | None = None,
+    ) -> None:  # fmt: skip
         self.primal = primal
-        self._tangents = tangents
+        self._tangent = tangent
         self.given = False
         self.source = source
         self.link: Any = link
-        self._known: Tangents = None  # those of the source that `tangents` are parts of
+        self._known: Tensor | None = None  # that of the source which `tangent` is a part of
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.primal._data, name)
@@ -59,37 +59,40 @@ class Dual:
         return self.source.base
 
     @property
-    def tangents(self) -> Tangents:
-        """Those that it was made with or given last; of a view those of its source's part."""
+    def tangent(self) -> Tensor | None:
+        """That which it was made with or given last; of a view its source's part."""
         if self.source is not None:
-            whole = self.source.tangents
+            whole = self.source.tangent
             if whole is not self._known:
                 self._known = whole
-                self._tangents = whole and tuple([self.link(t) for t in whole])
-        return self._tangents
+                self._tangent = None if whole is None else self.link(whole)
+        return self._tangent
 
-    @tangents.setter
-    def tangents(self, new: Tangents) -> None:
+    @tangent.setter
+    def tangent(self, new: Tensor | None) -> None:
         if self.source is None:
-            if self.given and self._tangents:
-                for i, tangent in enumerate(self._tangents):
-                    tangent.copy_(new[i]) if new else tangent.zero_()
+            if self.given and self._tangent is not None:
+                _write(self._tangent, new)
             else:
-                self._tangents = new
+                self._tangent = new
             return
-        whole = self.source.tangents or tuple([self._zeros(t) for t in new or ()])
-        if not whole:
-            return
-        written = tuple([laid_out(t, self.source.primal).clone() for t in whole])
-        for i, tangent in enumerate(written):
-            part = self.link(tangent)
-            part.copy_(new[i]) if new else part.zero_()
-        self.source.tangents = written
+        whole = self.source.tangent
+        if whole is None:
+            if new is None:
+                return
+            whole = self._zeros(new)
+        written = laid_out(whole, self.source.primal).clone()
+        _write(self.link(written), new)
+        self.source.tangent = written
 
     def _zeros(self, tangent: Tensor) -> Tensor:
         """A tangent of zeros for the source, of the level that ``tangent`` is of."""
         place, data = tangent._device.home, self.source.primal._data
         return wrap(place.backend.zeros(data.shape, data.dtype), place)
+
+
+def _write(tangent: Tensor, new: Tensor | None) -> None:
+    tangent.zero_() if new is None else tangent.copy_(new)
 
 
 def laid_out(tangent: Tensor, primal: Tensor) -> Tensor:
@@ -121,17 +124,16 @@ def is_fixed(value: Tensor) -> bool:
 
 
 class ForwardLevel(Level):
-    """Where derivatives in ``count`` directions are carried along, while it is entered.
+    """Where derivatives are carried along, while it is entered.
 
-    In torch the directions may be ``batched``: then zeros that nobody may write remain tangents.
-    Its tensors are those given to `lift` with tangents, and all that is computed with them.
+    They may be in many directions, a batch: then zeros that nobody may write remain tangents.
+    Its tensors are those given to `lift` with a tangent, and all that is computed with them.
     """
 
-    __slots__ = ("batched", "count")
+    __slots__ = ("batched",)
 
-    def __new__(cls, place: device, count: int = 1, batched: bool = False) -> ForwardLevel:
+    def __new__(cls, place: device, batched: bool = False) -> ForwardLevel:
         self = Level.__new__(cls, place)
-        self.count = count
         self.batched = batched
         return self
 
@@ -140,37 +142,37 @@ class ForwardLevel(Level):
         return Level.__enter__(self)
 
     def detached(self, array: Dual) -> Dual:
-        """The dual without tangents, and its primal without history."""
+        """The dual without a tangent, and its primal without history."""
         return Dual(array.primal.detach(), None)
 
-    def lift(self, value: Any, tangents: Tangents = None) -> Any:
+    def lift(self, value: Any, tangent: Tensor | None = None) -> Any:
         """A tensor of what happens around the level as one of the level."""
         if not isinstance(value, Tensor) or value._device is self:
             return value
-        return wrap(Dual(value, tangents), self)
+        return wrap(Dual(value, tangent), self)
 
-    def point(self, value: Tensor, tangents: tuple[Tensor, ...]) -> Tensor:
-        """What is differentiated by: ``value``, with the tangents that the user gives it.
+    def point(self, value: Tensor, tangent: Tensor) -> Tensor:
+        """What is differentiated by: ``value``, with the tangent that the user gives it.
 
         Raises:
             RuntimeError: elements of ``value`` share their memory, as those of a tangent do not.
         """
-        if any(not has_order_of(t._data, value._data) for t in tangents):
+        if not has_order_of(tangent._data, value._data):
             check_expanded("make_dual", value._data)
         primal: Any = value
-        found = wrap(Dual(primal[...], tuple([laid_out(t, value) for t in tangents])), self)
+        found = wrap(Dual(primal[...], laid_out(tangent, value)), self)
         dual_of(found).given = True
         return found
 
     def hold(self, value: Tensor, source: Any, link: Any) -> Dual:
-        """What a tensor of the level holds that has no tangents."""
+        """What a tensor of the level holds that has no tangent."""
         return Dual(value, None, source, link)
 
-    def lower(self, value: Tensor) -> tuple[Tensor, Tangents]:
-        """The primal and the tangents of a tensor; one from around the level is constant."""
+    def lower(self, value: Tensor) -> tuple[Tensor, Tensor | None]:
+        """The primal and the tangent of a tensor; one from around the level is constant."""
         if value._device is not self:
             return value, None
-        return dual_of(value).primal, dual_of(value).tangents
+        return dual_of(value).primal, dual_of(value).tangent
 
 
 def dual_of(value: Tensor) -> Any:
