@@ -14,6 +14,7 @@ from nnkit.autograd.engine import node as node_module
 from nnkit.autograd.engine.node import Node, OutputEdge, SavedOutput, edge_of
 from nnkit.autograd.engine.saved import ACTIVE, pack_values
 from nnkit.autograd.engine.unpacking import FREED, unpack_tensor
+from nnkit.autograd.forward.dependence import wants
 from nnkit.autograd.forward.dual import dual_of, is_dual
 from nnkit.autograd.grad_mode import MODE, is_grad_enabled, no_grad
 from nnkit.autograd.op.registry import LIFTED, OPS
@@ -322,12 +323,17 @@ def _depth(level: Any) -> int:
 
 
 def _mapped(function: type[Function], level: BatchLevel, arguments: tuple, options: dict) -> Any:
-    """The outputs on a batch level: what the Function's own ``vmap`` computes of all examples, or
-    what it computes of each."""
+    """The outputs on a batch level: what the Function's own ``vmap`` computes of all examples, what
+    its forward computes of them, or of each where it is differentiated around the level."""
     lowered = [level.lower(a) if isinstance(a, Tensor) else (a, None) for a in arguments]
-    with level.outside():
-        if function.vmap is not Function.vmap:
+    if function.vmap is not Function.vmap:
+        with level.outside():
             return _by_rule(function, level, lowered)
+    wanted = any(wants(a) or a._device.depth for a, _ in lowered if isinstance(a, Tensor))
+    if not (wanted and level.size):
+        with no_grad():
+            return function.forward(*arguments, **options)
+    with level.outside():
         examples = [
             [a if dim is None else a.select(dim, i) for a, dim in lowered]
             for i in range(level.size)

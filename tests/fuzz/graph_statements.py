@@ -136,6 +136,10 @@ kind(
 {new} = T.func.grad(lambda t, u: (t * u).sum(), argnums=(0, 1))({f}, {same})
 {new} = T.func.grad(lambda t: (t * t).sum(), has_aux=False)({f})
 {new} = T.func.functional_call({m}, dict(), {row2})
+{new} = T.func.vmap(lambda t: T.func.functional_call({m}, dict(), (t,)))({row2})
+{new} = T.func.vmap(T.func.grad(lambda t: {m}(t).square().sum()))({row2})
+{new} = T.func.vmap(T.func.grad(lambda t: Cube.apply(t).sum()))({f})
+{new} = T.func.vmap(lambda t: t.view(-1)[:1] * t.sum(), in_dims=-1, out_dims=-1)({f})
 {new} = T.func.vmap(lambda t: {body}, chunk_size=1)({f})
 {new} = T.func.vmap(lambda t: t + T.randn(1), randomness='same')({f})
 """,

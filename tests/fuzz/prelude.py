@@ -61,6 +61,20 @@ class Exp(T.autograd.Function):
     def backward(ctx, g):
         return g * ctx.saved_tensors[0]
 """,
+    "Cube": """
+class Cube(T.autograd.Function):
+    generate_vmap_rule = True
+    @staticmethod
+    def forward(x):
+        return x ** 3
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g * 3 * x * x
+""",
     "Dirty": """
 class Dirty(T.autograd.Function):
     @staticmethod
