@@ -113,6 +113,13 @@ x7 = T.autograd.grad((x6.as_strided((3, 2), (2, 1)) * T.arange(6.).view(3, 2)).s
 x8 = T.zeros(2, 0, requires_grad=True)
 x9 = T.autograd.grad(x8.as_strided((0,), (1,)).sum(), x8)
 """,
+    "a part of a tensor has a gradient of its own memory, though it is the whole": """
+x0 = T.tensor([[-2.0, 0.0]], requires_grad=True)
+x1 = T.autograd.grad(x0.tensor_split(2)[0].sum(), x0)
+x2 = x0[:].grad_fn.name()
+x3 = x0[:, :].grad_fn.name()
+x4 = x0[0, T.tensor([1])].grad_fn.next_functions[0][0].name()
+""",
     "what an index selects has a gradient of its own memory": """
 x0 = T.tensor([[1.5, 0.25]], requires_grad=True)
 x1 = T.autograd.grad(x0[-1, None].sum(), x0)

@@ -25,7 +25,7 @@ from nnkit.autograd.ops.indexing.index import Index
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import is_unseen, wants_history, write, wrote
+from nnkit.autograd.views.history import is_unseen, refresh, wants_history, write, wrote
 from nnkit.autograd.views.overlap import check_apart, check_expanded, shares_memory
 from nnkit.backend.dtype import FLOATING, INTEGER, bool_, python_number
 from nnkit.backend.index import ALL, shape_mismatch
@@ -50,7 +50,7 @@ def _to_viewed(B: Any, g: Any, index: tuple, x_shape: tuple) -> Any:
 _VIEWS = {
     last: rule("getitem", node=f"{node}Backward0", view=True, x=_to_viewed)
     for last, node in {
-        type(...): "Alias", type(None): "Unsqueeze", slice: "Slice", int: "Select",
+        type(...): "Alias", type(None): "Unsqueeze", int: "Select", slice: "Slice",
     }.items()
 }  # fmt: skip
 _alias, _slice, _select = _VIEWS[type(...)], _VIEWS[slice], _VIEWS[int]
@@ -106,7 +106,12 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             return answered
     if MODE.batches:
         self = beside(self, index)
-    found = Index(index, self)
+    try:
+        found = Index(index, self)
+    except (IndexError, ValueError):
+        if index.__class__ is tuple:  # torch has made views by its first items
+            refresh(self)
+        raise
     if found.advanced is None:
         return _VIEWS[found.last](self, found.basic)
     view = self if found.last is type(...) else _VIEWS[found.last](self, found.basic)

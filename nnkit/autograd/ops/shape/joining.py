@@ -8,7 +8,8 @@ from typing import Any
 from nnkit.autograd.arguments.dims import check_tensor, check_tensors, normalize_dim, sizes_of
 from nnkit.autograd.arguments.sizes import check_integers, integer
 from nnkit.autograd.op.promotion import promote
-from nnkit.autograd.op.public import METHODS, attach, known_as, public
+from nnkit.autograd.op.public import attach, known_as, public
+from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.tensor import Tensor
@@ -363,7 +364,7 @@ def tensor_split(
         cuts = [i * size + min(i, larger) for i in range(count + 1)]
     lead = (slice(None),) * axis
     pieces = [(*lead, slice(a, b)) for a, b in zip(cuts, cuts[1:], strict=False)]
-    return tuple(METHODS["__getitem__"](input, piece) for piece in pieces)
+    return tuple(OPS["getitem"](input, piece) for piece in pieces)
 
 
 def _stack_split(name: str, minimum: int, dim_of: Any) -> None:
