@@ -1,8 +1,9 @@
-"""``python -m benchmarks [steps | ops | profile | memory]``: how fast nnkit is, beside the others.
+"""``python -m benchmarks [steps | ops | profile | memory | ranks]``: how fast nnkit is.
 
 steps: a step of each workload, against PyTorch, JAX and NumPy, with its share of the roofline;
 ops: every kind of op at three sizes; profile: where the time of one workload goes;
-memory: peak memory and the time of the import, in fresh processes.
+memory: peak memory and the time of the import, in fresh processes;
+ranks: collectives, and how much of them backward hides.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from benchmarks import memory, ops, profile, steps
+from benchmarks import memory, ops, profile, ranks, steps
 
-MODES = {"steps": steps, "ops": ops, "profile": profile, "memory": memory}
+MODES = {"steps": steps, "ops": ops, "profile": profile, "memory": memory, "ranks": ranks}
 
 
 def main(arguments: list[str]) -> None:

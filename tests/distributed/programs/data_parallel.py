@@ -126,6 +126,43 @@ def run_hooks() -> None:
         raise AssertionError
 
 
+def run_power() -> None:
+    """Matrices of full rank give the mean itself; of rank 1, what is lost is made good later."""
+    power = import_module(f"{FRAMEWORK}.distributed.algorithms.ddp_comm_hooks.powerSGD_hook")
+    rank, size = dist.get_rank(), dist.get_world_size()
+    for columns, steps in ((16, 4), (1, 60)):
+        T.manual_seed(0)
+        model = DDP(nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 6)).double())
+        state = power.PowerSGDState(
+            None, matrix_approximation_rank=columns, start_powerSGD_iter=2, min_compression_rate=0
+        )
+        alone = copy.deepcopy(model.module)
+        model.register_comm_hook(state, power.powerSGD_hook)
+        optimizers = [T.optim.SGD(m.parameters(), 0.1) for m in (model, alone)]
+        x, y = T.randn(12, 8, dtype=T.float64), T.randn(12, 6, dtype=T.float64)
+        losses = []
+        for _ in range(steps):
+            for optimizer in optimizers:
+                optimizer.zero_grad()
+            nn.functional.mse_loss(alone(x), y).backward()
+            nn.functional.mse_loss(model(x[rank::size]), y[rank::size]).backward()
+            with T.no_grad():
+                losses.append(float(nn.functional.mse_loss(alone(x), y)))
+            for optimizer in optimizers:
+                optimizer.step()
+        if columns == 16:
+            for p, q in zip(model.parameters(), alone.parameters()):
+                assert float((p - q).detach().abs().max()) < 1e-9
+        final = float(nn.functional.mse_loss(model.module(x), y).detach())
+        assert final < losses[0] and final < 1.1 * losses[-1], (columns, final, losses[-1])
+    try:
+        power.PowerSGDState(None, start_powerSGD_iter=1)
+    except ValueError as error:
+        assert "start_powerSGD_iter" in str(error)
+    else:
+        raise AssertionError
+
+
 def run_overlap() -> None:
     """Buckets leave before the last gradient has come."""
     model = DDP(nn.Sequential(*[nn.Linear(64, 64) for _ in range(6)]), bucket_cap_mb=0.02)
@@ -185,6 +222,8 @@ def main() -> None:
             run_errors()
         elif case == "hooks":
             run_hooks()
+        elif case == "power":
+            run_power()
         elif case == "join":
             run_join()
         elif case == "overlap":
