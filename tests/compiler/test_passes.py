@@ -108,6 +108,13 @@ def test_constants_are_folded() -> None:
     assert len(after.constants) > len(before.constants)
 
 
+def test_a_tuple_of_one_piece_is_not_folded() -> None:
+    before = recorded(lambda x, y: x + nnkit.zeros(1, 4).unbind(0)[0], X, Y)
+    after = fold_constants(before, CPU.backend)
+    assert "unbind" in names(after)
+    assert results(before, X, Y) == results(after, X, Y)
+
+
 def test_constants_that_are_written_or_returned_are_made_each_time() -> None:
     def f(x, y):
         total = nnkit.zeros(3, 4)

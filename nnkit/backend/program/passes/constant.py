@@ -38,7 +38,9 @@ def fold_constants(program: Program, backend: Any) -> Program:
 
 def _is_foldable(call: Call, program: Program, aliases: Aliases, folded: dict) -> bool:
     p = call.primitive
-    if not call.is_pure or p.subject == "exchange" or len(call.makes) != 1 or call.name == "empty":
+    if not call.is_pure or p.subject == "exchange" or call.name == "empty":
+        return False
+    if call.result.__class__ is not Slot or not call.makes:  # a tuple of pieces is no array
         return False
     number = call.makes[0]
     if number not in program.shapes or not aliases.is_private(call):
