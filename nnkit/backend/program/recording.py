@@ -64,7 +64,9 @@ class Recording(Recorder):
             told = "a value is read" if primitive.reads else "a shape depends on values"
             self.break_off(f"{name}: {told}")
             return function(*arguments)
-        result = function(*arguments)
+        # NumPy promotes by what is no float itself, though it is derived from it.
+        given = [float(a) if a.__class__ is LiveNumber else a for a in arguments]
+        result = function(*given)
         self.called(name, arguments, result)
         return result
 
