@@ -34,14 +34,25 @@ class Storage:
         True
     """
 
-    _elements: Tensor
+    _memory: Tensor
+    _is_part = False  # of another storage: it does not grow with that
     filename: str | None = None  # of the file that it is a map of
 
     @classmethod
-    def _of(cls, elements: Tensor) -> Self:
+    def _of(cls, memory: Tensor, is_part: bool = False) -> Self:
         self = object.__new__(cls)
-        self._elements = elements
+        self._memory = memory
+        self._is_part = is_part
         return self
+
+    @property
+    def _elements(self) -> Tensor:
+        """The numbers, as many as there are now: `Tensor.resize_` may make room for more."""
+        memory = self._memory
+        if not self._is_part:
+            size = memory._device.backend.storage_size(memory._data)
+            memory = as_strided(memory, (size,), (1,), 0)
+        return memory
 
     @property
     def dtype(self) -> Any:
@@ -76,7 +87,7 @@ class Storage:
 
     def untyped(self) -> UntypedStorage:
         """The same memory, counted in bytes."""
-        return UntypedStorage._of(self._elements.view(uint8))
+        return UntypedStorage._of(self._memory, self._is_part)
 
     def clone(self) -> Self:
         """A copy of the memory."""
@@ -103,7 +114,7 @@ class Storage:
 
     def resize_(self, size: int) -> Self:
         """Make room for so many numbers."""
-        self._elements.resize_(size)
+        self._memory.resize_(-(-size * self.element_size() // self._memory.element_size()))
         return self
 
     def resizable(self) -> bool:
@@ -217,7 +228,7 @@ class UntypedStorage(Storage):
         if not isinstance(given, (int, Sequence)):
             got = type(given).__name__
             raise RuntimeError(f"UntypedStorage(): Expected a sequence type, but got {got}")
-        self._elements = _row(given, uint8, device)
+        self._memory = _row(given, uint8, device)
 
     @classmethod
     def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> Self:
@@ -232,6 +243,10 @@ class UntypedStorage(Storage):
         self = cls._of(map_file(filename, shared, nbytes, uint8))
         self.filename = str(filename)
         return self
+
+    @property
+    def _elements(self) -> Tensor:
+        return super()._elements.view(uint8)
 
     def untyped(self) -> UntypedStorage:
         """Itself."""
@@ -261,7 +276,7 @@ class UntypedStorage(Storage):
             raise RuntimeError(
                 f"Trying to slice with a step of {index.step}, but only a step of 1 is supported"
             )
-        return self._of(self._elements[index])
+        return self._of(self._elements[index], True)
 
     def __repr__(self) -> str:
         rows = "".join([f" {number}\n" for number in self.tolist()])
@@ -287,9 +302,9 @@ class TypedStorage(Storage):
     ) -> None:  # fmt: skip
         kind = dtype or default_dtype()
         if wrap_storage is None:
-            self._elements = _row(given, kind, device)
+            self._memory = _row(given, kind, device)
         else:
-            self._elements = wrap_storage.tensor(kind)
+            self._memory, self._is_part = wrap_storage.tensor(kind), True
 
     @classmethod
     def from_buffer(cls, *args: Any, dtype: Any = None, **options: Any) -> Any:
@@ -397,7 +412,7 @@ def storage(input: Tensor) -> TypedStorage:
     data = memory_of(input._data)
     whole = wrap(data, input._device)
     whole._writes = input._writes
-    return TypedStorage._of(as_strided(whole, (whole._device.backend.storage_size(data),), (1,), 0))
+    return TypedStorage._of(whole)
 
 
 @public(namespace=False)
