@@ -235,4 +235,9 @@ T.bitwise_not(x1, out=x0)
 x2 = T.ones(2, 2, dtype=T.complex64)
 T.nn.functional.scaled_dot_product_attention(x2, x2, x2[:1])
 """,
+    "attention of complex numbers is refused once it has its scores": """
+x0 = T.ones(2, 2, dtype=T.complex64)
+x1 = T.nn.functional.scaled_dot_product_attention(x0, x0, x0[:1])
+x2 = T.nn.functional.scaled_dot_product_attention(x0, x0[:, :1], x0)
+""",
 }

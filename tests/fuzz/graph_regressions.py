@@ -73,4 +73,77 @@ x1.requires_grad_(False)
 x2.requires_grad_(False)
 x3 = x2 * 2
 """,
+    "what a tensor is filled with has a node of its own": """
+x0 = T.zeros(2, 2)
+x1 = T.tensor(2.0, requires_grad=True)
+x0.masked_fill_(x0 > -1, x1)
+x2 = x0.grad_fn.next_functions[0][0] is None
+h3 = x0.grad_fn.register_hook(see('node', twice))
+x0.sum().backward()
+x4 = T.zeros(2, 2).index_fill(0, T.tensor([1]), x1)
+x5 = x4.grad_fn.next_functions[0][0] is None
+h6 = x4.grad_fn.register_hook(see('node', twice))
+x4.sum().backward()
+x7 = T.zeros(2, dtype=T.bfloat16)
+x7[...] = x1
+h8 = x7.grad_fn.register_hook(see('node', twice))
+x7.sum().backward()
+""",
+    "a view is made afresh after a write that is no history": """
+x0 = T.tensor([1.0, 2.0], requires_grad=True)
+x1 = x0.squeeze()
+x1.logical_not_()
+x2 = T.autograd.grad(x1.sum(), [x0])
+x3 = x0 * 1
+x4 = x3.view(2)
+x4.register_hook(lambda g: g[:0])
+with T.no_grad(): x4[0] = 3.0
+x4.register_hook(see('into'))
+x4.sum().backward()
+""",
+    "what has no derivative, of a view without a history": """
+x0 = T.tensor([[1.25]], requires_grad=True)
+with T.no_grad(): x1 = x0.ravel()
+(x1 // 2).backward()
+(x1 // T.tensor(2.0)).backward()
+T.heaviside(x1, x1).backward()
+""",
+    "nothing depends on a view of no elements": """
+x0 = T.zeros(2, requires_grad=True)
+x1 = x0.as_strided((0,), (1,))
+x2, = T.autograd.grad(x1.square().sum(), [x0], create_graph=True)
+""",
+    "what a scatter that names nothing depends on": """
+x0 = T.zeros(1, 2, 3)
+x1 = T.ones(1, 1, requires_grad=True)
+x2 = T.zeros(1, 0)
+x3 = x0.scatter_add(0, x2, x1)
+x4 = x0.scatter(0, x2, x1)
+x5 = x0.scatter_reduce(0, x2, x1, 'amax')
+x6 = x5.scatter(0, x2, 2.0)
+x7 = T.tensor(1.0).scatter_add(0, T.zeros(0), x1)
+""",
+    "what attention saves": """
+x0 = T.tensor([[1.0, 2.0], [0.5, -1.0]], requires_grad=True)
+x1, x2, x3 = x0 * 1, x0 * 1, x0 * 1
+x4 = T.nn.functional.scaled_dot_product_attention(x1, x2, x3)
+x1.add_(1)
+x2.add_(1)
+x4.add_(1)
+x4.sum().backward()
+x5 = x0[None, None] * 1
+x6 = T.nn.functional.scaled_dot_product_attention(x5, x5, x5)
+x6.add_(1)
+x6.sum().backward()
+x7 = T.nn.functional.scaled_dot_product_attention(x3, x3, x3)
+x3.add_(1)
+x7.sum().backward()
+""",
+    "a hook on the gradients of several tensors, one of which was not used": """
+x0 = T.ones(2, requires_grad=True) * 1
+x1 = x0 * 2
+x0.sin_()
+h2 = T.autograd.graph.register_multi_grad_hook((x1, x0), see('multi'))
+x3 = T.autograd.grad(x1.sum(), [x1, x0], allow_unused=True)
+""",
 }

@@ -162,4 +162,11 @@ x3 = x1.contiguous(memory_format=T.channels_last)
 x4 = T.zeros(0, 1, 1, 1)
 x5 = x4.contiguous(memory_format=T.channels_last)
 """,
+    "a gradient that is shared by equal elements lies by rows": """
+x0 = T.arange(12.0).view(3, 2, 2).transpose(0, 2).requires_grad_()
+x1 = T.autograd.grad(x0.median(), x0)
+x2 = T.autograd.grad(x0.nanmedian(), x0)
+x3 = T.autograd.grad(x0.max(), x0)
+x4 = T.autograd.grad((x0 + 1).prod(), x0)
+""",
 }

@@ -42,4 +42,22 @@ x0 = T.linalg.det(T.tensor([[float('nan'), 0.], [0., 0.]]))
 x1 = T.linalg.det(T.tensor([[0., 0.], [float('nan'), float('nan')]]))
 x2 = T.linalg.slogdet(T.tensor([[0., 1.], [0., float('nan')]]))[1]
 """,
+    "no gradient of xlogy where none comes": """
+x0 = T.tensor([1.0, 2.0, 0.0], requires_grad=True)
+x1, = T.autograd.grad(x0.xlogy(-1.5), x0, T.tensor([1.0, 0.0, 1.0]), create_graph=True)
+x2, = T.autograd.grad(T.special.xlog1py(x0, -1.5), x0, T.tensor([1.0, 0.0, 1.0]))
+""",
+    "a gradient of half precision is the same number where it is recorded": """
+x0 = T.tensor([0.25, 0.5, 0.75, 1.5, 2.0, 1.75]).half().requires_grad_()
+x1 = T.tensor([0.7, -1.3, 0.7, 0.7, 0.7, 0.7]).half()
+x2, = T.autograd.grad((x0 * 0.4).tanh(), x0, x1, create_graph=True)
+x3, = T.autograd.grad(T.nn.functional.gelu(x0 * 0.4), x0, x1, create_graph=True)
+x4, = T.autograd.grad(T.nn.functional.softplus(x0 * 0.4), x0, x1, create_graph=True)
+x5, = T.autograd.grad(x2.sum(), x0)
+""",
+    "no gradient of kl_div where none comes": """
+x0 = T.tensor([-1.0, 2.0, 0.0], requires_grad=True)
+x1 = T.nn.functional.kl_div(x0, x0, reduction='none')
+x2 = T.autograd.grad(x1, x0, T.zeros(3))
+""",
 }

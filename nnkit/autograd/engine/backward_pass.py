@@ -100,8 +100,10 @@ class Pass:
         tensors are told: not that at which the pass starts, if it is the only one, as in torch."""
         if len(self.roots) == 1 and target_of(self.roots[0][0])[0] is target:
             return False
+        if target not in self._reachable():
+            return False
         if self.needed is None:
-            return target in self._reachable()
+            return True
         captured = bool(self.captures.get(target))
         if captured and isinstance(target, Tensor):
             raise RuntimeError(

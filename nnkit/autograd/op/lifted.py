@@ -15,7 +15,8 @@ from nnkit.autograd.op.promotion import on_one_device
 from nnkit.autograd.op.registry import OPS, Lifted
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
-from nnkit.backend.formula import interpret
+from nnkit.backend.dtype import HALF
+from nnkit.backend.formula import Formula, interpret
 
 
 def _find(self: Any, name: str) -> Callable[..., Any]:
@@ -23,18 +24,25 @@ def _find(self: Any, name: str) -> Callable[..., Any]:
     if name in OPS:
         return OPS[name]
     if name in FORMULAS:
-        formula = FORMULAS[name]
-
-        def evaluate(*values: Any) -> Any:
-            known = dict(zip(formula.parameters, values, strict=True))
-            return interpret(formula.trace(), known, self)[0]
-
-        return evaluate
+        return partial(_evaluate, self, FORMULAS[name])
     if name not in CATALOGUE:
         raise AttributeError(f"no primitive {name!r} in the algebra")
     primitive = CATALOGUE[name]
     body = None if primitive.constant or primitive.writes else reference_body(primitive)
     return partial(body, self) if body is not None else _constant(primitive)
+
+
+def _evaluate(algebra: Lifted, formula: Formula, *values: Any) -> Any:
+    """What a formula gives, with the history of its steps."""
+    known = dict(zip(formula.parameters, values, strict=True))
+    out = interpret(formula.trace(), known, algebra)[0]
+    steps = formula.stepwise or out._data.dtype not in HALF or out._device.depth
+    if not steps and not any(out is value for value in values):
+        arrays = [v._data if isinstance(v, Tensor) else v for v in values]
+        whole = getattr(out._device.backend, formula.name)(*arrays)  # which rounds once
+        if whole.shape == out._data.shape:
+            out._data = whole
+    return out
 
 
 def _constant(primitive: Primitive) -> Callable[..., Any]:

@@ -24,7 +24,14 @@ from typing import Any
 
 from nnkit.autograd.compiled import bind_op, bind_record
 from nnkit.autograd.engine import node as node_module
-from nnkit.autograd.engine.node import Node, OutputEdge, SavedOutput, Unknown, edge_of
+from nnkit.autograd.engine.node import (
+    Node,
+    NotImplementedBackward,
+    OutputEdge,
+    SavedOutput,
+    Unknown,
+    edge_of,
+)
 from nnkit.autograd.engine.saved import (
     ACTIVE,
     keep_copy,
@@ -420,6 +427,8 @@ def record_seen(
         node = op.record(operands, statics, edges, outputs, device)
     finally:
         MODE.saves_inference = before
+    if op.node_name == "NotImplemented":
+        return NotImplementedBackward(edges, (RuntimeError, op.name), device)
     saved = [v for v, (kind, _) in zip(node.values, op.values, strict=True) if kind in SAVED]
     if any(v is not None for v in saved) or any(e is not None for e in edges):
         return node

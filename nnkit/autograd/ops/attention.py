@@ -23,17 +23,22 @@ def _is_fused(query: Tensor, key: Tensor, value: Tensor) -> bool:
     return same and query.stride(-1) == key.stride(-1) == value.stride(-1) == 1
 
 
-def _scaled_first(query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> str | None:
-    """Elsewhere it multiplies the query by a number first."""
-    return None if _is_fused(query, key, value) else "recorded"
+def _gradients(
+    B: Any, g_out: Any, q: Any, k: Any, v: Any, mask: Any, log_total: Any, is_causal: bool,
+    scale: float, needs: tuple,
+) -> tuple:  # fmt: skip
+    return B.attention_grad(g_out, q, k, v, mask, log_total, is_causal, scale, needs)
 
 
-_attention = rule(
-    "attention", alone=_scaled_first, node="ScaledDotProductAttentionBackward0", broadcasts=True,
-    nondifferentiable=("log_total",),
-    joint=lambda B, g_out, q, k, v, mask, log_total, is_causal, scale, needs: (
-        B.attention_grad(g_out, q, k, v, mask, log_total, is_causal, scale, needs)
-    ),
+_attention_in_steps, _attention = (
+    rule(
+        "attention", alone=alone, node=f"{node}Backward0", broadcasts=True, private=private,
+        also=also, nondifferentiable=("log_total",), joint=_gradients,
+    )
+    for node, alone, private, also in (
+        ("UnsafeView", "recorded", ("q", "k"), {}),  # torch multiplies both by a number first
+        ("ScaledDotProductAttention", None, (), {"q": ("out",)}),
+    )
 )  # fmt: skip
 F4 = float32.array
 NAME = "scaled_dot_product_attention"
@@ -169,11 +174,12 @@ def scaled_dot_product_attention(
         )
     operands = (query, key, value)
     inferred = sum([t.is_inference() for t in operands]) if MODE.enabled else 0
-    fused = not inferred or _is_fused(*operands)
+    fused = _is_fused(*operands)
     if 0 < inferred < 3 and not fused:  # torch scales the query and a view of the key
         query, key = query * 1, key.detach() * 1 if key.is_inference() else key
     elif not dropout_p > 0:  # as in torch
-        return _attention(query, key, value, mask, bool(is_causal), float(scale))[0]
+        attend = _attention if fused else _attention_in_steps
+        return attend(query, key, value, mask, bool(is_causal), float(scale))[0]
     scores = attention_scores(LIFTED, query, key, mask, is_causal, scale)
     return LIFTED.matmul(dropout(attention_weights(LIFTED, scores), dropout_p, True), value)
 

@@ -165,7 +165,10 @@ def reshape_in_place(
     if recorded is not None and x.retains_grad:
         leaf_hooks(x).retained = True  # that of its shape before: the hook stays behind
     change_geometry(x, result._data, recorded)
-    return wrote(x, operation)
+    wrote(x, operation)
+    if recorded is not None and x._base is not None:
+        x._viewed = x._writes[0]
+    return x
 
 
 def change_geometry(x: Any, data: Any, edge: Any = None) -> None:
@@ -305,8 +308,6 @@ def wrote(x: Tensor, operation: str) -> Tensor:
                 f"{operation}(): Inplace update to inference tensor outside InferenceMode is not "
                 "allowed. Make a clone to get a normal tensor before doing inplace update."
             )
-    if x._base is not None and x._viewed == version[0] and not isinstance(x._view, str):
-        x._viewed += 1
     version[0] += 1
     version[1] = operation
     return x

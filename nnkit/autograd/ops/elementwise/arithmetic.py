@@ -60,8 +60,8 @@ floor_divide = pointwise(
     "floor_divide", lambda x, y: fn.div_floor(x, y),
     "``input / other`` rounded down; has no derivative (`div` with a rounding mode has).",
     example=("nnkit.tensor([7, -7]), 2", "tensor([ 3, -4])"),
-    refuses=("bool", "complex"), x=lambda g, y: _no_derivative("floor_divide"),
-    y=lambda g, x: _no_derivative("floor_divide"),
+    refuses=("bool", "complex"), node="NotImplemented",
+    x=lambda g, y: _no_derivative("floor_divide"), y=lambda g, x: _no_derivative("floor_divide"),
 )
 remainder = pointwise(
     "remainder", lambda x, y: fn.remainder(x, y),
@@ -181,9 +181,8 @@ heaviside = pointwise(
         "nnkit.tensor([-1.0, 0.0, 2.0]), nnkit.tensor([0.5])",
         "tensor([0.0000, 0.5000, 1.0000])",
     ),
-    refuses=("complex",), x=lambda g, y: _no_derivative("heaviside"),
-    y=lambda g, x: _no_derivative("heaviside"),
-    numbers="none",
+    refuses=("complex",), numbers="none", node="NotImplemented",
+    x=lambda g, y: _no_derivative("heaviside"), y=lambda g, x: _no_derivative("heaviside"),
 )
 nextafter = pointwise(
     "nextafter", lambda x, y: fn.nextafter(x, y),

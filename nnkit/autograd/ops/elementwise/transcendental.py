@@ -166,11 +166,16 @@ def times_log(x: Any, y: Any) -> Any:
     return fn.where(zero, 0, x * fn.log(y))
 
 
+def times_log_grad(g: Any, x: Any, y: Any) -> Any:
+    """The gradient to x of `times_log`, ``g * log(y)``: 0 too where no gradient comes."""
+    nothing = fn.logical_and(fn.logical_or(fn.eq(x, 0), fn.eq(g, 0)), y <= 0)
+    return g * fn.log(fn.where(nothing, 1, y))
+
+
 _xlogy = pointwise(
     "xlogy", times_log, function=False, stepwise=("forward", "backward"),
     by_rows=("x",),
-    x=lambda g, x, y: fn.where(fn.logical_and(fn.eq(x, 0), y <= 0), 0, g * fn.log(y)),
-    y=lambda g, x, y: g * x / y,
+    x=times_log_grad, y=lambda g, x, y: g * x / y,
 )
 _logaddexp = pointwise(
     "logaddexp", lambda x, y: fn.logaddexp(x, y), public=False, in_place=False,

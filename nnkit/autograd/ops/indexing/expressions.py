@@ -190,10 +190,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             _check_broadcast(value, target._data.shape)
             if target._data.size == 1 and operation == "copy_" and not value._data.ndim:
                 check_apart(operation, target, value)  # expanded it has other strides, all zero
-            value = shapes.expand(value, target._data.shape)
-        if shared and value is not given:  # a copy in another dtype, which torch does not make
-            given = shapes.expand(_without_leading_ones(given), target._data.shape)
-            check_apart(operation, target, given)
+            if operation == "copy_":
+                value = shapes.expand(value, target._data.shape)
         write(target, operation, OPS["overwrite"], value)
     else:
         operation = "masked_fill_" if _is_fill(advanced, value) else "index_put_"
@@ -220,7 +218,9 @@ def _value_tensor(self: Tensor, advanced: tuple | None, value: Any) -> Tensor:
             value = _moved(self, value)
         if value._data.dtype is self._data.dtype:
             return value
-        if advanced is not None and not _is_fill(advanced, value):
+        if advanced is None:
+            return value  # the copy casts
+        if not _is_fill(advanced, value):
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "
                 f"{dtype} for the destination and {value.dtype} for the source."

@@ -8,7 +8,7 @@ from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.op.public import METHODS, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
-from nnkit.autograd.op.single import seen_beside
+from nnkit.autograd.op.single import seen_beside, single
 from nnkit.autograd.ops.creation.conversion import contiguous
 from nnkit.autograd.ops.creation.memory_format import in_order_of
 from nnkit.autograd.ops.indexing.scattering import same_dtype
@@ -97,6 +97,11 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
         )
     if value._device.home is not input._device.home:
         value = METHODS["to"](value, input._device)
+    return _masked_fill_with(input, mask, value)
+
+
+@single(name="masked_fill", node="MaskedFillBackward1")
+def _masked_fill_with(input: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     value = OPS["cast"](value, input._data.dtype)
     return OPS["where"](contiguous(mask), value, contiguous(input))  # torch's lies by rows
 

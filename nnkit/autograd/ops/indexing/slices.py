@@ -9,6 +9,7 @@ from nnkit.autograd.op.promotion import check_dtype, on_one_device
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import check_source, guarded, real_gradient, rule
+from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.memory_format import arranged
 from nnkit.autograd.ops.indexing.scattering import (
     REDUCTIONS,
@@ -214,6 +215,11 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | complex) 
             f"index_fill(): value must be a number or a 0-dim tensor, got {value.ndim} dimensions"
         )
     check_source("index_fill", input, value, "value")
+    return _index_fill_with(input, index, axis, value)
+
+
+@single(name="index_fill", node="IndexFillBackward1")
+def _index_fill_with(input: Tensor, index: Tensor, axis: int, value: Tensor) -> Tensor:
     input, index = on_one_device("index_fill", (input, index))
     B = input._device.backend
     filled = B.index_fill(B.zeros(input._data.shape, bool_.array), index._data, axis, True)

@@ -15,7 +15,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import promote
 from nnkit.autograd.op.rule import rule
-from nnkit.autograd.ops.elementwise.transcendental import times_log
+from nnkit.autograd.ops.elementwise.transcendental import times_log, times_log_grad
 from nnkit.autograd.ops.softmax import log_softmax
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, int64, uint8
@@ -162,7 +162,7 @@ kl_div = elementwise_loss(
     "kl_div", lambda x, target: times_log(target, target) - target * x,
     stepwise=("forward", "backward"), x=lambda g, target: -g * target,
     # NaN at 0, as torch's
-    target=lambda g, x, target: -g * x + g * fn.log(target) + g * target / target,
+    target=lambda g, x, target: -g * x + times_log_grad(g, target, target) + g * target / target,
 )
 kl_div_log_target = elementwise_loss(
     "kl_div_log_target", lambda x, target: fn.exp(target) * (target - x), private=("x", "target"),

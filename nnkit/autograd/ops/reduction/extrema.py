@@ -33,7 +33,8 @@ def _grad_total(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> 
     """Without a dimension torch lets NaN reach a NaN, too."""
     equal = B.eq(x, B.expand_reduced(out, tuple(x.shape), axis, keepdims))
     reached = B.logical_or(equal, B.ne(x, x))
-    return B.where(reached, _shared(B, g, x, reached, axis, keepdims), B.zeros_like(x))
+    share = _shared(B, g, x, reached, axis, keepdims)
+    return B.contiguous(B.where(reached, share, B.zeros_like(x)))  # it lies by rows in torch
 
 
 def _grad_chosen(

@@ -20,6 +20,7 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import converted
+from nnkit.autograd.ops.creation.memory_format import in_order_of
 from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.axes import terms
@@ -52,7 +53,7 @@ def _grad_prod(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> A
     if axis is None:
         one = B.reshape(out, (1,))
         flat = _grad_prod(B, B.reshape(g, (1,)), B.reshape(x, (-1,)), one, 0, True)
-        flat = B.reshape(flat, shape)
+        flat = in_order_of(B, B.reshape(flat, shape), x)
         several = B.gt(B.sum(B.eq(x, 0), None, False), 1)
         return flat if MODE.enabled or MODE.transforms else B.where(several, 0.0, flat)
     turned = B.flip(x, (axis,))

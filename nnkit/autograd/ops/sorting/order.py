@@ -64,7 +64,7 @@ def _share(B: Any, g: Any, x: Any, out: Any) -> Any:
     hits = B.logical_or(B.eq(x, out), B.logical_and(B.isnan(x), B.isnan(out)))
     ones = B.where(hits, B.ones_like(x), B.zeros_like(x))
     share = B.expand_reduced(B.div(g, B.sum(ones, None, False)), tuple(x.shape), None, False)
-    return B.where(hits, share, B.zeros_like(x))
+    return B.contiguous(B.where(hits, share, B.zeros_like(x)))  # it lies by rows in torch
 
 
 _median_all = rule("median_all", node="MedianBackward0", x=_share)
