@@ -239,18 +239,6 @@ def _rounded_twice(d: Difference) -> bool:
     return d.aspect == "values" and bool(twice) and half and _apart(d) < 0.02
 
 
-def _of_rounded_statistics(d: Difference) -> bool:
-    """Whether a batch norm in half precision, or gradients of any normalisation in it, differ by
-    what torch loses of the mean and the deviation when it rounds them to that dtype."""
-    bits = {"float16": 11, "bfloat16": 8}.get(d.seen("dtype", d.wanted) or "")
-    if d.aspect != "values" or bits is None or _apart(d) >= 2.0 ** (4 - bits):
-        return False
-    if re.search(r"(batch|instance)_norm\(", d.statement):
-        return True
-    gradients = re.search(r"backward\(|grad\(", d.statement) is not None
-    return gradients and re.search(NORMS, d.earlier) is not None
-
-
 def _kept_in_old_shape(d: Difference) -> bool:
     """Whether a kept gradient differs of a tensor whose shape was changed in place."""
     fails = d.errors == ("RuntimeError", None)  # of an assertion within
@@ -488,7 +476,6 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "a reduced loss keeps the memory of the losses of all elements in torch": _keeps_losses,
     "a rounding on which the two differ already is made larger": _grows_apart,
     "and may fall on either side of a step": _is_step,
-    "the statistics of half precision are rounded to it by torch": _of_rounded_statistics,
     "a sum is exact to a part of the largest of its terms": _cancels,
     "torch gives an out= its sizes before it refuses to compute, or packs what it would save": (
         lambda d: (

@@ -240,4 +240,13 @@ x0 = T.ones(2, 2, dtype=T.complex64)
 x1 = T.nn.functional.scaled_dot_product_attention(x0, x0, x0[:1])
 x2 = T.nn.functional.scaled_dot_product_attention(x0, x0[:, :1], x0)
 """,
+    "what was saved and has been detached in place": """
+x0 = T.tensor([0.25], requires_grad=True) * 2
+x1, x2 = x0.sin(), x0.exp()
+x0.detach_()
+x1.sum().backward()
+x2.sum().backward()
+x3 = x0.requires_grad_().sin()
+x3.sum().backward()
+""",
 }

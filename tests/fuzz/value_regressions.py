@@ -60,4 +60,16 @@ x0 = T.tensor([-1.0, 2.0, 0.0], requires_grad=True)
 x1 = T.nn.functional.kl_div(x0, x0, reduction='none')
 x2 = T.autograd.grad(x1, x0, T.zeros(3))
 """,
+    "the statistics of half precision are kept in it": """
+x0 = T.tensor([[[1.1, 2.3], [0.7, -1.9]], [[3.3, 0.45], [-2.7, 0.9]], [[0.1, 4.2], [7.5, 0.3]]])
+x1 = x0.half().requires_grad_()
+x2 = x0.bfloat16().requires_grad_()
+x3 = T.nn.functional.batch_norm(x1, None, None, training=True)
+x4 = T.nn.functional.batch_norm(x2[:, 0], T.zeros(2), T.ones(2), training=True)
+x5 = T.nn.functional.instance_norm(x1)
+x6 = T.nn.functional.layer_norm(x2, (2,))
+x7 = T.nn.functional.group_norm(x1, 1)
+x8 = T.autograd.grad(x3.square().sum() + x5.pow(3).sum() + x7.pow(3).sum(), x1)
+x9 = T.autograd.grad(x6.pow(3).sum(), x2)
+""",
 }

@@ -288,7 +288,7 @@ PyObject* unpack_array(PyObject*, PyObject* const* arguments, Py_ssize_t count) 
         if (Py_TYPE(saved) == nodes.saved) {
             writes = slot(saved, nodes.saved_writes);
             data = slot(saved, nodes.saved_data);
-        } else if (is_tensor(saved)) {
+        } else if (is_tensor(saved) && slot(saved, tensors.hooks) == Py_None) {
             writes = slot(saved, tensors.writes);
             data = slot(saved, tensors.data);
         }

@@ -174,11 +174,13 @@ class LeafHooks:
     """The hooks of one leaf: on its gradient, and those of its `AccumulateGrad` node."""
 
     __slots__ = (
-        "__weakref__", "metadata", "node", "post", "post_accumulate", "pre", "retained", "tensor",
+        "__weakref__", "detached", "metadata", "node", "post", "post_accumulate", "pre", "retained",
+        "tensor",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.retained = False  # whether it retained its gradient before it became what it is
+        self.detached = 0  # when `detach_` made it a leaf, in the order of nodes
         self.metadata: dict = {}
         self.tensor: OrderedDict = OrderedDict()
         self.pre: OrderedDict = OrderedDict()

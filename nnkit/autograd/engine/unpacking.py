@@ -26,8 +26,7 @@ def _unpack_array(node: Node, value: Any) -> Any:
     saved, version = value
     if version is None:
         return plain(saved.tensor()._data) if type(saved) is PackedValue else saved
-    if _was_written(saved, version):
-        raise RuntimeError(_modified(node, saved, version))
+    _check_current(node, saved, version)
     return saved._data
 
 
@@ -38,8 +37,8 @@ def unpack_tensor(node: Node, value: Any) -> Any:
     """The saved value as a Tensor with its history."""
     saved, version = value
     if version is None or isinstance(saved, Tensor):
-        if version is not None and _was_written(saved, version):
-            raise RuntimeError(_modified(node, saved, version))
+        if version is not None:
+            _check_current(node, saved, version)
         if type(saved) is not PackedValue:
             return saved
         out = wrap(plain(saved.tensor()._data), node.device)
@@ -63,9 +62,17 @@ def unpack_tensor(node: Node, value: Any) -> Any:
     return out
 
 
-def _was_written(saved: Any, version: int) -> bool:
+def _check_current(node: Node, saved: Any, version: int) -> None:
+    """RuntimeError if what a node has saved was written since, or cut from its history in place."""
     writes = saved._writes
-    return writes.__class__ is not InferenceWrites and writes[0] != version
+    if writes.__class__ is not InferenceWrites and writes[0] != version:
+        raise RuntimeError(_modified(node, saved, version))
+    hooks = saved._hooks if isinstance(saved, Tensor) else None
+    if hooks is not None and hooks.detached > node.order:
+        raise RuntimeError(
+            f"{node.operation} saved a tensor of shape {list(saved._data.shape)} that has been "
+            "detached in place since, by detach_(): use detach() instead"
+        )
 
 
 def _modified(node: Node, saved: Any, version: int) -> str:

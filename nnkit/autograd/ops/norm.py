@@ -11,7 +11,7 @@ from nnkit.autograd.arguments.sizes import integer
 from nnkit.autograd.arguments.spatial import Ints, gradient_in_format, in_format_of, in_order
 from nnkit.autograd.op.promotion import on_one_device
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import rule
+from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.shape.reshaping import reshape
 from nnkit.autograd.tensor import Tensor, wrap
@@ -373,6 +373,10 @@ def batch_norm(
         reshape(p, channels) if p is not None and p._data.shape != channels == (p.numel(),) else p
         for p in own
     ]
+    if training and _keeps_wide(input, weight, bias, running_mean, running_var):
+        wide = converted(input, float32), weight, bias, running_mean, running_var
+        out = batch_norm(*wide, training, momentum, eps, cudnn_enabled)
+        return guarded("batch_norm", converted(out, input.dtype), input)
     weight, bias, mean, var = _check(
         "batch_norm", input, channels,
         weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,
@@ -394,6 +398,12 @@ def batch_norm(
         mean, variance = batch_mean._data, batch_variance._data
         _update(running_mean, running_var, mean, variance, momentum, count)
     return in_order(out, _order_of(input))
+
+
+def _keeps_wide(input: Tensor, *parameters: Tensor | None) -> bool:
+    """Whether parameters are wider than an input of half precision: the statistics are as wide."""
+    given = [p for p in parameters if p is not None]
+    return input._data.dtype in HALF and any(p._data.dtype == float32.array for p in given)
 
 
 def _of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -466,15 +476,28 @@ def instance_norm(
     if not input._data.size:
         count = input._data.shape[0]
         return _of_nothing(input, *[p if p is None else p.repeat(count) for p in (weight, bias)])
+    narrow = running_mean is not None and running_mean._data.dtype in HALF
+    if _keeps_wide(input, weight, bias) and not narrow:
+        wide = converted(input, float32), weight, bias, running_mean, running_var
+        out = instance_norm(*wide, True, momentum, eps, cudnn_enabled)
+        return guarded("instance_norm", converted(out, input.dtype), input)
     weight, bias, _, _ = _check(
         "instance_norm", input, (channels,),
         weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,
     )
     _check_both("instance_norm", running_mean, running_var)
-    out, mean, variance = _instance_norm(input, weight, bias, channels, eps)
-    if running_mean is not None and running_var is not None and input._data.size:
+    shape = input._data.shape
+    if input._data.dtype in HALF:  # as in torch, whose batch norm rounds its statistics
+        weight, bias = (p if p is None else p.repeat(shape[0]) for p in (weight, bias))
+        rows = reshape(input, (1, shape[0] * channels, math.prod(shape[2:])))
+        out, mean, variance = _batch_norm(rows, weight, bias, eps)
+        out = reshape(out, shape)
+    else:
+        out, mean, variance = _instance_norm(input, weight, bias, channels, eps)
+    if running_mean is not None and running_var is not None:
         B = input._device.backend
-        count = math.prod(input._data.shape[2:])
-        average, spread = (B.mean(s._data, (0,), False) for s in (mean, variance))
+        count = math.prod(shape[2:])
+        found = (B.reshape(s._data, (shape[0], channels, 1, 1)) for s in (mean, variance))
+        average, spread = (B.mean(s, (0,), False) for s in found)
         _update(running_mean, running_var, average, spread, momentum, count)
     return out

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import Any
 
+from nnkit.autograd.engine import node as node_module
 from nnkit.autograd.engine.node import (
     Node,
     NotImplementedBackward,
@@ -560,6 +561,8 @@ def detach_(self: Tensor) -> Tensor:
         )
     if self.retains_grad:
         leaf_hooks(self).retained = True
+    if self._edge is not None:
+        leaf_hooks(self).detached = next(node_module.sequence)
     self._edge = None
     self._requires_grad = False
     return self

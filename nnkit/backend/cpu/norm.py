@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,13 @@ def standardize(x, weight, bias, axes, eps, centre):
     half = x.dtype in HALF
     if x.size <= BLOCK and not half:
         return _standardize(x, weight, bias, axes, eps, centre)
+    keep = _keeper(x, weight, axes, eps) if half and 0 in axes else None
     kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
     out = np.empty(x.shape, x.dtype)
     mean, variance = (np.empty(kept, np.float32 if half else x.dtype) for _ in range(2))
     for at in _blocks(x, axes):
         out[at], mean[at], variance[at] = _standardize(
-            _wide(x[at]), _part(weight, x, at), _part(bias, x, at), axes, eps, centre
+            _wide(x[at]), _part(weight, x, at), _part(bias, x, at), axes, eps, centre, keep
         )
     return out, mean, variance
 
@@ -37,10 +38,11 @@ def standardize_grad(g, x, weight, mean, variance, axes, eps, centre):
         return _standardize_grad(g, x, weight, mean, variance, axes, eps, centre)
     g_x = np.empty(x.shape, x.dtype)
     g_weight: Any = None if weight is None else np.zeros(weight.shape, mean.dtype)
+    keep = _keeper(x, weight, axes, eps) if x.dtype in HALF and centre else None
     for at in _blocks(x, axes):
         statistics = mean[at], variance[at]
         g_x[at], part = _standardize_grad(
-            _wide(g[at]), _wide(x[at]), _part(weight, x, at), *statistics, axes, eps, centre
+            _wide(g[at]), _wide(x[at]), _part(weight, x, at), *statistics, axes, eps, centre, keep
         )
         if part is not None:
             total = _part(g_weight, x, at)
@@ -58,7 +60,24 @@ def update_running_(running_mean, running_var, mean, variance, momentum, correct
     return running_mean
 
 
-def _standardize(x, weight, bias, axes, eps, centre):
+def _keeper(x: Any, weight: Any, axes: tuple[int, ...], eps: float) -> Callable | None:
+    """What torch keeps of a mean and a variance: the mean and the inverse of the deviation, in the
+    dtype of the input unless the parameters have another."""
+    if weight is not None and weight.dtype != x.dtype:
+        return None
+    narrow = lambda statistic: statistic.astype(x.dtype).astype(np.float32)
+    count = np.float32(math.prod([x.shape[a] for a in axes]))
+    of_channels = 0 in axes and x.dtype != np.float16
+
+    def keep(mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if of_channels:  # those of bfloat16 it rounds on the way
+            variance = narrow(narrow(variance * count) / count)
+        return narrow(mean), narrow(1 / np.sqrt(variance + eps))
+
+    return keep
+
+
+def _standardize(x, weight, bias, axes, eps, centre, keep=None):
     count = math.prod([x.shape[a] for a in axes])
     if centre:
         mean = sum_along(x, axes)
@@ -70,7 +89,11 @@ def _standardize(x, weight, bias, axes, eps, centre):
         mean = np.zeros_like(variance)
         out = x
     variance /= count
-    out = np.multiply(out, 1 / np.sqrt(variance + eps), out=out if centre else None, order="C")
+    scale = 1 / np.sqrt(variance + eps)
+    if keep is not None:
+        kept, scale = keep(mean, variance)
+        out = np.subtract(x, kept, order="C")
+    out = np.multiply(out, scale, out=out if centre else None, order="C")
     if weight is not None:
         out *= weight
     if bias is not None:
@@ -78,9 +101,11 @@ def _standardize(x, weight, bias, axes, eps, centre):
     return out, mean, variance
 
 
-def _standardize_grad(g, x, weight, mean, variance, axes, eps, centre):
+def _standardize_grad(g, x, weight, mean, variance, axes, eps, centre, keep=None):
     count = math.prod([x.shape[a] for a in axes])
     scale = 1 / np.sqrt(variance + eps)
+    if keep is not None:
+        mean, scale = keep(mean, variance)
     standard = x - mean if centre else x.copy()
     standard *= scale
     g_x = g.copy() if weight is None else np.multiply(g, weight, order="C")

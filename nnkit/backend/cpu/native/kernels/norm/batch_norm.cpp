@@ -9,9 +9,11 @@ constexpr Index widest_tile = 256;  // channels of one element are worked on sid
 // x as (batch, channels, length).
 struct Channels {
     Index batch, count, length;
+    Type type;
 
     explicit Channels(Array x)
-        : batch(x.shape(0)), count(x.shape(1)), length(x.size() / (x.shape(0) * x.shape(1))) {}
+        : batch(x.shape(0)), count(x.shape(1)), length(x.size() / (x.shape(0) * x.shape(1))),
+          type(x.type()) {}
     Index of_channel() const { return batch * length; }
     Index at(Index n, Index channel) const { return (n * count + channel) * length; }
 };
@@ -41,6 +43,16 @@ void for_channels(const Channels& channels, ByChannel by_channel, ByTile by_tile
                  [&](Index begin, Index end) { by_tile(begin, end - begin); });
 }
 
+// The inverse of a channel's deviation, as torch keeps it.
+template <class T> T scale_of(const Channels& channels, T variance, double eps) {
+    Type type = channels.type;
+    if (type == Type::bfloat16) {
+        T n = static_cast<T>(channels.of_channel());
+        variance = kept(kept(variance * n, type) / n, type);
+    }
+    return kept(inverse_deviation(variance, eps), type);
+}
+
 template <class T> void forward(const Channels& channels, const Data<T>& data, double eps) {
     const T* x = data.x;
     T n = static_cast<T>(channels.of_channel());
@@ -49,9 +61,10 @@ template <class T> void forward(const Channels& channels, const Data<T>& data, d
         for (Index b = 0; b < channels.batch; ++b) {
             moments.add(x + channels.at(b, c), channels.length, true);
         }
-        T mean = data.mean[c] = static_cast<T>(moments.mean());
+        data.mean[c] = static_cast<T>(moments.mean());
         data.variance[c] = static_cast<T>(moments.variance());
-        T factor = inverse_deviation(data.variance[c], eps) * data.weight_of(c);
+        T mean = kept(data.mean[c], channels.type);
+        T factor = scale_of(channels, data.variance[c], eps) * data.weight_of(c);
         T shift = data.bias_of(c);
         for (Index b = 0; b < channels.batch; ++b) {
             const T* from = x + channels.at(b, c);
@@ -60,7 +73,7 @@ template <class T> void forward(const Channels& channels, const Data<T>& data, d
         }
     };
     auto by_tile = [&](Index first, Index width) {
-        T factor[widest_tile], shift[widest_tile];
+        T factor[widest_tile], shift[widest_tile], centre[widest_tile];
         T *mean = data.mean + first, *variance = data.variance + first;
         const T* from = x + first;
         sum_columns(channels.batch, channels.count, width, mean,
@@ -72,13 +85,14 @@ template <class T> void forward(const Channels& channels, const Data<T>& data, d
         });
         for (Index j = 0; j < width; ++j) {
             variance[j] /= n;
-            factor[j] = inverse_deviation(variance[j], eps) * data.weight_of(first + j);
+            centre[j] = kept(mean[j], channels.type);
+            factor[j] = scale_of(channels, variance[j], eps) * data.weight_of(first + j);
             shift[j] = data.bias_of(first + j);
         }
         for (Index b = 0; b < channels.batch; ++b) {
             const T* row = from + b * channels.count;
             T* to = data.out + first + b * channels.count;
-            for (Index j = 0; j < width; ++j) to[j] = (row[j] - mean[j]) * factor[j] + shift[j];
+            for (Index j = 0; j < width; ++j) to[j] = (row[j] - centre[j]) * factor[j] + shift[j];
         }
     };
     for_channels(channels, by_channel, by_tile);
@@ -88,7 +102,8 @@ template <class T> void backward(const Channels& channels, const Data<T>& data, 
     T n = static_cast<T>(channels.of_channel());
     auto by_channel = [&](Index c) {
         double along = 0, across = 0;
-        T mean = data.mean[c], scale = inverse_deviation(data.variance[c], eps);
+        T mean = kept(data.mean[c], channels.type);
+        T scale = scale_of(channels, data.variance[c], eps);
         for (Index b = 0; b < channels.batch; ++b) {
             const T *g = data.g + channels.at(b, c), *x = data.x + channels.at(b, c);
             along += sum_of<T>(
@@ -107,14 +122,15 @@ template <class T> void backward(const Channels& channels, const Data<T>& data, 
         }
     };
     auto by_tile = [&](Index first, Index width) {
-        T lift[widest_tile], slant[widest_tile], factor[widest_tile];
-        const T *g = data.g + first, *x = data.x + first, *mean = data.mean + first;
+        T lift[widest_tile], slant[widest_tile], factor[widest_tile], mean[widest_tile];
+        const T *g = data.g + first, *x = data.x + first;
+        for (Index j = 0; j < width; ++j) mean[j] = kept(data.mean[first + j], channels.type);
         sum_columns(channels.batch, channels.count, width, slant,
                     [&](Index i, Index j) { return g[i] * (x[i] - mean[j]); });
         sum_columns(channels.batch, channels.count, width, lift,
                     [&](Index i, Index) { return g[i]; });
         for (Index j = 0; j < width; ++j) {
-            T scale = inverse_deviation(data.variance[first + j], eps);
+            T scale = scale_of(channels, data.variance[first + j], eps);
             T product = slant[j] * scale;
             if (data.g_weight != nullptr) data.g_weight[first + j] = product;
             factor[j] = scale * data.weight_of(first + j);

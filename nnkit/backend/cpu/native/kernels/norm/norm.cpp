@@ -11,6 +11,7 @@ constexpr Index most_pieces = 32;  // each has a sum of its own for the paramete
 struct Rows {
     Index count, channels, length;
     Index groups;  // so many rows meet different weights
+    Type type;
 
     Index size() const { return channels * length; }
     // The first channel of a row
@@ -111,8 +112,9 @@ void elements_backward(const Rows& rows, const T* g, const T* x, const T* weight
         if (weight != nullptr) std::fill_n(piece, all, T(0));
         for (Index r = begin; r < end; ++r) {
             Index at = r * size, first = rows.channel(r);
-            T average = mean == nullptr ? T(0) : mean[r];
+            T average = mean == nullptr ? T(0) : kept(mean[r], rows.type);
             T scale = inverse_deviation(variance[r], eps);
+            if (mean != nullptr) scale = kept(scale, rows.type);
             if (weight == nullptr) {
                 row_gradient<T, false>(g + at, x + at, nullptr, size, average, scale,
                                        mean != nullptr, g_x + at, nullptr);
@@ -135,8 +137,8 @@ void channels_backward(const Rows& rows, const T* g, const T* x, const T* weight
     parallel_for(rows.count, grain, [&](Index begin, Index end) {
         for (Index r = begin; r < end; ++r) {
             const T *slope = g + r * size, *from = x + r * size;
-            T *to = g_x + r * size, average = mean[r];
-            T scale = inverse_deviation(variance[r], eps);
+            T *to = g_x + r * size, average = kept(mean[r], rows.type);
+            T scale = kept(inverse_deviation(variance[r], eps), rows.type);
             Index first = rows.channel(r);
             double along = 0, across = 0;
             for (Index c = 0; c < rows.channels; ++c) {
@@ -167,7 +169,7 @@ void channels_backward(const Rows& rows, const T* g, const T* x, const T* weight
 // The view of layer_norm and rms_norm: `ndim` last axes in a row.
 bool view_rows(Array x, Index ndim, Rows* rows) {
     if (!is_floating(x) || ndim < 1 || ndim > x.ndim() || x.size() == 0) return false;
-    *rows = {1, 1, 1, 1};
+    *rows = {1, 1, 1, 1, x.type()};
     for (int i = 0; i < x.ndim(); ++i) {
         (i < x.ndim() - ndim ? rows->count : rows->channels) *= x.shape()[i];
     }
@@ -178,7 +180,8 @@ bool view_groups(Array x, Index groups, Rows* rows) {
     if (!is_floating(x) || x.ndim() < 2 || groups < 1 || x.size() == 0) return false;
     if (x.shape(1) % groups != 0) return false;
     Index channels = x.shape(1) / groups;
-    *rows = {x.shape(0) * groups, channels, x.size() / (x.shape(0) * x.shape(1)), groups};
+    *rows = {x.shape(0) * groups, channels, x.size() / (x.shape(0) * x.shape(1)), groups,
+             x.type()};
     return true;
 }
 

@@ -43,6 +43,13 @@ private:
     double count_ = 0, mean_ = 0, squares_ = 0;
 };
 
+// What torch keeps of a statistic: it has the type of the input.
+template <class T> inline T kept(T statistic, Type type) {
+    if (type == Type::float16) return static_cast<T>(convert<float>(convert<Float16>(statistic)));
+    if (type == Type::bfloat16) return static_cast<T>(convert<float>(convert<BFloat16>(statistic)));
+    return statistic;
+}
+
 template <class T> inline T inverse_deviation(T variance, double eps) {
     return T(1) / std::sqrt(variance + static_cast<T>(eps));
 }
