@@ -7,20 +7,29 @@ was; a replay asks for all of them again. What can change without being seen the
 
 from __future__ import annotations
 
+import datetime
 import dis
+import operator
 from collections import deque
 from collections.abc import Iterable
 from functools import cache, cached_property, partial
+from numbers import Number
+from re import Pattern
+from threading import Lock, RLock
 from types import (
     BuiltinFunctionType,
     CodeType,
     FunctionType,
     GeneratorType,
+    GenericAlias,
+    MappingProxyType,
     MethodType,
     ModuleType,
 )
 from typing import Any
+from weakref import ReferenceType
 
+from nnkit.amp.grad_scaler import GradScaler
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.cost import is_array
 from nnkit.backend.device import device
@@ -29,6 +38,7 @@ from nnkit.compiler.tensors import State
 from nnkit.compiler.tracing import whose
 from nnkit.nn.modules import module_hooks
 from nnkit.nn.modules.module import Module
+from nnkit.optim.lr_scheduler import LRScheduler
 from nnkit.optim.optimizer import Optimizer
 
 PLAIN = (bool, int, float, complex, str, bytes, range, device, dtype, type(None), type(...))
@@ -36,6 +46,20 @@ MISSING = object()
 LIMIT = 20_000  # values that are looked at before a step counts as too much to watch
 # Names whose use means that any attribute may be read.
 BY_NAME = frozenset(("getattr", "vars", "__dict__", "hasattr"))
+# Names of what changes without a trace in the values that a step can reach.
+UNSEEN = frozenset(("_version", "environ", "getcwd", "getenv", "get_num_threads", "initial_seed"))
+# Classes written in C whose objects cannot change, or are not asked for what they hold.
+CONSTANT = (
+    *(Number, Pattern, slice, property, GenericAlias, type(Lock()), type(RLock())),
+    *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo),
+    *(operator.itemgetter, operator.attrgetter, operator.methodcaller),
+)
+# What code asks of objects whose steps are called in each replay.
+READ = {
+    LRScheduler: {"get_last_lr", "get_lr", "last_epoch", "base_lrs", "_last_lr", "_step_count"},
+    GradScaler: {"get_scale", "get_growth_factor", "_scale", "_growth_tracker"},
+}
+CONSTANTS_OF = ("numpy", "ml_dtypes", "types")  # modules: scalars, descriptions of types
 
 
 class Watch:
@@ -55,6 +79,9 @@ class Watch:
         self.gradients = gradients or "grad" in names  # whether those that are there matter
         self.tensors: dict[int, Tensor] = {}
         self.refusal: str | None = None
+        unseen = sorted(UNSEEN & names)
+        if unseen:
+            self.refuse(f"{unseen[0]} is read, which may change unseen")
         self.seen: dict[int, Any] = {}
         self.reached: set[CodeType] = set()
         # The places: a text with a hole for the object looked into, that object, what was found.
@@ -96,10 +123,14 @@ class Watch:
             self._library(value, path)
         elif isinstance(value, (tuple, list, deque)):
             self._items(value, path)
-        elif isinstance(value, dict):
+        elif isinstance(value, (dict, MappingProxyType)):
+            self._keys(value, path)
             self._entries(value, path)
         elif isinstance(value, (set, frozenset)):
-            self._check("len({})", value, len(value), path)
+            self._check(f"({{}} == {self._key(frozenset(value))})", value, True, path)
+            self._items(tuple(value), path)
+        elif isinstance(value, ReferenceType):
+            self._found("{}()", value, value(), f"what {path} refers to")
         elif isinstance(value, GeneratorType) or hasattr(kind, "__next__"):
             self.refuse(f"{path} is an iterator, which goes on by itself")
         elif is_array(value):
@@ -126,6 +157,7 @@ class Watch:
         self._check("{}._hooks", t, state.hooks, f"hooks of {path}")
         if t._hooks is not None:
             self.refuse(f"{path} has hooks")
+        self._attributes(t, t.__dict__, path)
 
     def _function(self, f: FunctionType, path: str) -> None:
         code = f.__code__
@@ -172,10 +204,16 @@ class Watch:
             else:
                 self._found(f"{{}}[{i}]", values, value, f"{path}[{i}]")
 
-    def _entries(self, values: dict, path: str) -> None:
+    def _entries(self, values: Any, path: str) -> None:
         self._check("len({})", values, len(values), f"the length of {path}")
         for key, value in list(values.items()):
             self._found(f"{{}}.get({self._key(key)}, MISSING)", values, value, f"{path}[{key!r}]")
+
+    def _keys(self, values: Any, path: str) -> None:
+        """The order of the keys: a step may go through them."""
+        keys = tuple(values)
+        if len(keys) > 1 and all(type(key) in PLAIN for key in keys):
+            self._check(f"((*{{}},) == {self._key(keys)})", values, True, f"the keys of {path}")
 
     def _key(self, key: Any) -> str:
         if type(key) in (str, int):
@@ -212,6 +250,8 @@ class Watch:
     def _optimizer(self, o: Optimizer, path: str) -> None:
         """Its step is called in each replay; here counts what zero_grad goes through."""
         groups = o.param_groups
+        if self.names is None or "defaults" in self.names:
+            self._entries(o.defaults, f"{path}.defaults")
         self._check("{}.param_groups", o, groups, path)
         self._check("len({})", groups, len(groups), f"the groups of {path}")
         for i, group in enumerate(groups):
@@ -257,9 +297,13 @@ class Watch:
                 elif isinstance(value, cached_property):
                     value = value.func
                 if isinstance(value, FunctionType):
+                    if value.__code__ in self.ran:
+                        found = each.__dict__[name]
+                        self._check(f"{{}}.__dict__.get({name!r}, MISSING)", each, found, inside)
                     self.visit(value, inside)
-                elif type(value) in PLAIN and not name.startswith("__"):
-                    self._check(f"{{}}.__dict__.get({name!r}, MISSING)", each, value, inside)
+                elif not name.startswith("__") and (self.names is None or name in self.names):
+                    text = f"{{}}.__dict__.get({name!r}, MISSING)"
+                    self._found(text, each, value, inside)
 
     def _library(self, library: ModuleType, path: str) -> None:
         """Of a module of the user's the names that his code knows."""
@@ -267,31 +311,52 @@ class Watch:
             library.__name__ == "numpy" and (self.names is None or "random" in self.names)
         ):
             return self.refuse(f"{path} draws random numbers, which is not seen")
-        if whose(getattr(library, "__file__", None) or "<frozen >") != "user":
-            return
+        own = whose(getattr(library, "__file__", None) or "<frozen >") == "user"
         for name, value in list(vars(library).items()):
             if self.names is not None and name in self.names:
-                text = f"{{}}.__dict__.get({name!r}, MISSING)"
-                self._found(text, library, value, f"{path}.{name}")
+                inside = f"{path}.{name}"
+                self._check(f"{{}}.__dict__.get({name!r}, MISSING)", library, value, inside)
+                if own or isinstance(value, (FunctionType, ModuleType)):
+                    self.visit(value, inside)
 
     def _object(self, value: Any, path: str) -> None:
-        own = self._is_own(type(value))
+        kind = type(value)
         content = getattr(value, "__dict__", None)
-        if own and isinstance(content, dict) and "__wrapped__" in content:
-            self.visit(content["__wrapped__"], path)  # a compiled function within another one
-        if isinstance(content, dict) and not own:
-            for name, inner in list(content.items()):
-                if self.names is None or name in self.names:
-                    text = f"{{}}.get({name!r}, MISSING)"
-                    self._found(text, content, inner, f"{path}.{name}")
-        if not own:
-            for each in type(value).__mro__:
-                slots = each.__dict__.get("__slots__", ())
-                for name in (slots,) if isinstance(slots, str) else tuple(slots):
-                    if hasattr(value, name) and not name.startswith("__"):
-                        text = f"getattr({{}}, {name!r}, MISSING)"
-                        self._found(text, value, getattr(value, name), f"{path}.{name}")
-            self._methods(type(value), path)
+        if self._is_own(kind):
+            if isinstance(content, dict) and "__wrapped__" in content:
+                self.visit(content["__wrapped__"], path)  # a compiled function within another one
+            for owner, asked in READ.items():
+                if isinstance(value, owner) and (self.names is None or asked & self.names):
+                    self._entries(value.__dict__, path)
+            return
+        slots = [k.__dict__["__slots__"] for k in kind.__mro__ if "__slots__" in k.__dict__]
+        if isinstance(value, (bytearray, memoryview)) or (content is None and not slots):
+            if not isinstance(value, CONSTANT) and kind.__module__ not in CONSTANTS_OF:
+                self.refuse(f"{path} is of class {kind.__name__}, which may change unseen")
+            return
+        if isinstance(content, dict):
+            self._attributes(value, content, path)
+        for names in slots:
+            for name in (names,) if isinstance(names, str) else tuple(names):
+                if hasattr(value, name) and not name.startswith("__"):
+                    text = f"getattr({{}}, {name!r}, MISSING)"
+                    self._found(text, value, getattr(value, name), f"{path}.{name}")
+        self._methods(kind, path)
+
+    def _attributes(self, value: Any, content: dict, path: str) -> None:
+        """The attributes of an object that the code knows, those of its class that it may get too;
+        all of them where the code asks by name."""
+        if self.names is None:
+            self._check("len({})", content, len(content), f"the attributes of {path}")
+        for name, inner in list(content.items()):
+            if self.names is None or name in self.names:
+                text = f"{{}}.get({name!r}, MISSING)"
+                self._found(text, content, inner, f"{path}.{name}")
+        elsewhere = set() if self._is_own(type(value)) else (self.names or set()) - content.keys()
+        for each in type(value).__mro__:
+            for name in elsewhere & each.__dict__.keys():
+                text = f"{{}}.get({name!r}, MISSING)"
+                self._check(text, content, MISSING, f"{path}.{name}")
 
     # Asking again
 
