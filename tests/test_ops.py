@@ -157,11 +157,14 @@ ELSEWHERE = {
     " ".join(f"{name}Tensor" for name in LEGACY): "tests/autograd/test_memory.py",
     "is_storage Tensor.storage Tensor.untyped_storage Tensor.share_memory_ Tensor.apply_"
     " Tensor.map_": "tests/test_ordinary_use.py",
+    "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage"
+    " DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage TypedStorage"
+    " UntypedStorage Tensor.storage_type from_file": "tests/autograd/test_storage.py",
     "nn.functional.ctc_loss": "tests/nn/test_ctc_loss.py",
     "Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state": (
         "tests/test_random_public.py"
     ),
-    "finfo iinfo from_numpy Tensor.numpy Tensor.data_ptr Tensor.storage_type Tensor.is_set_to"
+    "finfo iinfo from_numpy Tensor.numpy Tensor.data_ptr Tensor.is_set_to"
     " Tensor.stride Tensor.storage_offset Tensor.is_contiguous Tensor.resize Tensor.resize_as"
     " Tensor.resize_as_ Tensor.new Tensor.cuda": "tests/autograd/test_memory.py",
     "range": "tests/autograd/test_special_values.py",

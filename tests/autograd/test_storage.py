@@ -72,6 +72,22 @@ def test_storages_as_torch(name: str, torch: ModuleType, tmp_path: Path) -> None
     assert found(nnkit) == found(torch)
 
 
+KINDS = {
+    "BFloat16Storage": "bfloat16", "BoolStorage": "bool", "ByteStorage": "uint8",
+    "CharStorage": "int8", "ComplexDoubleStorage": "complex128", "ComplexFloatStorage": "complex64",
+    "DoubleStorage": "float64", "FloatStorage": "float32", "HalfStorage": "float16",
+    "IntStorage": "int32", "LongStorage": "int64", "ShortStorage": "int16",
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+@pytest.mark.parametrize("name", KINDS)
+def test_each_dtype_has_its_storage(name: str, lib: ModuleType) -> None:
+    kind, d = getattr(lib, name), getattr(lib, KINDS[name])
+    assert kind.dtype == d
+    assert isinstance(lib.zeros(2, dtype=d).storage(), kind)
+
+
 def test_maps_of_files(lib: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "numbers"
     path.write_bytes(BYTES)

@@ -90,3 +90,12 @@ def test_a_copy_over_itself():
     B.copy_(ours[1:], ours[:-1])
     B.copy_.twin(theirs[1:], theirs[:-1])
     np.testing.assert_array_equal(ours, theirs)
+
+
+def test_views_have_the_strides_of_their_twins():
+    x = make((3, 1, 4), np.float32)
+    for layout in layouts(x):
+        for axis in range(4):
+            ours, theirs = B.unsqueeze(layout, axis), B.unsqueeze.twin(layout, axis)
+            assert (ours.shape, ours.strides) == (theirs.shape, theirs.strides)
+            assert np.shares_memory(ours, layout)

@@ -1,6 +1,7 @@
 """What a step can reach, changed between replays: a program is never run on what was before."""
 
 # pyright: reportAttributeAccessIssue=false
+# pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
 from __future__ import annotations
 
 import array

@@ -27,7 +27,7 @@ DIFFERENT = """
     F.instance_norm F.kl_div F.l1_loss F.multi_head_attention_forward F.multi_margin_loss
     F.multilabel_margin_loss F.multilabel_soft_margin_loss F.nll_loss F.poisson_nll_loss
     F.scaled_dot_product_attention F.soft_margin_loss F.unfold normal orgqr ormqr renorm
-    repeat_interleave rnn_tanh rnn_tanh_cell tensordot unique unique_consecutive
+    repeat_interleave rnn_tanh rnn_tanh_cell special.i0e tensordot unique unique_consecutive
 """.replace("F.", "nn.functional.").split()
 
 

@@ -115,7 +115,7 @@ def eye(n: int, m: int, dtype: np.dtype) -> np.ndarray:
 
 
 def array(data: Any, dtype: np.dtype | None) -> np.ndarray:
-    if dtype in (SATURATED, POWERS):
+    if dtype is not None and dtype in (SATURATED, POWERS):
         return cast(np.array(data, F4), dtype)
     return np.array(data, dtype)
 

@@ -30,11 +30,11 @@ def reshape(x: Array, shape: tuple[int, ...]) -> Array:
         if x.shape == shape and 1 in shape:
             x = x.squeeze()  # NumPy would keep the strides of dimensions of size 1
         return x.reshape(shape)
-    strides = _strides_seen_as(x, shape)
+    strides = strides_seen_as(x, shape)
     return x.reshape(shape) if strides is None else _with_strides(x, shape, strides)
 
 
-def _strides_seen_as(x: Array, shape: tuple[int, ...]) -> list[int] | None:
+def strides_seen_as(x: Array, shape: tuple[int, ...]) -> list[int] | None:
     """The strides in bytes of an array with elements that is seen under another shape; None if it
     has to be copied. torch's rule (`computeStride`): dimensions that follow on each other are
     one."""

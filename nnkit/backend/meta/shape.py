@@ -31,42 +31,17 @@ view_dtype, real, imag = map(_view, (cpu.view_dtype, cpu.real, cpu.imag))
 view_as_real = _view(cpu.view_as_real)
 
 
-def _steps(shape: tuple, steps: tuple, new: tuple) -> list[int] | None:
-    """The strides, in elements, by which memory of one shape is seen as another; None if by none.
-
-    As in torch, dimensions whose elements lie one after the other are taken together.
-    """
-    if not np.prod(shape):
-        return list(strides_of(new))
-    dims = [(n, s) for n, s in zip(shape, steps, strict=True) if n != 1]
-    groups: list[list[int]] = []  # of such dimensions the size and the last stride
-    for n, s in dims:
-        if groups and groups[-1][1] == n * s:
-            groups[-1] = [groups[-1][0] * n, s]
-        else:
-            groups.append([n, s])
-    result: list[int] = []
-    left = 1
-    step = groups[-1][1] if groups else 1
-    for n in reversed(new):
-        if left == 1 and n != 1 and groups:
-            left, step = groups.pop()
-        result.append(step)
-        if n != 1:
-            if left % n:
-                return None
-            left, step = left // n, step * n
-    return result[::-1] if left == 1 and not groups else None
-
-
 def reshape(x: Meta, shape: tuple) -> Meta:
     if -1 in shape:
         shape = np.empty(x.shape, np.dtype("V0")).reshape(shape).shape
-    steps = _steps(x.shape, strides_in_elements(x), shape)
-    if steps is None:
-        return empty(shape, x.dtype)
+    steps = strides_of(shape)
+    if x.size and x.ndim:
+        seen = cpu.strides_seen_as(x.geometry, shape)
+        if seen is None:
+            return empty(shape, x.dtype)
+        steps = tuple(step // x.dtype.itemsize for step in seen)
     offset = cpu.storage_offset(x.geometry)
-    return x.seen(cpu._geometry(x.geometry, shape, tuple(steps), offset))
+    return x.seen(cpu._geometry(x.geometry, shape, steps, offset))
 
 
 def view(x: Meta, shape: tuple) -> Meta:

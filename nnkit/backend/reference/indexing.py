@@ -162,7 +162,7 @@ def masked_scatter_(B, x, mask, source):
         raise RuntimeError(
             f"masked_scatter(): the mask has {count} true elements, but source only {source.size}"
         )
-    return B.index_put_(x, B.getitem(source, slice(count)), (mask,), False)
+    return B.index_put_(x, B.getitem(source, (slice(count),)), (mask,), False)
 
 
 def masked_scatter(B, x, mask, source):

@@ -21,19 +21,19 @@ def scan(B, step: Callable, states: tuple, batch_sizes: tuple, backwards: bool) 
     order = range(len(batch_sizes))
     order = order[::-1] if backwards else order
     rows = batch_sizes[order[0]]
-    current = [B.getitem(s, slice(0, rows)) for s in states]
+    current = [B.getitem(s, (slice(0, rows),)) for s in states]
     ended: list[list] = [[] for _ in states]
     for t in order:
         n = batch_sizes[t]
         if n > rows:
             current = [
-                B.concat((s, B.getitem(first, slice(rows, n))), 0)
+                B.concat((s, B.getitem(first, (slice(rows, n),))), 0)
                 for s, first in zip(current, states, strict=True)
             ]
         elif n < rows:
             for s, done in zip(current, ended, strict=True):
-                done.append(B.getitem(s, slice(n, rows)))
-            current = [B.getitem(s, slice(0, n)) for s in current]
+                done.append(B.getitem(s, (slice(n, rows),)))
+            current = [B.getitem(s, (slice(0, n),)) for s in current]
         rows = n
         current = step(t, *current)
     return tuple(

@@ -53,7 +53,6 @@ def _distributions() -> list[Call]:
             given((2,), (3,), validate_args=False),
             (("__getattribute__", given("batch_shape")),),
         ),
-        Call("distributions.Distribution.set_default_validate_args", given(True)),
         Call(
             "distributions.register_kl",
             given(Named("distributions.Normal"), Named("distributions.Independent")),

@@ -439,7 +439,7 @@ def _move_storage(input: Tensor, room: int) -> Any:
     if size == 0:
         return larger
     kept = B.as_strided(data, (size,), (1,), 0, geometry(input))
-    B.copy_(B.getitem(larger, slice(size)), kept)
+    B.copy_(B.getitem(larger, (slice(size),)), kept)
     # Nobody keeps account of who shares memory: it would cost each view, and this is rare.
     sharing = [t for t in gc.get_objects() if issubclass(type(t), Tensor) and _shares(t, data)]
     for tensor in sorted(sharing, key=lambda t: t._base is not None):
@@ -457,7 +457,7 @@ def _reread(B: Any, array: Any, dtype: Any) -> Any:
     """The bytes of a line of numbers as numbers of another dtype, as many as there are whole."""
     size, width = array.dtype.itemsize, dtype.itemsize
     whole = array.shape[0] * size // width * width // size
-    return B.view_dtype(B.getitem(array, slice(whole)), dtype)
+    return B.view_dtype(B.getitem(array, (slice(whole),)), dtype)
 
 
 def _shares(tensor: Tensor, data: Any) -> bool:

@@ -330,7 +330,7 @@ def histogram(
     weights = None if weight is None else B.reshape(weight._data, flat.shape)
     counts = B.histogram(flat, edges, weights)
     if density:
-        widths = B.sub(B.getitem(edges, slice(1, None)), B.getitem(edges, slice(None, -1)))
+        widths = B.sub(B.getitem(edges, (slice(1, None),)), B.getitem(edges, (slice(None, -1),)))
         counts = B.div(B.div(counts, B.sum(counts, None, False)), widths)
     return return_types.histogram(wrap(counts, place), wrap(edges, place))
 
