@@ -395,11 +395,12 @@ def from_file(
         RuntimeError: the file cannot be opened, or is shorter.
 
     Example:
-        >>> import nnkit, tempfile, os
-        >>> path = os.path.join(tempfile.mkdtemp(), "numbers")
-        >>> _ = open(path, "wb").write(bytes(4))
-        >>> nnkit.from_file(path, size=2, dtype=nnkit.int16)
+        >>> import nnkit, tempfile
+        >>> file = tempfile.NamedTemporaryFile()
+        >>> _ = file.write(bytes(4)), file.flush()
+        >>> nnkit.from_file(file.name, size=2, dtype=nnkit.int16)
         tensor([0, 0], dtype=nnkit.int16)
+        >>> file.close()
     """
     found = map_file(filename, bool(shared), size or 0, dtype or default_dtype())
     return found.requires_grad_() if requires_grad else found
