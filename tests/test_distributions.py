@@ -15,7 +15,9 @@ from tests.frameworks import raises
 
 
 def dist(lib: ModuleType) -> Any:
-    return import_module(f"{lib.__name__}.distributions")
+    found = import_module(f"{lib.__name__}.distributions")
+    found.Distribution.set_default_validate_args(True)  # torch's compiler turns it off
+    return found
 
 
 # Each makes a distribution d from the module f of tensors; the second gives a value.
