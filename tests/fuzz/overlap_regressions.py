@@ -52,4 +52,16 @@ x2 = copy.deepcopy(x0)._version
 x3 = pickle.loads(pickle.dumps(x0))._version
 x4 = copy.copy(T.nn.Parameter(x0))._version
 """,
+    "backward refuses what was written into memory whose elements share places": """
+x0 = T.tensor([1., 2.]).expand(2, 2).detach()
+x0[-2] *= T.tensor(1.5, requires_grad=True)
+x0.sum().backward()
+x1 = T.tensor([1., 2.]).expand(2, 2).detach()
+x1[:, 0] += T.tensor(1.5, requires_grad=True)
+x1.sum().backward()
+x2 = T.tensor([1., 2.]).expand(2, 2).detach()
+x3 = x2[0]
+x3 *= T.tensor(1.5, requires_grad=True)
+x3.sum().backward()
+""",
 }

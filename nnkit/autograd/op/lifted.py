@@ -17,6 +17,7 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
 from nnkit.backend.dtype import HALF
 from nnkit.backend.formula import Formula, interpret
+from nnkit.backend.lazy import plain
 
 
 def _find(self: Any, name: str) -> Callable[..., Any]:
@@ -38,7 +39,7 @@ def _evaluate(algebra: Lifted, formula: Formula, *values: Any) -> Any:
     out = interpret(formula.trace(), known, algebra)[0]
     steps = formula.stepwise or out._data.dtype not in HALF or out._device.depth
     if not steps and not any(out is value for value in values):
-        arrays = [v._data if isinstance(v, Tensor) else v for v in values]
+        arrays = [plain(v._data) if isinstance(v, Tensor) else v for v in values]
         whole = getattr(out._device.backend, formula.name)(*arrays)  # which rounds once
         if whole.shape == out._data.shape:
             out._data = whole

@@ -42,6 +42,7 @@ from nnkit.autograd.tensor import (
 )
 from nnkit.autograd.views.overlap import check_memory
 from nnkit.autograd.views.replay import (
+    EXPANDED,
     CopySlices,
     Rootless,
     Uninfluential,
@@ -512,7 +513,8 @@ def set_history(x: Tensor, result: Tensor) -> None:
         move(x, result._edge)
         return
     edges = (edge_of(base) if base._requires_grad else None, result._edge)
-    values = (chain_of(x), base._data.shape, order_of(base._data))
+    order = EXPANDED if has_expanded(base._data) else order_of(base._data)
+    values = (chain_of(x), base._data.shape, order)
     move(base, CopySlices(edges, values, base._device))
     x._viewed = None  # its own history is made when it is next used
     node, _ = describe_edge(x._edge)

@@ -78,6 +78,9 @@ def replay_array(B: Any, chain: tuple, array: Any) -> Any:
     return array
 
 
+EXPANDED = (-1,)  # in place of the order of a base whose elements share places
+
+
 class CopySlices(Node):
     """The history of a base after a write through one of its views."""
 
@@ -88,6 +91,11 @@ class CopySlices(Node):
     def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
         (g,) = grads
         chain, shape, order = self.values
+        if order is EXPANDED:  # torch copies the gradient into memory like the base's
+            raise RuntimeError(
+                f"{self.name()}: more than one element of the tensor of shape {list(shape)} that "
+                "was written refers to a single memory location: clone() it before writing into it"
+            )
         raw = self.device.backend
         to_base = None
         if self.edges[0] is not None:

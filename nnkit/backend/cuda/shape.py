@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,8 @@ from nnkit.backend.cpu.shape import (
     mT,
     permute,
     real,
-    split,
     squeeze,
     swapaxes,
-    unbind,
 )
 from nnkit.backend.cuda.accumulation import add_at
 from nnkit.backend.cuda.creation import array, copy_, empty_like, full, zeros
@@ -60,6 +59,17 @@ def expand(x: Any, shape: tuple) -> Any:
 def unsqueeze(x: Any, axis: int) -> Any:
     axis = axis + x.ndim + 1 if axis < 0 else axis
     return x[(slice(None),) * axis + (None,)]
+
+
+def split(x: Any, sizes: tuple[int, ...], axis: int) -> tuple:
+    """Views of consecutive pieces of the given sizes along ``axis``."""
+    lead, ends = (slice(None),) * axis, list(accumulate(sizes))
+    return tuple([x[(*lead, slice(end - size, end))] for size, end in zip(sizes, ends)])
+
+
+def unbind(x: Any, axis: int) -> tuple:
+    lead = (slice(None),) * axis
+    return tuple([x[(*lead, i)] for i in range(x.shape[axis])])
 
 
 def concat(xs: Any, axis: int) -> Any:

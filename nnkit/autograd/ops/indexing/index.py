@@ -114,8 +114,9 @@ class Index:
                 has_advanced = has_advanced or kind is bool
                 last = type(None)
             elif item is Ellipsis:
-                skipped = ndim - dim - sum(map(_consumed, items[place + 1 :]))
-                basic += [ALL] * skipped  # of too many none are skipped: a later one says so
+                # Of too many none are skipped: a later one says so.
+                skipped = max(ndim - dim - sum(map(_consumed, items[place + 1 :])), 0)
+                basic += [ALL] * skipped
                 advanced += [ALL] * skipped
                 dim += skipped
             else:

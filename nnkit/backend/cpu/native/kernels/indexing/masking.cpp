@@ -238,6 +238,7 @@ PyObject* nonzero(Arguments arguments) {
     std::vector<Index> before = count_pieces(flags, size);
     int ndim = x.ndim();
     Index count = before.back();
+    if (count == 0) return decline();  // whose strides the twin knows
     Owned columns(empty<std::int64_t>({ndim, count}));
     if (!columns) return nullptr;
     auto* out = columns.array().data<std::int64_t>();
