@@ -65,15 +65,18 @@ def complex_noise(*shape: int) -> np.ndarray:
 
 
 @needs_compiler
-def test_complex_convolutions_and_recurrences() -> None:
+def test_complex_convolutions_windows_and_recurrences() -> None:
     x, weight, bias = complex_noise(2, 4, 6), complex_noise(6, 2, 3), complex_noise(6)
     statics = ((1,), (1,), (1,), 2)
     wanted = CPU.conv(x, weight, bias, *statics)
+    image, windows = complex_noise(2, 3, 6, 5), ((2, 3), (1, 1), (1, 0), (2, 1))
     calls: dict[str, tuple] = {
         "conv": (x, weight, bias, *statics),
         "conv_grad_weight": (wanted, x, weight.shape, *statics),
         "conv_grad_input": (wanted, weight, x.shape, *statics),
         "recurrence": (x, complex_noise(2, 4, 6), 1),
+        "im2col": (image, *windows),
+        "col2im": (CPU.im2col(image, *windows), image.shape, *windows),
     }
     for name, arguments in calls.items():
         with emulated():

@@ -8,12 +8,21 @@ from typing import Any
 from nnkit.backend.cuda.conv import col2im_into, im2col_into
 from nnkit.backend.cuda.differences import contiguous, empty
 from nnkit.backend.cuda.geometry import Ints, geometry
+from nnkit.backend.cuda.shape import view_as_complex, view_as_real
 from nnkit.backend.windows import window_counts
 
 __all__ = ["col2im", "im2col"]
 
 
+def _with_parts(kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> tuple[Ints, ...]:
+    """For complex numbers, seen as real ones with one more spatial axis, that of the two parts."""
+    return (*kernel, 1), (*dilation, 1), (*padding, 0), (*stride, 1)
+
+
 def im2col(x: Any, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
+    if x.dtype.kind == "c":
+        columns = im2col(view_as_real(x), *_with_parts(kernel, dilation, padding, stride))
+        return view_as_complex(columns.reshape(*columns.shape[:2], columns.shape[2] // 2, 2))
     x = contiguous(x)
     batch, channels, *spatial = x.shape
     size = window_counts(tuple(spatial), kernel, stride, padding, dilation)
@@ -25,6 +34,11 @@ def im2col(x: Any, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) ->
 
 
 def col2im(x: Any, shape: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
+    if x.dtype.kind == "c":
+        parts = contiguous(view_as_real(x)).reshape(*x.shape[:2], 2 * x.shape[2])
+        return view_as_complex(
+            col2im(parts, (*shape, 2), *_with_parts(kernel, dilation, padding, stride))
+        )
     x = contiguous(x)
     spatial = tuple(shape[2:])
     size = window_counts(spatial, kernel, stride, padding, dilation)
