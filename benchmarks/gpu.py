@@ -128,7 +128,7 @@ def ceilings(fw: Any, dtype: str) -> tuple[float, float]:
 
 
 def least_seconds(workload: Callable[..., Step], flops: float, bytes: float) -> float:
-    """What a step would take at the ceilings, each call at the nearer of the two."""
+    """The least time of a step: that of each call at the ceiling of arithmetic or of memory."""
     step = workload(nnkit, "cuda")
     step()
     with standing(Needs, located("cuda")) as needs:

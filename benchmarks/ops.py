@@ -258,7 +258,7 @@ def step(name: str, fw: Any, side: int, device: str = "cpu") -> Callable[[], Any
 
 
 def compare(name: str, side: int, options: argparse.Namespace) -> tuple[float, float]:
-    """How many times as fast as torch, and nnkit's microseconds."""
+    """nnkit's speed relative to torch's, and nnkit's microseconds."""
     import torch
 
     contestants = {"nnkit": step(name, nnkit, side), "torch": step(name, torch, side)}

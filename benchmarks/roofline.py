@@ -34,7 +34,7 @@ class Ceilings:
 
 
 class Needs(Doorkeeper):
-    """What each call of one step needs: floating-point operations and bytes."""
+    """A doorkeeper that counts the floating-point operations and bytes of each call of one step."""
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)

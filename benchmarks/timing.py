@@ -25,7 +25,7 @@ class Turns:
     others: float  # the largest share of the machine that other processes had in a round
 
     def ratio(self, slow: str, fast: str) -> tuple[float, float, float]:
-        """How many times as fast ``fast`` is: median, lowest and highest of the rounds."""
+        """The speed of ``fast`` relative to ``slow``: median, lowest and highest of the rounds."""
         pairs = zip(self.seconds[slow], self.seconds[fast], strict=True)
         ratios = sorted(s / f for s, f in pairs)
         return statistics.median(ratios), ratios[0], ratios[-1]
@@ -77,7 +77,7 @@ def alternate(
 
 
 class Others:
-    """How much of the machine the other processes use; 0 where there is no /proc/stat."""
+    """The share of the machine that other processes use; 0 where there is no /proc/stat."""
 
     def __init__(self) -> None:
         self.before = self._ticks()

@@ -58,7 +58,7 @@ def hooks() -> None:
 
 
 def errors() -> None:
-    """What autograd refuses, and how it says so."""
+    """Errors of autograd: a second backward, a write to a leaf, a write to a saved value."""
     x = nnkit.tensor([1.0, 2.0], requires_grad=True)
     y = (x * x).sum()
     y.backward()

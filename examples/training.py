@@ -1,4 +1,4 @@
-"""What the examples share: command line, training loop, accuracy, learning curve."""
+"""Code that the examples share: command line, training loop, accuracy, learning curve."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def arguments(description: str, epochs: int) -> argparse.ArgumentParser:
 
 
 def device_argument(parser: argparse.ArgumentParser) -> None:
-    """Where to compute; random numbers are drawn on the CPU first, so they are the same."""
+    """The option ``--device``; random numbers are drawn on the CPU first, so they are the same."""
     parser.add_argument("--device", type=nnkit.device, default="cpu", help="cpu, cuda, cuda:1 ...")
 
 

@@ -510,9 +510,9 @@ bfloat16: _dtype
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input1 @ weight[k] @ input2 + bias[k]`` for each output feature k."""
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
-    """How often each integer from 0 occurs in a 1-dim tensor, or the sum of its weights."""
+    """The count of each integer from 0 in a 1-dim tensor, or the sum of its weights."""
 def binomial(count: Tensor, prob: Tensor, generator: _Any = None) -> Tensor:
-    """How many of ``count`` trials succeed, each with the probability ``prob``."""
+    """Random numbers of successes among ``count`` trials, each of probability ``prob``."""
 def bitwise_and(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """Bits set in both (logic for bool)."""
 def bitwise_and_(self: _Any, other: _Any) -> Tensor:
@@ -790,7 +790,7 @@ def count_nonzero(
     input: Tensor,
     dim: builtins.int | _Sequence[builtins.int] | None = None,
 ) -> Tensor:
-    """How many elements are not zero, in all or along ``dim`` (an int or a tuple)."""
+    """The number of elements that are not zero, in all or along ``dim`` (an int or a tuple)."""
 def cov(
     input: Tensor,
     *,
@@ -1269,8 +1269,8 @@ def histc(
     *,
     out: _Any = None,
 ) -> Tensor:
-    """How many elements fall into each of ``bins`` equal parts of [min, max]; elements
-    outside are left out. Where both bounds are equal, those of the data are taken.
+    """The number of elements in each of ``bins`` equal parts of [min, max]; elements outside
+    are left out. Where both bounds are equal, those of the data are taken.
     """
 def histogram(
     input: Tensor,
@@ -1280,7 +1280,7 @@ def histogram(
     weight: Tensor | None = None,
     density: builtins.bool = False,
 ) -> _Any:
-    """How many elements (or what weight) fall between each two neighbouring edges."""
+    """The number (or the weight) of elements between each two neighbouring edges."""
 def hsplit(
     input: Tensor,
     indices_or_sections: builtins.int | _Sequence[builtins.int] = ...,
@@ -2392,7 +2392,9 @@ def searchsorted(
     sorter: Tensor | None = None,
     out: _Any = None,
 ) -> Tensor:
-    """Where to insert ``input`` into sorted sequences so that they stay sorted."""
+    """The positions at which to insert ``input`` into sorted sequences so that they stay
+    sorted.
+    """
 def seed() -> builtins.int:
     """Start the default generators again from a seed of the operating system's, and return
     it.

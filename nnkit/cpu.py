@@ -1,4 +1,4 @@
-"""What programs ask of the CPU as of any device, as ``torch.cpu``, and the memory it keeps."""
+"""The CPU as a device like any other, as ``torch.cpu``, and the memory it keeps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """How many CPU devices there are: one, however many cores it has.
+    """The number of CPU devices: one, however many cores it has.
 
     Example:
         >>> import nnkit

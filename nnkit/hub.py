@@ -74,7 +74,7 @@ def _entry(module: ModuleType, name: str) -> Callable:
 
 
 def load(repo_or_dir: str, model: str, *args: Any, source: str = "github", **kwargs: Any) -> Any:
-    """What a function of a folder's ``hubconf.py`` gives.
+    """The result of a function of a folder's ``hubconf.py``.
 
     Args:
         repo_or_dir: the folder.

@@ -61,7 +61,7 @@ def has_torch_function_variadic(*relevant_args: Any) -> bool:
 def handle_torch_function(
     public_api: Callable, relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """What the mode or the arguments answer for ``public_api(*args, **kwargs)``.
+    """The result of ``public_api(*args, **kwargs)`` by a mode or by one of the arguments.
 
     Raises:
         TypeError: none of them has an answer.

@@ -55,7 +55,7 @@ class Function:
 
 
 class PickleReader:
-    """What a pickle describes, built from plain values, containers and the ``known`` names.
+    """A reader of pickles that builds only plain values, containers and the ``known`` names.
 
     Args:
         known: by full name, what a pickle may refer to: values, and each `Function` that it may

@@ -1,4 +1,4 @@
-"""Where the time of a program goes: every primitive that passes the door, and blocks with names.
+"""The time of a program, by the primitives that pass the door and by named blocks.
 
 with nnkit.profiler.profile() as profiler:
     step()
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class ProfilerActivity(enum.Enum):
-    """What is looked at; here it is the CPU."""
+    """The kinds of activity that can be profiled; here it is the CPU."""
 
     CPU = 0
     XPU = 1
@@ -41,7 +41,7 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a profiler does in a step."""
+    """The kinds of steps of a profiler."""
 
     NONE = 0
     WARMUP = 1
@@ -50,7 +50,7 @@ class ProfilerAction(enum.Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be looked at."""
+    """The kinds of activity that can be profiled here."""
     return {ProfilerActivity.CPU}
 
 
@@ -184,7 +184,7 @@ def _time(microseconds: float) -> str:
 
 
 class _Watch:
-    """What a running profiler has seen."""
+    """The events that a running profiler has seen."""
 
     def __init__(self, shapes: bool) -> None:
         self.shapes = shapes
@@ -267,7 +267,7 @@ def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
     skip_first_wait: int = 0, **kwargs: Any,
 ) -> Callable[[int], ProfilerAction]:  # fmt: skip
-    """What a profiler does in each step: wait, warm up, record, and so on from the beginning.
+    """A schedule of steps for a profiler: wait, warm up, record, and so on from the beginning.
 
     Args:
         wait, warmup, active: how many steps of each kind.

@@ -116,7 +116,7 @@ def load(
 
 
 def _load(stream: BinaryIO, make: Make, max_bytes: int | None) -> Any:
-    """What is in a stream; whatever its bytes make go wrong is one of two kinds of errors."""
+    """The contents of a stream; whatever its bytes make go wrong is one of two kinds of errors."""
     name = getattr(stream, "name", "the stream")
     try:
         return _read(stream, make, max_bytes)

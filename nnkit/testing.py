@@ -73,7 +73,7 @@ def assert_close(
 def _difference(
     path: str, actual: Any, expected: Any, tolerances: tuple, equal_nan: bool, attributes: list
 ) -> str:
-    """What does not agree, in words; empty if all does."""
+    """The first disagreement, in words; empty if there is none."""
     rest = (tolerances, equal_nan, attributes)
     where = f" at {path}" if path else ""
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):

@@ -1,1 +1,1 @@
-"""What keeps the project in order; none of it is installed."""
+"""Tools that keep the project in order; none of them is installed."""

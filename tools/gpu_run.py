@@ -44,7 +44,7 @@ def missing() -> list[str]:
 
 
 def machine() -> str:
-    """What a figure belongs to: the card, the driver, the versions."""
+    """The circumstances of a figure: the card, the driver, the versions."""
     import nnkit
 
     lines = [f"Python {platform.python_version()}, {platform.platform()}"]
@@ -246,7 +246,7 @@ def run_tests(page: Path, seconds: float) -> bool:
 
 
 def wait(worker: subprocess.Popen, end: float) -> str:
-    """What is wrong with how a process ended; it is stopped at ``end``."""
+    """The fault of a process that has ended, in words; it is stopped at ``end``."""
     try:
         status = worker.wait(max(0.0, end - time.perf_counter()))
     except subprocess.TimeoutExpired:

@@ -90,7 +90,7 @@ def update_programs(dtype: np.dtype) -> Iterator[Program]:
 
 
 def usages(log: str) -> list[Usage]:
-    """What ptxas says about each kernel."""
+    """The resources of each kernel as ptxas reports them."""
     found = []
     for block in log.split("Compiling entry function")[1:]:
         name = re.search(r"'(\w+)'", block)

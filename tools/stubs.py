@@ -49,7 +49,7 @@ class Stub:
         return HEAD.format(subject=self.subject) + "\n".join(sorted(self.imports)) + "\n\n" + body
 
     def name(self, found: type) -> str:
-        """What the stub calls a class."""
+        """The name of a class in the stub."""
         if found.__module__ == "builtins":
             return f"builtins.{found.__name__}"
         if found.__module__ == self.module:

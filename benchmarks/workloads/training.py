@@ -1,4 +1,4 @@
-"""What the workloads have in common: a training step."""
+"""The training step that all workloads run."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ class GradScaler:
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint needs; empty where scaling is disabled."""
+        """The scaler's state for a checkpoint; empty where scaling is disabled."""
         if not self._enabled:
             return {}
         return {

@@ -65,7 +65,7 @@ def set_autocast_enabled(device_type: Any, enabled: bool = False) -> None:
 
 
 def get_autocast_dtype(device_type: str) -> dtype:
-    """What operations on a kind of device would be cast to.
+    """The dtype that autocast is set to on a type of device.
 
     Raises:
         RuntimeError: there is no such device.
@@ -84,12 +84,12 @@ def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
 
 
 def get_autocast_cpu_dtype() -> dtype:
-    """What operations on the CPU would be cast to."""
+    """The dtype that autocast is set to on the CPU."""
     return _dtypes["cpu"]
 
 
 def get_autocast_gpu_dtype() -> dtype:
-    """What operations on a GPU would be cast to."""
+    """The dtype that autocast is set to on a GPU."""
     return _dtypes["cuda"]
 
 
@@ -97,7 +97,7 @@ _cache = [True]
 
 
 def is_autocast_cache_enabled() -> bool:
-    """What `set_autocast_cache_enabled` has set; it is without effect."""
+    """The setting of `set_autocast_cache_enabled`; it is without effect."""
     return _cache[0]
 
 

@@ -52,7 +52,7 @@ class FunctionNode(Node):
 
     @property
     def saved_tensors(self) -> tuple:
-        """What `save_for_backward` kept; in ``jvp`` what `save_for_forward` did."""
+        """The tensors of `save_for_backward`; in ``jvp`` those of `save_for_forward`."""
         if self.carries:
             return self.to_carry
         if self.values is None:
@@ -347,7 +347,7 @@ def _mapped(function: type[Function], level: BatchLevel, arguments: tuple, optio
 
 
 def _by_rule(function: type[Function], level: BatchLevel, lowered: list) -> Any:
-    """What the ``vmap`` of a Function computes of the whole batch."""
+    """The results of a Function for a whole batch, by its own ``vmap``."""
     info = VmapInfo(level.size, level.randomness)
     in_dims = tuple([dim for _, dim in lowered])
     result = function.vmap(info, in_dims, *[value for value, _ in lowered])
@@ -491,7 +491,7 @@ def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
 
 
 def _rebased(out: Tensor, edge: Any, inputs: tuple, count: int) -> Tensor:
-    """What forward wrote in place, with the history that it was written."""
+    """A tensor that forward wrote in place, with the history of that write."""
     check_traceable(out)
     if not _is_in(out, inputs):
         warnings.warn(

@@ -205,7 +205,7 @@ def _check_forwards(
 
 
 def _expected(rows: list, position: int, unit: Any, complex_input: bool) -> list[list]:
-    """What backward must give for a unit gradient of each output element."""
+    """The gradients, by differences, that backward must give for a unit gradient of each output."""
     size = len(rows[0][0][position]) if rows else 0
     table = []
     for o in range(size):

@@ -1,4 +1,4 @@
-"""What can be done to a graph from outside: hooks on what it saves, hooks on several gradients.
+"""Interventions in a graph: hooks on what it saves, hooks on several gradients.
 
 The names are those of ``torch.autograd.graph``.
 """

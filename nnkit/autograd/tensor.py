@@ -114,7 +114,7 @@ class Tensor:
 
     @property
     def device(self) -> device:
-        """Where its memory is."""
+        """The device that its memory is on."""
         return self._device
 
     @property
@@ -315,7 +315,7 @@ class Tensor:
 
     @property
     def _version(self) -> int:
-        """How many times its storage was written in place."""
+        """The number of writes to its storage in place."""
         counter = counter_of(self._writes)
         if counter is None:
             raise RuntimeError(_NOT_COUNTED)
@@ -460,7 +460,7 @@ WRAPPED: Any = InferenceWrites(wrapped=True)  # and of a transform's inputs that
 
 
 def counter_of(writes: Any) -> list | None:
-    """What counts the writes of a tensor, None if nothing does."""
+    """The counter of a tensor's writes, None if they are not counted."""
     return writes if writes.__class__ is list else writes.counter
 
 

@@ -240,7 +240,7 @@ class Tensor(builtins.object):
         """The same as a call that returns the tensor."""
     @builtins.property
     def _version(self) -> builtins.int:
-        """How many times its storage was written in place."""
+        """The number of writes to its storage in place."""
     def abs(self) -> Tensor:
         """The absolute value; of a complex number its modulus."""
     def abs_(self) -> Tensor:
@@ -498,7 +498,7 @@ class Tensor(builtins.object):
     def bfloat16(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.bfloat16."""
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
-        """How often each integer from 0 occurs in a 1-dim tensor, or the sum of its weights."""
+        """The count of each integer from 0 in a 1-dim tensor, or the sum of its weights."""
     def bitwise_and(self, other: _Any) -> Tensor:
         """Bits set in both (logic for bool)."""
     def bitwise_and_(self, other: _Any) -> Tensor:
@@ -632,7 +632,9 @@ class Tensor(builtins.object):
     def cosh_(self) -> Tensor:
         """In-place version of `cosh`; returns the tensor."""
     def count_nonzero(self, dim: builtins.int | _Sequence[builtins.int] | None = None) -> Tensor:
-        """How many elements are not zero, in all or along ``dim`` (an int or a tuple)."""
+        """The number of elements that are not zero, in all or along ``dim`` (an int or a
+        tuple).
+        """
     def cov(
         self,
         *,
@@ -689,7 +691,7 @@ class Tensor(builtins.object):
         """
     @builtins.property
     def device(self) -> _device:
-        """Where its memory is."""
+        """The device that its memory is on."""
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
         """A vector as the diagonal of a square matrix; of a matrix a copy of its diagonal."""
     def diag_embed(
@@ -932,7 +934,7 @@ class Tensor(builtins.object):
         min: builtins.float = 0,
         max: builtins.float = 0,
     ) -> Tensor:
-        """How many elements fall into each of ``bins`` equal parts of [min, max]; elements
+        """The number of elements in each of ``bins`` equal parts of [min, max]; elements
         outside are left out. Where both bounds are equal, those of the data are taken.
         """
     def hsplit(self, *given: _Any, **named: _Any) -> builtins.tuple[Tensor, ...]:
@@ -1855,11 +1857,11 @@ class Tensor(builtins.object):
     def storage(self) -> _TypedStorage:
         """Its memory, counted in elements."""
     def storage_offset(self) -> builtins.int:
-        """How many elements the tensor starts after the beginning of its storage."""
+        """The number of elements in the storage before the tensor's first."""
     def storage_type(self) -> _Any:
         """The class of its `storage`, such as ``nnkit.FloatStorage``."""
     def stride(self, dim: builtins.int | None = None) -> _Any:
-        """How many elements lie between neighbours along each dimension, or along one."""
+        """The distance in elements between neighbours along each dimension, or along one."""
     def sub(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
         """The difference ``input - alpha * other``, with broadcasting and type promotion."""
     def sub_(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
@@ -2074,7 +2076,7 @@ class SeenWrites(Uncounted):
         ...
 
 def counter_of(writes: _Any) -> builtins.list | None:
-    """What counts the writes of a tensor, None if nothing does."""
+    """The counter of a tensor's writes, None if they are not counted."""
 def replace_memory(x: Tensor, data: _Any) -> None:
     """Let a tensor hold other memory. Its history is that of what it was: the gradient must
     fit the shape and the dtype which that had.

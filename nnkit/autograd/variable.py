@@ -23,7 +23,7 @@ class _VariableType(type):
 
 
 class Variable(metaclass=_VariableType):
-    """What a tensor in a graph was once called; today every Tensor is one.
+    """The old name of a Tensor that takes part in a graph; today every Tensor does.
 
     Args:
         data: a Tensor; the result is a new leaf on its memory.

@@ -1,4 +1,4 @@
-"""What is known of an array above the door."""
+"""The array protocol: all that is known of an array above the door."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 
 class Array(Protocol):
-    """What every backend's arrays say of themselves, to whoever holds one.
+    """The attributes that the arrays of every backend have, for whoever holds one.
 
     All else goes through the door: what is computed of an array, where it lies in memory
     (`nnkit.backend.memory`), and what its elements are (``B.item``, ``B.to_numpy``).

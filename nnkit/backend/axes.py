@@ -7,7 +7,7 @@ from typing import Any
 
 
 def terms(shape: tuple, axis: Any) -> int:
-    """How many elements a reduction along ``axis`` of an array of ``shape`` takes together."""
+    """The number of elements that a reduction along ``axis`` of an array of ``shape`` sums up."""
     if axis is None:
         return math.prod(shape)
     if axis.__class__ is int:

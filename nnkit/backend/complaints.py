@@ -1,4 +1,4 @@
-"""What NumPy's errors are about, told by their words: the one place that knows these."""
+"""The subjects of NumPy's errors, told by their words: the one place that knows these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call at the door costs: its floating-point operations and the bytes it has to move.
+"""The cost of a call at the door: its floating-point operations and the bytes it has to move.
 
 Both are what the operation needs, not what a kernel does: a product in 2 operations for each
 multiply-add, every other element in 1; each array read or written once, as if it was in no cache.
@@ -105,7 +105,7 @@ def _window(weight: Any) -> int:
 
 
 def _attention_pairs(call: dict) -> int:
-    """How many queries meet how many keys, over all heads."""
+    """The number of pairs of a query and a key it may see, over all heads."""
     q, k = call["q"], call["k"]
     queries, keys = q.shape[-2], k.shape[-2]
     pairs = queries * keys

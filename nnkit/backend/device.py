@@ -87,7 +87,7 @@ class device:
         return self
 
     def place_of(self, array: Any) -> device:
-        """Where a tensor is whose array was computed here."""
+        """The device of a tensor whose array was computed here."""
         return self
 
     def detached(self, array: Any) -> Any:
@@ -168,7 +168,7 @@ _left: list[device] = []  # the default devices to come back to
 
 
 def get_default_device() -> device:
-    """Where tensors are made that are not told where.
+    """The device of tensors that are made without naming one.
 
     Example:
         >>> import nnkit

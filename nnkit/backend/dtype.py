@@ -271,5 +271,5 @@ def result_dtype(operands: list[tuple[dtype, int]]) -> dtype:
 
 
 def to_float(d: dtype) -> dtype:
-    """What an integer or bool becomes in a function with floating results."""
+    """The dtype of a function's floating results: an integer or bool gives the default one."""
     return d if d.category >= FLOATING else _default

@@ -158,7 +158,7 @@ fn = FunctionNamespace()
 
 
 class Trace:
-    """What tracing found: the outputs in order, and every distinct node before its users."""
+    """The trace of a formula: its outputs in order, and every distinct node before its users."""
 
     __slots__ = ("nodes", "outputs", "uses")
 
@@ -262,7 +262,7 @@ class Formula:
         return self._deciding(trace, trace.outputs[0])[0]
 
     def _deciding(self, trace: Trace, node: Expression) -> tuple[tuple[str, ...], bool]:
-        """What decides the order of ``node``, and whether nothing else has a say then."""
+        """The arrays that decide the order of ``node`` in memory, and whether they alone do."""
         if node.is_leaf:
             return ((node.payload,) if node.payload in self.arrays else ()), False
         if node.function in BY_ROWS:

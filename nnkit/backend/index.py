@@ -1,4 +1,4 @@
-"""What kernels share that read and write at positions.
+"""Reading and writing at positions: what the kernels of all backends share.
 
 The positions are a tuple of integer arrays, masks, full slices, and lists for scalar bools (``[0]``
 is true, ``[]`` is false); the dimensions that they leave out come last.

@@ -128,7 +128,7 @@ def is_zero(array: Any) -> bool:
 
 
 class LazyPlace(device):
-    """Where tensors on lazy arrays are, before the device ``home`` of their memory."""
+    """The device of tensors on lazy arrays, before the device ``home`` of their memory."""
 
     __slots__ = ("home",)
     home: device
@@ -149,7 +149,7 @@ class LazyPlace(device):
         return Lazy(self.home.backend.zeros(shape, dtype), self, is_zero=True)
 
     def place_of(self, array: Any) -> device:
-        """What is computed of lazy arrays is on their device."""
+        """This place for a lazy array, else the device itself."""
         return self if array.__class__ is Lazy else self.home
 
     def __eq__(self, other: object) -> bool:
@@ -183,7 +183,7 @@ class Resolving:
 
 
 def _way_of(primitive: Primitive) -> Callable[..., Any]:
-    """How a primitive is called on lazy arrays."""
+    """The way to call a primitive on lazy arrays."""
     if primitive.name in OF_ZEROS:
         return _combine
     if primitive.writes:
@@ -206,8 +206,9 @@ def _compute(B: Resolving, primitive: Primitive, *arguments: Any) -> Any:
 
 
 def _combine(B: Resolving, primitive: Primitive, *arguments: Any) -> Any:
-    """What torch computes without memory. In an operation on Tensors all operands are lazy where
-    one is of zeros; in a gradient on arrays they are zeros as any others."""
+    """A sum, product or quotient, without memory if torch gives zeros without. In an operation on
+    Tensors all operands are lazy where one is of zeros; in a gradient on arrays they are zeros as
+    any others."""
     result = _compute(B, primitive, *arguments)
     zeros = list(map(is_zero, arguments))
     on_tensors = all(a.__class__ is Lazy for a in arguments if hasattr(a, "shape"))

@@ -1,4 +1,4 @@
-"""How memory is laid out and owned: layouts, memory formats, views."""
+"""Layouts of arrays in memory, memory formats, views, and who owns memory."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Span(NamedTuple):
 
 
 def span_of(B: Any, array: Any) -> Span | None:
-    """What an array covers; None where that is nothing, or has gaps, or is covered repeatedly."""
+    """The memory that an array covers; None if it is empty, has gaps, or covers some repeatedly."""
     if not array.size or not is_dense(array):
         return None
     begin = B.data_pointer(array)
@@ -137,7 +137,7 @@ def span_of(B: Any, array: Any) -> Span | None:
 
 
 def overlap(a: Span | None, b: Span | None) -> str:
-    """How much of their memory two arrays of one storage share: "none", "part" or "all".
+    """The share of memory that two arrays of one storage have in common: "none", "part" or "all".
 
     Of arrays with gaps it is not known, and "none" is the answer, as torch's.
     """

@@ -1,4 +1,4 @@
-"""How many processors this process may use, as threads for the kernels."""
+"""The number of processors that this process may use, as threads for the kernels."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def is_launched() -> bool:
 
 
 class Pauses:
-    """How long somebody who waits sleeps before he looks again: longer and longer."""
+    """The pauses of a process that waits: it sleeps longer and longer before it looks again."""
 
     def __init__(self) -> None:
         self.start = time.monotonic()

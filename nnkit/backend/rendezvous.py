@@ -1,4 +1,4 @@
-"""Where the processes of a job find each other: MPI's start-up without its launcher.
+"""The meeting of a job's processes: MPI's start-up without its launcher.
 
 MPICH asks whoever started it for its rank, the size of the world and the addresses of the others,
 in a protocol of lines (PMI-1). Here a small server answers at ``MASTER_ADDR:MASTER_PORT``: so

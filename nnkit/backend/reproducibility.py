@@ -145,7 +145,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` allowed.
+    """The setting of `set_float32_matmul_precision`.
 
     Example:
         >>> import nnkit

@@ -1,4 +1,4 @@
-"""How many threads a computation may use: the setting of our own kernels and of NumPy's BLAS."""
+"""The number of threads of a computation: the setting of our own kernels and of NumPy's BLAS."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _functions() -> tuple[Any, Any] | None:
 
 
 def get_num_threads() -> int:
-    """How many threads one operation may use.
+    """The number of threads that one operation may use.
 
     Example:
         >>> import nnkit

@@ -123,7 +123,7 @@ class Transfer:
         )
 
     def _differences(self) -> str:
-        """What the ranks have called in place of one and the same."""
+        """The different calls that the ranks have made in place of the same one, in words."""
         group = self.group
         text = self.describe().encode()[:DESCRIPTION_BYTES]
         others = [r for r in range(group.size) if r != group.rank]

@@ -8,7 +8,7 @@ Ints = tuple[int, ...]
 def window_count(
     size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool = False
 ) -> int:
-    """How many windows lie along an axis; with ``ceil`` one may run over the end of it."""
+    """The number of windows along an axis; with ``ceil`` one may run over the end of it."""
     span = size + 2 * padding - dilation * (kernel - 1) - 1
     count = -(-span // stride) + 1 if ceil else span // stride + 1
     # A window may run over the end, but not start in the padding behind it.
@@ -24,7 +24,7 @@ def window_counts(
 
 
 def part_bounds(size: int, count: int) -> tuple[list[int], list[int]]:
-    """Where the windows start and end that divide an axis as evenly as can be (adaptive pools)."""
+    """The bounds of windows that divide an axis as evenly as can be (adaptive pools)."""
     starts = [i * size // count for i in range(count)]
     return starts, [-(-(i + 1) * size // count) for i in range(count)]
 

@@ -1,4 +1,4 @@
-"""What a program or a package asks of torch, and which of it nnkit lacks; nothing is run."""
+"""The names that a program asks of torch, and which of them nnkit lacks; nothing is run."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def _information() -> Path:
 
 
 def _others() -> str | None:
-    """Where the real torch is, if this environment has one."""
+    """The place of the real torch, if this environment has one."""
     for found in importlib.metadata.distributions(name=ROOT):
         if (found.read_text("INSTALLER") or "").strip() != INSTALLER:
             return str(found.locate_file(ROOT))

@@ -41,7 +41,7 @@ def root(module: str) -> str | None:
 
 
 def subject(module: str) -> str | None:
-    """What nnkit has not of a module of torch, None if it is nnkit's too."""
+    """The missing feature that a module of torch belongs to, None if nnkit has the module too."""
     found = root(module)
     return None if found is None else SUBJECTS[found]
 

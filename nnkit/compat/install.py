@@ -137,7 +137,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class Metadata(importlib.metadata.Distribution):
-    """What `importlib.metadata` tells about torch."""
+    """The metadata of a package torch for `importlib.metadata`."""
 
     def read_text(self, filename: str) -> str | None:
         if filename == "METADATA":
@@ -224,7 +224,7 @@ def _holds_modules(name: str) -> bool:
 
 
 def _public(module: str) -> list[str]:
-    """What ``from module import *`` gives: the names that torch's module defines and nnkit has."""
+    """The names of ``from module import *``: those that torch's module defines and nnkit has."""
     listed = {n for own in namesakes(module) for n in getattr(own, "__all__", ())}
     for name in defined().get(module, ()):
         if name[0] != "_":

@@ -90,7 +90,7 @@ def answered(module: str) -> bool:
 def find(
     module: str, name: str, load: Callable[[str], ModuleType] = importlib.import_module
 ) -> Any:
-    """What a name of a module of torch means here; ``load`` imports a module of torch.
+    """The object that a name of a module of torch stands for; ``load`` imports a module of torch.
 
     Raises:
         AttributeError: nnkit has nothing of that name.

@@ -1,4 +1,4 @@
-"""What passes through: decorators and switches of torch that change nothing here."""
+"""Decorators and switches of torch that change nothing here."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class Attempt:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """What fails while a program is made of the run is no error of the step's."""
+        """A block whose errors only end the recording: making a program must not fail the step."""
         try:
             yield
         except Exception as error:

@@ -16,7 +16,7 @@ from nnkit.utils._pytree import tree_flatten
 
 
 class Saved:
-    """What a step may change, as it is now: Tensors, and the numbers of optimizers and their kin.
+    """A snapshot of all that a step may change: Tensors, and numbers of optimizers and their kin.
 
     Args:
         watch: what the step can reach.
@@ -76,7 +76,7 @@ def _version(tensor: Tensor) -> int | None:
 def checked(
     replay: Callable[[], Any], eager: Callable[[], Any], watch: Watch, leaves: list, name: str
 ) -> Any:
-    """What the eager step returns, after a replay that must have had the same bits.
+    """The result of the eager step, after a replay that must have had the same bits.
 
     Raises:
         RuntimeError: it had others; the message says of what.

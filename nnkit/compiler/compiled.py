@@ -33,7 +33,7 @@ ALL: WeakSet[Any] = WeakSet()  # the compiled functions there are
 
 
 class Entry:
-    """What is known of one signature in one state of what the step can reach.
+    """The programs of one signature in one state of what the step can reach.
 
     Attributes:
         program: the forward, or the whole step; None while it is not known well enough.
@@ -160,7 +160,7 @@ class Compiled:
         return entry.reason is not None or entry.fits(leaves)
 
     def _changed(self, entries: list[Entry]) -> str:
-        """What is other than when the last program was made."""
+        """The first difference from when the last program was made, in words."""
         for entry in reversed(entries):
             path = entry.watch and entry.watch.changed()
             if path:

@@ -11,7 +11,7 @@ OWN = frozenset(("_orig_mod", "_compiled", "_compiler", "training"))
 
 
 class OptimizedModule(Module):
-    """What `nnkit.compile` gives for a module: attributes, state and modes are the module's own.
+    """A module that `nnkit.compile` returns: attributes, state and modes are the given module's.
 
     Keys of its ``state_dict`` begin with ``_orig_mod.``. Copies and pickles are compiled anew.
 

@@ -1,4 +1,4 @@
-"""What a step does to Tensors that exist outside of it: found by comparing before and after.
+"""Effects of a step on Tensors that exist outside of it, found by comparing before and after.
 
 Nothing tells when a gradient, a write counter or the memory of a Tensor changes; so all Tensors
 that live are looked at, before a recorded run and where it ends.
@@ -14,7 +14,7 @@ from nnkit.backend.device import cpu
 
 
 class State:
-    """What there is to know of one Tensor at one time."""
+    """A snapshot of one Tensor, without its elements."""
 
     __slots__ = ("base", "data", "edge", "grad", "hooks", "requires_grad", "version", "writes")
 
@@ -189,7 +189,7 @@ class Effects:
 
 
 def _beyond(old: State, new: State) -> str | None:
-    """What has changed that no replay can change."""
+    """The change of a Tensor that no replay can repeat, in words."""
     if new.requires_grad != old.requires_grad:
         return "requires_grad of a tensor from outside is changed"
     if new.edge is not old.edge or new.base is not old.base:

@@ -1,4 +1,4 @@
-"""What a step depends on beside its arguments, and whether it is still so.
+"""The state that a step depends on beside its arguments, and whether it is still the same.
 
 The values that code can reach are walked: what functions close over, the globals that they name,
 attributes of objects, modules with all they hold. Of each is kept where it was found, and what it

@@ -50,7 +50,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """How many NVIDIA GPUs tensors can live on; 0 without CuPy or a driver."""
+    """The number of NVIDIA GPUs that tensors can live on; 0 without CuPy or a driver."""
     from nnkit.backend.cuda.runtime import device_count as count
 
     return count()
@@ -124,7 +124,7 @@ def get_device_properties(device: Any = None) -> SimpleNamespace:
 
 
 def get_device_name(device: Any = None) -> str:
-    """What a GPU is called."""
+    """The name of a GPU."""
     return get_device_properties(device).name
 
 

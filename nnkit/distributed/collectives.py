@@ -426,7 +426,7 @@ def all_to_all_single(
 
 
 def _counts(tensor: Tensor, sizes: Any, number: int, name: str) -> tuple[int, ...]:
-    """How many elements of a tensor each rank has a part in."""
+    """The number of elements of each rank's part of a tensor."""
     rows = tensor.shape[0] if tensor.ndim else 1
     if not sizes:
         if rows % number:

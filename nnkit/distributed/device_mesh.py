@@ -85,7 +85,7 @@ class DeviceMesh:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many ranks there are along each dimension."""
+        """The number of ranks along each dimension."""
         return tuple(self.mesh.shape)
 
     @property
@@ -94,7 +94,7 @@ class DeviceMesh:
         return self.mesh.ndim
 
     def size(self, mesh_dim: int | None = None) -> int:
-        """How many ranks are in it, or along a dimension."""
+        """The number of ranks, in all or along a dimension."""
         return prod(self.shape) if mesh_dim is None else self.shape[mesh_dim]
 
     def get_coordinate(self) -> tuple[int, ...] | None:

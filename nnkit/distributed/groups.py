@@ -46,7 +46,7 @@ class ProcessGroup:
         return self._members.rank
 
     def size(self) -> int:
-        """How many processes are in it."""
+        """The number of processes in the group."""
         return self._members.size
 
     def name(self) -> str:
@@ -301,7 +301,7 @@ def _split(address: str) -> tuple[str, int]:
 
 
 def _address_in_file(path: str, rank: int, seconds: float) -> tuple[str, int]:
-    """Where rank 0 is, which writes that into a file that all can read."""
+    """The address of rank 0, which writes it into a file that all can read."""
     if rank == 0:
         address = _own_address()
         with open(f"{path}.new", "w") as file:
@@ -494,7 +494,7 @@ def get_rank(group: ProcessGroup | None = None) -> int:
 
 
 def get_world_size(group: ProcessGroup | None = None) -> int:
-    """How many processes are in the group; -1 if this one is not."""
+    """The number of processes in the group; -1 if this one is not among them."""
     return -1 if group == GroupMember.NON_GROUP_MEMBER else (group or default_group()).size()
 
 
@@ -533,7 +533,7 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
 
 
 def get_pg_count() -> int:
-    """How many groups this process is in."""
+    """The number of groups that this process is in."""
     return len(_groups)
 
 

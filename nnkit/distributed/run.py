@@ -97,7 +97,7 @@ def nodes(text: str) -> int:
 
 
 def environments(options: argparse.Namespace) -> list[dict[str, str]]:
-    """What each rank of this machine finds in its environment."""
+    """The environment variables of each rank of this machine."""
     count, local = nodes(options.nnodes), ranks_per_node(options.nproc_per_node)
     if not 0 <= options.node_rank < count:
         raise ValueError(f"--node-rank must be below {count}, got {options.node_rank}")
@@ -130,7 +130,7 @@ def _free_port() -> int:
 
 
 def command(options: argparse.Namespace) -> list[str]:
-    """What every rank runs."""
+    """The command line of every rank."""
     program = [options.training_script, *options.training_script_args]
     if options.no_python:
         if options.module:

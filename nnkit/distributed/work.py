@@ -1,4 +1,4 @@
-"""What an asynchronous collective returns."""
+"""The handle of an asynchronous collective, and its future."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Work:
         return self.is_completed() and self._error is None
 
     def exception(self) -> Exception | None:
-        """What went wrong."""
+        """The error of the collective, if it failed."""
         return self._error
 
     def result(self) -> list:
@@ -123,4 +123,4 @@ class WorkFuture(Future):
 
 
 class Following(WorkFuture):
-    """What follows from a future: whoever waits for it waits for the work."""
+    """A future made from another by ``then``: whoever waits for it waits for the work."""

@@ -1,4 +1,4 @@
-"""What counts trials that succeed or fail: `Bernoulli`, `Binomial`, `NegativeBinomial` and
+"""Distributions of trials that succeed or fail: `Bernoulli`, `Binomial`, `NegativeBinomial` and
 `Geometric`."""
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Bernoulli(BinaryDistribution, ExponentialFamily):
 
 
 class Binomial(BinaryDistribution):
-    """How many of ``total_count`` trials succeed.
+    """The number of successes among ``total_count`` trials.
 
     Args:
         total_count: an int, or a tensor of them.
@@ -207,7 +207,7 @@ class Binomial(BinaryDistribution):
 
 
 class NegativeBinomial(BinaryDistribution):
-    """How many trials succeed before ``total_count`` have failed.
+    """The number of successes before ``total_count`` trials have failed.
 
     Args:
         total_count: not negative.

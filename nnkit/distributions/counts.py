@@ -62,7 +62,7 @@ class Poisson(ExponentialFamily):
 
 
 class Multinomial(CategoricalParameters):
-    """How often each of n classes comes in ``total_count`` draws.
+    """The number of times that each of n classes comes in ``total_count`` draws.
 
     Args:
         total_count: how many draws.

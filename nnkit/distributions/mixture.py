@@ -79,7 +79,7 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mixture_distribution(self) -> Categorical:
-        """What chooses."""
+        """The distribution that chooses a component."""
         return self._mixture_distribution
 
     @property

@@ -93,7 +93,7 @@ class Normal(ExponentialFamily):
 
 
 class LogNormal(Distribution):
-    """What has a logarithm that is normal of mean ``loc`` and deviation ``scale``.
+    """The log-normal distribution: its logarithm is normal of mean ``loc`` and deviation ``scale``.
 
     Source: ``torch.distributions.LogNormal``.
 

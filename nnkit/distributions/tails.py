@@ -1,5 +1,5 @@
-"""What has long tails, on one side or both: `Cauchy`, `HalfCauchy`, `HalfNormal`, `Gumbel`,
-`Pareto`, `GeneralizedPareto` and `Weibull`."""
+"""Distributions with long tails, on one side or both: `Cauchy`, `HalfCauchy`, `HalfNormal`,
+`Gumbel`, `Pareto`, `GeneralizedPareto` and `Weibull`."""
 
 from __future__ import annotations
 

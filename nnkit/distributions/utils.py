@@ -1,4 +1,4 @@
-"""What distributions of other libraries share with ours."""
+"""Helpers of distributions that other libraries use as well."""
 
 from __future__ import annotations
 

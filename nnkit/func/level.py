@@ -1,4 +1,4 @@
-"""What one transform differentiates: its inputs, and what its results keep of the graph.
+"""One transform's part of the graph: its inputs, and what its results keep of the graph.
 
 All transforms record into one graph. Each sets out its own inputs in it, from which alone it
 differentiates; so nested transforms do not mistake each other's inputs. What happens around a

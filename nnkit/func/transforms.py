@@ -58,7 +58,7 @@ class _Call:
         return values if isinstance(self.argnums, tuple) else values[0]
 
     def shown(self, tree: Any) -> Any:
-        """What the function returned, as what happens around the transform sees it."""
+        """The function's results, as what happens around the transform sees them."""
         leaves, structure = tree_flatten(tree)
         return structure.unflatten(self.level.results(leaves, self.level.recorded))
 
@@ -208,7 +208,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> Any:
 
 
 class _Forward:
-    """What a function returned on a level that carries derivatives along.
+    """The results of a function on a level that carries derivatives along.
 
     Args:
         numbers: of the arguments whose tensors have tangents.
@@ -393,7 +393,7 @@ def _rows(batch: BatchLevel, value: Tensor) -> Tensor:
 
 
 def _not_of_inference(*parts: Tensor) -> Any:
-    """Where parts of a result are put together, which is no inference tensor unless all of them
+    """A context for joining parts of a result, which is no inference tensor unless all parts
     are."""
     inferred = parts and all(part.is_inference() for part in parts)
     return inference_mode(False) if MODE.inference and not inferred else nullcontext()

@@ -90,7 +90,7 @@ def _mapped(
     func: Callable, leaves: list[Any], structure: TreeSpec, dims: list[Any], size: int,
     kwargs: dict[str, Any], out_dims: Any, randomness: str,
 ) -> Any:  # fmt: skip
-    """What the function returns for all examples, on a level of its own."""
+    """The function's results for all examples, on a level of its own."""
     place = next(v.device for v, d in zip(leaves, dims, strict=True) if d is not None)
     level = BatchLevel(place, size, randomness)
     with level, drawing(randomness):

@@ -301,7 +301,7 @@ class Graph:
 
 
 class _Place:
-    """Where new operations go, from now on or, as a block, until its end."""
+    """The place of new operations, from now on or, as a block, until its end."""
 
     def __init__(self, graph: Graph, insert: Callable[[Node], None]) -> None:
         self._graph, self._before = graph, graph._insert

@@ -76,7 +76,7 @@ class Interpreter:
         return map_arg(args, lambda used: self.env[used])
 
     def fetch_attr(self, target: str) -> Any:
-        """What the module has at a path."""
+        """The module's attribute at a path."""
         return operator.attrgetter(target)(self.module)
 
     def placeholder(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -94,7 +94,7 @@ class Interpreter:
         return args[0]
 
     def get_attr(self, target: Target, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """What the module has at a path."""
+        """The module's attribute at a path."""
         return self.fetch_attr(str(target))
 
     def call_function(self, target: Any, args: tuple, kwargs: dict[str, Any]) -> Any:

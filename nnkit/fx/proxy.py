@@ -26,7 +26,7 @@ class TraceError(ValueError):
 
 
 class TracerBase:
-    """What makes operations of calls: the part of a `Tracer` that needs no module.
+    """A writer of operations for calls: the part of a `Tracer` that needs no module.
 
     Attributes:
         graph: the graph that is written.
@@ -51,7 +51,7 @@ class TracerBase:
         return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
 
     def proxy(self, node: Node) -> Proxy:
-        """What stands for the result of an operation."""
+        """The proxy of an operation's result."""
         return Proxy(node, self)
 
     def create_proxy(
@@ -116,7 +116,7 @@ class GraphAppendingTracer(TracerBase):
 
 
 class Proxy:
-    """What stands for a value of a traced program.
+    """A stand-in for a value of a traced program.
 
     Operators, methods and nnkit's functions that get it add an operation to the graph and return
     another.
@@ -199,7 +199,7 @@ class Attribute(Proxy):
 
 
 class ParameterProxy(Proxy):
-    """What stands for a parameter; its shape is known."""
+    """The proxy of a parameter; its shape is known."""
 
     def __init__(self, tracer: TracerBase, node: Node, name: str, param: Tensor) -> None:
         super().__init__(node, tracer)

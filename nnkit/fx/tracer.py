@@ -133,14 +133,14 @@ class Tracer(TracerBase):
         raise NameError(f"path_of_module: the module {type(mod).__name__} is not in the root")
 
     def call_module(self, m: Module, forward: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """What the call of a module gives: an operation, if it is a leaf."""
+        """The result of a module's call: an operation, if the module is a leaf."""
         path = self.path_of_module(m)
         if self.is_leaf_module(m, path):
             return self.create_proxy("call_module", path, args, kwargs)
         return forward(*args, **kwargs)
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
-        """What the reading of a module's attribute gives: an operation, if it is a parameter."""
+        """The value of a module's attribute: an operation, if it is a parameter."""
         if not isinstance(attr_val, Parameter):
             return attr_val
         for name, parameter in self.root.named_parameters():

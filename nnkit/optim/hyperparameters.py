@@ -1,4 +1,4 @@
-"""What optimizers take for their numbers and flags, and the errors for what they do not."""
+"""The hyperparameters of optimizers, checked: numbers, pairs and flags."""
 
 from __future__ import annotations
 

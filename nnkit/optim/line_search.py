@@ -25,7 +25,7 @@ class Point(NamedTuple):
 
 
 def cubic_minimum(a: Point, b: Point, bounds: tuple | None = None) -> Any:
-    """Where the cubic through two points and their slopes is least, within the bounds."""
+    """The minimum, within the bounds, of the cubic through two points and their slopes."""
     if a.t > b.t:
         a, b = b, a
     low, high = bounds or (a.t, b.t)

@@ -18,7 +18,7 @@ NUMBERS = ("step", "mu_product", "eta", "mu")
 
 
 class OptimizerState:
-    """What `Optimizer` knows about checkpoints; the format is torch's."""
+    """The part of `Optimizer` that saves and loads its state, in torch's format."""
 
     param_groups: list[dict[str, Any]]
     state: defaultdict[Tensor, dict]

@@ -123,7 +123,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         self._gathered = found
 
     def state_dict(self) -> dict[str, Any]:
-        """What a single optimizer on all parameters would have, as of the last consolidation.
+        """The state of a single optimizer on all parameters, as of the last consolidation.
 
         Raises:
             RuntimeError: it was not consolidated on this rank.

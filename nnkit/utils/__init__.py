@@ -1,4 +1,4 @@
-"""What stands on top of the four floors: data, checkpoints, pictures of graphs, handles."""
+"""Tools on top of the four floors: data, checkpoints, pictures of graphs, handles."""
 
 from __future__ import annotations
 

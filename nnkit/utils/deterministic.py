@@ -1,4 +1,4 @@
-"""How deterministic programs see memory that nobody has written, as ``torch.utils.deterministic``.
+"""The contents of memory that nobody has written, as ``torch.utils.deterministic``.
 
 ``fill_uninitialized_memory`` (True) fills it where `nnkit.use_deterministic_algorithms` is on.
 

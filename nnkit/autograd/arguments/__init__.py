@@ -1,1 +1,1 @@
-"""What public functions are given, checked and brought into the form that ops take."""
+"""The arguments of public functions: their checks, and conversion to the form that ops take."""

@@ -41,7 +41,7 @@ NUMPY_NAMES = {
 
 
 class Kind:
-    """What a parameter takes.
+    """A type of argument, read from an annotation.
 
     Attributes:
         words: for a message.
@@ -118,7 +118,7 @@ def take(name: str, made: type) -> None:
 
 
 def kind_of(name: str, annotation: Any, scope: dict[str, Any]) -> Kind | None:
-    """What a parameter takes by its annotation; None where that leaves it open."""
+    """The type of argument that an annotation names; None where it allows anything."""
     if isinstance(annotation, str):
         try:
             annotation = eval(annotation, scope)

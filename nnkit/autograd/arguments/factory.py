@@ -1,5 +1,5 @@
-"""What functions that make tensors have in common: the ``dtype``, ``device``, ``layout``, ``out``
-and ``requires_grad`` they take."""
+"""The arguments that all factories of tensors take: ``dtype``, ``device``, ``layout``, ``out`` and
+``requires_grad``."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ PLAIN: set[type] = {
 
 
 class _Thread(threading.local):
-    """What a thread does with overriding classes.
+    """The state of ``__torch_function__`` in one thread.
 
     Attributes:
         of_tensors: whether subclasses of Tensor are asked.
@@ -89,7 +89,7 @@ def is_intercepted() -> bool:
 
 
 def answer(function: Callable, found: list, arguments: tuple, options: dict[str, Any]) -> Any:
-    """What the mode, or the first of the overriding arguments that has an answer, answers.
+    """The result of the mode, or of the first overriding argument that has one.
 
     Raises:
         TypeError: none of them has one.
@@ -119,7 +119,7 @@ NOBODY = object()
 
 
 def ask(function: Callable, arguments: tuple, options: dict[str, Any] | None = None) -> Any:
-    """What a mode or an argument answers for the function; `NOBODY` if none of them is asked."""
+    """The function's result by a mode or an overriding argument; `NOBODY` if there is neither."""
     found = overriding((*arguments, *options.values()) if options else arguments)
     if not found and not is_intercepted():
         return NOBODY

@@ -69,8 +69,8 @@ def at_least(name: str, parameter: str, numbers: Ints, least: int) -> Ints:
 def windows(
     name: str, shape: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
 ) -> tuple[Ints, Ints, Ints]:
-    """How many windows lie along each axis of ``shape``, (N, C, *spatial), and the strides and
-    dilations with which they do: no larger than the padded input, within which they act.
+    """The number of windows along each axis of ``shape``, (N, C, *spatial), and their strides and
+    dilations, cut to the size of the padded input, beyond which they make no difference.
 
     Raises:
         RuntimeError: no window fits, or the padded input has too many elements.

@@ -93,8 +93,8 @@ def _compute(B: Batch, primitive: Primitive, *arguments: Any) -> Any:
 
 
 def _body(primitive: Primitive, operands: list) -> Callable | None:
-    """What a primitive is made of, unless that is its own form in place, or the rules of its
-    derivatives are others than those of its parts and are wanted."""
+    """The reference body of a primitive; None where it is the primitive's own form in place, and
+    where derivatives are wanted, which are the primitive's, not those of its parts."""
     name = primitive.name
     if name + "_" in CATALOGUE or primitive.subject in _BY_KERNELS:
         return None
@@ -120,7 +120,7 @@ _BY_KERNELS = frozenset(("conv", "folding", "pooling", "sorting"))
 
 
 def _create(B: Batch, primitive: Primitive, statics: tuple) -> Any:
-    """What is made of no array: a tensor that the function may write, one for each example."""
+    """The result of a creation primitive: a tensor for each example, as functions may write it."""
     place = B.level.place
     if "shape" not in primitive.statics or primitive.name == "full" and not statics[0]:
         found = getattr(place.backend, primitive.name)(*statics)

@@ -69,7 +69,7 @@ class Batched:
 
     @property
     def base(self) -> Any:
-        """What owns the memory, if it is another."""
+        """The array that owns the memory, if it is another."""
         return self.source if self.source is None or self.source.source is None else (
             self.source.base
         )  # fmt: skip
@@ -87,14 +87,14 @@ def _array(value: Tensor) -> Any:
 
 
 class VmapInfo(NamedTuple):
-    """What the ``vmap`` of a `nnkit.autograd.Function` is told."""
+    """The first argument of the ``vmap`` of a `nnkit.autograd.Function`."""
 
     batch_size: int
     randomness: str
 
 
 class BatchLevel(Level):
-    """Where ``size`` examples are computed at once, while it is entered."""
+    """The device of tensors that hold ``size`` examples, while a `vmap` runs."""
 
     __slots__ = ("randomness", "size")
 
@@ -136,7 +136,7 @@ class BatchLevel(Level):
             MODE.batches += 1
 
     def hold(self, value: Tensor, source: Any, link: Any) -> Batched:
-        """What a tensor of the level holds that is the same for all examples."""
+        """A tensor from outside the level as one that is the same for all examples."""
         return Batched(value, None, source)
 
 

@@ -1,4 +1,4 @@
-"""How the examples of a batch are computed by one call of the primitive that computes one.
+"""Batching rules: all examples of a batch computed by one call of the primitive.
 
 Axes and shapes are moved by one, operands are aligned, images are more images. A rule gets the
 `Batch`, the primitive, its operands as `Batched` and its statics; it returns None where the call is

@@ -54,7 +54,7 @@ def start(tensors: Sequence, grads: Sequence, retain: bool, lifted: bool) -> Pas
 
 
 class ExecutionEngine:
-    """What starts backward passes, as ``Variable._execution_engine``."""
+    """The engine of backward passes as torch shows it, ``Variable._execution_engine``."""
 
     @staticmethod
     def queue_callback(callback: Callable) -> None:
@@ -70,7 +70,7 @@ class ExecutionEngine:
 
 
 def flag(name: str, value: Any) -> bool:
-    """What is given for a bool: an integer counts by its truth, as in torch.
+    """The argument ``name`` as a bool; an integer counts by its truth, as in torch.
 
     Raises:
         TypeError: it is neither.

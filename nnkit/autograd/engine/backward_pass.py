@@ -364,7 +364,7 @@ class Pass:
         return grad
 
     def _replaced(self, hook: Callable, grads: Sequence, device: Any, *others: Any) -> Any:
-        """What a node's hook makes of gradients."""
+        """The gradients of a node after one of its hooks."""
         shown = tuple(self._shown(g, device) for g in grads)
         new = hook(shown, *others)
         if new is None:

@@ -151,7 +151,7 @@ class OutputEdge:
 
 
 class GradientEdge(NamedTuple):
-    """Where a tensor's gradient goes: a node, and which of its outputs the tensor is."""
+    """The target of a tensor's gradient: a node, and which of its outputs the tensor is."""
 
     node: Any
     output_nr: int
@@ -190,7 +190,7 @@ class LeafHooks:
 
 
 class RemovableHandle:
-    """What ``register_*hook`` returns: ``remove()`` takes the hook away; usable with ``with``.
+    """The handle of a registered hook: ``remove()`` takes the hook away; usable with ``with``.
 
     Args:
         hooks_dict: the ``OrderedDict`` of hooks, held weakly; ``handle.id`` is a new key for it.

@@ -41,7 +41,7 @@ def unpack_index(node: Any, saved: SavedIndex, unpack: Callable) -> tuple:
 
 
 class PackedValue:
-    """What stands for a saved tensor: what a pack hook made of it, or a copy."""
+    """A saved tensor in another form: the result of a pack hook, or a copy."""
 
     __slots__ = ("device", "edge", "first", "index", "packed", "unpack")
 
@@ -73,7 +73,7 @@ class PackedValue:
             )
 
     def tensor(self) -> Tensor:
-        """What was saved, without history."""
+        """The saved tensor, without history."""
         if self.unpack is None:
             return self.packed
         with no_grad():

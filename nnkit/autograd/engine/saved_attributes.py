@@ -1,4 +1,4 @@
-"""What a node has saved, by torch's names: ``grad_fn._saved_self``, ``grad_fn._raw_saved_result``.
+"""The saved values of a node by torch's names: ``grad_fn._saved_self``, ``_raw_saved_result``.
 
 The first inputs are called ``self`` and ``other``, an only output ``result``; every input and
 output goes by its own name as well.

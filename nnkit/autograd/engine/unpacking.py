@@ -1,4 +1,4 @@
-"""What the rules of a node read of the values that it has saved."""
+"""Unpacking: the values that a node has saved, checked and handed to its rules."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def _along(
 
 
 def _times(rule: Any, g: Tensor, primals: tuple, statics: tuple, output: Tensor) -> Tensor:
-    """What the rule of an element-wise op makes of a gradient, or of a tangent."""
+    """The rule of an element-wise op applied to a gradient, or to a tangent."""
     if rule.function is identity:
         return g
     values = {INPUT: primals, OUTPUT: (output,), STATIC: statics}
@@ -257,7 +257,7 @@ def _transposed(
 
 
 def _read(op: Any, primals: tuple, outputs: tuple) -> list:
-    """What the tangents of an op that ``depends`` are functions of in form."""
+    """The inputs or outputs that the rules read: an op that ``depends`` has tangents of these."""
     sources = [read_of(i, rule) for i, rule in enumerate(op.rules)]
     return [(outputs if s[0] == OUTPUT else primals)[s[1]] for s in sources if s]
 

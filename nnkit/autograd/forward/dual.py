@@ -124,7 +124,7 @@ def is_fixed(value: Tensor) -> bool:
 
 
 class ForwardLevel(Level):
-    """Where derivatives are carried along, while it is entered.
+    """The device of tensors that carry derivatives along, while a forward transform runs.
 
     They may be in many directions, a batch: then zeros that nobody may write remain tangents.
     Its tensors are those given to `lift` with a tangent, and all that is computed with them.
@@ -152,7 +152,7 @@ class ForwardLevel(Level):
         return wrap(Dual(value, tangent), self)
 
     def point(self, value: Tensor, tangent: Tensor) -> Tensor:
-        """What is differentiated by: ``value``, with the tangent that the user gives it.
+        """The point of differentiation: ``value``, with the tangent that the user gives it.
 
         Raises:
             RuntimeError: elements of ``value`` share their memory, as those of a tangent do not.
@@ -165,7 +165,7 @@ class ForwardLevel(Level):
         return found
 
     def hold(self, value: Tensor, source: Any, link: Any) -> Dual:
-        """What a tensor of the level holds that has no tangent."""
+        """A tensor from around the level as one without a tangent."""
         return Dual(value, None, source, link)
 
     def lower(self, value: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -194,7 +194,7 @@ def array_of(value: Any) -> Any:
 
 
 def _bottom(value: Any) -> Any:
-    """What the tensor below all levels holds."""
+    """The array of a tensor below all levels."""
     while is_dual(value):
         value = dual_of(value).primal
     return value._data

@@ -22,7 +22,7 @@ ENTERED_LEVELS: set[Any] = set()
 
 
 class Level(device):
-    """Where the tensors of a transform are while it is entered."""
+    """The device of the tensors of a transform, while the transform runs."""
 
     __slots__ = ("around", "depth", "joined", "place")
     joined: list[tuple[Tensor, Any]]
@@ -56,7 +56,7 @@ class Level(device):
     __hash__ = device.__hash__
 
     def hold(self, value: Tensor, source: Any, link: Any) -> Any:
-        """What a tensor of the level holds in place of an array, for a tensor from around it."""
+        """The array, in the level's form, that stands for a tensor from around the level."""
         raise NotImplementedError
 
     def join(self, x: Any) -> None:

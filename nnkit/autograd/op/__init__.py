@@ -1,1 +1,1 @@
-"""How an op is made of a primitive and its rules, and offered to users."""
+"""The making of ops: a primitive and its rules become a public function."""

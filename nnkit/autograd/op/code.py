@@ -192,7 +192,7 @@ def print_node_code(op: Any) -> str:
 
 
 def read_of(position: int, rule: Any) -> tuple[int, int] | None:
-    """What the rule of an input reads of it: the input itself, or in its place the output."""
+    """The value that an input's rule reads in its place: the input itself, or the output."""
     found = [s for s in ((INPUT, position), (OUTPUT, 0)) if rule and s in rule.plan]
     return found[0] if found else None
 

@@ -21,7 +21,7 @@ from nnkit.backend.lazy import plain
 
 
 def _find(self: Any, name: str) -> Callable[..., Any]:
-    """What a name of the algebra is on Tensors."""
+    """A name of the algebra as a function on Tensors."""
     if name in OPS:
         return OPS[name]
     if name in FORMULAS:
@@ -34,7 +34,7 @@ def _find(self: Any, name: str) -> Callable[..., Any]:
 
 
 def _evaluate(algebra: Lifted, formula: Formula, *values: Any) -> Any:
-    """What a formula gives, with the history of its steps."""
+    """The result of a formula on Tensors, with the history of its steps."""
     known = dict(zip(formula.parameters, values, strict=True))
     out = interpret(formula.trace(), known, algebra)[0]
     steps = formula.stepwise or out._data.dtype not in HALF or out._device.depth

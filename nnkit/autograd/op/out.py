@@ -211,8 +211,8 @@ def write_out(out: Any, result: Tensor, name: str) -> Tensor:
 
 
 def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Tensor:
-    """Where the shape of ``out`` differs it is resized, with a warning if it had elements, as in
-    torch."""
+    """Write a result into ``out``, which is resized if it has another shape: with a warning, as in
+    torch, if it had elements."""
     B, source = out._device.backend, result._data
     if name in ANY_SHAPE and out._data.size == source.size:
         source = B.reshape(source, out._data.shape)

@@ -227,7 +227,7 @@ def _docstring(
     aliases: tuple[str, ...],
     example: tuple[str, str] | None,
 ) -> str:
-    """What every function of this kind has to say of itself."""
+    """The docstring of an element-wise function."""
     both = count == 2
     kinds = "tensor" if numbers == "none" else "tensor or number"
     wrong = {"both": "neither is a tensor", "none": "one of them is no tensor"}.get(
@@ -260,7 +260,7 @@ def _docstring(
 
 
 def _call(op: Op, operands: tuple, raw: tuple, statics: tuple, device: Any) -> Tensor:
-    """What the backend makes of the operands as they are in ``raw``, with its history.
+    """The result of a formula on the operands as they are in ``raw``, with its history.
 
     The operands are Tensors and numbers. This is `print_apply_code` for a formula, whose operands
     were promoted by arithmetic of no history.
@@ -348,7 +348,7 @@ def _number(name: str, parameter: str, value: Any) -> Any:
 
 
 def _declined(*arguments: Any) -> None:
-    """What a compiled op leaves to the function that attempted it."""
+    """None, the sign that a compiled op declines, for the function that attempted it."""
 
 
 def _unchecked(refuses: tuple[str, ...]) -> tuple:

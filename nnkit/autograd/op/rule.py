@@ -363,13 +363,14 @@ def _make_apply_to_sequence(op: Op) -> Any:
 
 
 def copied_scalar(x: Tensor, *statics: Any) -> str | None:
-    """How torch records the operations that only copy what has no dimension."""
+    """``alone`` of a `rule` whose op torch records as a copy if the input has no dimensions."""
     return None if x._data.ndim else "copied"
 
 
 def copied_without_history(x: Tensor, y: Tensor, *statics: Any) -> tuple[str, ...]:
-    """What torch writes into the copy of a view of: inference tensors alone have no history then,
-    unless elements that share memory had to be copied first."""
+    """``apart`` of a `rule` whose op torch writes into a copy of ``x``, of which it makes a view:
+    inference tensors alone have no history then, unless elements that share memory had to be copied
+    first."""
     return ("x",) if is_unseen((x, y)) and not has_expanded(x._data) else ()
 
 

@@ -23,7 +23,7 @@ from nnkit.backend.dtype import FLOATING
 
 
 class Whole(Node):
-    """What a function of several ops did: its rule is the backward through them.
+    """The node of a function of several ops: its rule is the backward through them.
 
     Its values are the edges of its results and, for each argument, None or the `Passage` by which
     it enters: the way on, for second derivatives.
@@ -104,7 +104,7 @@ def single(
 
 
 def _as_one(kind: Any, function: Callable, arguments: tuple, options: dict) -> Any:
-    """What the function gives, with one node for all that it did."""
+    """The function's results, with one node for all its ops."""
     edges: list = []
     entrances: list = []
 

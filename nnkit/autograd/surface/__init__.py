@@ -1,1 +1,1 @@
-"""What a Tensor offers besides ops: its memory, sizes, text, copies, operators."""
+"""The properties and methods of Tensor besides ops: its memory, sizes, text, copies, operators."""

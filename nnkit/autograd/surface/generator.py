@@ -42,7 +42,7 @@ class Generator:
 
     @property
     def device(self) -> Device:
-        """Where the numbers are drawn."""
+        """The device on which the numbers are drawn."""
         return Device(self._source.device)
 
     @property
@@ -103,7 +103,7 @@ class Generator:
         return self._source.philox
 
     def get_offset(self) -> int:
-        """How many words each thread of a GPU has drawn since the last start.
+        """The number of words that each thread of a GPU has drawn since the last start.
 
         Raises:
             RuntimeError: the engine is not Philox.
@@ -187,7 +187,7 @@ def check_randomness(name: str) -> None:
 
 
 def source_of(name: str, generator: Any, place: Device) -> Any:
-    """What a kernel takes for the argument ``generator`` of the function ``name``."""
+    """The kernel's argument for the ``generator`` of the function ``name``."""
     check_randomness(name)
     if generator is None:
         return None

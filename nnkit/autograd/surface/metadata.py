@@ -1,4 +1,4 @@
-"""What a tensor is, without looking at its values: sizes, strides, memory."""
+"""Properties of a tensor that do not depend on its values: sizes, strides, memory."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ attach("nelement", numel)
 
 @public(namespace=False)
 def stride(input: Tensor, dim: int | None = None) -> Any:
-    """How many elements lie between neighbours along each dimension, or along one."""
+    """The distance in elements between neighbours along each dimension, or along one."""
     data = input._data
     is_new = not is_view(data) or not (data.size or any(strides_in_elements(data)))
     strides = strides_of(data.shape) if is_new and by_rows(data) else steps_of(data)
@@ -101,7 +101,7 @@ def data_ptr(input: Tensor) -> int:
 
 @public(namespace=False)
 def storage_offset(input: Tensor) -> int:
-    """How many elements the tensor starts after the beginning of its storage."""
+    """The number of elements in the storage before the tensor's first."""
     return input._device.backend.storage_offset(input._data)
 
 

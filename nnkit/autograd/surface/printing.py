@@ -1,4 +1,4 @@
-"""How a Tensor prints: the text that PyTorch prints for the same values."""
+"""The text of a Tensor: the one that PyTorch prints for the same values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nnkit.backend.dtype import bool_, default_dtype, int64
 
 
 class PrintOptions:
-    """What `set_printoptions` sets."""
+    """The settings of `set_printoptions`."""
 
     precision = 4
     threshold = 1000

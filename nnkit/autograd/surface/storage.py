@@ -56,12 +56,12 @@ class Storage:
 
     @property
     def dtype(self) -> Any:
-        """What it is counted in; ``nnkit.uint8`` for bytes."""
+        """The dtype of its elements; ``nnkit.uint8`` for bytes."""
         return self._elements.dtype
 
     @property
     def device(self) -> Any:
-        """Where it is."""
+        """The device of its memory."""
         return self._elements.device
 
     @property
@@ -78,7 +78,7 @@ class Storage:
         return self._elements.nbytes
 
     def size(self) -> int:
-        """How many numbers it holds."""
+        """The number of its elements."""
         return self._elements.numel()
 
     def element_size(self) -> int:
@@ -354,7 +354,7 @@ class StorageType(type):
 
 
 def storage_name(d: dtype) -> str:
-    """What the class of storages of a dtype is called."""
+    """The name of the class of storages of a dtype."""
     return TYPE_NAMES.get(d.name, f"{d.name.title()}Tensor").replace("Tensor", "Storage")
 
 

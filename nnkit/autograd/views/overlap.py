@@ -106,7 +106,7 @@ def check_apart(operation: str, x: Tensor, operand: Tensor, resized: Span | None
 
 
 def resized_span(B: Any, array: Any, shape: tuple, axes: tuple[int, ...] | None) -> Span:
-    """What an array will cover when it has another shape with dimensions in this order."""
+    """The span of memory of an array once it has another shape, its dimensions in this order."""
     begin = B.data_pointer(owner(array)) + B.storage_offset(array) * array.itemsize
     return Span(begin, begin + prod(shape) * array.itemsize, strides_in_order(shape, axes))
 

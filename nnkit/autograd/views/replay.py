@@ -1,4 +1,4 @@
-"""How a view is made of its base, again of another one, and the gradient of a write through it."""
+"""Views made again: of their base, of another base; and the gradient of a write through a view."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def chain_of(view: Any) -> tuple:
 
 
 def chain_again(view: Any) -> tuple:
-    """What makes a view of a base that was written: by its strides, where they can say it."""
+    """The ops that make a view of a base that was written: one by strides, if that can be."""
     chain = chain_of(view)
     return chain if any(name in NO_STRIDES for name, _ in chain) else strided(view)
 

@@ -27,7 +27,7 @@ def check_bounds(index: Array, size: int, axis: int, error: type[Exception] = Ru
 
 
 def positions(shape: tuple[int, ...], index: Array, axis: int) -> Array:
-    """Where the elements that ``index`` names along ``axis`` are in a flat array of ``shape``."""
+    """The flat positions of the elements of a ``shape`` that ``index`` names along ``axis``."""
     check_bounds(index, shape[axis] if shape else 1, axis)
     if not shape:
         return index.astype(np.intp)

@@ -88,7 +88,7 @@ def _wide(*arrays: Any) -> list[Any]:
 
 
 def _rounding(q: Array, is_fused: bool) -> Callable[[Array], Array] | None:
-    """How torch's kernel of half precision rounds what it multiplies; None where nothing is."""
+    """The rounding of factors in torch's kernel for half precision; None where there is none."""
     if q.dtype in HALF and is_fused:
         return lambda wide: wide.astype(q.dtype).astype(np.float32)
     return None

@@ -1,4 +1,4 @@
-"""What the CPU backend was built with."""
+"""The CPU backend's build: its BLAS, its compiled kernels, and where these come from."""
 
 from __future__ import annotations
 

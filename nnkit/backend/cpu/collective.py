@@ -94,8 +94,8 @@ def _half_operation(dtype: np.dtype, name: str) -> tuple[Any, Any]:
 
 
 def _reduction(flat: np.ndarray, op: str, group: Group) -> tuple[Any, Any, Any, Any]:
-    """What it travels by, how MPI sees the memory and the operation, and what is to be done with
-    the result."""
+    """A reduction in MPI's terms: the lane it takes, the memory and the operation as MPI sees them,
+    and what to do with the result."""
     MPI = group.world.MPI
     name = OPERATIONS[op]
     if flat.dtype.kind == "c":

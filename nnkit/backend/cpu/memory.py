@@ -10,7 +10,7 @@ from nnkit.backend.memory import is_ordered, order_of_result, owner
 
 
 def byte_offset(x: np.ndarray) -> int:
-    """How many bytes an array starts after the beginning of its storage."""
+    """The number of bytes in an array's storage before its first element."""
     return _address(x) - _address(owner(x))
 
 
@@ -33,8 +33,8 @@ def empty_for(shape: tuple, dtype: np.dtype, *operands: np.ndarray) -> np.ndarra
 
 
 def arranged(result: np.ndarray, *operands: Any) -> np.ndarray:
-    """What was computed from each element of some arrays and numbers, or a copy of it that lies in
-    memory as those ask for."""
+    """The result of an element-wise function, or a copy of it that lies in memory in the order that
+    the operands ask for."""
     arrays = [x for x in operands if isinstance(x, np.ndarray)]
     if result.flags.c_contiguous and all(x.flags.c_contiguous for x in arrays):
         return result

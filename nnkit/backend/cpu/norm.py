@@ -61,8 +61,8 @@ def update_running_(running_mean, running_var, mean, variance, momentum, correct
 
 
 def _keeper(x: Any, weight: Any, axes: tuple[int, ...], eps: float) -> Callable | None:
-    """What torch keeps of a mean and a variance: the mean and the inverse of the deviation, in the
-    dtype of the input unless the parameters have another."""
+    """The rounding of saved statistics as torch does it: the mean and the inverse deviation go to
+    the dtype of the input. None where the parameters have another dtype."""
     if weight is not None and weight.dtype != x.dtype:
         return None
     narrow = lambda statistic: statistic.astype(x.dtype).astype(np.float32)
@@ -137,7 +137,7 @@ def _blocks(x: np.ndarray, axes: tuple[int, ...]) -> Iterator[tuple]:
 
 
 def _part(parameter: np.ndarray | None, x: np.ndarray, at: tuple) -> Any:
-    """What block ``at`` of ``x`` meets of a parameter that is broadcast over ``x``."""
+    """The part for block ``at`` of ``x`` of a parameter that is broadcast over ``x``."""
     if parameter is None:
         return None
     axis = len(at) - 1 - (x.ndim - parameter.ndim)

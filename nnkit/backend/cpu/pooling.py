@@ -69,7 +69,7 @@ def _regular(
 
 
 def _bounds(size: int, count: int) -> tuple[Array, Array]:
-    """Where the windows of an adaptive pool start and end."""
+    """The starts and the ends of the windows of an adaptive pool."""
     index = np.arange(count)
     return index * size // count, -(-(index + 1) * size // count)
 
@@ -87,7 +87,7 @@ def _adaptive(spatial: Ints, size: Ints) -> list[list[Tap]]:
 
 
 def _after(axis: int) -> tuple[slice, ...]:
-    """What follows index ``axis`` (negative) when an array is indexed from its end."""
+    """Full slices for the axes behind ``axis`` (negative)."""
     return (slice(None),) * (-1 - axis)
 
 
@@ -156,7 +156,7 @@ def adaptive_max_pool(x: Array, size: Ints) -> tuple[Array, Array]:
 
 
 def _starts(samples: Array, size: int, kernel: int, count: int) -> Array:
-    """Where the windows of a fractional pool start: (..., count) for samples (...) in [0, 1)."""
+    """The starts of a fractional pool's windows: (..., count) for samples (...) in [0, 1)."""
     last = np.full((*samples.shape, 1), size - kernel)
     if count < 2:
         return last[..., :count]
@@ -210,7 +210,7 @@ def max_pool_grad(g: Array, indices: Array, shape: Ints) -> Array:
 
 
 def max_pool_gather(x: Array, indices: Array) -> Array:
-    """What lies at ``indices`` in each spatial plane of ``x``: the adjoint of `max_pool_grad`."""
+    """Elements of each spatial plane of ``x``, by flat index: the adjoint of `max_pool_grad`."""
     where = _in_batch(indices, math.prod(x.shape[2:]))
     return x.reshape(-1)[where].reshape(indices.shape)
 
@@ -236,7 +236,7 @@ def max_unpool(x: Array, indices: Array, shape: Ints) -> Array:
 def _divisors(
     size: int, kernel: int, stride: int, padding: int, ceil: bool, include_pad: bool
 ) -> Array:
-    """How many elements along its axis each window of an average pool counts."""
+    """The number of elements along its axis that each window of an average pool counts."""
     start = np.arange(window_count(size, kernel, stride, padding, 1, ceil)) * stride - padding
     if include_pad:
         return np.minimum(start + kernel, size + padding) - start
@@ -254,7 +254,7 @@ def _divisor(
     spatial: Ints, kernel: Ints, stride: Ints, padding: Ints,
     ceil: bool, include_pad: bool, dtype: np.dtype,
 ) -> Array:  # fmt: skip
-    """What the sum of each window is divided by."""
+    """The divisor of each window's sum."""
     out = np.ones((), np.int64)
     for row in zip(spatial, kernel, stride, padding):
         out = out[..., None] * _divisors(*row, ceil, include_pad)

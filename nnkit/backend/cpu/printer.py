@@ -63,7 +63,7 @@ class _Rounding:
 
 
 def stepwise(formula: Formula) -> Callable:
-    """What computes a formula of float32 arrays as if each operation gave half precision."""
+    """A kernel of float32 arrays that rounds each operation of a formula to half precision."""
 
     def kernel(half: Any, *arguments: Any) -> Any:
         values = dict(zip(formula.parameters, arguments, strict=True))
@@ -92,7 +92,7 @@ def narrow(
 
 
 def _namespace() -> dict[str, Any]:
-    """What printed code may name: the ufuncs, our special functions, and scalar mathematics."""
+    """The names in printed code: the ufuncs, our special functions, and scalar mathematics."""
     from nnkit.backend.cpu import elementary, special
 
     names: dict[str, Any] = {n: f for n, f in vars(np).items() if isinstance(f, np.ufunc)}

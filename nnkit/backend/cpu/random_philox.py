@@ -102,7 +102,7 @@ def dropout_mask(x, p, generator):
 
 
 def integer_range(dtype: np.dtype, low: int | None, high: int | None) -> tuple[int, int, bool]:
-    """Where the integers of `random_` begin and end, and whether an element takes two words.
+    """The bounds of the integers of `random_`, and whether an element takes two words.
 
     Without ``low``: all that ``dtype`` holds exactly, from 0 on.
     """

@@ -32,7 +32,7 @@ def steps(batch_sizes: tuple[int, ...], backwards: bool) -> Iterator[tuple[slice
 def one_step_before(
     values: Array, first: Array, batch_sizes: tuple[int, ...], reverse: bool
 ) -> Array:
-    """What each row of ``values`` was one step earlier; ``first`` before the first step.
+    """Each row of ``values`` one step earlier; ``first`` stands before the first step.
 
     CuPy's arrays serve as well.
     """

@@ -44,7 +44,7 @@ def _widened(kernel, x: np.ndarray, *arguments: Any) -> np.ndarray:
 
 
 def _accumulator(dtype: np.dtype) -> np.dtype:
-    """What running totals are kept in: double precision as in torch, int64 for integers."""
+    """The dtype of running totals: double precision as in torch, int64 for integers."""
     if dtype is F4 or dtype in HALF:
         return F8
     if dtype.kind in "bui":

@@ -289,12 +289,12 @@ def diagonal_adjoint(
 
 
 def storage_offset(x: Array) -> int:
-    """How many elements ``x`` starts after the beginning of its storage."""
+    """The number of elements in the storage of ``x`` before its first."""
     return byte_offset(x) // x.itemsize
 
 
 def storage_size(x: Any) -> int:
-    """How many elements of the dtype of ``x`` its storage holds."""
+    """The number of elements, of the dtype of ``x``, that its storage holds."""
     return owner(x).nbytes // x.itemsize
 
 

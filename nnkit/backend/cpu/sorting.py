@@ -155,7 +155,7 @@ def unique_consecutive(x: Array, axis: int | None) -> tuple[Array, Array, Array]
 
 
 def searchsorted(boundaries: Array, values: Array, right: bool) -> Array:
-    """Where to insert ``values``: one sorted sequence for all, or one for each row."""
+    """The insertion points of ``values``: in one sorted sequence for all, or one for each row."""
     side = "right" if right else "left"
     boundaries, values = _comparable(boundaries), _comparable(values)
     search = np.searchsorted
@@ -189,7 +189,7 @@ def bincount(x: Array, weights: Array | None, minlength: int) -> Array:
 
 
 def histc(x: Array, bins: int, low: float, high: float) -> Array:
-    """How many elements fall into each of ``bins`` equal parts of [low, high], in x's dtype."""
+    """The histogram of ``x`` over ``bins`` equal parts of [low, high], in the dtype of ``x``."""
     x = x.reshape(-1)
     inside = x[(x >= low) & (x <= high)]
     low, high = x.dtype.type(low), x.dtype.type(high)

@@ -67,7 +67,7 @@ def add_at(out: Any, places: Any, values: Any) -> None:
 
 
 def flat_positions(shape: tuple, index: Any, axis: int) -> Any:
-    """Where the elements that ``index`` (in range) names along ``axis`` are in a flat array."""
+    """The flat positions of the elements that ``index`` (in range) names along ``axis``."""
     xp = array_module(index)
     places = xp.zeros((1,) * index.ndim, np.int64)
     stride = 1

@@ -62,7 +62,7 @@ def load_nccl() -> Any:
 
 
 class Link:
-    """What the GPUs of a group talk by: NCCL's communicator, and the stream of its calls."""
+    """The connection of the GPUs of a group: NCCL's communicator, and the stream of its calls."""
 
     def __init__(self, group: Group) -> None:
         self.nccl = load_nccl()

@@ -1,4 +1,4 @@
-"""Where CuPy's arrays differ from NumPy's, one short function each with its reason."""
+"""Differences of CuPy's arrays from NumPy's: a short function for each, with its reason."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def contiguous(x: Any) -> Any:
 
 
 def address(x: Any) -> int:
-    """Where the first element lies.
+    """The address of the first element.
 
     CuPy's arrays have it at ``data.ptr``; NumPy's (in the emulation) at ``ctypes.data``.
     """

@@ -1,4 +1,4 @@
-"""What kernels find wrong: kept in a flag, raised at the next call that waits for the GPU.
+"""Errors found by kernels: kept in a flag, raised at the next call that waits for the GPU.
 
 A kernel cannot raise. It keeps the first failure (`report` in kernels/common.cuh), goes on with a
 harmless value, and the next synchronising call on the host raises it, so the context lives on.

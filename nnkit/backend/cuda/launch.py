@@ -1,4 +1,4 @@
-"""How work is laid out over a grid of threads: arithmetic on shapes and addresses alone."""
+"""The layout of work over a grid of threads: arithmetic on shapes and addresses alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_PLANS = 4096
 
 
 class Plans(dict):
-    """What was worked out for a call's layouts, by these; all is forgotten when it becomes much."""
+    """A cache of plans by the layouts of a call; it is emptied when it has grown large."""
 
     def keep(self, key: Any, plan: Any) -> Any:
         if len(self) >= MOST_PLANS:
@@ -35,7 +35,7 @@ def threads_for(length: int, most: int = 1024) -> int:
 
 
 def vector_width(count: int, operands: Sequence[tuple[int, int]]) -> int:
-    """How many elements a thread loads at once, for contiguous operands (address, itemsize).
+    """The number of elements a thread loads at once, for contiguous operands (address, itemsize).
 
     Every operand must be aligned to that many of its elements, and the widest must fit in one load;
     ``count`` need not be a multiple: what is left over goes one by one.
@@ -50,7 +50,7 @@ def vector_width(count: int, operands: Sequence[tuple[int, int]]) -> int:
 def pack_width(
     sizes: Sequence[int], walks: Sequence[Sequence[int]], operands: Sequence[tuple[int, int]]
 ) -> tuple[int, tuple[bool, ...]]:
-    """How many elements along the last of several dimensions a thread takes at once, for operands
+    """The number of elements along the last dimension that a thread takes at once, for operands
     (address, itemsize) with these strides, the result first; and which operands stay the same
     along that dimension. 1 where one has strides that do not allow more, or does not fit.
     """

@@ -24,7 +24,7 @@ __all__ = [
 
 
 class Reading(NamedTuple):
-    """How cuBLAS reads a stack of matrices."""
+    """A stack of matrices in cuBLAS' terms."""
 
     transposed: bool
     step: int  # elements between rows

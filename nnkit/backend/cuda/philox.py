@@ -1,4 +1,4 @@
-"""Where kernels draw their random numbers from: a part of a Philox stream.
+"""The random numbers of kernels: a launch draws a part of a Philox stream.
 
 A launch is given seed and position by value. In a captured graph that would repeat the same numbers
 in every replay; so while one is recorded, kernels are given the address of two numbers in the GPU's
@@ -54,7 +54,7 @@ def drawn(philox: Philox, count: int, of_block: int) -> Stream:
 
 
 class Place:
-    """Where a stream stands when a graph is replayed, and how far one replay moves it on."""
+    """The place of a stream in a captured graph, and how far one replay moves it on."""
 
     def __init__(self) -> None:
         self.numbers = current_machine().cupy.empty(2, np.uint64)  # seed, blocks drawn before
@@ -62,7 +62,7 @@ class Place:
 
 
 class Recording:
-    """What a graph draws, from each stream, and the host's memory that it reads."""
+    """The draws of a graph from each stream, and the host's memory that it reads."""
 
     def __init__(self) -> None:
         self._places: dict[Philox, Place] = {}

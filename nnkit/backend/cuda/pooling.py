@@ -102,7 +102,7 @@ def max_pool_grad(g: Any, indices: Any, shape: Ints) -> Any:
 
 
 def max_pool_gather(x: Any, indices: Any) -> Any:
-    """What lies at ``indices`` in each spatial plane of ``x``: the adjoint of `max_pool_grad`."""
+    """Elements of each spatial plane of ``x``, by flat index: the adjoint of `max_pool_grad`."""
     x, indices = contiguous(x), contiguous(indices)
     out = empty(indices.shape, x.dtype, x)
     sizes = (out.size, math.prod(indices.shape[2:]), math.prod(x.shape[2:]))

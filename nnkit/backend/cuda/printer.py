@@ -149,7 +149,7 @@ _NOTHING = [("nothing", ctypes.c_double)]
 
 
 def computing_dtype(trace: Trace, dtypes: tuple, kinds: tuple) -> np.dtype:
-    """What the operands are computed in: float32 for half precision, NumPy's promotion else."""
+    """The dtype of the computation: float32 for half precision, NumPy's promotion else."""
     wide = [F4 if d in HALF else d for d in dtypes]
     common = np.result_type(*wide, *(k(0) for k in kinds))
     if common.kind in "iub" and any(_is_real(n) for n in trace.nodes):

@@ -47,7 +47,7 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
 
 
 def parts_for(count: int, length: int) -> int:
-    """How many parts a reduction of ``length`` elements to each of ``count`` results is cut into.
+    """The number of parts that a reduction of ``length`` elements to each of ``count`` is cut into.
 
     Of the shape alone, so that a sum has the same bits on every GPU.
     """

@@ -166,7 +166,7 @@ def unique_consecutive(x: Any, axis: int | None) -> tuple:
 
 
 def searchsorted(boundaries: Any, values: Any, right: bool) -> Any:
-    """Where to insert ``values``: one sorted sequence for all, or one for each row."""
+    """The insertion points of ``values``: in one sorted sequence for all, or one for each row."""
     xp = array_module(boundaries)
     side = "right" if right else "left"
     boundaries, values = _comparable(boundaries), _comparable(values)
@@ -193,7 +193,7 @@ def bincount(x: Any, weights: Any, minlength: int) -> Any:
 
 
 def histc(x: Any, bins: int, low: float, high: float) -> Any:
-    """How many elements fall into each of ``bins`` equal parts of [low, high], in x's dtype."""
+    """The histogram of ``x`` over ``bins`` equal parts of [low, high], in the dtype of ``x``."""
     xp = array_module(x)
     x = contiguous(x).reshape(-1)
     inside = x[(x >= low) & (x <= high)]

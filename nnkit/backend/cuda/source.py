@@ -1,4 +1,4 @@
-"""Where kernels come from: sources by subject, printed text, NVRTC, and a cache on disk.
+"""The source of kernels: files by subject, printed text, NVRTC, and a cache on disk.
 
 ``kernel("softmax", "softmax_rows", dtype, False)`` is the function template of that name in
 ``kernels/softmax.cu`` for these template arguments. It is compiled when it is first launched, for
@@ -140,7 +140,7 @@ class GPU:
         return self.cupy.cuda.get_current_stream().ptr
 
     def seconds(self, run: Callable[[], None]) -> float:
-        """How long the GPU takes for what ``run`` launches, after once to warm up."""
+        """The time the GPU takes for what ``run`` launches, after one run to warm up."""
         cuda = self.cupy.cuda
         start, stop = cuda.Event(), cuda.Event()
         run()
@@ -201,7 +201,7 @@ def _runtime() -> Any:
 
 
 def current_machine() -> Any:
-    """What runs kernels now: the current GPU."""
+    """The machine that runs kernels now: the current GPU, or its stand-in."""
     if _stand_in:
         return _stand_in[-1]
     index = _runtime().getDevice()

@@ -18,5 +18,5 @@ def team_for(rows: int, length: int, inner: int, processors: int) -> tuple[int, 
 
 
 def kept_for(kind: int, length: int, threads: int) -> int:
-    """How many elements of a row a thread keeps in its registers; 0: the row is too long."""
+    """The number of elements of a row that a thread keeps in registers; 0: the row is too long."""
     return OF_THREAD if length <= OF_THREAD * (WARP if kind == BY_WARP else threads) else 0

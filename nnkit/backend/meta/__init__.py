@@ -29,7 +29,7 @@ class MetaBackend(Backend):
 
 
 def _written(x: Any, *rest: Any) -> Any:
-    """What a primitive gives that writes its first argument."""
+    """The first argument, which a primitive would write and returns."""
     return x
 
 

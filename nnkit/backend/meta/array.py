@@ -17,7 +17,7 @@ _GEOMETRY = frozenset("dtype flags itemsize nbytes ndim shape size strides".spli
 
 
 class _Nowhere:
-    """What NumPy takes for memory."""
+    """An object that NumPy takes for memory."""
 
     def __init__(self, size: int) -> None:
         self.__array_interface__ = {
@@ -87,5 +87,5 @@ def in_order(shape: tuple, dtype: np.dtype, axes: tuple[int, ...] | None) -> Met
 
 
 def of_operands(shape: tuple, dtype: np.dtype, operands: Sequence[Any]) -> Meta:
-    """What is computed from each element of some arrays."""
+    """The result of an element-wise function of some arrays."""
     return in_order(shape, dtype, order_of_result(shape, operands))

@@ -1,4 +1,4 @@
-"""What is asked of the elements of arrays without memory: they have none to tell."""
+"""Reading of elements: an error, since arrays without memory have none."""
 
 from __future__ import annotations
 

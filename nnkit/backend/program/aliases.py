@@ -32,7 +32,7 @@ class Aliases:
                 self.escaping.update(self.root(n) for n in (*call.reads, *call.makes))
 
     def root(self, number: int) -> int:
-        """What stands for the memory of a buffer."""
+        """The buffer that stands for all which may share memory with buffer ``number``."""
         while True:
             parent = self.roots.get(number, number)
             if parent in (number, OUTER):

@@ -10,8 +10,8 @@ from nnkit.backend.dtype import OF_ARRAY
 
 
 def listing(program: Any) -> str:
-    """What goes in, each call with the shape of what it makes and what is freed after it, and
-    what comes out; at the end the sums."""
+    """The text of a program: inputs, each call with the shape of its results and the buffers freed
+    after it, outputs; at the end the sums."""
     shapes = program.shapes
     lines = [f"in    {_named(n)}: {_shape(shapes, n)}" for n in program.inputs]
     lines += [f"known {_named(n)}: {_shape(shapes, n)}" for n in sorted(program.constants)]

@@ -1,4 +1,4 @@
-"""What a program does not look into, but asks for in each replay, in Python.
+"""Calls of Python in each replay of a program, which does not look into them.
 
 Methods that change numbers on the host (rates, counts, scales), and these numbers themselves where
 arrays are computed with them: a program must not keep either.

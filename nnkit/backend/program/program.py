@@ -1,4 +1,4 @@
-"""What a program is: a list of calls over numbered buffers."""
+"""Programs: lists of calls over numbered buffers."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ KNOWN_ADDRESSES = frozenset(("data_pointer",))
 
 
 def geometry(array: Any) -> tuple:
-    """What a program depends on of an array that it is given: all but its elements."""
+    """The properties of an array that a program depends on: all but its elements."""
     return array.shape, array.dtype, array.strides
 
 

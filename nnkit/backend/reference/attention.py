@@ -1,4 +1,4 @@
-"""What scaled dot-product attention is, over the algebra."""
+"""Scaled dot-product attention over the algebra."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the dropouts compute, over the algebra, with the noise that their backward needs.
+"""The dropouts over the algebra, with the noise that their backward needs.
 
 Where ``feature`` holds, whole channels fall out: axes 0 and 1 have their own coins, the others
 share them.

@@ -1,4 +1,4 @@
-"""What the losses are, over the algebra. Classes stand on axis 1, or 0 where there is no batch."""
+"""The losses over the algebra. Classes stand on axis 1, or 0 where there is no batch."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _reduce(B, losses, weights, reduction):
 
 
 def _share(B, g, weights, reduction):
-    """What each label's loss gets of ``g`` before it is weighted."""
+    """The gradient of each label's loss before it is weighted."""
     return B.div(g, B.sum(weights, None, False)) if reduction == "mean" else g
 
 

@@ -1,4 +1,4 @@
-"""What the normalizations are, over the algebra: all of them are `standardize` of another view."""
+"""The normalizations over the algebra: each is `standardize` of another view."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def _largest(B, pairs):
 
 
 def _regular(spatial, kernel, stride, padding, dilation, ceil):
-    """How much a plane is padded, its windows' number, and where each place of them reads."""
+    """The padding of a plane, the counts of its windows, and the slice of each place in them."""
     counts = window_counts(spatial, kernel, stride, padding, dilation, ceil)
     rows = list(zip(spatial, kernel, stride, padding, dilation, counts, strict=True))
     widths = tuple((p, max(0, (m - 1) * s + d * (k - 1) + 1 - n - p)) for n, k, s, p, d, m in rows)
@@ -85,12 +85,12 @@ def max_pool_grad(B, g, indices, shape):
 
 
 def max_pool_gather(B, x, indices):
-    """What lies at ``indices`` in each spatial plane of ``x``: the adjoint of `max_pool_grad`."""
+    """Elements of each spatial plane of ``x``, by flat index: the adjoint of `max_pool_grad`."""
     return B.reshape(B.gather(_flat(B, x), _flat(B, indices), 2), indices.shape)
 
 
 def _divisor(B, spatial, kernel, stride, padding, ceil_mode, count_include_pad, dtype):
-    """How many elements each window of an average pool counts."""
+    """The number of elements that each window of an average pool counts."""
     ones = (1,) * len(kernel)
     widths, _, places = _regular(spatial, kernel, stride, padding, ones, ceil_mode)
     counted = B.pad(B.full(spatial, 1, dtype), tuple((p, p) for p in padding), count_include_pad)

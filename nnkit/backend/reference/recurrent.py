@@ -1,4 +1,4 @@
-"""What the recurrent layers are, over the algebra: one layer in one direction over all time steps.
+"""The recurrent layers over the algebra: one layer in one direction over all time steps.
 
 Sequences are packed: the rows of all time steps stand one below the other, ``batch_sizes[t]`` of
 them for step ``t``. Sequences are sorted by falling length, so a step's rows belong to the first
@@ -47,7 +47,7 @@ def _stack_steps(B, pieces: dict) -> tuple:
 
 
 def _before(B, values, first, batch_sizes, reverse):
-    """What each row of ``values`` was one step earlier; ``first`` before the first step."""
+    """Each row of ``values`` one step earlier; ``first`` stands before the first step."""
     pieces = B.split(values, batch_sizes, 0)
     earlier = {}
 

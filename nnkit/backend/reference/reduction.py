@@ -68,7 +68,7 @@ def _first(B, reached, axis, keepdims):
 
 
 def _reached(B, x, extreme, axis):
-    """Where ``x`` is its extreme along ``axis``; a NaN is beyond everything."""
+    """The mask of elements of ``x`` that are its extreme along ``axis``; every NaN is."""
     return B.logical_or(B.eq(x, extreme(x, axis, True)), B.ne(x, x))
 
 

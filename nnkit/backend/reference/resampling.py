@@ -13,7 +13,7 @@ SHARPNESS = -0.75  # of the cubic kernel, as in OpenCV
 
 
 def _positions(B, old, new, scale, mode, aligned, dtype):
-    """Where in the input each sample of the output lies."""
+    """The position in the input of each sample of the output."""
     index = B.arange(0, new, 1, dtype)
     if aligned:
         return B.mul(index, (old - 1) / (new - 1) if new > 1 else 0.0)

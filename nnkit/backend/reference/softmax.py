@@ -1,4 +1,4 @@
-"""What softmax and its logarithm are, over the algebra."""
+"""Softmax and its logarithm over the algebra."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from an order: sorted values, the largest, medians; and counting by comparison.
+"""Functions of an order: sorted values, the largest, medians; and counting by comparison.
 
 NaN is the greatest value, as in torch, and every order is stable.
 """
@@ -79,7 +79,7 @@ def median_all(B, x, ignore_nan):
 
 
 def searchsorted(B, boundaries, values, right):
-    """How many boundaries are below each value, or not above it."""
+    """The number of boundaries below each value, or not above it."""
     before = B.le if right else B.lt
     # As NaN is the greatest value, nothing is above it.
     known = B.unsqueeze(boundaries, -2) if boundaries.ndim > 1 else boundaries

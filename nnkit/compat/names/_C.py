@@ -66,7 +66,7 @@ def _cuda_getCurrentRawStream(device: Any) -> int:
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple:
-    """What the arguments of ``to`` mean: device, dtype, whether to wait, and the format."""
+    """The arguments of ``to`` sorted: device, dtype, whether to wait, and the format."""
     place, kind, non_blocking, _, memory_format = destination("to", args, kwargs)
     return place, kind, non_blocking, memory_format
 

@@ -31,7 +31,7 @@ Key = tuple[str | int, ...]
 
 @runtime_checkable
 class Stateful(Protocol):
-    """What has a state of its own, such as a module or an optimizer."""
+    """An object with a state of its own, such as a module or an optimizer."""
 
     def state_dict(self) -> dict[str, Any]: ...
 
@@ -52,7 +52,7 @@ class CheckpointException(BaseException):
 
     @property
     def failures(self) -> dict[int, str]:
-        """What went wrong, by rank."""
+        """The errors, by rank."""
         return self._failures
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class _Ranks:
         self.rank, self.size = (0, 1) if alone else (get_rank(group), get_world_size(group))
 
     def everybody(self, value: Any) -> list[Any]:
-        """What each rank has."""
+        """The values of all ranks."""
         if self.size == 1:
             return [value]
         found: list = [None] * self.size
@@ -77,14 +77,14 @@ class _Ranks:
         return found
 
     def first(self, value: Any) -> Any:
-        """What the first rank has."""
+        """The first rank's value."""
         box = [value]
         if self.size > 1:
             broadcast_object_list(box, group=self.group, group_src=0)
         return box[0]
 
     def together(self, name: str, work: Callable[[], Any]) -> list[Any]:
-        """What each rank's work returns.
+        """The results of the ranks' work.
 
         Raises:
             CheckpointException: on every rank, if it has failed on one.
@@ -306,7 +306,7 @@ def _part(entry: dict) -> tuple:
 
 
 def _index(plans: list[list[dict]], chosen: list[dict[int, int]], token: str) -> dict[str, Any]:
-    """What is where: each entry once, a tensor with its parts, of which each is in a file."""
+    """The index of a checkpoint: each entry once, a tensor with its parts and their files."""
     entries: dict[Key, dict[str, Any]] = {}
     for rank, plan in enumerate(plans):
         for number, entry in enumerate(plan):

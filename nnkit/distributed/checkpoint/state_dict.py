@@ -33,7 +33,7 @@ Optimizers = Optimizer | Iterable[Optimizer]
 
 @dataclass
 class StateDictOptions:
-    """How states are told.
+    """Options for reading and setting states.
 
     Attributes:
         full_state_dict: whole tensors in place of shards.

@@ -23,7 +23,7 @@ OWN_DTYPES = MixedPrecisionPolicy()
 
 
 class Schedule:
-    """What the modules of one tree know of each other: in which order they are used.
+    """The order in which the modules of one tree are used.
 
     Attributes:
         used: the groups whose forward has come to its end since the last backward.
@@ -88,7 +88,7 @@ class Schedule:
 
 
 class Sharding:
-    """What `fully_shard` knows of a module.
+    """The sharding of a module by `fully_shard`.
 
     Args:
         module: which one.
@@ -232,7 +232,7 @@ def _cast(value: Any, dtype: Any) -> Any:
 
 
 class FSDPModule:
-    """What a module can do after `fully_shard`, whose class is then derived from this one."""
+    """The base class of a module after `fully_shard`."""
 
     _sharding: Sharding
     modules: Callable[[], Any]

@@ -1,4 +1,4 @@
-"""What `fully_shard` may be told: dtypes, and where shards are kept."""
+"""Policies of `fully_shard`: dtypes, and where shards are kept."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ def _put(columns: Tensor, grad: Tensor, p: ShardedParameter) -> None:
 
 
 class _Name:
-    """What stands for a full parameter, or a view of one, among what a graph has saved."""
+    """A saved value that stands for a full parameter, or a view of one."""
 
     def __init__(self, group: ParameterGroup, parameter: ShardedParameter, seen: Any) -> None:
         self.group = group

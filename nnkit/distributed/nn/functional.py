@@ -68,7 +68,7 @@ def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
 def all_to_all(
     output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None
 ) -> tuple[Tensor, ...]:
-    """What each rank has at this rank's place of its list; written to the outputs."""
+    """The tensors of all ranks at this rank's place of their lists; written to the outputs."""
     return _AllToAll.apply(group, output_tensor_list, *input_tensor_list)
 
 

@@ -305,7 +305,7 @@ def _is_whole(x: DTensor) -> bool:
 
 
 def _accessed(func: Callable, x: DTensor, args: tuple) -> Any:
-    """What an attribute says: the same of the part as of the whole, unless it is a tensor."""
+    """The value of an attribute: the part's own for the whole, unless it is a tensor."""
     found = func(*args)
     if not isinstance(found, Tensor):
         return found

@@ -19,7 +19,7 @@ Placements = Sequence[Placement]
 def extent(
     shape: Sequence[int], mesh: DeviceMesh, placements: Placements
 ) -> tuple[list[int], list[int]]:
-    """Where this rank's part begins in the whole, and its sizes."""
+    """The offsets of this rank's part in the whole, and its sizes."""
     starts, sizes = [0] * len(shape), list(shape)
     for mesh_dim, placement in enumerate(placements):
         if isinstance(placement, Shard):

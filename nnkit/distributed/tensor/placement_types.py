@@ -1,4 +1,4 @@
-"""Where the elements of a `DTensor` are, along each dimension of its mesh."""
+"""Placements of the elements of a `DTensor` along each dimension of its mesh."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 class Placement:
-    """How a tensor lies along one dimension of a mesh: `Shard`, `Replicate` or `Partial`."""
+    """A tensor's placement along one dimension of a mesh: `Shard`, `Replicate` or `Partial`."""
 
     def is_shard(self, dim: int | None = None) -> bool:
         """Whether it is divided (along ``dim``, if that is given)."""
@@ -36,8 +36,8 @@ class Replicate(Placement):
 
 @dataclass(frozen=True)
 class Partial(Placement):
-    """What the ranks have has still to be brought together: by ``sum``, ``avg``, ``min``,
-    ``max`` or ``product``."""
+    """Terms that are still to be put together: by ``sum``, ``avg``, ``min``, ``max`` or
+    ``product``."""
 
     reduce_op: str = "sum"
 

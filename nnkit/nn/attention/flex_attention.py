@@ -26,14 +26,14 @@ MaskMod = Callable[[Any, Any, Any, Any], Tensor]
 
 
 class AuxRequest(NamedTuple):
-    """What `flex_attention` is to give beside its output."""
+    """The results that are asked of `flex_attention` beside its output."""
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """What `flex_attention` gave beside its output: None where it was not asked for."""
+    """The results of `flex_attention` beside its output; None where one was not asked for."""
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None
@@ -149,7 +149,7 @@ class BlockMask:
         return (*self.kv_num_blocks.shape[:-1], *self.seq_lengths)
 
     def numel(self) -> int:
-        """How many pairs of a query and a key there are."""
+        """The number of pairs of a query and a key."""
         return math.prod(self.shape)
 
     def to_dense(self) -> Tensor:
@@ -158,7 +158,7 @@ class BlockMask:
         return some + _dense(self.full_kv_num_blocks, self.full_kv_indices)
 
     def sparsity(self) -> float:
-        """How much of the pairs lies in blocks that show nothing, in percent."""
+        """The share of pairs that lie in blocks which show nothing, in percent."""
         computed = int(self.to_dense().sum()) * math.prod(self.BLOCK_SIZE)
         return 100 * (1 - computed / self.numel())
 
@@ -187,7 +187,7 @@ class BlockMask:
 
 
 def _listed(blocks: Tensor) -> tuple[Tensor, Tensor]:
-    """How many blocks of each row are marked, and the columns, the marked ones first."""
+    """The number of marked blocks of each row, and the columns, the marked ones first."""
     return blocks.sum(-1).to(int32), (~blocks).to(int32).argsort(-1, stable=True).to(int32)
 
 

@@ -34,7 +34,7 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """What ``input`` has at the places that ``grid`` names, interpolated.
+    """Values of ``input`` at the places that ``grid`` names, interpolated.
 
     A place is (x, y) or (x, y, z), where -1 and 1 are the two ends of an axis, x being the last.
 

@@ -1,4 +1,4 @@
-"""How the losses are put together to one: the argument ``reduction`` and its old forms."""
+"""The reduction of losses to one number: the argument ``reduction`` and its old forms."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 
 
 class ASMoutput(NamedTuple):
-    """What `AdaptiveLogSoftmaxWithLoss` returns: a log probability each, and their mean loss."""
+    """The results of `AdaptiveLogSoftmaxWithLoss`: a log probability each, and their mean loss."""
 
     output: Tensor
     loss: Tensor

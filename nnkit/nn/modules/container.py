@@ -17,7 +17,7 @@ __all__ = ["ModuleDict", "ModuleList", "Sequential"]
 
 
 class _IndexedModules(Module):
-    """What Sequential and ModuleList share: modules under "0", "1", ..., reached by position."""
+    """The base of Sequential and ModuleList: modules "0", "1", ..., reached by position."""
 
     def _key(self, index: Any) -> str:
         names = list(self._modules)

@@ -20,7 +20,7 @@ __all__ = [
 
 
 class _ConvNd(Module):
-    """What convolutions and transposed convolutions share."""
+    """The base of convolutions and transposed convolutions."""
 
     weight: Parameter
     bias: Any  # a Parameter, or None
@@ -220,7 +220,7 @@ class _ConvTransposeNd(_ConvNd):
         self._make_parameters(bias, device, dtype)
 
     def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
-        """What must be added at the end of each axis to get ``output_size``."""
+        """The elements to add at the end of each axis to get ``output_size``."""
         axes = self._axes
         if output_size is None:
             return self.output_padding

@@ -10,7 +10,7 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 
 
 class _Dropout(Module):
-    """What the layers share.
+    """The base of the dropouts.
 
     Args:
         p: the chance of an element (or a channel) to fall out.

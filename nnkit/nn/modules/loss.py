@@ -18,7 +18,7 @@ __all__ = [
 
 
 class _Loss(Module):
-    """What all losses share.
+    """The base of all losses.
 
     Args:
         size_average: deprecated, see ``reduction``.

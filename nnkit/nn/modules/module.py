@@ -174,7 +174,7 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What ``repr`` shows between the brackets: a subclass gives its arguments."""
+        """The text between the brackets of ``repr``: a subclass gives its arguments."""
         return ""
 
     def __repr__(self) -> str:

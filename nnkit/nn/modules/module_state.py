@@ -52,7 +52,7 @@ class ModuleState(ModuleTree):
     _load_state_dict_post_hooks: Mapping[int, Any] = NO_HOOKS
 
     def get_extra_state(self) -> Any:
-        """What else belongs to the state of a module class that overrides this.
+        """Further state for ``state_dict``, of a module class that overrides this.
 
         Raises:
             RuntimeError: the class overrides only ``set_extra_state``.

@@ -1,4 +1,4 @@
-"""What a module holds: parameters, buffers and submodules, how they get in and how one finds them.
+"""The contents of a module: its parameters, buffers and submodules, set and found by name.
 
 Assigning an attribute sorts it into one of three dictionaries; reading one that is in none of
 Python's own places looks in the three, and shortens the way there for the next time.

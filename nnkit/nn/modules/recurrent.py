@@ -163,7 +163,7 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """What the cells share.
+    """The base of the recurrent cells.
 
     Args:
         input_size: features of the input.

@@ -1,4 +1,4 @@
-"""What the recurrent layers share: their parameters, checks, and all kinds of input."""
+"""The base of the recurrent layers: parameters, checks, and all kinds of input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["RNNBase"]
 
 
 class RNNBase(Module):
-    """What the recurrent layers share; ``mode`` is "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
+    """The base of the recurrent layers; ``mode`` is "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
 
     Args:
         mode: the kind of network.

@@ -10,7 +10,7 @@ __all__ = ["LogSoftmax", "Softmax", "Softmax2d", "Softmin"]
 
 
 class _AlongDim(Module):
-    """What the layers share.
+    """The base of the softmax layers.
 
     Args:
         dim: the dimension that is normalized; to leave it out is deprecated.

@@ -25,7 +25,7 @@ def _activation(activation: str | Callable[[Tensor], Tensor]) -> Callable[[Tenso
 
 
 class _Layer(Module):
-    """What encoder and decoder layers share: self-attention and a network of two linear maps."""
+    """The base of encoder and decoder layers: self-attention and a network of two linear maps."""
 
     blocks: int  # how many residual blocks there are
 

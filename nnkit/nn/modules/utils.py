@@ -1,4 +1,4 @@
-"""What the layers over several spatial axes share."""
+"""Helpers of the layers over several spatial axes."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ DEFAULT_BUCKET_MB = 25
 
 
 class GradBucket:
-    """What a communication hook gets: the gradients of some parameters, one after another."""
+    """The argument of a communication hook: the gradients of some parameters, one after another."""
 
     def __init__(self, bucket: Bucket, index: int, is_last: bool) -> None:
         self._bucket = bucket

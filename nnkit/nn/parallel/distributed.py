@@ -268,7 +268,7 @@ class DistributedDataParallel(Module):
         return len(self._joining.active)
 
     def _send_used(self) -> None:
-        """Where parameters may be unused, tell which any rank has used."""
+        """Send which parameters this rank has used, where some may be unused."""
         step = self._step
         if self.find_unused_parameters or self.static_graph:
             used = [int(p in step.used) for p in self._parameters_to_send]
@@ -384,7 +384,7 @@ class DistributedDataParallel(Module):
 
 
 class _Step:
-    """What has become of the gradients since the last forward.
+    """The state of the gradients since the last forward.
 
     Args:
         expected: the parameters whose gradients will come.

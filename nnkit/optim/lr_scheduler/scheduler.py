@@ -195,5 +195,5 @@ def _warn_of_epoch() -> None:
 
 
 def saved_functions(functions: list[Any]) -> list[dict[str, Any] | None]:
-    """What goes into a state_dict of user functions: an object's attributes, else None."""
+    """User functions in a state_dict: an object's attributes, None for a plain function."""
     return [None if isinstance(f, FunctionType) else dict(vars(f)) for f in functions]

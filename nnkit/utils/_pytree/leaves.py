@@ -209,7 +209,7 @@ def keystr(kp: KeyPath) -> str:
 
 
 def key_get(obj: Any, kp: KeyPath) -> Any:
-    """What a path leads to."""
+    """The value at the end of a path."""
     for key in kp:
         obj = key.get(obj)
     return obj

@@ -60,7 +60,7 @@ class GetAttrKey:
 
 
 class NodeDef(NamedTuple):
-    """How nodes of a class are taken apart and put together."""
+    """The functions that take nodes of a class apart and put them together."""
 
     type: Any
     flatten_fn: Callable[[Any], tuple[list, Context]]

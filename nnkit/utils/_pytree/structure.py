@@ -24,7 +24,7 @@ class TreeSpec:
 
     @property
     def context(self) -> Context:
-        """What the node needs to be made again, beside its children."""
+        """The data that the node needs to be made again, beside its children."""
         return self._context
 
     @property
@@ -34,7 +34,7 @@ class TreeSpec:
 
     @property
     def num_children(self) -> int:
-        """How many children the node has."""
+        """The number of children of the node."""
         return len(self._children)
 
     def children(self) -> list[TreeSpec]:

@@ -1,4 +1,4 @@
-"""How samples become a batch."""
+"""Collation: batches made of samples."""
 
 from __future__ import annotations
 

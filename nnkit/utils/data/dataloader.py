@@ -221,7 +221,7 @@ class _Iteration:
 
 
 class _EndlessSampler(Sampler[None]):
-    """What a stream is drawn with: it has no indices."""
+    """The sampler of a stream, which has no indices."""
 
     def __iter__(self) -> Iterator[None]:
         return itertools.repeat(None)

@@ -67,7 +67,7 @@ def fetcher(loader: Any) -> Callable[[Any], Any]:
 
 
 def _gather(dataset: Any) -> Callable[[Any], list[Tensor]] | None:
-    """What default_collate makes of rows of tensors, by one gather for each tensor.
+    """A function that collates rows of tensors as default_collate does, by one gather each.
 
     64 rows of 784 numbers take 75 us instead of 800.
     """

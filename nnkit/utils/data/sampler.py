@@ -108,7 +108,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many indices one iteration gives; the length may change in between."""
+        """The number of indices in one iteration; the length of the data may change in between."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:

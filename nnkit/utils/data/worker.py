@@ -1,4 +1,4 @@
-"""What runs in a worker process: its seeds, its loop, what it knows of itself."""
+"""A worker process: its seeds, its loop, what it knows of itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECONDS_BETWEEN_LOOKS_AT_PARENT = 0.5
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """What a worker knows of itself; ``dataset`` is its own copy."""
+    """A worker's knowledge of itself; ``dataset`` is its own copy."""
 
     id: int
     num_workers: int
@@ -123,7 +123,7 @@ def work(
 
 
 def _answers(worker: int, loader: Any, fetcher: Any, connection: Any) -> Iterator[Any]:
-    """What is sent for each order."""
+    """The answers to orders, one each."""
     failure = None
     try:
         if loader.worker_init_fn is not None:

@@ -172,7 +172,7 @@ class WorkerIteration:
 
     @contextlib.contextmanager
     def _unbroken(self) -> Iterator[None]:
-        """Where messages pass: after an error here it is not known what the next one answers."""
+        """A block of messages: after an error in it, nobody knows what the next message answers."""
         if self.is_broken:
             raise RuntimeError("DataLoader: this iteration has lost its workers")
         try:

@@ -1,4 +1,4 @@
-"""What the kernels of a convolution are told: its arguments, checked against its shapes.
+"""The arguments of a convolution, checked and turned into those of its kernels.
 
 A plan only depends on shapes and numbers, so it is made once for each of them.
 """
@@ -71,7 +71,7 @@ def plan(
     name: str, input: Ints, weight: Ints, bias: Ints | None,
     stride: Any, padding: Any, dilation: Any, groups: Any,
 ) -> tuple[tuple, Any]:  # fmt: skip
-    """What the kernel is told, once it is checked, and how the input is padded before."""
+    """The kernel's static arguments, checked, and the padding to apply to the input before."""
     _check(name, input, weight, bias, groups, transposed=False)
     axes, kernel = len(input) - 2, weight[2:]
     stride = at_least(name, "stride", ints(name, "stride", stride, axes), 1)

@@ -76,7 +76,7 @@ def arange(
 
 
 def _distance(start: Any, end: Any, step: Any) -> int:
-    """How many whole steps lie between two bounds."""
+    """The number of whole steps between two bounds."""
     if all(isinstance(v, int) for v in (start, end, step)):
         return (end - start) // step
     steps = (end - start) / step

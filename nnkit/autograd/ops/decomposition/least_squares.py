@@ -100,7 +100,7 @@ def matrix_rank(
     atol: Tensor | float | None = None,
     rtol: Tensor | float | None = None,
 ) -> Tensor:
-    """How many singular values exceed ``max(atol, rtol * largest)``.
+    """The rank of matrices: the number of singular values above ``max(atol, rtol * largest)``.
 
     Args:
         A: (*, m, n).

@@ -74,7 +74,7 @@ def refuse_failures(name: str, info: Tensor, what: str) -> None:
 def tell_failures(
     name: str, A: Tensor, info: Tensor, check_errors: bool, compute: Callable, what: str
 ) -> Tensor:
-    """What ``compute`` makes of the matrices, NaN for those that failed."""
+    """The result of ``compute`` for each of the matrices, NaN for those that failed."""
     failed = info != 0
     if not bool(failed.any()):
         return compute(A)

@@ -1,4 +1,4 @@
-"""How inverses, determinants and factorizations of matrices are differentiated."""
+"""The derivatives of inverses, determinants and factorizations of matrices."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def _no_number(kind: type, d: dtype_type | None) -> Exception:
 
 
 def _depth(data: Any) -> int:
-    """How deep sequences are nested at the first places, by which torch counts dimensions."""
+    """The depth of nested sequences along their first items, by which torch counts dimensions."""
     depth = 0
     while data and isinstance(data[0], Sequence) and not isinstance(data[0], (str, bytes)):
         data = data[0]

@@ -200,7 +200,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 
 
 def _view(x: Tensor, index: Index) -> Tensor:
-    """What the basic part of an index leaves of a tensor."""
+    """The tensor after the basic part of an index: a view of it."""
     return x if index.last is type(...) else _VIEWS[index.last](x, index.basic)
 
 
@@ -211,7 +211,7 @@ def _check_broadcast(value: Tensor, shape: tuple) -> None:
 
 
 def _value_tensor(self: Tensor, advanced: tuple | None, value: Any) -> Tensor:
-    """What is written, as a Tensor of the written one's dtype."""
+    """The value to be written, as a Tensor of the written one's dtype."""
     B, dtype = self._device.backend, self.dtype
     if isinstance(value, Tensor):
         if value._device.home is not self._device.home:

@@ -1,4 +1,4 @@
-"""What an index expression means: torch's rules, worked out once for the shape that is indexed."""
+"""The value of an index expression: torch's rules, worked out once for the indexed shape."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def _plain(item: Any) -> Any:
 
 
 def _consumed(item: Any) -> int:
-    """How many dimensions an item of an index uses up."""
+    """The number of dimensions that an item of an index consumes."""
     if item is None or item is Ellipsis or item.__class__ is bool:
         return 0
     is_mask = isinstance(item, Tensor) and item._data.dtype.kind in _MASKS

@@ -40,7 +40,7 @@ _masked_select_adjoint = rule(
 
 
 def _to_masked_source(B: Any, g: Any, mask: Any, source_shape: tuple) -> Any:
-    """What was taken from the front of the source, and zeros for the rest of it."""
+    """The gradient of a masked scatter's source: g at the mask in order, then zeros."""
     used = B.masked_select(g, mask)
     count = 1
     for n in source_shape:

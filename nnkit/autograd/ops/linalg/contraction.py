@@ -360,7 +360,7 @@ def multi_dot(tensors: Any) -> Tensor:
 
 
 def _best_splits(chain: list) -> dict:
-    """Where to split each range of the chain (dynamic programming over its length)."""
+    """The best split of each range of the chain (dynamic programming over its length)."""
     sizes = [chain[0]._data.shape[0], *(x._data.shape[1] for x in chain)]
     cost = {(i, i): 0 for i in range(len(chain))}
     split = {}

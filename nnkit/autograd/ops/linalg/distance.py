@@ -1,4 +1,4 @@
-"""How far apart vectors are, and at what angle."""
+"""Distances between vectors, and the cosine of the angle between them."""
 
 from __future__ import annotations
 

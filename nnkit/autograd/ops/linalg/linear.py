@@ -38,7 +38,7 @@ def _grad_linear_weight(B: Any, g: Any, x: Any, weight_columns: bool) -> Any:
 
 
 def _viewed(x: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[str, ...]:
-    """What torch makes a view of."""
+    """``apart`` of `linear`: the inputs that torch makes a view of."""
     return ("weight",) if x._data.ndim > 1 else ("x", "weight")
 
 

@@ -178,7 +178,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
 
 @public(method=False)
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
-    """How many of ``count`` trials succeed, each with the probability ``prob``.
+    """Random numbers of successes among ``count`` trials, each of probability ``prob``.
 
     Args:
         count, prob: of one floating-point dtype; they are broadcast.

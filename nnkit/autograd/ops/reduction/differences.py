@@ -13,8 +13,9 @@ from nnkit.backend.dtype import uint8
 
 
 def _weights(steps: Tensor, second: bool) -> list[tuple[Any, Any, Any]]:
-    """What the first point, the inner ones and the last have of three neighbours, whose distances
-    are ``steps`` (parabolas through them; at the ends straight lines unless ``second``)."""
+    """The weights of a point and its two neighbours, at distances ``steps``, in the derivative at
+    the first point, the inner ones and the last (parabolas through the three; at the ends straight
+    lines unless ``second``)."""
 
     def of(h: Tensor, k: Tensor, at: int) -> tuple[Any, Any, Any]:
         both = h + k

@@ -88,7 +88,7 @@ def _grad_std(
 
 
 def _mean_of_all(x: Any, axis: Any, correction: float, keepdims: bool) -> str | None:
-    """Where there is one variance, torch calls `mean` for it."""
+    """``alone`` of variances: torch computes a single one by `mean`, which refuses it."""
     shape = x._data.shape
     count = 1 if axis is None else math.prod(shape) // max(terms(shape, axis), 1)
     double = x.dtype.itemsize > 2 and x.is_floating_point()

@@ -49,7 +49,7 @@ def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: 
 
 
 def _size_where_single(x: Any, p: float, axis: Any, keepdims: bool) -> str | None:
-    """Where no dimension is reduced torch takes the elements' sizes into the result."""
+    """``alone`` of norms: one element's is its size, which torch writes into the result."""
     shape = x._data.shape
     return "refused" if keepdims and shape and terms(shape, axis) == 1 else None
 

@@ -38,7 +38,7 @@ def _tile_adjoint(B: Any, g: Any, x_shape: tuple, repeats: tuple) -> Any:
 
 
 def _copied_where_single(x: Any, axes: tuple) -> str | None:
-    """Where flipping changes nothing torch copies."""
+    """``alone`` of flips: torch copies where nothing changes place."""
     data, steps = x._data, strides_in_elements(x._data)
     moved = data.size and any(data.shape[axis] > 1 and steps[axis] for axis in axes)
     return None if moved else "recorded"

@@ -342,7 +342,7 @@ def _quantile(
 
 
 def _positions(B: Any, rows: Tensor, levels: Tensor, ignore_nan: bool) -> Tensor:
-    """Where in each sorted row each level falls, as a float; at the NaN in the end if it counts."""
+    """The position of each level in each sorted row, as a float; that of a NaN if it counts."""
     data = rows._data
     missing = B.isnan(data)
     valid = B.sum(B.cast(B.logical_not(missing), data.dtype), (data.ndim - 1,), True)

@@ -87,7 +87,7 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where to insert ``input`` into sorted sequences so that they stay sorted.
+    """The positions at which to insert ``input`` into sorted sequences so that they stay sorted.
 
     Args:
         sorted_sequence: one sequence, or one for each row of ``input``.
@@ -160,7 +160,7 @@ def bucketize(
 
 @public
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each integer from 0 occurs in a 1-dim tensor, or the sum of its weights.
+    """The count of each integer from 0 in a 1-dim tensor, or the sum of its weights.
 
     Example:
         >>> import nnkit
@@ -230,7 +230,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 
 @public(out=True)
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements fall into each of ``bins`` equal parts of [min, max]; elements outside are
+    """The number of elements in each of ``bins`` equal parts of [min, max]; elements outside are
     left out. Where both bounds are equal, those of the data are taken.
 
     Example:
@@ -277,7 +277,7 @@ def histogram(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Any:
-    """How many elements (or what weight) fall between each two neighbouring edges.
+    """The number (or the weight) of elements between each two neighbouring edges.
 
     Args:
         bins: how many equal bins, or a 1-dim tensor with their edges.
@@ -364,7 +364,7 @@ def isin(
 
 @public
 def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """How many elements are not zero, in all or along ``dim`` (an int or a tuple).
+    """The number of elements that are not zero, in all or along ``dim`` (an int or a tuple).
 
     Example:
         >>> import nnkit

@@ -1,4 +1,4 @@
-"""What the special functions are made of: polynomials, and a loop over blocks that stay in cache.
+"""Tools of the special functions: polynomials, and a loop over blocks that stay in cache.
 
 The coefficients in the modules beside this one are Chebyshev interpolants (for erf in float32
 a minimax quotient), computed with 60 digits and cut where the rest falls below the precision.

@@ -56,7 +56,7 @@ def _renamed(value: Any, names: dict[int, int]) -> Any:
 
 
 def key_of(value: Any) -> Any:
-    """What two arguments have in common only if they are the same to every primitive."""
+    """A key for comparing arguments: equal only if they are the same to every primitive."""
     if value.__class__ is Slot:
         return "b", value.number
     if isinstance(value, (tuple, list)):

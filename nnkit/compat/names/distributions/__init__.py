@@ -1,1 +1,1 @@
-"""What ``torch.distributions`` has besides nnkit's."""
+"""Names of ``torch.distributions`` beyond nnkit's."""

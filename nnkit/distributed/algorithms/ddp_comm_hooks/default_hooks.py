@@ -17,7 +17,7 @@ __all__ = [
 
 
 def allreduce_hook(process_group: Any, bucket: Any) -> Future:
-    """What `DistributedDataParallel` does without a hook: the mean over the ranks."""
+    """The hook that `DistributedDataParallel` is without one: the mean over the ranks."""
     return _mean(process_group, bucket.buffer())
 
 

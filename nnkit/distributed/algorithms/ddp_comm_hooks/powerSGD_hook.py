@@ -18,7 +18,7 @@ __all__ = ["PowerSGDState", "powerSGD_hook"]
 
 
 class PowerSGDState:
-    """What `powerSGD_hook` keeps between steps.
+    """The settings of `powerSGD_hook`, and what it keeps between steps.
 
     Args:
         process_group: the ranks; all by default.
