@@ -103,7 +103,7 @@ def pointwise(
     node: str | None = None,
     reflected: str | None = None,
     function: bool = True,
-    public: bool = True,
+    public: bool | str = True,
     in_place: bool | str = True,
     differentiable_in_place: bool = True,
     aliases: tuple[str, ...] = (),
@@ -130,7 +130,8 @@ def pointwise(
         node: the node's class name, by default ``<Name>Backward0``.
         reflected: that of a node which has the second operand alone, as the first is a number.
         function: whether to make a function of one or two tensors, with promotion.
-        public: whether `nnkit` and Tensor offer it; false where it is a part of another function.
+        public: whether `nnkit` and Tensor offer it; the name of the module that does instead of
+            them; false where it is a part of another function.
         in_place: whether they offer ``name_`` too; the category of dtype that only this refuses.
         differentiable_in_place: whether ``name_`` has a derivative.
         aliases: further public names.
@@ -179,7 +180,11 @@ def pointwise(
     promoting.in_place = write_in_place = _in_place(op, written, kind, refuses, numbers, in_place)
     if not public:
         return promoting
-    promoting.__doc__ = _docstring(name, about, count, kind, numbers, described, aliases, example)
+    place = f"nnkit.{public}" if isinstance(public, str) else "nnkit"
+    shown = (f"{place}.{name}", *example) if example else ()
+    promoting.__doc__ = _docstring(about, count, kind, numbers, described, aliases, shown)
+    if isinstance(public, str):
+        return promoting
     offered = held(promoting, name, out=True)
     known_as(offered, name)
     known_as(promoting, f"Tensor.{name}")
@@ -218,14 +223,13 @@ def over_input(apply: Any, node: str, **rules: Callable) -> Callable:
 
 
 def _docstring(
-    name: str,
     about: str,
     count: int,
     kind: str,
     numbers: str,
     refuses: tuple[str, ...],
     aliases: tuple[str, ...],
-    example: tuple[str, str] | None,
+    example: tuple[str, ...],
 ) -> str:
     """The docstring of an element-wise function."""
     both = count == 2
@@ -252,9 +256,9 @@ def _docstring(
         lines.append("    RuntimeError: the shapes do not broadcast, or the devices differ.")
     if refuses:
         lines.append(f"    RuntimeError: the dtype is {' or '.join(refuses)}.")
-    if example is not None:
-        arguments, result = example
-        lines += ["", "Example:", "    >>> import nnkit", f"    >>> nnkit.{name}({arguments})"]
+    if example:
+        function, arguments, result = example
+        lines += ["", "Example:", "    >>> import nnkit", f"    >>> {function}({arguments})"]
         lines += [f"    {result}"]
     return "\n".join(lines)
 

@@ -132,7 +132,7 @@ def scaled_dot_product_attention(
         value: (..., S, Ev).
         attn_mask: broadcasts to (..., L, S); bool, True where a query may look, or floating, added
             to the scores. A query that may look nowhere gets zeros.
-        dropout_p: chance of an attention weight to fall out; applied whenever it is not 0.
+        dropout_p: the probability that an attention weight is dropped, whenever it is not 0.
         is_causal: let query i look at keys 0 to i only.
         scale: ``1 / sqrt(E)`` when not given.
         enable_gqa: let groups of query heads (dimension -3) share a head of key and value.

@@ -86,7 +86,7 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout that keeps mean 0 and variance 1, for networks with SELU.
 
-    Elements that fall out take SELU's negative limit -1.758; then all of them are scaled and
+    Elements that are dropped take SELU's negative limit -1.758; then all of them are scaled and
     shifted. Klambauer et al., "Self-normalizing neural networks", 2017.
 
     Raises:

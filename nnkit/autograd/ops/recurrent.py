@@ -311,7 +311,7 @@ def lstm(
             ``bias_ih`` and ``bias_hh``, and with a projection ``weight_hr``.
         has_biases: whether ``params`` holds biases.
         num_layers: how many layers stand one on the other.
-        dropout: chance of an element of a layer's output to fall out before the next layer.
+        dropout: the probability that an element of a layer's output is dropped before the next one.
         train: whether to drop out at all.
         bidirectional: whether each layer also reads backwards.
         batch_first: whether input and output begin with the batch.

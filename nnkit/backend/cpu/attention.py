@@ -14,8 +14,6 @@ from nnkit.backend.cpu.rows import max_along, sum_along
 from nnkit.backend.dtype import HALF
 from nnkit.backend.memory import order_of, steps_of
 
-__all__ = ["attention", "attention_grad"]
-
 Array = np.ndarray
 BLOCK = 1 << 17  # scores of a block
 HEADS_INSIDE = (0, 2, 1, 3)  # of the rows, in memory

@@ -15,13 +15,8 @@ import numpy as np
 from nnkit.backend import transfers
 from nnkit.backend.errors import DistBackendError
 from nnkit.backend.ranks import Group
-from nnkit.backend.transfers import DONE, UNDER_WAY, Transfer, advance_all, await_arrival
-
-__all__ = [
-    "all_gather_", "all_reduce_", "all_to_all_", "arrived", "await_arrival", "barrier",
-    "broadcast_", "gather_ranks_", "receive_", "reduce_", "reduce_scatter_", "scatter_ranks_",
-    "send",
-]  # fmt: skip
+from nnkit.backend.transfers import DONE, UNDER_WAY, Transfer, advance_all
+from nnkit.backend.transfers import await_arrival as await_arrival
 
 Arrays = Sequence[np.ndarray]
 

@@ -12,12 +12,6 @@ from nnkit.backend.cpu.memory import byte_offset, empty_for
 from nnkit.backend.dtype import HALF
 from nnkit.backend.memory import owner
 
-__all__ = [
-    "arange", "array", "cast", "contiguous", "copy", "copy_", "copy_storage", "empty", "empty_like",
-    "empty_strided", "eye", "fill", "fill_", "full", "linspace", "logspace", "make_complex",
-    "ones_like", "overwrite", "zeros", "zeros_like",
-]  # fmt: skip
-
 F4, F8 = np.dtype(np.float32), np.dtype(np.float64)
 WIDER = {F4: F8, F8: np.dtype(np.longdouble)}
 

@@ -12,11 +12,6 @@ from numpy import linalg
 
 from nnkit.backend.errors import LinAlgError
 
-__all__ = [
-    "adjugate", "cholesky", "cholesky_info", "det", "eig", "eigh", "geqrf", "inverse", "lu_factor",
-    "pivot_order", "qr", "slogdet", "solve", "solve_triangular", "svd",
-]  # fmt: skip
-
 
 def _checked(kernel: Callable) -> Callable:
     """NumPy's errors of singular or indefinite matrices as nnkit's."""

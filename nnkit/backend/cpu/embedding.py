@@ -9,8 +9,6 @@ import numpy as np
 from nnkit.backend.cpu.indexing import add_at
 from nnkit.backend.dtype import HALF
 
-__all__ = ["bag_max", "embedding", "embedding_grad", "embedding_renorm_", "one_hot"]
-
 SMALL = 1 << 14  # elements up to which one flat scatter-add is fastest
 MANY = 16  # a row that is met more often gets a sum of its own
 

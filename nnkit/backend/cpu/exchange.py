@@ -10,11 +10,6 @@ import numpy as np
 from nnkit.backend.dtype import OF_ARRAY
 from nnkit.backend.memory import Foreign, extent
 
-__all__ = [
-    "as_array", "check", "data_pointer", "dlpack_device", "from_buffer", "from_dlpack",
-    "from_numpy", "is_shared", "item", "shared", "to_dlpack", "to_numpy",
-]  # fmt: skip
-
 
 def from_numpy(data: Any) -> np.ndarray:
     """An array on the same memory, if a tensor can stand on it."""

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["fft_c2c", "fft_c2r", "fft_r2c"]
-
 
 def _order(x: np.ndarray, axes: Sequence[int], last: Sequence[int] = ()) -> tuple[int, ...]:
     """The axes that are not transformed by falling strides, the transformed ones, then ``last``."""

@@ -182,10 +182,6 @@ def scatter_(x: Array, index: Array, source: Any, axis: int) -> Array:
     return x
 
 
-def scatter_fill(x: Array, index: Array, axis: int, value: Any) -> Array:
-    return scatter_(x.copy(), index, value, axis)
-
-
 @flat
 def scatter_add_(x: Array, index: Array, source: Any, axis: int) -> Array:
     values = _fit(source, index).reshape(-1)

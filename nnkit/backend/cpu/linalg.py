@@ -13,11 +13,6 @@ import numpy as np
 from nnkit.backend.cpu.half import rounded
 from nnkit.backend.dtype import HALF
 
-__all__ = [
-    "addmm", "baddbmm", "bmm", "dot", "linear", "linear_grad_weight", "mH", "matmul", "mm", "mv",
-    "vdot",
-]  # fmt: skip
-
 F4 = np.dtype(np.float32)
 # The method, since `np.dot` first asks its operands for `__array_function__`: 0.4 us.
 _dot, _matmul = np.ndarray.dot, np.matmul

@@ -6,15 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.cpu.ctc import ctc_loss, ctc_loss_grad
+from nnkit.backend.cpu.ctc import ctc_loss, ctc_loss_grad  # noqa: F401
 from nnkit.backend.cpu.rows import BLOCK, SHORT, sum_along
 from nnkit.backend.cpu.summation import ONES
 from nnkit.backend.dtype import HALF
-
-__all__ = [
-    "cross_entropy", "cross_entropy_grad", "ctc_loss", "ctc_loss_grad", "nll_loss",
-    "nll_loss_grad",
-]  # fmt: skip
 
 _INT64, _UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 _maximum: Any = np.maximum.reduce

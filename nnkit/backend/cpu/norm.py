@@ -13,8 +13,6 @@ from nnkit.backend.dtype import HALF
 
 BLOCK = 1 << 17  # elements; smaller blocks cost more Python than they save memory traffic
 
-__all__ = ["standardize", "standardize_grad", "update_running_"]
-
 
 def standardize(x, weight, bias, axes, eps, centre):
     x = np.ascontiguousarray(x)

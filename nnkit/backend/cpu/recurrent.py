@@ -14,10 +14,6 @@ import numpy as np
 
 from nnkit.backend.cpu.half import widened
 
-__all__ = [
-    "gru_layer", "gru_layer_grad", "lstm_layer", "lstm_layer_grad", "rnn_layer", "rnn_layer_grad",
-]  # fmt: skip
-
 Array = np.ndarray
 _add, _multiply, _matmul, _tanh = np.add, np.multiply, np.matmul, np.tanh
 

@@ -16,13 +16,6 @@ from nnkit.backend.cpu.creation import make_complex
 from nnkit.backend.cpu.summation import ONES, ROWS, large_sum, square_sum
 from nnkit.backend.dtype import HALF
 
-__all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "cummax", "cummin",
-    "cumprod", "cumsum", "expand_reduced", "logcumsumexp", "logsumexp", "max", "mean", "min",
-    "norm", "prod",
-    "recurrence", "std", "sum", "sum_to", "var", "var_mean",
-]  # fmt: skip
-
 F4, F8, I8 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 SMALL = 1024  # elements; up to here one plain reduction is as fast and as exact as any
 
@@ -271,12 +264,3 @@ def sum_to(x: np.ndarray, shape: tuple) -> np.ndarray:
     """Sum ``x`` down to a shape that broadcasts to its own."""
     axis = summed_axes(x.shape, shape)
     return sum(x, axis, True).reshape(shape) if axis else x.reshape(shape)
-
-
-def expand_reduced(x: np.ndarray, shape: tuple, axis: Any, keepdims: bool) -> np.ndarray:
-    """Repeat what a reduction along ``axis`` of an array of ``shape`` gave over that array."""
-    if not keepdims and x.ndim:
-        x = x.reshape(kept_shape(shape, axis))
-    if not x.ndim:  # ten times as fast as `broadcast_to`
-        return np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
-    return np.broadcast_to(x, shape)

@@ -7,8 +7,6 @@ import numpy as np
 from nnkit.backend.cpu.rows import by_blocks, max_along, sum_along
 from nnkit.backend.dtype import HALF
 
-__all__ = ["log_softmax", "log_softmax_grad", "softmax", "softmax_grad"]
-
 _exp, _log, _subtract, _multiply = np.exp, np.log, np.subtract, np.multiply
 
 

@@ -23,8 +23,6 @@ from nnkit.backend.cuda.strided import Walk, walk_of
 from nnkit.backend.dtype import HALF
 from nnkit.backend.reference import attention as body
 
-__all__ = ["attention", "attention_grad"]
-
 F4 = np.dtype(np.float32)
 WIDTHS = (64, 128)  # columns that a kernel has room for
 

@@ -19,13 +19,8 @@ from nnkit.backend.cpu.collective import begin
 from nnkit.backend.cuda.creation import cupy
 from nnkit.backend.cuda.differences import BF16, address, contiguous
 from nnkit.backend.ranks import Group
-from nnkit.backend.transfers import DONE, Transfer, await_arrival
-
-__all__ = [
-    "all_gather_", "all_reduce_", "all_to_all_", "arrived", "await_arrival", "barrier",
-    "broadcast_", "gather_ranks_", "receive_", "reduce_", "reduce_scatter_", "scatter_ranks_",
-    "send",
-]  # fmt: skip
+from nnkit.backend.transfers import DONE, Transfer
+from nnkit.backend.transfers import await_arrival as await_arrival
 
 Arrays = Sequence[Any]
 NAMES = {

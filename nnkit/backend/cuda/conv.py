@@ -24,8 +24,6 @@ from nnkit.backend.cuda.linalg import matmul
 from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.windows import window_counts
 
-__all__ = ["conv", "conv_grad_input", "conv_grad_weight"]
-
 TILE = 512 << 20  # bytes of columns at a time
 
 

@@ -9,16 +9,11 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cpu import creation as host
-from nnkit.backend.cuda.differences import BF16, array_module, contiguous, is_array, layout
+from nnkit.backend.cuda.differences import BF16, array_module, is_array, layout
+from nnkit.backend.cuda.differences import contiguous as contiguous
 from nnkit.backend.cuda.launch import Plans
 from nnkit.backend.cuda.printer import Variant, Work, empty_for, work_for
 from nnkit.backend.formula import Formula
-
-__all__ = [
-    "arange", "array", "cast", "contiguous", "copy", "copy_", "empty", "empty_like",
-    "empty_strided", "eye", "fill", "fill_", "full", "linspace", "logspace", "make_complex",
-    "ones_like", "overwrite", "zeros", "zeros_like",
-]  # fmt: skip
 
 _IDENTITY = Formula("copy", lambda x: x)
 

@@ -18,11 +18,6 @@ from nnkit.backend.cuda.creation import array
 from nnkit.backend.cuda.differences import array_module, is_array
 from nnkit.backend.errors import LinAlgError
 
-__all__ = [
-    "adjugate", "cholesky", "cholesky_info", "det", "eig", "eigh", "geqrf", "inverse", "lu_factor",
-    "pivot_order", "qr", "slogdet", "solve", "solve_triangular", "svd",
-]  # fmt: skip
-
 
 def _checked(kernel: Callable) -> Callable:
     """Errors of singular or indefinite matrices as nnkit's.

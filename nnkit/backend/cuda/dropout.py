@@ -16,8 +16,6 @@ from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.philox import WORDS
 from nnkit.backend.reference import dropout as body
 
-__all__ = ["dropout"]
-
 
 def dropout(x: Any, p: float, feature: bool) -> tuple[Any, Any]:
     if feature or not 0 <= p < 1 or not x.size:

@@ -14,8 +14,6 @@ from nnkit.backend.cuda.differences import contiguous, empty, same_dtype
 from nnkit.backend.cuda.launch import THREADS, WARP, blocks_for
 from nnkit.backend.cuda.source import current_machine, kernel
 
-__all__ = ["bag_max", "embedding", "embedding_grad", "embedding_renorm_", "one_hot"]
-
 
 def _as_index(index: Any) -> Any:
     return contiguous(same_dtype(index, I8))

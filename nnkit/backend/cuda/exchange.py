@@ -13,11 +13,6 @@ from nnkit.backend.cuda.differences import BF16, address, contiguous
 
 I8 = np.dtype(np.int64)
 
-__all__ = [
-    "as_array", "check", "data_pointer", "dlpack_device", "from_buffer", "from_dlpack",
-    "from_numpy", "is_shared", "item", "shared", "to_dlpack", "to_numpy",
-]  # fmt: skip
-
 
 def from_numpy(data: Any) -> Any:
     return array(data, None)

@@ -11,8 +11,6 @@ from nnkit.backend.cuda.geometry import Ints, geometry
 from nnkit.backend.cuda.shape import view_as_complex, view_as_real
 from nnkit.backend.windows import window_counts
 
-__all__ = ["col2im", "im2col"]
-
 
 def _with_parts(kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> tuple[Ints, ...]:
     """For complex numbers, seen as real ones with one more spatial axis, that of the two parts."""

@@ -2,6 +2,4 @@
 
 from __future__ import annotations
 
-from nnkit.backend.cpu.fourier import fft_c2c, fft_c2r, fft_r2c
-
-__all__ = ["fft_c2c", "fft_c2r", "fft_r2c"]
+from nnkit.backend.cpu.fourier import fft_c2c, fft_c2r, fft_r2c  # noqa: F401

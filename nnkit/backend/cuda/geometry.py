@@ -6,9 +6,6 @@ import ctypes
 
 from nnkit.backend.windows import Ints
 
-__all__ = ["Geometry", "Ints", "geometry"]
-
-
 LARGEST = (1 << 31) - 1  # of the ints that kernels count with
 
 

@@ -28,15 +28,6 @@ from nnkit.backend.cuda.differences import (
 )
 from nnkit.backend.index import ALL, shape_mismatch, with_masks
 
-__all__ = [
-    "gather", "gather_adjoint", "getitem", "index", "index_add", "index_add_", "index_adjoint",
-    "index_copy", "index_copy_", "index_fill", "index_fill_", "index_put", "index_put_",
-    "index_select", "index_select_adjoint", "masked_fill", "masked_fill_", "masked_scatter",
-    "masked_scatter_", "masked_select", "masked_select_adjoint", "nonzero", "scatter", "scatter_",
-    "scatter_add", "scatter_add_", "scatter_fill", "scatter_reduce", "scatter_reduce_",
-    "wrap_index",
-]  # fmt: skip
-
 
 def on_copy(kernel: Callable) -> Callable:
     """The out-of-place twin of an in-place kernel."""

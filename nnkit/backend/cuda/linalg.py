@@ -17,11 +17,6 @@ from nnkit.backend.cuda.differences import array_module, contiguous, empty
 from nnkit.backend.cuda.launch import Plans, fold
 from nnkit.backend.cuda.source import current_machine
 
-__all__ = [
-    "addmm", "baddbmm", "bmm", "dot", "linear", "linear_grad_weight", "mH", "matmul", "mm", "mv",
-    "vdot",
-]  # fmt: skip
-
 
 class Reading(NamedTuple):
     """A stack of matrices in cuBLAS' terms."""

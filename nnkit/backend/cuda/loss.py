@@ -12,17 +12,12 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cuda import failures
-from nnkit.backend.cuda.ctc import ctc_loss, ctc_loss_grad
+from nnkit.backend.cuda.ctc import ctc_loss, ctc_loss_grad  # noqa: F401
 from nnkit.backend.cuda.differences import contiguous, empty, same_dtype
 from nnkit.backend.cuda.launch import THREADS, blocks_for
 from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.cuda.team import team_for
 from nnkit.backend.dtype import HALF
-
-__all__ = [
-    "cross_entropy", "cross_entropy_grad", "ctc_loss", "ctc_loss_grad", "nll_loss",
-    "nll_loss_grad",
-]  # fmt: skip
 
 I8, F4 = np.dtype(np.int64), np.dtype(np.float32)
 REDUCTIONS = ("none", "mean", "sum")

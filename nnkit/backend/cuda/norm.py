@@ -21,8 +21,6 @@ from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.cuda.team import OF_THREAD, kept_for, team_for
 from nnkit.backend.dtype import HALF
 
-__all__ = ["standardize", "standardize_grad", "update_running_"]
-
 CHANNELS = (0, 2)  # the axes of one mean in the view of batch norm
 
 

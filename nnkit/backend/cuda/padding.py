@@ -8,8 +8,6 @@ from nnkit.backend.cpu.padding import Widths, _along, _borders
 from nnkit.backend.cuda.creation import copy, copy_
 from nnkit.backend.cuda.differences import contiguous, empty, widened
 
-__all__ = ["pad_mode", "pad_mode_adjoint"]
-
 
 def pad_mode(x: Any, widths: Widths, mode: str) -> Any:
     """Surround ``x`` by (before, after) elements of itself along each axis."""

@@ -16,12 +16,6 @@ from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.dtype import HALF
 from nnkit.backend.windows import window_counts
 
-__all__ = [
-    "adaptive_avg_pool", "adaptive_avg_pool_grad", "adaptive_max_pool", "avg_pool",
-    "avg_pool_grad", "fractional_max_pool", "max_pool", "max_pool_gather", "max_pool_grad",
-    "max_unpool",
-]  # fmt: skip
-
 I4, I8 = np.dtype(np.int32), np.dtype(np.int64)
 
 

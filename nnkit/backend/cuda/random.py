@@ -24,12 +24,6 @@ from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.philox import WORDS
 from nnkit.backend.random import Generator
 
-__all__ = [
-    "bernoulli", "bernoulli_", "bernoulli_from_", "binomial", "cauchy_", "dropout_mask",
-    "exponential_", "geometric_", "log_normal_", "multinomial", "normal_", "poisson", "random_",
-    "randperm", "rrelu_noise", "standard_gamma", "uniform_",
-]  # fmt: skip
-
 BOOL, F4, F8 = np.dtype(np.bool_), np.dtype(np.float32), np.dtype(np.float64)
 I8 = np.dtype(np.int64)
 

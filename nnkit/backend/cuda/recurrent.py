@@ -19,8 +19,6 @@ from nnkit.backend.cuda.linalg import linear, matmul, product
 from nnkit.backend.cuda.source import current_machine, kernel
 from nnkit.backend.reference import recurrent as body
 
-__all__ = ["gru_layer", "gru_layer_grad", "lstm_layer", "lstm_layer_grad"]
-
 
 def _backend() -> Any:
     from nnkit.backend.cuda import BACKEND

@@ -21,12 +21,6 @@ from nnkit.backend.cuda.strided import walk
 from nnkit.backend.cuda.team import team_for
 from nnkit.backend.dtype import HALF
 
-__all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "cummax", "cummin", "cumprod", "cumsum",
-    "expand_reduced", "logcumsumexp", "logsumexp", "max", "mean", "min", "norm", "prod",
-    "recurrence", "std", "sum", "sum_to", "var", "var_mean",
-]  # fmt: skip
-
 I8, U1 = np.dtype(np.int64), np.dtype(np.uint8)
 BOOL = np.dtype(np.bool_)
 SHORT = 16  # elements of a result up to which one thread adds them

@@ -8,27 +8,12 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cpu import shape as host
-from nnkit.backend.cpu.shape import (
-    imag,
-    mT,
-    permute,
-    real,
-    squeeze,
-    swapaxes,
-)
+from nnkit.backend.cpu.shape import imag, mT, permute, real, squeeze, swapaxes  # noqa: F401
 from nnkit.backend.cuda.accumulation import add_at
 from nnkit.backend.cuda.creation import array, copy_, empty_like, full, zeros
 from nnkit.backend.cuda.differences import address, array_module, contiguous, on_bits, storage
 from nnkit.backend.memory import extent
 from nnkit.backend.windows import padded_geometry
-
-__all__ = [
-    "as_strided", "as_strided_adjoint", "concat", "diagonal", "diagonal_adjoint", "expand", "flip",
-    "imag", "mT", "pad", "permute", "real", "repeat_index", "reshape", "roll", "split", "squeeze",
-    "stack", "storage_offset", "storage_size", "swapaxes", "tile", "tril", "tril_indices", "triu",
-    "triu_indices", "unbind", "unfold", "unfold_adjoint", "unsqueeze", "view", "view_as_complex",
-    "view_as_real", "view_dtype",
-]  # fmt: skip
 
 
 @on_bits

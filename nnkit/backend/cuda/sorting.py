@@ -15,11 +15,6 @@ from nnkit.backend.cuda.creation import copy, full
 from nnkit.backend.cuda.differences import array_module, contiguous, on_bits, same_dtype
 from nnkit.backend.dtype import HALF
 
-__all__ = [
-    "argsort", "bincount", "histc", "histogram", "isin", "kthvalue", "median", "median_all", "mode",
-    "nanmedian", "searchsorted", "sort", "topk", "unique", "unique_consecutive",
-]  # fmt: skip
-
 F4, I8 = np.dtype(np.float32), np.dtype(np.int64)
 
 

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cpu import creation as cpu
-from nnkit.backend.memory import by_rows, is_dense, is_ordered, order_of, steps_of
+from nnkit.backend.memory import by_rows, is_ordered, order_of
 from nnkit.backend.meta.array import Meta, empty, in_order, of_operands, strided
-
-__all__ = ["empty"]
 
 
 def full(shape: tuple, value: Any, dtype: np.dtype) -> Meta:
@@ -45,16 +43,8 @@ def empty_like(x: Meta) -> Meta:
 zeros_like = ones_like = copy = empty_like
 
 
-def fill(x: Meta, value: Any) -> Meta:
-    return empty_like(x)
-
-
 def cast(x: Meta, dtype: np.dtype) -> Meta:
     return of_operands(x.shape, dtype, [x])
-
-
-def copy_storage(x: Meta) -> Meta:
-    return strided(x.shape, steps_of(x), x.dtype) if is_dense(x) else empty_like(x)
 
 
 def contiguous(x: Meta) -> Meta:
@@ -63,7 +53,3 @@ def contiguous(x: Meta) -> Meta:
 
 def ordered(x: Meta, axes: tuple) -> Meta:
     return x if is_ordered(x, axes) else in_order(x.shape, x.dtype, axes)
-
-
-def overwrite(x: Meta, source: Any) -> Meta:
-    return empty_like(x)

@@ -36,11 +36,6 @@ def gather(x: Meta, index: Meta, axis: int) -> Meta:
     return empty(index.shape, x.dtype)
 
 
-def index_select(x: Meta, index: Meta, axis: int) -> Meta:
-    shape = (*x.shape[:axis], index.size, *x.shape[axis + 1 :]) if x.ndim else ()
-    return empty(shape, x.dtype)
-
-
 def _data_decide(x: Meta, *rest: Any) -> Meta:
     raise NotImplementedError("the elements decide the size of the result, and there are none")
 

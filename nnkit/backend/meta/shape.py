@@ -84,10 +84,3 @@ def tile(x: Meta, repeats: tuple) -> Meta:
 
 def repeat_index(repeats: Meta, count: int) -> Meta:
     raise NotImplementedError("repeat_interleave(): the repeats decide the size, and have no data")
-
-
-def tril(x: Meta, offset: int) -> Meta:
-    return empty(x.shape, x.dtype)
-
-
-triu = tril

@@ -13,29 +13,9 @@ def argsort(x: Meta, axis: int, descending: bool) -> Meta:
     return in_order(x.shape, INT64, order_of(x))
 
 
-def sort(x: Meta, axis: int, descending: bool) -> tuple[Meta, Meta]:
-    return in_order(x.shape, x.dtype, order_of(x)), argsort(x, axis, descending)
-
-
-def topk(x: Meta, k: int, axis: int, largest: bool, sorted: bool) -> tuple[Meta, Meta]:
-    shape = (*x.shape[:axis], k, *x.shape[axis + 1 :]) if x.ndim else ()
-    return empty(shape, x.dtype), empty(shape, INT64)
-
-
-def _one(x: Meta, axis: Any, keepdims: bool) -> tuple[Meta, Meta]:
+def mode(x: Meta, axis: Any, keepdims: bool) -> tuple[Meta, Meta]:
     shape = reduced(x, axis, keepdims)
     return empty(shape, x.dtype), empty(shape, INT64)
-
-
-mode = median = nanmedian = _one
-
-
-def kthvalue(x: Meta, k: int, axis: int, keepdims: bool) -> tuple[Meta, Meta]:
-    return _one(x, axis, keepdims)
-
-
-def median_all(x: Meta, ignore_nan: bool) -> Meta:
-    return empty((), x.dtype)
 
 
 def searchsorted(boundaries: Meta, values: Meta, right: bool) -> Meta:

@@ -1,6 +1,6 @@
 """The dropouts over the algebra, with the noise that their backward needs.
 
-Where ``feature`` holds, whole channels fall out: axes 0 and 1 have their own coins, the others
+Where ``feature`` holds, whole channels are dropped: axes 0 and 1 have their own coins, the others
 share them.
 """
 
@@ -13,7 +13,7 @@ _ALPHA = 1.7580993408473766
 
 
 def _kept(B, x, p, feature):
-    """1 where an element stays, 0 where it falls out."""
+    """1 where an element stays, 0 where it is dropped."""
     if feature:
         shape = (*x.shape[:2], *(1 for _ in x.shape[2:]))
         return B.bernoulli_(B.empty(shape, x.dtype), 1.0 - p, None)

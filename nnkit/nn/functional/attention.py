@@ -165,7 +165,7 @@ def multi_head_attention_forward(
         bias_k: (1, 1, E), a key appended to all sequences; ``bias_v`` its value.
         bias_v: (1, 1, E).
         add_zero_attn: append a key and value of zeros.
-        dropout_p: chance of an attention weight to fall out in training.
+        dropout_p: the probability that an attention weight is dropped in training.
         out_proj_weight: (E, E), the projection of the result.
         out_proj_bias: (E,).
         training: whether to drop out.

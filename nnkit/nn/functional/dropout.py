@@ -25,7 +25,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
     Args:
         input: of any shape, floating point.
-        p: the chance to fall out.
+        p: the probability that an element is dropped.
         training: whether to do anything at all.
         inplace: write into ``input``.
 

@@ -8,7 +8,7 @@ from nnkit.autograd import Tensor
 from nnkit.autograd.ops.elementwise.bounds import clamp_min, minimum
 from nnkit.autograd.ops.loss import losses as ops
 from nnkit.nn.functional.distance import pairwise_distance
-from nnkit.nn.functional.reductions import check_reduction, legacy, reduced
+from nnkit.nn.functional.reductions import check_reduction, legacy, reduced, reduction_of
 
 __all__ = [
     "cosine_embedding_loss", "hinge_embedding_loss", "triplet_margin_loss",
@@ -30,8 +30,7 @@ def hinge_embedding_loss(
         input: distances of any shape.
         target: 1 (similar) or -1 (dissimilar) for each.
         margin: from what distance on dissimilar ones cost nothing.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Raises:
@@ -43,9 +42,7 @@ def hinge_embedding_loss(
         >>> nnkit.nn.functional.hinge_embedding_loss(x, y, reduction="none")
         tensor([0.5000, 0.7500])
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy(size_average, reduce)
-    check_reduction("hinge_embedding_loss", reduction)
+    reduction = reduction_of("hinge_embedding_loss", size_average, reduce, reduction)
     if not input.is_floating_point():
         dissimilar = clamp_min(input.new_tensor(margin) - input, 0)
         losses = dissimilar.masked_fill(target == 1, 0) + input.masked_fill(target == -1, 0)
@@ -73,8 +70,7 @@ def cosine_embedding_loss(
         input2: of the same shape.
         target: 1 or -1, (N,) or ().
         margin: from what cosine on dissimilar ones cost something.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Raises:
@@ -87,9 +83,7 @@ def cosine_embedding_loss(
         >>> nnkit.nn.functional.cosine_embedding_loss(a, b, nnkit.tensor(1))
         tensor(1.)
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy(size_average, reduce)
-    check_reduction("cosine_embedding_loss", reduction)
+    reduction = reduction_of("cosine_embedding_loss", size_average, reduce, reduction)
     if target.ndim > 1 or input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
         raise RuntimeError(
             "cosine_embedding_loss: expected inputs (N, D) and target (N,), or inputs (D,) and "
@@ -128,8 +122,7 @@ def triplet_margin_loss(
         p: the norm of the distance.
         eps: added to each difference.
         swap: take the distance between positive and negative where that is smaller.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Raises:

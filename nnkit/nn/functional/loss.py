@@ -8,7 +8,14 @@ from nnkit.autograd.ops.elementwise.activation import log_sigmoid
 from nnkit.autograd.ops.elementwise.transcendental import xlogy
 from nnkit.autograd.ops.loss import losses as ops
 from nnkit.backend.warning import warn
-from nnkit.nn.functional.reductions import REDUCTIONS, check_reduction, in_dtype_of, legacy, reduced
+from nnkit.nn.functional.reductions import (
+    REDUCTIONS,
+    check_reduction,
+    in_dtype_of,
+    legacy,
+    reduced,
+    reduction_of,
+)
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",
@@ -33,9 +40,8 @@ def cross_entropy(
         target: the classes, of the shape of ``input`` without C, int64 or uint8; or their
             probabilities, of the shape of ``input``.
         weight: a factor for each class, (C,). The mean is divided by the labels' weights.
-        size_average: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         ignore_index: the label that contributes nothing.
-        reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"``, or ``"none"`` for a loss for each label.
         label_smoothing: how much of the target is spread over all classes, from 0 to 1. Szegedy et
             al., "Rethinking the Inception architecture", 2015.
@@ -73,9 +79,8 @@ def nll_loss(
         input: the log probabilities, (C,), (N, C) or (N, C, d1, ...).
         target: the classes, of the shape of ``input`` without C, int64 or uint8.
         weight: a factor for each class, (C,). The mean is divided by the labels' weights.
-        size_average: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         ignore_index: the label that contributes nothing.
-        reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"``, or ``"none"`` for a loss for each label.
 
     Raises:
@@ -89,9 +94,7 @@ def nll_loss(
         >>> nnkit.nn.functional.nll_loss(log_probabilities, nnkit.tensor([0, 1]))
         tensor(0.3000)
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy(size_average, reduce)
-    check_reduction("nll_loss", reduction)
+    reduction = reduction_of("nll_loss", size_average, reduce, reduction)
     return ops.nll_loss(input, target, weight, ignore_index, reduction)
 
 
@@ -111,8 +114,7 @@ def binary_cross_entropy(
         input: probabilities of any shape.
         target: of the same shape, from 0 to 1.
         weight: factors, broadcast over the elements' losses.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Raises:
@@ -125,9 +127,7 @@ def binary_cross_entropy(
         >>> nnkit.nn.functional.binary_cross_entropy(p, nnkit.tensor([1.0, 1.0]))
         tensor(0.3466)
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy(size_average, reduce)
-    check_reduction("binary_cross_entropy", reduction)
+    reduction = reduction_of("binary_cross_entropy", size_average, reduce, reduction)
     name = "binary_cross_entropy"
     if target.shape != input.shape:
         raise ValueError(
@@ -164,8 +164,7 @@ def binary_cross_entropy_with_logits(
         input: scores of any shape.
         target: of the same shape, from 0 to 1.
         weight: factors, broadcast over the elements' losses.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         pos_weight: a factor of the positive part, broadcast over the elements.
 
@@ -178,9 +177,7 @@ def binary_cross_entropy_with_logits(
         >>> nnkit.nn.functional.binary_cross_entropy_with_logits(x, nnkit.tensor([1.0, 1.0]))
         tensor(0.3466)
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy(size_average, reduce)
-    check_reduction("binary_cross_entropy_with_logits", reduction)
+    reduction = reduction_of("binary_cross_entropy_with_logits", size_average, reduce, reduction)
     if target.shape != input.shape:
         raise ValueError(
             f"binary_cross_entropy_with_logits: target size {list(target.shape)} must be the same "
@@ -213,8 +210,7 @@ def kl_div(
     Args:
         input: log probabilities.
         target: probabilities, broadcast with ``input``; their logarithms with ``log_target``.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"batchmean"`` (the sum divided by the batch size, which is the divergence's
             definition), ``"mean"`` over all elements, ``"sum"`` or ``"none"``.
         log_target: whether ``target`` is a logarithm too.

@@ -10,7 +10,13 @@ from nnkit.autograd.ops.elementwise.bounds import clamp_min
 from nnkit.autograd.ops.loss import losses as ops
 from nnkit.autograd.views.history import check_cast
 from nnkit.backend.dtype import FLOATING, int64
-from nnkit.nn.functional.reductions import check_reduction, in_dtype_of, legacy, reduced
+from nnkit.nn.functional.reductions import (
+    check_reduction,
+    in_dtype_of,
+    legacy,
+    reduced,
+    reduction_of,
+)
 
 __all__ = [
     "margin_ranking_loss", "multi_margin_loss", "multilabel_margin_loss",
@@ -30,8 +36,7 @@ def soft_margin_loss(
     Args:
         input: scores of any shape.
         target: 1 or -1 for each.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Raises:
@@ -42,9 +47,7 @@ def soft_margin_loss(
         >>> nnkit.nn.functional.soft_margin_loss(nnkit.tensor([0.0]), nnkit.tensor([1.0]))
         tensor(0.6931)
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy(size_average, reduce)
-    check_reduction("soft_margin_loss", reduction)
+    reduction = reduction_of("soft_margin_loss", size_average, reduce, reduction)
     if input.dtype.category < FLOATING:
         raise RuntimeError(f"soft_margin_loss: expected a floating-point input, got {input.dtype}")
     if broadcast_shape("soft_margin_loss", [input.shape, target.shape]) != input.shape:
@@ -76,8 +79,7 @@ def margin_ranking_loss(
         input2: scores to be ranked against them.
         target: 1 where ``input1`` is to be larger, -1 where ``input2`` is.
         margin: by how much.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Raises:
@@ -90,9 +92,7 @@ def margin_ranking_loss(
         >>> nnkit.nn.functional.margin_ranking_loss(a, b, nnkit.tensor([1.0, 1.0]))
         tensor(1.)
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy(size_average, reduce)
-    check_reduction("margin_ranking_loss", reduction)
+    reduction = reduction_of("margin_ranking_loss", size_average, reduce, reduction)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
             "margin_ranking_loss: input1, input2 and target should have the same number of "
@@ -140,8 +140,7 @@ def multi_margin_loss(
         p: 1 or 2.
         margin: by how much the right score is to exceed the others.
         weight: a factor for each right class, (C,).
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Raises:
@@ -154,9 +153,7 @@ def multi_margin_loss(
         tensor(1.5000)
     """
     name = "multi_margin_loss"
-    if size_average is not None or reduce is not None:
-        reduction = legacy(size_average, reduce)
-    check_reduction(name, reduction)
+    reduction = reduction_of(name, size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError(f"{name}: only p == 1 and p == 2 supported, got {p}")
     if weight is not None and weight.ndim != 1:
@@ -199,8 +196,7 @@ def multilabel_margin_loss(
         input: scores, (N, C) or (C,).
         target: the right classes of each row, of the same shape; those from the first -1 on do
             not count.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Raises:
@@ -214,9 +210,7 @@ def multilabel_margin_loss(
         tensor(0.3333)
     """
     name = "multilabel_margin_loss"
-    if size_average is not None or reduce is not None:
-        reduction = legacy(size_average, reduce)
-    check_reduction(name, reduction)
+    reduction = reduction_of(name, size_average, reduce, reduction)
     rows = _rows(name, input)
     classes = rows.shape[1]
     if target.shape != input.shape and not input.ndim == target.numel() == 1:
@@ -252,8 +246,7 @@ def multilabel_soft_margin_loss(
         input: scores, (..., C).
         target: 1 for the classes that are right, 0 for the others.
         weight: a factor for each class, (C,).
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Raises:

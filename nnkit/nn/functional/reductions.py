@@ -30,6 +30,14 @@ def check_reduction(name: str, reduction: str) -> None:
         )
 
 
+def reduction_of(name: str, size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """The checked reduction, as the deprecated arguments say where one of them is given."""
+    if size_average is not None or reduce is not None:
+        reduction = legacy(size_average, reduce)
+    check_reduction(name, reduction)
+    return reduction
+
+
 def reduced(losses: Tensor, reduction: str) -> Tensor:
     """The losses as they are, their mean or their sum."""
     if reduction == "mean":

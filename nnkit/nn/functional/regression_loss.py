@@ -10,7 +10,7 @@ from nnkit.autograd.ops.loss import losses as ops
 from nnkit.autograd.ops.loss.losses import paired
 from nnkit.autograd.views.history import check_cast
 from nnkit.backend.dtype import to_float
-from nnkit.nn.functional.reductions import check_reduction, in_dtype_of, legacy, reduced
+from nnkit.nn.functional.reductions import check_reduction, in_dtype_of, reduced, reduction_of
 
 __all__ = [
     "gaussian_nll_loss", "huber_loss", "l1_loss", "mse_loss", "poisson_nll_loss", "smooth_l1_loss",
@@ -39,8 +39,7 @@ def mse_loss(
     Args:
         input: of any shape, floating point.
         target: of the same shape.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"``, or ``"none"`` for a loss for each element.
         weight: factors of the elements' losses; the mean is then divided by their sum.
 
@@ -56,9 +55,7 @@ def mse_loss(
         >>> nnkit.nn.functional.mse_loss(nnkit.tensor([1.0, 2.0]), nnkit.tensor([1.0, 4.0]))
         tensor(2.)
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy(size_average, reduce)
-    check_reduction("mse_loss", reduction)
+    reduction = reduction_of("mse_loss", size_average, reduce, reduction)
     x, y = paired("mse_loss", input, target)
     if weight is None:
         return ops.mse_loss(x, y, reduction)
@@ -83,9 +80,7 @@ def l1_loss(
         >>> nnkit.nn.functional.l1_loss(nnkit.tensor([1.0, 2.0]), nnkit.tensor([1.0, 4.0]))
         tensor(1.)
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy(size_average, reduce)
-    check_reduction("l1_loss", reduction)
+    reduction = reduction_of("l1_loss", size_average, reduce, reduction)
     try:
         x, y = paired("l1_loss", input, target)
     except NotImplementedError:
@@ -121,9 +116,7 @@ def smooth_l1_loss(
         >>> nnkit.nn.functional.smooth_l1_loss(nnkit.tensor([0.0, 3.0]), nnkit.tensor([1.0, 0.0]))
         tensor(1.5000)
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy(size_average, reduce)
-    check_reduction("smooth_l1_loss", reduction)
+    reduction = reduction_of("smooth_l1_loss", size_average, reduce, reduction)
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
     x, y = paired("smooth_l1_loss", input, target)
@@ -189,9 +182,8 @@ def poisson_nll_loss(
         target: the count, of the same shape.
         log_input: whether ``input`` is a logarithm.
         full: add Stirling's approximation of ``log(target!)`` where ``target > 1``.
-        size_average: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         eps: keeps the logarithm finite.
-        reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Raises:
@@ -202,9 +194,7 @@ def poisson_nll_loss(
         >>> nnkit.nn.functional.poisson_nll_loss(nnkit.tensor([0.0]), nnkit.tensor([3.0]))
         tensor(1.)
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy(size_average, reduce)
-    check_reduction("poisson_nll_loss", reduction)
+    reduction = reduction_of("poisson_nll_loss", size_average, reduce, reduction)
     if not input.is_floating_point() or target.is_complex():
         x, y = input, target
         losses = x.exp() - y * x if log_input else x - y * (x + eps).log()

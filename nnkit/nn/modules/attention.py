@@ -29,7 +29,7 @@ class MultiheadAttention(Module):
     Args:
         embed_dim: features E of query and result.
         num_heads: a divisor of E.
-        dropout: chance of an attention weight to fall out in training.
+        dropout: the probability that an attention weight is dropped in training.
         bias: whether the projections have biases.
         add_bias_kv: append a learnt key and value to all sequences.
         add_zero_attn: append a key and value of zeros.

@@ -13,7 +13,7 @@ class _Dropout(Module):
     """The base of the dropouts.
 
     Args:
-        p: the chance of an element (or a channel) to fall out.
+        p: the probability that an element (or a channel) is dropped.
         inplace: write into the input.
 
     Raises:

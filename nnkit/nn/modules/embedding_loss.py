@@ -19,8 +19,7 @@ class _MarginLoss(_Loss):
 
     Args:
         margin: see the class.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     """
 
@@ -42,8 +41,7 @@ class HingeEmbeddingLoss(_MarginLoss):
 
     Args:
         margin: from what distance on dissimilar things cost nothing.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Input and target have the same shape.
@@ -71,8 +69,7 @@ class MarginRankingLoss(_MarginLoss):
 
     Args:
         margin: by how much one score is to exceed the other.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Inputs and target have the same shape.
@@ -94,8 +91,7 @@ class CosineEmbeddingLoss(_MarginLoss):
 
     Args:
         margin: from what cosine on dissimilar vectors cost something.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
@@ -126,8 +122,7 @@ class TripletMarginLoss(_Loss):
         p: the norm of the distance.
         eps: added to each difference.
         swap: take the distance between positive and negative where that is smaller.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:

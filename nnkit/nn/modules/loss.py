@@ -21,8 +21,7 @@ class _Loss(Module):
     """The base of all losses.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     """
 
@@ -61,9 +60,8 @@ class CrossEntropyLoss(_WeightedLoss):
 
     Args:
         weight: a factor for each class, (C,).
-        size_average: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         ignore_index: the label that contributes nothing.
-        reduce: deprecated, see ``reduction``.
         reduction: ``"mean"`` (weighted), ``"sum"`` or ``"none"``.
         label_smoothing: how much of the target is spread over all classes, from 0 to 1.
 
@@ -105,9 +103,8 @@ class NLLLoss(_WeightedLoss):
 
     Args:
         weight: a factor for each class, (C,).
-        size_average: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         ignore_index: the label that contributes nothing.
-        reduce: deprecated, see ``reduction``.
         reduction: ``"mean"`` (weighted), ``"sum"`` or ``"none"``.
 
     Shape:
@@ -150,8 +147,7 @@ class BCELoss(_WeightedLoss):
 
     Args:
         weight: factors, broadcast over the elements' losses.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Input and target have the same shape.
@@ -170,8 +166,7 @@ class BCEWithLogitsLoss(_Loss):
 
     Args:
         weight: factors, broadcast over the elements' losses.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         pos_weight: a factor of the positive part, broadcast over the elements.
 
@@ -207,8 +202,7 @@ class KLDivLoss(_Loss):
     """The Kullback-Leibler divergence ``target * (log(target) - input)``, element by element.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"batchmean"`` (the definition), ``"mean"`` over all elements, ``"sum"`` or
             ``"none"``.
         log_target: whether the target is a logarithm, as the input is.
@@ -241,8 +235,7 @@ class SoftMarginLoss(_Loss):
     """``log(1 + exp(-target * input))`` of scores and targets 1 or -1.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Input and target have the same shape.
@@ -263,8 +256,7 @@ class MultiMarginLoss(_WeightedLoss):
         p: 1 or 2.
         margin: by how much the right score is to exceed the others.
         weight: a factor for each right class, (C,).
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
@@ -310,8 +302,7 @@ class MultiLabelMarginLoss(_Loss):
     """The sum over right classes r and wrong ones w of ``max(0, 1 - input[r] + input[w]) / C``.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
@@ -331,8 +322,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
     Args:
         weight: a factor for each class, (C,).
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:

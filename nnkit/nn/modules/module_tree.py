@@ -27,7 +27,7 @@ class ModuleTree:
     _modules: dict[str, Any]
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter under ``name``; None keeps the name for a parameter there is not.
+        """Add a parameter under ``name``; None registers the name without a parameter.
 
         Raises:
             TypeError: ``name`` is no string, or ``param`` neither a Parameter nor None.
@@ -64,7 +64,7 @@ class ModuleTree:
 
         Args:
             name: the attribute's name.
-            tensor: the buffer; None keeps the name for a buffer there is not.
+            tensor: the buffer; None registers the name without a buffer.
             persistent: whether ``state_dict`` holds it.
 
         Raises:
@@ -93,7 +93,7 @@ class ModuleTree:
             self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name: str, module: Any) -> None:
-        """Add a submodule under ``name``; None keeps the name for a submodule there is not.
+        """Add a submodule under ``name``; None registers the name without a submodule.
 
         Raises:
             TypeError: ``name`` is no string, or ``module`` neither a Module nor None.

@@ -28,7 +28,7 @@ class RNNBase(Module):
         num_layers: how many layers stand one on the other.
         bias: whether there are biases.
         batch_first: whether input and output are (N, T, features) instead of (T, N, features).
-        dropout: chance of an element of each layer's output, except the last one's, to fall out.
+        dropout: the probability that an element between two layers is dropped.
         bidirectional: whether a second network reads the sequences from their ends.
         proj_size: features that the state of an LSTM is projected to, 0 for none.
         device: where the parameters are.

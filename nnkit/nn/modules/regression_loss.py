@@ -15,8 +15,7 @@ class MSELoss(_Loss):
     """The squared error ``(input - target)**2``.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Input and target have the same shape.
@@ -34,8 +33,7 @@ class L1Loss(_Loss):
     """The absolute error ``|input - target|``.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Input and target have the same shape.
@@ -53,8 +51,7 @@ class SmoothL1Loss(_Loss):
     """``d**2 / (2 beta)`` where ``d = |input - target| < beta``, else ``d - beta / 2``.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         beta: where the parabola goes over into lines.
 
@@ -111,9 +108,8 @@ class PoissonNLLLoss(_Loss):
     Args:
         log_input: whether the input is the logarithm of the expected count.
         full: add Stirling's approximation of ``log(target!)``.
-        size_average: deprecated, see ``reduction``.
+        size_average, reduce: deprecated, see ``reduction``.
         eps: keeps the logarithm finite.
-        reduce: deprecated, see ``reduction``.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Input and target have the same shape.

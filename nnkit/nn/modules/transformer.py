@@ -148,7 +148,7 @@ class Transformer(Module):
         num_encoder_layers: layers of the encoder.
         num_decoder_layers: layers of the decoder.
         dim_feedforward: features between the two linear maps of a layer.
-        dropout: chance of an element of a block's output to fall out.
+        dropout: the probability that an element of a block's output is dropped.
         activation: "relu", "gelu" or a function, between the linear maps.
         custom_encoder: another encoder.
         custom_decoder: another decoder.

@@ -89,7 +89,7 @@ class TransformerEncoderLayer(_Layer):
         d_model: features E of the sequences.
         nhead: heads of the attention.
         dim_feedforward: features between the two linear maps.
-        dropout: chance of an element of either block's output to fall out.
+        dropout: the probability that an element of either block's output is dropped.
         activation: "relu", "gelu" or a function, between the linear maps.
         layer_norm_eps: of the normalizations.
         batch_first: whether sequences are (N, L, E) instead of (L, N, E).

@@ -51,17 +51,22 @@ i0 = pointwise(
     kind="float", refuses=("complex",), x=lambda g, x: g * fn.i1(x),
 )
 i0e = pointwise(
-    "i0e", lambda x: fn.i0e(x), node="SpecialI0EBackward0", kind="float", public=False,
-    refuses=("complex",), x=lambda g, x, out: g * (fn.i1e(x) - fn.sgn(x) * out),
+    "i0e", lambda x: fn.i0e(x), "``exp(-|input|) * i0(input)``.",
+    example=("nnkit.tensor([0.0, 100.0])", "tensor([1.0000, 0.0399])"),
+    node="SpecialI0EBackward0", kind="float", public="special", refuses=("complex",),
+    x=lambda g, x, out: g * (fn.i1e(x) - fn.sgn(x) * out),
 )
 i1 = pointwise(
-    "i1", lambda x: fn.i1(x), node="SpecialI1Backward0", kind="float", public=False,
+    "i1", lambda x: fn.i1(x), "The modified Bessel function of the first kind of order 1.",
+    example=("nnkit.tensor([0.0, 1.0])", "tensor([0.0000, 0.5652])"),
+    node="SpecialI1Backward0", kind="float", public="special",
     refuses=("complex",), x=lambda g, x, out: g * fn.where(
         abs(x) > EPS, fn.i0(_away_from_zero(x)) - out / _away_from_zero(x), 0.5
     ),
 )
 i1e = pointwise(
-    "i1e", lambda x: fn.i1e(x), node="SpecialI1EBackward0", kind="float", public=False,
+    "i1e", lambda x: fn.i1e(x), "``exp(-|input|) * i1(input)``.",
+    node="SpecialI1EBackward0", kind="float", public="special",
     refuses=("complex",), x=lambda g, x, out: g * fn.where(
         abs(x) > EPS,
         fn.i0e(_away_from_zero(x))
@@ -70,27 +75,37 @@ i1e = pointwise(
     ),
 )
 entr = pointwise(
-    "entr", _entr, node="SpecialEntrBackward0", kind="float", public=False, refuses=("complex",),
+    "entr", _entr, "``-input * log(input)``: 0 at 0, -inf for negative numbers.",
+    example=("nnkit.tensor([0.0, 0.5, 1.0])", "tensor([0.0000, 0.3466, -0.0000])"),
+    node="SpecialEntrBackward0", kind="float", public="special", refuses=("complex",),
     x=lambda g, x: g * -(1 + fn.log(x)),
 )
 erfcx = pointwise(
-    "erfcx", lambda x: fn.erfcx(x), node="SpecialErfcxBackward0", kind="float", public=False,
+    "erfcx", lambda x: fn.erfcx(x),
+    "``exp(input**2) * erfc(input)``, without overflow of the first or underflow of the second.",
+    example=("nnkit.tensor([0.0, 100.0])", "tensor([1.0000, 0.0056])"),
+    node="SpecialErfcxBackward0", kind="float", public="special",
     refuses=("complex", "half"), x=lambda g, x, out: (2 * x * out - 2 / math.sqrt(math.pi)) * g,
 )
 log_ndtr = pointwise(
-    "log_ndtr", _log_ndtr, node="SpecialLogNdtrBackward0", kind="float", public=False,
-    refuses=("complex", "half"),
+    "log_ndtr", _log_ndtr, "``log(ndtr(input))``, right where `ndtr` is 0.",
+    example=("nnkit.tensor([0.0, -100.0])", "tensor([-6.9315e-01, -5.0055e+03])"),
+    node="SpecialLogNdtrBackward0", kind="float", public="special", refuses=("complex", "half"),
     x=lambda g, x, out: g / math.sqrt(2 * math.pi) * fn.exp(-(out + x * x / 2)),
 )
 ndtri = pointwise(
-    "ndtri", lambda x: fn.ndtri(x), node="SpecialNdtriBackward0", kind="float", public=False,
-    refuses=("complex", "half"),
+    "ndtri", lambda x: fn.ndtri(x), "The inverse of `ndtr`: infinite at 0 and 1, NaN outside.",
+    example=("nnkit.tensor([0.5, 0.975])", "tensor([0.0000, 1.9600])"),
+    node="SpecialNdtriBackward0", kind="float", public="special", refuses=("complex", "half"),
     x=lambda g, out: g * math.sqrt(2 * math.pi) * fn.exp(out * out / 2),
 )
 zeta = pointwise(
-    "zeta", lambda x, y: fn.zeta(x, y), node="SpecialZetaBackward0", kind="float", public=False,
-    refuses=("complex", "half"), x=lambda g, y: _no_derivative("zeta"),
-    y=lambda g, x, y: g * -x * fn.zeta(x + 1, y),
+    "zeta", lambda x, y: fn.zeta(x, y),
+    "Hurwitz's zeta function, the sum of ``(other + k)**-input`` over k >= 0; it has a "
+    "derivative in ``other``.",
+    example=("nnkit.tensor([2.0]), 1", "tensor([1.6449])"),
+    node="SpecialZetaBackward0", kind="float", public="special", refuses=("complex", "half"),
+    x=lambda g, y: _no_derivative("zeta"), y=lambda g, x, y: g * -x * fn.zeta(x + 1, y),
 )
 _xlog1py = pointwise(
     "xlog1py", _times_log1p, node="SpecialXlog1PyBackward0", function=False,
@@ -117,12 +132,26 @@ igammac = pointwise(
 )
 
 
-def xlog1py(input: Any, other: Any) -> Tensor:
+def xlog1py(input: Tensor | complex, other: Tensor | complex) -> Tensor:
+    """``input * log1p(other)``, 0 where ``input`` is 0; either may be a number.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.special.xlog1py(nnkit.tensor([0.0, 2.0]), nnkit.tensor([-1.0, 0.0]))
+        tensor([0., 0.])
+    """
     operands = promote("special.xlog1py", input, other, floating=True)
     check_dtype("special.xlog1py", operands[0].dtype, ("complex",), operands)
     return _xlog1py(*operands)
 
 
 def ndtr(input: Tensor) -> Tensor:
+    """The standard normal distribution function, ``(1 + erf(input / sqrt(2))) / 2``.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.special.ndtr(nnkit.tensor([-1.0, 0.0]))
+        tensor([0.1587, 0.5000])
+    """
     check_dtype("special.ndtr", to_float(input.dtype), ("complex",))
     return (1 + erf(input / math.sqrt(2.0))) * 0.5
