@@ -116,7 +116,11 @@ def _reads_what_it_writes(d: Difference) -> bool:
             return True
     # Of views that inference mode made nobody knows the base.
     unknown = all(d.seen("is_inference", d.before, name) for name in names)
-    if unknown and len(names) > 1 and re.search(r"^x\d+\[.*\] .?= .*x\d", d.statement):
+    if (
+        unknown
+        and len(set(names)) > 1
+        and re.search(r"^ *x\d+(\[.*\])?( .?= |\.\w+_\().*x\d", d.statement, re.MULTILINE)
+    ):
         return True
     owners = [d.seen("base", d.before, n) or d.seen("identity", d.before, n) for n in d.named()]
     written = re.search(r"x\d+(\.(addmm_|baddbmm_|masked_scatter_)\(|\[.*\] .?= )", d.statement)
@@ -244,8 +248,10 @@ def _kept_in_old_shape(d: Difference) -> bool:
 def _amplifies(d: Difference) -> bool:
     """Whether a statement makes much of a rounding error: it divides by, or asks for the sign, the
     logarithm or the truth of a number near 0 that a normalisation or a determinant has left, or
-    the sum of what it made."""
-    if d.aspect != "values" or not re.search(rf"{NORMS}|det\(", d.earlier):
+    the sum of what it made; or of numbers on which the two differ already."""
+    if d.aspect != "values":
+        return False
+    if not re.search(rf"{NORMS}|det\(", d.earlier) and not d.apart_before():
         return False
     if not re.search(
         r"/|reciprocal|rsqrt|pow|\*\*|log|kl_div|sign|sgn|atan2|angle|addcdiv", d.statement
@@ -271,7 +277,7 @@ def _is_step(d: Difference) -> bool:
     """Whether a function with steps, or of bits, is taken of numbers that differ by a rounding."""
     step = (
         r"bucketize|searchsorted|\.view\(T\.|floor|ceil|round|trunc|sgn|sign|//|%|fmod|remainder"
-        r"|argsort|argmax|argmin|Best\.apply|bool\(|sqrt"
+        r"|all\(|argsort|argmax|argmin|Best\.apply|bool\(|sqrt"
     )
     return _statement(step, "values")(d) and bool(d.apart_before())
 
@@ -359,13 +365,14 @@ def _writes_own_operand(d: Difference) -> bool:
 
 
 def _leaf_of_old_shape(d: Difference) -> bool:
-    """Whether torch refuses a backward after a leaf was given another shape. The graph keeps
-    its accumulator, with the old shape, and what else it saved of it."""
+    """Whether torch refuses a backward after a leaf was given another shape, or sums its gradient.
+    The graph keeps its accumulator, with the old shape, and what else it saved of it."""
     changed = re.findall(r"out=\(?(x\d+)|(x\d+)\.(?:data = |set_)", d.earlier)
     refused = d.errors[0] == "RuntimeError" and (
         d.errors[1] in (None, "ValueError") or d.aspect == "grad"
     )
-    if not refused or not re.search(r"backward\(|grad\(", d.statement):
+    summed = d.aspect == "values" and d.label.endswith(".grad")  # down to the old shape
+    if not (refused or summed) or not re.search(r"backward\(|grad\(", d.statement):
         return False
     return any(
         d.seen("requires_grad", d.wanted, n) and d.seen("is_leaf", d.wanted, n)
@@ -424,6 +431,11 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "and counts as written": lambda d: (
         _statement(r"\._version > 0", "value")(d) and "inference_mode" in d.earlier
+    ),
+    "and how often an operation writes into its own result": lambda d: (
+        _statement(r"\._version > 0", "value")(d)
+        and (d.expected, d.actual) == (True, False)
+        and re.search(r"one_hot|quantile| @ ", d.earlier) is not None
     ),
     "torch's vmap has operations that cannot do with an empty batch": _empty_batch,
     "torch's vmap refuses to write the batch into a tangent that is none": _writes_tangents,
@@ -534,7 +546,8 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "the gradient of sgn has no memory in torch, which refuses to write it": lambda d: (
         d.errors == ("RuntimeError", None)
         and re.search(r"\bsgn_?\(", d.earlier) is not None
-        and re.search(r"backward\(|[a-z]_\(|\] .?= |^x\d+ .= ", d.statement) is not None
+        and re.search(r"backward\(|[a-z]_\(|\] .?= |^x\d+ .= |deepcopy\(", d.statement)
+        is not None
     ),
     "the step of a dimension of size 1 decides whether all or part of the memory is shared": (
         lambda d: (

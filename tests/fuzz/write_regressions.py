@@ -486,4 +486,74 @@ x1[:1].mul_(2)
 x1[None, :1] = -1.5
 (x0.sum() + x2.sum()).backward()
 """,
+    "a tensor that fills is held to the dtype like a number": """
+x0 = T.tensor([True, False])
+x1 = T.ones(2, dtype=T.int64)
+x1.masked_fill_(x0, T.tensor(2.7))
+x1.masked_fill_(x0, T.tensor(float('inf')))
+x1[x0] = T.tensor(2.5e30)
+x2 = T.ones(2, dtype=T.uint8).masked_fill(x0, T.tensor(300))
+x3 = T.ones(2).half().masked_fill(x0, T.tensor(1e5))
+x4 = T.ones(2).masked_fill(x0, T.tensor(2 + 0j))
+x5 = T.ones(2).masked_fill(x0, 2 + 0j)
+x6 = T.ones(2).masked_fill(x0, T.tensor(2 + 1j))
+x7 = T.ones(2)
+x7[x0] = T.tensor(2 + 1j)
+""",
+    "numbers that a dtype has no room for": """
+x0 = T.tensor(1e300)
+x1 = T.tensor(-1e5, dtype=T.float16)
+x2 = T.tensor(2**63, dtype=T.bfloat16)
+x3 = T.tensor(10**40, dtype=T.int8)
+x4 = T.full((2,), 1e5, dtype=T.float16)
+x5 = T.full((2,), 1e39, dtype=T.bfloat16)
+x6 = T.full((2,), 1e39)
+x7 = T.full((2,), 1e39 + 1j, dtype=T.complex64)
+x8 = T.ones(2)
+x8[0] = 1e39
+x8[:1] = float('inf')
+x9 = T.where(x8 > 2, x8, 1e39)
+x10 = T.where(x8 > 2, T.ones(2, dtype=T.uint8), -1)
+x11 = T.where(x8 > 2, 300, T.ones(2, dtype=T.int8))
+x12 = T.ones(2, dtype=T.int8).clamp(min=300)
+x13 = x8.half().clamp(-1e5, 1)
+x14 = x8.clamp(max=float('inf'))
+x15 = T.nn.functional.pad(x8.half(), (0, 1), value=1e5)
+x16 = T.nn.functional.pad(T.ones(2, dtype=T.int64), (0, 1), value=2.5e30)
+""",
+    "a view with a hook that was given other memory": """
+x0 = T.tensor([1.0, 2.0], requires_grad=True) * 1
+x1 = x0.transpose(0, 0)
+x1.data = T.tensor([1.5, -0.75])
+x1.grad_fn.register_hook(see('node 1'))
+x1 *= 2
+""",
+    "what is said first of a write that is refused": """
+x0 = T.ones(3)
+x1 = T.ones(3, 3)
+x0.gcd_(x1)
+x0.lerp_(x1, 0.5)
+x0.bool().pow_(x1.bool())
+x0.to(T.complex64).clip_(x1)
+x2 = T.zeros(3, 1).expand(3, 3)
+x2.bool().expand(3, 3).cumsum_(0)
+x3 = T.zeros(3, 1, dtype=T.bool).expand(3, 3)
+x3.cumprod_(0)
+x3.cumsum_(0)
+x4 = x1.to(T.complex64)
+x4.clamp_(x4.mT)
+x1.ldexp_(x1[1])
+x5 = T.full((3, 3), 1.0)
+x5.bernoulli_(x5[1:2, 1:2])
+T.ones(0, 3).bernoulli_(T.tensor([1.5]))
+x6 = T.zeros(()).index_reduce_(0, T.tensor([0]), T.ones(1), 'prod')
+""",
+    "an index that is refused has begun to use a view": """
+x0 = T.ones(4, requires_grad=True)
+with T.inference_mode(): x1 = T.atleast_2d(x0)
+with T.inference_mode(): x0[[3]] = T.tensor([-1.25])
+x2 = x1[x0 > 0]
+x3 = x1[[[1, 2, 3]]]
+x4 = x1[5]
+""",
 }

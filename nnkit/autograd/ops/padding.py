@@ -111,7 +111,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     widths = _widths("pad", pad, input.ndim)
     if mode == "constant":
         _check_sizes("pad", input, widths, mode)
-        return in_format_of(input, OPS["pad"](input, widths, 0 if value is None else value))
+        value = fitting("pad", 0 if value is None else value, input.dtype)
+        return in_format_of(input, OPS["pad"](input, widths, value))
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(
             "pad(): argument 'mode' must be 'constant', 'reflect', 'replicate' or 'circular', "

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nnkit.autograd.op.promotion import promoted_dtype
 from nnkit.autograd.op.public import PUBLIC
+from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import (
     BOOL,
     COMPLEX,
@@ -105,14 +107,27 @@ class iinfo:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
-def fitting(name: str, value: Any, d: dtype) -> Any:
+def _held(value: float, d: dtype) -> bool:
+    """Whether a number is no larger than the finite ones of a floating dtype."""
+    return not math.isfinite(value) or abs(value) <= finfo(d).max
+
+
+def fitting(name: str, value: Any, d: dtype, single: bool = False) -> Any:
     """A Python number as dtype ``d`` holds it: cut off for integers, wrapped if a negative int goes
-    into an unsigned dtype; RuntimeError where it overflows."""
+    into an unsigned dtype.
+
+    Args:
+        single: it is given to a single element, which torch does by way of 32 bits: numbers of
+            fewer bits become infinite where they would overflow.
+
+    Raises:
+        RuntimeError: it overflows.
+    """
     category = d.category
     if category == FLOATING and value.__class__ is float:
-        fits = not math.isfinite(value) or d is float64 or abs(value) <= finfo(d).max
+        fits = d is float64 or (single and d is not float32) or _held(value, d)
     elif category == COMPLEX:
-        return value
+        fits = _held(value.real, d) and _held(value.imag, d)
     elif category == BOOL:
         return bool(value)
     elif isinstance(value, complex) and value.imag:
@@ -120,7 +135,7 @@ def fitting(name: str, value: Any, d: dtype) -> Any:
     else:
         value = value.real
         if category == FLOATING:
-            return fitting(name, float(value), d)
+            return fitting(name, float(value), d, single)
         fits = math.isfinite(value)
         if fits:
             limits = iinfo(d)  # a float is held to them before it is cut off
@@ -136,5 +151,14 @@ def fitting(name: str, value: Any, d: dtype) -> Any:
     return value
 
 
+def fitting_beside(name: str, value: Any, other: Tensor, single: bool = False) -> Any:
+    """An operand beside another one: a number as their common dtype holds it (see `fitting`)."""
+    kind = value.__class__
+    if kind is complex or kind in (int, float) and not 0 <= value <= 127:  # every dtype holds those
+        return fitting(name, value, promoted_dtype(name, value, other), single)
+    return value
+
+
+LARGEST = finfo(float32).max
 PUBLIC["finfo"] = finfo
 PUBLIC["iinfo"] = iinfo

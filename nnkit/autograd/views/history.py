@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import functools
 import sys
-import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import Any
 
+from nnkit.autograd.arguments.dims import broadcast_shape
 from nnkit.autograd.engine import node as node_module
 from nnkit.autograd.engine.node import (
     Node,
@@ -40,7 +40,7 @@ from nnkit.autograd.tensor import (
     replace_memory,
     wrap,
 )
-from nnkit.autograd.views.overlap import check_memory
+from nnkit.autograd.views.overlap import REFUSED_FIRST, check_memory, warn_expanded
 from nnkit.autograd.views.replay import (
     EXPANDED,
     CopySlices,
@@ -194,8 +194,11 @@ UNSEEN = frozenset(
     "logical_and_ logical_not_ logical_or_ logical_xor_ logical_and logical_not logical_or "
     "logical_xor eq ge gt le lt ne".split()
 )
-# Those of which torch says that their result cannot be cast before that there is none.
-CAST_FIRST = frozenset("xlogy_ gcd_ lcm_ clamp_ clamp_min_ clamp_max_".split())
+# Those of which torch says that their result has another shape, or cannot be cast, before that
+# there is none for such numbers.
+CHECKED_FIRST = frozenset(
+    "addcmul_ clamp_ clamp_max_ clamp_min_ clip_ div_ gcd_ lcm_ lerp_ pow_ xlogy_".split()
+)
 TAKING_NUMBERS = frozenset(
     "add_ sub_ subtract_ mul_ multiply_ div_ divide_ true_divide_ floor_divide_ dropout_ "
     "feature_dropout_ alpha_dropout_ feature_alpha_dropout_".split()
@@ -355,10 +358,8 @@ def write(
         try:
             result = compute(before, *arguments, **options)
         except NotImplementedError:
-            if operation not in CAST_FIRST or not all(isinstance(t, Tensor) for t in operands):
-                raise
-            wanted = promoted_dtype(operation, x, *operands)  # torch casts before it computes
-            check_cast(operation, wanted, x.dtype)
+            if operation in CHECKED_FIRST and REFUSED_FIRST.get(operation) != x.dtype.category:
+                _check_result(x, operation, operands)
             raise
     if result._device.home is not x._device.home:
         raise RuntimeError(
@@ -375,11 +376,7 @@ def write(
     check_fits(operation, source.shape, x)
     put: Callable = B.copy_
     if overlapping is not None and has_expanded(target):
-        warnings.warn(
-            f"Use of {operation} on expanded tensors is deprecated: clone() the tensor before",
-            UserWarning,
-            stacklevel=3,
-        )
+        warn_expanded(operation)
         put = lambda target, source: overlapping(B, target, *arguments, **options)
     tracked = tracked or result._requires_grad  # by an operand deep in the arguments
     if tracked and OF_ARRAY[target.dtype].category >= FLOATING:
@@ -397,6 +394,15 @@ def write(
         put(target, source)
         wrote(x, operation)
     return x
+
+
+def _check_result(x: Tensor, operation: str, operands: Any) -> None:
+    """RuntimeError where the result of an elementwise operation would not fit into ``x``."""
+    numbers = [o for o in operands if o is not None and not isinstance(o, str)]
+    shapes = [t._data.shape for t in numbers if isinstance(t, Tensor)]
+    if len(shapes) == len(numbers):
+        check_fits(operation, broadcast_shape(operation, [x._data.shape, *shapes]), x)
+        check_cast(operation, promoted_dtype(operation, x, *numbers), x.dtype)
 
 
 def _of_zeros(argument: Any) -> Any:
@@ -450,7 +456,9 @@ def alias(x: Tensor) -> Tensor:
     base: Any = x._base
     if base is not None and base._requires_grad and x.__class__ is Tensor:
         if not isinstance(x._view, str) and _has_hooks(x):
-            return replay(chain_of(x), base)  # no gradient goes through the views any more
+            again = replay(chain_of(x), base)  # no gradient goes through the views any more
+            again._data = x._data  # which may have been given to it
+            return again
     return _same(x)
 
 

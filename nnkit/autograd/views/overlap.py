@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING
+from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING
 from nnkit.backend.lazy import Lazy, is_zero
 from nnkit.backend.memory import (
     Span,
@@ -18,6 +18,7 @@ from nnkit.backend.memory import (
     steps_of,
     strides_in_order,
 )
+from nnkit.backend.warning import warn
 
 # The writes whose target may have several elements in one place, those whose operands may lie in
 # any part of the target, those whose operands may not even be the target itself, and those that
@@ -28,14 +29,22 @@ REPEATABLE = frozenset(
     "randperm std sum tril triu var".split()
 )
 ANYWHERE = frozenset(
-    "fill_ masked_fill_ index_fill_ masked_scatter_ addmm_ addmv_ addbmm_ baddbmm_ mm mv bmm "
+    "fill_ masked_fill_ index_fill_ masked_scatter_ ldexp_ bernoulli_from_ "
+    "addmm_ addmv_ addbmm_ baddbmm_ mm mv bmm "
     "matmul addmm addmv addbmm baddbmm dot vdot linalg.norm all any amax amin argmax argmin "
     "cummax cummin diag histc inner linalg.lu_solve log_softmax logsumexp max mean min nanmean "
     "nanquantile nansum narrow_copy norm prod quantile searchsorted softmax std sum tril triu "
     "var".split()
 )
-# Those that refuse complex numbers before they look at the memory.
-OF_REAL = frozenset("ceil_ clamp_ clamp_max_ clamp_min_ floor_ relu_ sign_ trunc_".split())
+# Those that refuse numbers of a category before they look at the memory.
+REFUSED_FIRST = {
+    name: category
+    for category, names in (
+        (COMPLEX, "ceil_ clamp_ clamp_max_ clamp_min_ clip_ floor_ relu_ sign_ trunc_"),
+        (BOOL, "addmm_ cumprod_ cumsum_"),
+    )
+    for name in names.split()
+}
 APART = frozenset(
     "index_add_ index_copy_ index_reduce_ index_put_ scatter_ scatter_add_ scatter_reduce_ put_ "
     "cross gather index_select kthvalue masked_select take take_along_dim cat concat concatenate "
@@ -61,8 +70,10 @@ def check_memory(x: Tensor, operation: str, operands: Any = ()) -> None:
             f"{operation}(): zeros that stand for a derivative where there is none cannot be "
             "written to: clone() them before"
         )
+    if operation in REFUSED_FIRST and REFUSED_FIRST[operation] == x.dtype.category:
+        return
     if may_share and has_expanded(data) and (lazy or operation not in REPEATABLE):
-        if operation in OF_REAL and x.is_complex() or changes_nothing(operation, x):
+        if changes_nothing(operation, x):
             return
         if operation != "copy_" or not is_same(x, operands[0]):
             check_expanded(operation, data)
@@ -80,6 +91,11 @@ def check_expanded(operation: str, data: Any) -> None:
             f"memory location: clone() the expanded tensor of shape {list(data.shape)} before "
             "writing into it"
         )
+
+
+def warn_expanded(operation: str) -> None:
+    """Warn of a write to several elements in one place."""
+    warn(f"Use of {operation} on expanded tensors is deprecated: clone() the tensor before")
 
 
 def check_apart(operation: str, x: Tensor, operand: Tensor, resized: Span | None = None) -> None:

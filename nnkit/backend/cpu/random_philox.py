@@ -84,7 +84,7 @@ def bernoulli_(x, p, generator):
 
 
 def bernoulli_from_(x, p, generator):
-    if not ((p >= 0) & (p <= 1)).all():
+    if x.size and not ((p >= 0) & (p <= 1)).all():
         raise RuntimeError("bernoulli expects every p to be in [0, 1]")
     order = memory_order(x)
     p = np.broadcast_to(p, x.shape).transpose(order)

@@ -329,7 +329,7 @@ def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
         raise TypeError(
             f"fill_(): argument 'value' must be Number or Tensor, not {value.__class__.__name__}"
         )
-    value = fitting("fill_", value, input.dtype)
+    value = fitting("fill_", value, input.dtype, input._data.size == 1)
     return write(input, "fill_", _fill, value, kernel=input._device.backend.fill_)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -157,7 +158,9 @@ def full(
     value = number("full", "fill_value", fill_value)
     d = dtype_of("full", dtype, of_number(value) if out is None else out.dtype)
     place = place_of(device)
-    data = place.backend.full(shape_of("full", (size,)), fitting("full", value, d), d.array)
+    shape = shape_of("full", (size,))
+    value = fitting("full", value, d, math.prod(shape) == 1)
+    data = place.backend.full(shape, value, d.array)
     return finished("full", data, place, requires_grad, out)
 
 
@@ -178,7 +181,7 @@ def _like(
     else:
         data = empty_in_order(B, x.shape, d.array, order_of(x))
     if value is not None:
-        B.fill_(data, fitting(name, value, d))
+        B.fill_(data, fitting(name, value, d, data.size == 1))
     return finished(name, data, place, requires_grad)
 
 

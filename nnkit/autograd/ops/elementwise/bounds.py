@@ -12,7 +12,7 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient
 from nnkit.autograd.ops.creation.factories import complex_
 from nnkit.autograd.ops.shape.strided import imag, real
-from nnkit.autograd.surface.limits import finfo
+from nnkit.autograd.surface.limits import finfo, fitting_beside
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import write
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, python_number
@@ -100,6 +100,7 @@ def clamp_min(input: Tensor, min: Tensor | complex) -> Tensor:
         tensor([3, 5])
     """
     check_tensor("clamp_min", input)
+    min = fitting_beside("clamp_min", min, input)
     return maximum(input, min) if _are_bools(input, min) else _clamp_min(input, min)
 
 
@@ -113,6 +114,7 @@ def clamp_max(input: Tensor, max: Tensor | complex) -> Tensor:
         tensor([1, 3])
     """
     check_tensor("clamp_max", input)
+    max = fitting_beside("clamp_max", max, input)
     return minimum(input, max) if _are_bools(input, max) else _clamp_max(input, max)
 
 
@@ -146,7 +148,8 @@ def clamp(
             raise RuntimeError(f"clamp(): argument '{parameter}' must be real, got {bound}")
     numbers = not isinstance(min, Tensor) and not isinstance(max, Tensor)
     if min is not None and max is not None and numbers and input.dtype.category == FLOATING:
-        return _clamp_between(input, min, max)
+        low, high = (fitting_beside("clamp", bound, input) for bound in (min, max))
+        return _clamp_between(input, low, high)
     if isinstance(min, Tensor) and isinstance(max, Tensor):
         operands = promote("clamp", input, min, max)
         check_dtype("clamp", operands[0].dtype, ("bool",), operands)

@@ -11,7 +11,7 @@ from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import promote
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.factories import ones_like
-from nnkit.autograd.surface.limits import fitting
+from nnkit.autograd.surface.limits import fitting, fitting_beside
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import BOOL, bool_
 
@@ -199,8 +199,10 @@ def where(
                 f"where(): expected condition to be a boolean tensor, got {condition.dtype}"
             )
         condition = ne(condition, 0)
-    if isinstance(input, Tensor) or isinstance(other, Tensor):
-        x, y = promote("where", input, other)
+    if isinstance(other, Tensor):
+        x, y = promote("where", fitting_beside("where", input, other, True), other)
+    elif isinstance(input, Tensor):
+        x, y = promote("where", input, fitting_beside("where", other, input, True))
     else:
         x, y = promote_numbers(condition, input, other)
     return _where(condition, x, y)
@@ -211,9 +213,9 @@ def promote_numbers(like: Tensor, x: Any, y: Any) -> tuple[Tensor, Tensor]:
     from nnkit.backend.dtype import of_number, promote_types
 
     d = promote_types(of_number(x), of_number(y))
-    full = like._device.backend.full
-    one, other = (wrap(full((), fitting("where", v, d), d.array), like._device) for v in (x, y))
-    return one, other
+    held = [fitting("where", number, d, True) for number in (x, y)]
+    one, other = (like._device.backend.full((), number, d.array) for number in held)
+    return wrap(one, like._device), wrap(other, like._device)
 
 
 def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:

@@ -15,6 +15,7 @@ from nnkit.autograd.surface.storage import Storage
 from nnkit.autograd.tensor import Size, Tensor, fill, wrap
 from nnkit.backend.device import cpu, device
 from nnkit.backend.dtype import (
+    FLOATING,
     INTEGER,
     OF_ARRAY,
     bfloat16,
@@ -161,11 +162,13 @@ def _common(found: set) -> dtype_type:
 
 
 def _checked(value: Any, d: dtype_type) -> Any:
-    if d is int64 and value.__class__ is int and not -(2**63) <= value < 2**63:
+    if d.category == INTEGER and value.__class__ is int and not -(2**63) <= value < 2**63:
         raise ValueError(f"Overflow when unpacking long long: {value}")
     if isinstance(value, complex) and not d.is_complex:
         raise TypeError("must be real number, not complex")
-    return fitting("tensor", value, d)
+    if d.category < FLOATING:
+        return fitting("tensor", value, d)
+    return float(value) if isinstance(value, int) else value
 
 
 def _build(B: Any, data: Any, d: dtype_type) -> Any:

@@ -22,14 +22,20 @@ from nnkit.autograd.op.rule import check_source, copied_without_history, real_gr
 from nnkit.autograd.op.single import seen
 from nnkit.autograd.ops.creation.conversion import clone, converted
 from nnkit.autograd.ops.indexing.index import Index
+from nnkit.autograd.ops.indexing.masking import check_fill
 from nnkit.autograd.ops.shape import reshaping as shapes
-from nnkit.autograd.surface.limits import fitting
+from nnkit.autograd.surface.limits import LARGEST, fitting
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import is_unseen, refresh, wants_history, write, wrote
-from nnkit.autograd.views.overlap import check_apart, check_expanded, shares_memory
+from nnkit.autograd.views.overlap import (
+    check_apart,
+    check_expanded,
+    shares_memory,
+    warn_expanded,
+)
 from nnkit.backend.dtype import FLOATING, INTEGER, bool_, python_number
 from nnkit.backend.index import ALL, shape_mismatch
-from nnkit.backend.memory import contiguous_format
+from nnkit.backend.memory import contiguous_format, has_expanded
 
 
 def _inserts(index: tuple) -> bool:
@@ -109,7 +115,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     try:
         found = Index(index, self)
     except (IndexError, ValueError):
-        if index.__class__ is tuple:  # torch has made views by its first items
+        if index.__class__ in (tuple, list, Tensor):  # torch has begun to use it
             refresh(self)
         raise
     if found.advanced is None:
@@ -173,6 +179,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
                 _check_broadcast(value, place.shape)
             B.copy_(place, value._data)
         else:
+            if has_expanded(place):
+                warn_expanded("index_put_")
             B.index_put_(place, value._data, tuple(map(array_of, advanced)), False)
         # torch writes a view, which is not counted where an inference tensor may be.
         wrote(_view(self, found) if self.is_inference() else self, "setitem")
@@ -225,6 +233,7 @@ def _value_tensor(self: Tensor, advanced: tuple | None, value: Any) -> Tensor:
                 "Index put requires the source and destination dtypes match, got "
                 f"{dtype} for the destination and {value.dtype} for the source."
             )
+        check_fill("masked_fill_", self, value)
         return OPS["cast"](value, self._data.dtype)
     value = python_number(value)
     if not isinstance(value, (int, float, complex)):
@@ -232,8 +241,8 @@ def _value_tensor(self: Tensor, advanced: tuple | None, value: Any) -> Tensor:
             f"can't assign a {type(value).__name__} to a {dtype} tensor: expected a Tensor or a "
             "number"
         )
-    if dtype.category < FLOATING or isinstance(value, complex):
-        value = fitting("setitem", value, dtype)
+    if dtype.category < FLOATING or isinstance(value, complex) or abs(value) > LARGEST:
+        value = fitting("setitem", value, dtype, True)
     return wrap(B.full((), value, self._data.dtype), self._device)
 
 

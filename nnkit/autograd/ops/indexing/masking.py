@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
+from nnkit.autograd.batch.examples import is_batched
 from nnkit.autograd.op.public import METHODS, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import rule
@@ -16,7 +17,7 @@ from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import write
-from nnkit.backend.dtype import BOOL, FLOATING, INTEGER
+from nnkit.backend.dtype import BOOL
 
 
 def _copied_where_alike(x: Tensor, mask: Tensor, *rest: Any) -> str | None:
@@ -85,10 +86,6 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
         tensor([1., 0.])
     """
     _mask_of("masked_fill", input, mask)
-    if input.dtype.category in (INTEGER, FLOATING) and (
-        isinstance(value, complex) or (isinstance(value, Tensor) and value.is_complex())
-    ):
-        raise RuntimeError(f"masked_fill(): value {value} cannot be converted to {input.dtype}")
     if not isinstance(value, Tensor):
         return _masked_fill(input, mask, fitting("masked_fill", value, input.dtype))
     if value.ndim:
@@ -97,7 +94,15 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
         )
     if value._device.home is not input._device.home:
         value = METHODS["to"](value, input._device)
+    check_fill("masked_fill", input, value)
     return _masked_fill_with(input, mask, value)
+
+
+def check_fill(name: str, input: Tensor, value: Any) -> None:
+    """RuntimeError where the dtype of ``input`` has not room for what a tensor of one element
+    holds."""
+    if value.dtype is not input.dtype and not (value.is_meta or is_batched(value)):
+        fitting(name, value.item(), input.dtype)
 
 
 @single(name="masked_fill", node="MaskedFillBackward1")

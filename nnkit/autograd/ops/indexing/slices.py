@@ -105,9 +105,9 @@ def _slices(name: str, input: Tensor, dim: int, index: Any, source: Any, error: 
         raise IndexError(
             f"{name}(): a 0-dim source goes with one index, got {index._data.size} of them"
         )
-    if name == "index_add" and source.ndim != input.ndim:  # as in torch
+    if name in ("index_add", "index_reduce") and source.ndim != input.ndim:  # as in torch
         raise RuntimeError(
-            f"index_add(): source must have as many dimensions as input, got {source.ndim} and "
+            f"{name}(): source must have as many dimensions as input, got {source.ndim} and "
             f"{input.ndim}"
         )
     shape = source._data.shape or (1,)
