@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tests.cuda.arrays import on_arrays
 from tests.cuda.emulation import emulated
 
 F2, F4, F8 = (np.dtype(d) for d in (np.float16, np.float32, np.float64))
@@ -21,7 +22,7 @@ def as_tuple(x: Any) -> tuple:
 def assert_same(kernel: Any, reference: Any, *arguments: Any, tolerance: float = 0.0) -> None:
     """Both called with the same arguments; results of the same shape and dtype, and close."""
     with emulated():
-        got = as_tuple(kernel(*arguments))
+        got = as_tuple(on_arrays(kernel)(*arguments))
     expected = as_tuple(reference(*arguments))
     assert len(got) == len(expected)
     for g, e in zip(got, expected, strict=True):

@@ -1,8 +1,8 @@
-"""Kernels on the CPU: compiled by g++ behind emulation.h, run on NumPy's arrays.
+"""Kernels on the CPU: compiled by g++ behind emulation.h, run on the host's memory.
 
 ``emulated()`` makes the drivers of `nnkit.backend.cuda` launch their kernels here: the very driver
-and the very kernel, on arrays of NumPy instead of CuPy. What it cannot show: races, addresses that
-a GPU would not reach, speed.
+and the very kernel, on the arrays of `tests/cuda/arrays.py` instead of CuPy's. What it cannot show:
+races, addresses that a GPU would not reach, speed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +25,7 @@ import numpy as np
 
 from nnkit.backend.cuda import source
 from nnkit.backend.cuda.launch import shared_limit
+from tests.cuda import arrays
 
 HEADER = Path(__file__).with_name("emulation.h")
 COMPILER = shutil.which("g++")
@@ -74,7 +75,7 @@ class Emulator:
     capability = "80"
     parameter_bytes = 4096
     cudnn: Any = None
-    cupy = np
+    cupy: Any = arrays
 
     def __init__(self) -> None:
         self.launched: set[str] = set()
@@ -84,6 +85,9 @@ class Emulator:
         memory = ctypes.create_string_buffer(size)
         return SimpleNamespace(ptr=ctypes.addressof(memory), memory=memory)
 
+    def linalg_errors(self) -> Any:
+        return nullcontext()
+
     def gemm(
         self, m, n, k, batch, alpha, beta, x, x_transposed, x_step, x_stride,
         y, y_transposed, y_step, y_stride, out, out_stride,
@@ -91,7 +95,7 @@ class Emulator:
         """What cuBLAS is asked for, with the very steps and strides."""
 
         def stack(a, rows, columns, transposed, step, stride):
-            size = a.itemsize
+            a, size = a.host, a.itemsize
             if transposed:
                 rows, columns = columns, rows
             strides = (stride * size, step * size, size)
@@ -123,20 +127,22 @@ class Emulator:
             assert all(0 < n <= m for n, m in zip(grid, (2**31 - 1, 65535, 65535), strict=False))
             self.launched.add(kernel.name)
             shape = (ctypes.c_uint * 6)(*(grid + (1, 1))[:3], *(block + (1, 1))[:3])
-            values = [_by_value(a) for a in arguments]
+            values = [by_value(a) for a in arguments]
             run(shape, (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values)))
 
         return launch
 
 
-def _by_value(argument: Any) -> Any:
+def by_value(argument: Any) -> Any:
     """The argument's bytes as a kernel gets them, as `source.Kernel` says."""
     if isinstance(argument, ctypes.Structure):
         return argument
     if argument is None:
         return ctypes.c_void_p(0)
     if isinstance(argument, np.ndarray):
-        return ctypes.c_void_p(argument.ctypes.data)
+        source.refuse_host_memory(argument, "an emulated kernel")
+    if isinstance(argument, arrays.ndarray):
+        return ctypes.c_void_p(argument.data.ptr)
     if not isinstance(argument, np.generic):
         argument = np.int64(argument) if isinstance(argument, int) else np.float64(argument)
     return (ctypes.c_char * argument.itemsize).from_buffer_copy(argument.tobytes())
@@ -144,7 +150,7 @@ def _by_value(argument: Any) -> Any:
 
 @contextmanager
 def emulated(emulator: Emulator | None = None) -> Iterator[Emulator]:
-    """Within it, kernels of the CUDA backend run on the CPU, on NumPy's arrays."""
+    """Within it, kernels of the CUDA backend run on the CPU, on played arrays."""
     emulator = emulator or Emulator()
     source._stand_in.append(emulator)
     try:

@@ -9,6 +9,7 @@ from typing import Any
 from nnkit.backend.cuda import BACKEND, failures
 from nnkit.backend.device import cpu
 from nnkit.backend.door import standing
+from tests.cuda.arrays import on_arrays
 from tests.cuda.emulation import emulated
 from tests.harness.mirror import Mirror
 
@@ -27,7 +28,7 @@ class OnCuda(Mirror):
             return None
 
         def run(*arguments: Any) -> Any:
-            result = getattr(BACKEND, name)(*arguments)
+            result = on_arrays(getattr(BACKEND, name))(*arguments)
             failures.check()
             return result
 

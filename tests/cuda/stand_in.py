@@ -1,4 +1,5 @@
-"""A GPU's stand-in: ``cuda`` as a device whose arrays are NumPy's and whose kernels are emulated.
+"""A GPU's stand-in: ``cuda`` as a device whose arrays and functions are played
+(`tests/cuda/arrays.py`) and whose kernels are emulated.
 
 ``with stand_in():`` lets a program with ``.to("cuda")`` run on the CPU through the CUDA backend's
 drivers and kernels. `FakeCuPy` answers what the host's side asks CuPy for: one GPU, streams that do
@@ -8,6 +9,7 @@ when replayed. So it finds what is wrong in nnkit; nothing is said about CuPy, t
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +19,7 @@ from typing import Any
 import nnkit
 from nnkit.backend.cuda import graph, runtime, source
 from nnkit.backend.door import Doorkeeper, standing
+from tests.cuda import arrays
 from tests.cuda.emulation import Emulator, emulated
 
 MEMORY = 8 << 30  # bytes of the GPU
@@ -34,7 +37,7 @@ class FakeStream:
 
     def __init__(self, cupy: FakeCuPy) -> None:
         self.cupy = cupy
-        self.tape: list[Callable[[], None]] | None = None
+        self.tape: list[Callable[[], object]] | None = None
         self.is_broken = False
 
     def __enter__(self) -> FakeStream:
@@ -106,6 +109,8 @@ class Pool(Doorkeeper):
 
 
 class FakeCuPy:
+    """`tests/cuda/arrays.py` with all that CuPy tells and does of a GPU."""
+
     def __init__(self) -> None:
         self.streams = [FakeStream(self)]
         self.emptied = 0
@@ -124,6 +129,7 @@ class FakeCuPy:
                 streamCaptureModeRelaxed=2, CUDARuntimeError=CUDARuntimeError,
                 getDeviceCount=lambda: 1, getDevice=lambda: 0, deviceSynchronize=self._wait,
                 getDeviceProperties=lambda index: properties, driverGetVersion=lambda: 0,
+                memcpyHostToDevice=1, memcpyAsync=self._copy,
             ),
             Device=FakeDevice, Event=FakeEvent, MemoryPool=lambda: SimpleNamespace(malloc=None),
             Stream=lambda non_blocking, priority: FakeStream(self),
@@ -138,6 +144,17 @@ class FakeCuPy:
         with standing(Pool, nnkit.device("cuda", 0)) as pool:
             yield
         self.kept += pool.kept
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(arrays, name)
+
+    def run(self, work: Callable[[], object]) -> None:
+        """At once, or put on the tape of a stream that captures."""
+        tape = self.streams[-1].tape
+        work() if tape is None else tape.append(work)
+
+    def _copy(self, target: int, source: int, size: int, *rest: Any) -> None:
+        self.run(lambda: ctypes.memmove(target, source, size))
 
     def _emptied(self) -> None:
         self.emptied += 1
@@ -154,33 +171,31 @@ class Capturing(Emulator):
 
     def __init__(self, cupy: FakeCuPy) -> None:
         super().__init__()
-        self.host = cupy
-
-    def _run(self, run: Callable[..., None], arguments: tuple) -> None:
-        tape = self.host.streams[-1].tape
-        run(*arguments) if tape is None else tape.append(lambda: run(*arguments))
+        self.cupy = cupy
 
     def load(self, kernel: source.Kernel) -> source.Launch:
         launch = super().load(kernel)
-        return lambda *arguments: self._run(launch, arguments)
+        return lambda *arguments: self.cupy.run(lambda: launch(*arguments))
 
     def gemm(self, *arguments: Any) -> None:
-        self._run(super().gemm, arguments)
+        multiply = super().gemm
+        self.cupy.run(lambda: multiply(*arguments))
 
 
 @contextmanager
-def stand_in() -> Iterator[FakeCuPy]:
+def stand_in(machine: Callable[[FakeCuPy], Emulator] = Capturing) -> Iterator[FakeCuPy]:
     """Within it there is one GPU, ``cuda:0``, and this CPU in its place."""
     cupy, peak = FakeCuPy(), runtime._Peak()
     replaced = {
         (runtime, "problem"): lambda: None, (runtime, "require"): lambda: cupy,
         (graph, "require"): lambda: cupy, (runtime, "peaks"): lambda index: peak,
+        (runtime, "pinned"): lambda x: x.copy(),
     }  # fmt: skip
     before = {place: getattr(*place) for place in replaced}
     for place, value in replaced.items():
         setattr(*place, value)
     try:
-        with emulated(Capturing(cupy)), nnkit.random.fork_rng():
+        with emulated(machine(cupy)), nnkit.random.fork_rng():
             yield cupy
     finally:
         for place, value in before.items():

@@ -17,10 +17,13 @@ from nnkit.backend.cpu import BACKEND as B
 from nnkit.backend.cuda import attention, conv, cudnn
 from nnkit.backend.cuda.philox import Recording
 from nnkit.backends import cudnn as switches
+from tests.cuda.arrays import on_arrays
 from tests.cuda.compare import BF, F2, F4, F8
 from tests.cuda.emulation import Emulator, emulated
 from tests.cuda.fake_cudnn import FakeCudnn, cudnnGraphNotSupportedError
 from tests.cuda.marks import needs_compiler
+
+attention, conv = on_arrays(attention), on_arrays(conv)
 
 
 class WithCudnn(Emulator):

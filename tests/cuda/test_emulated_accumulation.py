@@ -9,9 +9,12 @@ from nnkit.backend.cpu import embedding as cpu_embedding
 from nnkit.backend.cpu import indexing as cpu
 from nnkit.backend.cuda import embedding, failures, indexing
 from nnkit.backend.index import ALL
+from tests.cuda.arrays import on_arrays
 from tests.cuda.compare import BF, F4, F8, assert_same
 from tests.cuda.emulation import emulated
 from tests.cuda.marks import needs_compiler
+
+embedding, indexing = on_arrays(embedding), on_arrays(indexing)
 
 pytestmark = needs_compiler
 I8 = np.dtype(np.int64)

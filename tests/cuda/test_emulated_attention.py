@@ -9,9 +9,12 @@ import pytest
 
 from nnkit.backend.cpu import attention as cpu
 from nnkit.backend.cuda import attention
+from tests.cuda.arrays import on_arrays
 from tests.cuda.compare import BF, F2, F4
 from tests.cuda.emulation import Emulator, emulated
 from tests.cuda.marks import needs_compiler
+
+attention = on_arrays(attention)
 
 pytestmark = needs_compiler
 # batch, queries, keys, columns of q and k, columns of v

@@ -7,9 +7,12 @@ import pytest
 
 from nnkit.backend.cpu import embedding as cpu
 from nnkit.backend.cuda import embedding, failures
+from tests.cuda.arrays import on_arrays
 from tests.cuda.compare import BF, F2, F4, F8, assert_same
 from tests.cuda.emulation import emulated
 from tests.cuda.marks import needs_compiler
+
+embedding = on_arrays(embedding)
 
 pytestmark = needs_compiler
 RNG = np.random.default_rng(0)

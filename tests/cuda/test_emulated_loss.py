@@ -9,9 +9,12 @@ import pytest
 
 from nnkit.backend.cpu import loss as cpu
 from nnkit.backend.cuda import failures, loss
+from tests.cuda.arrays import on_arrays
 from tests.cuda.compare import BF, F4, F8, assert_same
 from tests.cuda.emulation import emulated
 from tests.cuda.marks import needs_compiler
+
+loss = on_arrays(loss)
 
 pytestmark = needs_compiler
 SHAPES: Any = ((5, 7), (3, 5, 4), (6,), (2, 600))

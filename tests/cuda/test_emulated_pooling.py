@@ -9,9 +9,12 @@ import pytest
 
 from nnkit.backend.cpu import pooling as cpu
 from nnkit.backend.cuda import failures, pooling
+from tests.cuda.arrays import on_arrays
 from tests.cuda.compare import BF, F4, F8, assert_same
 from tests.cuda.emulation import emulated
 from tests.cuda.marks import needs_compiler
+
+pooling = on_arrays(pooling)
 
 pytestmark = needs_compiler
 # shape; kernel, stride, padding, dilation

@@ -12,9 +12,12 @@ from nnkit.backend.cpu import random_philox
 from nnkit.backend.cuda import dropout, failures, random
 from nnkit.backend.philox import Philox
 from nnkit.backend.random import Generator
+from tests.cuda.arrays import on_arrays
 from tests.cuda.compare import F2, F4, F8
 from tests.cuda.emulation import emulated
 from tests.cuda.marks import needs_compiler
+
+dropout, random = on_arrays(dropout), on_arrays(random)
 
 pytestmark = needs_compiler
 SEED = 12345678901234
@@ -162,7 +165,7 @@ def test_from_the_host():
 
 @pytest.mark.parametrize("layout", ("C", "turned", "gaps"))
 def test_dropout(layout, monkeypatch):
-    monkeypatch.setattr(dropout, "stream_of_gpu", lambda: Philox(SEED))
+    monkeypatch.setattr("nnkit.backend.cuda.dropout.stream_of_gpu", lambda: Philox(SEED))
     x = np.random.default_rng(0).standard_normal((20, 30)).astype(F4)
     x = {"C": x, "turned": x.T, "gaps": x[:, ::2]}[layout]
     with emulated():

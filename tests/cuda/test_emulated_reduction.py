@@ -7,8 +7,11 @@ import pytest
 
 from nnkit.backend.cpu import reduction as cpu
 from nnkit.backend.cuda import reduction
+from tests.cuda.arrays import on_arrays
 from tests.cuda.compare import F2, F4, F8, assert_same
 from tests.cuda.marks import needs_compiler
+
+reduction = on_arrays(reduction)
 
 pytestmark = needs_compiler
 # Rows for a warp, for a block, in parts; columns, many and few; strided, and with no elements.

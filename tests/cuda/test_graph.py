@@ -12,8 +12,11 @@ import nnkit
 from nnkit.backend.cuda import dropout, philox, random, runtime
 from nnkit.backend.cuda.graph import Graph
 from nnkit.backend.random import Generator, manual_seed_gpus
+from tests.cuda.arrays import on_arrays
 from tests.cuda.marks import needs_compiler
 from tests.cuda.stand_in import CUDARuntimeError, FakeEvent, FakeStream, stand_in
+
+dropout, random = on_arrays(dropout), on_arrays(random)
 
 pytestmark = needs_compiler
 F4 = np.dtype(np.float32)

@@ -15,9 +15,12 @@ from nnkit.backend.algebra import FORMULAS
 from nnkit.backend.cpu import BACKEND as CPU
 from nnkit.backend.cuda import BACKEND as CUDA
 from nnkit.backend.cuda import blas, complex, exchange, philox, runtime, source
+from tests.cuda.arrays import on_arrays
 from tests.cuda.emulation import emulated
 from tests.cuda.marks import needs_compiler
 from tests.cuda.stand_in import stand_in
+
+CUDA = on_arrays(CUDA)
 
 # Dtypes and complex numbers
 
@@ -140,7 +143,8 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
 
 def multiply(dtype: Any, batch: int = 1, alpha: Any = 1.0) -> None:
     x = np.ones((batch, 2, 2), dtype)
-    blas.gemm(2, 2, 2, batch, alpha, 0.0, x, False, 2, 4, x, True, 2, 4, np.empty_like(x), 4)
+    out = np.empty_like(x)
+    on_arrays(blas.gemm)(2, 2, 2, batch, alpha, 0.0, x, False, 2, 4, x, True, 2, 4, out, 4)
 
 
 def test_a_handle_is_set_once_for_a_stream(library: Any) -> None:

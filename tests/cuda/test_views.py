@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from nnkit.autograd.tensor import wrap
 from nnkit.backend.cpu import BACKEND as HOST
 from nnkit.backend.cuda import BACKEND
 from nnkit.backend.cuda.differences import BF16
+from tests.cuda import arrays
 
 cupy = pytest.importorskip("cupy")
 
@@ -73,6 +75,12 @@ def test_a_view_shows_the_same_memory(name: str, dtype: np.dtype) -> None:
     assert got.data.mem is x.data.mem
     assert BACKEND.storage_offset(got) == HOST.storage_offset(wanted)
     assert BACKEND.storage_size(x) == 24
+
+
+def test_what_the_played_arrays_can_is_in_cupy() -> None:
+    for name in arrays.FUNCTIONS:
+        assert callable(operator.attrgetter(name)(cupy)), name
+    assert not set(arrays.METHODS) - set(dir(cupy.ndarray))
 
 
 OPS: dict[str, Callable[[Any], Any]] = {

@@ -8,7 +8,7 @@ of other types, and what a write may overlap with, depend on them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -137,12 +137,12 @@ def unsqueeze(x: Array, axis: int) -> Array:
 def basic_view(x: Array, items: tuple) -> Array:
     """``x[items]`` for integers, slices, None and an Ellipsis."""
     if None in items:
-        items, x = _with_new_axes(items, x)
+        items, x = with_new_axes(items, x, unsqueeze)
     view = x[items]
     return view if view.size else _placed(view, x, items)
 
 
-def _with_new_axes(items: tuple, x: Array) -> tuple[tuple, Array]:
+def with_new_axes(items: tuple, x: Any, unsqueeze: Callable) -> tuple[tuple, Any]:
     """The items with slices in place of the None among them, and ``x`` with an axis for each: torch
     inserts them before it looks at what follows, which their strides tell."""
     found, axis = [], 0

@@ -19,7 +19,7 @@ _IDENTITY = Formula("copy", lambda x: x)
 
 
 def cupy() -> Any:
-    """CuPy, or NumPy while kernels are emulated on the CPU."""
+    """CuPy, or what stands for it while kernels are emulated on the CPU."""
     from nnkit.backend.cuda.source import current_machine
 
     return current_machine().cupy
@@ -60,7 +60,7 @@ def empty_strided(shape: tuple, strides: tuple, dtype: np.dtype) -> Any:
     last = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else -1
     memory = cupy().ndarray((last + 1,), dtype)
     steps = tuple(s * dtype.itemsize for s in strides)
-    return cupy().lib.stride_tricks.as_strided(memory, shape, steps)
+    return memory.__class__(shape, dtype, memory.data, steps)
 
 
 # Sequences are made on the CPU, by the same arithmetic, and copied: they are short, or made once.
@@ -89,13 +89,10 @@ def array(data: Any, dtype: np.dtype | None) -> Any:
         return copy(data) if dtype is None else cast(data, dtype)
     values = np.ascontiguousarray(data, dtype).reshape(np.shape(data))
     out = xp.ndarray(values.shape, values.dtype)
-    bits, given = _bits(out), _bits(values)
-    if xp is np:
-        bits[...] = given
-    elif out.size:
+    if out.size:
         from nnkit.backend.cuda.runtime import copy_from_host
 
-        copy_from_host(bits, given)
+        copy_from_host(_bits(out), _bits(values))
     return out
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from nnkit.backend.cpu import decomposition as host
 from nnkit.backend.cuda.creation import array
 from nnkit.backend.cuda.differences import array_module, is_array
+from nnkit.backend.cuda.source import current_machine
 from nnkit.backend.errors import LinAlgError
 
 
@@ -27,15 +27,9 @@ def _checked(kernel: Callable) -> Callable:
 
     @functools.wraps(kernel)
     def run(x: Any, *arguments: Any) -> Any:
-        xp = array_module(x)
-        watching: Any = nullcontext()
-        if xp is not np:
-            import cupyx
-
-            watching = cupyx.errstate(linalg="raise")
         try:
-            with watching:
-                return kernel(xp.linalg, x, *arguments)
+            with current_machine().linalg_errors():
+                return kernel(array_module(x).linalg, x, *arguments)
         except np.linalg.LinAlgError as error:
             raise LinAlgError(f"linalg.{kernel.__name__}: {error}") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -25,15 +26,11 @@ def is_array(x: Any) -> bool:
 
 
 def array_module(x: Any) -> Any:
-    """The library of an array: CuPy; NumPy for the arrays of the emulation (tests/cuda).
+    """The library of an array: CuPy, or what stands for it (tests/cuda/arrays.py).
 
     What makes arrays of nothing (`arange`, `zeros`) does not look at any array for its device.
     """
-    if isinstance(x, np.ndarray):
-        return np
-    import cupy
-
-    return cupy
+    return sys.modules[x.__class__.__module__]
 
 
 def empty(shape: tuple, dtype: np.dtype, like: Any) -> Any:
@@ -55,11 +52,8 @@ def contiguous(x: Any) -> Any:
 
 
 def address(x: Any) -> int:
-    """The address of the first element.
-
-    CuPy's arrays have it at ``data.ptr``; NumPy's (in the emulation) at ``ctypes.data``.
-    """
-    return x.ctypes.data if isinstance(x, np.ndarray) else x.data.ptr
+    """The address of the first element."""
+    return x.data.ptr
 
 
 NUMBERS = frozenset((bool, int, float, complex))
@@ -82,8 +76,6 @@ def storage(x: Any) -> tuple[int, int]:
     the pool's rounding.
     """
     whole = owner(x)
-    if isinstance(x, np.ndarray):
-        return address(whole), whole.nbytes
     block = whole.data.mem
     fills = address(whole) == block.ptr and 0 <= block.size - whole.nbytes < ROUNDED
     return block.ptr, whole.nbytes if fills else block.size

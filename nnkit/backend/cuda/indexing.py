@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nnkit.backend.cpu.shape import with_new_axes
 from nnkit.backend.cuda import failures
 from nnkit.backend.cuda.accumulation import add_at, add_slices, flat_positions
 from nnkit.backend.cuda.checks import checked_index
@@ -26,6 +27,7 @@ from nnkit.backend.cuda.differences import (
     same_dtype,
     widened,
 )
+from nnkit.backend.cuda.shape import unsqueeze
 from nnkit.backend.index import ALL, shape_mismatch, with_masks
 
 
@@ -60,7 +62,9 @@ def _checked(positions: tuple, shape: tuple) -> tuple:
 
 
 @on_bits
-def getitem(x: Any, index: Any) -> Any:
+def getitem(x: Any, index: tuple) -> Any:
+    if None in index:
+        index, x = with_new_axes(index, x, unsqueeze)
     return x[index]
 
 

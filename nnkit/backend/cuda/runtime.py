@@ -254,13 +254,12 @@ _read: deque[tuple[Any, Any]] = deque()  # page-locked arrays, and events after 
 def copy_from_host(out: Any, values: Any) -> None:
     """Copy a NumPy array to the GPU: from page-locked memory without waiting, and from there as
     well while a graph is recorded, each of whose replays copies it again."""
-    cupy = require()
     if current_recording() is None:
         out.set(values)
     else:
         values = values if is_pinned(values) else pinned(values)
         # CuPy's own `set` refuses.
-        cuda = cupy.cuda
+        cuda = require().cuda
         cuda.runtime.memcpyAsync(
             out.data.ptr, values.ctypes.data, values.nbytes,
             cuda.runtime.memcpyHostToDevice, cuda.get_current_stream().ptr,

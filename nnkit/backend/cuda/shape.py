@@ -43,7 +43,11 @@ def expand(x: Any, shape: tuple) -> Any:
 
 def unsqueeze(x: Any, axis: int) -> Any:
     axis = axis + x.ndim + 1 if axis < 0 else axis
-    return x[(slice(None),) * axis + (None,)]
+    shape = (*x.shape[:axis], 1, *x.shape[axis:])
+    if x.flags.c_contiguous:
+        return reshape(x, shape)
+    step = x.itemsize if axis == x.ndim else x.shape[axis] * x.strides[axis]
+    return x.__class__(shape, x.dtype, x.data, (*x.strides[:axis], step, *x.strides[axis:]))
 
 
 def split(x: Any, sizes: tuple[int, ...], axis: int) -> tuple:
@@ -131,10 +135,7 @@ def triu_indices(rows: int, columns: int, offset: int, dtype: np.dtype) -> Any:
 
 
 def diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Any:
-    out = x.diagonal(offset, axis1, axis2)
-    if isinstance(out, np.ndarray):
-        out.flags.writeable = x.flags.writeable
-    return out
+    return x.diagonal(offset, axis1, axis2)
 
 
 def diagonal_adjoint(y: Any, shape: tuple, offset: int, axis1: int, axis2: int) -> Any:
@@ -154,8 +155,6 @@ def storage_size(x: Any) -> int:
 
 def _geometry(x: Any, shape: tuple, strides: tuple, offset: int) -> Any:
     """Any geometry, in elements, over the memory of ``x``, which begins at its storage's start."""
-    if isinstance(x, np.ndarray):
-        return host._geometry(x, shape, strides, offset)
     size = x.itemsize
     pointer = x.data + (storage(x)[0] + offset * size - address(x))
     return x.__class__(shape, x.dtype, pointer, tuple(s * size for s in strides))

@@ -134,6 +134,12 @@ class GPU:
 
         return connect(self)
 
+    def linalg_errors(self) -> Any:
+        """Within it, CuPy asks whether a factorization failed, and raises."""
+        import cupyx
+
+        return cupyx.errstate(linalg="raise")
+
     @property
     def stream(self) -> int:
         """The stream that this thread launches on."""
