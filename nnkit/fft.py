@@ -15,7 +15,7 @@ RuntimeError, and so do an unknown ``norm``, a number of points below 1 and a di
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd import Tensor
@@ -317,64 +317,22 @@ def ihfftn(
     return rules.fft_c2c(conj_physical(half), axes[:-1], scale, True)
 
 
-def fft2(
-    input: Tensor,
-    s: int | Sequence[int] | None = None,
-    dim: int | Sequence[int] = (-2, -1),
-    norm: str | None = None,
-) -> Tensor:
-    """`fftn` of two dimensions."""
-    return _complex_block("fft2", input, s, dim, norm, False)
+def _of_two(transform: Callable[..., Tensor]) -> Any:
+    def of_two(
+        input: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] = (-2, -1),
+        norm: str | None = None,
+    ) -> Tensor:
+        return transform(input, s, dim, norm)
+
+    of_two.__doc__ = f"`{transform.__name__}` of two dimensions."
+    return of_two
 
 
-def ifft2(
-    input: Tensor,
-    s: int | Sequence[int] | None = None,
-    dim: int | Sequence[int] = (-2, -1),
-    norm: str | None = None,
-) -> Tensor:
-    """`ifftn` of two dimensions."""
-    return _complex_block("ifft2", input, s, dim, norm, True)
-
-
-def rfft2(
-    input: Tensor,
-    s: int | Sequence[int] | None = None,
-    dim: int | Sequence[int] = (-2, -1),
-    norm: str | None = None,
-) -> Tensor:
-    """`rfftn` of two dimensions."""
-    return rfftn(input, s, dim, norm)
-
-
-def irfft2(
-    input: Tensor,
-    s: int | Sequence[int] | None = None,
-    dim: int | Sequence[int] = (-2, -1),
-    norm: str | None = None,
-) -> Tensor:
-    """`irfftn` of two dimensions."""
-    return irfftn(input, s, dim, norm)
-
-
-def hfft2(
-    input: Tensor,
-    s: int | Sequence[int] | None = None,
-    dim: int | Sequence[int] = (-2, -1),
-    norm: str | None = None,
-) -> Tensor:
-    """`hfftn` of two dimensions."""
-    return hfftn(input, s, dim, norm)
-
-
-def ihfft2(
-    input: Tensor,
-    s: int | Sequence[int] | None = None,
-    dim: int | Sequence[int] = (-2, -1),
-    norm: str | None = None,
-) -> Tensor:
-    """`ihfftn` of two dimensions."""
-    return ihfftn(input, s, dim, norm)
+fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = map(
+    _of_two, (fftn, ifftn, rfftn, irfftn, hfftn, ihfftn)
+)
 
 
 def _frequencies(

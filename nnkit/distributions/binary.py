@@ -114,13 +114,8 @@ class Bernoulli(BinaryDistribution, ExponentialFamily):
     def entropy(self) -> Tensor:
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+    mean = property(lambda self: self.probs)
+    variance = property(lambda self: self.probs * (1 - self.probs))
 
     @property
     def mode(self) -> Tensor:
@@ -171,17 +166,13 @@ class Binomial(BinaryDistribution):
     def support(self) -> Any:
         return constraints.integer_interval(0, self.total_count)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.probs
+    mean = property(lambda self: self.total_count * self.probs)
 
     @property
     def mode(self) -> Tensor:
         return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
 
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
+    variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -245,17 +236,13 @@ class NegativeBinomial(BinaryDistribution):
     ) -> None:
         super().__init__(probs, logits, validate_args, total_count=total_count)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.logits.exp()
+    mean = property(lambda self: self.total_count * self.logits.exp())
 
     @property
     def mode(self) -> Tensor:
         return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
 
-    @property
-    def variance(self) -> Tensor:
-        return self.mean / (-self.logits).sigmoid()
+    variance = property(lambda self: self.mean / (-self.logits).sigmoid())
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         rate = Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
@@ -298,17 +285,9 @@ class Geometric(BinaryDistribution):
         if logits is None:
             self._check_parameter("probs", self.probs, self.probs > 0, "positive")
 
-    @property
-    def mean(self) -> Tensor:
-        return 1.0 / self.probs - 1.0
-
-    @property
-    def mode(self) -> Tensor:
-        return self.probs.new_zeros(self.probs.shape)
-
-    @property
-    def variance(self) -> Tensor:
-        return (1.0 / self.probs - 1.0) / self.probs
+    mean = property(lambda self: 1.0 / self.probs - 1.0)
+    mode = property(lambda self: self.probs.new_zeros(self.probs.shape))
+    variance = property(lambda self: (1.0 / self.probs - 1.0) / self.probs)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)

@@ -97,17 +97,9 @@ class Categorical(Distribution):
         least = -3.4028234663852886e38 if self.logits.dtype.itemsize == 4 else -1.7e308
         return -(self.logits.clamp(min=least) * self.probs).sum(-1)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs.new_full(self._batch_shape, float("nan"))
-
-    @property
-    def variance(self) -> Tensor:
-        return self.mean
-
-    @property
-    def mode(self) -> Tensor:
-        return self.probs.argmax(-1)
+    mean = property(lambda self: self.probs.new_full(self._batch_shape, float("nan")))
+    variance = property(lambda self: self.mean)
+    mode = property(lambda self: self.probs.argmax(-1))
 
 
 class CategoricalParameters(Distribution):

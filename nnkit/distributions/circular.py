@@ -40,13 +40,8 @@ class VonMises(Distribution):
         self.loc, self.concentration = parameters(loc, concentration)
         super().__init__(self.loc.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = property(lambda self: self.loc)
+    mode = property(lambda self: self.loc)
 
     @property
     def variance(self) -> Tensor:

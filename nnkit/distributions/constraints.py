@@ -73,13 +73,8 @@ class _Dependent(Constraint):
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
-    @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
-        return _known(self._is_discrete, "is_discrete")
-
-    @property
-    def event_dim(self) -> int:  # type: ignore[override]
-        return _known(self._event_dim, "event_dim")
+    is_discrete = property(lambda self: _known(self._is_discrete, "is_discrete"))
+    event_dim = property(lambda self: _known(self._event_dim, "event_dim"))
 
     def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
         """The same, with what is known of it."""
@@ -121,9 +116,7 @@ class _Independent(Constraint):
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
-    @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
-        return self.base_constraint.is_discrete
+    is_discrete = property(lambda self: self.base_constraint.is_discrete)
 
     @property
     def event_dim(self) -> int:  # type: ignore[override]
@@ -152,13 +145,8 @@ class _Cat(Constraint):
         self.cseq, self.dim = list(cseq), dim
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
 
-    @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
-        return any(each.is_discrete for each in self.cseq)
-
-    @property
-    def event_dim(self) -> int:  # type: ignore[override]
-        return max(each.event_dim for each in self.cseq)
+    is_discrete = property(lambda self: any(each.is_discrete for each in self.cseq))
+    event_dim = property(lambda self: max(each.event_dim for each in self.cseq))
 
     def check(self, value: Tensor) -> Tensor:
         parts = value.split(self.lengths, self.dim)

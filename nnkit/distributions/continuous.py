@@ -45,17 +45,9 @@ class Uniform(Distribution):
     def support(self) -> Any:
         return constraints.interval(self.low, self.high)
 
-    @property
-    def mean(self) -> Tensor:
-        return (self.high + self.low) / 2
-
-    @property
-    def mode(self) -> Tensor:
-        return self.high * float("nan")
-
-    @property
-    def variance(self) -> Tensor:
-        return (self.high - self.low) ** 2 / 12
+    mean = property(lambda self: (self.high + self.low) / 2)
+    mode = property(lambda self: self.high * float("nan"))
+    variance = property(lambda self: (self.high - self.low) ** 2 / 12)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -101,21 +93,10 @@ class Exponential(ExponentialFamily):
         (self.rate,) = parameters(rate)
         super().__init__(self.rate.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.rate.reciprocal()
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate.new_zeros(self.rate.shape)
-
-    @property
-    def stddev(self) -> Tensor:
-        return self.rate.reciprocal()
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate.pow(-2)
+    mean = property(lambda self: self.rate.reciprocal())
+    mode = property(lambda self: self.rate.new_zeros(self.rate.shape))
+    stddev = property(lambda self: self.rate.reciprocal())
+    variance = property(lambda self: self.rate.pow(-2))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -159,21 +140,10 @@ class Laplace(Distribution):
         self.loc, self.scale = parameters(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        return 2 * self.scale**2
-
-    @property
-    def stddev(self) -> Tensor:
-        return math.sqrt(2) * self.scale
+    mean = property(lambda self: self.loc)
+    mode = property(lambda self: self.loc)
+    variance = property(lambda self: 2 * self.scale**2)
+    stddev = property(lambda self: math.sqrt(2) * self.scale)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         eps = finfo(self.loc.dtype).eps
@@ -240,9 +210,7 @@ class Kumaraswamy(TransformedDistribution):
         raised = 1 + n / a
         return b * (lgamma(raised) + lgamma(b) - lgamma(raised + b)).exp()
 
-    @property
-    def mean(self) -> Tensor:
-        return self._moment(1)
+    mean = property(lambda self: self._moment(1))
 
     @property
     def mode(self) -> Tensor:
@@ -250,9 +218,7 @@ class Kumaraswamy(TransformedDistribution):
         log_mode = b.reciprocal() * (-b).log1p() - (-a * b).log1p()
         return log_mode.exp().masked_fill((a < 1) | (b < 1), math.nan)
 
-    @property
-    def variance(self) -> Tensor:
-        return self._moment(2) - self.mean.pow(2)
+    variance = property(lambda self: self._moment(2) - self.mean.pow(2))
 
     def entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0

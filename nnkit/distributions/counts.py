@@ -39,17 +39,9 @@ class Poisson(ExponentialFamily):
         (self.rate,) = parameters(rate)
         super().__init__(self.rate.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate.floor()
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate
+    mean = property(lambda self: self.rate)
+    mode = property(lambda self: self.rate.floor())
+    variance = property(lambda self: self.rate)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():
@@ -101,13 +93,8 @@ class Multinomial(CategoricalParameters):
     def support(self) -> Any:
         return constraints.multinomial(self.total_count)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs * self.total_count
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
+    mean = property(lambda self: self.probs * self.total_count)
+    variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         draws = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
@@ -152,17 +139,13 @@ class OneHotCategorical(CategoricalParameters):
     ) -> None:
         super().__init__(Categorical(probs, logits, validate_args), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
+    mean = property(lambda self: self.probs)
 
     @property
     def mode(self) -> Tensor:
         return one_hot(self.probs.argmax(-1), self.probs.shape[-1]).to(self.probs.dtype)
 
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+    variance = property(lambda self: self.probs * (1 - self.probs))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         drawn = self._categorical.sample(sample_shape)

@@ -77,17 +77,9 @@ class Gamma(ExponentialFamily):
         self.concentration, self.rate = parameters(concentration, rate)
         super().__init__(self.concentration.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.concentration - 1) / self.rate).clamp(min=0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.concentration / self.rate.pow(2)
+    mean = property(lambda self: self.concentration / self.rate)
+    mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
+    variance = property(lambda self: self.concentration / self.rate.pow(2))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -161,9 +153,7 @@ class Dirichlet(ExponentialFamily):
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.concentration.sum(-1, True)
+    mean = property(lambda self: self.concentration / self.concentration.sum(-1, True))
 
     @property
     def mode(self) -> Tensor:
@@ -232,17 +222,9 @@ class Beta(ExponentialFamily):
         both = stack([self.concentration1, self.concentration0], -1)
         return Dirichlet(both, validate_args=False)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration1 / (self.concentration1 + self.concentration0)
-
-    @property
-    def mode(self) -> Tensor:
-        return self._of_both().mode[..., 0]
-
-    @property
-    def variance(self) -> Tensor:
-        return self._of_both().variance[..., 0]
+    mean = property(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
+    mode = property(lambda self: self._of_both().mode[..., 0])
+    variance = property(lambda self: self._of_both().variance[..., 0])
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self._of_both().rsample(sample_shape)[..., 0]
@@ -286,13 +268,8 @@ class StudentT(Distribution):
         self.df, self.loc, self.scale = parameters(df, loc, scale)
         super().__init__(self.df.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc.masked_fill(self.df <= 1, math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = property(lambda self: self.loc.masked_fill(self.df <= 1, math.nan))
+    mode = property(lambda self: self.loc)
 
     @property
     def variance(self) -> Tensor:
@@ -423,9 +400,7 @@ class InverseGamma(TransformedDistribution):
         found = self.rate / (self.concentration - 1)
         return found.masked_fill(self.concentration <= 1, math.inf)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.rate / (self.concentration + 1)
+    mode = property(lambda self: self.rate / (self.concentration + 1))
 
     @property
     def variance(self) -> Tensor:

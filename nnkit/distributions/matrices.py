@@ -141,9 +141,7 @@ class Wishart(CholeskyParameters, ExponentialFamily):
         new._chi2 = self._chi2.expand((*batch_shape, self.event_shape[-1]))
         return new
 
-    @property
-    def mean(self) -> Tensor:
-        return self.df[..., None, None] * self.covariance_matrix
+    mean = property(lambda self: self.df[..., None, None] * self.covariance_matrix)
 
     @property
     def mode(self) -> Tensor:

@@ -51,21 +51,10 @@ class Normal(ExponentialFamily):
         self.loc, self.scale = parameters(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def stddev(self) -> Tensor:
-        return self.scale
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale**2
+    mean = property(lambda self: self.loc)
+    mode = property(lambda self: self.loc)
+    stddev = property(lambda self: self.scale)
+    variance = property(lambda self: self.scale**2)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -122,13 +111,8 @@ class LogNormal(Distribution):
         """The standard deviation of the logarithm."""
         return self.base_dist.scale
 
-    @property
-    def mean(self) -> Tensor:
-        return (self.loc + self.scale**2 / 2).exp()
-
-    @property
-    def mode(self) -> Tensor:
-        return (self.loc - self.scale**2).exp()
+    mean = property(lambda self: (self.loc + self.scale**2 / 2).exp())
+    mode = property(lambda self: (self.loc - self.scale**2).exp())
 
     @property
     def variance(self) -> Tensor:
@@ -255,17 +239,9 @@ class MultivariateNormal(CholeskyParameters):
         super().__init__(batch, loc.shape[-1:], validate_args)
         self._find_factor()
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        return (self._unbroadcasted_scale_tril**2).sum(-1)
+    mean = property(lambda self: self.loc)
+    mode = property(lambda self: self.loc)
+    variance = property(lambda self: (self._unbroadcasted_scale_tril**2).sum(-1))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         noise = standard_normal(self._extended_shape(sample_shape), self.loc)
@@ -349,17 +325,9 @@ class LowRankMultivariateNormal(Distribution):
         ranks = eye(cov_factor.shape[-1], dtype=loc.dtype, device=loc.device)
         self._capacitance_tril = cholesky(self.cov_factor.mT @ scaled + ranks)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        return self.cov_factor.pow(2).sum(-1) + self.cov_diag
+    mean = property(lambda self: self.loc)
+    mode = property(lambda self: self.loc)
+    variance = property(lambda self: self.cov_factor.pow(2).sum(-1) + self.cov_diag)
 
     @property
     def scale_tril(self) -> Tensor:

@@ -240,9 +240,7 @@ class ContinuousBernoulli(BinaryDistribution, ExponentialFamily):
         near = 0.5 + (1.0 / 3.0 + 16.0 / 45.0 * x.pow(2)) * x
         return far.where(self._outside(), near)
 
-    @property
-    def stddev(self) -> Tensor:
-        return self.variance.sqrt()
+    stddev = property(lambda self: self.variance.sqrt())
 
     @property
     def variance(self) -> Tensor:

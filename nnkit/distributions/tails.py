@@ -48,17 +48,9 @@ class Cauchy(Distribution):
         self.loc, self.scale = parameters(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc.new_full(self._extended_shape(), math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        return self.loc.new_full(self._extended_shape(), math.inf)
+    mean = property(lambda self: self.loc.new_full(self._extended_shape(), math.nan))
+    mode = property(lambda self: self.loc)
+    variance = property(lambda self: self.loc.new_full(self._extended_shape(), math.inf))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         drawn = self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_()
@@ -92,9 +84,7 @@ class _Half(TransformedDistribution):
         """The scale of the whole."""
         return self.base_dist.scale
 
-    @property
-    def mode(self) -> Tensor:
-        return self.scale.new_zeros(self.scale.shape)
+    mode = property(lambda self: self.scale.new_zeros(self.scale.shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -127,13 +117,8 @@ class HalfNormal(_Half):
         super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args)
         self._check_parameter("scale", self.scale, self.scale > 0, "positive")
 
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * math.sqrt(2 / math.pi)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale.pow(2) * (1 - 2 / math.pi)
+    mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
+    variance = property(lambda self: self.scale.pow(2) * (1 - 2 / math.pi))
 
 
 class HalfCauchy(_Half):
@@ -151,13 +136,8 @@ class HalfCauchy(_Half):
         super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args)
         self._check_parameter("scale", self.scale, self.scale > 0, "positive")
 
-    @property
-    def mean(self) -> Tensor:
-        return self.scale.new_full(self.scale.shape, math.inf)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    mean = property(lambda self: self.scale.new_full(self.scale.shape, math.inf))
+    variance = property(lambda self: self.base_dist.variance)
 
 
 class Gumbel(TransformedDistribution):
@@ -187,21 +167,10 @@ class Gumbel(TransformedDistribution):
         ]  # fmt: skip
         super().__init__(base, parts, validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc + self.scale * euler_constant
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def stddev(self) -> Tensor:
-        return math.pi / math.sqrt(6) * self.scale
-
-    @property
-    def variance(self) -> Tensor:
-        return self.stddev.pow(2)
+    mean = property(lambda self: self.loc + self.scale * euler_constant)
+    mode = property(lambda self: self.loc)
+    stddev = property(lambda self: math.pi / math.sqrt(6) * self.scale)
+    variance = property(lambda self: self.stddev.pow(2))
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -240,9 +209,7 @@ class Pareto(TransformedDistribution):
         a = self.alpha.clamp(min=1)
         return a * self.scale / (a - 1)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.scale
+    mode = property(lambda self: self.scale)
 
     @property
     def variance(self) -> Tensor:
@@ -289,9 +256,7 @@ class Weibull(TransformedDistribution):
         """One over the concentration."""
         return self.concentration.reciprocal()
 
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * lgamma(1 + self.concentration_reciprocal).exp()
+    mean = property(lambda self: self.scale * lgamma(1 + self.concentration_reciprocal).exp())
 
     @property
     def mode(self) -> Tensor:
@@ -379,9 +344,7 @@ class GeneralizedPareto(Distribution):
         c = self.concentration
         return (self.loc + self.scale / (1 - c)).masked_fill(c >= 1, math.nan)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = property(lambda self: self.loc)
 
     @property
     def variance(self) -> Tensor:

@@ -115,25 +115,11 @@ class _InverseTransform(Transform):
         super().__init__(transform._cache_size)
         self._inv = transform
 
-    @property
-    def domain(self) -> Any:  # type: ignore[override]
-        return self._inv.codomain
-
-    @property
-    def codomain(self) -> Any:  # type: ignore[override]
-        return self._inv.domain
-
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return self._inv.bijective
-
-    @property
-    def sign(self) -> Any:  # type: ignore[override]
-        return self._inv.sign
-
-    @property
-    def inv(self) -> Transform:
-        return self._inv
+    domain = property(lambda self: self._inv.codomain)
+    codomain = property(lambda self: self._inv.domain)
+    bijective = property(lambda self: self._inv.bijective)
+    sign = property(lambda self: self._inv.sign)
+    inv = property(lambda self: self._inv)
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         return self._inv.with_cache(cache_size).inv
@@ -191,13 +177,8 @@ class ComposeTransform(Transform):
             dims = max(dims, part.codomain.event_dim)
         return _widened(self.parts[-1].codomain, dims)
 
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return all(part.bijective for part in self.parts)
-
-    @property
-    def sign(self) -> Any:  # type: ignore[override]
-        return reduce(operator.mul, [part.sign for part in self.parts], 1)
+    bijective = property(lambda self: all(part.bijective for part in self.parts))
+    sign = property(lambda self: reduce(operator.mul, [part.sign for part in self.parts], 1))
 
     @property
     def inv(self) -> Transform:
@@ -274,13 +255,8 @@ class IndependentTransform(Transform):
     def codomain(self) -> Any:  # type: ignore[override]
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return self.base_transform.bijective
-
-    @property
-    def sign(self) -> Any:  # type: ignore[override]
-        return self.base_transform.sign
+    bijective = property(lambda self: self.base_transform.bijective)
+    sign = property(lambda self: self.base_transform.sign)
 
     def _call(self, x: Any) -> Any:
         if x.dim() < self.domain.event_dim:
@@ -318,13 +294,8 @@ class ReshapeTransform(Transform):
             raise ValueError("in_shape, out_shape have different numbers of elements")
         super().__init__(cache_size)
 
-    @property
-    def domain(self) -> Any:  # type: ignore[override]
-        return constraints.independent(constraints.real, len(self.in_shape))
-
-    @property
-    def codomain(self) -> Any:  # type: ignore[override]
-        return constraints.independent(constraints.real, len(self.out_shape))
+    domain = property(lambda self: constraints.independent(constraints.real, len(self.in_shape)))
+    codomain = property(lambda self: constraints.independent(constraints.real, len(self.out_shape)))
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         if self._cache_size == cache_size:

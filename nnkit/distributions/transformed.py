@@ -75,9 +75,7 @@ class TransformedDistribution(Distribution):
                 new.__dict__[name] = self.__dict__[name].expand(batch_shape)
         return new
 
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        return self.base_dist.has_rsample
+    has_rsample = property(lambda self: self.base_dist.has_rsample)
 
     @constraints.dependent_property(is_discrete=False)
     def support(self) -> Any:

@@ -74,9 +74,7 @@ class PowerTransform(Transform):
         super().__init__(cache_size)
         self.exponent = exponent
 
-    @property
-    def sign(self) -> Any:  # type: ignore[override]
-        return self.exponent.sign()
+    sign = property(lambda self: self.exponent.sign())
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         return self if self._cache_size == cache_size else PowerTransform(self.exponent, cache_size)
@@ -175,9 +173,7 @@ class AffineTransform(Transform):
         super().__init__(cache_size)
         self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
-    @property
-    def event_dim(self) -> int:
-        return self._event_dim
+    event_dim = property(lambda self: self._event_dim)
 
     @property
     def domain(self) -> Any:  # type: ignore[override]
@@ -369,17 +365,9 @@ class CatTransform(Transform):
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         self.dim = dim
 
-    @property
-    def domain(self) -> Any:  # type: ignore[override]
-        return self._constraint([t.domain for t in self.transforms])
-
-    @property
-    def codomain(self) -> Any:  # type: ignore[override]
-        return self._constraint([t.codomain for t in self.transforms])
-
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return all(t.bijective for t in self.transforms)
+    domain = property(lambda self: self._constraint([t.domain for t in self.transforms]))
+    codomain = property(lambda self: self._constraint([t.codomain for t in self.transforms]))
+    bijective = property(lambda self: all(t.bijective for t in self.transforms))
 
     def _constraint(self, parts: list[Constraint]) -> Constraint:
         return constraints.cat(parts, self.dim, self.lengths)
@@ -428,9 +416,7 @@ class CumulativeDistributionTransform(Transform):
         super().__init__(cache_size)
         self.distribution = distribution
 
-    @property
-    def domain(self) -> Any:  # type: ignore[override]
-        return self.distribution.support
+    domain = property(lambda self: self.distribution.support)
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         if self._cache_size == cache_size:

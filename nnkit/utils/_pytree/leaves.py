@@ -9,6 +9,13 @@ from typing import Any
 from nnkit.utils._pytree.nodes import SUPPORTED_NODES, Context, IsLeaf, KeyPath, kind_of
 from nnkit.utils._pytree.structure import LEAF, TreeSpec
 
+__all__ = [
+    "_broadcast_to_and_flatten", "arg_tree_leaves", "key_get", "keystr", "map_only", "tree_all",
+    "tree_all_only", "tree_any", "tree_any_only", "tree_flatten", "tree_flatten_with_path",
+    "tree_is_leaf", "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map", "tree_map_",
+    "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure", "tree_unflatten",
+]  # fmt: skip
+
 
 def _parts(tree: Any, is_leaf: IsLeaf) -> tuple[Any, list, Context] | None:
     """The class, the children and the context of a node; None of a leaf."""

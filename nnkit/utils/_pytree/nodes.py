@@ -11,6 +11,13 @@ from typing import Any, NamedTuple
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Size
 
+__all__ = [
+    "Context", "GetAttrKey", "IsLeaf", "KeyPath", "MappingKey", "NodeDef", "PyTree",
+    "SUPPORTED_NODES", "SUPPORTED_SERIALIZED_TYPES", "SequenceKey", "_deregister_pytree_node",
+    "_register_namedtuple", "_register_pytree_node", "is_namedtuple", "is_namedtuple_class",
+    "is_namedtuple_instance", "register_constant", "register_dataclass", "register_pytree_node",
+]  # fmt: skip
+
 PyTree = Any
 Context = Any
 KeyPath = tuple

@@ -8,6 +8,11 @@ from typing import Any
 
 from nnkit.utils._pytree.nodes import SUPPORTED_NODES, Context, kind_of
 
+__all__ = [
+    "BUILTIN_TYPES", "LeafSpec", "PyTreeSpec", "STANDARD_DICT_TYPES", "TreeSpec", "treespec_dict",
+    "treespec_leaf", "treespec_tuple",
+]  # fmt: skip
+
 STANDARD_DICT_TYPES = frozenset((dict, OrderedDict, defaultdict))
 BUILTIN_TYPES = frozenset((*STANDARD_DICT_TYPES, tuple, list, namedtuple, deque))
 

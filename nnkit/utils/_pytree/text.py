@@ -7,6 +7,8 @@ import json
 from nnkit.utils._pytree.nodes import SUPPORTED_SERIALIZED_TYPES, Serialized, class_of_name
 from nnkit.utils._pytree.structure import LEAF, TreeSpec
 
+__all__ = ["treespec_dumps", "treespec_loads", "treespec_pprint"]
+
 
 def _schema(spec: TreeSpec) -> dict:
     if spec.type is None:

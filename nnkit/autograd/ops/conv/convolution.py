@@ -79,12 +79,10 @@ def _check_dtypes(name: str, kernel: str, x: Tensor, **other: Tensor | None) -> 
 
 
 def _convolve(
-    name: str, axes: int, input: Tensor, weight: Tensor, bias: Tensor | None,
-    stride: Any, padding: Any, dilation: Any, groups: int,
-) -> Tensor:  # fmt: skip
+    name: str, axes: int, input: Tensor, weight: Tensor, bias: Tensor | None, *geometry: Any
+) -> Tensor:
     x, *shapes = operands(name, axes, input, weight, bias)
-    given = map(hashable, (stride, padding, dilation, groups))
-    statics, before = plan(name, *shapes, *given)
+    statics, before = plan(name, *shapes, *map(hashable, geometry))
     _check_dtypes(name, "", x, bias=bias)
     _check_dtypes(name, "conv", x, weight=weight)
     if before is not None:
@@ -97,12 +95,10 @@ def _convolve(
 
 
 def _convolve_transposed(
-    name: str, axes: int, input: Tensor, weight: Tensor, bias: Tensor | None,
-    stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any,
-) -> Tensor:  # fmt: skip
+    name: str, axes: int, input: Tensor, weight: Tensor, bias: Tensor | None, *geometry: Any
+) -> Tensor:
     x, *shapes = operands(name, axes, input, weight, bias)
-    given = map(hashable, (stride, padding, output_padding, groups, dilation))
-    statics = plan_transposed(name, *shapes, *given)
+    statics = plan_transposed(name, *shapes, *map(hashable, geometry))
     _check_dtypes(name, "conv_transpose", x, weight=weight, bias=bias)
     return like_input(_conv_transpose(x, weight, bias, *statics), input)
 
@@ -221,18 +217,8 @@ def conv_transpose1d(
         >>> nnkit.conv_transpose1d(x, nnkit.tensor([[[1.0, 10.0]]]), stride=2)
         tensor([[[ 1., 10.,  2., 20.]]])
     """
-    return _convolve_transposed(
-        "conv_transpose1d",
-        1,
-        input,
-        weight,
-        bias,
-        stride,
-        padding,
-        output_padding,
-        groups,
-        dilation,
-    )
+    geometry = (stride, padding, output_padding, groups, dilation)
+    return _convolve_transposed("conv_transpose1d", 1, input, weight, bias, *geometry)
 
 
 @public(method=False)
@@ -272,18 +258,8 @@ def conv_transpose2d(
         tensor([[[[1., 3., 2.],
                   [1., 3., 2.]]]])
     """
-    return _convolve_transposed(
-        "conv_transpose2d",
-        2,
-        input,
-        weight,
-        bias,
-        stride,
-        padding,
-        output_padding,
-        groups,
-        dilation,
-    )
+    geometry = (stride, padding, output_padding, groups, dilation)
+    return _convolve_transposed("conv_transpose2d", 2, input, weight, bias, *geometry)
 
 
 @public(method=False)
@@ -310,15 +286,5 @@ def conv_transpose3d(
         >>> nnkit.conv_transpose3d(x, nnkit.ones(2, 3, 2, 2, 2), stride=2).shape
         nnkit.Size([1, 3, 4, 4, 4])
     """
-    return _convolve_transposed(
-        "conv_transpose3d",
-        3,
-        input,
-        weight,
-        bias,
-        stride,
-        padding,
-        output_padding,
-        groups,
-        dilation,
-    )
+    geometry = (stride, padding, output_padding, groups, dilation)
+    return _convolve_transposed("conv_transpose3d", 3, input, weight, bias, *geometry)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
@@ -23,6 +23,12 @@ from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.ops.reduction.sums import mean
 from nnkit.autograd.tensor import Tensor
+
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices",
+]  # fmt: skip
 
 _adaptive_avg_pool = rule(
     "adaptive_avg_pool", node="AdaptiveAvgPool2DBackward0", depends="backward",
@@ -203,11 +209,22 @@ def adaptive_max_pool3d(
     return both if return_indices else both[0]
 
 
-def adaptive_max_pool1d_with_indices(
-    input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
-) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool1d` and the indices, whatever ``return_indices`` says."""
-    return _largest("adaptive_max_pool1d", 1, input, output_size)
+def _with_indices(axes: int) -> Callable[..., tuple[Tensor, Tensor]]:
+    name = f"adaptive_max_pool{axes}d"
+
+    def pool(
+        input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        return _largest(name, axes, input, output_size)
+
+    pool.__name__ = pool.__qualname__ = f"{name}_with_indices"
+    pool.__doc__ = f"`{name}` and the indices, whatever ``return_indices`` says."
+    return pool
+
+
+adaptive_max_pool1d_with_indices = _with_indices(1)
+adaptive_max_pool2d_with_indices = _with_indices(2)
+adaptive_max_pool3d_with_indices = _with_indices(3)
 
 
 @public(name="adaptive_max_pool1d", method=False)
@@ -215,17 +232,3 @@ def _adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int]) -> tup
     """The largest element of each window and its index; see
     `nnkit.nn.functional.adaptive_max_pool1d`."""
     return _largest("adaptive_max_pool1d", 1, input, output_size)
-
-
-def adaptive_max_pool2d_with_indices(
-    input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
-) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool2d` and the indices, whatever ``return_indices`` says."""
-    return _largest("adaptive_max_pool2d", 2, input, output_size)
-
-
-def adaptive_max_pool3d_with_indices(
-    input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
-) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool3d` and the indices, whatever ``return_indices`` says."""
-    return _largest("adaptive_max_pool3d", 3, input, output_size)

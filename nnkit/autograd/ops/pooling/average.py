@@ -22,6 +22,8 @@ from nnkit.autograd.ops.elementwise.power import pow
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, int64
 
+__all__ = ["avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d"]
+
 _avg_pool = rule(
     "avg_pool", node="AvgPool2DBackward0", depends="backward",
     x=lambda B, g, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor: (

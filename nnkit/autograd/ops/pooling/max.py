@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, size_at, sizes_of
@@ -27,6 +27,13 @@ from nnkit.autograd.ops.random.factories import rand
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, int64
 from nnkit.backend.reproducibility import refuse
+
+__all__ = [
+    "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
+    "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_unpool1d",
+    "max_unpool2d", "max_unpool3d",
+]  # fmt: skip
 
 _max_pool = rule(
     "max_pool", node="MaxPool2DWithIndicesBackward0", nondifferentiable=("indices",),
@@ -145,50 +152,27 @@ def max_pool3d(
     return both if return_indices else both[0]
 
 
-@public(method=False)
-def max_pool1d_with_indices(
-    input: Tensor,
-    kernel_size: int | Sequence[int],
-    stride: int | Sequence[int] | None = None,
-    padding: int | Sequence[int] = 0,
-    dilation: int | Sequence[int] = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> tuple[Tensor, Tensor]:
-    """`max_pool1d` and the indices, whatever ``return_indices`` says.
+def _with_indices(axes: int) -> Callable[..., tuple[Tensor, Tensor]]:
+    name = f"max_pool{axes}d"
 
-    Example:
-        >>> import nnkit
-        >>> nnkit.max_pool1d_with_indices(nnkit.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-        (tensor([[3., 2.]]), tensor([[1, 2]]))
-    """
-    return _pool("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
+    def pool(
+        input: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        return _pool(name, axes, input, kernel_size, stride, padding, dilation, ceil_mode)
 
-
-def max_pool2d_with_indices(
-    input: Tensor,
-    kernel_size: int | Sequence[int],
-    stride: int | Sequence[int] | None = None,
-    padding: int | Sequence[int] = 0,
-    dilation: int | Sequence[int] = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> tuple[Tensor, Tensor]:
-    """`max_pool2d` and the indices, whatever ``return_indices`` says."""
-    return _pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
+    pool.__name__ = pool.__qualname__ = f"{name}_with_indices"
+    pool.__doc__ = f"`{name}` and the indices, whatever ``return_indices`` says."
+    return pool
 
 
-def max_pool3d_with_indices(
-    input: Tensor,
-    kernel_size: int | Sequence[int],
-    stride: int | Sequence[int] | None = None,
-    padding: int | Sequence[int] = 0,
-    dilation: int | Sequence[int] = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> tuple[Tensor, Tensor]:
-    """`max_pool3d` and the indices, whatever ``return_indices`` says."""
-    return _pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
+max_pool1d_with_indices = public(method=False)(_with_indices(1))
+max_pool2d_with_indices, max_pool3d_with_indices = map(_with_indices, (2, 3))
 
 
 def _unpool(
@@ -431,27 +415,24 @@ def fractional_max_pool3d(
     return both if return_indices else both[0]
 
 
-def fractional_max_pool2d_with_indices(
-    input: Tensor,
-    kernel_size: int | Sequence[int],
-    output_size: int | Sequence[int] | None = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
-    _random_samples: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    """`fractional_max_pool2d` and the indices, whatever ``return_indices`` says."""
-    name = "fractional_max_pool2d"
-    return _fractional(name, 2, input, kernel_size, output_size, output_ratio, _random_samples)
+def _fractional_with_indices(axes: int) -> Callable[..., tuple[Tensor, Tensor]]:
+    name = f"fractional_max_pool{axes}d"
+
+    def pool(
+        input: Tensor,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int] | None = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        rest = (output_size, output_ratio, _random_samples)
+        return _fractional(name, axes, input, kernel_size, *rest)
+
+    pool.__name__ = pool.__qualname__ = f"{name}_with_indices"
+    pool.__doc__ = f"`{name}` and the indices, whatever ``return_indices`` says."
+    return pool
 
 
-def fractional_max_pool3d_with_indices(
-    input: Tensor,
-    kernel_size: int | Sequence[int],
-    output_size: int | Sequence[int] | None = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
-    _random_samples: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    """`fractional_max_pool3d` and the indices, whatever ``return_indices`` says."""
-    name = "fractional_max_pool3d"
-    return _fractional(name, 3, input, kernel_size, output_size, output_ratio, _random_samples)
+fractional_max_pool2d_with_indices = _fractional_with_indices(2)
+fractional_max_pool3d_with_indices = _fractional_with_indices(3)
