@@ -11,7 +11,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcasts
 from nnkit.autograd.batch.examples import BatchLevel, VmapInfo
 from nnkit.autograd.engine import node as node_module
-from nnkit.autograd.engine.node import Node, OutputEdge, SavedOutput, edge_of
+from nnkit.autograd.engine.node import Node, OutputEdge, SavedOutput, Unknown, edge_of
 from nnkit.autograd.engine.saved import ACTIVE, pack_values
 from nnkit.autograd.engine.unpacking import FREED, unpack_tensor
 from nnkit.autograd.forward.dependence import wants
@@ -124,6 +124,8 @@ class FunctionNode(Node):
                         f"function {name} returned a gradient different from None at position "
                         f"{i + 1}, but the corresponding forward input was not a Variable"
                     )
+            elif self.edges[i].__class__ is Unknown:  # where torch looks at nothing
+                results[i] = None
             elif not broadcasts(meta[0], tuple(result.shape)):
                 raise RuntimeError(
                     f"Function {name} returned an invalid gradient at index {i} - got "

@@ -515,3 +515,8 @@ def wrap_in_python(data: Array, place: Any = cpu) -> Tensor:
 
 
 wrap: Callable[..., Tensor] = bind_wrap(Tensor, cpu, UNTRACKED, wrap_in_python)
+
+
+def differentiable(x: Tensor) -> Tensor:
+    """The tensor; as a leaf, if its dtype has no derivatives."""
+    return wrap(x._data, x._device) if x._requires_grad and x.dtype.category < FLOATING else x

@@ -2085,6 +2085,8 @@ def fill(self: Tensor, data: _Array, place: _Any) -> None:
     """Set the slots of a new leaf."""
 def wrap_in_python(data: _Array, place: _Any = ...) -> Tensor:
     """A new leaf Tensor on a backend array."""
+def differentiable(x: Tensor) -> Tensor:
+    """The tensor; as a leaf, if its dtype has no derivatives."""
 UNTRACKED: _Any
 WRAPPED: _Any
 wrap: _Callable[..., Tensor]

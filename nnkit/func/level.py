@@ -23,10 +23,12 @@ from nnkit.autograd.engine import node
 from nnkit.autograd.engine.grad import captured
 from nnkit.autograd.engine.node import Node, OutputEdge, Passage, Unknown, edge_of
 from nnkit.autograd.forward.dual import fixed_zeros_like, is_dual
+from nnkit.autograd.forward.level import give_place
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.tensor import UNTRACKED, WRAPPED, InferenceWrites, wrap
+from nnkit.autograd.views.history import is_lost
 from nnkit.autograd.views.overlap import shares_memory
 from nnkit.autograd.views.replay import Rootless, chain_of, replay, strided
 from nnkit.backend.lazy import is_zero
@@ -47,6 +49,7 @@ class Level:
         MODE.derivatives += 1
         self.begun = MODE.derivatives
         self.leaves: list[Tensor] = []
+        self._lost: dict[int, Tensor] = {}  # for inputs whose history is lost what stands for them
         self._mode = inference_mode(False)
         check_tensors(name, values)
         # Whether what is computed of the inputs alone is recorded on this level alone.
@@ -59,6 +62,12 @@ class Level:
         value = self.lifted(value)
         if not (self.recorded and value.requires_grad) or value.is_inference():
             return self.leaf(value)
+        if is_lost(value):  # which torch says only where something is recorded of it
+            same = wrap(value._data, value._device)
+            give_place(value, same)
+            same._base = value._base
+            self._lost[id(same)] = self.leaf(value)
+            return same
         view = value[...]
         view._view = "multiple"  # not to be written to, as the leaf that it is for this level
         view._edge = Passage((edge_of(value),), (), value._device)
@@ -97,6 +106,10 @@ class Level:
     ) -> list[Tensor]:  # fmt: skip
         """The gradients of the outputs, times ``weights``, by ``inputs``; zeros where constant."""
         with self:
+            outputs, inputs = [
+                [self._lost.get(id(value), value) for value in values]
+                for values in (outputs, inputs)
+            ]
             weights = [self.lifted(w) for w in weights]
             used = [i for i, output in enumerate(outputs) if output.requires_grad]
             if not used:

@@ -15,7 +15,7 @@ from typing import Any
 from nnkit.autograd import Tensor, inference_mode
 from nnkit.autograd.batch.examples import BatchLevel
 from nnkit.autograd.engine.saved import STACK
-from nnkit.autograd.forward.dual import ForwardLevel
+from nnkit.autograd.forward.dual import ForwardLevel, same
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.graph import disable_saved_tensors_hooks
 from nnkit.autograd.op.registry import LIFTED
@@ -268,7 +268,7 @@ def jvp(
     with _not_of_inference():
         derivatives = [LIFTED.zeros_like(p) if t is None else t for p, t in call.outputs]
     result = (
-        call.structure.unflatten([primal[...] for primal, _ in call.outputs]),
+        call.structure.unflatten([same(primal) for primal, _ in call.outputs]),
         call.structure.unflatten(derivatives),
     )
     return (*result, call.aux) if has_aux else result

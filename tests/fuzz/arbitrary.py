@@ -59,7 +59,7 @@ class Difference:
 
     def named(self) -> list[str]:
         """The tensors that the statement names."""
-        return [n for n in re.findall(r"\bx\d+\b", self.statement) if record_of(self.before, n)]
+        return [n for n in re.findall(r"\b[nx]\d+\b", self.statement) if record_of(self.before, n)]
 
 
 def _statement(pattern: str, *aspects: str) -> Callable[[Difference], bool]:
@@ -197,20 +197,40 @@ def _view_of_temporary(d: Difference) -> bool:
 
 
 def _empty_batch(d: Difference) -> bool:
-    """Whether torch alone refuses to map over nothing, some of whose operations look at the first
-    example, or divide by the number of examples."""
+    """Whether torch refuses to map over nothing, some of whose operations look at the first
+    example, or divide by the number of examples: what is wrong otherwise is not come to."""
     shapes = [d.seen("shape", d.before, name) for name in d.named()]
-    refused = d.errors[0] in ("IndexError", "RuntimeError") and d.errors[1] is None
+    refused = d.aspect == "error" and d.errors[0] in ("IndexError", "RuntimeError")
     return refused and re.search(VMAPS, d.statement) is not None and any(0 in s for s in shapes)
 
 
 def _writes_tangents(d: Difference) -> bool:
-    """Whether a function of which torch computes derivatives as a batch, by another derivative,
-    writes in place."""
+    """Whether torch alone refuses to write in place in a derivative forwards of another one: into
+    what is no batch as a tangent, or has no memory."""
     forwards = re.findall(r"T\.func\.(?:jvp|jacfwd|hessian)\(", d.statement)
-    batched = re.search(r"T\.func\.(jacfwd|hessian)\(", d.statement)
     written = re.search(r"[a-z]_\(", d.statement)
-    return len(forwards) > 1 and None not in (batched, written) and d.errors[0] == "RuntimeError"
+    return len(forwards) > 1 and written is not None and d.errors == ("RuntimeError", None)
+
+
+def _zeros_without_memory(d: Difference) -> bool:
+    """Whether zeros are written, or their memory asked for, that a Jacobian of a derivative holds,
+    or a gradient computed by the engine of what a transform gave."""
+    if set(d.errors) != {None, "RuntimeError"} or not d.named():
+        return False
+    record = record_of(d.before, d.named()[0])
+    sources = rf"{JACOBIANS}|T\.func\.[\s\S]*(autograd\.|backward\()|autograd\.functional.*T\.func"
+    uses = r"[a-z]_\(|\] .?= |^x\d+ .= |numpy\(|tolist\(|deepcopy\(|pickle|out=|save\("
+    zero = record is not None and record[2] and not np.any(array_of(record))
+    return bool(zero and re.search(sources, d.earlier) and re.search(uses, d.statement))
+
+
+def _recorded_in_inference(d: Difference) -> bool:
+    """Whether the backward of a vjp is recorded in torch's inference mode, where enable_grad is
+    on: it is computed when the level is left."""
+    mode = re.match(r"with T\.inference_mode\(\), T\.enable_grad\(\):", d.statement)
+    pulled = re.search(r"T\.func\.(vjp|jacrev|hessian)\(", d.statement)
+    refused = d.aspect == "requires_grad" or d.errors == ("RuntimeError", None)
+    return None not in (mode, pulled) and refused
 
 
 def _adds_to_zeros(d: Difference) -> bool:
@@ -426,7 +446,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "what torch makes of inference tensors in steps may be a view of one of them": lambda d: (
         d.errors == ("RuntimeError", None)
-        and "detach_(" in d.statement
+        and ("detach_(" in d.statement or re.search(r"_scatter\(", d.earlier) is not None)
         and "inference_mode" in d.earlier
     ),
     "and counts as written": lambda d: (
@@ -438,7 +458,18 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         and re.search(r"one_hot|quantile| @ ", d.earlier) is not None
     ),
     "torch's vmap has operations that cannot do with an empty batch": _empty_batch,
-    "torch's vmap refuses to write the batch into a tangent that is none": _writes_tangents,
+    "torch refuses to write into a tangent that is none": _writes_tangents,
+    "torch's vmap computes a GRUCell by itself, and cannot add its gradients": lambda d: (
+        d.errors == ("RuntimeError", None)
+        and "T.func.vmap(T.func.grad(" in d.statement
+        and "GRUCell(" in d.earlier
+    ),
+    "torch records the backward of a vjp in inference mode where enable_grad is on": (
+        _recorded_in_inference
+    ),
+    "which zeros have no memory, of those that a derivative of a derivative holds": (
+        _zeros_without_memory
+    ),
     "torch has gradients of zeros without memory, which it cannot add to": _adds_to_zeros,
     "few names of nodes are promised, and an op here may be several there": lambda d: (
         _statement(r"\.name\(\)|next_functions", "value")(d)

@@ -168,4 +168,88 @@ with T.inference_mode():
     x11 = x0.view_as(x0)
 x12 = T.func.grad(square)(x11 * x11)
 """,
+    "views whose history is lost, as inputs": """
+x1 = T.tensor([0.5, -0.75, 1])
+with T.no_grad():
+    x0 = x1[:2]
+x1 += T.tensor(1.75, requires_grad=True)
+quiet = T.no_grad()
+x2 = T.func.grad(quiet(lambda t: (t * t).sum()))(x0)
+x3 = [T.func.vjp(f, x0)[0] for f in (lambda t: t, lambda t: t.detach(), quiet(lambda t: t * 2))]
+x4 = T.func.jacrev(lambda t: T.ones(2))(x0)
+x5 = T.func.grad(lambda t, u: (u * u).sum(), (0, 1))(x0, x1)
+x6 = T.func.grad(lambda t: T.func.grad(quiet(lambda u: (t * u).sum()))(t).sum())(x0)
+x7 = T.func.grad(lambda t: t.sum())(x0)
+x8 = T.func.grad(lambda t: t)(x1.detach().requires_grad_().unbind(0)[0])
+""",
+    "graphs of gradients that inference mode does not record": """
+x0 = T.tensor([0.5, -0.75], requires_grad=True)
+x1 = x0 * x0
+with T.inference_mode():
+    x2, = T.autograd.grad(x1, x0, T.ones(2), create_graph=True, retain_graph=True)
+    x3 = T.autograd.functional.jvp(lambda t: t * t, x0, T.ones(2))
+    x4 = T.autograd.functional.jacobian(lambda t: t * t, x0, create_graph=True)
+    x1.backward(T.ones(2), create_graph=True)
+""",
+    "integers made of what is differentiated": """
+x0 = T.tensor([0.5, 2.0])
+def pushed(f): return lambda t: T.func.jvp(f, (t,), (T.ones_like(t),))[1]
+x1 = [T.func.grad(lambda t: pushed(f)(t).sum())(x0) for f in (
+    lambda t: t.int() * t, lambda t: (t > 1) * t, lambda t: t.long() / t, lambda t: t.double() * t)]
+x2 = T.func.jvp(lambda t: t.int() * t, (x0.clone().requires_grad_(),), (x0,))
+x3 = T.func.jvp(lambda t: t.long(), (x0.clone().requires_grad_(),), (x0,))
+""",
+    "tangents lie as their primals do": """
+x0 = T.arange(12.0)
+def along(f, t): return T.func.jvp(f, (t,), (T.ones(t.shape),))
+x1 = [along(lambda t: t, t) for t in (x0[::2], x0.view(3, 4)[:, ::2], x0.view(3, 4)[:2, :2].t())]
+x2 = [along(lambda t: T.func.jvp(lambda t: t, (t,), (T.ones_like(t),))[1], t) for t in (x0[::2],)]
+x3 = [along(f, x0.view(3, 4).t()) for f in (lambda t: t.contiguous(), lambda t: t.unsqueeze(0))]
+x4 = along(lambda t: t.mul_(2), x0[1::3])
+""",
+    "an input that jvp gives back has the tangent that it has": """
+x0 = T.tensor([0.5, -0.75], requires_grad=True)
+def same(t): return t
+x1 = T.func.jvp(lambda t: T.func.jvp(same, (t,), (t,))[0], (x0,), (x0,))
+x2 = T.func.jvp(lambda t: T.func.jvp(same, (t,), (t,)), (x0.detach(),), (T.ones(2),))
+x3 = T.func.jvp(lambda t: t.contiguous(), (x0.detach(),), (T.ones(2),))
+x4 = T.func.vmap(lambda t: t.contiguous())(x0)
+x5 = T.func.vmap(lambda t: t.contiguous(), 1, 1)(T.ones(2, 3))
+x6, pull = T.func.vjp(T.func.vmap(lambda t: T.func.jvp(same, (t,), (t,))[0]),
+                      T.ones(1, 2, 3, 2).to(memory_format=T.channels_last))
+x7 = pull(T.ones_like(x6))
+""",
+    "examples of no dimension, and no examples, along an axis": """
+x0 = T.tensor([0.5, -0.75])
+x1 = T.func.vmap(lambda t: T.func.grad(lambda t: t.sum(0))(t))(x0)
+x1 += 0.5
+x2 = [T.func.vmap(f)(x0) for f in (
+    lambda t: T.func.jvp(lambda t: t.softmax(-1), (t,), (t,)),
+    lambda t: T.func.grad(lambda t: t.gather(0, T.tensor(0)))(t),
+    lambda t: T.func.grad(lambda t: t.cumsum(0))(t))]
+x3 = T.func.jacrev(lambda t: t.sort(0)[0])(T.tensor(0.5))
+x4 = T.func.vmap(T.prod)(T.zeros(0, 3))
+""",
+    "zeros that stand for derivatives are nobody's memory": """
+x0 = T.tensor([-2.0]).half()
+pushed = lambda t: T.func.jvp(lambda t: t * 1, (t,), (T.ones_like(t),))[1]
+x1 = T.func.grad(lambda t: T.func.vjp(pushed, t)[0].sum())(x0)
+x1.T.add_(-1)
+x1.set_(x1)
+x2 = x1.numpy().tolist()
+""",
+    "a function of a view that inference mode has made": """
+class Twice(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.sum() * 2
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+x0 = T.ones(2, requires_grad=True)
+with T.inference_mode():
+    x1 = x0[:]
+x2 = Twice.apply(x1)
+x2.backward()
+""",
 }

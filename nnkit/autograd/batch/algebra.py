@@ -17,11 +17,10 @@ from nnkit.autograd.batch.rules import call, differs, padded, plain_index, rule_
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.surface.generator import get_rng_state, set_rng_state
-from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.tensor import Tensor, differentiable, wrap
 from nnkit.autograd.views.history import write, wrote
 from nnkit.autograd.views.overlap import shares_memory
 from nnkit.backend.algebra import CATALOGUE, Primitive, reference_body
-from nnkit.backend.dtype import FLOATING
 
 
 class Batch:
@@ -53,8 +52,7 @@ class Batch:
             return tuple([self.results(one, dim, source) for one in found])
         if source is not None and source.whole is found and source.dim == dim:
             return source
-        if found._requires_grad and found.dtype.category < FLOATING:
-            found = wrap(found._data, found._device)
+        found = differentiable(found)
         inside = source is not None and shares_memory(found, source.whole)
         return Batched(found, dim, source if inside else None)
 

@@ -7,6 +7,7 @@ none of those it knows: then the examples are computed otherwise (`nnkit.autogra
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -96,8 +97,11 @@ def _along_axes(B: Any, primitive: Primitive, operands: list, statics: tuple) ->
     if line and primitive.name == "unfold":
         return None
     if flat or line:  # all elements along one axis
-        wholes = [LIFTED.reshape(w, (size, -1 if flat else 1)) for w in wholes]
+        count = math.prod(x.shape) if flat else 1
+        wholes = [LIFTED.reshape(w, (size, count)) for w in wholes]
         known["axis"], ndim = 0, 1
+    if line:
+        known |= {name: value for name, value in _OF_LINES.items() if name in known}
     found = call(primitive, wholes, _moved(B, list(known), list(known.values()), ndim))
     if line or (flat and known.get("keepdims")):
         shape = (size, *[1] * x.ndim)
@@ -107,6 +111,7 @@ def _along_axes(B: Any, primitive: Primitive, operands: list, statics: tuple) ->
     return B.results(found, 0, viewed(primitive, operands))
 
 
+_OF_LINES = {"shape": (1,), "keepdims": True}
 # Which count elements through all dimensions where no axis is given.
 _NUMBERING = frozenset(("argmax", "argmin", "prod"))
 
@@ -250,7 +255,10 @@ def plain_index(static: Any) -> Any:
 def _slicing(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
     """By integers, slices and None."""
     (x,), (index, *others) = operands, statics
-    moved = [(ALL, *index), *_moved(B, primitive.statics[1:], others, 0)]
+    moved = [
+        (ALL, *index) if index != (...,) else index,
+        *_moved(B, primitive.statics[1:], others, 0),
+    ]
     return B.results(call(primitive, [to_front(x)], moved), 0, viewed(primitive, operands))
 
 
@@ -281,7 +289,7 @@ _RULES: dict[str, Callable] = {
             " squeeze split unbind flip diagonal diagonal_adjoint unfold unfold_adjoint view_dtype"
             " sort argsort topk kthvalue median nanmedian mode softmax log_softmax softmax_grad"
             " log_softmax_grad fft_c2c fft_r2c fft_c2r gather scatter scatter_add scatter_fill"
-            " scatter_reduce gather_adjoint recurrence"
+            " scatter_reduce gather_adjoint recurrence contiguous"
         ),
         _in_order: "permute ordered",
         _inserting: "unsqueeze",
@@ -289,7 +297,7 @@ _RULES: dict[str, Callable] = {
         _by_strides: "as_strided",
         _elementwise: (
             "cast copy zeros_like ones_like empty_like fill real imag conj neg_view view_as_real"
-            " view_as_complex masked_fill make_complex gcd lcm contiguous copy_storage"
+            " view_as_complex masked_fill make_complex gcd lcm copy_storage"
         ),
         _joining: "concat stack",
         _at_positions: "index_select index_select_adjoint index_add index_copy index_fill",

@@ -175,7 +175,7 @@ def _accumulate(
     create_graph = flag("create_graph", create_graph)
     retain = create_graph if retain_graph is None else flag("retain_graph", retain_graph)
     with_grad = MODE.enabled
-    MODE.enabled = create_graph
+    MODE.enabled = create_graph and not MODE.inference
     try:
         this = start(tensors, grad_tensors, retain, create_graph)
         if inputs is not None:

@@ -100,7 +100,7 @@ def captured(
     """For each input its gradient, None where it has none; computed with Tensors if ``lifted``, as
     it must be for ``create``."""
     with_grad = MODE.enabled
-    MODE.enabled = create
+    MODE.enabled = create and not MODE.inference
     try:
         this = start(outputs, grads, retain, lifted)
         this.limit_to(check_inputs(inputs), accumulate=False)

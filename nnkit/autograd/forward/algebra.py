@@ -27,7 +27,7 @@ from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.code import GRAD, INPUT, OUTPUT, SAVED, STATIC, identity, read_of
 from nnkit.autograd.op.promotion import on_one_device
 from nnkit.autograd.op.registry import LIFTED, OPS
-from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.tensor import Tensor, differentiable, wrap
 from nnkit.autograd.views.history import write, wrote
 from nnkit.autograd.views.overlap import shares_memory
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
@@ -91,7 +91,7 @@ def _compute(B: Forward, primitive: Primitive, *arguments: Any) -> Any:
     result = function(*((primals,) if primitive.sequences else primals), *statics)
     if result is primals[0]:
         return operands[0]
-    outputs = result if isinstance(result, tuple) else (result,)
+    outputs = tuple(map(differentiable, result if isinstance(result, tuple) else (result,)))
     op = getattr(function, "op", None)
     if op is not None and op.is_view and all(shares_memory(o, primals[0]) for o in outputs):
         source = operands[0]
@@ -154,7 +154,7 @@ def _pushed(
         if tangent is not None:
             if id(owner(tangent._data)) in theirs:
                 tangent = tangent.clone()
-            elif not (level.batched and is_fixed(tangent)):
+            if not (level.batched and is_fixed(tangent)):
                 tangent = laid_out(tangent, output)
             tangent = dependent(tangent, depends, kind, besides=True)
         result.append(tangent)

@@ -19,7 +19,7 @@ from nnkit.autograd.views.overlap import check_expanded
 from nnkit.autograd.views.replay import laid
 from nnkit.backend.device import device
 from nnkit.backend.lazy import Lazy, LazyPlace, is_zero, plain
-from nnkit.backend.memory import has_order_of, order_of
+from nnkit.backend.memory import has_order_of, order_of, strides_in_elements
 
 
 class Dual:
@@ -102,6 +102,31 @@ def laid_out(tangent: Tensor, primal: Tensor) -> Tensor:
     return laid(LIFTED, tangent, order_of(primal._data))
 
 
+def same(value: Any) -> Tensor:
+    """The whole of a tensor as a view of it, with the very tangent that it has."""
+    view = inner = value[...]
+    while is_dual(inner):
+        dual_of(inner).link = _itself
+        inner = dual_of(inner).primal
+    return view
+
+
+def _itself(tangent: Tensor) -> Tensor:
+    return tangent
+
+
+def _spaced(tangent: Tensor, primal: Tensor) -> Tensor:
+    """The tangent, copied if it lies in memory with other gaps than its primal."""
+    shape, steps = primal._data.shape, strides_in_elements(primal._data)
+    own = strides_in_elements(tangent._data)
+    if 0 in shape or all(n == 1 or a == b for n, a, b in zip(shape, own, steps, strict=True)):
+        return tangent
+    place = tangent._device.home
+    size = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
+    memory = wrap(place.backend.zeros((size,), tangent._data.dtype), place)
+    return LIFTED.as_strided(memory, shape, steps, 0, None).copy_(tangent)
+
+
 def fixed_zeros_like(value: Tensor) -> Tensor:
     """Zeros that nobody may write, of what happens around all levels."""
     place = value._device
@@ -159,8 +184,10 @@ class ForwardLevel(Level):
         """
         if not has_order_of(tangent._data, value._data):
             check_expanded("make_dual", value._data)
-        primal: Any = value
-        found = wrap(Dual(primal[...], laid_out(tangent, value)), self)
+        laid_alike = laid_out(tangent, value)
+        if not self.batched:
+            laid_alike = _spaced(laid_alike, value)
+        found = wrap(Dual(same(value), laid_alike), self)
         dual_of(found).given = True
         return found
 

@@ -73,7 +73,7 @@ class Level(device):
             whole, link = base._data, partial(replay, chain)
             inner = link(self.lower(base)[0])
         self.joined.append((x, base))
-        _give_place(x, inner)
+        give_place(x, inner)
         x._edge, x._requires_grad, x._writes, x._viewed = None, False, [0, None], 0
         x._data, x._device, x._base = self.hold(inner, whole, link), self, base
         if base is not None:
@@ -82,7 +82,7 @@ class Level(device):
     def _leave(self, x: Tensor, base: Any) -> None:
         inner, _ = self.lower(x)
         x._data, x._device = inner._data, inner._device
-        _give_place(inner, x)  # which keeps it too: nodes may have saved it
+        give_place(inner, x)  # which keeps it too: nodes may have saved it
         x._base = base
 
     def lower(self, value: Tensor) -> tuple[Tensor, Any]:
@@ -90,7 +90,7 @@ class Level(device):
         raise NotImplementedError
 
 
-def _give_place(x: Tensor, y: Tensor) -> None:
+def give_place(x: Tensor, y: Tensor) -> None:
     """Give ``y`` the place in the graph that ``x`` has."""
     y._edge, y._requires_grad, y._writes, y._viewed, y._view = (
         x._edge, x._requires_grad, x._writes, x._viewed, x._view,

@@ -17,7 +17,7 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
 from nnkit.backend.dtype import HALF
 from nnkit.backend.formula import Formula, interpret
-from nnkit.backend.lazy import plain
+from nnkit.backend.lazy import is_zero, plain
 
 
 def _find(self: Any, name: str) -> Callable[..., Any]:
@@ -38,6 +38,7 @@ def _evaluate(algebra: Lifted, formula: Formula, *values: Any) -> Any:
     known = dict(zip(formula.parameters, values, strict=True))
     out = interpret(formula.trace(), known, algebra)[0]
     steps = formula.stepwise or out._data.dtype not in HALF or out._device.depth
+    steps = steps or is_zero(out._data)
     if not steps and not any(out is value for value in values):
         arrays = [plain(v._data) if isinstance(v, Tensor) else v for v in values]
         whole = getattr(out._device.backend, formula.name)(*arrays)  # which rounds once

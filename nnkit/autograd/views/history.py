@@ -127,14 +127,20 @@ def _edge_again(view: Any, base: Any) -> Any:
 
 def check_history(view: Tensor) -> None:
     """RuntimeError where the history of a view could not follow a write to its base."""
-    base: Any = view._base
-    if base is None or not _was_written(view) or not isinstance(view._view, str):
-        return
-    if base._requires_grad or view._edge.__class__ not in (type(None), Unknown):
+    if is_lost(view):
+        made: Any = view._view
         raise RuntimeError(
-            f"A view {_MADE[view._view]}, and its base or another view of its base has been "
+            f"A view {_MADE[made]}, and its base or another view of its base has been "
             "modified inplace since: its history is not known. Make the view again"
         )
+
+
+def is_lost(view: Any) -> bool:
+    """Whether the history of a view could not follow a write to its base."""
+    base = view._base
+    if base is None or not _was_written(view) or not isinstance(view._view, str):
+        return False
+    return base._requires_grad or view._edge.__class__ not in (type(None), Unknown)
 
 
 def _was_written(view: Any) -> bool:

@@ -65,11 +65,7 @@ def check_memory(x: Tensor, operation: str, operands: Any = ()) -> None:
     data = x._data
     may_share = is_view(data)
     lazy = data.__class__ is Lazy  # torch copies back what it wrote
-    if is_zero(data):
-        raise RuntimeError(
-            f"{operation}(): zeros that stand for a derivative where there is none cannot be "
-            "written to: clone() them before"
-        )
+    check_writable(x, operation)
     if operation in REFUSED_FIRST and REFUSED_FIRST[operation] == x.dtype.category:
         return
     if may_share and has_expanded(data) and (lazy or operation not in REPEATABLE):
@@ -81,6 +77,15 @@ def check_memory(x: Tensor, operation: str, operands: Any = ()) -> None:
         if isinstance(operand, Tensor):
             if may_share or is_view(operand._data) or operand._data is data:
                 check_apart(operation, x, operand)
+
+
+def check_writable(x: Tensor, operation: str) -> None:
+    """RuntimeError for zeros that stand for a derivative where there is none."""
+    if is_zero(x._data):
+        raise RuntimeError(
+            f"{operation}(): zeros that stand for a derivative where there is none cannot be "
+            "written to: clone() them before"
+        )
 
 
 def check_expanded(operation: str, data: Any) -> None:

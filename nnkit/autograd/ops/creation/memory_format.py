@@ -31,8 +31,7 @@ def in_format(input: Tensor, memory_format: Any) -> Tensor:
         return input
     axes = axes_of(memory_format, input.ndim)
     if axes is None:
-        B = input._device.backend
-        return input if B.contiguous(input._data) is input._data else _contiguous(input)
+        return input if by_rows(input._data) else _contiguous(input)
     has_format = is_contiguous(input, memory_format=memory_format)
     return input if has_format else _ordered(input, axes)
 

@@ -28,7 +28,7 @@ from nnkit.backend.dtype import (
 from nnkit.backend.dtype import (
     dtype as dtype_type,
 )
-from nnkit.backend.lazy import memory_of, plain
+from nnkit.backend.lazy import is_zero, memory_of, plain
 from nnkit.backend.memory import lend
 
 _DLPACK_CUDA = (2, 13)  # kinds of memory in DLPack's numbers: a GPU's, and managed
@@ -378,7 +378,8 @@ def numpy(input: Tensor, *, force: bool = False) -> Any:
         force: detach, and copy to main memory, where that is necessary.
 
     Raises:
-        RuntimeError: it requires grad (unless ``force``, or grad mode is off).
+        RuntimeError: it requires grad (unless ``force``, or grad mode is off), or it is zeros that
+            nobody may write, a derivative where there is none (unless ``force``).
         TypeError: NumPy has no such dtype (bfloat16), or it is on another device.
     """
     if is_grad_enabled() and input.requires_grad and not force:
@@ -395,6 +396,11 @@ def numpy(input: Tensor, *, force: bool = False) -> Any:
                     f"Can't call numpy() on Tensor that has {bit} bit set. Use "
                     f"tensor.{way}().numpy() instead."
                 )
+        if is_zero(input._data):
+            raise RuntimeError(
+                "Can't call numpy() on zeros that stand for a derivative where there is none, "
+                "which nobody may write. Use tensor.clone().numpy() instead."
+            )
     if input.dtype is bfloat16 or "float8" in input.dtype.kinds:
         raise TypeError(
             f"numpy(): got unsupported dtype {input.dtype.name}, use tensor.float().numpy()"

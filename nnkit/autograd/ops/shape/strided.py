@@ -33,7 +33,7 @@ from nnkit.autograd.views.history import (
     reshape_in_place,
     wrote,
 )
-from nnkit.autograd.views.overlap import check_expanded
+from nnkit.autograd.views.overlap import check_expanded, check_writable
 from nnkit.backend.lazy import alike, memory_of
 from nnkit.backend.memory import (
     axes_of,
@@ -512,6 +512,7 @@ def set_(
     if isinstance(source, Storage):
         source = source.tensor(input.dtype)
     tracked = check_change(input, "set_", (source,))
+    check_writable(input, "set_")
     if source is None:
         data = input._device.home.backend.empty((0,), input._data.dtype)
     else:
