@@ -22,7 +22,7 @@ __all__ = [
     "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite",
     "positive_integer", "positive_semidefinite", "real", "real_vector", "simplex", "square",
     "stack", "symmetric", "unit_interval",
-]  # fmt: skip
+]
 
 
 class Constraint:
@@ -45,26 +45,35 @@ class Constraint:
 
 
 class _Where(Constraint):
-    """The values for which a formula holds; ``numbers`` are shown."""
+    """The values for which a formula of them, and of some numbers, holds; `_where` derives it."""
 
-    def __init__(
-        self,
-        name: str,
-        holds: Callable[[Tensor], Tensor],
-        event_dim: int = 0,
-        is_discrete: bool = False,
-        **numbers: Any,
-    ) -> None:
-        self._name, self._holds, self._numbers = name, holds, numbers
-        self.event_dim, self.is_discrete = event_dim, is_discrete
-        self.__dict__.update(numbers)
+    _holds: Callable[..., Tensor]
+    _numbers: tuple[str, ...]
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        values = dict(zip(self._numbers, given)) | named
+        if len(given) + len(named) != len(values) or values.keys() != set(self._numbers):
+            name = type(self).__name__[1:]
+            raise TypeError(f"{name} takes {self._numbers}, got {given} and {named}")
+        self.__dict__.update(values)
 
     def check(self, value: Tensor) -> Tensor:
-        return self._holds(value)
+        return self._holds(value, *[getattr(self, name) for name in self._numbers])
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{key}={value}" for key, value in self._numbers.items())
-        return f"{self._name}({shown})"
+        shown = ", ".join(f"{name}={getattr(self, name)}" for name in self._numbers)
+        return f"{type(self).__name__[1:]}({shown})"
+
+
+def _where(
+    name: str, about: str, holds: Callable[..., Tensor], *numbers: str, event_dim: int = 0,
+    is_discrete: bool = False,
+) -> type[_Where]:
+    members = {
+        "_holds": staticmethod(holds), "_numbers": numbers, "event_dim": event_dim,
+        "is_discrete": is_discrete, "__doc__": about, "__module__": __name__,
+    }
+    return type(f"_{name}", (_Where,), members)
 
 
 class _Dependent(Constraint):
@@ -210,151 +219,62 @@ def _has_unit_rows(x: Tensor) -> Tensor:
     return ((x**2).sum(-1) - 1).abs().lt(tolerance * 10 * x.shape[-1]).all(-1)
 
 
-class _Interval(_Where):
-    """The numbers from one to another."""
-
-    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
-        super().__init__(
-            "Interval",
-            lambda x: (x >= lower_bound) & (x <= upper_bound),
-            lower_bound=lower_bound,
-            upper_bound=upper_bound,
-        )
-
-
-class _HalfOpenInterval(_Where):
-    """The numbers from one to another, without the last."""
-
-    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
-        super().__init__(
-            "HalfOpenInterval",
-            lambda x: (x >= lower_bound) & (x < upper_bound),
-            lower_bound=lower_bound,
-            upper_bound=upper_bound,
-        )
-
-
-class _IntegerInterval(_Where):
-    """The integers from one to another."""
-
-    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
-        super().__init__(
-            "IntegerInterval",
-            lambda x: _whole(x) & (x >= lower_bound) & (x <= upper_bound),
-            is_discrete=True,
-            lower_bound=lower_bound,
-            upper_bound=upper_bound,
-        )
-
-
-class _GreaterThan(_Where):
-    """The numbers above one."""
-
-    def __init__(self, lower_bound: Any) -> None:
-        super().__init__("GreaterThan", lambda x: x > lower_bound, lower_bound=lower_bound)
-
-
-class _GreaterThanEq(_Where):
-    """The numbers from one on."""
-
-    def __init__(self, lower_bound: Any) -> None:
-        super().__init__("GreaterThanEq", lambda x: x >= lower_bound, lower_bound=lower_bound)
-
-
-class _LessThan(_Where):
-    """The numbers below one."""
-
-    def __init__(self, upper_bound: Any) -> None:
-        super().__init__("LessThan", lambda x: x < upper_bound, upper_bound=upper_bound)
-
-
-class _IntegerGreaterThan(_Where):
-    """The integers from one on."""
-
-    def __init__(self, lower_bound: Any) -> None:
-        super().__init__(
-            "IntegerGreaterThan",
-            lambda x: _whole(x) & (x >= lower_bound),
-            is_discrete=True,
-            lower_bound=lower_bound,
-        )
-
-
-class _Multinomial(_Where):
-    """Counts that add up to at most a number."""
-
-    def __init__(self, upper_bound: Any) -> None:
-        super().__init__(
-            "Multinomial",
-            lambda x: (x >= 0).all(-1) & (x.sum(-1) <= upper_bound),
-            event_dim=1,
-            is_discrete=True,
-            upper_bound=upper_bound,
-        )
-
-
-class _Real(_Where):
-    def __init__(self) -> None:
-        super().__init__("Real", lambda x: x == x)
-
-
-class _Boolean(_Where):
-    def __init__(self) -> None:
-        super().__init__("Boolean", lambda x: (x == 0) | (x == 1), is_discrete=True)
-
-
-class _Simplex(_Where):
-    def __init__(self) -> None:
-        super().__init__("Simplex", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6), 1)
-
-
-class _OneHot(_Where):
-    def __init__(self) -> None:
-        super().__init__(
-            "OneHot",
-            lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum(-1) == 1),
-            1,
-            is_discrete=True,
-        )
-
-
-class _LowerTriangular(_Where):
-    def __init__(self) -> None:
-        super().__init__("LowerTriangular", _is_lower, 2)
-
-
-class _LowerCholesky(_Where):
-    def __init__(self) -> None:
-        super().__init__("LowerCholesky", lambda x: _is_lower(x) & _has_positive_diagonal(x), 2)
-
-
-class _CorrCholesky(_Where):
-    def __init__(self) -> None:
-        super().__init__(
-            "CorrCholesky",
-            lambda x: _is_lower(x) & _has_positive_diagonal(x) & _has_unit_rows(x),
-            2,
-        )
-
-
-class _Square(_Where):
-    def __init__(self) -> None:
-        super().__init__("Square", _is_square, 2)
-
-
-class _Symmetric(_Where):
-    def __init__(self) -> None:
-        super().__init__("Symmetric", _is_symmetric, 2)
-
-
-class _PositiveSemidefinite(_Where):
-    def __init__(self) -> None:
-        super().__init__("PositiveSemidefinite", _is_semidefinite, 2)
-
-
-class _PositiveDefinite(_Where):
-    def __init__(self) -> None:
-        super().__init__("PositiveDefinite", _is_definite, 2)
+_BOUNDS = ("lower_bound", "upper_bound")
+_Interval = _where(
+    "Interval", "The numbers from one to another.",
+    lambda x, low, high: (x >= low) & (x <= high), *_BOUNDS,
+)
+_HalfOpenInterval = _where(
+    "HalfOpenInterval", "The numbers from one to another, without the last.",
+    lambda x, low, high: (x >= low) & (x < high), *_BOUNDS,
+)
+_IntegerInterval = _where(
+    "IntegerInterval", "The integers from one to another.",
+    lambda x, low, high: _whole(x) & (x >= low) & (x <= high), *_BOUNDS, is_discrete=True,
+)
+_GreaterThan = _where(
+    "GreaterThan", "The numbers above one.", lambda x, low: x > low, "lower_bound"
+)
+_GreaterThanEq = _where(
+    "GreaterThanEq", "The numbers from one on.", lambda x, low: x >= low, "lower_bound"
+)
+_LessThan = _where("LessThan", "The numbers below one.", lambda x, high: x < high, "upper_bound")
+_IntegerGreaterThan = _where(
+    "IntegerGreaterThan", "The integers from one on.",
+    lambda x, low: _whole(x) & (x >= low), "lower_bound", is_discrete=True,
+)
+_Multinomial = _where(
+    "Multinomial", "Counts that add up to at most a number.",
+    lambda x, most: (x >= 0).all(-1) & (x.sum(-1) <= most), "upper_bound",
+    event_dim=1, is_discrete=True,
+)
+_Real = _where("Real", "All numbers but NaN.", lambda x: x == x)
+_Boolean = _where("Boolean", "0 and 1.", lambda x: (x == 0) | (x == 1), is_discrete=True)
+_Simplex = _where(
+    "Simplex", "Probabilities that add up to 1.",
+    lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6), event_dim=1,
+)
+_OneHot = _where(
+    "OneHot", "A 1 among zeros.",
+    lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum(-1) == 1), event_dim=1, is_discrete=True,
+)
+_LowerTriangular = _where("LowerTriangular", "Lower triangular matrices.", _is_lower, event_dim=2)
+_LowerCholesky = _where(
+    "LowerCholesky", "Lower triangular matrices with a positive diagonal.",
+    lambda x: _is_lower(x) & _has_positive_diagonal(x), event_dim=2,
+)
+_CorrCholesky = _where(
+    "CorrCholesky", "Cholesky factors of correlations.",
+    lambda x: _is_lower(x) & _has_positive_diagonal(x) & _has_unit_rows(x), event_dim=2,
+)
+_Square = _where("Square", "Square matrices.", _is_square, event_dim=2)
+_Symmetric = _where("Symmetric", "Symmetric matrices.", _is_symmetric, event_dim=2)
+_PositiveSemidefinite = _where(
+    "PositiveSemidefinite", "Positive semidefinite matrices.", _is_semidefinite, event_dim=2
+)
+_PositiveDefinite = _where(
+    "PositiveDefinite", "Positive definite matrices.", _is_definite, event_dim=2
+)
 
 
 def is_dependent(constraint: Any) -> bool:

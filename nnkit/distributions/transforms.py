@@ -36,17 +36,21 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _Elementwise(Transform):
-    """A growing map of single numbers, one onto the other."""
-
-    bijective = True
-    sign = 1
-    domain = constraints.real
+class _Plain(Transform):
+    """A map without parameters: all objects of its class are equal."""
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self)
 
     __hash__ = object.__hash__
+
+
+class _Elementwise(_Plain):
+    """A growing map of single numbers, one onto the other."""
+
+    bijective = True
+    sign = 1
+    domain = constraints.real
 
 
 class ExpTransform(_Elementwise):
@@ -147,15 +151,10 @@ class TanhTransform(_Elementwise):
         return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
 
 
-class AbsTransform(Transform):
+class AbsTransform(_Plain):
     """``y = |x|``."""
 
     domain, codomain = constraints.real, constraints.positive
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AbsTransform)
-
-    __hash__ = object.__hash__
 
     def _call(self, x: Any) -> Any:
         return x.abs()
@@ -260,15 +259,10 @@ class CorrCholeskyTransform(Transform):
         return Size((*shape[:-2], shape[-1] * (shape[-1] - 1) // 2))
 
 
-class SoftmaxTransform(Transform):
+class SoftmaxTransform(_Plain):
     """Real numbers to probabilities that add up to 1."""
 
     domain, codomain = constraints.real_vector, constraints.simplex
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, SoftmaxTransform)
-
-    __hash__ = object.__hash__
 
     def _call(self, x: Any) -> Any:
         return x.softmax(-1)
@@ -277,16 +271,11 @@ class SoftmaxTransform(Transform):
         return y.log()
 
 
-class StickBreakingTransform(Transform):
+class StickBreakingTransform(_Plain):
     """Real numbers to one more probability, each a part of what is left."""
 
     bijective = True
     domain, codomain = constraints.real_vector, constraints.simplex
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StickBreakingTransform)
-
-    __hash__ = object.__hash__
 
     @staticmethod
     def _left(x: Any) -> Any:
@@ -313,16 +302,11 @@ class StickBreakingTransform(Transform):
         return Size((*shape[:-1], shape[-1] - 1))
 
 
-class LowerCholeskyTransform(Transform):
+class LowerCholeskyTransform(_Plain):
     """A matrix to a lower triangular one with a positive diagonal."""
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, LowerCholeskyTransform)
-
-    __hash__ = object.__hash__
 
     def _call(self, x: Any) -> Any:
         return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
@@ -331,16 +315,11 @@ class LowerCholeskyTransform(Transform):
         return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
 
 
-class PositiveDefiniteTransform(Transform):
+class PositiveDefiniteTransform(_Plain):
     """A matrix to a positive definite one."""
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PositiveDefiniteTransform)
-
-    __hash__ = object.__hash__
 
     def _call(self, x: Any) -> Any:
         factor = LowerCholeskyTransform()(x)
