@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from nnkit.backend.switches import attention
 from nnkit.backend.switches import matmul as matmul
 
@@ -13,41 +15,22 @@ def is_built() -> bool:
     return is_available()
 
 
-def flash_sdp_enabled() -> bool:
-    """Whether attention may be computed by a fused kernel."""
-    return attention.flash
+def _switch(name: str, way: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
+    def sdp_enabled() -> bool:
+        return getattr(attention, name)
+
+    def enable_sdp(enabled: bool) -> None:
+        setattr(attention, name, bool(enabled))
+
+    sdp_enabled.__name__, enable_sdp.__name__ = f"{name}_sdp_enabled", f"enable_{name}_sdp"
+    sdp_enabled.__doc__ = f"Whether attention may be computed {way}."
+    enable_sdp.__doc__ = f"Let attention be computed {way}, or not."
+    return sdp_enabled, enable_sdp
 
 
-def enable_flash_sdp(enabled: bool) -> None:
-    """Let attention be computed by a fused kernel, or not."""
-    attention.flash = bool(enabled)
-
-
-def math_sdp_enabled() -> bool:
-    """Whether attention may be computed as one operation after the other."""
-    return attention.math
-
-
-def enable_math_sdp(enabled: bool) -> None:
-    """Let attention be computed as one operation after the other, or not."""
-    attention.math = bool(enabled)
-
-
-def mem_efficient_sdp_enabled() -> bool:
-    """Whether attention may be computed by the kernel for GPUs that saves memory."""
-    return attention.mem_efficient
-
-
-def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Let attention be computed by the kernel for GPUs that saves memory, or not."""
-    attention.mem_efficient = bool(enabled)
-
-
-def cudnn_sdp_enabled() -> bool:
-    """Whether attention may be computed by cuDNN."""
-    return attention.cudnn
-
-
-def enable_cudnn_sdp(enabled: bool) -> None:
-    """Let attention be computed by cuDNN, or not."""
-    attention.cudnn = bool(enabled)
+flash_sdp_enabled, enable_flash_sdp = _switch("flash", "by a fused kernel")
+math_sdp_enabled, enable_math_sdp = _switch("math", "as one operation after the other")
+mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _switch(
+    "mem_efficient", "by the kernel for GPUs that saves memory"
+)
+cudnn_sdp_enabled, enable_cudnn_sdp = _switch("cudnn", "by cuDNN")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -85,9 +86,7 @@ def group_norm(
         )
     if num_groups > 0:
         shape = input.shape
-        values = shape[0] * shape[1] // num_groups
-        for size in shape[2:]:
-            values *= size
+        values = shape[0] * shape[1] // num_groups * math.prod(shape[2:])
         _check_count("group_norm", values, "value per channel", shape)
     return ops.group_norm(input, num_groups, weight, bias, eps)
 
@@ -117,10 +116,7 @@ def batch_norm(
     """
     if training:
         shape = input.shape
-        values = shape[0]
-        for size in shape[2:]:
-            values *= size
-        _check_count("batch_norm", values, "value per channel", shape)
+        _check_count("batch_norm", shape[0] * math.prod(shape[2:]), "value per channel", shape)
         if eps <= 0:
             raise ValueError(f"batch_norm: eps must be positive during training, got {eps}")
     return ops.batch_norm(
@@ -151,9 +147,7 @@ def instance_norm(
         tensor([[[-1.,  1.]]])
     """
     if use_input_stats:
-        values = 1
-        for size in input.shape[2:]:
-            values *= size
+        values = math.prod(input.shape[2:])
         _check_count("instance_norm", values, "spatial element", input.shape)
     return ops.instance_norm(
         input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True

@@ -24,14 +24,7 @@ def softmax(
 ) -> Tensor:
     """``exp(input) / sum(exp(input), dim)``: positive numbers that add up to 1 along ``dim``.
 
-    Args:
-        input: of any shape, floating point.
-        dim: the dimension that is normalized; to leave it out is deprecated.
-        dtype: convert ``input`` to it first.
-
-    Raises:
-        NotImplementedError: ``input`` is not floating point.
-        IndexError: ``dim`` is out of range.
+    Arguments and errors are those of `nnkit.softmax`; to leave ``dim`` out is deprecated.
 
     Example:
         >>> import nnkit
@@ -64,14 +57,7 @@ def log_softmax(
 ) -> Tensor:
     """``log(softmax(input, dim))``, computed without overflow or a logarithm of 0.
 
-    Args:
-        input: of any shape, floating point.
-        dim: the dimension that is normalized; to leave it out is deprecated.
-        dtype: convert ``input`` to it first.
-
-    Raises:
-        NotImplementedError: ``input`` is not floating point.
-        IndexError: ``dim`` is out of range.
+    Arguments and errors are those of `nnkit.log_softmax`; to leave ``dim`` out is deprecated.
 
     Example:
         >>> import nnkit

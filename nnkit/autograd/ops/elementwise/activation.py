@@ -76,8 +76,7 @@ gelu_tanh = pointwise(
     ),
 )
 silu = pointwise(
-    "silu", lambda x: x / (1 + fn.exp(-x)), function=False,
-    stepwise=(),
+    "silu", lambda x: x / (1 + fn.exp(-x)), function=False, stepwise=(),
     x=lambda g, x: g * fn.conj(fn.sigmoid(x) * (1 + x * (1 - fn.sigmoid(x)))),
 )
 
@@ -112,9 +111,8 @@ softsign = pointwise(
     - g * (x / (fn.abs(x) + 1) / (fn.abs(x) + 1)) * fn.sign(x),
 )
 hardtanh = pointwise(
-    "hardtanh", lambda x, low, high: fn.minimum(fn.maximum(x, low), high),
-    scalars=("low", "high"), function=False, depends="backward", alone="refused",
-    stepwise=(),
+    "hardtanh", lambda x, low, high: fn.minimum(fn.maximum(x, low), high), scalars=("low", "high"),
+    function=False, depends="backward", alone="refused", stepwise=(),
     x=lambda g, x, low, high: fn.where(fn.logical_or(x <= low, x >= high), 0, g),
 )
 hardsigmoid = pointwise(
@@ -125,28 +123,23 @@ hardsigmoid = pointwise(
     x=lambda g, x: fn.where(fn.logical_and(x > -3, x < 3), g * 0.1666666716337204, 0),
 )
 hardswish = pointwise(
-    "hardswish", lambda x: x * fn.minimum(fn.maximum(x + 3, 0), 6) / 6, function=False,
-    stepwise=(),
+    "hardswish", lambda x: x * fn.minimum(fn.maximum(x + 3, 0), 6) / 6, function=False, stepwise=(),
     x=lambda g, x: fn.where(x <= -3, 0, fn.where(x < 3, g * (x / 3 + 0.5), g)),
 )
 _hardshrink = pointwise(
-    "hardshrink",
-    lambda x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, x),
-    scalars=("lambd",), function=False, depends="backward",
-    stepwise=(),
+    "hardshrink", lambda x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, x),
+    scalars=("lambd",), function=False, depends="backward", stepwise=(),
     x=lambda g, x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, g),
 )
 softshrink = pointwise(
     "softshrink",
     lambda x, lambd: fn.where(x > lambd, x - lambd, fn.where(x < -lambd, x + lambd, x * 0)),
-    scalars=("lambd",), function=False, depends="backward",
-    stepwise=(),
+    scalars=("lambd",), function=False, depends="backward", stepwise=(),
     x=lambda g, x, lambd: fn.where(fn.logical_and(x >= -lambd, x <= lambd), 0, g),
 )
 _threshold = pointwise(
-    "threshold", lambda x, limit, value: fn.where(x <= limit, value, x),
-    scalars=("limit", "value"), function=False, depends="zeros",
-    stepwise=(),
+    "threshold", lambda x, limit, value: fn.where(x <= limit, value, x), scalars=("limit", "value"),
+    function=False, depends="zeros", stepwise=(),
     x=lambda g, x, limit, value: fn.where(x <= limit, 0, g),
 )
 

@@ -72,24 +72,17 @@ remainder = pointwise(
 fmod = pointwise(
     "fmod", lambda x, y: fn.fmod(x, y),
     "The remainder of ``input / other`` with the sign of ``input`` (C's ``fmod``).",
-    example=("nnkit.tensor([7, -7]), 3", "tensor([ 1, -1])"),
-    refuses=("bool", "complex"), x=lambda g: g, y=lambda g, x, y: -g * fn.trunc(x / y),
-    numbers="other",
+    example=("nnkit.tensor([7, -7]), 3", "tensor([ 1, -1])"), refuses=("bool", "complex"),
+    x=lambda g: g, y=lambda g, x, y: -g * fn.trunc(x / y), numbers="other",
 )
 neg = pointwise(
-    "neg",
-    lambda x: -x,
-    "``-input``.",
-    example=("nnkit.tensor([1, -2])", "tensor([-1,  2])"),
-    aliases=("negative",),
-    refuses=("bool",),
-    x=lambda g: -g,
+    "neg", lambda x: -x, "``-input``.", example=("nnkit.tensor([1, -2])", "tensor([-1,  2])"),
+    aliases=("negative",), refuses=("bool",), x=lambda g: -g,
 )
 abs = pointwise(
     "abs", lambda x: fn.abs(x), "The absolute value; of a complex number its modulus.",
-    example=("nnkit.tensor([-1.5, 2.0])", "tensor([1.5000, 2.0000])"),
-    aliases=("absolute",), refuses=("bool",), in_place="complex", alone="refused",
-    x=lambda g, x: g * fn.sgn(x),
+    example=("nnkit.tensor([-1.5, 2.0])", "tensor([1.5000, 2.0000])"), aliases=("absolute",),
+    refuses=("bool",), in_place="complex", alone="refused", x=lambda g, x: g * fn.sgn(x),
 )
 sign = pointwise(
     "sign", lambda x: fn.sign(x), "-1, 0 or 1 by the sign of each element.",
@@ -109,8 +102,7 @@ _sgn_real = pointwise(
 OPS["sgn_real_grad_x"] = fixed_zeros_like
 square = pointwise(
     "square", lambda x: x * x, "The square of each element.",
-    example=("nnkit.tensor([3, -4])", "tensor([ 9, 16])"),
-    kind="number", node="PowBackward0",
+    example=("nnkit.tensor([3, -4])", "tensor([ 9, 16])"), kind="number", node="PowBackward0",
     x=lambda g, x: g * (2 * fn.conj(x)),
 )
 sqrt = pointwise(
@@ -121,8 +113,7 @@ sqrt = pointwise(
 rsqrt = pointwise(
     "rsqrt", lambda x: 1 / fn.sqrt(x), "``1 / sqrt(input)``.",
     example=("nnkit.tensor([4.0, 16.0])", "tensor([0.5000, 0.2500])"), kind="float",
-    stepwise=("forward", "backward"),
-    x=lambda g, out: -0.5 * g * fn.conj(out**3),
+    stepwise=("forward", "backward"), x=lambda g, out: -0.5 * g * fn.conj(out**3),
 )
 reciprocal = pointwise(
     "reciprocal", lambda x: fn.reciprocal(x), "``1 / input``.",
@@ -141,8 +132,7 @@ floor = pointwise(
 )
 trunc = pointwise(
     "trunc", lambda x: fn.trunc(x), "Each element rounded towards zero.",
-    example=("nnkit.tensor([1.7, -1.7])", "tensor([ 1., -1.])"),
-    aliases=("fix",),
+    example=("nnkit.tensor([1.7, -1.7])", "tensor([ 1., -1.])"), aliases=("fix",),
     refuses=("bool", "complex"), x=lambda g: fn.zeros_like(g),
 )
 frac = pointwise(
@@ -162,17 +152,15 @@ _round_to = pointwise(
 copysign = pointwise(
     "copysign", lambda x, y: fn.copysign(x, y),
     "The magnitude of ``input``, the sign of ``other``.",
-    example=("nnkit.tensor([1.0, -2.0]), -1.0", "tensor([-1., -2.])"),
-    kind="float", refuses=("complex",),
-    x=lambda g, x, out: g * fn.where(fn.eq(x, 0), 0, out / x), y=lambda g: fn.zeros_like(g),
-    by_rows=("y",), numbers="other",
+    example=("nnkit.tensor([1.0, -2.0]), -1.0", "tensor([-1., -2.])"), kind="float",
+    refuses=("complex",), x=lambda g, x, out: g * fn.where(fn.eq(x, 0), 0, out / x),
+    y=lambda g: fn.zeros_like(g), by_rows=("y",), numbers="other",
 )
 hypot = pointwise(
     "hypot", lambda x, y: fn.hypot(x, y), "``sqrt(input**2 + other**2)`` without overflow.",
     example=("nnkit.tensor([3.0, 5.0]), nnkit.tensor([4.0, 12.0])", "tensor([ 5., 13.])"),
-    refuses=("complex", "integer", "bool"),
-    x=lambda g, x, out: g * x / out, y=lambda g, y, out: g * y / out,
-    numbers="none",
+    refuses=("complex", "integer", "bool"), x=lambda g, x, out: g * x / out,
+    y=lambda g, y, out: g * y / out, numbers="none",
 )
 heaviside = pointwise(
     "heaviside", lambda x, y: fn.heaviside(x, y),
@@ -188,9 +176,8 @@ nextafter = pointwise(
     "nextafter", lambda x, y: fn.nextafter(x, y),
     "The next floating-point number after ``input`` towards ``other``.",
     example=("nnkit.tensor([1.0]), nnkit.tensor([2.0])", "tensor([1.0000])"),
-    refuses=("complex", "integer", "bool"),
-    x=lambda g, x, y: fn.where(fn.eq(x, y), 0, g), y=lambda g: fn.zeros_like(g),
-    by_rows=("y",), numbers="none",
+    refuses=("complex", "integer", "bool"), x=lambda g, x, y: fn.where(fn.eq(x, y), 0, g),
+    y=lambda g: fn.zeros_like(g), by_rows=("y",), numbers="none",
 )
 _lerp = pointwise(
     "lerp",

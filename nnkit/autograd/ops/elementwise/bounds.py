@@ -23,8 +23,7 @@ maximum = pointwise(
     example=("nnkit.tensor([1.0, nnkit.nan]), nnkit.tensor([3.0, 2.0])", "tensor([3., nan])"),
     in_place=False, refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
-    y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
-    numbers="none",
+    y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)), numbers="none",
 )
 minimum = pointwise(
     "minimum", lambda x, y: fn.minimum(x, y),
@@ -32,8 +31,7 @@ minimum = pointwise(
     example=("nnkit.tensor([1.0, nnkit.nan]), nnkit.tensor([3.0, 2.0])", "tensor([1., nan])"),
     in_place=False, refuses=("complex",),
     x=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x > y, 0, g)),
-    y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)),
-    numbers="none",
+    y=lambda g, x, y: fn.where(fn.eq(x, y), g / 2, fn.where(x < y, 0, g)), numbers="none",
 )
 fmax = pointwise(
     "fmax", lambda x, y: fn.fmax(x, y), "The larger of two elements, ignoring a single NaN.",

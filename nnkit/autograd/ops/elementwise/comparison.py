@@ -15,114 +15,74 @@ from nnkit.autograd.surface.limits import fitting, fitting_beside
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import BOOL, bool_
 
+_UNBOUNDED = "nnkit.tensor([1.0, -nnkit.inf, nnkit.inf, nnkit.nan])"  # of examples
+
 eq = pointwise(
-    "eq",
-    lambda x, y: fn.eq(x, y),
-    "``input == other``.",
-    example=("nnkit.tensor([1, 2, 3]), 2", "tensor([False,  True, False])"),
-    kind="bool",
+    "eq", lambda x, y: fn.eq(x, y), "``input == other``.",
+    example=("nnkit.tensor([1, 2, 3]), 2", "tensor([False,  True, False])"), kind="bool",
     numbers="other",
 )
 ne = pointwise(
-    "ne",
-    lambda x, y: fn.ne(x, y),
-    "``input != other``.",
-    example=("nnkit.tensor([1, 2, 3]), 2", "tensor([ True, False,  True])"),
-    kind="bool",
-    aliases=("not_equal",),
-    numbers="other",
+    "ne", lambda x, y: fn.ne(x, y), "``input != other``.",
+    example=("nnkit.tensor([1, 2, 3]), 2", "tensor([ True, False,  True])"), kind="bool",
+    aliases=("not_equal",), numbers="other",
 )
 lt = pointwise(
     "lt", lambda x, y: x < y, "``input < other``.",
-    example=("nnkit.tensor([1, 2, 3]), 2", "tensor([ True, False, False])"),
-    kind="bool", aliases=("less",),
-    refuses=("complex",),
-    numbers="other",
+    example=("nnkit.tensor([1, 2, 3]), 2", "tensor([ True, False, False])"), kind="bool",
+    aliases=("less",), refuses=("complex",), numbers="other",
 )
 le = pointwise(
     "le", lambda x, y: x <= y, "``input <= other``.",
-    example=("nnkit.tensor([1, 2, 3]), 2", "tensor([ True,  True, False])"),
-    kind="bool", aliases=("less_equal",),
-    refuses=("complex",),
-    numbers="other",
+    example=("nnkit.tensor([1, 2, 3]), 2", "tensor([ True,  True, False])"), kind="bool",
+    aliases=("less_equal",), refuses=("complex",), numbers="other",
 )
 gt = pointwise(
     "gt", lambda x, y: x > y, "``input > other``.",
-    example=("nnkit.tensor([1, 2, 3]), 2", "tensor([False, False,  True])"),
-    kind="bool", aliases=("greater",),
-    refuses=("complex",),
-    numbers="other",
+    example=("nnkit.tensor([1, 2, 3]), 2", "tensor([False, False,  True])"), kind="bool",
+    aliases=("greater",), refuses=("complex",), numbers="other",
 )
 ge = pointwise(
     "ge", lambda x, y: x >= y, "``input >= other``.",
-    example=("nnkit.tensor([1, 2, 3]), 2", "tensor([False,  True,  True])"),
-    kind="bool", aliases=("greater_equal",),
-    refuses=("complex",),
-    numbers="other",
+    example=("nnkit.tensor([1, 2, 3]), 2", "tensor([False,  True,  True])"), kind="bool",
+    aliases=("greater_equal",), refuses=("complex",), numbers="other",
 )
 logical_and = pointwise(
-    "logical_and",
-    lambda x, y: fn.logical_and(x, y),
-    "Both are not zero.",
+    "logical_and", lambda x, y: fn.logical_and(x, y), "Both are not zero.",
     example=("nnkit.tensor([0, 1, 2]), nnkit.tensor([0, 0, 5])", "tensor([False, False,  True])"),
-    kind="bool",
-    numbers="none",
+    kind="bool", numbers="none",
 )
 logical_or = pointwise(
-    "logical_or",
-    lambda x, y: fn.logical_or(x, y),
-    "At least one is not zero.",
+    "logical_or", lambda x, y: fn.logical_or(x, y), "At least one is not zero.",
     example=("nnkit.tensor([0, 1, 2]), nnkit.tensor([0, 0, 5])", "tensor([False,  True,  True])"),
-    kind="bool",
-    numbers="none",
+    kind="bool", numbers="none",
 )
 logical_xor = pointwise(
-    "logical_xor",
-    lambda x, y: fn.logical_xor(x, y),
-    "Exactly one is not zero.",
+    "logical_xor", lambda x, y: fn.logical_xor(x, y), "Exactly one is not zero.",
     example=("nnkit.tensor([0, 1, 2]), nnkit.tensor([0, 0, 5])", "tensor([False,  True, False])"),
-    kind="bool",
-    numbers="none",
+    kind="bool", numbers="none",
 )
 logical_not = pointwise(
-    "logical_not",
-    lambda x: fn.logical_not(x),
-    "Each element is zero.",
-    example=("nnkit.tensor([0, 1, 2])", "tensor([ True, False, False])"),
-    kind="bool",
+    "logical_not", lambda x: fn.logical_not(x), "Each element is zero.",
+    example=("nnkit.tensor([0, 1, 2])", "tensor([ True, False, False])"), kind="bool",
 )
 isnan = pointwise("isnan", lambda x: fn.isnan(x), "NaN, for each element.",
-                  example=(
-                      "nnkit.tensor([1.0, -nnkit.inf, nnkit.inf, nnkit.nan])",
-                      "tensor([False, False, False,  True])",
-                  ),
+                  example=(_UNBOUNDED, "tensor([False, False, False,  True])"),
                   kind="bool",
                   in_place=False)
 isinf = pointwise("isinf", lambda x: fn.isinf(x), "Infinite, for each element.",
-                  example=(
-                      "nnkit.tensor([1.0, -nnkit.inf, nnkit.inf, nnkit.nan])",
-                      "tensor([False,  True,  True, False])",
-                  ),
+                  example=(_UNBOUNDED, "tensor([False,  True,  True, False])"),
                   kind="bool",
                   in_place=False)
 isfinite = pointwise("isfinite", lambda x: fn.isfinite(x), "Neither infinite nor NaN.",
-                     example=(
-                         "nnkit.tensor([1.0, -nnkit.inf, nnkit.inf, nnkit.nan])",
-                         "tensor([ True, False, False, False])",
-                     ),
+                     example=(_UNBOUNDED, "tensor([ True, False, False, False])"),
                      kind="bool", in_place=False)
 isposinf = pointwise("isposinf", lambda x: fn.eq(x, math.inf), "Positive infinity.",
-                     example=(
-                         "nnkit.tensor([1.0, -nnkit.inf, nnkit.inf, nnkit.nan])",
-                         "tensor([False, False,  True, False])",
-                     ),
+                     example=(_UNBOUNDED, "tensor([False, False,  True, False])"),
                      kind="bool",
                      in_place=False, refuses=("complex",))
 isneginf = pointwise("isneginf", lambda x: fn.eq(x, -math.inf), "Negative infinity.",
-                     example=(
-                         "nnkit.tensor([1.0, -nnkit.inf, nnkit.inf, nnkit.nan])",
-                         "tensor([False,  True, False, False])",
-                     ),
+                     example=(_UNBOUNDED, "tensor([False,  True, False, False])"),
                      kind="bool",
                      in_place=False, refuses=("complex",))
 signbit = pointwise("signbit", lambda x: fn.signbit(x), "The sign bit is set.",
@@ -131,23 +91,19 @@ signbit = pointwise("signbit", lambda x: fn.signbit(x), "The sign bit is set.",
                     in_place=False, refuses=("complex",))
 bitwise_and = pointwise(
     "bitwise_and", lambda x, y: fn.bitwise_and(x, y), "Bits set in both (logic for bool).",
-    example=("nnkit.tensor([12, 10]), 6", "tensor([4, 2])"),
-    refuses=("floating", "complex"),
+    example=("nnkit.tensor([12, 10]), 6", "tensor([4, 2])"), refuses=("floating", "complex"),
 )
 bitwise_or = pointwise(
     "bitwise_or", lambda x, y: fn.bitwise_or(x, y), "Bits set in either (logic for bool).",
-    example=("nnkit.tensor([12, 10]), 6", "tensor([14, 14])"),
-    refuses=("floating", "complex"),
+    example=("nnkit.tensor([12, 10]), 6", "tensor([14, 14])"), refuses=("floating", "complex"),
 )
 bitwise_xor = pointwise(
     "bitwise_xor", lambda x, y: fn.bitwise_xor(x, y), "Bits set in one of both.",
-    example=("nnkit.tensor([12, 10]), 6", "tensor([10, 12])"),
-    refuses=("floating", "complex"),
+    example=("nnkit.tensor([12, 10]), 6", "tensor([10, 12])"), refuses=("floating", "complex"),
 )
 bitwise_not = pointwise(
     "bitwise_not", lambda x: fn.invert(x), "All bits flipped (logical not for bool).",
-    example=("nnkit.tensor([0, 5, -1])", "tensor([-1, -6,  0])"),
-    refuses=("floating", "complex"),
+    example=("nnkit.tensor([0, 5, -1])", "tensor([-1, -6,  0])"), refuses=("floating", "complex"),
 )
 bitwise_left_shift = pointwise(
     "bitwise_left_shift", lambda x, y: fn.left_shift(x, y),

@@ -75,8 +75,7 @@ atan2 = pointwise(
     example=("nnkit.tensor([1.0, 0.0]), nnkit.tensor([1.0, -1.0])", "tensor([0.7854, 3.1416])"),
     kind="float", aliases=("arctan2",), refuses=("complex",),
     x=lambda g, x, y: g * y * _inverse(x * x + y * y),
-    y=lambda g, x, y: g * -x * _inverse(x * x + y * y),
-    numbers="none",
+    y=lambda g, x, y: g * -x * _inverse(x * x + y * y), numbers="none",
 )
 
 
@@ -173,15 +172,13 @@ def times_log_grad(g: Any, x: Any, y: Any) -> Any:
 
 
 _xlogy = pointwise(
-    "xlogy", times_log, function=False, stepwise=("forward", "backward"),
-    by_rows=("x",),
+    "xlogy", times_log, function=False, stepwise=("forward", "backward"), by_rows=("x",),
     x=times_log_grad, y=lambda g, x, y: g * x / y,
 )
 _logaddexp = pointwise(
     "logaddexp", lambda x, y: fn.logaddexp(x, y), public=False, in_place=False,
-    refuses=("integer", "bool", "complex"),
-    x=lambda g, x, y: g / (1 + fn.exp(y - x)), y=lambda g, x, y: g / (1 + fn.exp(x - y)),
-    numbers="none",
+    refuses=("integer", "bool", "complex"), x=lambda g, x, y: g / (1 + fn.exp(y - x)),
+    y=lambda g, x, y: g / (1 + fn.exp(x - y)), numbers="none",
 )
 
 
