@@ -95,7 +95,7 @@ def compiled(torch: Any, workload: Callable[..., Step]) -> Step:
 
 
 def contestants(workload: Callable[..., Step]) -> dict[str, tuple[Any, Callable[[], Step]]]:
-    """Who takes part: a framework and what makes its step ready."""
+    """A contestant: a framework and what makes its step ready."""
 
     def graph(fw: Any) -> Step:
         step = workload(fw, "cuda")

@@ -52,7 +52,7 @@ def cases(fw: Any, dtype: str) -> Iterator[Case]:
 
 
 def measured(fw: Any, dtype: str, copy: float, budget: float) -> dict[str, tuple[str, str]]:
-    """For each case the time of a call, and its share of the bandwidth of a ``copy``."""
+    """The time of a call of each case, and its share of the bandwidth of a ``copy``."""
     found = {}
     size = ROWS * COLUMNS * (4 if dtype == "float32" else 2)
     for name, call, moved in cases(fw, dtype):

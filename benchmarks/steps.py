@@ -56,7 +56,7 @@ def contestants(name: str, with_compile: bool) -> dict[str, Callable[[], Any]]:
 
 
 def measured(name: str, options: argparse.Namespace, ceilings: Ceilings) -> dict[str, Any]:
-    """Everything about one workload: seconds, ratios, what it needs and what it reaches."""
+    """The measurements of one workload: seconds, ratios, needs and what it reaches."""
     steps = contestants(name, options.compile)
     turns = alternate(steps, options.rounds, TURN, options.patience, options.clock)
     counted = needs(steps["nnkit"])

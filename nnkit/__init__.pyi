@@ -1472,7 +1472,7 @@ def isneginf(input: _Any, *, out: _Any = None) -> Tensor:
 def isposinf(input: _Any, *, out: _Any = None) -> Tensor:
     """Positive infinity."""
 def isreal(input: Tensor) -> Tensor:
-    """Which elements have no imaginary part: all of a real tensor."""
+    """A mask of the elements that have no imaginary part: all of a real tensor."""
 def istft(
     input: Tensor,
     n_fft: builtins.int,

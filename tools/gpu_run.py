@@ -192,7 +192,7 @@ def sanitized(program: str | None, seconds: float) -> tuple[str, bool]:
 
 
 def rehearsed(options: argparse.Namespace) -> int:
-    """All of it with a GPU's stand-in (tests/cuda/stand_in.py): not what CuPy or a GPU does."""
+    """The whole run with a GPU's stand-in (tests/cuda/stand_in.py): not what CuPy or a GPU does."""
     import nnkit
     from benchmarks import gpu, gpu_kernels
     from tests.cuda import on_gpu

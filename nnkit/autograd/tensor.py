@@ -262,7 +262,7 @@ class Tensor:
 
     @property
     def output_nr(self) -> int:
-        """Which output of ``grad_fn`` it is."""
+        """The number of the output of ``grad_fn`` that it is."""
         edge: Any = self._edge
         return edge.index if edge.__class__ is OutputEdge else 0
 
@@ -420,8 +420,8 @@ _NOT_SAVED = (
 
 
 class Uncounted(list):
-    """In place of the counter of writes: of a tensor that was an inference tensor until its
-    ``data`` was set to that of a normal one. Whoever saves or views it reads the counter."""
+    """The counter of writes of a tensor that was an inference tensor until its ``data`` was set to
+    that of a normal one. Whoever saves or views it reads the counter."""
 
     counter: list | None = None  # that of the writes all the same, where there is one
 
@@ -449,7 +449,7 @@ class InferenceWrites(Uncounted):
 
 
 class SeenWrites(Uncounted):
-    """Of an inference tensor as autograd sees it beside others (`nnkit.autograd.op.single`)."""
+    """The mark of an inference tensor that autograd sees beside others (`autograd.op.single`)."""
 
     def __getitem__(self, item: Any) -> Any:
         raise RuntimeError(_NOT_SAVED)

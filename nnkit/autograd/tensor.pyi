@@ -1103,7 +1103,7 @@ class Tensor(builtins.object):
     def isposinf(self) -> Tensor:
         """Positive infinity."""
     def isreal(self) -> Tensor:
-        """Which elements have no imaginary part: all of a real tensor."""
+        """A mask of the elements that have no imaginary part: all of a real tensor."""
     def istft(
         self,
         n_fft: builtins.int,
@@ -1521,7 +1521,7 @@ class Tensor(builtins.object):
         """The matrix of all products of an element of ``input`` and one of ``vec2``."""
     @builtins.property
     def output_nr(self) -> builtins.int:
-        """Which output of ``grad_fn`` it is."""
+        """The number of the output of ``grad_fn`` that it is."""
     def permute(
         self,
         *order: _Any,
@@ -2052,8 +2052,8 @@ class Tensor(builtins.object):
         """Overwrite every element with 0; returns the tensor."""
 
 class Uncounted(builtins.list):
-    """In place of the counter of writes: of a tensor that was an inference tensor until its
-    ``data`` was set to that of a normal one. Whoever saves or views it reads the counter.
+    """The counter of writes of a tensor that was an inference tensor until its ``data`` was
+    set to that of a normal one. Whoever saves or views it reads the counter.
     """
     counter: builtins.list | None
     def __getitem__(self, item: _Any) -> _Any:
@@ -2071,7 +2071,9 @@ class InferenceWrites(Uncounted):
         ...
 
 class SeenWrites(Uncounted):
-    """Of an inference tensor as autograd sees it beside others (`nnkit.autograd.op.single`)."""
+    """The mark of an inference tensor that autograd sees beside others
+    (`autograd.op.single`).
+    """
     def __getitem__(self, item: _Any) -> _Any:
         ...
 

@@ -74,7 +74,7 @@ _LENT: dict[int, weakref.ref] = {}
 
 
 def lend(array: Any) -> None:
-    """Let nobody make the memory of an array larger: others than tensors look into it."""
+    """Mark the memory of an array as lent: it must not grow, since others look into it."""
     memory = owner(array)
     key = id(memory)
     if key not in _LENT:

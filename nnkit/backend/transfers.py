@@ -165,7 +165,8 @@ class Transfer:
             raise self.error
 
     def _late(self, seconds: float) -> str:
-        """Who is missing at the end of the time: those who do not say that they wait as well."""
+        """The ranks that are missing at the end of the time: those that do not say that they
+        wait."""
         world = self.group.world
         world.tell(f"waited in vain in {self.describe()}")
         end = time.monotonic() + GRACE

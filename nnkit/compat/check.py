@@ -13,7 +13,7 @@ from nnkit.compat.layout import ROOT, answered, find, known
 
 @dataclass
 class Need:
-    """A name of torch that is asked for, and where."""
+    """A name of torch that a program uses, and where."""
 
     name: str
     places: list[str] = field(default_factory=list)

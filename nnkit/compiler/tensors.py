@@ -30,7 +30,7 @@ class State:
 
 
 def living() -> list[Tensor]:
-    """All Tensors there are."""
+    """All Tensors that live."""
     kinds: dict[type, bool] = {}
     found = []
     for value in gc.get_objects():

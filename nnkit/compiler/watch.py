@@ -248,7 +248,7 @@ class Watch:
         return kind.__module__.startswith("nnkit.")
 
     def _optimizer(self, o: Optimizer, path: str) -> None:
-        """Its step is called in each replay; here counts what zero_grad goes through."""
+        """Watch what an optimizer's zero_grad goes through; its step is called in each replay."""
         groups = o.param_groups
         if self.names is None or "defaults" in self.names:
             self._entries(o.defaults, f"{path}.defaults")
@@ -271,7 +271,7 @@ class Watch:
                 self._found(f"{{}}.get({self._key(p)})", o.state, entries, name)
 
     def _flags(self, group: dict, path: str) -> None:
-        """Of a group's numbers whether they are zero: all else of them is read in each replay."""
+        """Watch whether a group's numbers are zero: they are read in each replay."""
         for name, value in group.items():
             inside = f"{path}[{name!r}]"
             if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -306,7 +306,7 @@ class Watch:
                     self._found(text, each, value, inside)
 
     def _library(self, library: ModuleType, path: str) -> None:
-        """Of a module of the user's the names that his code knows."""
+        """Watch the names of a user's module that his code knows."""
         if library.__name__ == "numpy.random" or (
             library.__name__ == "numpy" and (self.names is None or "random" in self.names)
         ):

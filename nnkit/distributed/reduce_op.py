@@ -7,7 +7,7 @@ from typing import Any
 
 
 class RedOpType(enum.IntEnum):
-    """Which operation."""
+    """The kinds of reductions."""
 
     SUM = 0
     AVG = 1

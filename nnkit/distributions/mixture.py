@@ -84,7 +84,7 @@ class MixtureSameFamily(Distribution):
 
     @property
     def component_distribution(self) -> Distribution:
-        """Those to choose from."""
+        """The components, one of which is chosen."""
         return self._component_distribution
 
     def _chances(self) -> Tensor:

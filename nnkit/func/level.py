@@ -238,7 +238,7 @@ def _as_inferred(value: Any, sources: Iterable[Any]) -> Any:
 
 @contextmanager
 def transforming() -> Iterator[None]:
-    """While active a function is transformed, whose results are no inference tensors."""
+    """A block in which a function is transformed, whose results are no inference tensors."""
     enabled = MODE.enabled
     MODE.transforms += 1
     try:

@@ -368,7 +368,7 @@ def jacrev(
 
 
 def _by_output(outputs: Sequence[Tensor], level: Level) -> list[list[Tensor]]:
-    """For each output its Jacobians by the inputs of its level.
+    """The Jacobians of each output by the inputs of its level.
 
     Those of all outputs by one input are parts of one tensor, as in torch.
     """
@@ -385,7 +385,7 @@ def _by_output(outputs: Sequence[Tensor], level: Level) -> list[list[Tensor]]:
 
 
 def _rows(batch: BatchLevel, value: Tensor) -> Tensor:
-    """All examples of a tensor of the level, one after the other."""
+    """The examples of a tensor of the level, one after the other."""
     whole, dim = batch.lower(value)
     if dim is None:
         return whole.expand(batch.size, *whole.shape)

@@ -137,7 +137,7 @@ def _fresh(level: Any, name: str, statics: tuple, place: Any) -> Tensor:
 
 
 def _one_by_one(B: Batch, primitive: Primitive, operands: list, statics: tuple) -> Any:
-    """Of one example after the other; of an empty batch by one of zeros."""
+    """The results of one example after the other; of an empty batch those of zeros."""
     size = B.level.size
     rows = [
         call(primitive, [_example(x, i) for x in operands], [_example(s, i) for s in statics])

@@ -124,7 +124,7 @@ class BatchLevel(Level):
 
     @contextmanager
     def outside(self) -> Iterator[None]:
-        """While active, what is computed is computed around the level."""
+        """A block in which operations are computed around the level."""
         MODE.wrapping = self.around
         MODE.transforms -= 1
         MODE.batches -= 1

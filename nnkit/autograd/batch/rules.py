@@ -164,7 +164,7 @@ def _joining(B: Any, primitive: Primitive, operands: list, statics: tuple) -> An
 
 
 def _at_positions(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
-    """With positions along an axis that are the same for all examples."""
+    """A call with positions along an axis that are the same for all examples."""
     x, index, *rest = operands
     if is_batched(index) or any(r.ndim != x.ndim for r in rest):
         return None
@@ -177,7 +177,7 @@ def _at_positions(B: Any, primitive: Primitive, operands: list, statics: tuple) 
 
 
 def _leading(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
-    """With any number of dimensions before those that matter."""
+    """A call of a primitive that takes any number of leading dimensions."""
     x, *rest = operands
     if any(map(is_batched, rest)) or not x.ndim:
         return None
@@ -193,7 +193,7 @@ def _embedding(B: Any, primitive: Primitive, operands: list, statics: tuple) -> 
 
 
 def _product(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
-    """Of matrices, as which vectors count."""
+    """A product of matrices, as which vectors count."""
     ndim = max(2, *[x.ndim for x in operands])
     wholes = []
     for x, axis in zip(operands, (-2, -1), strict=True):
@@ -210,7 +210,7 @@ def _product(B: Any, primitive: Primitive, operands: list, statics: tuple) -> An
 
 
 def _of_images(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
-    """Of the first operand's images, or of all operands' if they differ."""
+    """A call on the first operand's images, or on all operands' if they differ."""
     x, *rest = operands
     size = B.level.size
     differing = [is_batched(r) for r in rest]
@@ -253,7 +253,7 @@ def plain_index(static: Any) -> Any:
 
 
 def _slicing(B: Any, primitive: Primitive, operands: list, statics: tuple) -> Any:
-    """By integers, slices and None."""
+    """A view by integers, slices and None."""
     (x,), (index, *others) = operands, statics
     moved = [
         (ALL, *index) if index != (...,) else index,

@@ -89,8 +89,8 @@ class Node:
 
 
 class Unknown(Node):
-    """In place of the history of a view that was made while grad mode was off: torch says that it
-    requires grad, but no gradient goes any further."""
+    """The history of a view that was made while grad mode was off, which is not known: torch says
+    that it requires grad, but no gradient goes any further."""
 
     __slots__ = ()
 

@@ -60,7 +60,7 @@ class Dual:
 
     @property
     def tangent(self) -> Tensor | None:
-        """That which it was made with or given last; of a view its source's part."""
+        """The tangent that it was made with or given last; of a view its source's part."""
         if self.source is not None:
             whole = self.source.tangent
             if whole is not self._known:

@@ -207,7 +207,7 @@ class Op:
 
 
 class Guard(Node):
-    """Of a result that several ops made: minds a write to what torch's one op has saved."""
+    """The node of a result of several ops, which minds writes to what torch's one op has saved."""
 
     __slots__ = ()
     saves_arrays = True

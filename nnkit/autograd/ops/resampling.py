@@ -1,4 +1,4 @@
-"""Another size of the spatial axes."""
+"""Resampling: another size of the spatial axes."""
 
 from __future__ import annotations
 

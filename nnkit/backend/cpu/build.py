@@ -17,7 +17,7 @@ def blas() -> str:
 
 
 def kernels() -> str:
-    """Which kernels run."""
+    """The kernels in use, in words."""
     if native.MODULE is None:
         text = f"NumPy {np.__version__} alone; compiled kernels: {native.STATUS}"
         other = _compiled_copy() if native.STATUS.startswith("not compiled") else None

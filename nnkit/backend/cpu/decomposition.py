@@ -146,7 +146,7 @@ def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def pivot_order(pivots: np.ndarray, size: int) -> np.ndarray:
-    """Which row of the matrix each row of the factors is of."""
+    """The row of the matrix that each row of the factors comes from."""
     order = np.broadcast_to(np.arange(size), (*pivots.shape[:-1], size)).copy()
     flat = order.reshape(-1, size) if size else order.reshape(math.prod(pivots.shape[:-1]), 0)
     exchanged = pivots.reshape(len(flat), pivots.shape[-1]) - 1

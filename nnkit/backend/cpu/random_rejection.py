@@ -34,7 +34,7 @@ class _Draws:
         self.generator.next_double_normal_sample = self.waiting
 
     def uniform(self) -> float:
-        """In [0, 1)."""
+        """A number of [0, 1)."""
         if not self.ahead:
             self.ahead = uniform_double(self.generator, self.block)[::-1].tolist()
         self.used += 1

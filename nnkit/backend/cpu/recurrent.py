@@ -64,7 +64,7 @@ def _tanh_slope(y: Array) -> Array:
 
 
 def _parameter_gradients(g, g_hidden, x, before, weight_ih, bias, needs):
-    """Of x, then of weight_ih, weight_hh, bias_ih, bias_hh, where ``needs`` says so."""
+    """The gradients of x, weight_ih, weight_hh, bias_ih and bias_hh, where ``needs`` says so."""
     needs_x, *needs_weights = needs
     biased = bias is not None
     return (

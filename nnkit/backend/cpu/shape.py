@@ -184,7 +184,7 @@ def _placed(view: Array, x: Array, items: tuple) -> Array:
 
 
 def concat(xs: Any, axis: int) -> Array:
-    """By rows, or with channels last where all have them so."""
+    """The joined arrays, by rows, or with channels last where all have them so."""
     axes = common_format(xs)
     if axes is None:
         return np.ascontiguousarray(np.concatenate(xs, axis))

@@ -96,7 +96,7 @@ class Handle:
 
 
 def _workspace() -> Any:
-    """As much memory as NVIDIA recommends."""
+    """The workspace of cuBLAS, as large as NVIDIA recommends."""
     machine = current_machine()
     return machine.cupy.cuda.alloc((32 if int(machine.capability) >= 90 else 4) << 20)
 

@@ -64,7 +64,7 @@ def _is_pointwise(kernel: Ints, stride: Ints, padding: Ints) -> bool:
 
 
 def _is_depthwise(shape: Ints, groups: int) -> bool:
-    """Of a weight: one input channel in each of several groups."""
+    """Whether a weight is depthwise: one input channel in each of several groups."""
     return shape[1] == 1 and groups > 1
 
 

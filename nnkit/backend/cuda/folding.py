@@ -13,7 +13,7 @@ from nnkit.backend.windows import window_counts
 
 
 def _with_parts(kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> tuple[Ints, ...]:
-    """For complex numbers, seen as real ones with one more spatial axis, that of the two parts."""
+    """The geometry of complex numbers as real ones, whose two parts are one more spatial axis."""
     return (*kernel, 1), (*dilation, 1), (*padding, 0), (*stride, 1)
 
 

@@ -19,7 +19,7 @@ class Geometry(ctypes.Structure):
 def geometry(
     input: Ints, kernel: Ints, output: Ints, stride: Ints, padding: Ints, dilation: Ints
 ) -> Geometry:
-    """With axes of length 1 in front where there are fewer than three."""
+    """The geometry of windows, with axes of length 1 in front where there are fewer than three."""
     lead = 3 - len(input)
     values = (input, kernel, output, stride, padding, dilation)
     if max(map(max, values)) > LARGEST:

@@ -165,7 +165,7 @@ def multinomial(p: Any, num_samples: int, replacement: bool, generator: Any) -> 
 
 
 def _by_host(name: str) -> Callable:
-    """By the CPU, from the same stream: how many words an element takes is not known before."""
+    """A draw on the CPU from the same stream, since the words it takes are not known before."""
     draw = getattr(host, name)
 
     def run(*arguments: Any) -> Any:

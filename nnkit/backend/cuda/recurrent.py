@@ -34,7 +34,7 @@ def _launch(name: str, rows: int, size: int, like: Any, arrays: tuple) -> None:
 
 
 def _gradients(g, g_hidden, x, before, weight_ih, bias, needs_x) -> tuple:
-    """Of x, then of weight_ih, weight_hh, bias_ih, bias_hh."""
+    """The gradients of x, weight_ih, weight_hh, bias_ih and bias_hh."""
     parameters = body.parameter_gradients(_backend(), g, g_hidden, x, before, bias)
     return (matmul(g, weight_ih) if needs_x else None, *parameters)
 

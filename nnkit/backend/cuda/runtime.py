@@ -27,7 +27,7 @@ INSTALL = "pip install 'nnkit[cuda12]' (or 'nnkit[cuda13]', as your driver has i
 
 @lru_cache(maxsize=1)
 def problem() -> str | None:
-    """Why there is no GPU to compute on, in a sentence that says what to do; None if there is."""
+    """The reason why there is no GPU to compute on, and what to do; None if there is one."""
     try:
         import cupy
     except Exception as error:

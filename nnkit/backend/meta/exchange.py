@@ -18,7 +18,7 @@ def item(x: Meta) -> NoReturn:
 
 
 def check(condition: Any, error: type[Exception], message: str) -> None:
-    """Nothing is known that could be wrong."""
+    """Let any condition on elements pass: none is known."""
 
 
 def data_pointer(x: Meta) -> int:

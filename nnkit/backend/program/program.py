@@ -118,7 +118,7 @@ class Program:
         return Program(calls, self.inputs, known, self.outputs, self.shapes)
 
     def last_uses(self) -> dict[int, int]:
-        """For each buffer that a call makes, the place of the last call that touches it."""
+        """The place of the last call that touches each buffer which a call makes."""
         last: dict[int, int] = {}
         for place, call in enumerate(self.calls):
             for number in (*call.reads, *call.makes):
@@ -130,7 +130,7 @@ class Program:
 
 
 def difference(one: list[Any], other: list[Any]) -> str | None:
-    """In what two recordings of one step differ, None if they are the same."""
+    """The difference between two recordings of one step, in words; None if they are the same."""
     for a, b in zip(one, other):
         if a.__class__ is not b.__class__ or _title(a) != _title(b):
             return f"{_title(a)} was called at {a.line}, and {_title(b)} the next time"

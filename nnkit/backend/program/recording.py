@@ -23,7 +23,7 @@ def geometry(array: Any) -> tuple:
 
 
 def bits(array: Any) -> tuple:
-    """Everything there is to compare of an array."""
+    """All properties and elements of an array, for comparisons."""
     return array.shape, array.dtype, array.tobytes()
 
 

@@ -66,7 +66,7 @@ def _project(B, x, weight, bias):
 
 
 def parameter_gradients(B, g_inner, g_hidden, x, before, bias):
-    """Of weight_ih, weight_hh, bias_ih and bias_hh, from the gradients of the two projections."""
+    """The gradients of weight_ih, weight_hh, bias_ih and bias_hh, from those of the projections."""
     weights = B.matmul(B.mT(g_inner), x), B.matmul(B.mT(g_hidden), before)
     if bias is None:
         return (*weights, None, None)

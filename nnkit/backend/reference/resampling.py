@@ -1,4 +1,4 @@
-"""Another size of the spatial axes; layout (N, C, *spatial).
+"""Resampling over the algebra: another size of the spatial axes; layout (N, C, *spatial).
 
 Each axis by itself: its samples are weighted sums of a few samples of the input.
 """

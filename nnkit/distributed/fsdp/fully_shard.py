@@ -47,7 +47,7 @@ class Schedule:
         self.packing.__enter__()
 
     def end(self) -> None:
-        """It has come to its end."""
+        """Undo `begin` once the forward of the root has ended."""
         self.packing.__exit__(None, None, None)
 
     def after(self, group: ParameterGroup) -> ParameterGroup | None:

@@ -28,7 +28,7 @@ class MixedPrecisionPolicy:
 
 @dataclass
 class OffloadPolicy:
-    """Nothing is kept elsewhere."""
+    """The policy that keeps nothing elsewhere."""
 
 
 @dataclass

@@ -14,7 +14,7 @@ __all__ = ["embedding", "embedding_bag", "one_hot"]
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """For each index a row of zeros with a single 1 at its place.
+    """One row of zeros for each index, with a single 1 at its place.
 
     Args:
         tensor: indices of any shape, int64.

@@ -42,7 +42,7 @@ class Joining:
         self.active = self._exchange(True)
 
     def accompany(self) -> None:
-        """Take part in the steps of the others until nobody has any; then get their weights."""
+        """Take part in the others' steps until no rank has batches; then get their weights."""
         while found := self._exchange(False):
             self.active = found
             self.model._accompany()

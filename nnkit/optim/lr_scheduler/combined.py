@@ -25,12 +25,12 @@ class _Combined(LRScheduler):
     _schedulers: list[LRScheduler]
 
     def state_dict(self) -> dict[str, Any]:
-        """As usual, with the state of each scheduler."""
+        """The state of the scheduler with that of each scheduler in it."""
         state = {k: v for k, v in super().state_dict().items() if k != "_schedulers"}
         return state | {"_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """As usual, and load the state of each scheduler."""
+        """Load the state of the scheduler and of each scheduler in it."""
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "_schedulers"})
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(state)

@@ -257,14 +257,14 @@ class CyclicLR(LRScheduler):
         return [low + (high - low) * height * scale for low, high in pairs]
 
     def state_dict(self) -> dict[str, Any]:
-        """As usual; of a scale_fn only what an object holds as attributes."""
+        """The state of the scheduler; of a scale_fn only what an object holds as attributes."""
         state = super().state_dict()
         custom = state.pop("_scale_fn_custom")
         state["_scale_fn_custom"] = None if custom is None else saved_functions([custom])[0]
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """As usual; the scale_fn stays, and an object gets its attributes."""
+        """Load the state; the scale_fn stays, and an object gets its attributes."""
         state = dict(state_dict)
         attributes = state.pop("_scale_fn_custom", None)
         super().load_state_dict(state)

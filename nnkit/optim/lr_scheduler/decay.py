@@ -255,13 +255,13 @@ class _OfFunctions(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """As usual; of the functions only what objects hold as attributes."""
+        """The state of the scheduler; of the functions only what objects hold as attributes."""
         state = super().state_dict()
         del state["lr_lambdas"]
         return state | {"lr_lambdas": saved_functions(self.lr_lambdas)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """As usual; the functions stay, and objects among them get their attributes."""
+        """Load the state; the functions stay, and objects among them get their attributes."""
         if not isinstance(state_dict, Mapping):
             got = type(state_dict).__name__
             raise TypeError(f"load_state_dict: state_dict must be a dict, got {got}")

@@ -1,4 +1,4 @@
-"""From what a sampler gives to a batch: the part of loading that this process and workers share."""
+"""Fetching: from a sampler's indices to a batch, in this process and in workers."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """In a worker process of a DataLoader: its ``id``, ``num_workers``, ``seed`` and ``dataset``.
+    """The ``id``, ``num_workers``, ``seed`` and ``dataset`` of the worker process that this is.
 
     None in the main process.
 

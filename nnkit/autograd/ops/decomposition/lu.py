@@ -22,7 +22,7 @@ from nnkit.backend.errors import LinAlgError
 
 
 def _grad_lu(B: Any, g: Any, out: Any, pivots: Any) -> Any:
-    """Of ``P A = L U``: what of the product's gradient each triangle has a say in."""
+    """The gradient of L and U in one matrix: of ``P A = L U`` the share of each triangle."""
     rows, columns = out.shape[-2:]
     k = min(rows, columns)
     corner = (..., slice(0, k), slice(0, k))

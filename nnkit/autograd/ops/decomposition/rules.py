@@ -147,7 +147,7 @@ def _grad_slogdet(B: Any, g_sign: Any, g_logabsdet: Any, x: Any, sign: Any) -> A
 def _grad_cholesky_solve(
     B: Any, g: Any, y: Any, out: Any, upper: bool, needs: tuple
 ) -> tuple[Any, Any]:
-    """As if all of ``y`` took part in its product with itself, as in torch."""
+    """The gradients of `cholesky_solve`, as if all of ``y`` were in its product with itself."""
     g_x = B.cholesky_solve(g, y, upper)
     if not needs[1]:
         return g_x, None

@@ -336,7 +336,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 class _SignLost(Node):
-    """In place of the derivative of an activation that was written over its own input."""
+    """The node of an activation that was written over its own input: it has no derivative."""
 
     __slots__ = ()
 

@@ -184,7 +184,7 @@ Tensor.where = where_method  # the method's first operand is the value, not the 
 
 @public
 def isreal(input: Tensor) -> Tensor:
-    """Which elements have no imaginary part: all of a real tensor.
+    """A mask of the elements that have no imaginary part: all of a real tensor.
 
     Example:
         >>> import nnkit

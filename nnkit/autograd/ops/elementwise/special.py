@@ -23,7 +23,7 @@ def _away_from_zero(x: Any) -> Any:
 
 
 def _log_ndtr(x: Any) -> Any:
-    """Without underflow on the left and cancellation on the right."""
+    """``log(ndtr(x))`` without underflow on the left and cancellation on the right."""
     left = fn.log(fn.erfcx(fn.minimum(x, -1) * -math.sqrt(0.5)) / 2) - x * x / 2
     right = fn.log1p(fn.erfc(fn.maximum(x, -1) * math.sqrt(0.5)) * -0.5)
     return fn.where(x < -1, left, right)

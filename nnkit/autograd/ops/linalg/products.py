@@ -26,7 +26,7 @@ def _grad_matmul_y(B: Any, g: Any, x: Any, y_shape: tuple) -> Any:
 
 
 def rows(B: Any, x: Any) -> Any:
-    """All leading dimensions as one."""
+    """The operand with all leading dimensions as one."""
     shape = tuple(x.shape)
     return x if len(shape) == 2 else B.reshape(x, (math.prod(shape[:-1]), shape[-1]))
 
@@ -36,7 +36,7 @@ def _grad_scaled(B: Any, g: Any, alpha: float) -> Any:
 
 
 def grad_mm_x(B: Any, g: Any, y: Any, x_columns: bool) -> Any:
-    """As torch's, by columns where the factor lies so."""
+    """The gradient of a product's first factor, by columns where the factor lies so."""
     return B.mT(B.mm(B.conj(y), B.mT(g))) if x_columns else B.mm(g, B.mH(y))
 
 

@@ -30,7 +30,7 @@ def _grad_extreme(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -
 
 
 def _grad_total(B: Any, g: Any, x: Any, out: Any, axis: Any, keepdims: bool) -> Any:
-    """Without a dimension torch lets NaN reach a NaN, too."""
+    """The gradient of an extremum of all elements, which reaches a NaN as well, as in torch."""
     equal = B.eq(x, B.expand_reduced(out, tuple(x.shape), axis, keepdims))
     reached = B.logical_or(equal, B.ne(x, x))
     share = _shared(B, g, x, reached, axis, keepdims)
@@ -60,7 +60,7 @@ _logical = {n: rule(n) for n in ("all", "any")}
 
 
 def _check_some(name: str, shape: tuple, axis: Any) -> None:
-    """There is no extremum of no elements."""
+    """RuntimeError or IndexError for the extremum of no elements."""
     if 0 not in shape:
         return
     if axis is None:

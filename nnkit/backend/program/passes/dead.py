@@ -1,4 +1,4 @@
-"""Calls whose results nobody uses are dropped."""
+"""The pass that drops calls whose results nobody uses."""
 
 from __future__ import annotations
 

@@ -37,5 +37,5 @@ class FlopCounterMode:
         return {"Global": {n: int(v) for n, v in found.items() if n.startswith(_PRODUCTS)}}
 
     def get_total_flops(self) -> int:
-        """All of them."""
+        """The operations of all primitives together."""
         return sum(self.get_flop_counts()["Global"].values())
