@@ -77,8 +77,8 @@ KERNELS: dict[str, dict[str, tuple[tuple[Any, ...], ...]]] = {
         "reduce_losses": (FLOATING, BOTH),
         "round_losses": (FLOATING,),
         "weight_totals": (FLOATING,),
-        "cross_entropy_grad": (FLOATING,),
-        "nll_loss_grad": (FLOATING,),
+        "cross_entropy_grad": (FLOATING, TEAMS),
+        "nll_loss_grad": (FLOATING, TEAMS),
     },
     "norm": {
         "norm_rows": (FLOATING, (0, 1), (0, 8), BOTH),

@@ -35,6 +35,11 @@ def _labels(shape: tuple[int, ...], target: Any, ignore_index: int) -> tuple[Lab
     return Labels(target.size, classes, inner, ignore_index), contiguous(target)
 
 
+def _teams(labels: Labels) -> tuple[int, int, int]:
+    processors = current_machine().processors
+    return team_for(labels.count, labels.classes, labels.inner, processors)
+
+
 def _like(weight: Any, x: Any) -> Any:
     """The weights of the classes in the dtype of the scores."""
     if weight is None:
@@ -56,8 +61,7 @@ def cross_entropy(x, target, weight, ignore_index, reduction, label_smoothing):
     p = empty(x.shape, x.dtype, x)
     losses, weights = (empty(target.shape, _wide(x.dtype), x) for _ in range(2))
     if labels.count:
-        processors = current_machine().processors
-        kind, blocks, threads = team_for(labels.count, labels.classes, labels.inner, processors)
+        kind, blocks, threads = _teams(labels)
         given = (x, target, weight, p, losses, weights, *_report(failures.TARGET), labels)
         run = kernel("loss", "cross_entropy", x.dtype, kind)
         run((blocks,), (threads,), (*given, np.float64(label_smoothing)))
@@ -102,11 +106,11 @@ def cross_entropy_grad(g, probabilities, target, weight, ignore_index, reduction
     labels, target = _labels(p.shape, target, ignore_index)
     out = empty(p.shape, p.dtype, p)
     if p.size:
-        blocks = blocks_for(p.size, THREADS, current_machine().processors)
+        kind, blocks, threads = _teams(labels)
         given = (contiguous(g), p, target, weight, _totals(p, target, weight, labels), out, labels)
         statics = (np.int32(REDUCTIONS.index(reduction)), np.float64(label_smoothing))
-        run = kernel("loss", "cross_entropy_grad", p.dtype)
-        run((blocks,), (THREADS,), (*given, *statics))
+        run = kernel("loss", "cross_entropy_grad", p.dtype, kind)
+        run((blocks,), (threads,), (*given, *statics))
     return out
 
 
@@ -115,8 +119,8 @@ def nll_loss_grad(g, x, target, weight, ignore_index, reduction):
     labels, target = _labels(x.shape, target, ignore_index)
     out = empty(x.shape, x.dtype, x)
     if x.size:
-        blocks = blocks_for(x.size, THREADS, current_machine().processors)
+        kind, blocks, threads = _teams(labels)
         given = (contiguous(g), target, weight, _totals(x, target, weight, labels), out, labels)
-        run = kernel("loss", "nll_loss_grad", x.dtype)
-        run((blocks,), (THREADS,), (*given, np.int32(REDUCTIONS.index(reduction))))
+        run = kernel("loss", "nll_loss_grad", x.dtype, kind)
+        run((blocks,), (threads,), (*given, np.int32(REDUCTIONS.index(reduction))))
     return out

@@ -28,6 +28,16 @@ __device__ compute_t<T> weight_of(const T* weight, int64 label) {
     return label < 0 ? compute_t<T>(0) : weight ? compute_t<T>(weight[label]) : compute_t<T>(1);
 }
 
+// Calls ``body(label, start)`` for each label, of the threads that write its row of scores, which
+// lie ``inner`` apart from ``start`` on.
+template <int kind, class Body>
+__device__ void each_label(const Labels& labels, const RowTeam<kind>& team, Body body) {
+    const int64 inner = labels.inner;
+    for (int64 row = team.row; row < labels.count; row += team.rows_at_once) {
+        body(row, row / inner * inner * labels.classes + row % inner);
+    }
+}
+
 // Each label's loss and weight, and the softmax of its scores.
 template <class T, int kind>
 __global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>)
@@ -37,8 +47,7 @@ cross_entropy(
     using C = compute_t<T>;
     const RowTeam<kind> team;
     const int64 classes = labels.classes, inner = labels.inner;
-    for (int64 row = team.row; row < labels.count; row += team.rows_at_once) {
-        const int64 start = row / inner * inner * classes + row % inner;
+    each_label(labels, team, [&](int64 row, int64 start) {
         const T* from = x + start;
         C largest = Limits<C>::lowest(), total = C(0);
         for (int64 c = team.rank; c < classes; c += team.size) {
@@ -72,7 +81,7 @@ cross_entropy(
             losses[row] = loss;
             weights[row] = own;
         }
-    }
+    });
 }
 
 template <class T>
@@ -141,45 +150,51 @@ __device__ compute_t<T> share_of(
     return reduction == none ? C(g[label]) : reduction == mean ? C(*g) / totals[0] : C(*g);
 }
 
-// Calls ``body(at, c, i)`` for the scores: of class c for label i.
-template <class Body>
-__device__ void each_score(const Labels& labels, Body body) {
-    const int64 inner = labels.inner, classes = labels.classes;
-    for (int64 at = thread_of_grid(); at < labels.count * classes; at += threads_of_grid()) {
-        const int64 row = at / inner;
-        body(at, row % classes, row / classes * inner + at % inner);
+// Writes ``value(c)`` for each class, in a row of scores that begins at ``out``.
+template <class T, int kind, class Value>
+__device__ void write_row(T* out, const Labels& labels, const RowTeam<kind>& team, Value value) {
+    for (int64 c = team.rank; c < labels.classes; c += team.size) {
+        out[c * labels.inner] = T(value(c));
     }
 }
 
-template <class T>
-__global__ void cross_entropy_grad(
+template <class T, int kind>
+__global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>)
+cross_entropy_grad(
     const T* g, const T* p, const int64* target, const T* weight, const compute_t<T>* totals,
     T* out, Labels labels, int reduction, double smoothing) {
     using C = compute_t<T>;
-    each_score(labels, [&](int64 at, int64 c, int64 i) {
+    const RowTeam<kind> team;
+    each_label(labels, team, [&](int64 i, int64 start) {
         const int64 label = class_of(target, i, labels);
         if (label < 0) {
-            out[at] = T(C(0));
+            write_row(out + start, labels, team, [](int64) { return C(0); });
             return;
         }
         const C share = share_of(g, totals, i, reduction);
         const C each = share * weight_of(weight, label) * C(1.0 - smoothing);
         const C smooth = share * C(smoothing / double(labels.classes));
-        C value = C(p[at]) * (each + smooth * totals[1]);
-        if (smoothing != 0.0) value -= smooth * weight_of(weight, c);
-        out[at] = T(c == label ? value - each : value);
+        const C factor = each + smooth * totals[1];
+        write_row(out + start, labels, team, [&](int64 c) {
+            C value = C(p[start + c * labels.inner]) * factor;
+            if (smoothing != 0.0) value -= smooth * weight_of(weight, c);
+            return c == label ? value - each : value;
+        });
     });
 }
 
-template <class T>
-__global__ void nll_loss_grad(
+template <class T, int kind>
+__global__ void __launch_bounds__(most_threads<kind>, least_blocks<kind>)
+nll_loss_grad(
     const T* g, const int64* target, const T* weight, const compute_t<T>* totals, T* out,
     Labels labels, int reduction) {
     using C = compute_t<T>;
-    each_score(labels, [&](int64 at, int64 c, int64 i) {
+    const RowTeam<kind> team;
+    each_label(labels, team, [&](int64 i, int64 start) {
         const int64 label = class_of(target, i, labels);
-        out[at] = T(c == label ? -share_of(g, totals, i, reduction) * weight_of(weight, label)
-                               : C(0));
+        const C own = label < 0 ? C(0)
+                                : -share_of(g, totals, i, reduction) * weight_of(weight, label);
+        write_row(out + start, labels, team, [&](int64 c) { return c == label ? own : C(0); });
     });
 }
 
