@@ -1,4 +1,4 @@
-// What the module offers for attributes; see entry.cpp.
+// The module's functions for attributes; see entry.cpp.
 #pragma once
 
 #include "array.h"

@@ -1,4 +1,4 @@
-// What the module offers for public functions; see held.cpp.
+// The module's functions for public functions; see held.cpp.
 #pragma once
 
 #include "array.h"

@@ -13,7 +13,7 @@
 namespace nnkit {
 namespace {
 
-// Where the slots of nodes and of saved outputs lie, and what all nodes share.
+// The places of the slots of nodes and of saved outputs, and values that all nodes share.
 struct NodeLayout {
     Py_ssize_t edges, values, device, meta, outputs, hooks, order;
     PyTypeObject* saved = nullptr;
@@ -25,7 +25,7 @@ struct NodeLayout {
 
 PyObject *sequence_name = nullptr, *shape_name = nullptr;
 
-// What a node saves: the numbers of the kinds are those in autograd/op/code.py.
+// The kinds of saved values: their numbers are those in autograd/op/code.py.
 struct Value {
     enum Kind { input, output, index, constant, shape, needs, columns } kind;
     Py_ssize_t place;

@@ -1,4 +1,4 @@
-// What the module offers for nodes of the graph; see node.cpp.
+// The module's functions for nodes of the graph; see node.cpp.
 #pragma once
 
 #include "array.h"

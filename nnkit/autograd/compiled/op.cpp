@@ -25,7 +25,7 @@ const Names& names() {
     return *made;
 }
 
-// What `bind_op` gives: a `Call` serves it, and the twin if that declines.
+// The result of `bind_op`: a `Call` serves it, and the twin if that declines.
 struct Op {
     PyObject_HEAD
     vectorcallfunc call;
@@ -165,7 +165,7 @@ private:
         return made;
     }
 
-    // Where the gradients of the inputs go.
+    // The edges that the gradients of the inputs take.
     PyObject* edges() const {
         PyObject* made = PyTuple_New(op_->inputs);
         for (int i = 0; made != nullptr && i < op_->inputs; ++i) {

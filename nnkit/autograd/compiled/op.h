@@ -1,4 +1,4 @@
-// What the module offers for ops on Tensors; see op.cpp.
+// The module's functions for ops on Tensors; see op.cpp.
 #pragma once
 
 #include "array.h"

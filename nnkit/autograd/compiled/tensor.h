@@ -6,7 +6,7 @@
 
 namespace nnkit {
 
-// Where the slots of a Tensor lie, and what all of them share.
+// The places of the slots of a Tensor, and values that all of them share.
 struct TensorLayout {
     PyTypeObject* type = nullptr;
     Py_ssize_t data, device, requires_grad, grad, edge, writes, base, view, viewed, hooks;
@@ -53,7 +53,7 @@ inline bool is_tensor(PyObject* object) {
            PySet_Contains(overriding.plain, reinterpret_cast<PyObject*>(type)) == 1;
 }
 
-// How many times the storage was written, borrowed; null for what is no plain counter.
+// The number of writes to the storage, borrowed; null for what is no plain counter.
 inline PyObject* count_of(PyObject* writes) {
     return PyList_CheckExact(writes) && PyList_GET_SIZE(writes) ? PyList_GET_ITEM(writes, 0)
                                                                 : nullptr;

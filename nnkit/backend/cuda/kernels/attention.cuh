@@ -1,4 +1,4 @@
-// What the kernels of attention.cu and attention_tensor.cu share: operands, scores, the softmax again.
+// Shared by attention.cu and attention_tensor.cu: operands, scores, the softmax again.
 #pragma once
 
 #include "team.cuh"
@@ -11,7 +11,7 @@ struct Operand {
     int64 rows, columns, step;
 };
 
-// What is added to the scores: (batch, queries, keys), repeated where a stride is 0.
+// The mask added to the scores: (batch, queries, keys), repeated where a stride is 0.
 struct Mask {
     Walk batch;
     int64 row_step, column_step;

@@ -1,4 +1,4 @@
-// What every kernel uses: number types, reductions over warps and blocks, Philox, failure reports.
+// Tools of every kernel: number types, reductions over warps and blocks, Philox, failure reports.
 // It needs no header of CUDA's, so NVRTC compiles it with no include path; tests/cuda/emulation.h
 // compiles it with a C++ compiler for the CPU.
 #pragma once

@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(1024, 1) weight_totals(
     }
 }
 
-// What a label's loss gets of ``g``, before it is weighted.
+// The gradient of a label's loss, before it is weighted.
 template <class T>
 __device__ compute_t<T> share_of(
     const T* g, const compute_t<T>* totals, int64 label, int reduction) {

@@ -42,7 +42,7 @@ struct RegularWindows {
     }
 };
 
-// Where window ``o`` of an adaptive pool begins and ends along an axis.
+// The bounds of window ``o`` of an adaptive pool along an axis.
 __device__ inline int first_of(int64 o, int64 size, int64 count) { return int(o * size / count); }
 __device__ inline int last_of(int64 o, int64 size, int64 count) {
     return int(((o + 1) * size + count - 1) / count);
@@ -184,7 +184,7 @@ __global__ void max_unpool(
     }
 }
 
-// What the sum of a window is divided by: ``divisor``, or the number of its elements.
+// The divisor of a window's sum: ``divisor``, or the number of its elements.
 __device__ inline int64 divisor_of(
     const Geometry& w, const Place& output, bool includes_padding, int64 divisor) {
     if (divisor) return divisor;

@@ -211,7 +211,7 @@ __global__ void draw_classes(
     }
 }
 
-// Where each element has its own chance.
+// Bernoulli numbers of which each has a chance of its own.
 template <class C>
 __global__ void bernoulli_from(
     bool* x, const C* p, int64 count, Stream stream, Failure* failure, int code) {

@@ -13,7 +13,7 @@ template <> struct SumType<float> { using type = float; };
 template <> struct SumType<double> { using type = double; };
 template <class T> using sum_t = typename SumType<T>::type;
 
-// What a sum of T is stored as: T for floating types, else int64.
+// The type that a sum of T is stored as: T for floating types, else int64.
 template <class T> struct ResultType { using type = T; };
 template <> struct ResultType<bool> { using type = int64; };
 template <> struct ResultType<uint8> { using type = int64; };

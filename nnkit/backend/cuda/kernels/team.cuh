@@ -99,7 +99,7 @@ struct Walk {
     int64 dimensions;
     int64 sizes[8], strides[8];
 
-    // Where element ``i`` lies.
+    // The place of element ``i``.
     __device__ int64 operator()(int64 i) const {
         if (dimensions == 1) return i * strides[0];
         int64 offset = 0;

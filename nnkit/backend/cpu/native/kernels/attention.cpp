@@ -139,7 +139,7 @@ template <class T> struct Problem {
     // How many keys the query in that row may look at, and how many of them any row of a strip.
     Index seen(Index row) const { return is_causal ? std::min(keys, row + 1) : keys; }
 
-    // How many pieces of `rows` queries, with so many products each, one thread takes at a time.
+    // The number of pieces of `rows` queries, with so many products each, for a thread at a time.
     Index grain(Index rows, Index products) const {
         Index work = rows * keys * std::max<Index>(1, width) * products;
         return std::max<Index>(1, work_of_piece / std::max<Index>(1, work));

@@ -9,7 +9,7 @@ namespace nnkit::math {
 
 inline double pow(double x, double y) { return std::pow(x, y); }
 
-// What a power of a negative number is multiplied with, by its exponent.
+// The factor of a power of a negative number, by its exponent.
 struct PowerSign {
     float of_finite, of_limits;  // of x < 0, and of -0 and -infinity, which need no integer
 

@@ -121,7 +121,7 @@ private:
     Py_ssize_t count_;
 };
 
-// What a kernel returns when it does not handle these arguments: its NumPy twin is called then.
+// The result of a kernel that does not handle these arguments: its NumPy twin is called then.
 inline PyObject* decline() { return nullptr; }
 
 // The same as an exception of C++, from within a function that has something else to return.

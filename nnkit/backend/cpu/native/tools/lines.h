@@ -9,7 +9,7 @@
 
 namespace nnkit {
 
-// What a line is made to: `kept` values (where `values` is not null) and as many indices.
+// The results of a line: `kept` values (where `values` is not null) and as many indices.
 template <class T> struct LineResults {
     T* values;
     std::int64_t* indices;

@@ -32,7 +32,7 @@ template <class Body> void parallel_for(Index count, Index grain, Body&& body) {
 // by itself): throws where the user has interrupted the program, or where another piece has failed.
 void poll();
 
-// What it throws then: the Python exception is set (in another thread, where a piece has failed).
+// The exception of `poll`: Python's is set (in another thread, where a piece has failed).
 struct Interrupted {};
 
 // Whether the thread may be interrupted while one of these lives.
@@ -46,7 +46,7 @@ private:
     bool before_;
 };
 
-// How many threads work on a section, the calling one among them.
+// The number of threads that work on a section, the calling one among them.
 int thread_count();
 void set_thread_count(int count);
 

@@ -1,4 +1,4 @@
-// What kernels over rows share: arrays as (outer, count, inner), sums and maxima of a row, buffers.
+// Tools of kernels over rows: arrays as (outer, count, inner), sums and maxima of a row, buffers.
 #pragma once
 
 #include <algorithm>

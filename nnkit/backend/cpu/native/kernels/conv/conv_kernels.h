@@ -13,7 +13,7 @@ template <class T> struct Product {
     const T* bias;  // may be null
     T* output;
     Index batch, groups, channels, outputs;  // channels and outputs of a group
-    // How far apart weights lie: of two groups, two outputs, two channels.
+    // The distances of weights: of two groups, two outputs, two channels.
     Index group_step, output_step, channel_step;
     const Index* kernel;
     std::vector<Pass> passes;

@@ -123,7 +123,7 @@ template <class T> struct LinePlan {
     Index packed() const { return product.groups * sets * products * height; }
     Index tasks() const { return product.batch * product.groups * runs; }
     Index work() const { return pass.outputs() * products * product.outputs; }
-    // Where the sums of line y of row z of a run lie.
+    // The offset of the sums of line y of row z of a run.
     Index sums_of(Index z, Index y) const {
         if (merged) return region.offset(0, z, y, 0);
         return (z * pass.axes[1].outputs + y) * rounded(pass.axes[2].outputs);
@@ -133,7 +133,7 @@ template <class T> struct LinePlan {
                       : sums_of(rows, 0);
     }
 
-    // Where line y of row z of the result begins.
+    // The offset of line y of row z of the result.
     Index place_of(Index z, Index y) const {
         const Axis &outer = pass.axes[0], &middle = pass.axes[1], &inner = pass.axes[2];
         return ((outer.first + z * outer.apart) * middle.length + middle.first + y * middle.apart) *

@@ -27,7 +27,7 @@ struct Axis {
     std::vector<Tap> taps{{0, 0}};
 
     Index lowest() const;
-    // How many inputs `count` neighbouring outputs reach over.
+    // The number of inputs that `count` neighbouring outputs reach over.
     Index reach(Index count) const;
     bool needs_padding() const;
 };
@@ -38,7 +38,7 @@ struct Pass {
     Index taps() const;
 };
 
-// What a call says, with the three axes filled up.
+// The arguments of a call, with the three axes filled up.
 struct Geometry {
     Index batch, groups, channels, outputs;  // channels and outputs of a group
     Index input[axis_count], output[axis_count], kernel[axis_count];
@@ -79,7 +79,7 @@ public:
     }
     Index middle() const { return middle_; }
     Index inner() const { return inner_; }
-    // Where channel 0 of the rows that start at `row` lies; `copy` has room for copied() elements.
+    // Channel 0 of the rows that start at `row`; `copy` has room for copied() elements.
     template <class T> const T* of(const T* input, Index row, Index rows, T* copy) const;
 
 private:
@@ -92,10 +92,10 @@ private:
 // The most elements that a vector of positions reaches over the end of a region.
 constexpr Index overhang = 64;
 
-// How many rows to compute at a time, so that what they read stays in the second-level cache.
+// The number of rows to compute at a time, so that their inputs stay in the second-level cache.
 Index rows_at_a_time(const Pass& pass, Index channels, std::size_t item);
 
-// What each position of `rows` rows reads, and where each tap of each channel lies from there.
+// The inputs of each position of `rows` rows, and the offset of each tap of each channel.
 std::vector<Index> position_offsets(const Pass& pass, const Region& region, Index rows);
 std::vector<Index> tap_offsets(const Pass& pass, const Region& region, Index channels);
 // The places in the kernel of the taps of a pass, counted row by row.

@@ -1,4 +1,4 @@
-// What every matrix product of a convolution is made of: a tile of sums that stays in registers.
+// The heart of every product of a convolution: a tile of sums that stays in registers.
 #pragma once
 
 #include "array.h"
@@ -12,7 +12,7 @@ namespace nnkit {
 // a sum of its own, so that the order of additions does not depend on the width of a register.
 // Loops over the sums say that they be unrolled: GCC does it too late to keep them in registers.
 constexpr int tile_rows = 6, tile_columns = 2;
-// How many columns a panel has: a matrix [k][panel], laid out for the tile.
+// The number of columns of a panel: a matrix [k][panel], laid out for the tile.
 template <class T> constexpr Index panel = tile_columns * register_lanes<T>;
 
 template <class T, int rows>

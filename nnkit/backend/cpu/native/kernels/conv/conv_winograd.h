@@ -30,7 +30,7 @@ public:
     Index tile_rows_of(Index run) const;
     Index first_row(Index run) const { return 2 * run * rows_; }
     Index most_tiles() const { return rows_ * across_; }
-    // How far apart two channels and two points lie.
+    // The distances of two channels and of two points.
     Index channel_step() const { return step_; }
     Index point_step() const { return channels_ * step_; }
     Index copied() const { return region_.copied(); }

@@ -1,4 +1,4 @@
-// What reading and writing at positions have in common: rows of several arrays, checked positions.
+// Shared by reading and writing at positions: rows of several arrays, checked positions.
 #pragma once
 
 #include <atomic>

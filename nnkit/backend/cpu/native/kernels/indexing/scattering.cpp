@@ -83,7 +83,7 @@ bool prepare(Array x, Array index, Array source, bool in_place, Owned* target,
     return true;
 }
 
-// What a function returns that has run: nothing (the twin is called) if a position was wrong.
+// The result of a function that has run: nothing (the twin is called) if a position was wrong.
 PyObject* finish(Owned& target, const Bounds& bounds) {
     return bounds.broken ? decline() : target.release();
 }
@@ -261,7 +261,7 @@ template <bool in_place> PyObject* index_put(Arguments arguments) {
                           in_place);
 }
 
-// What each reduction of scatter_reduce starts from where the array itself does not count.
+// The start of each reduction of scatter_reduce where the array itself does not count.
 template <class T> T identity(const char* reduce) {
     bool is_maximum = std::strcmp(reduce, "amax") == 0;
     if (std::strcmp(reduce, "sum") == 0) return 0;

@@ -285,7 +285,7 @@ struct Factors {
         return x.read(left, type) && y.read(right, type);
     }
 
-    // What `run(float())` or `run(double())` returns, in the type of the factors.
+    // The result of `run(float())` or `run(double())`, in the type of the factors.
     template <class Run> PyObject* compute(Run run) const {
         return by_computed_type(type, [&](auto zero) { return narrowed(Owned(run(zero)), type); });
     }

@@ -7,7 +7,7 @@ namespace nnkit {
 
 bool is_complex(Array x);
 
-// Which factor is conjugated.
+// The factor that is conjugated.
 enum class Conjugate { none, first, second };
 
 // A product that is linear in its first two arguments, complex arrays, by a kernel for real ones:

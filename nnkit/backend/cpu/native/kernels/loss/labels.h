@@ -64,7 +64,7 @@ void reduce_losses(const Labels<T>& labels, const T* losses, S* out) {
     *out = convert<S>(total);
 }
 
-// What the calls have in common: the arrays in order, with the labels as int64.
+// The arrays of a call in order, with the labels as int64.
 struct LabelCall {
     Owned scores, labels, weight;
     std::int64_t ignored = 0;

@@ -18,7 +18,7 @@ struct Channels {
     Index at(Index n, Index channel) const { return (n * count + channel) * length; }
 };
 
-// What one call works on; null where there is nothing.
+// The arrays of one call; null where there is nothing.
 template <class T> struct Data {
     const T *g, *x, *weight, *bias;
     T *out, *mean, *variance, *g_weight;

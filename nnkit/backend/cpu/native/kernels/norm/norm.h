@@ -1,4 +1,4 @@
-// What all normalizations share: mean and variance of long stretches, pieces of work.
+// Shared by all normalizations: mean and variance of long stretches, pieces of work.
 #pragma once
 
 #include <cmath>
@@ -43,7 +43,7 @@ private:
     double count_ = 0, mean_ = 0, squares_ = 0;
 };
 
-// What torch keeps of a statistic: it has the type of the input.
+// A statistic as torch keeps it: in the type of the input.
 template <class T> inline T kept(T statistic, Type type) {
     if (type == Type::float16) return static_cast<T>(convert<float>(convert<Float16>(statistic)));
     if (type == Type::bfloat16) return static_cast<T>(convert<float>(convert<BFloat16>(statistic)));

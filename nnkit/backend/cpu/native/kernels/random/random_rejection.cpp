@@ -92,7 +92,7 @@ double draw_binomial_small(double count, double p, Draws& draws) {
     }
 }
 
-// What Stirling's formula for log k! leaves over.
+// The remainder of Stirling's formula for log k!.
 double stirling_rest(double k) {
     static const double first[] = {
         0.0810614667953272582, 0.0413406959554092941, 0.0276779256849983391, 0.0207906721037650931,

@@ -22,7 +22,7 @@ public:
 
     Index count() const { return static_cast<Index>(steps_.size()); }
     const Step& operator[](Index i) const { return steps_[i]; }
-    // How many rows the step after i has; going on there, the others have ended.
+    // The number of rows that the step after i has; going on there, the others have ended.
     Index rows_after(Index i) const { return i + 1 < count() ? steps_[i + 1].rows : 0; }
 
     // Where rows [first, first + rows) of step i were one step earlier in `values`, of `width`

@@ -30,7 +30,7 @@ struct Smallest : Plainly {
 template <class T>
 using Place = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
-// Where a value, which may be NaN, first stands.
+// The first place of a value, which may be NaN.
 template <class T> Index find(const T* x, Index count, T value) {
     auto is_it = [value](T v) { return (v == value) | ((v != v) & (value != value)); };
     constexpr Index several = 2 * lanes<T>;

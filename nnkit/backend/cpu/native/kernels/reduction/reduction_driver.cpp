@@ -159,7 +159,7 @@ private:
                  });
     }
 
-    // How many neighbouring rows are taken as one: short ones that follow each other in memory.
+    // The number of neighbouring rows taken as one: short ones that follow each other in memory.
     Index rows_of_fold(Index width) const {
         constexpr Index size = static_cast<Index>(sizeof(T)), enough = 8 * lanes<T>;
         bool follow = is_direct(step_) && plan_.reduced.ndim == 1 &&

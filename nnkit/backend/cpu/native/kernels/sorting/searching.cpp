@@ -11,7 +11,7 @@ namespace {
 constexpr Index work_of_task = 4096;
 constexpr Index together = 16;  // values whose searches overlap, so that none waits alone
 
-// Where to insert each value: before the boundaries that equal it, or behind them (`right`).
+// The place of each value: before the boundaries that equal it, or behind them (`right`).
 template <bool right, class T>
 void place(const T* boundaries, Index size, const T* values, Index count, std::int64_t* places) {
     auto is_past = [](T boundary, T value) {

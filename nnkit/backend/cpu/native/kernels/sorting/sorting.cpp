@@ -206,7 +206,7 @@ PyObject* transposed(PyObject* array, const npy_intp* axes) {
     return PyArray_Transpose(reinterpret_cast<PyArrayObject*>(array), &dims);
 }
 
-// What was made of a turned array, turned back; it takes the reference.
+// The result for a turned array, turned back; it takes the reference.
 PyObject* turned_back(PyObject* result, const npy_intp* back) {
     Owned scope(result);
     if (result == nullptr || !PyTuple_CheckExact(result)) {
