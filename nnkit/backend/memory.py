@@ -184,11 +184,14 @@ def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def strides_in_order(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> tuple[int, ...]:
     """The strides of a tensor without gaps whose dimension ``axes[0]`` is the slowest, and so on;
-    None for rows."""
+    None for rows. As in torch, only those of rows count a dimension of size 0 as one of 1."""
     if axes is None:
         return strides_of(shape)
-    steps = dict(zip(axes, strides_of(tuple([shape[axis] for axis in axes])), strict=True))
-    return tuple([steps[axis] for axis in range(len(shape))])
+    strides, step = [0] * len(shape), 1
+    for axis in reversed(axes):
+        strides[axis] = step
+        step *= shape[axis]
+    return tuple(strides)
 
 
 def strides_in_elements(array: Any) -> tuple[int, ...]:

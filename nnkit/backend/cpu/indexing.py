@@ -20,10 +20,16 @@ from nnkit.backend.cpu.accumulation import (
     wrap_index,
 )
 from nnkit.backend.cpu.creation import copy
-from nnkit.backend.cpu.memory import rearranged
+from nnkit.backend.cpu.memory import in_order
 from nnkit.backend.cpu.shape import basic_view
 from nnkit.backend.dtype import HALF
-from nnkit.backend.index import ALL, order_of_indexed, shape_mismatch, with_masks
+from nnkit.backend.index import (
+    ALL,
+    order_of_indexed,
+    shape_mismatch,
+    shape_of_indexed,
+    with_masks,
+)
 
 Array = np.ndarray
 
@@ -86,18 +92,29 @@ def getitem_adjoint(y: Array, index: Any, shape: tuple[int, ...]) -> Array:
 
 
 def index(x: Array, positions: tuple) -> Array:
+    positions = with_masks(positions)
     axes = [axis for axis, item in enumerate(positions) if item is not ALL]
     first = positions[axes[0]]
+    is_plain = len(axes) == 1 and first.__class__ is np.ndarray and first.dtype.kind == "i"
     try:
-        if len(axes) == 1 and first.__class__ is np.ndarray and x.flags.c_contiguous:
-            result = x.take(first, axes[0]) if first.dtype.kind == "i" else x[with_masks(positions)]
-            if first.flags.c_contiguous and result.flags.c_contiguous:
-                return result
+        if is_plain and x.flags.c_contiguous:
+            result = x.take(first, axes[0])
         else:
-            result = x[with_masks(positions)]
+            result = x[positions]
+        if not result.size:
+            shape_of_indexed(x, positions)  # looks also at what NumPy does not
     except IndexError as error:
+        result = np.empty(_shape_without_elements(x, positions, error), x.dtype)
+    return in_order(result, order_of_indexed(result.shape, x, positions))
+
+
+def _shape_without_elements(x: Array, positions: tuple, error: IndexError) -> tuple[int, ...]:
+    """The shape of ``x[positions]`` if that has no elements: as in torch nobody looks then at what
+    the positions are, as NumPy did. Else its error is raised in torch's words."""
+    shape = shape_of_indexed(x, positions)
+    if 0 not in shape:
         raise _index_error(error) from None
-    return rearranged(result, order_of_indexed(result.shape, x, with_masks(positions)))
+    return shape
 
 
 def index_put_(x: Array, value: Any, positions: tuple, accumulate: bool) -> Array:
@@ -107,12 +124,17 @@ def index_put_(x: Array, value: Any, positions: tuple, accumulate: bool) -> Arra
             _add_at_index(x, positions, value)
         else:
             x[positions] = value
-            if not np.size(value):  # of which NumPy takes any shape
-                np.broadcast_to(value, index(x, positions).shape)
+        if np.size(value):
+            return x
+        shape = shape_of_indexed(x, positions)  # of no elements NumPy takes any shape
     except IndexError as error:
-        raise _index_error(error) from None
+        shape = _shape_without_elements(x, positions, error)
     except (ValueError, TypeError):  # of a mask NumPy says that the value has too many dimensions
-        raise shape_mismatch(np.shape(value), index(x, positions).shape) from None
+        raise shape_mismatch(np.shape(value), shape_of_indexed(x, positions)) from None
+    try:
+        np.broadcast_to(value, shape)
+    except ValueError:
+        raise shape_mismatch(np.shape(value), shape) from None
     return x
 
 
@@ -122,6 +144,8 @@ index_put = on_copy(index_put_, copy)
 def index_adjoint(y: Array, positions: tuple, shape: tuple[int, ...]) -> Array:
     """Zeros of ``shape`` with ``y`` added at ``positions``."""
     out = np.zeros(shape, y.dtype)
+    if not y.size:
+        return out
     positions = with_masks(positions)
     if len(positions) == 1 and _is_bool(positions[0]):
         out[positions] = y

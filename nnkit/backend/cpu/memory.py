@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.memory import is_ordered, order_of_result, owner
+from nnkit.backend.memory import is_ordered, order_of_result, owner, strides_in_order
 
 
 def byte_offset(x: np.ndarray) -> int:
@@ -48,3 +48,16 @@ def rearranged(result: np.ndarray, axes: tuple[int, ...] | None) -> np.ndarray:
     out = empty_in_order(result.shape, result.dtype, axes)
     out[...] = result
     return out
+
+
+def in_order(result: np.ndarray, axes: tuple[int, ...] | None) -> np.ndarray:
+    """The same, with torch's strides also along dimensions of size 1 and of no elements, of which
+    NumPy takes no care."""
+    result = rearranged(result, axes)
+    strides = tuple([step * result.itemsize for step in strides_in_order(result.shape, axes)])
+    if axes is None and (result.strides == strides or not result.size):
+        return result
+    # As a view, since an array that is none is taken to lie by rows; by way of bytes, since
+    # bfloat16 has no buffer protocol.
+    memory = (result if axes is None else result.transpose(axes)).reshape(-1).view(np.uint8)
+    return np.ndarray(result.shape, result.dtype, memory, 0, strides)

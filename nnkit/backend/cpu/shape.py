@@ -17,6 +17,7 @@ from nnkit.backend.cpu.accumulation import add_at
 from nnkit.backend.cpu.creation import copy, overwrite
 from nnkit.backend.cpu.memory import byte_offset
 from nnkit.backend.dtype import HALF
+from nnkit.backend.index import ALL
 from nnkit.backend.memory import common_format, extent, owner, strides_of
 from nnkit.backend.windows import padded_geometry
 
@@ -138,22 +139,27 @@ def basic_view(x: Array, items: tuple) -> Array:
     """``x[items]`` for integers, slices, None and an Ellipsis."""
     if None in items:
         items, x = with_new_axes(items, x, unsqueeze)
+        if not items:
+            return x
     view = x[items]
     return view if view.size else _placed(view, x, items)
 
 
 def with_new_axes(items: tuple, x: Any, unsqueeze: Callable) -> tuple[tuple, Any]:
-    """The items with slices in place of the None among them, and ``x`` with an axis for each: torch
-    inserts them before it looks at what follows, which their strides tell."""
-    found, axis = [], 0
+    """The items with slices in place of the None among them, or nothing if all is kept, and ``x``
+    with an axis for each: torch inserts them before it looks at what follows, which their strides
+    tell."""
+    found, axis, selects = [], 0, False
     for place, item in enumerate(items):
         if item is Ellipsis:
             axis = x.ndim - sum(rest is not None for rest in items[place + 1 :])
-        elif item is None:
-            x, item = unsqueeze(x, axis), slice(None)
+        else:
+            if item is None:
+                x, item = unsqueeze(x, axis), ALL
+            selects = selects or item != ALL
+            axis += 1
         found.append(item)
-        axis += item is not Ellipsis
-    return tuple(found), x
+    return tuple(found) if selects else (), x
 
 
 def _placed(view: Array, x: Array, items: tuple) -> Array:
@@ -178,7 +184,7 @@ def _placed(view: Array, x: Array, items: tuple) -> Array:
         axis += 1
     strides += x.strides[axis:]
     memory = owner(x)
-    if not memory.flags.c_contiguous or not 0 <= offset <= memory.nbytes:
+    if not memory.flags.c_contiguous or offset < 0:
         return view
     return _in_storage(x, view.shape, offset, strides)
 

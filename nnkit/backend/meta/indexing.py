@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from nnkit.backend.cpu.indexing import getitem as view_of
-from nnkit.backend.index import ALL, order_of_indexed
+from nnkit.backend.index import order_of_indexed, shape_of_indexed, with_masks
 from nnkit.backend.meta.array import Meta, empty, in_order
-from nnkit.backend.meta.reduction import INT64
 
 
 def getitem(x: Meta, index: Any) -> Meta:
@@ -17,18 +14,10 @@ def getitem(x: Meta, index: Any) -> Meta:
 
 
 def index(x: Meta, positions: tuple) -> Meta:
-    shapes, places = [], []
-    for place, item in enumerate(positions):
-        if item is ALL:
-            continue
-        if getattr(item, "dtype", INT64).kind in "bu":
-            raise NotImplementedError("index(): a mask decides the size, and has no data")
-        shapes.append((len(item),) if isinstance(item, list) else item.shape)
-        places.append(place)
-    kept = [n for d, n in enumerate(x.shape) if d not in places]
-    together = places[-1] - places[0] == len(places) - 1
-    start = places[0] if together else 0
-    shape = (*kept[:start], *np.broadcast_shapes(*shapes), *kept[start:])
+    if any(isinstance(item, Meta) and item.dtype.kind in "bu" for item in positions):
+        raise NotImplementedError("index(): a mask decides the size, and has no data")
+    positions = with_masks(positions)
+    shape = shape_of_indexed(x, positions)
     return in_order(shape, x.dtype, order_of_indexed(shape, x, positions))
 
 

@@ -41,9 +41,12 @@ _copy = rule("copy", node="CloneBackward0", alone="recorded", x=lambda B, g: g)
 # Whatever was written over has no influence any more.
 _fill = rule("fill", x=lambda B, g: B.zeros_like(g))
 _zero = rule("fill", node="ZeroBackward0", x=lambda B, g: B.zeros_like(g))
-_overwrite = rule(
-    "overwrite", node="CopyBackwards", broadcasts=True,
-    x=lambda B, g: B.zeros_like(g), source=lambda B, g: g,
+fill_with, _overwrite = (
+    rule(
+        "overwrite", node=node, broadcasts=True,
+        x=lambda B, g: B.zeros_like(g), source=lambda B, g: g,
+    )
+    for node in ("FillBackward3", "CopyBackwards")
 )  # fmt: skip
 
 
@@ -323,7 +326,7 @@ def fill_(input: Tensor, value: Tensor | complex) -> Tensor:
             )
         value = _moved(value, input._device)
         check_expanded("fill_", input._data)
-        return write(input, "fill_", _overwrite, value, kernel=input._device.backend.copy_)
+        return write(input, "fill_", fill_with, value, kernel=input._device.backend.copy_)
     value = python_number(value)
     if not isinstance(value, numbers.Number):
         raise TypeError(

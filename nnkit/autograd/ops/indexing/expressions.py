@@ -20,7 +20,7 @@ from nnkit.autograd.op.public import METHODS, attach, public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import check_source, copied_without_history, real_gradient, rule
 from nnkit.autograd.op.single import seen
-from nnkit.autograd.ops.creation.conversion import clone, converted
+from nnkit.autograd.ops.creation.conversion import clone, converted, fill_with
 from nnkit.autograd.ops.indexing.index import Index
 from nnkit.autograd.ops.indexing.masking import check_fill
 from nnkit.autograd.ops.shape import reshaping as shapes
@@ -34,7 +34,7 @@ from nnkit.autograd.views.overlap import (
     warn_expanded,
 )
 from nnkit.backend.dtype import FLOATING, INTEGER, bool_, python_number
-from nnkit.backend.index import ALL, shape_mismatch
+from nnkit.backend.index import ALL, shape_mismatch, shape_of_indexed
 from nnkit.backend.memory import contiguous_format, has_expanded
 
 
@@ -149,24 +149,31 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if self.__class__ not in PLAIN or value.__class__ not in PLAIN or ENTERED:
         if ask(setitem, (self, index, value)) is not NOBODY:
             return
-    if index is False:  # then nothing is looked at
-        value = _value_tensor(self, None, value)
-        if not value._data.size:
-            _check_broadcast(_without_leading_ones(value), (0, *self._data.shape))
+    if MODE.batches:
+        join_index(self, index)
+    given = value
+    if not isinstance(value, Tensor):
+        value = _number_tensor(self, value)
+    if index is False:
         return
     if index is True:
         index = None
     elif index.__class__ is slice:
         index = (index,)  # so that one of all is the tensor itself, as only here in torch
-    if MODE.batches:
-        join_index(self, index)
     found = Index(index, self)
     advanced = found.advanced
     tensors = [item for item in advanced or () if isinstance(item, Tensor)]
-    inferred = isinstance(value, Tensor) and value.is_inference()
+    inferred = isinstance(given, Tensor) and given.is_inference()
     if inferred and is_unseen((self, *tensors)):
         value = value.detach()
-    given, value = value, _value_tensor(self, advanced, value)
+    if value._device.home is not self._device.home:
+        value = _moved(self, advanced, value)
+    fills = advanced is not None and _is_fill(advanced, value)
+    if advanced is not None and value._data.dtype is not self._data.dtype:
+        if not fills:
+            raise _wrong_dtype(self, found, value)
+        check_fill("masked_fill_", self, value)
+        value = OPS["cast"](value, self._data.dtype)  # elsewhere the copy casts
     shared = isinstance(given, Tensor) and shares_memory(self, given)
     if value._device is self._device and not shared and not wants_history(self, (value, *tensors)):
         B, data = self._device.backend, self._data
@@ -187,9 +194,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         return
     target = _view(self, found)
     if advanced is None:
-        operation = "copy_"
+        operation, overwrite = "copy_", OPS["overwrite"]
         if not value._data.ndim and target._data.ndim:
-            operation = "fill_"
+            operation, overwrite = "fill_", fill_with
             check_expanded(operation, target._data)
         if value._data.shape != target._data.shape:
             if inferred and not self.is_inference():  # torch makes a view, without history
@@ -200,9 +207,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
                 check_apart(operation, target, value)  # expanded it has other strides, all zero
             if operation == "copy_":
                 value = shapes.expand(value, target._data.shape)
-        write(target, operation, OPS["overwrite"], value)
+        write(target, operation, overwrite, value)
     else:
-        operation = "masked_fill_" if _is_fill(advanced, value) else "index_put_"
+        operation = "masked_fill_" if fills else "index_put_"
         value = _without_leading_ones(value)
         write(target, operation, _put, value, advanced, overlapping=_put_overlapping)
 
@@ -218,45 +225,56 @@ def _check_broadcast(value: Tensor, shape: tuple) -> None:
         raise shape_mismatch(value._data.shape, shape)
 
 
-def _value_tensor(self: Tensor, advanced: tuple | None, value: Any) -> Tensor:
-    """The value to be written, as a Tensor of the written one's dtype."""
-    B, dtype = self._device.backend, self.dtype
-    if isinstance(value, Tensor):
-        if value._device.home is not self._device.home:
-            value = _moved(self, value)
-        if value._data.dtype is self._data.dtype:
-            return value
-        if advanced is None:
-            return value  # the copy casts
-        if not _is_fill(advanced, value):
-            raise RuntimeError(
-                "Index put requires the source and destination dtypes match, got "
-                f"{dtype} for the destination and {value.dtype} for the source."
+def _number_tensor(self: Tensor, value: Any) -> Tensor:
+    """A number as a Tensor of the dtype of what it is written into: as in torch one of Python's, or
+    an integer of NumPy's."""
+    dtype = self.dtype
+    if value.__class__ is not float:
+        number = python_number(value)
+        if not isinstance(value, (int, float, complex)) and number.__class__ is not int:
+            raise TypeError(
+                f"can't assign a {type(value).__name__} to a {dtype} tensor: expected a Tensor or "
+                "a number"
             )
-        check_fill("masked_fill_", self, value)
-        return OPS["cast"](value, self._data.dtype)
-    value = python_number(value)
-    if not isinstance(value, (int, float, complex)):
-        raise TypeError(
-            f"can't assign a {type(value).__name__} to a {dtype} tensor: expected a Tensor or a "
-            "number"
-        )
+        if isinstance(number, int) and not -(1 << 63) <= number < 1 << 63:
+            raise ValueError(f"Overflow when unpacking long long: {number}")
+        value = number
     if dtype.category < FLOATING or isinstance(value, complex) or abs(value) > LARGEST:
         value = fitting("setitem", value, dtype, True)
-    return wrap(B.full((), value, self._data.dtype), self._device)
+    return wrap(self._device.backend.full((), value, self._data.dtype), self._device)
+
+
+def _wrong_dtype(self: Tensor, index: Index, value: Tensor) -> RuntimeError:
+    """The error of a value of another dtype, which only one may have that is written at one mask;
+    or of positions that do not fit, which torch looks at before."""
+    place = self._device.backend.getitem(self._data, index.basic)
+    shape_of_indexed(place, tuple(map(array_of, index.advanced or ())))
+    return RuntimeError(
+        "Index put requires the source and destination dtypes match, got "
+        f"{self.dtype} for the destination and {value.dtype} for the source."
+    )
 
 
 def _is_fill(advanced: tuple, value: Tensor) -> bool:
     """Whether one number is written at one mask: torch does that with `masked_fill_`, which casts
-    it, and which may find it in the memory that is written."""
-    arrays = [i for i in advanced if i is not ALL]
-    if value._data.size != 1 or len(arrays) != 1 or isinstance(arrays[0], list):
+    it, and which may find it in the memory that is written.
+
+    Raises:
+        RuntimeError: the mask is one of uint8, as they once were.
+    """
+    if value._data.size != 1:
         return False
-    return arrays[0]._data.dtype is bool_.array
+    arrays = advanced if len(advanced) == 1 else [i for i in advanced if i is not ALL]
+    if len(arrays) != 1 or arrays[0].__class__ is list:
+        return False
+    dtype = arrays[0]._data.dtype
+    if dtype.kind == "u":
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got one of {dtype}")
+    return dtype is bool_.array
 
 
-def _moved(self: Tensor, value: Tensor) -> Tensor:
-    if value.ndim:
+def _moved(self: Tensor, advanced: tuple | None, value: Tensor) -> Tensor:
+    if advanced is not None and value.ndim:
         raise RuntimeError(
             f"setitem(): expected the value on {self._device}, but it is on {value._device}"
         )
@@ -284,14 +302,17 @@ def _put(before: Tensor, value: Tensor, positions: tuple) -> Tensor:
 def _index_put_in_place(
     self: Tensor, indices: Any, values: Tensor, accumulate: bool = False
 ) -> Tensor:
-    positions = _positions_of(indices, self)
-    operation = "index_put_" if accumulate or not _is_fill(positions, values) else "masked_fill_"
+    positions, fills = _positions_of(indices, self, values, accumulate)
+    operation = "masked_fill_" if fills else "index_put_"
     put = lambda B, x, _, values, accumulate: _put_overlapping(B, x, values, positions, accumulate)
     return write(self, operation, index_put, indices, values, accumulate, overlapping=put)
 
 
-def _positions_of(indices: Any, input: Tensor) -> tuple:
-    """The Tensors of an index, which must fit into the input."""
+def _positions_of(
+    indices: Any, input: Tensor, values: Tensor, accumulate: bool
+) -> tuple[tuple, bool]:
+    """The Tensors of an index, which must fit into the input, and whether one number is written at
+    one mask."""
     if not isinstance(indices, (tuple, list)):
         got = type(indices).__name__
         raise TypeError(f"index_put(): argument 'indices' must be tuple of Tensors, not {got}")
@@ -302,8 +323,19 @@ def _positions_of(indices: Any, input: Tensor) -> tuple:
                 f"index_put(): expected Tensor as element {position} in argument 'indices', "
                 f"but got {got}"
             )
-    Index(tuple(indices), input)  # does it fit at all
-    return tuple(indices)
+    positions = tuple(indices)
+    if len(positions) > input.ndim:
+        raise IndexError(
+            f"index_put(): too many indices for tensor of dimension {input.ndim}: {len(positions)}"
+        )
+    fills = not accumulate and _is_fill(positions, values)
+    if not fills:
+        # torch counts the dimensions of masks: those that have none are none here.
+        positions = tuple(i for i in positions if i.ndim or i._data.dtype.kind not in "bu")
+        if not positions:
+            raise RuntimeError("index_put(): expected an index that is no bool without dimensions")
+    Index(positions, input)  # does it fit at all
+    return positions, fills
 
 
 @public(name="index_put", in_place=_index_put_in_place)
@@ -327,18 +359,22 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     """
     check_tensor("index_put", input)
     check_tensor("index_put", values, "values")
-    positions = _positions_of(indices, input)
+    positions, fills = _positions_of(indices, input, values, accumulate)
     input = beside(input, positions)
     if values._data.dtype != input._data.dtype:
-        if accumulate or not _is_fill(positions, values):
+        if not fills:
             raise RuntimeError(
                 f"index_put(): values must have the dtype of input, got {values.dtype} for "
                 f"{input.dtype}"
             )
         values = OPS["cast"](values, input._data.dtype)
-    if values.ndim > 1 and values._data.shape[0] == 1 or not values._data.size:
+    if fills:
+        values = shapes.reshape(values, ()) if values.ndim else values
+        if not positions[0].ndim:
+            return METHODS["masked_fill"](input, positions[0], values)
+    elif values.ndim > 1 and values._data.shape[0] == 1 or not values._data.size:
         # NumPy would drop leading ones, and does not look at what is empty.
-        place = input._device.backend.index(input._data, tuple(map(array_of, positions))).shape
+        place = shape_of_indexed(input._data, tuple(map(array_of, positions)))
         expanded_shape("index_put", values._data.shape, place)
     return _index_put(input, values, positions, accumulate)
 

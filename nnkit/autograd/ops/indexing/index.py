@@ -74,23 +74,31 @@ class Index:
             expression = tuple(expression)
         several = expression.__class__ is tuple
         items = expression if several else (expression,)
-        for place, item in enumerate(items):
-            kind = item.__class__
-            if kind not in _PLAIN and not (kind is Tensor and item._data.ndim):
-                items = (*items[:place], _normal(item, indexed._device), *items[place + 1 :])
+        try:
+            for place, item in enumerate(items):
+                kind = item.__class__
+                if kind not in _PLAIN and not (kind is Tensor and item._data.ndim):
+                    item = _normal(item, indexed._device)
+                    items = (*items[:place], item, *items[place + 1 :])
+            self._divide(items, several, shape)
+        except (IndexError, ValueError, TypeError) as error:
+            raise _too_many(items, shape) or error from None
+
+    def _divide(self, items: tuple, several: bool, shape: tuple[int, ...]) -> None:
         basic: list[Any] = []
         advanced: list[Any] = []
-        last, dim, ndim, has_advanced = type(...), 0, len(shape), False
+        last, dim, ndim, has_advanced, skipped = type(...), 0, len(shape), False, None
         for place, item in enumerate(items):
             kind = item.__class__
             if kind is int:
-                if dim >= ndim or not -shape[dim] <= item < shape[dim]:
-                    raise _too_many(items, shape) or _out_of_bounds(item, dim, shape[dim])
+                if not -shape[dim] <= item < shape[dim]:
+                    raise _out_of_bounds(item, dim, shape[dim])
                 basic.append(item)
                 last = int
                 dim += 1
             elif kind is slice:
                 start, stop, step = item.start, item.stop, item.step
+                size = shape[dim]
                 if not (
                     (start is None or start.__class__ is int)
                     and (stop is None or stop.__class__ is int)
@@ -98,13 +106,11 @@ class Index:
                 ):
                     item = slice(_bound(start), _bound(stop), _bound(step))
                     start, stop, step = item.start, item.stop, item.step
-                if dim >= ndim or not (step is None or step > 0):
-                    raise _too_many(items, shape) or ValueError(
-                        f"slice step must be greater than zero, got {step}"
-                    )
+                if not (step is None or step > 0):
+                    raise ValueError(f"slice step must be greater than zero, got {step}")
                 basic.append(item)
                 advanced.append(ALL)
-                is_whole = not start and (step or 1) == 1 and (stop is None or stop >= shape[dim])
+                is_whole = not start and (step or 1) == 1 and (stop is None or stop >= size)
                 if not (is_whole and several):
                     last = slice
                 dim += 1
@@ -114,17 +120,24 @@ class Index:
                 has_advanced = has_advanced or kind is bool
                 last = type(None)
             elif item is Ellipsis:
-                # Of too many none are skipped: a later one says so.
-                skipped = max(ndim - dim - sum(map(_consumed, items[place + 1 :])), 0)
-                basic += [ALL] * skipped
-                advanced += [ALL] * skipped
+                rest = items[place + 1 :]
+                if skipped is None:
+                    skipped = ndim - dim - sum(map(_consumed, rest))
+                    goes_beyond = skipped < 0
+                else:  # as in torch each of several leaves out as many as if it were the only one
+                    goes_beyond = _goes_beyond(ndim, dim + skipped, rest)
+                if goes_beyond:
+                    raise IndexError(f"too many indices for tensor of dimension {ndim}")
+                whole = [ALL] * min(skipped, ndim - dim)
+                basic += whole
+                advanced += whole
                 dim += skipped
             else:
                 data = item._data
                 of = data.dtype.kind
                 consumed = data.ndim if of in _MASKS else 1
                 if dim + consumed > ndim or of not in "iub":
-                    raise _too_many(items, shape) or IndexError(
+                    raise IndexError(
                         "tensors used as indices must be long, int, byte or bool tensors, "
                         f"got {data.dtype} at dimension {dim}"
                     )
@@ -212,6 +225,13 @@ def _consumed(item: Any) -> int:
     return item._data.ndim if is_mask else 1
 
 
+def _goes_beyond(ndim: int, dim: int, items: tuple) -> bool:
+    """Whether items do not fit from dimension ``dim`` on, that several Ellipses may have put beyond
+    the last one."""
+    is_used = any(item is not Ellipsis for item in items)
+    return is_used and dim + sum(map(_consumed, items)) > ndim
+
+
 def _wrong_mask(mask: tuple[int, ...], dim: int, shape: tuple[int, ...]) -> IndexError:
     k = next(k for k, n in enumerate(mask) if shape[dim + k] != n)
     return IndexError(
@@ -221,7 +241,7 @@ def _wrong_mask(mask: tuple[int, ...], dim: int, shape: tuple[int, ...]) -> Inde
 
 
 def _too_many(items: Any, shape: tuple[int, ...]) -> IndexError | None:
-    """The error of more items than a tensor has dimensions, which comes before others."""
+    """The error of more items than a tensor has dimensions, which comes before all others."""
     used = sum(map(_consumed, items))
     if used <= len(shape):
         return None

@@ -1,4 +1,7 @@
 // Reading at positions: gather, index_select, embedding, and indices of whole arrays.
+#include <algorithm>
+#include <iterator>
+
 #include "indexing.h"
 #include "owned.h"
 
@@ -108,9 +111,32 @@ PyObject* gather(Arguments arguments) {
                              &bounds);
 }
 
-// Positions of any shape in place of some axes of x. The result lies by rows, or `in_order`: as x and
-// the positions do.
-PyObject* read_slices(Array x, const Slices& slices, Bounds* bounds, bool in_order) {
+// The steps along the axes of a result of positions that count along `common` of them, from axis
+// `before` on, and have axes of size 1 beside them (its twin is `_seen_among` in backend/index.py).
+void steps_among(Array positions, int before, int common, int ndim, const npy_intp* shape,
+                 Index* steps) {
+    int missing = common - positions.ndim();
+    auto own = [&](int k) {
+        bool repeats = k < missing || positions.shape(k - missing) != shape[before + k];
+        return repeats ? Index{0} : positions.strides()[k - missing];
+    };
+    Index step = own(common - 1), count = 1;
+    for (int i = before + common; i < ndim; ++i) steps[i] = shape[i] == 1 ? step : 0;
+    for (int k = common - 1; k >= 0; --k) {
+        Index size = shape[before + k];
+        if (size != 1 && own(k) != count * step) {
+            step = own(k);
+            count = 1;
+        }
+        steps[before + k] = count * step;
+        count *= size;
+    }
+    for (int i = 0; i < before; ++i) steps[i] = shape[i] == 1 ? count * step : 0;
+}
+
+// Positions of any shape in place of some axes of x. The result lies by rows, or as x and the
+// positions do that are `walked` together.
+PyObject* read_slices(Array x, const Slices& slices, Bounds* bounds, const ArrayIndex* walked) {
     int ndim = x.ndim() - slices.axes + slices.index.ndim();
     if (ndim > most_axes) return decline();
     npy_intp shape[most_axes];
@@ -132,7 +158,16 @@ PyObject* read_slices(Array x, const Slices& slices, Bounds* bounds, bool in_ord
         }
         if (i < x.ndim()) add(x.shape(i), x.strides()[i], 0);
     }
-    if (in_order) sort_axes(strides, 2, ndim, shape, order);
+    if (walked != nullptr) {
+        if (std::find(shape, shape + ndim, 0) != shape + ndim) return decline();
+        Index steps[1 + std::size(walked->arrays)][most_axes];
+        std::copy(strides[0], strides[0] + ndim, steps[0]);
+        for (int k = 0; k < walked->count; ++k) {
+            steps_among(walked->arrays[k], slices.axis, slices.index.ndim(), ndim, shape,
+                        steps[1 + k]);
+        }
+        sort_axes(steps, 1 + walked->count, ndim, shape, order);
+    }
     Py_INCREF(x.descriptor());
     PyObject* fresh = empty_in_order(ndim, shape, order, x.descriptor());
     return read_at_positions(fresh, order, x, slices.index, strides[1], strides[0], slices.stride,
@@ -143,8 +178,7 @@ PyObject* read_along(Array x, Array index, Index axis) {
     if (!x || !is_movable(x) || !x.is_behaved() || !is_index(index)) return decline();
     if (axis < 0 || axis >= x.ndim()) return decline();
     Bounds bounds{x.shape(static_cast<int>(axis))};
-    return read_slices(x, {static_cast<int>(axis), 1, index, x.strides()[axis]}, &bounds,
-                       false);
+    return read_slices(x, {static_cast<int>(axis), 1, index, x.strides()[axis]}, &bounds, nullptr);
 }
 
 // index_select(x, index; axis)
@@ -169,14 +203,11 @@ PyObject* index(Arguments arguments) {
     }
     ArrayIndex index;
     if (!read_array_index(arguments[1], x.ndim(), &index)) return decline();
-    for (int k = 0; k < index.count && index.count > 1; ++k) {
-        if (!index.arrays[k].is_plain()) return decline();  // they might lie in other orders
-    }
     Owned offsets;
     Slices slices;
     Bounds bounds{0, true};
     if (!find_slices(x, index, &offsets, &slices, &bounds)) return decline();
-    return read_slices(x, slices, &bounds, true);
+    return read_slices(x, slices, &bounds, &index);
 }
 
 Registration gather_("gather", gather);

@@ -84,12 +84,14 @@ PyObject* select_by_mask(Array x, Array mask) {
     if (size == 0) return decline();
     const auto* flags = mask.data<std::uint8_t>();
     std::vector<Index> before = count_pieces(flags, size);
+    if (axes < x.ndim() && before.back() == 0) return decline();
     npy_intp shape[most_axes];
     int ndim = 0;
     Index slice = item_bytes(x);
     if (x.ndim() - axes + 1 > most_axes) return decline();
     shape[ndim++] = before.back();
     for (int i = axes; i < x.ndim(); ++i) {
+        if (x.shape(i) <= 1) return decline();  // strides of which the twin takes care
         shape[ndim++] = x.shape(i);
         slice *= x.shape(i);
     }
