@@ -227,3 +227,79 @@ def test_names_of_nodes(lib) -> None:
         ((0, i), "Index"), (x > 0, "Index"),
     ]:  # fmt: skip
         assert x[index].grad_fn.name() == f"{name}Backward0"
+
+
+@pytest.mark.parametrize(
+    ("shape", "index", "strides"),
+    [
+        ((1, 3), "x[False]", (3, 0, 1)),
+        ((2, 1, 3), "x[False]", (3, 0, 0, 1)),
+        ((1, 3), "x[..., True, None]", (3, 1, 1, 1)),
+        ((2, 1, 3), "x[..., 0, True]", (1, 1, 1)),
+        ((2, 3, 4), "x[:, True]", (12, 12, 4, 1)),
+        ((2, 3), "x[None, x > -1]", (6, 1)),
+        ((2, 3), "x[:, lib.tensor([[0]])]", (1, 1, 1)),
+        ((3, 2), "x.t()[lib.tensor([[1], [0]])]", (3, 3, 1)),
+        ((0, 2), "x[..., 1]", (2,)),
+        ((2, 3, 4), "x[3:, :, lib.tensor([7])]", (3, 1, 1)),
+    ],
+)
+def test_strides_of_dimensions_with_at_most_one_element(lib, shape, index, strides) -> None:
+    names = {"lib": lib, "x": lib.arange(float(np.prod(shape))).reshape(shape)}
+    assert eval(index, names).stride() == strides
+
+
+def test_positions_are_not_looked_at_where_nothing_is_read(lib) -> None:
+    x = lib.zeros(2, 3, 4, requires_grad=True)
+    y = x[[0, 1], 3:1, lib.tensor([7])]
+    y.sum().backward()
+    assert y.shape == (2, 0) and x.grad.sum() == 0
+    with lib.no_grad():
+        x[lib.tensor([7]), 3:1] = 1.0
+    with raises(lib, RuntimeError, "shape mismatch"):
+        x.detach()[lib.tensor([7]), 3:1] = lib.zeros(5, 5)
+    with raises(lib, IndexError, "size 0"):
+        lib.zeros(0, 2)[lib.tensor([0]), 3:1]
+
+
+def test_several_ellipses(lib) -> None:
+    x = lib.zeros(2, 3, 4)
+    assert x[0, ..., ...].shape == (3, 4)
+    assert x[..., [0, 1], ...].shape == (2, 3, 2)
+    for index in [(0, ..., ..., None), (0, ..., ..., 0), (..., ..., lib.tensor([0]))]:
+        with raises(lib, IndexError, "too many"):
+            x[index]
+
+
+@pytest.mark.filterwarnings("ignore:indexing with")
+def test_what_is_refused_first(lib) -> None:
+    x = lib.zeros(2)
+    with raises(lib, TypeError, "NoneType"):
+        x[5] = None
+    with raises(lib, TypeError, "float32"):
+        x[0] = np.float32(3)
+    with raises(lib, ValueError, "Overflow"):
+        x[0] = 1 << 63
+    with raises(lib, IndexError, "too many"):
+        x[0, slice(0, 1.5)]
+    with raises(lib, RuntimeError, "uint8"):
+        x[lib.tensor([1, 0], dtype=lib.uint8)] = 1.0
+    x[False] = lib.zeros(7)
+    assert x.tolist() == [0.0, 0.0]
+
+
+def test_masks_without_dimensions_are_none_to_index_put(lib) -> None:
+    x, value = lib.zeros(2, 3), lib.tensor([[4.0]])
+    assert x.index_put((lib.tensor(True),), value).sum() == 24
+    assert x.index_put((lib.tensor([1]), lib.tensor(False)), value).sum() == 12
+    assert x.index_put((lib.ones(2, 3) > 0,), value).sum() == 24
+    with raises(lib, IndexError, "too many"):
+        x[0].index_put((lib.tensor([1]), lib.tensor(True)), value)
+
+
+def test_filling_has_a_node_of_its_own(lib) -> None:
+    x, value = lib.zeros(2, 3, requires_grad=True) * 1, lib.tensor(2.0, requires_grad=True)
+    x[()] = value
+    assert x.grad_fn.name() == "FillBackward3"
+    x.sum().backward()
+    assert value.grad == 6

@@ -69,7 +69,8 @@ OPEN = [
     (r"\.\.\.,.*\.\.\.,.*:", "is None in torch", "sizes are read beyond the last dimension"),
     (r"int32", "strides", "what was expanded is cast before it is walked"),
     (r"y\[:1\]|expand.*index_put_", "values", "elements that are written before they are read"),
-    (r"\(T.tensor\([TF1][^[]*\), \)", "RuntimeError in torch", "masks without dimensions"),
+    (r"\(T.tensor\([TF1][^[]*\), \)", "RuntimeError|grad_fn", "masks without dimensions"),
+    (r"expand", r"strides is \(0", "no elements of what is expanded"),
     (r"complex.*requires_grad=True", "RuntimeError in torch", "a complex gradient of a real value"),
     (r"to\(T.(int|uint|bool).*requires_grad=True", "", "integers that require a gradient"),
 ]  # fmt: skip
