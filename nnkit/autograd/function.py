@@ -288,8 +288,10 @@ class Function:
             tensors = [a for a in arguments if isinstance(a, Tensor)]
             node.device = tensors[0]._device
             node.meta = tuple(
-                (a._data.shape, a._data.dtype) if need else None
-                for a, need in zip(arguments, needs, strict=True)
+                None
+                if edge is None or edge.__class__ is Unknown
+                else (a._data.shape, a._data.dtype)
+                for a, edge in zip(arguments, edges, strict=True)
             )
             outputs = _connect(node, arguments, outputs)
             _save(node, outputs)

@@ -347,7 +347,9 @@ class Tensor:
         """Call ``hook(grad)`` when its gradient is known; what it returns replaces the gradient."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        node = self.grad_fn
+        hooked = self._hooks is not None and self._hooks.tensor
+        # As in torch one that is hooked already is not asked again for a history it has not.
+        node = None if hooked and self._edge.__class__ is Unknown else self.grad_fn
         if node is None:
             return RemovableHandle.add(leaf_hooks(self).tensor, hook)
         hooks = node._hooks().tensor.setdefault(self.output_nr, type(node._hooks().pre)())

@@ -146,4 +146,42 @@ x0.sin_()
 h2 = T.autograd.graph.register_multi_grad_hook((x1, x0), see('multi'))
 x3 = T.autograd.grad(x1.sum(), [x1, x0], allow_unused=True)
 """,
+    "one node, whatever the order in memory, and one run": """
+x0 = T.ones(1, 2, 2, 2).to(memory_format=T.channels_last)
+x1 = T.nn.functional.conv2d(x0, T.ones(1, 2, 2, 2, requires_grad=True))
+x1.sum().backward()
+x1.backward(inputs=x1)
+""",
+    "a Function of a view without a history, and hooks on one": """
+x0 = T.ones(1, 2, requires_grad=True)
+with T.inference_mode(): x1 = x0[0]
+x2 = Sum.apply(x1, 3)
+x2.backward()
+x3 = x0 + 1
+with T.no_grad(): x4 = x3[0]
+x4.register_hook(see('first'))
+x3.mul_(2)
+x4.register_hook(see('second'))
+""",
+    "a node before a write that has no derivative": """
+x0 = T.tensor([[-0.5]], requires_grad=True).half()
+x1 = x0.adjoint()
+x1.set_(x1)
+x1.backward(inputs=[x0])
+""",
+    "a norm has no second derivative at zero": """
+x0 = T.zeros(2, 3, requires_grad=True)
+x1, = T.autograd.grad(x0.norm(), x0, create_graph=True)
+x2, = T.autograd.grad(x1.sum(), x0)
+x3, = T.autograd.grad(T.nn.functional.normalize(x0, dim=0).sum(), x0, create_graph=True)
+x4, = T.autograd.grad(x3.sum(), x0)
+""",
+    "gradients in half precision are the same with a graph": """
+x0 = T.tensor([[1.5, -0.5, 0.75], [2.0, 0.75, 0.25]]).half().requires_grad_()
+x1, = T.autograd.grad(x0.log_softmax(0).sum(), x0, create_graph=True)
+x2 = T.nn.BatchNorm1d(3)(x0.float()).half()
+x3, = T.autograd.grad(x2.exp().sum(), x0, create_graph=True)
+x4 = T.nn.functional.group_norm(x0[None], 1)
+x5, = T.autograd.grad(x4.exp().sum(), x0, create_graph=True)
+""",
 }

@@ -169,4 +169,28 @@ x2 = T.autograd.grad(x0.nanmedian(), x0)
 x3 = T.autograd.grad(x0.max(), x0)
 x4 = T.autograd.grad((x0 + 1).prod(), x0)
 """,
+    "the order of gradients of products and attention": """
+x0 = T.ones(3, 2, requires_grad=True)
+x1 = T.ones(4, 2, 3, requires_grad=True)
+x2, x3 = T.autograd.grad((x0 @ x1).sum(), (x0, x1))
+x4 = T.ones(2, 3).T.requires_grad_()
+x5, x6 = T.autograd.grad((x4 @ x1).sum(), (x4, x1))
+x7, x8 = T.autograd.grad((x1 @ x4).sum(), (x1, x4))
+x9 = T.ones(1, 3, 2, requires_grad=True)
+x10, x11 = T.autograd.grad((x9 @ x1).sum(), (x9, x1))
+x12, x13 = T.autograd.grad((T.ones(2, requires_grad=True) @ x1).sum(), (x1, x1))
+x14, = T.autograd.grad(T.nn.functional.scaled_dot_product_attention(x0, x0 * 2, x0).sum(), x0)
+x15 = x1 * 2
+x16 = T.nn.functional.scaled_dot_product_attention(x1, x15, x1)
+x17, = T.autograd.grad(x16.sum(), x15, retain_graph=True)
+x18, = T.autograd.grad(x16.sum(), x15, create_graph=True)
+x19 = T.ones(1, 2, 3, 2) * x4
+x20 = T.nn.functional.scaled_dot_product_attention(x19, x19, x19)
+x21, = T.autograd.grad(x20.sum(), x19, create_graph=True)
+""",
+    "a flip of inference tensors that moves nothing is a copy": """
+with T.inference_mode(): x0 = T.tensor([2.0]).expand(2, 2).requires_grad_()
+x1 = x0.flip(0) * T.tensor([[1.0, 2.0], [3.0, 4.0]])
+x1.sum().backward()
+""",
 }

@@ -125,11 +125,18 @@ def in_format_of(input: Tensor, result: Tensor) -> Tensor:
 
 
 def in_order(result: Tensor, axes: Ints | None) -> Tensor:
-    """``result`` with its dimensions in this order in memory, the slowest first; None for rows."""
-    if axes is None:
-        return result if by_rows(result._data) else OPS["contiguous"](result)
+    """What an operation has just returned, with its dimensions in this order in memory, the slowest
+    first; None for rows."""
+    data = result._data
     # The strides of dimensions of size 1 count, too: the next layer looks at them.
-    return result if format_of(result._data) == axes else OPS["ordered"](result, axes)
+    if by_rows(data) if axes is None else format_of(data) == axes:
+        return result
+    if result._base is not None:
+        return OPS["contiguous"](result) if axes is None else OPS["ordered"](result, axes)
+    # Its node remains the operation's, as in torch.
+    B = result._device.backend
+    result._data = B.contiguous(data) if axes is None else B.ordered(data, axes)
+    return result
 
 
 def gradient_in_format(B: Any, gradient: Any, like: Any) -> Any:

@@ -30,21 +30,55 @@ def _find(self: Any, name: str) -> Callable[..., Any]:
         raise AttributeError(f"no primitive {name!r} in the algebra")
     primitive = CATALOGUE[name]
     body = None if primitive.constant or primitive.writes else reference_body(primitive)
-    return partial(body, self) if body is not None else _constant(primitive)
+    return partial(_follow, self, name, body) if body is not None else _constant(primitive)
 
 
 def _evaluate(algebra: Lifted, formula: Formula, *values: Any) -> Any:
     """The result of a formula on Tensors, with the history of its steps."""
     known = dict(zip(formula.parameters, values, strict=True))
     out = interpret(formula.trace(), known, algebra)[0]
-    steps = formula.stepwise or out._data.dtype not in HALF or out._device.depth
-    steps = steps or is_zero(out._data)
-    if not steps and not any(out is value for value in values):
-        arrays = [plain(v._data) if isinstance(v, Tensor) else v for v in values]
-        whole = getattr(out._device.backend, formula.name)(*arrays)  # which rounds once
-        if whole.shape == out._data.shape:
-            out._data = whole
-    return out
+    if formula.stepwise or not _is_half(out):
+        return out
+    return _round_once((out,), formula.name, values)[0]
+
+
+def _follow(algebra: Lifted, name: str, body: Callable, *values: Any) -> Any:
+    """The result of a reference body on Tensors, with the history of its steps."""
+    out = body(algebra, *values)
+    if not any(map(_is_half, values)):
+        return out
+    several = isinstance(out, tuple)
+    outputs = _round_once(out if several else (out,), name, values)
+    return outputs if several else outputs[0]
+
+
+def _is_half(value: Any) -> bool:
+    return isinstance(value, Tensor) and value._data.dtype in HALF and not value._device.depth
+
+
+def _round_once(outputs: tuple, name: str, values: tuple) -> tuple:
+    """Results of half precision as the kernel gives them, which they are without a graph: not
+    rounded after each step, nor as wide as statistics that went into them."""
+    if any(out is value for out in outputs for value in values if out is not None):
+        return outputs
+    device = next(out._device for out in outputs if out is not None)
+    whole = getattr(device.backend, name)(*map(_raw, values))
+    rounded = []
+    for out, array in zip(outputs, whole if isinstance(whole, tuple) else (whole,), strict=True):
+        given = out is not None and array is not None and not is_zero(out._data)
+        if given and array.dtype in HALF:
+            if out._data.dtype != array.dtype:
+                out = OPS["cast"](out, array.dtype)
+            if out._base is None and array.shape == out._data.shape:
+                out._data = array
+        rounded.append(out)
+    return tuple(rounded)
+
+
+def _raw(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return plain(value._data)
+    return type(value)(map(_raw, value)) if value.__class__ in (tuple, list) else value
 
 
 def _constant(primitive: Primitive) -> Callable[..., Any]:

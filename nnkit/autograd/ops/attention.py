@@ -23,21 +23,40 @@ def _is_fused(query: Tensor, key: Tensor, value: Tensor) -> bool:
     return same and query.stride(-1) == key.stride(-1) == value.stride(-1) == 1
 
 
-def _gradients(
+def _gradients_in_steps(
     B: Any, g_out: Any, q: Any, k: Any, v: Any, mask: Any, log_total: Any, is_causal: bool,
     scale: float, needs: tuple,
 ) -> tuple:  # fmt: skip
-    return B.attention_grad(g_out, q, k, v, mask, log_total, is_causal, scale, needs)
+    """The gradients, that of the keys as the product with their transpose leaves it in memory."""
+    g_q, g_k, g_v, g_mask = B.attention_grad(
+        g_out, q, k, v, mask, log_total, is_causal, scale, needs
+    )
+    *batch, rows, columns = range(g_k.ndim)
+    order = (*batch, columns, rows) if batch else (rows, columns)
+    return g_q, B.ordered(g_k, order), g_v, g_mask
+
+
+def _gradients_at_once(
+    B: Any, g_out: Any, q: Any, k: Any, v: Any, mask: Any, log_total: Any, is_causal: bool,
+    scale: float, needs: tuple,
+) -> tuple:  # fmt: skip
+    """The gradients, with the heads inside of the rows in memory."""
+    arguments = g_out, q, k, v, mask, log_total, is_causal, scale, needs
+    if needs[3]:
+        return _gradients_in_steps(B, *arguments)
+    *gradients, g_mask = B.attention_grad(*arguments)
+    return *[B.ordered(g, (0, 2, 1, 3)) for g in gradients], g_mask
 
 
 _attention_in_steps, _attention = (
     rule(
         "attention", alone=alone, node=f"{node}Backward0", broadcasts=True, private=private,
-        also=also, nondifferentiable=("log_total",), joint=_gradients,
+        also=also, nondifferentiable=("log_total",), joint=joint,
     )
-    for node, alone, private, also in (
-        ("UnsafeView", "recorded", ("q", "k"), {}),  # torch multiplies both by a number first
-        ("ScaledDotProductAttention", None, (), {"q": ("out",)}),
+    for node, alone, private, also, joint in (
+        # torch multiplies both by a number first
+        ("UnsafeView", "recorded", ("q", "k"), {}, _gradients_in_steps),
+        ("ScaledDotProductAttention", None, (), {"q": ("out",)}, _gradients_at_once),
     )
 )  # fmt: skip
 F4 = float32.array

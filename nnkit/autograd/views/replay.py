@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.engine.node import Node
+from nnkit.autograd.engine.node import Node, NotImplementedBackward
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import bool_
@@ -91,6 +91,9 @@ class CopySlices(Node):
     def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
         (g,) = grads
         chain, shape, order = self.values
+        written = self.edges[1]
+        if written.__class__ is NotImplementedBackward:  # torch's is inside of this node
+            written.gradients(B, grads, unpack)
         if order is EXPANDED:  # torch copies the gradient into memory like the base's
             raise RuntimeError(
                 f"{self.name()}: more than one element of the tensor of shape {list(shape)} that "

@@ -19,10 +19,21 @@ from nnkit.autograd.views.history import on_its_own
 from nnkit.backend.dtype import BOOL, FLOATING
 
 
-def _grad_matmul_y(B: Any, g: Any, x: Any, y_shape: tuple) -> Any:
-    if len(y_shape) > 2:
-        return B.matmul(B.mH(x), g)
-    return B.mm(B.mH(rows(B, x)), rows(B, g))
+def _grad_matmul_x(B: Any, g: Any, y: Any, x_shape: tuple, x_columns: bool) -> Any:
+    if len(x_shape) > 2:
+        return B.matmul(g, B.mH(y))
+    # One matrix for all: torch multiplies the transposed batch, as one matrix.
+    y, g = rows(B, B.mH(y)), rows(B, B.mT(g))
+    return B.mT(B.mm(B.mT(y), g)) if x_columns else B.mm(B.mT(g), y)
+
+
+def _grad_matmul_y(B: Any, g: Any, x: Any, y_shape: tuple, y_columns: bool, needs: tuple) -> Any:
+    if len(y_shape) == 2:
+        return grad_mm_y(B, rows(B, g), rows(B, x), y_columns)
+    single = x.ndim == 2 or x.ndim == 3 == len(y_shape) and x.shape[0] == 1 < y_shape[0]
+    if single and needs[0]:  # the transposed batch, again
+        return B.mT(B.matmul(B.mT(g), B.conj(x)))
+    return B.matmul(B.mH(x), g)
 
 
 def rows(B: Any, x: Any) -> Any:
@@ -61,7 +72,7 @@ _mv = rule(
 )  # fmt: skip
 _dot = rule("dot", x=lambda B, g, y: B.mul(B.conj(y), g), y=lambda B, g, x: B.mul(B.conj(x), g))
 _vdot = rule("vdot", x=lambda B, g, y: B.mul(y, B.conj(g)), y=lambda B, g, x: B.mul(x, g))
-_matmul = rule("matmul", broadcasts=True, x=lambda B, g, y: B.matmul(g, B.mH(y)), y=_grad_matmul_y)
+_matmul = rule("matmul", broadcasts=True, x=_grad_matmul_x, y=_grad_matmul_y)
 _mH = rule("mH", node="TransposeBackward0", x=lambda B, g: B.mH(g))
 _addmm = rule(
     "addmm", alone=_copied_if_added, broadcasts=True,

@@ -32,8 +32,8 @@ def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: 
     if p == 1:
         return B.abs_grad_x(expand(g), x)
     if p == 2:
-        nonzero = B.masked_fill(out, B.eq(out, 0), math.inf)
-        return B.mul(expand(g), B.div(x, expand(nonzero)))
+        direction = B.div(x, expand(out))  # of zeros none: as in torch it has no derivative there
+        return B.mul(expand(g), B.masked_fill(direction, expand(B.eq(out, 0)), 0))
     size = B.abs(x)
     if math.isinf(p):
         # All elements that reach the norm share its gradient.

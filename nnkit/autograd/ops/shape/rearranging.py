@@ -37,18 +37,20 @@ def _tile_adjoint(B: Any, g: Any, x_shape: tuple, repeats: tuple) -> Any:
     return B.reshape(B.sum(B.reshape(g, split), copies, False), x_shape)
 
 
-def _copied_where_single(x: Any, axes: tuple) -> str | None:
-    """``alone`` of flips: torch copies where nothing changes place."""
+def _moves(x: Any, axes: tuple) -> bool:
+    """Whether flipping changes anything, where torch does not copy."""
     data, steps = x._data, strides_in_elements(x._data)
-    moved = data.size and any(data.shape[axis] > 1 and steps[axis] for axis in axes)
-    return None if moved else "recorded"
+    return bool(data.size) and any(data.shape[axis] > 1 and steps[axis] for axis in axes)
 
 
-_flip = rule("flip", alone=_copied_where_single, x=lambda B, g, axes: B.flip(g, axes))
+_flip = rule(
+    "flip", alone=lambda x, axes: None if _moves(x, axes) else "copied",
+    x=lambda B, g, axes: B.flip(g, axes),
+)  # fmt: skip
 _roll = rule("roll", x=lambda B, g, shifts, axes: B.roll(g, tuple(-n for n in shifts), axes))
 _rot90 = rule(
     "rot90",
-    alone=lambda x, k, a, b: _copied_where_single(x, ((), (b,), (a, b), (a,))[k]),
+    alone=lambda x, k, a, b: None if _moves(x, ((), (b,), (a, b), (a,))[k]) else "recorded",
     x=lambda B, g, k, axis1, axis2: B.rot90(g, -k % 4, axis1, axis2),
 )
 _tile = rule("tile", node="RepeatBackward0", x=_tile_adjoint)
