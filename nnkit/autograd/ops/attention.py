@@ -17,46 +17,34 @@ from nnkit.backend.reference.attention import attention_scores, attention_weight
 from nnkit.backend.switches import attention as allowed
 
 
-def _is_fused(query: Tensor, key: Tensor, value: Tensor) -> bool:
+def _is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
     """Whether torch computes it as one operation."""
-    same = query.ndim == 4 and query._data.shape[-1] == value._data.shape[-1]
-    return same and query.stride(-1) == key.stride(-1) == value.stride(-1) == 1
+    q, k, v = query._data.shape, key._data.shape, value._data.shape
+    alike = len(q) == len(k) == len(v) == 4 and q[:2] == k[:2] == v[:2] and q[3] == v[3]
+    if not alike or (mask is not None and mask.ndim == 3):
+        return False
+    return query.stride(-1) == key.stride(-1) == value.stride(-1) == 1
 
 
-def _gradients_in_steps(
+def _gradients(
     B: Any, g_out: Any, q: Any, k: Any, v: Any, mask: Any, log_total: Any, is_causal: bool,
     scale: float, needs: tuple,
 ) -> tuple:  # fmt: skip
-    """The gradients, that of the keys as the product with their transpose leaves it in memory."""
     g_q, g_k, g_v, g_mask = B.attention_grad(
         g_out, q, k, v, mask, log_total, is_causal, scale, needs
     )
-    *batch, rows, columns = range(g_k.ndim)
-    order = (*batch, columns, rows) if batch else (rows, columns)
-    return g_q, B.ordered(g_k, order), g_v, g_mask
-
-
-def _gradients_at_once(
-    B: Any, g_out: Any, q: Any, k: Any, v: Any, mask: Any, log_total: Any, is_causal: bool,
-    scale: float, needs: tuple,
-) -> tuple:  # fmt: skip
-    """The gradients, with the heads inside of the rows in memory."""
-    arguments = g_out, q, k, v, mask, log_total, is_causal, scale, needs
-    if needs[3]:
-        return _gradients_in_steps(B, *arguments)
-    *gradients, g_mask = B.attention_grad(*arguments)
-    return *[B.ordered(g, (0, 2, 1, 3)) for g in gradients], g_mask
+    # Of matrices, unlike batches of them, the keys' gradient does not lie by columns in torch.
+    return g_q, B.contiguous(g_k) if g_k.ndim == 2 else g_k, g_v, g_mask
 
 
 _attention_in_steps, _attention = (
     rule(
         "attention", alone=alone, node=f"{node}Backward0", broadcasts=True, private=private,
-        also=also, nondifferentiable=("log_total",), joint=joint,
+        also=also, nondifferentiable=("log_total",), joint=_gradients,
     )
-    for node, alone, private, also, joint in (
-        # torch multiplies both by a number first
-        ("UnsafeView", "recorded", ("q", "k"), {}, _gradients_in_steps),
-        ("ScaledDotProductAttention", None, (), {"q": ("out",)}, _gradients_at_once),
+    for node, alone, private, also in (
+        ("UnsafeView", "recorded", ("q", "k"), {}),  # torch multiplies both by a number first
+        ("ScaledDotProductAttention", None, (), {"q": ("out",)}),
     )
 )  # fmt: skip
 F4 = float32.array
@@ -174,7 +162,7 @@ def scaled_dot_product_attention(
         key, value = (_repeat_heads(query, tensor) for tensor in (key, value))
     _check(query, key, value, attn_mask, is_causal)
     if not allowed.math:
-        _check_way(query, key, value, dropout_p)
+        _check_way(query, key, value, attn_mask, dropout_p)
     if _is_empty(query, value):  # what torch makes of it, without a look at the key's shape
         broadcast_shape(NAME, [query.shape[:-2], key.shape[:-2]])
         out = query.new_zeros(*query.shape[:-1], value.shape[-1])
@@ -183,7 +171,7 @@ def scaled_dot_product_attention(
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     mask = None if attn_mask is None else additive(attn_mask, query.dtype)
     if query._data.dtype in HALF and (
-        dropout_p > 0 or not _is_fused(query, key, value)
+        dropout_p > 0 or not _is_fused(query, key, value, mask)
     ):  # as in torch
         half = query._data.dtype
         q, k, v = (OPS["cast"](t, F4) for t in (query, key, value))
@@ -193,7 +181,7 @@ def scaled_dot_product_attention(
         )
     operands = (query, key, value)
     inferred = sum([t.is_inference() for t in operands]) if MODE.enabled else 0
-    fused = _is_fused(*operands)
+    fused = _is_fused(*operands, mask)
     if 0 < inferred < 3 and not fused:  # torch scales the query and a view of the key
         query, key = query * 1, key.detach() * 1 if key.is_inference() else key
     elif not dropout_p > 0:  # as in torch
@@ -203,14 +191,16 @@ def scaled_dot_product_attention(
     return LIFTED.matmul(dropout(attention_weights(LIFTED, scores), dropout_p, True), value)
 
 
-def _check_way(query: Tensor, key: Tensor, value: Tensor, dropout_p: float) -> None:
+def _check_way(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float
+) -> None:
     """RuntimeError where only a fused kernel may compute it, and none can."""
     if not allowed.flash:
         raise RuntimeError(
             f"{NAME}(): no viable backend was found, since the math kernel and the fused kernels "
             "are switched off"
         )
-    if dropout_p > 0 or not _is_fused(query, key, value):
+    if dropout_p > 0 or not _is_fused(query, key, value, mask):
         raise RuntimeError(
             f"{NAME}(): no available kernel: the fused one is for tensors of four dimensions "
             "without dropout, and the math kernel is switched off"

@@ -30,5 +30,9 @@ def attention_grad(B, g, q, k, v, mask, log_total, is_causal, scale, needs):
     weights = attention_weights(B, attention_scores(B, q, k, mask, is_causal, scale))
     g_scores = B.softmax_grad(B.matmul(g, B.mT(v)), weights, -1)
     g_q = B.mul(B.matmul(g_scores, k), scale)
-    g_k = B.mul(B.matmul(B.mT(g_scores), q), scale)
-    return g_q, g_k, B.matmul(B.mT(weights), g), None if mask is None else g_scores
+    g_k = B.mul(B.mT(B.matmul(B.mT(q), g_scores)), scale)
+    g_v = B.matmul(B.mT(weights), g)
+    if not needs[3] and q.ndim == k.ndim == v.ndim == 4 and q.shape[3] == v.shape[3]:
+        # One kernel in torch, which leaves the heads inside of the rows.
+        g_q, g_k, g_v = (B.ordered(x, (0, 2, 1, 3)) for x in (g_q, g_k, g_v))
+    return g_q, g_k, g_v, None if mask is None else g_scores
