@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
 
-from tests.fuzz.arbitrary import Difference, arbitrary
+from tests.fuzz.arbitrary import arbitrary
+from tests.fuzz.evidence import Difference
 from tests.fuzz.flow import Flow
 from tests.fuzz.observe import Observer, builtin_error, difference
 from tests.fuzz.prelude import SOURCE, needed

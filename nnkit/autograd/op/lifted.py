@@ -63,16 +63,18 @@ def _round_once(outputs: tuple, name: str, values: tuple) -> tuple:
         return outputs
     device = next(out._device for out in outputs if out is not None)
     whole = getattr(device.backend, name)(*map(_raw, values))
-    rounded = []
-    for out, array in zip(outputs, whole if isinstance(whole, tuple) else (whole,), strict=True):
-        given = out is not None and array is not None and not is_zero(out._data)
-        if given and array.dtype in HALF:
-            if out._data.dtype != array.dtype:
-                out = OPS["cast"](out, array.dtype)
-            if out._base is None and array.shape == out._data.shape:
-                out._data = array
-        rounded.append(out)
-    return tuple(rounded)
+    arrays = whole if isinstance(whole, tuple) else (whole,)
+    return tuple(map(_as_computed, outputs, arrays))
+
+
+def _as_computed(out: Any, array: Any) -> Any:
+    if out is None or array is None or array.dtype not in HALF or is_zero(out._data):
+        return out
+    if out._data.dtype != array.dtype:
+        out = OPS["cast"](out, array.dtype)
+    if out._base is None and array.shape == out._data.shape:
+        out._data = array
+    return out
 
 
 def _raw(value: Any) -> Any:
