@@ -53,7 +53,7 @@ def inv(A: Tensor) -> Tensor:
 def slogdet(A: Tensor) -> Any:
     """Sign and logarithm of the absolute value of determinants: (sign, logabsdet)."""
     check_square("linalg.slogdet", A)
-    return return_types.linalg_slogdet(*rules.slogdet(A))
+    return return_types.linalg_slogdet(rules.slogdet(A))
 
 
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
@@ -87,7 +87,7 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr(): mode must be 'reduced', 'complete' or 'r', got {mode!r}")
     q, r = rules.qr(A, "reduced" if mode == "r" else mode)
-    return return_types.linalg_qr(A.new_empty(0) if mode == "r" else q, r)
+    return return_types.linalg_qr((A.new_empty(0) if mode == "r" else q, r))
 
 
 def svd(A: Tensor, full_matrices: bool = True) -> Any:
@@ -99,7 +99,7 @@ def svd(A: Tensor, full_matrices: bool = True) -> Any:
             a derivative.
     """
     check_matrices("linalg.svd", A, WHOLE)
-    return return_types.linalg_svd(*rules.svd(A, full_matrices))
+    return return_types.linalg_svd(rules.svd(A, full_matrices))
 
 
 def svdvals(A: Tensor) -> Tensor:
@@ -125,7 +125,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
     check_square("linalg.eigh", A, ())
     if UPLO not in ("L", "U"):
         raise RuntimeError(f"linalg.eigh: expected UPLO argument to be 'L' or 'U', got {UPLO!r}")
-    return return_types.linalg_eigh(*rules.eigh(A, UPLO))
+    return return_types.linalg_eigh(rules.eigh(A, UPLO))
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
@@ -150,7 +150,7 @@ def eig(A: Tensor) -> Any:
         (tensor([0., 0.]), tensor([1., 1.]))
     """
     check_square("linalg.eig", A, WHOLE)
-    return return_types.linalg_eig(*rules.eig(A))
+    return return_types.linalg_eig(rules.eig(A))
 
 
 def eigvals(A: Tensor) -> Tensor:
@@ -434,7 +434,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     inverse = factors.tell_failures(
         "linalg.inv_ex", A, info, check_errors, rules.inverse, "a matrix is singular"
     )
-    return return_types.linalg_inv_ex(inverse, info)
+    return return_types.linalg_inv_ex((inverse, info))
 
 
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
@@ -454,7 +454,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
         "linalg.cholesky_ex", A, info, check_errors, rules.cholesky,
         "a matrix is not positive-definite",
     )  # fmt: skip
-    return return_types.linalg_cholesky_ex(column_major(lower.mH) if upper else lower, info)
+    return return_types.linalg_cholesky_ex((column_major(lower.mH) if upper else lower, info))
 
 
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
@@ -469,11 +469,11 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     info = factors.factored("linalg.solve_ex", A.detach(), True)[2]
     failed = info != 0
     if not bool(failed.any()):
-        return return_types.linalg_solve_ex(solve(A, B, left=left), info)
+        return return_types.linalg_solve_ex((solve(A, B, left=left), info))
     if check_errors:
         factors.refuse_failures("linalg.solve_ex", info, "a matrix is singular")
     broken = where(failed[..., None, None], math.nan, A)
-    return return_types.linalg_solve_ex(solve(broken, B, left=left), info)
+    return return_types.linalg_solve_ex((solve(broken, B, left=left), info))
 
 
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
@@ -494,7 +494,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """
     LU, pivots, info = factors.factored("linalg.lu_factor", A, pivot)
     factors.refuse_failures("linalg.lu_factor", info, "a pivot is zero")
-    return return_types.linalg_lu_factor(LU, pivots)
+    return return_types.linalg_lu_factor((LU, pivots))
 
 
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
@@ -502,7 +502,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     LU, pivots, info = factors.factored("linalg.lu_factor_ex", A, pivot)
     if check_errors:
         factors.refuse_failures("linalg.lu_factor_ex", info, "a pivot is zero")
-    return return_types.linalg_lu_factor_ex(LU, pivots, info)
+    return return_types.linalg_lu_factor_ex((LU, pivots, info))
 
 
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
@@ -517,7 +517,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     """
     LU, pivots, _ = factors.factored("linalg.lu", A, pivot)
     P = factors.permutation("linalg.lu", LU, pivots)
-    return return_types.linalg_lu(P, *factors.triangles(LU))
+    return return_types.linalg_lu((P, *factors.triangles(LU)))
 
 
 def lu_solve(

@@ -11,6 +11,8 @@ import pickle
 import pickletools
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
+from io import BytesIO
+from types import MappingProxyType
 from typing import Any
 
 from nnkit.autograd import Tensor
@@ -61,17 +63,25 @@ class PickleReader:
         known: by full name, what a pickle may refer to: values, and each `Function` that it may
             call with a tuple of arguments.
         persistent: from a persistent id to the thing it stands for.
+        allowed: by full name, classes and functions of the program that it may call too; it may
+            fill instances of these very classes with items and attributes.
 
     Time and memory are proportional to the length of the pickle: nothing is allocated by a size
     that it states, and what functions copy is held to its length.
     """
 
-    def __init__(self, known: Mapping[str, Any], persistent: Callable[[Any], Any]) -> None:
-        self._known = known
+    def __init__(
+        self,
+        known: Mapping[str, Any],
+        persistent: Callable[[Any], Any],
+        allowed: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        self._known = {**allowed, **known}
         self._persistent = persistent
+        self._allowed = list(allowed.values())
 
-    def read(self, pickled: bytes) -> Any:
-        """The value.
+    def read(self, stream: BytesIO) -> Any:
+        """The value of the pickle that begins here; the stream is left behind it.
 
         Raises:
             UnpicklingError: the pickle wants something that data do not need.
@@ -80,10 +90,10 @@ class PickleReader:
         self._stack: list[Any] = []
         self._marked: list[list[Any]] = []  # the stacks below the marks
         self._memo: dict[int, Any] = {}
-        self._left_to_copy = 2 * len(pickled)
+        self._left_to_copy = 2 * stream.getbuffer().nbytes
         name, position = "the beginning", 0
         try:
-            for opcode, argument, at in pickletools.genops(pickled):
+            for opcode, argument, at in pickletools.genops(stream):
                 name, position = opcode.name, at
                 if name == "STOP":
                     break
@@ -184,13 +194,16 @@ class PickleReader:
 
     def _container(self, *kinds: type) -> Any:
         target = self._stack[-1]
-        if type(target) not in kinds:
+        if type(target) not in kinds and not self._is_allowed(type(target)):
             raise pickle.UnpicklingError(f"items cannot be put into a {type(target).__name__}")
         return target
 
     def _build(self, argument: Any) -> None:
         """Attributes of an OrderedDict, such as the ``_metadata`` of a ``state_dict``."""
         state, target = self._stack.pop(), self._stack[-1]
+        if self._is_allowed(type(target)):
+            set_state(target, state)
+            return
         if type(target) is not OrderedDict or type(state) is not dict:
             raise pickle.UnpicklingError(f"a {type(target).__name__} is given no attributes")
         for name in state:
@@ -213,16 +226,28 @@ class PickleReader:
         if known is None:
             raise pickle.UnpicklingError(
                 f"the file refers to {module:.80}.{name:.80}, only tensors, numbers, strings and "
-                "containers are read"
+                "containers are read (serialization.add_safe_globals allows more, "
+                "weights_only=False everything)"
             )
         return known
 
     def _reduce(self, argument: Any) -> None:
         arguments, function = self._stack.pop(), self._stack.pop()
-        if type(function) is not Function or type(arguments) is not tuple:
+        is_known = type(function) is Function or self._is_allowed(function)
+        if not is_known or type(arguments) is not tuple:
             raise pickle.UnpicklingError(f"a {type(function).__name__} cannot be called")
         self._copy(*arguments)
         self._stack.append(function(*arguments))
+
+    def _new(self, argument: Any) -> None:
+        arguments, kind = self._stack.pop(), self._stack.pop()
+        if not (isinstance(kind, type) and self._is_allowed(kind)) or type(arguments) is not tuple:
+            raise pickle.UnpicklingError(f"no instance of a {type(kind).__name__} is made")
+        self._copy(*arguments)
+        self._stack.append(kind.__new__(kind, *arguments))
+
+    def _is_allowed(self, value: Any) -> bool:
+        return any(value is allowed for allowed in self._allowed)
 
     def _copy(self, *values: Any) -> None:
         """A memoized value can be copied by few bytes of a pickle, so copies are counted."""
@@ -232,6 +257,17 @@ class PickleReader:
 
     def _persistent_id(self, argument: Any) -> None:
         self._stack.append(self._persistent(self._stack.pop()))
+
+
+def set_state(target: Any, state: Any) -> None:
+    """Give an object the state that it was pickled with, as `pickle` does."""
+    if hasattr(target, "__setstate__"):
+        target.__setstate__(state)
+        return
+    attributes, slots = state if type(state) is tuple and len(state) == 2 else (state, None)
+    vars(target).update(attributes or {})
+    for name, value in (slots or {}).items():
+        setattr(target, name, value)
 
 
 def checked_key(key: Any) -> Any:
@@ -270,5 +306,6 @@ _ACTIONS: dict[str, Callable[[PickleReader, Any], None]] = {
     "GLOBAL": PickleReader._global,
     "STACK_GLOBAL": PickleReader._stack_global,
     "REDUCE": PickleReader._reduce,
+    "NEWOBJ": PickleReader._new,
     "BINPERSID": PickleReader._persistent_id,
 }

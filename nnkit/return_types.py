@@ -10,4 +10,4 @@ def __getattr__(name: str) -> type:
 
 
 def __dir__() -> list[str]:
-    return sorted(name for name, value in vars(_types).items() if isinstance(value, type))
+    return sorted(kind.__name__ for kind in _types.ReturnType.__subclasses__())

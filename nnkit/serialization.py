@@ -1,13 +1,15 @@
-"""`save` and `load`: nested state in a file, without ever running code from it.
+"""`save` and `load`: nested state in a file, and no code from it is run unless a call says so.
 
 A state is a tree of dictionaries, lists and tuples whose leaves are tensors, numbers and strings:
 what ``state_dict()`` of a module or an optimizer gives. The tensors go into a safetensors or npz
-file under their dotted paths; the rest of the tree is a JSON note in the same file.
+file under their dotted paths; the rest of the tree is a JSON note in the same file. What is more
+than a state is written as ``torch.save`` does (`nnkit.torch_checkpoint`).
 """
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import errno
 import io
 import json
@@ -15,10 +17,12 @@ import operator
 import os
 import pickle
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, BinaryIO
 
 from nnkit.autograd import Size, Tensor
+from nnkit.autograd.surface.storage import UntypedStorage
 from nnkit.autograd.tensor import wrap
 from nnkit.backend import files
 from nnkit.backend.device import device, located
@@ -26,27 +30,97 @@ from nnkit.backend.dtype import DTYPES, OF_ARRAY, dtype
 from nnkit.nn.parameter import Parameter
 from nnkit.replacing import replacing
 
-__all__ = ["load", "save"]
+__all__ = [
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "load",
+    "safe_globals",
+    "save",
+]
 
 _NOTE = "nnkit"  # the name of the JSON note
+_OF_STATES = (".npz", ".safetensors")  # names of files that hold nothing but states
+_LONGEST_MARK = 32  # bytes that tell a format
+DEFAULT_PROTOCOL = 2  # of torch's pickles
 _PLAIN = (bool, int, float, str, type(None))
 _LONGEST_REASON = 500  # what stands in an error may come from the file
 Path = str | os.PathLike[str]
 Make = Callable[[Any], Tensor]  # from an array to the tensor that is loaded
 
 
-def save(obj: Any, f: Path | BinaryIO) -> None:
-    """Write a state to a file: as npz if its name ends so, else as safetensors.
+_safe_globals: list[Any] = []
+
+
+def add_safe_globals(safe_globals: list[Any]) -> None:
+    """Let files that are read as data make instances of these classes, and call these functions.
 
     Args:
-        obj: dictionaries, lists and tuples of tensors, numbers, strings, bytes, None, dtypes and
-            devices. A dictionary's keys are numbers or strings.
+        safe_globals: classes and functions, or pairs of one and the name that files have for it.
+            What they do with the arguments that a file gives them is their own affair.
+
+    Example:
+        >>> import argparse, io
+        >>> import nnkit
+        >>> file = io.BytesIO()
+        >>> nnkit.save(argparse.Namespace(lr=0.1), file)
+        >>> _ = file.seek(0)
+        >>> with nnkit.serialization.safe_globals([argparse.Namespace]):
+        ...     nnkit.load(file)
+        Namespace(lr=0.1)
+    """
+    _safe_globals.extend(g for g in safe_globals if g not in _safe_globals)
+
+
+def get_safe_globals() -> list[Any]:
+    """What `add_safe_globals` has allowed."""
+    return list(_safe_globals)
+
+
+def clear_safe_globals() -> None:
+    """Allow nothing any more."""
+    _safe_globals.clear()
+
+
+@contextlib.contextmanager
+def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
+    """`add_safe_globals` for the time of a ``with``."""
+    before = get_safe_globals()
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
+        _safe_globals[:] = before
+
+
+def save(
+    obj: Any,
+    f: Path | BinaryIO,
+    pickle_module: Any = pickle,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization: bool = True,
+    *,
+    format: str | None = None,
+) -> None:
+    """Write an object to a file: a state as safetensors or npz, anything else as ``torch.save``.
+
+    Args:
+        obj: a state: dictionaries, lists and tuples of tensors, numbers, strings, bytes, None,
+            dtypes and devices, the keys of dictionaries numbers or strings; or anything that can
+            be pickled, such as a module.
         f: a path, or a binary file. A path is written under another name and then renamed, so
             that it never holds half a state; it keeps its mode, and links are followed.
+        pickle_module: in torch's format, another module with a ``Pickler``.
+        pickle_protocol: in torch's format, the protocol of the pickle.
+        _use_new_zipfile_serialization: false for torch's format before 1.6.
+        format: "torch" for torch's format in any case. Otherwise a state is written as npz if the
+            name ends so, else as safetensors, and what is no state in torch's format.
 
     Raises:
-        TypeError: something in ``obj`` is of another type; the message has its path.
-        ValueError: ``obj`` contains itself, or is nested some hundreds of levels deep.
+        TypeError: something in ``obj`` is of another type, and the name ends in ``.npz`` or
+            ``.safetensors``; the message has its path.
+        ValueError: the format is unknown.
+        PicklingError: what is no state cannot be pickled, such as a lambda.
 
     Example:
         >>> import nnkit, tempfile, os
@@ -55,17 +129,47 @@ def save(obj: Any, f: Path | BinaryIO) -> None:
         >>> nnkit.load(path)
         {'weight': tensor([1., 1.]), 'step': 3}
     """
+    if format not in (None, "torch"):
+        raise ValueError(f"save: format must be None or 'torch', got {format!r}")
     arrays: dict[str, Any] = {}
-    try:
-        note = json.dumps(_encode(obj, "", arrays))
-    except RecursionError:
-        raise ValueError("save: the object contains itself, or is nested too deeply") from None
-    if not isinstance(f, (str, os.PathLike)):
-        _write(f, arrays, note)
-        return
-    write = _write_npz if str(os.fspath(f)).endswith(".npz") else _write
-    with replacing(f) as stream:
-        write(stream, arrays, note)
+    name = str(os.fspath(f)) if isinstance(f, (str, os.PathLike)) else ""
+    note = None
+    if format is None:
+        try:
+            note = json.dumps(_encode(obj, "", arrays))
+        except (TypeError, RecursionError):  # no state, or one that contains itself
+            if name.endswith(_OF_STATES):
+                raise
+
+    def write(stream: BinaryIO) -> None:
+        if note is not None:
+            (_write_npz if name.endswith(".npz") else _write)(stream, arrays, note)
+        else:
+            stem = os.path.splitext(os.path.basename(name))[0] or "archive"
+            _write_torch(stream, obj, pickle_module, pickle_protocol, stem, is_zip)
+
+    is_zip = _use_new_zipfile_serialization
+    if isinstance(f, (str, os.PathLike)):
+        with replacing(f) as stream:
+            write(stream)
+    else:
+        write(f)
+
+
+def _write_torch(
+    stream: BinaryIO, obj: Any, module: Any, protocol: int, stem: str, is_zip: bool
+) -> None:
+    from nnkit import torch_checkpoint, torch_pickle
+
+    def dump(value: Any, file: BinaryIO, persistent: Callable[[Any], Any]) -> None:
+        torch_pickle.dump(value, file, persistent, module, protocol)
+
+    whole = io.BytesIO()  # nothing is written of what cannot be pickled
+    if is_zip:
+        torch_checkpoint.write(whole, obj, dump, stem)
+    else:
+        torch_checkpoint.write_legacy(whole, obj, dump)
+    stream.write(whole.getbuffer())
 
 
 def _write(stream: BinaryIO, arrays: dict[str, Any], note: str) -> None:
@@ -80,48 +184,108 @@ def _write_npz(stream: BinaryIO, arrays: dict[str, Any], note: str) -> None:
 def load(
     f: Path | BinaryIO,
     map_location: Any = None,
+    pickle_module: Any = None,
     *,
-    weights_only: bool = True,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
     max_bytes: int | None = None,
+    **pickle_load_args: Any,
 ) -> Any:
-    """Read a state that `save`, ``torch.save``, safetensors or NumPy has written.
+    """Read what `save`, ``torch.save``, safetensors or NumPy has written.
 
     Args:
         f: a path, or a binary file.
-        map_location: the device of the tensors; the CPU when not given.
-        weights_only: has to be true, since unpickling at will would run code from the file.
+        map_location: the device of the tensors; a dictionary from a device as the file has it to
+            another; or a function of a storage and that name, which returns a storage, or None.
+            Without it, and where it is silent, they are on the CPU.
+        pickle_module: with ``weights_only=False``, another module with an ``Unpickler``.
+        weights_only: read data alone, the default. **False obeys the file**: the pickle in a file
+            of ``torch.save`` may then run any code, so give it only for files that you trust.
+        mmap: map a file of ``torch.save`` (a path) to memory instead of reading it: its tensors
+            are read when they are used, and what is written to them stays in memory.
         max_bytes: refuse a file whose contents take more. Without it they are at most as large
             as the file, but for an npz that is compressed (a thousand times as large at most).
+        pickle_load_args: with ``weights_only=False``, for the ``Unpickler``, such as ``encoding``.
 
-    A file of ``torch.save`` may hold tensors, parameters, numbers, strings and containers. The
-    file may come from anybody: see SECURITY.md for what is promised.
+    A file of ``torch.save`` may hold tensors, parameters, numbers, strings and containers, and
+    instances of what `add_safe_globals` has allowed. The file may come from anybody: see
+    SECURITY.md for what is promised. With ``weights_only=False`` it may hold anything; modules,
+    optimizers and the like become those of nnkit.
 
     Raises:
-        ValueError: the file is damaged, too large or of no known format, or ``weights_only`` is
-            false.
+        ValueError: the file is damaged, too large or of no known format, or ``mmap`` is given
+            and ``f`` is no path.
         UnpicklingError: a file of ``torch.save`` wants another class, function or action.
+        RuntimeError: ``pickle_module`` is given with ``weights_only=True``.
         OSError: it cannot be opened or read.
     """
-    if not weights_only:
-        raise ValueError("load: weights_only must be True, unpickling at will runs foreign code")
-    place = None if map_location is None else located(map_location)
+    if weights_only is None:
+        weights_only = pickle_module is None
+    if weights_only and pickle_module is not None:
+        raise RuntimeError(
+            "Can not safely load weights when explicit pickle_module is specified: load() got "
+            "weights_only=True and a pickle_module"
+        )
+    if mmap and not isinstance(f, (str, os.PathLike)):
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    make = partial(_placed, map_location)
+    if not callable(map_location) and not isinstance(map_location, dict) and map_location:
+        located(map_location)  # an unknown device is no fault of the file
+    options = {"encoding": "utf-8", **pickle_load_args}
+    unpickle = _read_data if weights_only else _obey(pickle_module or pickle, options)
 
-    def make(array: Any) -> Tensor:
-        return wrap(array) if place is None else wrap(array).to(place)
+    def read(stream: BinaryIO) -> Any:
+        arguments = (stream, make, unpickle, max_bytes, f if mmap else None)
+        # Where the file is obeyed, errors are its own.
+        return _load(*arguments) if weights_only else _read(*arguments)
 
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as stream:
-            return _load(stream, make, max_bytes)
-    return _load(f if f.seekable() else io.BytesIO(f.read()), make, max_bytes)
+            return read(stream)
+    return read(f if f.seekable() else io.BytesIO(f.read()))
 
 
-def _load(stream: BinaryIO, make: Make, max_bytes: int | None) -> Any:
+def _placed(map_location: Any, array: Any, location: str = "cpu") -> Tensor:
+    """The tensor of an array that was on the device ``location``."""
+    made = wrap(array)
+    if isinstance(map_location, dict):
+        map_location = map_location.get(location)
+    elif callable(map_location) and not isinstance(map_location, device):
+        found: Any = map_location(UntypedStorage._of(made), location)
+        return made if found is None else found._elements.view(made.dtype)
+    return made if map_location is None else made.to(located(map_location))
+
+
+def _read_data(stream: io.BytesIO, persistent: Callable[[Any], Any]) -> Any:
+    from nnkit.pickle_reader import PickleReader
+    from nnkit.torch_pickle import name_of
+    from nnkit.torch_rebuild import PLAIN
+
+    allowed = {}
+    for value in get_safe_globals():
+        value, name = value if isinstance(value, tuple) else (value, None)
+        found = name_of(value) or (value.__module__, value.__qualname__)
+        allowed[name or ".".join(found)] = value
+        if name is None and found[0] == "builtins":
+            allowed[f"__builtin__.{found[1]}"] = value
+    return PickleReader(PLAIN, persistent, allowed).read(stream)
+
+
+def _obey(module: Any, options: dict[str, Any]) -> Callable[..., Any]:
+    from nnkit import torch_pickle
+
+    return partial(torch_pickle.load, module=module, options=options)
+
+
+def _load(stream: BinaryIO, *arguments: Any) -> Any:
     """The contents of a stream; whatever its bytes make go wrong is one of two kinds of errors."""
     name = getattr(stream, "name", "the stream")
     try:
-        return _read(stream, make, max_bytes)
+        return _read(stream, *arguments)
     except pickle.UnpicklingError as error:
-        raise pickle.UnpicklingError(f"load: {name}: {str(error)[:_LONGEST_REASON]}") from None
+        raise pickle.UnpicklingError(
+            f"Weights only load failed. load: {name}: {str(error)[:_LONGEST_REASON]}"
+        ) from None
     except MemoryError:
         raise
     except Exception as error:
@@ -134,12 +298,18 @@ def _load(stream: BinaryIO, make: Make, max_bytes: int | None) -> Any:
         raise ValueError(f"load: {name}: {reason}") from error
 
 
-def _read(stream: BinaryIO, make: Make, max_bytes: int | None) -> Any:
+def _read(
+    stream: BinaryIO,
+    make: Callable[..., Tensor],
+    unpickle: Callable[..., Any],
+    max_bytes: int | None,
+    path: Any,
+) -> Any:
     begin = stream.tell()
-    start = stream.read(9)
+    start = stream.read(_LONGEST_MARK)
     stream.seek(begin)
     # A safetensors file begins with a length, which may be any other format's mark, and a "{".
-    if start[8:] == b"{":
+    if start[8:9] == b"{":
         arrays, metadata = files.read_safetensors(stream, max_bytes)
         return _restore(arrays, metadata.get(_NOTE), make)
     if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
@@ -148,12 +318,17 @@ def _read(stream: BinaryIO, make: Make, max_bytes: int | None) -> Any:
         with files.open_zip(stream, max_bytes) as archive:
             name = torch_checkpoint.pickle_name(archive)
             if name is not None:
-                return torch_checkpoint.read(archive, name, make)
+                return torch_checkpoint.read(archive, name, make, unpickle, path)
             arrays = files.read_npz(archive)
         note = arrays.pop(_NOTE, None)
         return _restore(arrays, None if note is None else files.memory_of(note).decode(), make)
     if start[:1] == b"\x80":
-        raise ValueError("a bare pickle is not read, it can run code (torch before 1.6?)")
+        from nnkit import torch_checkpoint
+
+        if torch_checkpoint.is_legacy(start):
+            files.check_size(stream, max_bytes)
+            return torch_checkpoint.read_legacy(stream, make, unpickle)
+        raise ValueError("a bare pickle is not read, it can run code")
     raise ValueError("it is neither safetensors nor npz nor a file of torch.save")
 
 

@@ -1,45 +1,47 @@
-"""Files of ``torch.save``, read without running what is in them.
+"""The files of ``torch.save``: zip archives, and the bare pickles of torch before 1.6.
 
-Such a file is a zip archive: ``data.pkl`` is a pickle of the object tree, ``data/0``, ``data/1``,
-... are the memory of the tensors. A pickle is a program that may call anything; here it is read
-as data (`nnkit.pickle_reader`), and may refer to the short list below and to nothing else, as with
-torch's ``weights_only``.
+In an archive ``data.pkl`` is a pickle of the object tree, ``data/0``, ``data/1``, ... are the
+memory of the tensors. The older files are pickles one after the other, then the memory.
 """
 
 from __future__ import annotations
 
-import operator
+import io
 import pickle
 import zipfile
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, BinaryIO
 
-from nnkit.autograd import Size, Tensor, no_grad
-from nnkit.autograd.ops.creation.factories import empty_strided
+from nnkit.autograd import Tensor
+from nnkit.autograd.surface.storage import (
+    Storage,
+    StorageType,
+    TypedStorage,
+    UntypedStorage,
+    storage_name,
+)
+from nnkit.autograd.tensor import wrap
 from nnkit.backend import files
-from nnkit.backend.device import device
-from nnkit.backend.dtype import DTYPES, dtype
-from nnkit.nn.parameter import Buffer, Parameter
-from nnkit.pickle_reader import Function, PickleReader, checked_key
+from nnkit.backend.dtype import dtype, uint8
 
-__all__ = ["pickle_name", "read"]
+__all__ = ["is_legacy", "pickle_name", "read", "read_legacy", "write", "write_legacy"]
 
-_STORAGES = {
-    "BoolStorage": "bool",
-    "ByteStorage": "uint8",
-    "CharStorage": "int8",
-    "ShortStorage": "int16",
-    "IntStorage": "int32",
-    "LongStorage": "int64",
-    "HalfStorage": "float16",
-    "BFloat16Storage": "bfloat16",
-    "FloatStorage": "float32",
-    "DoubleStorage": "float64",
-    "ComplexFloatStorage": "complex64",
-    "ComplexDoubleStorage": "complex128",
-}
 _LONGEST_BYTE_ORDER = 16
+_ALIGNMENT = 64  # of the memory of tensors in a file, as torch has it
+_VERSION = b"3\n"
+_PADDING = b"FB"  # the extra field of a zip member that torch fills up with
+_LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
+_LEGACY_VERSION = 1001
+_LEGACY_BEGIN = _LEGACY_MAGIC.to_bytes(10, "little") + b"."
+_SYSTEM = {
+    "protocol_version": _LEGACY_VERSION,
+    "little_endian": True,
+    "type_sizes": {"short": 2, "int": 4, "long": 4},
+}
+
+Make = Callable[[Any, str], Tensor]  # from an array, and where it was, to the tensor
+Load = Callable[[BinaryIO, Callable[[Any], Any]], Any]  # unpickles, given what persistent ids mean
+Dump = Callable[[Any, BinaryIO, Callable[[Any], Any]], None]  # pickles, given persistent ids
 
 
 def pickle_name(archive: zipfile.ZipFile) -> str | None:
@@ -47,11 +49,16 @@ def pickle_name(archive: zipfile.ZipFile) -> str | None:
     return next((n for n in archive.namelist() if n.endswith("data.pkl")), None)
 
 
-def read(archive: zipfile.ZipFile, name: str, make: Callable[[Any], Tensor]) -> Any:
-    """The object tree of a file of ``torch.save``; ``make`` gives the tensor of an array.
+def is_legacy(start: bytes) -> bool:
+    """Whether a file that begins so is one of torch before 1.6."""
+    return _LEGACY_BEGIN in start
+
+
+def read(archive: zipfile.ZipFile, name: str, make: Make, load: Load, path: Any = None) -> Any:
+    """The object tree of an archive; given its ``path``, its memory is mapped.
 
     Raises:
-        UnpicklingError: it refers to a class or function that is not on the list.
+        UnpicklingError: it refers to a thing that ``load`` refuses.
         ValueError: it is damaged, was written on a big-endian machine, or a tensor exceeds its
             memory.
     """
@@ -60,27 +67,79 @@ def read(archive: zipfile.ZipFile, name: str, make: Callable[[Any], Tensor]) -> 
         order = bytes(members.read("byteorder", _LONGEST_BYTE_ORDER))
         if order != b"little":
             raise ValueError(f"the byte order of the file is {order!r}, not little")
-    storages: dict[str, _Storage] = {}
 
-    def storage(pid: Any) -> _Storage:
-        """The memory of a tensor; tensors that share it get the same one."""
-        kind, stored, key, _, size = pid
-        if kind != "storage" or not isinstance(stored, dtype):
+    def memory(key: Any, size: int, kind: dtype) -> Any:
+        length = members.size(f"data/{key:.80}")
+        if length != size * kind.itemsize:
+            raise ValueError(
+                f"storage {key} has {length} bytes, {size} elements of {kind} are expected"
+            )
+        if path is not None:
+            return members.mapped(f"data/{key}", path)
+        return members.read(f"data/{key}", length)
+
+    return load(io.BytesIO(members.read("data.pkl")), _Storages(memory, make))
+
+
+def read_legacy(stream: BinaryIO, make: Make, load: Load) -> Any:
+    """The object tree of a file of torch before 1.6, or of one written in that way.
+
+    Raises:
+        UnpicklingError: it refers to a thing that ``load`` refuses.
+        ValueError: it is damaged, or a tensor exceeds its memory.
+    """
+    content = io.BytesIO(stream.read())
+    left = content.getbuffer().nbytes
+
+    def memory(key: Any, size: int, kind: dtype) -> bytearray:
+        nonlocal left
+        left -= size * kind.itemsize
+        if left < 0:
+            raise ValueError("its tensors have more bytes than the file")
+        return bytearray(size * kind.itemsize)
+
+    storages = _Storages(memory, make)
+    if load(content, storages) != _LEGACY_MAGIC or load(content, storages) != _LEGACY_VERSION:
+        raise ValueError("it does not begin as a file of torch.save")
+    if not load(content, storages).get("little_endian", True):
+        raise ValueError("the byte order of the file is big, not little")
+    tree = load(content, storages)
+    for key in load(content, storages):
+        found = storages.known[key]._memory
+        size = int.from_bytes(files.read_exactly(content, 8), "little")
+        if size != found.shape[0]:
+            raise ValueError(f"storage {key} has {size} elements, not {found.shape[0]}")
+        read = files.read_exactly(content, size * found.dtype.itemsize)
+        found.copy_(wrap(files.array_of(read, found.dtype.array)))
+    return tree
+
+
+class _Storages:
+    """The memory of the tensors in a file, by persistent ids: those that share it get the same."""
+
+    def __init__(self, memory: Callable[[Any, int, dtype], Any], make: Make) -> None:
+        self._memory = memory
+        self._make = make
+        self.known: dict[Any, Storage] = {}
+
+    def __call__(self, pid: Any) -> Any:
+        if pid[0] == "module" and isinstance(pid[1], type):  # in older files, with its source
+            return pid[1]
+        kind, stored, key, location, size, *views = pid
+        elements = stored.dtype if isinstance(stored, StorageType) else stored
+        elements = uint8 if stored is UntypedStorage else elements
+        if kind != "storage" or not isinstance(elements, dtype) or any(views):
             raise pickle.UnpicklingError(f"the file refers to an unknown thing, {kind!r:.80}")
-        if key not in storages:
-            length = members.size(f"data/{key:.80}")
-            if length != size * stored.itemsize:
-                raise ValueError(
-                    f"storage {key} has {length} bytes, {size} elements of {stored} are expected"
-                )
-            memory = members.read(f"data/{key}", length)
-            storages[key] = _Storage(make(files.array_of(memory, stored.array)))
-        found = storages[key]
-        if found.tensor.dtype is not stored:
-            raise ValueError(f"storage {key} is of {found.tensor.dtype} and of {stored}")
+        if key not in self.known:
+            if type(size) is not int or size < 0:
+                raise ValueError(f"storage {key!r:.80} has {size!r:.80} elements")
+            array = files.array_of(self._memory(key, size, elements), elements.array)
+            made = self._make(array, location if isinstance(location, str) else "cpu")
+            self.known[key] = TypedStorage._of(made)
+        found = self.known[key]
+        if found._memory.dtype is not elements:
+            raise ValueError(f"storage {key} is of {found._memory.dtype} and of {elements}")
         return found
-
-    return PickleReader(_KNOWN, storage).read(bytes(members.read("data.pkl")))
 
 
 class _Members:
@@ -93,13 +152,16 @@ class _Members:
     def __contains__(self, name: str) -> bool:
         return self._prefix + name in self._archive.NameToInfo
 
-    def size(self, name: str) -> int:
+    def _find(self, name: str) -> zipfile.ZipInfo:
         if name not in self:
             raise ValueError(f"it has no member {name}")
         member = self._archive.getinfo(self._prefix + name)
         if member.compress_type != zipfile.ZIP_STORED:
             raise ValueError(f"its member {name} is compressed, which torch.save never does")
-        return member.file_size
+        return member
+
+    def size(self, name: str) -> int:
+        return self._find(name).file_size
 
     def read(self, name: str, most: int | None = None) -> bytearray:
         size = self.size(name)
@@ -108,154 +170,76 @@ class _Members:
         with self._archive.open(self._prefix + name) as stream:
             return files.read_exactly(stream, size)
 
-
-class _Storage:
-    """The memory of tensors, one-dimensional; for the pickle an opaque value."""
-
-    __slots__ = ("tensor",)
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.tensor = tensor
+    def mapped(self, name: str, path: Any) -> Any:
+        return files.map_member(path, self._find(name))
 
 
-def _rebuild_tensor(
-    storage: _Storage,
-    offset: int,
-    size: Sequence[int],
-    stride: Sequence[int],
-    requires_grad: bool = False,
-    hooks: Any = None,
-    metadata: Any = None,
-) -> Tensor:
-    if len(size) > files.MOST_DIMENSIONS or len(stride) != len(size):
-        raise ValueError(f"a tensor has {len(size)} dimensions and {len(stride)} strides")
-    numbers = (offset, *size, *stride)
-    if any(type(n) is not int for n in numbers):
-        raise ValueError("a size, a stride or an offset is no integer")
-    last = offset + sum((n - 1) * step for n, step in zip(size, stride))
-    length = storage.tensor.shape[0]
-    if min(numbers) < 0 or (0 not in size and last >= length):
-        raise ValueError(
-            f"a tensor of size {tuple(size)}, stride {tuple(stride)} and offset {offset} "
-            f"exceeds its memory of {length} elements"
-        )
-    marks = metadata if isinstance(metadata, dict) else {}
-    with no_grad():
-        tensor = storage.tensor.as_strided(tuple(size), tuple(stride), offset)
-        tensor = tensor.conj() if marks.get("conj") else tensor
-        tensor = (tensor._neg_view() if marks.get("neg") else tensor).detach()
-    return tensor.requires_grad_(bool(requires_grad))
+# Writing
 
 
-def _rebuild_stored(
-    storage: _Storage,
-    offset: int,
-    size: Sequence[int],
-    stride: Sequence[int],
-    requires_grad: bool,
-    hooks: Any,
-    kind: dtype,
-    metadata: Any = None,
-) -> Tensor:
-    """A tensor of a dtype without a class of storages, in memory that is counted in bytes."""
-    if not isinstance(kind, dtype):
-        raise ValueError("a tensor's dtype is none")
-    elements = _Storage(storage.tensor.view(kind))
-    return _rebuild_tensor(elements, offset, size, stride, requires_grad, hooks, metadata)
+class _Written:
+    """The persistent ids of the storages in an object tree, and the storages themselves."""
+
+    def __init__(self, extra: tuple[Any, ...] = ()) -> None:
+        self._extra = extra
+        self.storages: dict[str, Storage] = {}
+        self._keys: dict[Any, tuple[str, dtype]] = {}
+
+    def __call__(self, value: Any) -> Any:
+        if not isinstance(value, Storage):
+            return None
+        import nnkit
+
+        kind = value.dtype
+        size = value.nbytes()
+        # What has no bytes shares them with nothing.
+        place = (str(value.device), value.data_ptr() if size else -1 - len(self._keys), size)
+        key, before = self._keys.setdefault(place, (str(len(self.storages)), kind))
+        if before is not kind:
+            raise RuntimeError(
+                "Cannot save multiple tensors or storages that view the same data as different "
+                f"types: {before} and {kind}"
+            )
+        self.storages.setdefault(key, value)
+        untyped = isinstance(value, UntypedStorage)
+        stored = UntypedStorage if untyped else getattr(nnkit, storage_name(kind))
+        return ("storage", stored, key, str(value.device), value.size(), *self._extra)
 
 
-def _rebuild_without_memory(
-    kind: dtype, size: Sequence[int], stride: Sequence[int], requires_grad: bool
-) -> Tensor:
-    numbers = (*size, *stride)
-    if not isinstance(kind, dtype) or len(size) > files.MOST_DIMENSIONS:
-        raise ValueError(f"a tensor has {len(size)} dimensions")
-    if len(stride) != len(size) or any(type(n) is not int or n < 0 for n in numbers):
-        raise ValueError("a size or a stride is no integer from 0 on")
-    made = empty_strided(tuple(size), tuple(stride), dtype=kind, device=device("meta"))
-    return made.requires_grad_(bool(requires_grad))
+def _memory_of(storage: Storage) -> Any:
+    elements = storage._elements.detach().cpu()
+    return files.memory_of(elements._data)
 
 
-def _rebuild_parameter(data: Tensor, requires_grad: bool, hooks: Any, state: Any = None) -> Any:
-    return Parameter(data, bool(requires_grad))
+def write(stream: BinaryIO, value: Any, dump: Dump, stem: str) -> None:
+    """Write an object tree as an archive; ``stem`` begins the names of the members."""
+    written = _Written()
+    pickled = io.BytesIO()
+    dump(value, pickled, written)
+    with zipfile.ZipFile(stream, "w") as archive:
+
+        def add(name: str, content: Any) -> None:
+            member = zipfile.ZipInfo(f"{stem}/{name}")
+            begin = stream.tell() + files.ZIP_HEADER + len(member.filename.encode()) + 4
+            gap = -begin % _ALIGNMENT
+            member.extra = _PADDING + gap.to_bytes(2, "little") + b"Z" * gap
+            archive.writestr(member, content)
+
+        add("data.pkl", pickled.getvalue())
+        add("byteorder", b"little")
+        for key, storage in written.storages.items():
+            add(f"data/{key}", _memory_of(storage))
+        add("version", _VERSION)
 
 
-def _rebuild_from_type(rebuild: Any, kind: Any, arguments: tuple[Any, ...], state: Any) -> Any:
-    if rebuild is not _REBUILD_TENSOR:
-        raise pickle.UnpicklingError(f"a tensor cannot be rebuilt by {rebuild!r:.80}")
-    tensor = rebuild(*arguments)
-    if isinstance(state, dict) and state.get("_is_buffer"):
-        return Buffer(tensor, persistent=bool(state.get("persistent", True)))
-    return tensor
-
-
-def _bytes(content: bytes = b"") -> bytes:
-    if type(content) is not bytes:
-        raise ValueError(f"bytes are not made of a {type(content).__name__}")
-    return content
-
-
-def _bytearray(content: bytes | str = b"", encoding: str = "latin1") -> bytearray:
-    return bytearray(_encode(content, encoding) if isinstance(content, str) else _bytes(content))
-
-
-def _encode(text: str, encoding: str) -> bytes:
-    """Pickle's second protocol, which torch writes, has bytes as text and its encoding."""
-    if type(text) is not str or encoding not in ("latin1", "latin-1"):
-        raise ValueError("bytes are stored as latin1 text")
-    return text.encode("latin1")
-
-
-def _complex(real: float, imag: float) -> complex:
-    if type(real) is not float or type(imag) is not float:
-        raise ValueError("a complex number has two floats")
-    return complex(real, imag)
-
-
-def _set(items: Sequence[Any] = ()) -> set[Any]:
-    return set(map(checked_key, items))
-
-
-def _counter(*counts: Any) -> Counter[Any]:
-    if any(type(given) is not dict for given in counts):
-        raise ValueError("a Counter is made of a dict")
-    return Counter(*counts)
-
-
-def _size(sizes: Sequence[int]) -> Size:
-    return Size(map(operator.index, sizes))
-
-
-_REBUILD_TENSOR = Function("_rebuild_tensor", _rebuild_tensor)
-_KNOWN: dict[str, Any] = {
-    **{
-        f"{module}.{name}": Function(name, call)
-        for module in ("builtins", "__builtin__")
-        for name, call in {
-            "bytearray": _bytearray,
-            "bytes": _bytes,
-            "complex": _complex,
-            "set": _set,
-        }.items()
-    },
-    "_codecs.encode": Function("encode", _encode),
-    "collections.Counter": Function("Counter", _counter),
-    "collections.OrderedDict": Function("OrderedDict", lambda: OrderedDict()),
-    "torch.Size": Function("Size", _size),
-    "torch.Tensor": Tensor,
-    "torch.device": Function("device", device),
-    "torch._tensor._rebuild_from_type_v2": Function("_rebuild_from_type_v2", _rebuild_from_type),
-    "torch._utils._rebuild_parameter": Function("_rebuild_parameter", _rebuild_parameter),
-    "torch._utils._rebuild_parameter_with_state": Function(
-        "_rebuild_parameter_with_state", _rebuild_parameter
-    ),
-    "torch._utils._rebuild_tensor": _REBUILD_TENSOR,
-    "torch._utils._rebuild_tensor_v2": _REBUILD_TENSOR,
-    "torch._utils._rebuild_tensor_v3": Function("_rebuild_tensor_v3", _rebuild_stored),
-    "torch._utils._rebuild_meta_tensor_no_storage": Function(
-        "_rebuild_meta_tensor_no_storage", _rebuild_without_memory
-    ),
-    "torch.storage.UntypedStorage": DTYPES["uint8"],
-    **{f"torch.{name}": DTYPES[kind] for name, kind in _STORAGES.items()},
-    **{f"torch.{name}": kind for name, kind in DTYPES.items()},
-}
+def write_legacy(stream: BinaryIO, value: Any, dump: Dump) -> None:
+    """Write an object tree as torch before 1.6 did."""
+    written = _Written(extra=(None,))
+    for part in (_LEGACY_MAGIC, _LEGACY_VERSION, _SYSTEM, value):
+        dump(part, stream, written)
+    keys = sorted(written.storages)
+    dump(keys, stream, written)
+    for key in keys:
+        storage = written.storages[key]
+        stream.write(storage.size().to_bytes(8, "little"))
+        stream.write(_memory_of(storage))

@@ -90,7 +90,7 @@ SOME_STATE = b"N}(V_base\nI1\nu\x86"  # (None, {"_base": 1}): attributes in slot
         (TENSOR + b"I0\na.", "cannot be put into a Tensor"),
         (b"ctorch\nTensor\nI9\n\x85R.", "a type cannot be called"),
         (b"ctorch\nfloat32\n)R.", "a dtype cannot be called"),
-        (b"ctorch\nTensor\n)\x81.", "not one of plain data"),
+        (b"ctorch\nTensor\n)\x81.", "no instance of a"),
         (b"ctorch\nTensor\n)}\x92.", "not one of plain data"),
         (b"(ctorch\nTensor\no.", "not one of plain data"),
         (b"(ios\nsystem\n.", "not one of plain data"),

@@ -71,6 +71,11 @@ def check_total(total: int, max_bytes: int | None) -> None:
         raise ValueError(f"its contents take {total} bytes, max_bytes={max_bytes} are allowed")
 
 
+def check_size(stream: BinaryIO, max_bytes: int | None) -> None:
+    """The same of a file whose contents are all that is left of a stream."""
+    check_total(_bytes_to_end(stream), max_bytes)
+
+
 def read_exactly(stream: Any, length: int) -> bytearray:
     """The next ``length`` bytes.
 
@@ -116,7 +121,7 @@ def read_safetensors(
     """
     from safetensors import SafetensorError, deserialize
 
-    check_total(_bytes_to_end(stream), max_bytes)
+    check_size(stream, max_bytes)
     content = stream.read()
     try:
         entries = deserialize(content)
@@ -136,6 +141,28 @@ def read_safetensors(
 
 
 # zip
+
+ZIP_HEADER = 30  # bytes before the name of a member
+
+
+def map_member(path: Any, member: zipfile.ZipInfo) -> Any:
+    """The bytes of a member of a zip archive, not compressed, mapped to memory: they are read when
+    they are used, and what is written to them does not reach the file.
+
+    Raises:
+        ValueError: they do not lie in the file.
+    """
+    with open(path, "rb") as stream:
+        size = _bytes_to_end(stream)
+        stream.seek(member.header_offset)
+        header = read_exactly(stream, ZIP_HEADER)
+    lengths = (int.from_bytes(header[k : k + 2], "little") for k in (26, 28))  # of name and extra
+    begin = member.header_offset + ZIP_HEADER + sum(lengths)
+    if begin + member.file_size > size:
+        raise ValueError(f"{member.filename!r:.80} ends behind the file")
+    if not member.file_size:
+        return np.empty(0, np.uint8)
+    return np.memmap(path, np.uint8, "c", begin, (member.file_size,))
 
 
 def open_zip(stream: BinaryIO, max_bytes: int | None = None) -> zipfile.ZipFile:

@@ -43,13 +43,10 @@ def _inside() -> dict[str, list[str]]:
 
 @functools.cache
 def homes() -> dict[tuple[str, str], str]:
-    """The module that defines a name, by the part of torch and the name: the deepest one."""
+    """The module that defines a name, by the part of torch and the name: the deepest public one."""
     found: dict[tuple[str, str], str] = {}
-    for module, names in defined().items():
-        for name in names:
-            known = found.get((part(module), name), "")
-            if module.count(".") > known.count("."):
-                found[part(module), name] = module
+    for module in sorted(defined(), key=lambda m: ("._" not in m, m.count("."))):
+        found.update({(part(module), name): module for name in defined()[module]})
     return found
 
 

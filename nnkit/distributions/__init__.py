@@ -29,6 +29,7 @@ from nnkit.distributions.gamma import (
 )
 from nnkit.distributions.independent import Independent
 from nnkit.distributions.kl import kl_divergence, register_kl
+from nnkit.distributions.kl_pairs import register_kl as _register_pairs  # noqa: F401
 from nnkit.distributions.matrices import LKJCholesky, Wishart
 from nnkit.distributions.mixture import MixtureSameFamily
 from nnkit.distributions.normal import (

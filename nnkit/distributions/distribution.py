@@ -55,8 +55,8 @@ class Distribution:
         event_shape: Any = SCALAR,
         validate_args: bool | None = None,
     ) -> None:
-        self._batch_shape = batch_shape
-        self._event_shape = event_shape
+        self._batch_shape = Size(batch_shape)
+        self._event_shape = Size(event_shape)
         if validate_args is not None:
             self._validate_args = bool(validate_args)
         if self._validate_args:
@@ -213,6 +213,6 @@ class Distribution:
         for name in self.arg_names:
             value = self.__dict__.get(name)
             if value is not None:
-                text = value.item() if value.numel() == 1 else value.size()
+                text = value if value.numel() == 1 else value.size()
                 shown.append(f"{name}: {text}")
         return f"{type(self).__name__}({', '.join(shown)})"

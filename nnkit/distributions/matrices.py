@@ -16,7 +16,7 @@ from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.distributions.exp_family import ExponentialFamily
 from nnkit.distributions.gamma import Beta, Chi2
 from nnkit.distributions.normal import CholeskyParameters
-from nnkit.linalg import cholesky, solve_triangular
+from nnkit.linalg import cholesky, slogdet, solve_triangular
 from nnkit.special import multigammaln
 
 
@@ -190,6 +190,15 @@ class Wishart(CholeskyParameters, ExponentialFamily):
             -self.df * self._half_log_det() - n * half * math.log(2) - multigammaln(half, n)
             + 0.5 * (self.df - n - 1) * log_det - 0.5 * trace
         )  # fmt: skip
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, Tensor]:
+        return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
+
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
+        n = self._event_shape[-1]
+        half = y + (n + 1) / 2
+        return half * (n * math.log(2) - slogdet(-2 * x).logabsdet) + multigammaln(half, n)
 
     def entropy(self) -> Tensor:
         n, half = self.event_shape[-1], 0.5 * self.df

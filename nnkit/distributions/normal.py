@@ -7,12 +7,14 @@ from typing import Any
 
 from nnkit.autograd import Size, Tensor, no_grad
 from nnkit.autograd.ops.creation.factories import eye, ones, zeros
-from nnkit.autograd.ops.elementwise.transcendental import erfinv, log
+from nnkit.autograd.ops.elementwise.transcendental import erfinv
 from nnkit.autograd.ops.random.factories import normal
 from nnkit.autograd.ops.shape.reshaping import broadcast_shapes
 from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.distributions.exp_family import ExponentialFamily
+from nnkit.distributions.transformed import TransformedDistribution
+from nnkit.distributions.transforms import ExpTransform
 from nnkit.linalg import cholesky, solve_triangular
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
@@ -81,7 +83,7 @@ class Normal(ExponentialFamily):
         return 0.5 + HALF_LOG_2PI + self.scale.log()
 
 
-class LogNormal(Distribution):
+class LogNormal(TransformedDistribution):
     """The log-normal distribution: its logarithm is normal of mean ``loc`` and deviation ``scale``.
 
     Source: ``torch.distributions.LogNormal``.
@@ -98,8 +100,7 @@ class LogNormal(Distribution):
     arg_names = ()
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.base_dist = Normal(loc, scale, validate_args)
-        super().__init__(self.base_dist.batch_shape, (), validate_args)
+        super().__init__(Normal(loc, scale, validate_args), ExpTransform(), validate_args)
 
     @property
     def loc(self) -> Tensor:
@@ -118,25 +119,6 @@ class LogNormal(Distribution):
     def variance(self) -> Tensor:
         squared = self.scale**2
         return squared.expm1() * (2 * self.loc + squared).exp()
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.base_dist.rsample(sample_shape).exp()
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
-        logarithm = value.log()
-        return self.base_dist.log_prob(logarithm) - logarithm
-
-    def cdf(self, value: Tensor) -> Tensor:
-        return self.base_dist.cdf(log(value))
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return self.base_dist.icdf(value).exp()
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> LogNormal:
-        new = super().expand(batch_shape, _instance)
-        new.base_dist = self.base_dist.expand(batch_shape)
-        return new
 
     def entropy(self) -> Tensor:
         return self.base_dist.entropy() + self.loc

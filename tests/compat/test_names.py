@@ -179,7 +179,7 @@ from torch.hub import HASH_REGEX, urlparse
 print(HASH_REGEX.search("resnet-0123ab.pth")[1], urlparse("http://a/b").netloc)
 """
     assert run(program).splitlines() == [
-        "True False", "4 [1.5000]", "True", "['mine'] 0", "True", "48 True", "namedtuple list",
+        "True False", "4 [1.5000]", "True", "['mine'] 0", "True", "48 True", "max list",
         "False False", "(device(type='cpu'), torch.float64) torch.float32", "DEFAULT False",
         "0123ab a",
     ]  # fmt: skip

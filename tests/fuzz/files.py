@@ -36,7 +36,6 @@ from typing import Any
 
 import nnkit
 from nnkit.pickle_reader import Function
-from nnkit.torch_checkpoint import _Storage
 from tests.fuzz.mutants import Mutator
 
 LIMIT_S = 2.0  # of CPU time
@@ -44,7 +43,7 @@ HANGS_AFTER_S = 60.0  # of wall time, on a machine that others use as well
 LIMIT_BYTES = 128 << 20
 BATCH = 1000
 PLAIN = (int, float, complex, str, bytes, bytearray, type(None), nnkit.Size, nnkit.device)
-PLAIN += (type(nnkit.float32), Function, _Storage)
+PLAIN += (type(nnkit.float32), Function, nnkit.TypedStorage)
 
 Finding = tuple[int, str]
 

@@ -40,11 +40,15 @@ def originals() -> dict[str, list[bytes]]:
         "parameter": nnkit.nn.Parameter(x), "text": ("a", b"b", None, True, {3}, nnkit.Size([2])),
         "places": [nnkit.device("cpu"), nnkit.float32], 3: nnkit.nn.Linear(2, 1).state_dict(),
     }  # fmt: skip
-    found: dict[str, list[bytes]] = {"safetensors": [], "npz": [], "torch": []}
+    found: dict[str, list[bytes]] = {"safetensors": [], "npz": [], "torch": [], "legacy": []}
     for value in (state, {"x": x}, x, []):
         stream = io.BytesIO()
         nnkit.save(value, stream)
         found["safetensors"].append(stream.getvalue())
+        for kind, is_zip in (("torch", True), ("legacy", False)):
+            stream = io.BytesIO()
+            nnkit.save(value, stream, _use_new_zipfile_serialization=is_zip, format="torch")
+            found[kind].append(stream.getvalue())
     arrays = {"w": np.ones((2, 3), np.float32), "n": np.arange(4), "f": np.ones((2, 2), order="F")}
     for save in (np.savez, np.savez_compressed):
         stream = io.BytesIO()
@@ -108,15 +112,18 @@ class Mutator:
             id(file): split(self.contents[id(file)][_pickle_of(self.contents[id(file)])])
             for file in self.files["torch"]
         }
+        for file in self.files["legacy"]:
+            self.programs[id(file)] = split_all(file)
         self.opcodes = sum(self.programs.values(), list(OPCODES))
 
     def __call__(self, number: int) -> bytes:
         rng = random.Random(self.seed << 40 | number)
-        kind = rng.choice(("torch", "torch", "npz", "safetensors"))
+        kind = rng.choice(("torch", "torch", "npz", "safetensors", "legacy"))
         original = rng.choice(self.files[kind])
         ways: tuple[Callable[[random.Random, bytes], bytes], ...] = {
             "torch": (self._bytes, self._pickle, self._pickle, self._member),
             "npz": (self._bytes, self._member),
+            "legacy": (self._bytes, self._pickles, self._pickles),
             "safetensors": (self._bytes, self._header, self._header),
         }[kind]
         return rng.choice(ways)(rng, original)
@@ -137,6 +144,15 @@ class Mutator:
     def _pickle(self, rng: random.Random, file: bytes) -> bytes:
         """Whole opcodes changed."""
         contents = dict(self.contents[id(file)])
+        contents[_pickle_of(contents)] = b"".join(self._opcodes(rng, file))
+        return rebuilt(contents)
+
+    def _pickles(self, rng: random.Random, file: bytes) -> bytes:
+        """The same in a file that is nothing but pickles and memory."""
+        memory = file[sum(map(len, self.programs[id(file)])) :]
+        return b"".join(self._opcodes(rng, file)) + memory
+
+    def _opcodes(self, rng: random.Random, file: bytes) -> list[bytes]:
         opcodes = list(self.programs[id(file)])
         for _ in range(rng.choice((1, 1, 2, 3, 8))):
             at, other = rng.randrange(len(opcodes) + 1), rng.randrange(len(opcodes) + 1)
@@ -151,8 +167,7 @@ class Mutator:
                 opcodes.insert(at, rng.choice(self.opcodes))
             elif at < len(opcodes):
                 opcodes[at] = changed(rng, opcodes[at])
-        contents[_pickle_of(contents)] = b"".join(opcodes)
-        return rebuilt(contents)
+        return opcodes
 
     def _header(self, rng: random.Random, file: bytes) -> bytes:
         """The JSON of a safetensors file changed: a part of it, or its text."""
@@ -180,6 +195,17 @@ def split(pickled: bytes) -> list[bytes]:
     """The opcodes of a pickle, each with its argument."""
     starts = [position for _, _, position in pickletools.genops(pickled)]
     return [pickled[a:b] for a, b in zip(starts, [*starts[1:], len(pickled)])]
+
+
+def split_all(file: bytes) -> list[bytes]:
+    """The opcodes of the five pickles that an older file of torch begins with."""
+    found, stream = [], io.BytesIO(file)
+    for _ in range(5):
+        begin = stream.tell()
+        for _ in pickletools.genops(stream):
+            pass
+        found += split(file[begin : stream.tell()])
+    return found
 
 
 def changed(rng: random.Random, content: bytes) -> bytes:

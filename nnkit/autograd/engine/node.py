@@ -229,11 +229,13 @@ class RemovableHandle:
                 hooks.pop(self.id, None)
 
     def __getstate__(self) -> tuple:
-        return tuple(reference() for reference in self._hooks), self.id
+        hooks, *extra = [reference() for reference in self._hooks]
+        return (hooks, self.id, tuple(extra)) if extra else (hooks, self.id)
 
     def __setstate__(self, state: tuple) -> None:
         # A dictionary that died with its owner is replaced: there is nothing left to remove.
-        found, self.id = state
+        hooks, self.id, *extra = state
+        found = (hooks, *(extra[0] or () if extra else ()))
         self._hooks = tuple(weakref.ref(OrderedDict() if h is None else h) for h in found)
         RemovableHandle._ids = itertools.count(max(self.id + 1, next(RemovableHandle._ids)))
 

@@ -160,11 +160,14 @@ class Generator:
     def __deepcopy__(self, memo: dict) -> Generator:
         return self.clone_state()
 
-    def __getstate__(self) -> Any:
-        return self._source
+    def __reduce__(self) -> tuple:
+        own = () if self.engine == Generator(self.device).engine else (self.engine,)
+        offset = None if self._source.philox is None else self.get_offset()
+        state = (self.initial_seed(), offset, self.get_state())  # as torch has them
+        return Generator, (self.device, *own), state
 
-    def __setstate__(self, state: Any) -> None:
-        self._source = state
+    def __setstate__(self, state: tuple) -> None:
+        self.set_state(state[2])
 
     def __repr__(self) -> str:
         return f"<nnkit.Generator on {self.device}, {self.engine}, seed {self.initial_seed()}>"

@@ -1,25 +1,57 @@
-"""Named tuples for functions with several results, such as ``sort(...).values``."""
+"""Tuples with names for functions with several results, such as ``sort(...).values``."""
 
 from __future__ import annotations
 
-import functools
-from collections import namedtuple
+from collections.abc import Iterable
+from operator import itemgetter
+from typing import Any
 
-# One class for each list of fields: to make one takes as long as to import a small module.
-_fields_of = functools.cache(functools.partial(namedtuple, "fields"))
+
+class ReturnType(tuple):
+    """The base of these classes, which take one sequence, as ``torch.return_types`` do.
+
+    Raises:
+        TypeError: it is no sequence, or one of another length.
+    """
+
+    __slots__ = ()
+    __match_args__: tuple[str, ...] = ()
+    n_sequence_fields: int
+    n_unnamed_fields = 0
+
+    def __new__(cls, sequence: Iterable[Any], dict: Any = None) -> Any:
+        self = tuple.__new__(cls, sequence)
+        if len(self) != cls.n_sequence_fields:
+            raise TypeError(
+                f"{cls.__module__}.{cls.__name__}() takes a {cls.n_sequence_fields}-sequence "
+                f"({len(self)}-sequence given)"
+            )
+        return self
+
+    def __reduce__(self) -> tuple:
+        return type(self), (tuple(self), {})
+
+    def __repr__(self) -> str:
+        names = self.__match_args__
+        lines = ",\n".join(f"{name}={v!r}" for name, v in zip(names, self, strict=True))
+        return f"{type(self).__module__}.{type(self).__name__}(\n{lines})"
 
 
 def return_type(name: str, fields: str) -> type:
-    """A tuple class that prints one field a line, as ``torch.return_types`` does."""
-
-    def describe(self) -> str:
-        lines = ",\n".join(f"{f}={v!r}" for f, v in zip(self._fields, self, strict=True))
-        return f"{type(self).__module__}.{name}(\n{lines})"
-
+    """A tuple class that prints one field a line."""
+    names = tuple(fields.split())
+    members: dict[str, Any] = {n: property(itemgetter(k)) for k, n in enumerate(names)}
     return type(
         name,
-        (_fields_of(fields),),
-        {"__slots__": (), "__repr__": describe, "__module__": "nnkit.return_types"},
+        (ReturnType,),
+        {
+            "__slots__": (),
+            "__match_args__": names,
+            "__module__": "nnkit.return_types",
+            "n_fields": len(names),
+            "n_sequence_fields": len(names),
+            **members,
+        },
     )
 
 

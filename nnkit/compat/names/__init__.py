@@ -12,6 +12,7 @@ from nnkit.backend.memory import layout
 from nnkit.compat.foreign import stand_in
 from nnkit.compat.names._foreach import FUNCTIONS
 from nnkit.compat.names._ops import ops as ops
+from nnkit.compat.names.serialization import save as save
 from nnkit.compat.names.torch_version import __version__ as __version__
 
 globals().update(FUNCTIONS)

@@ -9,15 +9,11 @@ from nnkit.autograd.ops.creation.factories import empty
 from nnkit.nn import functional as F
 from nnkit.nn import init
 from nnkit.nn.functional.attention import additive_mask
-from nnkit.nn.modules.linear import Linear
+from nnkit.nn.modules.linear import NonDynamicallyQuantizableLinear
 from nnkit.nn.modules.module import Module
 from nnkit.nn.parameter import Parameter
 
 __all__ = ["MultiheadAttention"]
-
-
-class NonDynamicallyQuantizableLinear(Linear):
-    """`Linear`, under the name that torch gives the output projection of attention."""
 
 
 class MultiheadAttention(Module):

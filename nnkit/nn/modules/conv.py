@@ -25,6 +25,7 @@ class _ConvNd(Module):
     weight: Parameter
     bias: Any  # a Parameter, or None
     transposed = False
+    _kept_by_torch = ("transposed", "_reversed_padding_repeated_twice")
     _axes: int
     _function: Callable[..., Tensor]
 
@@ -98,7 +99,8 @@ class _ConvNd(Module):
                 bound = 1 / math.sqrt(fan_in)
                 init.uniform_(self.bias, -bound, bound)
 
-    def _border(self) -> list[int]:
+    @property
+    def _reversed_padding_repeated_twice(self) -> list[int]:
         """The padding as `pad` takes it: before and after, last axis first."""
         if self.padding == "same":
             sizes = zip(self.dilation, self.kernel_size, strict=True)
@@ -110,7 +112,10 @@ class _ConvNd(Module):
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padding = self.padding
         if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._border(), mode=self.padding_mode), 0
+            input, padding = (
+                F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode),
+                0,
+            )
         return self._function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:

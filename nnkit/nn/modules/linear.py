@@ -93,6 +93,10 @@ class Linear(Module):
         )
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """`Linear`, under the name that torch gives the output projection of attention."""
+
+
 class LazyLinear(LazyModuleMixin, Linear):
     """A Linear that takes ``in_features`` from the last dimension of its first input.
 

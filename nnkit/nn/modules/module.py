@@ -23,6 +23,7 @@ from nnkit.nn.modules.module_hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from nnkit.nn.modules.module_pickling import state_from_torch
 from nnkit.nn.modules.module_state import ModuleState
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
 
     # Whether __init__ hands its arguments on to the next class, for multiple inheritance.
     call_super_init: bool = False
+    # Attributes that follow from others here, and that torch's class of this name keeps.
+    _kept_by_torch: tuple[str, ...] = ()
     forward: Callable[..., Any] = _forward_unimplemented
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -107,6 +110,8 @@ class Module(ModuleHooks, ModuleApply, ModuleState):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        if "_backward_hooks" in state:  # as it always is in torch's
+            state = state_from_torch(state)
         self.__dict__.update(state)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:

@@ -43,6 +43,8 @@ class RNNBase(Module):
         ValueError: a size is not positive, or another argument is out of its range.
     """
 
+    _kept_by_torch = ("_flat_weights_names", "_flat_weights")
+
     def __init__(
         self,
         mode: str,
@@ -106,6 +108,10 @@ class RNNBase(Module):
     def all_weights(self) -> list[list[Parameter]]:
         """The parameters of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
 
     @property
     def _flat_weights(self) -> list[Parameter]:

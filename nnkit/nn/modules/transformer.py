@@ -58,6 +58,9 @@ class TransformerEncoder(Module):
     nnkit.Size([5, 3, 8])
     """
 
+    _kept_by_torch = ("use_nested_tensor",)
+    use_nested_tensor = False
+
     def __init__(
         self,
         encoder_layer: Module,

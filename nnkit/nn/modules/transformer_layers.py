@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd import Tensor
 from nnkit.nn import functional as F
+from nnkit.nn.modules.activation import GELU, ReLU
 from nnkit.nn.modules.attention import MultiheadAttention
 from nnkit.nn.modules.dropout import Dropout
 from nnkit.nn.modules.linear import Linear
@@ -108,6 +109,14 @@ class TransformerEncoderLayer(_Layer):
     """
 
     blocks = 2
+    _kept_by_torch = ("activation_relu_or_gelu",)
+
+    @property
+    def activation_relu_or_gelu(self) -> int:
+        """1 for ReLU, 2 for GELU, 0 for another activation: torch's mark of a faster inference."""
+        if self.activation is F.relu or isinstance(self.activation, ReLU):
+            return 1
+        return 2 if self.activation is F.gelu or isinstance(self.activation, GELU) else 0
 
     def forward(
         self,

@@ -22,6 +22,13 @@ class Upsample(Module):
     nnkit.Size([1, 3, 4, 4])
     """
 
+    _kept_by_torch = ("name",)
+
+    @property
+    def name(self) -> str:
+        """The name of its class."""
+        return type(self).__name__
+
     def __init__(
         self,
         size: Any = None,

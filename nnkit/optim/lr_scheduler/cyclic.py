@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from nnkit.backend.program.outside import outside
@@ -217,6 +218,7 @@ class CyclicLR(LRScheduler):
         self.mode = mode
         self.gamma = gamma
         self._scale_fn_custom = scale_fn
+        self._init_scale_fn()
         if scale_fn is None:
             scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.scale_mode = scale_mode
@@ -238,9 +240,24 @@ class CyclicLR(LRScheduler):
         """The factor of the height in cycle (or iteration) ``x``."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
-        if self.mode == "triangular":
-            return 1.0
-        return 1 / 2.0 ** (x - 1) if self.mode == "triangular2" else self.gamma**x
+        return self._scale_fn_ref(x)
+
+    @staticmethod
+    def _triangular_scale_fn(x: float) -> float:
+        return 1.0
+
+    @staticmethod
+    def _triangular2_scale_fn(x: float) -> float:
+        return 1 / 2.0 ** (x - 1)
+
+    @staticmethod
+    def _exp_range_scale_fn(gamma: float, x: float) -> float:
+        return gamma**x
+
+    def _init_scale_fn(self) -> None:
+        if self._scale_fn_custom is None:
+            found = getattr(self, f"_{self.mode}_scale_fn")
+            self._scale_fn_ref = partial(found, self.gamma) if self.mode == "exp_range" else found
 
     def get_lr(self) -> list[Any]:
         cycle = math.floor(1 + self.last_epoch / self.total_size)
@@ -259,6 +276,7 @@ class CyclicLR(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """The state of the scheduler; of a scale_fn only what an object holds as attributes."""
         state = super().state_dict()
+        state.pop("_scale_fn_ref", None)
         custom = state.pop("_scale_fn_custom")
         state["_scale_fn_custom"] = None if custom is None else saved_functions([custom])[0]
         return state
@@ -270,3 +288,4 @@ class CyclicLR(LRScheduler):
         super().load_state_dict(state)
         if attributes is not None and self._scale_fn_custom is not None:
             self._scale_fn_custom.__dict__.update(attributes)
+        self._init_scale_fn()

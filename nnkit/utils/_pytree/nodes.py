@@ -268,8 +268,8 @@ def _default_factory(dumped: dict) -> list:
 _sequence(tuple, tuple, "builtins.tuple")
 _sequence(list, list, "builtins.list")
 _sequence(Size, tuple, "torch.Size")
-for _type in filter(is_namedtuple_class, vars(return_types).values()):
-    _sequence(_type, _type._make)
+for _type in return_types.ReturnType.__subclasses__():
+    _sequence(_type, _type)
 _mapping(dict, "builtins.dict")
 _mapping(OrderedDict, "collections.OrderedDict")
 _register(

@@ -96,7 +96,7 @@ def slogdet(input: Tensor) -> Any:
         (tensor(-1.), tensor(0.))
     """
     check_square("slogdet", input)
-    return return_types.slogdet(*rules.slogdet(input))
+    return return_types.slogdet(rules.slogdet(input))
 
 
 @public
@@ -158,7 +158,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
         True
     """
     check_matrices("qr", input, WHOLE)
-    return return_types.qr(*rules.qr(input, "reduced" if some else "complete"))
+    return return_types.qr(rules.qr(input, "reduced" if some else "complete"))
 
 
 @public
@@ -183,8 +183,10 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     u, s, vh = rules.svd(input, not some)
     if not compute_uv:
         batch = s._data.shape[:-1]
-        return return_types.svd(input.new_zeros(*batch, m, m), s, input.new_zeros(*batch, n, n).mH)
-    return return_types.svd(u, s, vh.mH)
+        return return_types.svd(
+            (input.new_zeros(*batch, m, m), s, input.new_zeros(*batch, n, n).mH)
+        )
+    return return_types.svd((u, s, vh.mH))
 
 
 def nuclear_norm(input: Tensor, dim: Any, keepdim: bool) -> Tensor:

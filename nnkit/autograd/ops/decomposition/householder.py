@@ -42,7 +42,7 @@ def geqrf(input: Tensor) -> Any:
         (nnkit.Size([2, 2]), nnkit.Size([2]))
     """
     check_matrices("geqrf", input, ())
-    return return_types.geqrf(*_geqrf(input))
+    return return_types.geqrf(_geqrf(input))
 
 
 def _reflected(

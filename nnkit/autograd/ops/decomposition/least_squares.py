@@ -173,4 +173,4 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     singular = rules.svd(fixed, False)[1] if driver in ("gelsd", "gelss") else none
     if driver == "gels":
         rank = rank.new_empty(0)
-    return return_types.linalg_lstsq(solution, residuals, rank, singular)
+    return return_types.linalg_lstsq((solution, residuals, rank, singular))

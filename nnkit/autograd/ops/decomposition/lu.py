@@ -149,4 +149,4 @@ def lu_unpack(
     none = LU_data.new_empty(0)
     P = permutation("lu_unpack", LU_data, LU_pivots) if unpack_pivots else none
     L, U = triangles(LU_data) if unpack_data else (none, none)
-    return return_types.lu_unpack(P, L, U)
+    return return_types.lu_unpack((P, L, U))

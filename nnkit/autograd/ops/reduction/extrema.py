@@ -130,7 +130,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     _check_some("aminmax", shape, axis)
     check_dtype("aminmax", input.dtype, ("complex",))
     return return_types.aminmax(
-        _extreme["amin"](input, axis, keepdim), _extreme["amax"](input, axis, keepdim)
+        (_extreme["amin"](input, axis, keepdim), _extreme["amax"](input, axis, keepdim))
     )
 
 
@@ -147,7 +147,7 @@ def _max(name: str, kind: Any, elementwise: Any, input: Tensor, dim: Any, keepdi
     _check_some(name, shape, () if axis is None else axis)
     if input.dtype.category == COMPLEX:
         raise RuntimeError(f"{name}(): does not support complex input, got {input.dtype}")
-    return kind(*_chosen[name](input, axis, keepdim))
+    return kind(_chosen[name](input, axis, keepdim))
 
 
 @public(out=True)

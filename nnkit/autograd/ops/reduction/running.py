@@ -170,7 +170,7 @@ def _record(name: str, kind: Any, input: Tensor, dim: int) -> Any:
     # As torch, which does not ask for the dimension of no elements.
     axis = normalize_dim(dim, input._data.ndim, name) if input._data.size else 0
     values, indices = _records[name](input, axis)
-    return kind(real_gradient(name, values), indices)
+    return kind((real_gradient(name, values), indices))
 
 
 @public(out=True)

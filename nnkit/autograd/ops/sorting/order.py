@@ -96,7 +96,7 @@ def sort(
         (tensor([1, 2, 3]), tensor([1, 2, 0]))
     """
     axis = _order("sort", input, dim)
-    return return_types.sort(*_sort(input, axis, bool(descending)))
+    return return_types.sort(_sort(input, axis, bool(descending)))
 
 
 @public(out=True)
@@ -147,7 +147,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     size = (input._data.shape or (1,))[axis]
     if not 0 <= integer("topk", "k", k) <= size:
         raise RuntimeError(f"topk(): selected index k out of range: got {k} for {size} elements")
-    return return_types.topk(*_topk(input, int(k), axis, bool(largest), bool(sorted)))
+    return return_types.topk(_topk(input, int(k), axis, bool(largest), bool(sorted)))
 
 
 def _reduce(name: str, input: Tensor, dim: int, keepdim: bool, *before: Any) -> Any:
@@ -155,7 +155,7 @@ def _reduce(name: str, input: Tensor, dim: int, keepdim: bool, *before: Any) -> 
     if not (input._data.shape or (1,))[axis]:
         raise IndexError(f"{name}(): expected reduction dim {axis} to have non-zero size")
     values, indices = _reduced[name](input, *before, axis, bool(keepdim))
-    return getattr(return_types, name)(real_gradient(name, values), indices)
+    return getattr(return_types, name)((real_gradient(name, values), indices))
 
 
 @public(out=True)

@@ -332,7 +332,7 @@ def histogram(
     if density:
         widths = B.sub(B.getitem(edges, (slice(1, None),)), B.getitem(edges, (slice(None, -1),)))
         counts = B.div(B.div(counts, B.sum(counts, None, False)), widths)
-    return return_types.histogram(wrap(counts, place), wrap(edges, place))
+    return return_types.histogram((wrap(counts, place), wrap(edges, place)))
 
 
 @public(out=True, method=False)

@@ -1,0 +1,87 @@
+"""The state of a module in torch's form, which the files of ``torch.save`` hold.
+
+torch's modules have a dictionary for each kind of hooks, also where there are none, and keep apart
+how a hook wants to be called.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from nnkit.nn.modules.module_hooks import ForwardHook
+
+# The hooks that a call of the module runs, and torch's dictionaries of their further settings.
+_OF_CALLS = {
+    "_forward_pre_hooks": ("_forward_pre_hooks_with_kwargs",),
+    "_forward_hooks": ("_forward_hooks_with_kwargs", "_forward_hooks_always_called"),
+    "_backward_pre_hooks": (),
+    "_backward_hooks": (),
+}
+_OF_STATES = (
+    *("_state_dict_hooks", "_state_dict_pre_hooks"),
+    *("_load_state_dict_pre_hooks", "_load_state_dict_post_hooks"),
+)
+
+
+class _WrappedHook:
+    """torch's entry for a hook that runs before ``load_state_dict``."""
+
+    def __init__(self, hook: Any, module: Any = None) -> None:
+        self.hook = hook
+        self.with_module = module is not None
+        if self.with_module:
+            self.module = module
+
+
+def state_for_torch(module: Any, state: dict[str, Any]) -> dict[str, Any]:
+    """The pickled state of a module, with what a module of torch holds besides."""
+    hooks: dict[str, Any] = {
+        name: OrderedDict(getattr(module, name)) for name in (*_OF_CALLS, *_OF_STATES)
+    }
+    for name, settings in _OF_CALLS.items():
+        for position, setting in enumerate(settings, 1):
+            found = {key: True for key, entry in hooks[name].items() if entry[position]}
+            hooks[setting] = OrderedDict(found)
+        if settings:
+            hooks[name] = OrderedDict((k, entry.function) for k, entry in hooks[name].items())
+    for name, wrap in (("_state_dict_hooks", _first), ("_load_state_dict_pre_hooks", _wrapped)):
+        hooks[name] = OrderedDict((k, wrap(entry, module)) for k, entry in hooks[name].items())
+    hooks["_is_full_backward_hook"] = module._is_full_backward_hook
+    kept = {name: getattr(module, name) for name in module._kept_by_torch}
+    return {**{k: v for k, v in state.items() if k != "_hooked"}, **hooks, **kept}
+
+
+def _first(entry: tuple[Any, bool], module: Any) -> Any:
+    return entry[0]
+
+
+def _wrapped(entry: tuple[Any, bool], module: Any) -> _WrappedHook:
+    hook, with_module = entry
+    return _WrappedHook(hook, module if with_module else None)
+
+
+def state_from_torch(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a module, of what torch (or nnkit) has pickled."""
+    state = dict(state)
+    state.setdefault("_non_persistent_buffers_set", set())
+    for name, settings in _OF_CALLS.items():
+        marks = [state.pop(setting, {}) for setting in settings]
+        hooks = state.get(name) or {}
+        if settings:  # in the same dictionary, which a handle may refer to
+            for key, hook in hooks.items():
+                if not isinstance(hook, ForwardHook):
+                    hooks[key] = ForwardHook(hook, *(mark.get(key, False) for mark in marks))
+        if hooks:
+            state["_hooked"] = True
+    for key, hook in (state.get("_state_dict_hooks") or {}).items():
+        if not isinstance(hook, tuple):
+            public = getattr(hook, "_from_public_api", False)
+            state["_state_dict_hooks"][key] = (hook, public)
+    for key, hook in (state.get("_load_state_dict_pre_hooks") or {}).items():
+        if isinstance(hook, _WrappedHook):
+            state["_load_state_dict_pre_hooks"][key] = (hook.hook, hook.with_module)
+    for name in (*_OF_CALLS, *_OF_STATES):
+        if not state.get(name, True):
+            del state[name]
+    return state

@@ -1,0 +1,226 @@
+"""What the pickle in a file of ``torch.save`` may call to make its values, and its names.
+
+A pickle is a program that may call anything; read as data (`nnkit.pickle_reader`) it may refer to
+`PLAIN` and to nothing else, as with torch's ``weights_only``.
+"""
+
+from __future__ import annotations
+
+import operator
+import pickle
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import nnkit
+from nnkit.autograd import Size, Tensor, no_grad
+from nnkit.autograd.ops.creation.conversion import TYPE_NAMES
+from nnkit.autograd.ops.creation.factories import empty_strided
+from nnkit.autograd.surface.generator import Generator
+from nnkit.autograd.surface.storage import Storage, TypedStorage, UntypedStorage, storage_name
+from nnkit.backend import files
+from nnkit.backend.device import device
+from nnkit.backend.dtype import DTYPES, dtype
+from nnkit.nn.parameter import Buffer, Parameter
+from nnkit.pickle_reader import Function, checked_key
+
+__all__ = ["NAMES", "OF_TORCH", "PLAIN"]
+
+
+def _rebuild_tensor(
+    storage: Storage,
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    requires_grad: bool = False,
+    hooks: Any = None,
+    metadata: Any = None,
+) -> Tensor:
+    if not isinstance(storage, Storage):
+        raise ValueError(f"a {type(storage).__name__} is no memory of a tensor")
+    if len(size) > files.MOST_DIMENSIONS or len(stride) != len(size):
+        raise ValueError(f"a tensor has {len(size)} dimensions and {len(stride)} strides")
+    numbers = (offset, *size, *stride)
+    if any(type(n) is not int for n in numbers):
+        raise ValueError("a size, a stride or an offset is no integer")
+    last = offset + sum((n - 1) * step for n, step in zip(size, stride))
+    memory = storage._memory
+    length = memory.shape[0]
+    if min(numbers) < 0 or (0 not in size and last >= length):
+        raise ValueError(
+            f"a tensor of size {tuple(size)}, stride {tuple(stride)} and offset {offset} "
+            f"exceeds its memory of {length} elements"
+        )
+    marks = metadata if isinstance(metadata, dict) else {}
+    with no_grad():
+        tensor = memory.as_strided(tuple(size), tuple(stride), offset)
+        tensor = tensor.conj() if marks.get("conj") else tensor
+        tensor = (tensor._neg_view() if marks.get("neg") else tensor).detach()
+    return tensor.requires_grad_(bool(requires_grad))
+
+
+def _rebuild_stored(
+    storage: Storage,
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    requires_grad: bool,
+    hooks: Any,
+    kind: dtype,
+    metadata: Any = None,
+) -> Tensor:
+    """A tensor of a dtype without a class of storages, in memory that is counted in bytes."""
+    if not isinstance(kind, dtype):
+        raise ValueError("a tensor's dtype is none")
+    if not isinstance(storage, Storage):
+        raise ValueError(f"a {type(storage).__name__} is no memory of a tensor")
+    elements = TypedStorage._of(storage._memory.view(kind))
+    return _rebuild_tensor(elements, offset, size, stride, requires_grad, hooks, metadata)
+
+
+def _rebuild_without_memory(
+    kind: dtype, size: Sequence[int], stride: Sequence[int], requires_grad: bool
+) -> Tensor:
+    numbers = (*size, *stride)
+    if not isinstance(kind, dtype) or len(size) > files.MOST_DIMENSIONS:
+        raise ValueError(f"a tensor has {len(size)} dimensions")
+    if len(stride) != len(size) or any(type(n) is not int or n < 0 for n in numbers):
+        raise ValueError("a size or a stride is no integer from 0 on")
+    made = empty_strided(tuple(size), tuple(stride), dtype=kind, device=device("meta"))
+    return made.requires_grad_(bool(requires_grad))
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, hooks: Any) -> Any:
+    return Parameter(data, bool(requires_grad))
+
+
+def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, hooks: Any, state: Any) -> Any:
+    parameter = Parameter(data, bool(requires_grad))
+    _set_attributes(parameter, state)
+    return parameter
+
+
+def _rebuild_from_type(
+    rebuild: Callable[..., Any], kind: type, arguments: tuple[Any, ...], state: Any
+) -> Any:
+    """A tensor of a subclass, or one with attributes."""
+    tensor = rebuild(*arguments)
+    if type(tensor) is not kind:
+        tensor = tensor.as_subclass(kind)
+    if hasattr(kind, "__setstate__"):
+        tensor.__setstate__(state)
+    else:
+        _set_attributes(tensor, state)
+    return tensor
+
+
+def _set_attributes(value: Any, state: Any) -> None:
+    for part in state if isinstance(state, tuple) else (state,):
+        for name, content in (part or {}).items():
+            setattr(value, name, content)
+
+
+def _plain_parameter(data: Tensor, requires_grad: bool, hooks: Any, state: Any = None) -> Any:
+    return Parameter(data, bool(requires_grad))
+
+
+def _plain_from_type(rebuild: Any, kind: Any, arguments: tuple[Any, ...], state: Any) -> Any:
+    """A tensor; of the attributes a file may give it those of a Buffer alone."""
+    if rebuild is not PLAIN["torch._utils._rebuild_tensor_v2"]:
+        raise pickle.UnpicklingError(f"a tensor cannot be rebuilt by {rebuild!r:.80}")
+    tensor = rebuild(*arguments)
+    if isinstance(state, dict) and state.get("_is_buffer"):
+        return Buffer(tensor, persistent=bool(state.get("persistent", True)))
+    return tensor
+
+
+def _bytes(content: bytes = b"") -> bytes:
+    if type(content) is not bytes:
+        raise ValueError(f"bytes are not made of a {type(content).__name__}")
+    return content
+
+
+def _bytearray(content: bytes | str = b"", encoding: str = "latin1") -> bytearray:
+    return bytearray(_encode(content, encoding) if isinstance(content, str) else _bytes(content))
+
+
+def _encode(text: str, encoding: str) -> bytes:
+    """Pickle's second protocol, which torch writes, has bytes as text and its encoding."""
+    if type(text) is not str or encoding not in ("latin1", "latin-1"):
+        raise ValueError("bytes are stored as latin1 text")
+    return text.encode("latin1")
+
+
+def _complex(real: float, imag: float) -> complex:
+    if type(real) is not float or type(imag) is not float:
+        raise ValueError("a complex number has two floats")
+    return complex(real, imag)
+
+
+def _set(items: Sequence[Any] = ()) -> set[Any]:
+    return set(map(checked_key, items))
+
+
+def _counter(*counts: Any) -> Counter[Any]:
+    if any(type(given) is not dict for given in counts):
+        raise ValueError("a Counter is made of a dict")
+    return Counter(*counts)
+
+
+def _size(sizes: Sequence[int]) -> Size:
+    return Size(map(operator.index, sizes))
+
+
+def _function(name: str, call: Callable[..., Any]) -> Function:
+    return Function(name.rpartition(".")[2], call)
+
+
+_KINDS: dict[str, Any] = {
+    "torch.storage.UntypedStorage": UntypedStorage,
+    **{f"torch.{storage_name(DTYPES[kind])}": DTYPES[kind] for kind in TYPE_NAMES},
+}
+_REBUILDERS: dict[str, Callable[..., Any]] = {
+    "torch._utils._rebuild_tensor_v2": _rebuild_tensor,
+    "torch._utils._rebuild_tensor": _rebuild_tensor,
+    "torch._utils._rebuild_tensor_v3": _rebuild_stored,
+    "torch._utils._rebuild_meta_tensor_no_storage": _rebuild_without_memory,
+    "torch._utils._rebuild_parameter": _rebuild_parameter,
+    "torch._utils._rebuild_parameter_with_state": _rebuild_parameter_with_state,
+    "torch._tensor._rebuild_from_type_v2": _rebuild_from_type,
+}
+# What a pickle that is read as data may refer to.
+PLAIN: dict[str, Any] = {
+    name: _function(name, call)
+    for name, call in {
+        **_REBUILDERS,
+        "torch._utils._rebuild_parameter": _plain_parameter,
+        "torch._utils._rebuild_parameter_with_state": _plain_parameter,
+        "torch._tensor._rebuild_from_type_v2": _plain_from_type,
+        "torch.Size": _size,
+        "torch.device": device,
+        "_codecs.encode": _encode,
+        "collections.Counter": _counter,
+        "collections.OrderedDict": lambda: OrderedDict(),
+        **{
+            f"{module}.{kind}": make
+            for module in ("builtins", "__builtin__")
+            for kind, make in {
+                "bytearray": _bytearray,
+                "bytes": _bytes,
+                "complex": _complex,
+                "set": _set,
+            }.items()
+        },
+    }.items()
+} | {"torch.Tensor": Tensor, **_KINDS, **{f"torch.{name}": d for name, d in DTYPES.items()}}
+# What torch has for its files alone: where a pickle is obeyed, these stand for torch's.
+OF_TORCH: dict[str, Any] = {
+    **_REBUILDERS,
+    **_KINDS,
+    "torch._C.Generator": Generator,
+    "torch._C.TensorBase": Tensor,
+    "torch._C._VariableFunctionsClass": nnkit,  # whose functions are asked for by name
+}
+# Under which of these names nnkit's own are written.
+NAMES: dict[Any, str] = {call: name for name, call in reversed(_REBUILDERS.items())}
+NAMES |= {UntypedStorage: "torch.storage.UntypedStorage", Generator: "torch._C.Generator"}
