@@ -271,15 +271,21 @@ FAMILIES: dict[str, Any] = {
     "Chi2": lambda d, t: [d.Chi2(t([3.0, 1.0])), d.Chi2(t([2.0, 5.0]))],
     "Exponential": lambda d, t: [d.Exponential(t([0.5, 2.0])), d.Exponential(t([1.0, 3.0]))],
     "Gumbel": lambda d, t: [d.Gumbel(t([0.0, 1.0]), t([1.0, 2.0])), d.Gumbel(t([1.0, 0.5]), 1.5)],
-    "Laplace": lambda d, t: [d.Laplace(t([0.0, 1.0]), t([1.0, 2.0])), d.Laplace(t([1.0, 0.5]), 1.5)],
+    "Laplace": lambda d, t: [
+        d.Laplace(t([0.0, 1.0]), t([1.0, 2.0])), d.Laplace(t([1.0, 0.5]), 1.5)
+    ],
     "Cauchy": lambda d, t: [d.Cauchy(t([0.0, 1.0]), t([1.0, 2.0])), d.Cauchy(t([1.0, 0.5]), 1.5)],
-    "Uniform": lambda d, t: [d.Uniform(t([-1.0, 0.1]), t([2.0, 0.9])), d.Uniform(-2.0, t([3.0, 0.5]))],
+    "Uniform": lambda d, t: [
+        d.Uniform(t([-1.0, 0.1]), t([2.0, 0.9])), d.Uniform(-2.0, t([3.0, 0.5]))
+    ],
     "Pareto": lambda d, t: [d.Pareto(t([1.0, 2.0]), t([3.0, 0.5])), d.Pareto(t([0.05, 2.5]), 2.5)],
     "HalfNormal": lambda d, t: [d.HalfNormal(t([1.0, 2.0])), d.HalfNormal(t([0.5, 3.0]))],
     "Poisson": lambda d, t: [d.Poisson(t([1.0, 2.0])), d.Poisson(t([0.5, 3.0]))],
     "Geometric": lambda d, t: [d.Geometric(t([0.1, 0.6])), d.Geometric(t([0.5, 0.3]))],
     "Bernoulli": lambda d, t: [d.Bernoulli(t([0.1, 1.0])), d.Bernoulli(t([0.5, 0.3]))],
-    "Binomial": lambda d, t: [d.Binomial(4, t([0.1, 0.6])), d.Binomial(t([4.0, 3.0]), t([0.5, 0.3]))],
+    "Binomial": lambda d, t: [
+        d.Binomial(4, t([0.1, 0.6])), d.Binomial(t([4.0, 3.0]), t([0.5, 0.3]))
+    ],
     "ContinuousBernoulli": lambda d, t: [
         d.ContinuousBernoulli(t([0.1, 0.5])), d.ContinuousBernoulli(t([0.5, 0.3]))
     ],
@@ -336,7 +342,7 @@ def test_divergences_of_different_families(lib: ModuleType) -> None:
     assert d.kl_divergence(gamma, normal).tolist() == pytest.approx([0.773668], rel=1e-5)
     assert d.kl_divergence(normal, gamma).tolist() == [float("inf")]
     inside, around = d.Uniform(t([0.1]), t([0.9])), d.Beta(t([1.0]), t([3.0]))
-    assert d.kl_divergence(inside, around).tolist() == pytest.approx([0.6459], rel=1e-3)
+    assert d.kl_divergence(inside, around).tolist() == pytest.approx([0.785946], rel=1e-5)
     assert d.kl_divergence(d.Uniform(t([-1.0]), t([0.9])), around).tolist() == [float("inf")]
     with pytest.raises(NotImplementedError):
         d.kl_divergence(d.Dirichlet(t([1.0, 2.0])), normal)

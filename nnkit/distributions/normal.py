@@ -94,7 +94,6 @@ class LogNormal(TransformedDistribution):
         tensor(1.6487)
     """
 
-    has_rsample = True
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
     arg_names = ()

@@ -108,7 +108,7 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
         _write(o, r, name, arguments)
     if not several:
         return out
-    return type(result)(out) if type(result) is tuple else type(result)(*out)
+    return type(result)(out)
 
 
 def check_out(
