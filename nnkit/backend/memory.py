@@ -302,8 +302,10 @@ def common_format(arrays: Sequence[Any]) -> tuple[int, ...] | None:
 def has_order_of(array: Any, other: Any) -> bool:
     """Whether the elements of two arrays of one shape lie in memory at the same steps."""
     steps, others = array.strides, other.strides
-    return steps == others or all(
-        a == b or n == 1 for a, b, n in zip(steps, others, array.shape, strict=True)
+    return (
+        steps == others
+        or 0 in array.shape
+        or all(a == b or n == 1 for a, b, n in zip(steps, others, array.shape, strict=True))
     )
 
 

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from tests.fuzz import arbitrary_transforms
 from tests.fuzz.evidence import Difference
 from tests.fuzz.observe import ASPECTS, UNNAMED, array_of, record_of
 
 NORMS = r"norm\(|normalize\(|\bm\d+\("
 PRODUCTS = r"@|matmul|einsum|tensordot|mm_?\(|linear|attention|conv|GRU|\bm\d+\("
-JACOBIANS = r"T\.func\.(jacrev|jacfwd|hessian)\("
-VMAPS = r"T\.func\.(vmap|jacrev|jacfwd|hessian)\("
 # What torch makes of several operations, or writes through a view: one node of other arguments.
 PARTS = r"x\d+\[[^]]*,.*\]"  # of an index, each a view of its own there
 COMPOSED = rf"einsum|tensordot|kl_div|\] .?= |{PARTS}"
@@ -153,54 +152,6 @@ def _view_of_temporary(d: Difference) -> bool:
     if d.actual is None and d.expected != UNNAMED:
         return "autograd.grad(" in d.statement and d.expected in d.wanted
     return d.expected == UNNAMED and d.seen("base", d.wanted, d.actual) == UNNAMED
-
-
-def _empty_batch(d: Difference) -> bool:
-    """Whether torch refuses to map over nothing, some of whose operations look at the first
-    example, or divide by the number of examples: what is wrong otherwise is not come to."""
-    shapes = [d.seen("shape", d.before, name) for name in d.named()]
-    refused = d.aspect == "error" and d.errors[0] in ("IndexError", "RuntimeError")
-    return refused and re.search(VMAPS, d.statement) is not None and any(0 in s for s in shapes)
-
-
-def _writes_tangents(d: Difference) -> bool:
-    """Whether torch alone refuses to write in place in a derivative forwards of another one: into
-    what is no batch as a tangent, or has no memory."""
-    forwards = re.findall(r"T\.func\.(?:jvp|jacfwd|hessian)\(", d.statement)
-    written = re.search(r"[a-z]_\(", d.statement)
-    return len(forwards) > 1 and written is not None and d.errors == ("RuntimeError", None)
-
-
-def _zeros_without_memory(d: Difference) -> bool:
-    """Whether zeros are written, or their memory asked for, that a Jacobian of a derivative holds,
-    or a gradient computed by the engine of what a transform gave."""
-    if set(d.errors) != {None, "RuntimeError"} or not d.named():
-        return False
-    record = record_of(d.before, d.named()[0])
-    sources = rf"{JACOBIANS}|T\.func\.[\s\S]*(autograd\.|backward\()|autograd\.functional.*T\.func"
-    uses = r"[a-z]_\(|\] .?= |^x\d+ .= |numpy\(|tolist\(|deepcopy\(|pickle|out=|save\("
-    zero = record is not None and record[2] and not np.any(array_of(record))
-    return bool(zero and re.search(sources, d.earlier) and re.search(uses, d.statement))
-
-
-def _recorded_in_inference(d: Difference) -> bool:
-    """Whether the backward of a vjp is recorded in torch's inference mode, where enable_grad is
-    on: it is computed when the level is left."""
-    mode = re.match(r"with T\.inference_mode\(\), T\.enable_grad\(\):", d.statement)
-    pulled = re.search(r"T\.func\.(vjp|jacrev|hessian)\(", d.statement)
-    refused = d.aspect == "requires_grad" or d.errors == ("RuntimeError", None)
-    return None not in (mode, pulled) and refused
-
-
-def _adds_to_zeros(d: Difference) -> bool:
-    """Whether torch alone fails to add to a gradient, one of which is zero, after a derivative of
-    a derivative."""
-    if d.errors != ("RuntimeError", None) or "backward(" not in d.statement:
-        return False
-    twice = re.search(r"T\.func\.|functional\.|create_graph", d.earlier)
-    found = [*d.before.items(), *d.shown.items(), *d.wanted.items()]
-    grads = [array_of(r) for label, r in found if label.endswith(".grad") and isinstance(r, tuple)]
-    return twice is not None and any(not np.any(grad) for grad in grads)
 
 
 def _order(d: Difference) -> int:
@@ -385,17 +336,7 @@ def _expanded_gradient(d: Difference) -> bool:
 
 # Each with its reason. None of them hides a value that a program without a mistake computes.
 RULES: dict[str, Callable[[Difference], bool]] = {
-    "zeros that a Jacobian holds lie one for each row in torch, or one for all": _statement(
-        JACOBIANS, "strides", "base"
-    ),
-    "a transform in torch records inference tensors as its dispatcher has it": lambda d: (
-        (d.aspect == "requires_grad" or "RuntimeError" in d.errors)
-        and "T.func." in d.statement
-        and any(
-            d.seen("is_inference", d.before, name) and d.seen("requires_grad", d.before, name)
-            for name in d.named()
-        )
-    ),
+    **arbitrary_transforms.RULES,
     "NumPy has no complex32": lambda d: (
         any(d.seen("dtype", d.wanted, label) == "complex32" for label in d.wanted)
         or d.errors == ("NotImplementedError", "RuntimeError")
@@ -429,20 +370,6 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         and (d.expected, d.actual) == (True, False)
         and re.search(r"one_hot|quantile| @ ", d.earlier) is not None
     ),
-    "torch's vmap has operations that cannot do with an empty batch": _empty_batch,
-    "torch refuses to write into a tangent that is none": _writes_tangents,
-    "torch's vmap computes a GRUCell by itself, and cannot add its gradients": lambda d: (
-        d.errors == ("RuntimeError", None)
-        and "T.func.vmap(T.func.grad(" in d.statement
-        and "GRUCell(" in d.earlier
-    ),
-    "torch records the backward of a vjp in inference mode where enable_grad is on": (
-        _recorded_in_inference
-    ),
-    "which zeros have no memory, of those that a derivative of a derivative holds": (
-        _zeros_without_memory
-    ),
-    "torch has gradients of zeros without memory, which it cannot add to": _adds_to_zeros,
     "few names of nodes are promised, and an op here may be several there": lambda d: (
         _statement(r"\.name\(\)|next_functions", "value")(d)
         or d.errors == (None, "AttributeError")

@@ -252,4 +252,10 @@ with T.inference_mode():
 x2 = Twice.apply(x1)
 x2.backward()
 """,
+    "views of nothing, and of no example": """
+x0 = T.zeros(0, 3)
+x1 = T.func.jvp(lambda t: t.view(-1), (x0,), (x0,))
+x2 = T.nn.Parameter(T.zeros(0, 3))
+x3 = T.func.vmap(lambda t: T.func.grad(lambda t: (t * x2).sum())(t))(x0)
+""",
 }

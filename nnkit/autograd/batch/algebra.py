@@ -7,7 +7,6 @@ have the history that they have around the level, so derivatives need no rules o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -162,7 +161,7 @@ def _example(value: Any, i: int) -> Any:
     whole, at = value.whole, (slice(None),) * value.dim
     if whole._data.shape[value.dim]:
         return LIFTED.getitem(whole, (*at, i, ...))
-    if math.prod(value.shape) and whole.dtype.category > 1:
+    if whole.dtype.category > 1:
         return LIFTED.sum(whole, value.dim, False)  # so that its history goes on
     B = whole._device.backend
     return wrap(B.zeros(value.shape, value.dtype), whole._device)
