@@ -361,7 +361,8 @@ class _Printer:
             free = f";  {' = '.join([*done, 'None'])}" if done and node.op != "output" else ""
             lines.append(f"    {self.statement(node, root)}{free}")
         body = "\n".join(lines) or "    pass"
-        self.code = PythonCode(f"\n\n\ndef forward({', '.join(header)}):\n{body}\n", self.globals)
+        text = f"\n\n\ndef forward({', '.join(header)}):\n{body}\n    "
+        self.code = PythonCode(text, self.globals)
 
     def statement(self, node: Node, root: str) -> str:
         if node.op == "output":

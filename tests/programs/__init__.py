@@ -15,13 +15,16 @@ from tests.programs import (
     images,
     language,
     learning,
+    methods,
     recipes,
     recurrent,
     workflow,
 )
 
+SUBJECTS = (
+    *(learning, images, recurrent, language, attention, gradients, workflow, recipes),
+    methods,
+)
 PROGRAMS: dict[str, Callable[[Any], list]] = {
-    program.__name__: program
-    for subject in (learning, images, recurrent, language, attention, gradients, workflow, recipes)
-    for program in subject.PROGRAMS
+    program.__name__: program for subject in SUBJECTS for program in subject.PROGRAMS
 }

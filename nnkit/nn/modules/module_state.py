@@ -370,4 +370,4 @@ def _key_list(title: str, keys: list[str], others: list[str], relation: str) -> 
     for position, key in enumerate(keys):
         close = difflib.get_close_matches(key, others, 1) if position < _MAX_CLOSEST else []
         named.append(f'"{key}" (closest {relation} key: "{close[0]}")' if close else f'"{key}"')
-    return f"{title} key(s) in state_dict: {', '.join(named)}"
+    return f"{title} key(s) in state_dict: {', '.join(named)}. "  # torch's, to the last space
