@@ -475,6 +475,11 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         )
     ),
     "which node of a function comes last, and what it saves": _runs_last_node,
+    "torch asks for the history of a view, which it may refuse, at its first hook": lambda d: (
+        d.errors == (None, "RuntimeError")
+        and (hooked := re.search(r"(x\d+\.register_hook\()", d.statement)) is not None
+        and hooked[1] in d.earlier
+    ),
     "torch resizes an out= before it reads it as an operand": _writes_own_operand,
     "torch's graph keeps the shape that a leaf had when it was used": _leaf_of_old_shape,
     "torch does not write gradients that are views of what was made without grad": (

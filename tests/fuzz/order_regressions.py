@@ -193,4 +193,10 @@ with T.inference_mode(): x0 = T.tensor([2.0]).expand(2, 2).requires_grad_()
 x1 = x0.flip(0) * T.tensor([[1.0, 2.0], [3.0, 4.0]])
 x1.sum().backward()
 """,
+    "the gradient of a leaf with gaps lies by rows": """
+x0 = T.arange(16.).reshape(2, 2, 2, 2).diagonal().requires_grad_()
+x0.square().sum().backward()
+x1 = T.arange(16.).reshape(4, 4)[:, ::2].T.requires_grad_()
+x1.sum().backward(create_graph=True)
+""",
 }

@@ -14,6 +14,7 @@ from nnkit.backend.cuda.differences import contiguous as contiguous
 from nnkit.backend.cuda.launch import Plans
 from nnkit.backend.cuda.printer import Variant, Work, empty_for, work_for
 from nnkit.backend.formula import Formula
+from nnkit.backend.memory import is_dense
 
 _IDENTITY = Formula("copy", lambda x: x)
 
@@ -142,7 +143,8 @@ def fill(x: Any, value: Any) -> Any:
 
 
 def overwrite(x: Any, source: Any) -> Any:
-    return copy_(empty_like(x), source)
+    dense = is_dense(x)  # in another geometry torch has a gradient lie by rows
+    return copy_(empty_like(x) if dense else array_module(x).ndarray(x.shape, x.dtype), source)
 
 
 def make_complex(real: Any, imag: Any) -> Any:

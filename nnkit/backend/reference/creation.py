@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nnkit.backend.dtype import int64
+from nnkit.backend.memory import is_dense
 
 
 def empty(B, shape, dtype):
@@ -39,7 +40,8 @@ def fill_(B, x, value):
 
 
 def overwrite(B, x, source):
-    return B.copy_(B.empty_like(x), source)
+    dense = is_dense(x)  # in another geometry torch has a gradient lie by rows
+    return B.copy_(B.empty_like(x) if dense else B.empty(x.shape, x.dtype), source)
 
 
 def contiguous(B, x):
