@@ -205,7 +205,8 @@ def _grows_apart(d: Difference) -> bool:
     times as much after it: it takes the sine or the exponential of large ones, or what is left
     where large ones cancel."""
     before = [_distance(*pair) for pair in d.apart_before()]
-    return d.aspect == "values" and bool(before) and 0 < _apart(d) < min(1e-3, 1e3 * max(before))
+    most = 1e-2 if (d.seen("dtype", d.wanted) or "").endswith("float16") else 1e-3
+    return d.aspect == "values" and bool(before) and 0 < _apart(d) < min(most, 1e3 * max(before))
 
 
 def _is_step(d: Difference) -> bool:
@@ -337,6 +338,16 @@ def _expanded_gradient(d: Difference) -> bool:
 # Each with its reason. None of them hides a value that a program without a mistake computes.
 RULES: dict[str, Callable[[Difference], bool]] = {
     **arbitrary_transforms.RULES,
+    "no array begins beyond its memory, as what is empty may in torch": lambda d: (
+        d.errors == ("RuntimeError", None)
+        and "as_strided(" in d.statement
+        and any(0 in (d.seen("shape", d.before, n) or ()) for n in d.named())
+    ),
+    "the sign of an imaginary zero is that of its place in a vector of torch's": lambda d: (
+        _statement(r"angle\(", "values")(d)
+        and np.array_equal(np.abs(d.expected), np.abs(d.actual))
+        and any(x.dtype.kind == "c" for x in d.operands())
+    ),
     "NumPy has no complex32": lambda d: (
         any(d.seen("dtype", d.wanted, label) == "complex32" for label in d.wanted)
         or d.errors == ("NotImplementedError", "RuntimeError")
@@ -411,6 +422,9 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     "a reduced loss keeps the memory of the losses of all elements in torch": _keeps_losses,
     "a rounding on which the two differ already is made larger": _grows_apart,
     "and may fall on either side of a step": _is_step,
+    "and so are numbers that are equal in one": lambda d: (
+        _statement(r"unique\(", "shape")(d) and bool(d.apart_before())
+    ),
     "a sum is exact to a part of the largest of its terms": _cancels,
     "torch gives an out= its sizes before it refuses to compute, or packs what it would save": (
         lambda d: (

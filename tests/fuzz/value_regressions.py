@@ -72,4 +72,27 @@ x7 = T.nn.functional.group_norm(x1, 1)
 x8 = T.autograd.grad(x3.square().sum() + x5.pow(3).sum() + x7.pow(3).sum(), x1)
 x9 = T.autograd.grad(x6.pow(3).sum(), x2)
 """,
+    "sums of half precision at an index are rounded one by one": """
+x0 = T.tensor([0, 1, 0, 0, 1, 2, 0, 0])
+x1 = T.tensor([1.3, -0.7, 0.35, 2.1, -1.9, 0.11, 0.77, -3.3]).half()
+x2 = T.tensor([0.3, 1.7, -2.2, 0.9]).half().requires_grad_()
+x3 = x2.index_put((x0,), x1, accumulate=True)
+x4 = x2.index_add(0, x0, x1)
+x5 = x2.scatter_add(0, x0, x1)
+x6 = x2.scatter_reduce(0, x0, x1, 'mean')
+x7 = x2[x0]
+x8 = T.autograd.grad(x7, x2, x1)
+""",
+    "batches of nothing are multiplied whatever their dtypes": """
+x0 = T.zeros(0, 2, dtype=T.int64) @ T.ones(1, 1, 2, 1)
+x1 = T.zeros(2, 0, dtype=T.int64) @ T.ones(1, 0, 2)
+x2 = T.ones(1, 1, 2) @ T.zeros(2, 0, dtype=T.int64)
+x3 = T.ones(0, 2, requires_grad=True) @ T.ones(5, 2, 0, dtype=T.int64)
+x4 = T.cdist(T.ones(2, 3, 2).half(), T.ones(3, 3, 2))
+""",
+    "the reciprocal of a complex zero is infinite": """
+x0 = T.zeros(2, dtype=T.complex64).reciprocal().real
+x1 = (T.ones(2, dtype=T.complex64) / T.zeros(2, dtype=T.complex64)).real
+x2 = (1 / T.zeros(2, dtype=T.complex64)).real
+""",
 }

@@ -556,4 +556,25 @@ x2 = x1[x0 > 0]
 x3 = x1[[[1, 2, 3]]]
 x4 = x1[5]
 """,
+    "what draws is refused before it draws": """
+x0 = T.zeros(1).expand(3)
+x0.normal_()
+x0.random_(3)
+x0.bernoulli_(T.full((3,), 0.5))
+x1 = T.rand(2)
+""",
+    "a leaf whose gradient has another shape is not copied": """
+import copy
+x0 = T.ones(1, requires_grad=True)
+x0.backward()
+T.logical_not(T.arange(6.0), out=x0)
+x1 = copy.deepcopy(x0)
+""",
+    "what holds nothing is joined into itself": """
+x0 = T.zeros(0)
+T.cat([x0], out=x0)
+T.hstack([x0, x0], out=x0)
+x1 = T.ones(2)
+T.cat([x1], out=x1)
+""",
 }

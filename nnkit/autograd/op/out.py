@@ -102,6 +102,8 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
     results = result if several else (result,)
     if arguments and isinstance(arguments[0], (list, tuple)):
         arguments = (*arguments[0], *arguments[1:])
+        if name in JOINING - {"stack"}:  # which skips what holds nothing
+            arguments = tuple([a for a in arguments if getattr(a, "shape", None) != (0,)])
     for o, r in zip(outs, results, strict=True):
         check_out(o, r, name, several, arguments)
     for o, r in zip(outs, results, strict=True):

@@ -52,7 +52,7 @@ def deep_copy(self: Tensor, memo: dict) -> Tensor:
     memo[id(self)] = copy
     copy._requires_grad = self._requires_grad
     if self._grad is not None:
-        copy._grad = deep_copy(self._grad, memo)
+        copy.grad = deep_copy(self._grad, memo)
     if self.__dict__:
         copy.__dict__.update(deepcopy(self.__dict__, memo))
     return copy

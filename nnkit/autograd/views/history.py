@@ -345,7 +345,7 @@ def write(
     try:
         check_memory(x, operation, operands)
     except RuntimeError:
-        if compute is not None:  # torch looks at the dimensions before it looks at the memory
+        if compute is not None and kernel is None:  # torch looks at the dimensions first
             with no_grad(), suppress(RuntimeError):
                 compute(x.detach().clone(), *map(_of_zeros, arguments), **options)
         raise

@@ -73,6 +73,12 @@ def add_at(out: Array, places: Array, values: Array) -> None:
         np.add.at(out, places, values)
 
 
+def add_in_order(out: Array, places: Array, values: Array) -> None:
+    """`add_at`, of which each sum is one of the dtype of ``out``: torch rounds half precision after
+    each of these additions."""
+    (np.add.at if out.dtype in HALF else add_at)(out, places, values)
+
+
 def add_slices(out: Array, index: Array, source: Array, axis: int) -> None:
     """``out[..., index[i], ...] += source[..., i, ...]`` along ``axis``, repeated indices included.
 

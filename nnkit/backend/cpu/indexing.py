@@ -14,6 +14,7 @@ import numpy as np
 
 from nnkit.backend.cpu.accumulation import (
     add_at,
+    add_in_order,
     add_slices,
     check_bounds,
     positions,
@@ -158,7 +159,8 @@ def _add_at_index(x: Array, positions: tuple, g: Any) -> None:
     """``x[positions] += g`` with repeated positions."""
     arrays = [axis for axis, item in enumerate(positions) if item is not ALL]
     first = positions[arrays[0]]
-    if len(arrays) == 1 and isinstance(first, np.ndarray) and first.dtype.kind == "i":
+    one = len(arrays) == 1 and isinstance(first, np.ndarray) and first.dtype.kind == "i"
+    if one and x.dtype not in HALF:
         axis, size = arrays[0], x.shape[arrays[0]]
         rest = x.shape[axis + 1 :]
         g = np.broadcast_to(g, (*x.shape[:axis], *first.shape, *rest))
@@ -170,7 +172,7 @@ def _add_at_index(x: Array, positions: tuple, g: Any) -> None:
     places = np.arange(x.size).reshape(x.shape)[positions]
     values = np.broadcast_to(g, places.shape)
     target = x if x.flags.c_contiguous else np.ascontiguousarray(x)
-    add_at(target.reshape(-1), places.reshape(-1), values.reshape(-1))
+    add_in_order(target.reshape(-1), places.reshape(-1), values.reshape(-1))
     if target is not x:
         x[...] = target
 
@@ -235,19 +237,20 @@ def _identity(reduce: str, dtype: np.dtype) -> Any:
 def scatter_reduce_(
     x: Array, index: Array, source: Any, axis: int, reduce: str, include_self: bool
 ) -> Array:
-    if x.dtype in HALF:
-        source = np.asarray(source).astype(np.float32)
-        x[...] = scatter_reduce_(x.astype(np.float32), index, source, axis, reduce, include_self)
-        return x
     places = positions(x.shape, index, axis).reshape(-1)
-    values = _fit(source, index).reshape(-1)
     out = x.reshape(-1)
-    if not include_self:
-        out[places] = _identity(reduce, x.dtype)
-    if reduce == "sum":
-        add_at(out, places, values)
+    if x.dtype in HALF:
+        wide, source = x.astype(np.float32), np.asarray(source).astype(np.float32)
+        reduction = "sum" if reduce == "mean" else reduce
+        x[...] = scatter_reduce_(wide, index, source, axis, reduction, include_self)
     else:
-        REDUCTIONS[reduce].at(out, places, values)
+        values = _fit(source, index).reshape(-1)
+        if not include_self:
+            out[places] = _identity(reduce, x.dtype)
+        if reduce == "sum":
+            add_at(out, places, values)
+        else:
+            REDUCTIONS[reduce].at(out, places, values)
     if reduce == "mean":
         count = np.bincount(places, minlength=out.size) + int(include_self)
         count = np.maximum(count, 1).astype(x.dtype)
@@ -282,7 +285,10 @@ def index_add_(x: Array, index: Array, source: Array, axis: int, alpha: Any) -> 
         source = source * np.asarray(alpha).astype(source.dtype)
     if x.size:  # torch has two kernels, which raise differently
         check_bounds(index, x.shape[axis], axis, IndexError if x.ndim == 1 else RuntimeError)
-        add_slices(x, index, source, axis)
+        if x.ndim == 1 and x.dtype in HALF:
+            add_in_order(x, index, source)
+        else:
+            add_slices(x, index, source, axis)
     return x
 
 

@@ -166,7 +166,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
             raise RuntimeError(
                 f"matmul(): batch dimensions do not broadcast: got shapes {list(a)} and {list(b)}"
             )
-    if len(a) > 2 < len(b):
+    if len(b) > 2 and (len(a) > 2 or len(a) == 2 and not input.requires_grad):  # by `bmm` in torch
         input = of_one_dtype("matmul", input, other)
     else:
         check_operands("matmul", ("input", input), ("other", other))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -207,6 +207,7 @@ def cdist(
             f"cdist(): x1 and x2 need the same number of columns, got {x1._data.shape[-1]} and "
             f"{x2._data.shape[-1]}"
         )
+    broadcast_shape("cdist", [x1._data.shape[:-2], x2._data.shape[:-2]])
     if not p >= 0:
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
     rows = max(x1._data.shape[-2], x2._data.shape[-2])

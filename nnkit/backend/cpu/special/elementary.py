@@ -8,7 +8,10 @@ import numpy as np
 
 from nnkit.backend.cpu.special.approximation import pointwise
 
-reciprocal = np.reciprocal
+
+def reciprocal(x, out=None):
+    """1 / x, which is infinite at a complex 0."""
+    return np.true_divide(1, x, out=out) if x.dtype.kind == "c" else np.reciprocal(x, out=out)
 
 
 def sign(x, out=None):
