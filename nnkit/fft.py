@@ -326,6 +326,7 @@ def _of_two(transform: Callable[..., Tensor]) -> Any:
     ) -> Tensor:
         return transform(input, s, dim, norm)
 
+    of_two.__name__ = of_two.__qualname__ = transform.__name__[:-1] + "2"
     of_two.__doc__ = f"`{transform.__name__}` of two dimensions."
     return of_two
 

@@ -104,6 +104,18 @@ class NcclCommunicator:
             request.Wait()
 
 
+class Array(np.ndarray):
+    """An array on the host that tells its address as CuPy's do."""
+
+    @property
+    def data(self) -> Any:
+        return SimpleNamespace(ptr=self.ctypes.data)
+
+    def __array_function__(self, *call: Any) -> Any:
+        result = super().__array_function__(*call)
+        return result.view(Array) if type(result) is np.ndarray else result
+
+
 class _Event:
     done = True
 
@@ -119,6 +131,6 @@ def _stream(non_blocking: bool = False) -> SimpleNamespace:
 
 
 cupy = SimpleNamespace(
-    ndarray=np.ndarray,
+    ndarray=Array,
     cuda=SimpleNamespace(Event=_Event, Stream=_stream, get_current_stream=_stream),
 )

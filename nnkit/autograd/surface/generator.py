@@ -161,7 +161,7 @@ class Generator:
         return self.clone_state()
 
     def __reduce__(self) -> tuple:
-        own = () if self.engine == Generator(self.device).engine else (self.engine,)
+        own = () if self.engine == source.Generator(str(self.device)).engine else (self.engine,)
         offset = None if self._source.philox is None else self.get_offset()
         state = (self.initial_seed(), offset, self.get_state())  # as torch has them
         return Generator, (self.device, *own), state

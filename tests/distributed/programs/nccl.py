@@ -11,6 +11,7 @@ import nnkit.distributed as dist
 from nnkit.backend.cpu import collective as cpu
 from nnkit.backend.cuda import collective as cuda
 from tests.distributed import fake_nccl
+from tests.distributed.fake_nccl import Array
 
 cuda.load_nccl = lambda: fake_nccl  # type: ignore[assignment]
 cuda.cupy = lambda: fake_nccl.cupy  # type: ignore[assignment]
@@ -18,9 +19,9 @@ NAMES = "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 com
 DTYPES = [*map(np.dtype, NAMES), np.dtype(ml_dtypes.bfloat16)]
 
 
-def arrays(count: int, dtype: np.dtype, seed: int, strided: bool) -> list[np.ndarray]:
+def arrays(count: int, dtype: np.dtype, seed: int, strided: bool) -> list[Array]:
     generator = np.random.default_rng([seed, dist.get_rank()])
-    found = [generator.integers(0, 3, (3, 2)).astype(dtype) for _ in range(count)]
+    found = [generator.integers(0, 3, (3, 2)).astype(dtype).view(Array) for _ in range(count)]
     return [a.T.copy().T for a in found] if strided else found
 
 
@@ -60,7 +61,7 @@ def main() -> None:
     counts = (6,) * size
     compare("all_to_all_", size, size, counts, counts)
     members = dist.groups.default_group()._members
-    x = np.arange(4.0) + rank
+    x = (np.arange(4.0) + rank).view(Array)
     if rank == 0:
         cuda.await_arrival(cuda.send([x], 1, 0, members), None)
     elif rank == 1:
