@@ -119,7 +119,8 @@ def save(
     Raises:
         TypeError: something in ``obj`` is of another type, and the name ends in ``.npz`` or
             ``.safetensors``; the message has its path.
-        ValueError: the format is unknown.
+        ValueError: the format is unknown; or the name ends so and ``obj`` contains itself, or is
+            nested some hundreds of levels deep.
         PicklingError: what is no state cannot be pickled, such as a lambda.
 
     Example:
@@ -137,9 +138,13 @@ def save(
     if format is None:
         try:
             note = json.dumps(_encode(obj, "", arrays))
-        except (TypeError, RecursionError):  # no state, or one that contains itself
+        except TypeError:  # no state
             if name.endswith(_OF_STATES):
                 raise
+        except RecursionError:
+            if name.endswith(_OF_STATES):
+                reason = "save: the object contains itself, or is nested too deeply"
+                raise ValueError(reason) from None
 
     def write(stream: BinaryIO) -> None:
         if note is not None:
@@ -152,8 +157,12 @@ def save(
     if isinstance(f, (str, os.PathLike)):
         with replacing(f) as stream:
             write(stream)
-    else:
+    elif note is not None:
         write(f)
+    else:
+        whole = io.BytesIO()  # nothing is written of what cannot be pickled
+        write(whole)
+        f.write(whole.getbuffer())
 
 
 def _write_torch(
@@ -164,12 +173,10 @@ def _write_torch(
     def dump(value: Any, file: BinaryIO, persistent: Callable[[Any], Any]) -> None:
         torch_pickle.dump(value, file, persistent, module, protocol)
 
-    whole = io.BytesIO()  # nothing is written of what cannot be pickled
     if is_zip:
-        torch_checkpoint.write(whole, obj, dump, stem)
+        torch_checkpoint.write(stream, obj, dump, stem)
     else:
-        torch_checkpoint.write_legacy(whole, obj, dump)
-    stream.write(whole.getbuffer())
+        torch_checkpoint.write_legacy(stream, obj, dump)
 
 
 def _write(stream: BinaryIO, arrays: dict[str, Any], note: str) -> None:
