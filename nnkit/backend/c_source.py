@@ -33,7 +33,9 @@ FUNCTIONS = frozenset(
     " erfinv sin cos tan asin acos atan atan2 sinh cosh asinh acosh atanh floor ceil trunc round"
     " frac remainder fmod div_floor maximum minimum fmax fmin copysign hypot logaddexp"
     " logaddexp2 log_sigmoid heaviside lgamma digamma polygamma_at erfcx ndtri i0 i0e"
-    " i1 i1e zeta igamma igammac isnan isinf isfinite signbit".split()
+    " i1 i1e zeta igamma igammac chebyshev_polynomial_t chebyshev_polynomial_u"
+    " chebyshev_polynomial_v chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he"
+    " laguerre_polynomial_l legendre_polynomial_p exponent isnan isinf isfinite signbit".split()
 )
 # Additions that one evaluation is worth.
 COSTS = {"div": 4, "sqrt": 6, "reciprocal": 4}
@@ -50,7 +52,9 @@ class Unsupported(Exception):
 
 def fingerprint(trace: Trace) -> int:
     """A checksum of the expressions: compiled code serves only the formula it was printed from."""
-    return crc32(repr(trace.outputs).encode())
+    places = {node: place for place, node in enumerate(trace.nodes)}
+    rows = [(n.function, n.payload, [places[a] for a in n.arguments]) for n in trace.nodes]
+    return crc32(repr((rows, [places[output] for output in trace.outputs])).encode())
 
 
 class Statements:

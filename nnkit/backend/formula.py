@@ -177,9 +177,12 @@ class Trace:
 
     def symbols(self, node: Expression) -> set[str]:
         """The names of the symbols that ``node`` depends on."""
-        if node.function == "symbol":
-            return {node.payload}
-        return set().union(*(self.symbols(a) for a in node.arguments))
+        reached, waiting = {node}, [node]
+        while waiting:
+            new = set(waiting.pop().arguments) - reached
+            reached |= new
+            waiting += new
+        return {n.payload for n in reached if n.function == "symbol"}
 
 
 class Formula:

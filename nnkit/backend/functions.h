@@ -50,6 +50,14 @@ NNKIT_INLINE T frac(T x) { return T(x - trunc(x)); }
 template <typename T>
 NNKIT_INLINE T reciprocal(T x) { return T(1) / x; }
 
+// The power of two next above |x|, 0 where there is none
+NNKIT_INLINE double exponent(double x) {
+    int power = 0;
+    if (x - x == 0.0) ::frexp(x, &power);
+    return double(power);
+}
+NNKIT_INLINE float exponent(float x) { return float(exponent(double(x))); }
+
 // ---- sums of exponentials
 
 // log(1 / (1 + e^-x)), without overflow
@@ -363,6 +371,83 @@ NNKIT_INLINE double igammac(double a, double x) {
     return x > 1.0 && x > a ? gamma_share(a, x, true) : 1.0 - gamma_share(a, x, false);
 }
 NNKIT_INLINE float igammac(float a, float x) { return float(igammac(double(a), double(x))); }
+
+// ---- The classical orthogonal polynomials, by their recurrences in the degree
+
+// The degree as an integer, -1 for what is no number
+template <typename T>
+NNKIT_INLINE long long degree_of(T n) {
+    return n > T(-1) && n < T(4e18) ? static_cast<long long>(n) : -1LL;
+}
+
+// From the polynomials 1 and `first`; (d k + 1) P(k + 1) is ((a k + b) x + c k + e) P(k) less
+// (f k + g) P(k - 1).
+template <typename T>
+NNKIT_INLINE T by_recurrence(T x, long long n, T first, T a, T b, T c, T e, T f, T g, T d) {
+    if (n < 0) return T(0);
+    if (n == 0) return T(1);
+    T before = T(1), last = first;
+    for (long long k = 1; k < n && last == last; ++k) {
+        const T t = T(k), factor = (a * t + b) * x + (c * t + e);
+        const T next = (factor * last - (f * t + g) * before) / (d * t + T(1));
+        before = last, last = next;
+    }
+    return last;
+}
+
+template <typename T>
+NNKIT_INLINE T chebyshev_recurrence(T x, long long n, T first) {
+    return by_recurrence(x, n, first, T(0), T(2), T(0), T(0), T(0), T(1), T(0));
+}
+template <typename T>
+NNKIT_INLINE T chebyshev_polynomial_t(T x, T degree) {
+    const long long n = degree_of(degree);
+    if (n > 6 && abs(x) < T(1)) return cos(T(n) * acos(x));
+    return chebyshev_recurrence(x, n, x);
+}
+template <typename T>
+NNKIT_INLINE T chebyshev_polynomial_u(T x, T degree) {
+    const long long n = degree_of(degree);
+    if (n > 8 && abs(x) < T(1)) return sin(T(n + 1) * acos(x)) / sin(acos(x));
+    return chebyshev_recurrence(x, n, x + x);
+}
+template <typename T>
+NNKIT_INLINE T chebyshev_polynomial_v(T x, T degree) {
+    const long long n = degree_of(degree);
+    if (n > 8 && abs(x) < T(1)) {
+        return cos((T(n) + T(0.5)) * acos(x)) / cos(acos(x) / T(2));
+    }
+    return chebyshev_recurrence(x, n, x + x - T(1));
+}
+template <typename T>
+NNKIT_INLINE T chebyshev_polynomial_w(T x, T degree) {
+    const long long n = degree_of(degree);
+    if (n > 8 && abs(x) < T(1)) {
+        return sin((T(n) + T(0.5)) * acos(x)) / sin(acos(x) / T(2));
+    }
+    return chebyshev_recurrence(x, n, x + x + T(1));
+}
+// Beyond the degree at which the numbers overflow they are NaN, as in torch.
+template <typename T>
+NNKIT_INLINE T hermite(T x, T degree, T scale) {
+    const long long n = degree_of(degree);
+    if (n > (sizeof(T) == 4 ? 128 : 512)) return T(NAN);
+    return by_recurrence(x, n, scale * x, T(0), scale, T(0), T(0), scale, T(0), T(0));
+}
+template <typename T>
+NNKIT_INLINE T hermite_polynomial_h(T x, T n) { return hermite(x, n, T(2)); }
+template <typename T>
+NNKIT_INLINE T hermite_polynomial_he(T x, T n) { return hermite(x, n, T(1)); }
+template <typename T>
+NNKIT_INLINE T laguerre_polynomial_l(T x, T degree) {
+    const long long n = degree_of(degree);
+    if (x == T(0) && n >= 0) return T(1);
+    return by_recurrence(x, n, T(1) - x, T(0), T(-1), T(2), T(1), T(1), T(0), T(1));
+}
+template <typename T>
+NNKIT_INLINE T legendre_polynomial_p(T x, T n) {
+    return by_recurrence(x, degree_of(n), x, T(2), T(1), T(0), T(0), T(1), T(0), T(1));
+}
 
 }  // namespace math
 }  // namespace nnkit

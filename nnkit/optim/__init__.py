@@ -7,11 +7,13 @@ from typing import Any
 
 from nnkit.optim import lr_scheduler as lr_scheduler
 from nnkit.optim.adadelta import Adadelta
+from nnkit.optim.adafactor import Adafactor
 from nnkit.optim.adagrad import Adagrad
 from nnkit.optim.adam import Adam, AdamW
 from nnkit.optim.adamax import Adamax
 from nnkit.optim.asgd import ASGD
 from nnkit.optim.lbfgs import LBFGS
+from nnkit.optim.muon import Muon
 from nnkit.optim.nadam import NAdam
 from nnkit.optim.optimizer import (
     Optimizer,
@@ -22,21 +24,25 @@ from nnkit.optim.radam import RAdam
 from nnkit.optim.rmsprop import RMSprop
 from nnkit.optim.rprop import Rprop
 from nnkit.optim.sgd import SGD
+from nnkit.optim.sparse_adam import SparseAdam
 
 __all__ = [
     "ASGD",
     "LBFGS",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "lr_scheduler",
     "register_optimizer_step_post_hook",
     "register_optimizer_step_pre_hook",

@@ -236,6 +236,11 @@ class Optimizer(OptimizerState):
         """Update parameters of one group, all on one device; given by the optimizer."""
         raise NotImplementedError(f"{type(self).__name__} defines neither step nor update_group")
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if type(self).update_group is not Optimizer.update_group:  # else it counts in its own way
+            self._bring_up_to_date()
+
     @property
     def is_inline(self) -> bool:
         """Whether a compiled step can hold the update itself, instead of a call of `step`."""

@@ -143,6 +143,9 @@ class OptimizerState:
             self._optimizer_step_pre_hooks = OrderedDict()
             self._optimizer_step_post_hooks = OrderedDict()
             self._make_state_hooks()
+
+    def _bring_up_to_date(self) -> None:
+        """Fill in what a checkpoint of an older version of this optimizer holds otherwise."""
         for group in self.param_groups:
             for name, default in self.defaults.items():
                 if default is None or isinstance(default, bool):  # younger than the checkpoint

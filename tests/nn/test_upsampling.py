@@ -86,11 +86,55 @@ def test_refuses(
         lib.nn.functional.interpolate(lib.ones(shape), **options)
 
 
-def test_antialias_is_refused() -> None:
-    with pytest.raises(NotImplementedError, match="antialias"):
-        nnkit.nn.functional.interpolate(
-            nnkit.ones(1, 1, 2, 2), size=3, mode="bilinear", antialias=True
-        )
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize("size", [(3, 2), (12, 5), (6, 7), (1, 1)])
+def test_antialias(mode: str, corners: bool, size: tuple, torch: ModuleType) -> None:
+    def run(lib: ModuleType) -> list[float]:
+        lib.manual_seed(0)
+        x = lib.randn(2, 3, 6, 7, dtype=lib.float64).requires_grad_()
+        options = {"mode": mode, "antialias": True, "align_corners": corners}
+        y = lib.nn.functional.interpolate(x, size, **options)
+        (y * y).sum().backward()
+        return [*y.flatten().tolist(), *x.grad.flatten().tolist()]
+
+    assert run(nnkit) == pytest.approx(run(torch), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("antialias", [False, True])
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_bytes_are_exactly_torchs(mode: str, antialias: bool, torch: ModuleType) -> None:
+    def run(lib: ModuleType) -> list[list[int]]:
+        lib.manual_seed(0)
+        x = lib.randint(0, 256, (1, 5, 23, 17), dtype=lib.uint8)
+        sizes = ((7, 9), (23, 40), (50, 3), (11, 17))
+        options = {"mode": mode, "antialias": antialias}
+        return [
+            lib.nn.functional.interpolate(x, size, **options).flatten().tolist() for size in sizes
+        ]
+
+    assert run(nnkit) == run(torch)
+
+
+def test_an_axis_that_keeps_its_size_is_left_alone_whatever_the_scale(lib: ModuleType) -> None:
+    x = lib.arange(5.0).reshape(1, 1, 5)
+    y = lib.nn.functional.interpolate(x, scale_factor=1.01, mode="linear")
+    assert y.tolist() == x.tolist()
+
+
+def test_antialias_halves_a_line_with_weights_of_four_samples(lib: ModuleType) -> None:
+    x = lib.tensor([[[[0.0, 0, 0, 8, 8, 8, 0, 0]]]])
+    y = lib.nn.functional.interpolate(x, (1, 4), mode="bilinear", antialias=True)
+    assert y.flatten().tolist() == pytest.approx([0, 4, 7, 8 / 7])
+
+
+def test_antialias_is_for_images(lib: ModuleType) -> None:
+    resize = lib.nn.functional.interpolate
+    for shape, mode in (((1, 1, 4), "linear"), ((1, 1, 4, 4), "nearest")):
+        with raises(lib, ValueError, "antialias"):
+            resize(lib.ones(shape), 2, mode=mode, antialias=True)
+    with raises(lib, NotImplementedError, "antialias"):
+        resize(lib.ones(1, 1, 4, 4).half(), 2, mode="bilinear", antialias=True)
 
 
 def test_old_names(lib: ModuleType) -> None:

@@ -232,6 +232,36 @@ def test_a_step_hook_may_replace_the_arguments(lib: ModuleType) -> None:
         optimizer.step()
 
 
+def test_optimizers_of_users_keep_what_they_count(lib: ModuleType) -> None:
+    class Counting(lib.optim.Optimizer):
+        def __init__(self, params):
+            super().__init__(params, {"lr": 0.1, "flag": False, "other": None})
+
+        def step(self, closure=None):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    state = self.state[p]
+                    state["step"] = state.get("step", 0) + 1
+
+    class Derived(lib.optim.Adam):
+        pass
+
+    found = []
+    for kind in (Counting, Derived):
+        x = lib.nn.Parameter(lib.ones(2))
+        x.grad = lib.ones(2)
+        optimizer = kind([x])
+        optimizer.step()
+        saved = optimizer.state_dict()
+        if kind is Derived:
+            saved["state"][0]["step"] = 1  # as older versions save it
+        del saved["param_groups"][0]["flag" if kind is Counting else "amsgrad"]
+        optimizer.load_state_dict(saved)
+        group = optimizer.param_groups[0]
+        found.append((type(optimizer.state[x]["step"]).__name__, {*group} & {"flag", "amsgrad"}))
+    assert found == [("int", set()), ("Tensor", {"amsgrad"})]
+
+
 def test_state_dict_hooks(lib: ModuleType) -> None:
     p, optimizer = trained(lib, momentum=0.9)
     calls: list[str] = []

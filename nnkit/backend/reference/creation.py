@@ -60,6 +60,10 @@ def make_complex(B, real, imag):
     return B.view_as_complex(B.stack((B.expand(real, shape), B.expand(imag, shape)), -1))
 
 
+def polar(B, abs, angle):
+    return B.make_complex(B.mul(abs, B.cos(angle)), B.mul(abs, B.sin(angle)))
+
+
 def ordered(B, x, axes):
     """A copy whose dimension ``axes[0]`` is the slowest in memory, and so on."""
     turned = B.permute(x, axes)

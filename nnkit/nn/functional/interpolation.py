@@ -9,7 +9,7 @@ from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.sizes import LARGEST, check_shape
 from nnkit.autograd.arguments.spatial import in_format_of, ints
 from nnkit.autograd.ops.resampling import resample
-from nnkit.backend.dtype import FLOATING, uint8
+from nnkit.backend.dtype import FLOATING, float32, float64, uint8
 from nnkit.backend.warning import warn
 from nnkit.nn.functional.pooling import (
     adaptive_avg_pool1d,
@@ -43,13 +43,13 @@ def interpolate(
         align_corners: whether the centres of the corner samples lie on each other, not their
             outer edges; for the linear and cubic modes.
         recompute_scale_factor: take the scale from the sizes, not from ``scale_factor``.
-        antialias: refused.
+        antialias: for "bilinear" and "bicubic": an axis that shrinks is smoothed as Pillow does,
+            by a kernel as many times wider.
 
     Raises:
         ValueError: not exactly one of ``size`` and ``scale_factor``, or not one value for each
-            axis, or ``align_corners`` for another mode.
-        NotImplementedError: the mode does not fit the number of axes or the dtype, or
-            ``antialias``.
+            axis, or ``align_corners`` or ``antialias`` for another mode.
+        NotImplementedError: the mode does not fit the number of axes or the dtype.
 
     Source: ``torch.nn.functional.interpolate``.
 
@@ -72,8 +72,11 @@ def interpolate(
             f"interpolate: mode {mode!r} is not for an input of {input.ndim} dimensions; the modes "
             f"are {', '.join(MODES)}"
         )
-    if antialias:
-        raise NotImplementedError("interpolate: antialias=True is not available")
+    if antialias and (mode not in ("bilinear", "bicubic") or axes != 2):
+        raise ValueError(
+            "interpolate: antialias is for the modes bilinear and bicubic of images, got "
+            f"mode={mode!r} and an input of {input.ndim} dimensions"
+        )
     old = tuple(input.shape[2:])
     new, factors = _sizes(tuple(input.shape[:2]), old, size, scale_factor)
     if recompute_scale_factor:
@@ -93,7 +96,12 @@ def interpolate(
         raise NotImplementedError(
             f"interpolate: mode {mode!r} is not implemented for '{input.dtype.name}' tensors"
         )
-    return in_format_of(input, resample(input, new, factors, mode, bool(align_corners)))
+    if antialias and new != old and input.dtype not in (uint8, float32, float64):
+        raise NotImplementedError(
+            f"interpolate: antialias is not implemented for '{input.dtype.name}' tensors"
+        )
+    kind = f"{mode}-antialias" if antialias else mode
+    return in_format_of(input, resample(input, new, factors, kind, bool(align_corners)))
 
 
 def _sizes(batch: tuple, old: tuple, size: Any, factor: Any) -> tuple[tuple, tuple]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tests.harness.elementwise import binary, one, two, unary
 from tests.harness.row import (
     COMPLEX,
@@ -129,6 +131,22 @@ ROWS = [
     binary("copysign", dtypes=REALS),
     binary("heaviside", samples=two, differentiable=False, dtypes=REALS),
     binary("ldexp", samples=two, keeps="both factors, where torch keeps the result"),
+    OpRow(
+        "frexp",
+        lambda make: (
+            [Sample(make(2, 3)), Sample(make(3, low=-1e30, high=1e30))]
+            if make.dtype != "float16"
+            else [Sample(make(2, 3))]
+        ),
+        edges=lambda make: [
+            Sample(np.array([0, -0.0, np.inf, -np.inf, np.nan, 1, 2, 0.5], make.dtype)),
+            Sample(np.array(np.finfo("float32").tiny / 8, "float32")),
+            Sample(make(0, 2)),
+        ],
+        method="frexp",
+        out=True,
+        errors=lambda make: [Raises(RuntimeError, "int64", np.array([1]))],
+    ),
     binary("nextafter", samples=two, dtypes=("float32", "float64")),
     OpRow("conj", one, dtypes=NUMBERS, elementwise=True, method="conj"),
     OpRow("Tensor._conj", one, dtypes=COMPLEX, elementwise=True),

@@ -66,6 +66,19 @@ ROWS = [
         method="nonzero",
     ),
     OpRow(
+        "nonzero_static",
+        lambda make: [
+            Sample(make.mask(3, 4), size=4),
+            Sample(make.mask(3, 4), size=20, fill_value=7),
+            Sample(np.array(3), size=2),
+        ],
+        dtypes=("int64",),
+        differentiable=False,
+        out=True,
+        method="nonzero_static",
+        errors=lambda make: [Raises(RuntimeError, "size", make(2), size=-1)],
+    ),
+    OpRow(
         "argwhere",
         lambda make: [Sample(make.mask(3, 4)), Sample(np.array(0))],
         dtypes=("int64",),

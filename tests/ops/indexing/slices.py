@@ -78,6 +78,8 @@ ROWS = [
         method="index_reduce",
         errors=lambda make: [
             Raises(RuntimeError, "sum", make(3), 0, np.array([0]), make(1), "sum"),
+            Raises(IndexError, "dimension 0", make(3), 0, np.array([3]), make(1), "prod"),
+            Raises(IndexError, "size 3", make(2, 3), 1, np.array([-1]), make(2, 1), "mean"),
         ],
     ),
     OpRow(

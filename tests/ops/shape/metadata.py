@@ -75,6 +75,8 @@ ROWS = [
     question("detach", method="detach"),
     question("Tensor.is_pinned"),
     question("Tensor.is_shared"),
+    question("Tensor.dense_dim"),
+    question("Tensor.sparse_dim"),
     question(
         "is_same_size",
         lambda make: [Sample(make(2, 3), make(2, 3)), Sample(make(2, 3), make(3, 2))],

@@ -42,12 +42,38 @@ def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> T
         >>> nnkit.tensor([1, 5]).map_(nnkit.tensor([3]), max)
         tensor([3, 5])
     """
-    check_tensor("map_", other, "other")
-    _check_constant("map_", input, other)
+    return _map(callable, input, _beside("map_", input, other, "other"))
+
+
+@public(namespace=False)
+def map2_(input: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """Replace each element by ``callable(element, element of x, element of y)``; returns the
+    tensor.
+
+    Args:
+        x, y: tensors of the same dtype that can be expanded to the shape of ``input``.
+
+    Raises:
+        RuntimeError: one requires grad, or the shapes do not fit.
+        TypeError: ``x`` or ``y`` is no Tensor, or of another dtype.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1, 5])
+        >>> x.map2_(nnkit.tensor([3]), nnkit.tensor([4]), max)
+        tensor([4, 5])
+    """
+    others = [_beside("map2_", input, other, name) for name, other in (("x", x), ("y", y))]
+    return _map(callable, input, *others)
+
+
+def _beside(name: str, input: Tensor, other: Tensor, argument: str) -> Tensor:
+    check_tensor(name, other, argument)
+    _check_constant(name, input, other)
     if other.dtype is not input.dtype:
-        raise TypeError(f"map_(): expected {input.dtype} for 'other', got {other.dtype}")
-    expanded_shape("map_", other._data.shape, input._data.shape)
-    return _map(callable, input, other.expand(input.shape))
+        raise TypeError(f"{name}(): expected {input.dtype} for '{argument}', got {other.dtype}")
+    expanded_shape(name, other._data.shape, input._data.shape)
+    return other.expand(input.shape)
 
 
 def _check_constant(name: str, *tensors: Tensor) -> None:

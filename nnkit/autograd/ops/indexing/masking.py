@@ -167,6 +167,29 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return OPS["unbind"](rows, 1)
 
 
+@public(out=True)
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """`nonzero` as ``size`` rows: the first ones, or all and then rows of ``fill_value``.
+
+    Raises:
+        RuntimeError: ``size`` is negative.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.nonzero_static(nnkit.tensor([0, 3, 0, 4]), size=3)
+        tensor([[ 1],
+                [ 3],
+                [-1]])
+    """
+    check_tensor("nonzero_static", input)
+    if size < 0:
+        raise RuntimeError(f"nonzero_static(): size must not be negative, got {size}")
+    rows = nonzero(input)[:size]
+    out = rows.new_full((size, input.ndim), fill_value)
+    out[: len(rows)] = rows
+    return out
+
+
 @public
 def argwhere(input: Tensor) -> Tensor:
     """`nonzero`: the indices of all elements that are not zero, a row for each.

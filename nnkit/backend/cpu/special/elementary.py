@@ -48,6 +48,12 @@ def frac(x, out=None):
 
 
 @pointwise
+def exponent(x):
+    """The power of two next above |x|, as `frexp` has it; 0 where there is none."""
+    return np.where(np.isfinite(x), np.frexp(x)[1], 0)
+
+
+@pointwise
 def sinc(x):
     """sin(pi x) / (pi x), 1 at 0, NaN at infinity; the angle is reduced before it is rounded."""
     whole = np.rint(x)

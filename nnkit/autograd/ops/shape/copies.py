@@ -1,0 +1,181 @@
+"""Views as copies: ``x_copy`` is what ``x`` shows, in memory of its own; and pieces that may be
+written into one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
+from nnkit.autograd.engine.node import NotImplementedBackward
+from nnkit.autograd.op.public import public
+from nnkit.autograd.ops.creation.conversion import clone
+from nnkit.autograd.ops.indexing import expressions
+from nnkit.autograd.ops.shape import joining, reshaping, strided
+from nnkit.autograd.tensor import Tensor
+from nnkit.backend.memory import contiguous_format
+
+
+def _copied(view: Any) -> Any:
+    if isinstance(view, tuple):
+        return tuple(map(_copied, view))
+    return clone(view, memory_format=contiguous_format)
+
+
+def _offer(name: str, of: Callable, about: str, example: tuple[str, str] | None = None) -> None:
+    """Register ``of`` under a name, without a method, with ``out=`` if it gives one tensor."""
+    of.__name__ = of.__qualname__ = name
+    of.__doc__ = about + "\n"
+    if example:
+        call, result = example
+        of.__doc__ += (
+            f"\n    Example:\n        >>> import nnkit\n"
+            f"        >>> nnkit.{name}({call})\n        {result}\n    "
+        )
+    public(of, method=False, out="tuple" not in str(of.__annotations__["return"]))
+
+
+def alias_copy(input: Tensor) -> Tensor:
+    return _copied(input)
+
+
+def detach_copy(input: Tensor) -> Tensor:
+    out = _copied(input)
+    if out._requires_grad:  # and has, in torch, no derivative
+        what = (RuntimeError, "detach_copy")
+        out._edge = NotImplementedBackward((out._edge,), what, out._device)
+    return out
+
+
+def as_strided_copy(
+    input: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Tensor:
+    return _copied(strided.as_strided(input, size, stride, storage_offset))
+
+
+def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    return _copied(strided.diagonal(input, offset, dim1, dim2))
+
+
+def expand_copy(input: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor:
+    return _copied(reshaping.expand(input, size))
+
+
+def permute_copy(input: Tensor, dims: Sequence[int]) -> Tensor:
+    return _copied(reshaping.permute(input, dims))
+
+
+def select_copy(input: Tensor, dim: int, index: int) -> Tensor:
+    return _copied(expressions.select(input, dim, index))
+
+
+def slice_copy(
+    input: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor:
+    check_tensor("slice_copy", input)
+    axis = normalize_dim(dim, input.ndim, "slice_copy")
+    if step <= 0:
+        raise RuntimeError(f"slice_copy(): step must be greater than zero, got {step}")
+    return _copied(input[(slice(None),) * axis + (slice(start, end, step),)])
+
+
+def squeeze_copy(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    return _copied(input.squeeze() if dim is None else input.squeeze(dim))
+
+
+def t_copy(input: Tensor) -> Tensor:
+    return _copied(reshaping.t(input))
+
+
+def transpose_copy(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    return _copied(reshaping.transpose(input, dim0, dim1))
+
+
+def unfold_copy(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    return _copied(strided.unfold(input, dimension, size, step))
+
+
+def unsqueeze_copy(input: Tensor, dim: int) -> Tensor:
+    return _copied(reshaping.unsqueeze(input, dim))
+
+
+def view_copy(input: Tensor, size: Any) -> Tensor:
+    return _copied(input.view(size))
+
+
+def view_as_real_copy(input: Tensor) -> Tensor:
+    return _copied(strided.view_as_real(input))
+
+
+def split_copy(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    return _copied(joining.split(input, split_size, dim))
+
+
+def split_with_sizes_copy(
+    input: Tensor, split_sizes: Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
+    return _copied(joining.split_with_sizes(input, split_sizes, dim))
+
+
+def unbind_copy(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    return _copied(joining.unbind(input, dim))
+
+
+_EXAMPLES = {
+    "expand_copy": ("nnkit.tensor([1, 2]), (2, 2)", "tensor([[1, 2],\n                [1, 2]])"),
+    "select_copy": ("nnkit.eye(2), 0, 1", "tensor([0., 1.])"),
+    "slice_copy": ("nnkit.arange(6), 0, 1, 5, 2", "tensor([1, 3])"),
+    "split_copy": ("nnkit.arange(3), 2", "(tensor([0, 1]), tensor([2]))"),
+}
+for _function in (
+    *(alias_copy, as_strided_copy, detach_copy, diagonal_copy, expand_copy, permute_copy),
+    *(select_copy, slice_copy, split_copy, split_with_sizes_copy, squeeze_copy, t_copy),
+    *(transpose_copy, unbind_copy, unfold_copy, unsqueeze_copy),
+    *(view_as_real_copy, view_copy),
+):
+    _name = _function.__name__
+    _viewed = _name.removesuffix("_copy")
+    _offer(_name, _function, f"What ``{_viewed}`` shows, as a copy.", _EXAMPLES.get(_name))
+
+
+def _pieces(views: tuple[Tensor, ...], input: Tensor, dim: int) -> tuple[Tensor, ...]:
+    """The pieces again, each a view by itself, which may be written into."""
+    start, pieces = 0, []
+    for view in views:
+        length = view.shape[dim]
+        pieces.append(expressions.narrow(input, dim, start, length))
+        start += length
+    return tuple(pieces)
+
+
+@public
+def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """`split` into pieces that may be written into one by one while gradients are recorded.
+
+    Example:
+        >>> import nnkit
+        >>> nnkit.unsafe_split(nnkit.arange(3), 2)
+        (tensor([0, 1]), tensor([2]))
+    """
+    return _pieces(joining.split(tensor, split_size, dim), tensor, dim)
+
+
+@public
+def unsafe_split_with_sizes(
+    input: Tensor, split_sizes: Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
+    """`split_with_sizes` into pieces that may be written into one by one."""
+    return _pieces(joining.split_with_sizes(input, split_sizes, dim), input, dim)
+
+
+@public
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """`chunk` into pieces that may be written into one by one."""
+    return _pieces(joining.chunk(input, chunks, dim), input, dim)

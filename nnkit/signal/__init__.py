@@ -1,0 +1,3 @@
+"""Signals, as ``torch.signal``."""
+
+from nnkit.signal import windows as windows
