@@ -6,8 +6,6 @@ from types import ModuleType
 
 import pytest
 
-import nnkit
-
 
 def test_the_state_of_casting(lib: ModuleType) -> None:
     assert not lib.is_autocast_enabled() and not lib.is_autocast_enabled("cpu")
@@ -27,11 +25,6 @@ def test_the_state_of_casting(lib: ModuleType) -> None:
             ask("nowhere")
     with pytest.raises(RuntimeError):
         lib.is_autocast_enabled("meta")
-
-
-def test_casting_cannot_be_switched_on() -> None:
-    with pytest.raises(NotImplementedError):
-        nnkit.set_autocast_enabled("cpu", True)
 
 
 def test_custom_functions(lib: ModuleType) -> None:

@@ -1,9 +1,5 @@
-"""Mixed precision: `GradScaler`, and `autocast` where it changes nothing.
-
-Casting operations to half precision by themselves is not available; models in half precision
-(``model.bfloat16()``) and the scaling of losses are. What asks for the state of casting is told
-that it is off.
-"""
+"""Mixed precision: operations that choose theirs (`autocast`), and losses scaled up so that
+gradients in half precision do not vanish (`GradScaler`)."""
 
 from __future__ import annotations
 

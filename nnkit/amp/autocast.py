@@ -1,34 +1,47 @@
-"""`autocast`: the context of mixed precision, for programs that can switch it off."""
+"""`autocast`: the context in which operations choose their precision."""
 
 from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from nnkit.amp import state
 from nnkit.backend.device import device
+from nnkit.backend.dtype import bfloat16, float16
 from nnkit.cuda import is_available
 
 
 class autocast:
-    """Mixed precision switched off: inside, everything is computed in its own dtype.
+    """A block, or a decorated function, in which operations choose their precision: products,
+    convolutions and attention compute in half precision, what would lose by it, such as losses and
+    decompositions, in float32, and all else in the dtype of its operands.
+
+    Weights stay in float32, and so do their gradients. Backward belongs outside of the block.
 
     Args:
         device_type: "cpu" or "cuda"; without a GPU, "cuda" warns and switches itself off.
-        dtype: what operations would be cast to.
-        enabled: must be false where ``device_type`` is there.
-        cache_enabled: without effect.
+        dtype: bfloat16 or float16, by default that of `nnkit.get_autocast_dtype`; for another one
+            it warns and switches itself off.
+        enabled: false makes a block in which nothing is cast.
+        cache_enabled: whether a weight is cast once for all its uses in the outermost block.
 
     Raises:
         ValueError: ``device_type`` is no str.
-        NotImplementedError: it is enabled and would have to cast.
+        RuntimeError: there is no such device, or nothing can be cast on it.
+
+    Source: Micikevicius et al. 2017, "Mixed precision training"; ``torch.amp.autocast``.
 
     Example:
         >>> import nnkit
-        >>> with nnkit.autocast("cpu", enabled=False):
-        ...     (nnkit.ones(1, 1) @ nnkit.ones(1, 1)).dtype
-        nnkit.float32
+        >>> x = nnkit.ones(2, 2)
+        >>> with nnkit.autocast("cpu"):
+        ...     y = x @ x
+        ...     loss = nnkit.nn.functional.mse_loss(y, x)
+        >>> y.dtype, loss.dtype
+        (nnkit.bfloat16, nnkit.float32)
     """
 
     def __init__(
@@ -40,21 +53,37 @@ class autocast:
     ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"autocast: device_type must be str, got {type(device_type).__name__}")
-        self.device = device(device_type).type
+        self.device = device(state.checked(device_type)).type
+        self.fast_dtype = state.get_autocast_dtype(self.device) if dtype is None else dtype
         if enabled and self.device == "cuda" and not is_available():
             warnings.warn("autocast: there is no GPU, so it is switched off", stacklevel=2)
             enabled = False
-        if enabled:
-            raise NotImplementedError(
-                "autocast: casting operations by themselves is not available: cast the model, as "
-                "in model.bfloat16(), or pass enabled=False"
+        if enabled and self.fast_dtype not in (bfloat16, float16):
+            warnings.warn(
+                f"autocast: casts to bfloat16 or float16, not to {self.fast_dtype}, so it is "
+                "switched off",
+                stacklevel=2,
             )
+            enabled = False
+        kept = state.is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
+        self._enabled, self._cache_enabled = enabled, kept
 
     def __enter__(self) -> autocast:
+        self.prev = state.is_autocast_enabled(self.device)
+        self.prev_fastdtype = state.get_autocast_dtype(self.device)
+        self.prev_cache_enabled = state.is_autocast_cache_enabled()
+        state.set_autocast_enabled(self.device, self._enabled)
+        state.set_autocast_dtype(self.device, self.fast_dtype)
+        state.set_autocast_cache_enabled(self._cache_enabled)
+        state.autocast_increment_nesting()
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        pass
+        if not state.autocast_decrement_nesting():
+            state.clear_autocast_cache()
+        state.set_autocast_enabled(self.device, self.prev)
+        state.set_autocast_dtype(self.device, self.prev_fastdtype)
+        state.set_autocast_cache_enabled(self.prev_cache_enabled)
 
     def __call__(self, function: Callable) -> Callable:
         @functools.wraps(function)
@@ -63,3 +92,19 @@ class autocast:
                 return function(*args, **kwargs)
 
         return wrapped
+
+
+def casts_of_now() -> Callable[[], AbstractContextManager]:
+    """A maker of blocks in which operations are cast as they are at this moment."""
+    keeps = state.is_autocast_cache_enabled()
+    blocks = [
+        autocast(kind, state.get_autocast_dtype(kind), state.is_autocast_enabled(kind), keeps)
+        for kind in ("cpu", "cuda")
+    ]
+
+    @contextmanager
+    def again() -> Iterator[None]:
+        with blocks[0], blocks[1]:
+            yield
+
+    return again

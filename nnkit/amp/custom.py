@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from nnkit.amp.autocast import autocast
 from nnkit.amp.state import get_autocast_dtype, is_autocast_enabled
+from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.casting import is_eligible
 from nnkit.backend.dtype import dtype
 
 
 def _check(device_type: str) -> None:
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: {type(device_type).__name__}")
+
+
+def _cast(value: Any, device_type: str, to: dtype) -> Any:
+    """An argument with the tensors of a device in another dtype, in whatever holds them."""
+    cast = partial(_cast, device_type=device_type, to=to)
+    if isinstance(value, Tensor):
+        return value.to(to) if is_eligible(value, device_type) else value
+    if isinstance(value, Mapping):
+        return {cast(key): cast(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(cast, value))
+    return value
 
 
 def custom_fwd(
@@ -25,8 +40,8 @@ def custom_fwd(
     Args:
         fwd: the method; None makes a decorator.
         device_type: "cpu" or "cuda".
-        cast_inputs: what tensors are cast to where operations are cast by themselves, which they
-            are not here.
+        cast_inputs: under `autocast`, what floating tensors of that device, but for float64, are
+            cast to; the method itself then runs without casts.
 
     Raises:
         ValueError: ``device_type`` is no str.
@@ -50,14 +65,19 @@ def custom_fwd(
     """
     _check(device_type)
     if fwd is None:
-        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+        return partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
     method = fwd
 
     @functools.wraps(method)
     def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
         ctx._dtype = get_autocast_dtype(device_type)
-        ctx._fwd_used_autocast = is_autocast_enabled(device_type)
-        return method(ctx, *args, **kwargs)
+        enabled = is_autocast_enabled(device_type)
+        ctx._fwd_used_autocast = enabled and cast_inputs is None
+        if not enabled or cast_inputs is None:
+            return method(ctx, *args, **kwargs)
+        with autocast(device_type, enabled=False):
+            cast = partial(_cast, device_type=device_type, to=cast_inputs)
+            return method(ctx, *map(cast, args), **{k: cast(v) for k, v in kwargs.items()})
 
     return forward
 
@@ -71,7 +91,7 @@ def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Callable:
     """
     _check(device_type)
     if bwd is None:
-        return functools.partial(custom_bwd, device_type=device_type)
+        return partial(custom_bwd, device_type=device_type)
     method = bwd
 
     @functools.wraps(method)

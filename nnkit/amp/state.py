@@ -1,18 +1,21 @@
-"""The state of casting operations by themselves: off, for programs that ask or restore it."""
+"""The state of casting operations by themselves, each thread its own."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from nnkit.autograd.arguments.casting import CASTING, DEVICES, enable
 from nnkit.backend.device import device
-from nnkit.backend.dtype import bfloat16, dtype, float16
-
-_TYPES = ("cpu", "cuda", "mps", "xpu")
-_dtypes = {"cpu": bfloat16, "cuda": float16, "mps": float16, "xpu": float16}
+from nnkit.backend.dtype import dtype
 
 
-def _checked(device_type: str) -> str:
-    if device(device_type).type not in _TYPES:
+def checked(device_type: str) -> str:
+    """A type of device that operations can be cast on.
+
+    Raises:
+        RuntimeError: it is none.
+    """
+    if device(device_type).type not in DEVICES:
         raise RuntimeError(f"unknown device type for autocast: {device_type}")
     return device_type
 
@@ -28,40 +31,37 @@ def is_autocast_available(device_type: str) -> bool:
         >>> nnkit.amp.is_autocast_available("cpu")
         True
     """
-    return device(device_type).type in _TYPES
+    return device(device_type).type in DEVICES
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether operations are cast by themselves on a kind of device: no.
+    """Whether operations are cast by themselves on a kind of device.
 
     Raises:
         RuntimeError: there is no such device.
 
     Example:
         >>> import nnkit
-        >>> nnkit.is_autocast_enabled("cpu")
-        False
+        >>> with nnkit.autocast("cpu"):
+        ...     nnkit.is_autocast_enabled("cpu"), nnkit.is_autocast_enabled("cuda")
+        (True, False)
     """
-    _checked(device_type)
-    return False
+    return checked(device_type) in CASTING.enabled
 
 
 def is_autocast_cpu_enabled() -> bool:
-    """Whether operations are cast by themselves on the CPU: no."""
-    return False
+    """Whether operations are cast by themselves on the CPU."""
+    return is_autocast_enabled("cpu")
 
 
-def set_autocast_enabled(device_type: Any, enabled: bool = False) -> None:
-    """Switch casting off.
+def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
+    """Switch casting on or off; ``set_autocast_enabled(enabled)`` does so on a GPU.
 
     Raises:
-        NotImplementedError: it is to be switched on.
         RuntimeError: there is no such device.
     """
-    if isinstance(device_type, str):
-        _checked(device_type)
-    if enabled or device_type is True:
-        raise NotImplementedError("set_autocast_enabled(): casting by itself is not available")
+    kind, wanted = ("cuda", device_type) if enabled is None else (device_type, enabled)
+    enable(checked(kind), bool(wanted))
 
 
 def get_autocast_dtype(device_type: str) -> dtype:
@@ -75,32 +75,46 @@ def get_autocast_dtype(device_type: str) -> dtype:
         >>> nnkit.get_autocast_dtype("cpu")
         nnkit.bfloat16
     """
-    return _dtypes[_checked(device_type)]
+    return CASTING.dtypes[checked(device_type)]
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
-    """Say what operations on a kind of device would be cast to."""
-    _dtypes[_checked(device_type)] = dtype
+    """Say what operations on a kind of device are cast to."""
+    CASTING.dtypes[checked(device_type)] = dtype
 
 
 def get_autocast_cpu_dtype() -> dtype:
     """The dtype that autocast is set to on the CPU."""
-    return _dtypes["cpu"]
+    return CASTING.dtypes["cpu"]
 
 
 def get_autocast_gpu_dtype() -> dtype:
     """The dtype that autocast is set to on a GPU."""
-    return _dtypes["cuda"]
-
-
-_cache = [True]
+    return CASTING.dtypes["cuda"]
 
 
 def is_autocast_cache_enabled() -> bool:
-    """The setting of `set_autocast_cache_enabled`; it is without effect."""
-    return _cache[0]
+    """Whether casts of weights are kept until the outermost block of `nnkit.autocast` ends."""
+    return CASTING.keeps
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Say whether weights that were cast are kept; it is without effect."""
-    _cache[0] = bool(enabled)
+    """Say whether casts of weights are kept until the outermost block of `nnkit.autocast` ends."""
+    CASTING.keeps = bool(enabled)
+
+
+def clear_autocast_cache() -> None:
+    """Forget the casts of weights that are kept."""
+    CASTING.kept.clear()
+
+
+def autocast_increment_nesting() -> int:
+    """Count one more block of `nnkit.autocast`; returns how many there are."""
+    CASTING.nesting += 1
+    return CASTING.nesting
+
+
+def autocast_decrement_nesting() -> int:
+    """Count one block of `nnkit.autocast` less; returns how many there are."""
+    CASTING.nesting -= 1
+    return CASTING.nesting

@@ -14,6 +14,7 @@ import typing
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from nnkit.autograd.arguments.casting import CASTING, call_cast
 from nnkit.autograd.arguments.overriding import (
     ENTERED,
     PLAIN,
@@ -301,6 +302,8 @@ def held(
         options = {key: checked(key, value) for key, value in options.items()}
         if target is not None:
             return call_into(target, function, name, arguments, options)
+        if CASTING.enabled:
+            return call_cast(function, name, arguments, options)
         return function(*arguments, **options)
 
     call: Any = functools.update_wrapper(Held(function, examine), function)

@@ -40,7 +40,7 @@ class _Thread(threading.local):
 
 
 THREAD = _Thread()
-ENTERED: list[Any] = []  # the modes of all threads
+ENTERED: list[Any] = []  # the modes of all threads, and what casts operands in them
 
 
 def refuse(*args: Any, **kwargs: Any) -> Any:
@@ -95,6 +95,8 @@ def answer(function: Callable, found: list, arguments: tuple, options: dict[str,
         TypeError: none of them has one.
     """
     types = tuple(map(type, found))
+    if hasattr(function, "arranged"):  # it has several ways to be called, of which one is told
+        arguments = function.arranged(*arguments)
     given = (function, types, arguments, options) if options else (function, types, arguments)
     if is_intercepted():
         mode = THREAD.modes.pop()
@@ -177,13 +179,13 @@ class TorchFunctionMode:
     def __enter__(self) -> Any:
         ENTERED.append(self)
         THREAD.modes.append(self)
-        _tell()
+        tell_entered()
         return self
 
     def __exit__(self, *exception: Any) -> None:
         THREAD.modes.pop()
         ENTERED.remove(self)
-        _tell()
+        tell_entered()
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
@@ -198,11 +200,12 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 _guarded = False  # whether there is a subclass of Tensor that is asked
 
 
-def _tell() -> None:
+def tell_entered() -> None:
+    """Tell compiled callers whether ordinary arguments may be answered for or cast."""
     tell_overriding(PLAIN, _guarded, bool(ENTERED))
 
 
-_tell()
+tell_entered()
 
 
 def overridable(function: F, name: Callable | None = None) -> F:
@@ -247,7 +250,7 @@ def _born(kind: type, **options: Any) -> None:
         return
     if not _guarded:
         _guarded = True
-        _tell()
+        tell_entered()
     for names, of_subclass in ((_READ, _property_of_subclass), (_CALLED, overridable)):
         for name in names:
             inherited = getattr(Tensor, name, None)

@@ -18,6 +18,7 @@ from nnkit.backend.algebra import CATALOGUE, FORMULAS, Primitive, reference_body
 from nnkit.backend.dtype import HALF
 from nnkit.backend.formula import Formula, interpret
 from nnkit.backend.lazy import is_zero, plain
+from nnkit.backend.memory import by_rows, has_order_of
 
 
 def _find(self: Any, name: str) -> Callable[..., Any]:
@@ -37,9 +38,9 @@ def _evaluate(algebra: Lifted, formula: Formula, *values: Any) -> Any:
     """The result of a formula on Tensors, with the history of its steps."""
     known = dict(zip(formula.parameters, values, strict=True))
     out = interpret(formula.trace(), known, algebra)[0]
-    if formula.stepwise or not _is_half(out):
-        return out
-    return _round_once((out,), formula.name, values)[0]
+    if any(map(_lies_otherwise, values)) or (_is_half(out) and not formula.stepwise):
+        return _as_the_kernel((out,), formula.name, values)[0]
+    return out
 
 
 def _follow(algebra: Lifted, name: str, body: Callable, *values: Any) -> Any:
@@ -48,7 +49,7 @@ def _follow(algebra: Lifted, name: str, body: Callable, *values: Any) -> Any:
     if not any(map(_is_half, values)):
         return out
     several = isinstance(out, tuple)
-    outputs = _round_once(out if several else (out,), name, values)
+    outputs = _as_the_kernel(out if several else (out,), name, values)
     return outputs if several else outputs[0]
 
 
@@ -56,9 +57,17 @@ def _is_half(value: Any) -> bool:
     return isinstance(value, Tensor) and value._data.dtype in HALF and not value._device.depth
 
 
-def _round_once(outputs: tuple, name: str, values: tuple) -> tuple:
-    """Results of half precision as the kernel gives them, which they are without a graph: not
-    rounded after each step, nor as wide as statistics that went into them."""
+def _lies_otherwise(value: Any) -> bool:
+    if not isinstance(value, Tensor) or value._device.depth:
+        return False
+    array = plain(value._data)
+    return not is_zero(array) and not by_rows(array)
+
+
+def _as_the_kernel(outputs: tuple, name: str, values: tuple) -> tuple:
+    """Results as the kernel gives them, which they are without a graph: in its order of memory; in
+    half precision neither rounded after each step, nor as wide as statistics that went into them.
+    """
     if any(out is value for out in outputs for value in values if out is not None):
         return outputs
     device = next(out._device for out in outputs if out is not None)
@@ -68,7 +77,9 @@ def _round_once(outputs: tuple, name: str, values: tuple) -> tuple:
 
 
 def _as_computed(out: Any, array: Any) -> Any:
-    if out is None or array is None or array.dtype not in HALF or is_zero(out._data):
+    if out is None or array is None or is_zero(out._data):
+        return out
+    if array.dtype not in HALF and has_order_of(array, out._data):
         return out
     if out._data.dtype != array.dtype:
         out = OPS["cast"](out, array.dtype)

@@ -89,6 +89,8 @@ def call_into(out: Any, function: Callable, name: str, arguments: tuple, options
                 f"{name}(): expected argument 'out' to have dtype {options['dtype']}, "
                 f"got {out.dtype}"
             )
+    if name == "nonzero" and options.get("as_tuple"):
+        raise RuntimeError("nonzero(): argument 'out' goes with as_tuple=False")
     try:
         result = function(*arguments, **options)
     except NotImplementedError:
@@ -151,7 +153,7 @@ def check_out(
         )
     if name in JOINING and OF_ARRAY[wanted].category > OF_ARRAY[x.dtype].category:
         raise TypeError(f"{name}(): {result.dtype} can't be cast to the out dtype {out.dtype}")
-    if name not in LOGICAL:
+    if name not in LOGICAL and name != "bernoulli":  # which draws in any dtype
         check_cast(name, OF_ARRAY[wanted], OF_ARRAY[x.dtype])
     shape = result._data.shape
     if x.shape != shape and broadcasts(x.shape, shape) and any(a is out for a in arguments):

@@ -15,6 +15,7 @@ from itertools import repeat
 from typing import Any
 
 from nnkit.autograd.arguments.annotations import held
+from nnkit.autograd.arguments.casting import CASTING, cast_operands
 from nnkit.autograd.arguments.dims import broadcast_shape, broadcasts
 from nnkit.autograd.arguments.overriding import ENTERED, NOBODY, PLAIN, ask
 from nnkit.autograd.compiled import bind_op
@@ -375,6 +376,8 @@ def _unary(op: Op, kind: str, refuses: tuple[str, ...]) -> Any:
             answered = ask(METHODS.get(name, unary), (input, *scalars))
             if answered is not NOBODY:
                 return answered
+            if CASTING.enabled:
+                input = cast_operands(name, (input,), {})[0][0]
         if len(scalars) != count:
             given = f"{1 + count} positional argument{'s' * bool(count)} but {1 + len(scalars)}"
             raise TypeError(f"{name}() takes {given} were given")
@@ -416,6 +419,8 @@ def _binary(op: Op, kind: str, refuses: tuple[str, ...], numbers: str) -> Any:
             answered = ask(method, (input, other))
             if answered is not NOBODY:
                 return answered
+            if CASTING.enabled:
+                input, other = cast_operands(name, (input, other), {})[0]
         fast = False
         try:
             x = input._data

@@ -9,7 +9,7 @@ looks at the graph, and the hooks on it, see the function's own arguments.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from nnkit.autograd.engine.backward_pass import Pass, target_of
@@ -25,31 +25,44 @@ from nnkit.backend.dtype import FLOATING
 class Whole(Node):
     """The node of a function of several ops: its rule is the backward through them.
 
-    Its values are the edges of its results and, for each argument, None or the `Passage` by which
-    it enters: the way on, for second derivatives.
+    Its values are the edges of its results; for each argument None or the `Passage` by which it
+    enters: the way on, for second derivatives; and what its ops saved, once such a derivative may
+    free it.
     """
 
     __slots__ = ()
     materializes = False
+    reads_result = False
 
     @property
     def saves_arrays(self) -> bool:  # type: ignore[override]
         """Whether one of its ops does: what they saved is freed with the node."""
-        results, entrances = self.values
+        return any(node.saves_arrays for node in self.parts)
+
+    @property
+    def parts(self) -> Iterator[Node]:
+        """The nodes of its ops."""
+        results, entrances, _ = self._restored()
         left, looked_at = [target_of(edge)[0] for edge in results], {None, *entrances}
         while left:
             node: Any = left.pop()
-            if node in looked_at or not isinstance(node, Node):
-                continue
-            if node.saves_arrays:
-                return True
-            looked_at.add(node)
-            left += [target_of(edge)[0] for edge in node.edges]
-        return False
+            if node not in looked_at and isinstance(node, Node):
+                yield node
+                looked_at.add(node)
+                left += [target_of(edge)[0] for edge in node.edges]
+
+    def _restored(self) -> tuple:
+        """Its values, once its ops have got back what a second derivative freed."""
+        for node, values in self.values[2]:
+            node.values = values
+        return self.values
 
     def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
-        results, entrances = self.values
+        results, entrances, saved = self._restored()
         lifted = B if unpack is unpack_tensor else None
+        if lifted and not saved and not self.reads_result:
+            saved = [(node, node.values) for node in self.parts]
+            self.values = results, entrances, saved
         roots = [(edge, g) for edge, g in zip(results, grads, strict=True) if g is not None]
         # What a recorded pass has made of the ops' results leads to the ops themselves: they may
         # have to run once more in this pass.
@@ -67,6 +80,7 @@ def single(
     alone: str | None = None,
     name: str = "",
     node: str | None = None,
+    reads_result: bool = False,
 ) -> Any:
     """Declare a function of Tensors to be one operation for torch's autograd.
 
@@ -77,11 +91,16 @@ def single(
         name: what a message calls it.
         node: the class name of its node; without one the results keep the nodes of the ops, as
             they must where ``name_`` overwrites what their rules read.
+        reads_result: whether torch's derivative is one of the result too, so that a pass through
+            that derivative runs this node, and frees what it saved.
     """
     if function is None:
-        return functools.partial(single, alone=alone, name=name, node=node)
+        return functools.partial(
+            single, alone=alone, name=name, node=node, reads_result=reads_result
+        )
     name = name or function.__name__
-    kind = node and type(node, (Whole,), {"__slots__": (), "operation": name})
+    members = {"__slots__": (), "operation": name, "reads_result": reads_result}
+    kind = node and type(node, (Whole,), members)
 
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
@@ -131,7 +150,7 @@ def _as_one(kind: Any, function: Callable, arguments: tuple, options: dict) -> A
     if not any(out._requires_grad for out in results):
         return result
     ways = tuple([out._edge for out in results])
-    node = kind(tuple(edges), (ways, tuple(entrances)), results[0]._device)
+    node = kind(tuple(edges), (ways, tuple(entrances), ()), results[0]._device)
     if len(results) > 1:
         data = [out._data for out in results]
         node.outputs = [w and (d.shape, d.dtype) for w, d in zip(ways, data, strict=True)]

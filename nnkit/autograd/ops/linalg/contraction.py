@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from nnkit.autograd.arguments.casting import CASTING
 from nnkit.autograd.arguments.dims import (
     broadcast_shape,
     check_tensor,
@@ -77,8 +78,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     if len(operands) == 1:
         out = LIFTED.einsum(operands, equation)
         return out if out is not operands[0] else as_view(out)
-    if len({x._data.dtype for x in operands}) > 1:
-        out = _PROMOTING.einsum(operands, equation)
+    if CASTING.enabled or len({x._data.dtype for x in operands}) > 1:
+        out = _PUBLIC.einsum(operands, equation)
     elif _tracked(operands):
         out = LIFTED.einsum(operands, equation)
     else:
@@ -89,16 +90,27 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     return out if set().union(*inputs) <= set(output) else as_view(out)
 
 
-class _Promoting(Lifted):
-    """The algebra whose elementwise products promote their operands, unlike those of matrices."""
+def _spread(equation: Any, *operands: Any) -> tuple:
+    """Operands in a list as operands one by one."""
+    alone = len(operands) == 1 and isinstance(operands[0], (list, tuple))
+    return (equation, *(operands[0] if alone else operands))
+
+
+einsum.arranged = _spread
+
+
+class _Public(Lifted):
+    """The algebra whose products are the public ones: those of elements promote their operands,
+    those of matrices cast them under autocast."""
 
     mul = staticmethod(mul)
+    mm = staticmethod(mm)
 
     def bmm(self, x: Tensor, y: Tensor) -> Tensor:
-        return bmm(of_one_dtype("einsum", x, y), y)
+        return bmm(x if CASTING.enabled else of_one_dtype("einsum", x, y), y)
 
 
-_PROMOTING = _Promoting()
+_PUBLIC = _Public()
 
 
 def _tracked(tensors: tuple) -> bool:
@@ -196,6 +208,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 f"tensordot(): contracted dimensions need to match, but first has size "
                 f"{x.shape[i]} in dim {i} and second has size {y.shape[j]} in dim {j}"
             )
+    if CASTING.enabled and len(axes_x) + len(axes_y) < a.ndim + b.ndim:
+        return _PUBLIC.tensordot(a, b, axes_x, axes_y)
     return as_view(_composed("tensordot", a, b, axes_x, axes_y))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nnkit.autograd.arguments.casting import CASTING
 from nnkit.autograd.arguments.dims import check_tensor, size_at
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, rule
@@ -70,7 +71,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     weight = other.reshape(math.prod(y.shape[:-1]), y.shape[-1])
     if input.is_inference():  # torch multiplies views
         input = input.detach()
-    return _linear(input, weight, None).reshape(x.shape[:-1] + y.shape[:-1])
+    multiply = linear if CASTING.enabled and x.ndim + y.ndim > 2 else _linear
+    return multiply(input, weight, None).reshape(x.shape[:-1] + y.shape[:-1])
 
 
 @public(namespace=False, method=False)

@@ -166,7 +166,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
             raise RuntimeError(
                 f"matmul(): batch dimensions do not broadcast: got shapes {list(a)} and {list(b)}"
             )
-    if len(b) > 2 and (len(a) > 2 or len(a) == 2 and not input.requires_grad):  # by `bmm` in torch
+    if x.dtype is not y.dtype and max(len(a), len(b)) > 2 and not _is_folded(input, other):
         input = of_one_dtype("matmul", input, other)
     else:
         check_operands("matmul", ("input", input), ("other", other))
@@ -194,7 +194,7 @@ def _product_by_steps(input: Tensor, other: Tensor) -> Tensor:
     mirrored = len(b) > len(a)
     large, small = (other.mT, input) if mirrored else (input, other)
     rows = large._data.shape[:-1]
-    if small.ndim < 3 and (small.requires_grad or len(a) != 2 and _is_foldable(large)):
+    if _is_folded(input, other):
         right = small.t() if mirrored and len(a) == 2 else small
         out = matmul(large.reshape(math.prod(rows), large._data.shape[-1]), right)
         out = on_its_own(out.reshape(*rows, *right._data.shape[1:]))
@@ -212,11 +212,20 @@ def _product_by_steps(input: Tensor, other: Tensor) -> Tensor:
     return on_its_own(out.reshape(*batch, *a[-2:-1], *b[1:][-1:]))
 
 
-def _is_foldable(x: Tensor) -> bool:
-    """Whether a batch of matrices is one matrix without a copy."""
-    shape, strides = x.shape[:-1], x.stride()[:-1]
-    return not x._data.size or all(
-        strides[i] == strides[i + 1] * shape[i + 1] for i in range(len(shape) - 1)
+def _is_folded(input: Tensor, other: Tensor) -> bool:
+    """Whether torch makes one matrix of a batch, in place of a batch of the other operand: for the
+    gradient of that, or where it needs no copy."""
+    mirrored = other.ndim > input.ndim
+    large, small = (other.mT, input) if mirrored else (input, other)
+    if small.ndim > 2:
+        return False
+    shape, strides = large.shape[:-1], large.stride()[:-1]
+    return small.requires_grad or (
+        input.ndim != 2
+        and (
+            not large._data.size
+            or all(s == t * n for s, t, n in zip(strides, strides[1:], shape[1:]))
+        )
     )
 
 
