@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import atexit
 import os
+import platform
 import sys
 import threading
 import time
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -87,9 +89,16 @@ class World:
 
     Args:
         MPI: mpi4py's module, initialised; None for one rank.
+        processes: the machine and the process of each rank, where the meeting has told.
+        seconds: how long the ranks wait for each other now.
+
+    Raises:
+        DistBackendError: a rank is gone, or does not come in time.
     """
 
-    def __init__(self, MPI: Any) -> None:
+    def __init__(
+        self, MPI: Any, processes: list[tuple[str, int]] | None = None, seconds: float = inf
+    ) -> None:
         self.MPI = MPI
         self.rank, self.size = (0, 1) if MPI is None else _place(MPI)
         self.lock = threading.RLock()
@@ -99,14 +108,19 @@ class World:
         self.ended: set[int] = set()  # the ranks that came to their end
         self.sent: list = []  # requests that nobody waits for, with their buffers
         self.process = os.getpid()
-        self.processes: list[tuple[str, int]] = []
+        self.processes = processes or []
         self.next_look_at_processes = 0.0
         self.meetings: dict[tuple[int, ...], int] = {}
+        self.control: Any = None
         if MPI is None:
             return
-        self.control = MPI.COMM_WORLD.Dup()
-        own = (MPI.Get_processor_name(), self.process)
-        self.processes = self.control.allgather(own)
+        control, request = MPI.COMM_WORLD.Idup()
+        everybody = list(range(self.size))
+        self.wait([request], everybody, "the start", seconds)
+        self.control = control
+        if not self.processes:  # whoever has started them knows of their ends as well
+            self.processes = control.allgather((platform.node(), self.process))
+        self.wait([control.Ibarrier()], everybody, "the start", seconds)
         atexit.register(self.leave)
 
     def group(self, ranks: list[int], seconds: float) -> Group:
@@ -118,9 +132,7 @@ class World:
             members = self.MPI.COMM_WORLD.Get_group().Incl(ranks)
             control = self.MPI.COMM_WORLD.Create_group(members, MEETING_TAG)
             lanes, requests = zip(*[control.Idup() for _ in LANES])
-        pauses = Pauses()
-        while not self._tested(requests):
-            pauses.sleep()
+        self.wait(requests, ranks, f"the making of a group of ranks {ranks}", seconds)
         return Group(self, ranks, control, dict(zip(LANES, lanes)), seconds)
 
     def meet(self, ranks: list[int], name: str, seconds: float, name_all: bool = True) -> None:
@@ -162,6 +174,22 @@ class World:
                 for other in others:
                     self._send(text, other, tag)
 
+    def wait(self, requests: Any, ranks: list[int], name: str, seconds: float) -> None:
+        """Wait until requests are done for which all these ranks are needed.
+
+        Raises:
+            DistBackendError: one of the ranks is gone, or they are not done in time.
+        """
+        end, pauses = time.monotonic() + seconds, Pauses()
+        while not self._tested(requests):
+            if pauses.sleep():
+                reason = self.reason(ranks)
+                if reason is None and time.monotonic() >= end:
+                    reason = f"not all ranks came within {seconds:g} s"
+                if reason is not None:
+                    self.tell(f"waited in vain in {name}")
+                    raise DistBackendError(f"rank {self.rank} waited in {name}: {reason}")
+
     def _tested(self, requests: Any) -> bool:
         with self.lock:
             return all(request.Test() for request in requests)
@@ -175,6 +203,8 @@ class World:
     def tell(self, text: str, ended: bool = False) -> None:
         """Tell all other ranks why this one will not come any more."""
         self.failed |= not ended
+        if self.control is None:
+            return  # they will see that this process is gone
         content = np.frombuffer(f"{ended:d}{text}".encode()[:NOTICE_BYTES], np.uint8)
         with self.lock:
             for other in range(self.size):
@@ -183,9 +213,17 @@ class World:
 
     def listen(self) -> None:
         """Take what other ranks have told, and look which processes have ended."""
-        if self.MPI is None:
-            return
         now = time.monotonic()
+        if self.control is not None:
+            self._take_notices(now)
+        if now >= self.next_look_at_processes:
+            self.next_look_at_processes = now + BETWEEN_LOOKS_AT_PROCESSES
+            for other, (host, process) in enumerate(self.processes):
+                if other not in self.told and host == self.processes[self.rank][0]:
+                    if not _runs(process):
+                        self._learn(other, f"is gone: its process {process} has ended", now)
+
+    def _take_notices(self, now: float) -> None:
         status = self.MPI.Status()
         with self.lock:
             while self.control.Iprobe(self.MPI.ANY_SOURCE, NOTICE_TAG, status):
@@ -196,12 +234,6 @@ class World:
                 self._learn(other, text[1:], now)
                 if text[0] == "1":
                     self.ended.add(other)
-        if now >= self.next_look_at_processes:
-            self.next_look_at_processes = now + BETWEEN_LOOKS_AT_PROCESSES
-            for other, (host, process) in enumerate(self.processes):
-                if other not in self.told and host == self.processes[self.rank][0]:
-                    if not _runs(process):
-                        self._learn(other, f"is gone: its process {process} has ended", now)
 
     def _learn(self, other: int, text: str, now: float) -> None:
         self.told.setdefault(other, text)
@@ -297,7 +329,7 @@ def alone() -> World:
 
 def launched() -> World:
     """The world of the processes that a launcher of MPI has started."""
-    return _started(lambda: None)
+    return _started(lambda: (None, None), inf)
 
 
 def joined(host: str, port: int, rank: int, size: int, seconds: float) -> World:
@@ -310,16 +342,16 @@ def joined(host: str, port: int, rank: int, size: int, seconds: float) -> World:
 
     def come() -> Any:
         try:
-            connection = rendezvous.join(host, port, rank, size, seconds)
+            connection, processes = rendezvous.join(host, port, rank, size, seconds)
         except TimeoutError as error:
             raise DistStoreError(str(error)) from None
         except OSError as error:
             raise DistNetworkError(str(error)) from None
         os.environ["PMI_PORT"] = f"{host}:{port}"
         os.environ["PMI_ID"] = str(rank)
-        return connection
+        return connection, processes
 
-    world = _started(come)
+    world = _started(come, seconds)
     if (world.rank, world.size) != (rank, size):
         raise DistNetworkError(
             f"MPI says that this is rank {world.rank} of {world.size}, not {rank} of {size}: it "
@@ -328,13 +360,13 @@ def joined(host: str, port: int, rank: int, size: int, seconds: float) -> World:
     return world
 
 
-def _started(come: Callable[[], Any]) -> World:
+def _started(come: Callable[[], tuple[Any, Any]], seconds: float) -> World:
     global _world
     if _world is not None:
         return _world  # MPI is started once in a process
     MPI = load_mpi()
     if not MPI.Is_initialized():
-        connection = come()
+        connection, processes = come()
         try:
             MPI.Init_thread(MPI.THREAD_SERIALIZED)
         finally:
@@ -342,29 +374,17 @@ def _started(come: Callable[[], Any]) -> World:
             os.environ.pop("PMI_ID", None)
             if connection is not None:
                 connection.close()
-    _world = World(MPI)
-    _world.control.Barrier()
-    _forget_shared_memory()
+    else:
+        processes = None
+    try:
+        _world = World(MPI, processes, seconds)
+    finally:
+        rendezvous.forget_shared_memory()
     return _world
 
 
 def _place(MPI: Any) -> tuple[int, int]:
     return MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size()
-
-
-def _forget_shared_memory() -> None:
-    """Take MPICH's segments out of the file system once all have opened them: a rank that is
-    killed would leave them there."""
-    try:
-        with open("/proc/self/maps") as maps:
-            names = {line.split()[-1] for line in maps if "/dev/shm/mpich_" in line}
-    except OSError:
-        return  # a system without it
-    for name in names:
-        try:
-            os.unlink(name)
-        except OSError:
-            pass  # another rank was faster
 
 
 def _runs(process: int) -> bool:

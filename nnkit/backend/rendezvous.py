@@ -9,8 +9,11 @@ last process that it serves. This file is that process's program, and imports no
 
 from __future__ import annotations
 
+import contextlib
 import os
+import platform
 import selectors
+import signal
 import socket
 import subprocess
 import sys
@@ -35,9 +38,12 @@ class Server:
         self.known: dict[str, str] = {}
         self.joined: dict[socket.socket, int] = {}
         self.waiting: list[socket.socket] = []
-        self.ranks: dict[socket.socket, int] = {}
+        self.ranks: dict[socket.socket, int] = {}  # of those that MPI has been begun in
+        self.begun: set[int] = set()
         self.buffers: dict[socket.socket, bytes] = {}
+        self.processes: dict[int, str] = {}
         self.started = False
+        self.is_complete = True  # all that have joined are still there, or have ended well
 
     def run(self) -> None:
         """Serve until the last process has gone, or one before all have come."""
@@ -55,8 +61,38 @@ class Server:
                     found.close()
                     del self.buffers[found]
                     rank = self.joined.pop(found, None)
+                    self._miss(found, rank)
                     if self.started and not self.buffers or not self.started and rank == 0:
                         return
+
+    def _miss(self, caller: socket.socket, rank: int | None) -> None:
+        """Take note of the end of a connection. A process has one from when it joins until it has
+        started MPI, and another one from then until it has ended MPI; else it is gone."""
+        if caller in self.ranks:
+            rank = self.ranks.pop(caller)
+        elif not self.started or rank is None or rank in self.begun:
+            return
+        if not self.is_complete:
+            return
+        self.is_complete = False
+        self._release()
+        for other in self.joined.values():  # they start MPI, which waits without looking
+            machine, process = process_of(self.processes[other])
+            if machine == _machine() and other != rank:
+                print(f"rank {rank} is gone: rank {other}, whose start waits for it, is ended",
+                      file=sys.stderr, flush=True)  # fmt: skip
+                forget_shared_memory(process)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGTERM)
+
+    def _release(self) -> None:
+        """Let those go on who wait for all; with an error, where not all will come."""
+        if self.is_complete and len(self.waiting) < self.size:
+            return
+        code = "0" if self.is_complete else "-1 msg=a_process_is_gone"
+        for other in self.waiting:
+            self._say(other, f"barrier_out rc={code}")
+        self.waiting.clear()
 
     def _read(self, caller: socket.socket) -> bool:
         try:
@@ -78,9 +114,10 @@ class Server:
 
     def _answer(self, caller: socket.socket, command: str, words: dict[str, str]) -> None:
         if command == "join":
-            self._join(caller, int(words["rank"]), int(words["size"]))
+            self._join(caller, int(words["rank"]), int(words["size"]), words["process"])
         elif command == "initack":
             self.ranks[caller] = int(words["pmiid"])
+            self.begun.add(int(words["pmiid"]))
             settings = f"set size={self.size}", f"set rank={words['pmiid']}", "set debug=0"
             self._say(caller, "initack rc=0", *settings)
         elif command == "init":
@@ -102,34 +139,38 @@ class Server:
             self._say(caller, f"get_result rc={found}")
         elif command == "barrier_in":
             self.waiting.append(caller)
-            if len(self.waiting) == self.size:
-                for other in self.waiting:
-                    self._say(other, "barrier_out rc=0")
-                self.waiting.clear()
+            self._release()
         elif command == "finalize":
+            self.ranks.pop(caller, None)
             self._say(caller, "finalize_ack rc=0")
         else:
             self._say(caller, f"{command}_result rc=-1")
 
-    def _join(self, caller: socket.socket, rank: int, size: int) -> None:
+    def _join(self, caller: socket.socket, rank: int, size: int, process: str) -> None:
         if size != self.size:
             refused = f"rank {rank} expects {size} processes, rank 0 expects {self.size}"
         elif rank in self.joined.values() or self.started:
             refused = f"another process is rank {rank} already"
         else:
             self.joined[caller] = rank
+            self.processes[rank] = process
             refused = ""
         if refused:
             self._say(caller, f"refused reason={refused.replace(' ', '_')}")
             return
         joined = ",".join(map(str, sorted(self.joined.values())))
         self.started = len(self.joined) == self.size
+        processes = ",".join(process for _, process in sorted(self.processes.items()))
         for other in self.joined:
-            self._say(other, "go" if self.started else f"wait joined={joined}")
+            told = f"go processes={processes}" if self.started else f"wait joined={joined}"
+            self._say(other, told)
 
 
-def join(host: str, port: int, rank: int, size: int, seconds: float) -> socket.socket:
-    """The connection to the server, when all ``size`` processes have one; rank 0 starts it.
+def join(
+    host: str, port: int, rank: int, size: int, seconds: float
+) -> tuple[socket.socket, list[tuple[str, int]]]:
+    """The connection to the server, when all ``size`` processes have one, and the machine and the
+    number of each process. Rank 0 starts the server.
 
     Raises:
         ConnectionError: the address cannot be used, or two processes contradict each other.
@@ -142,25 +183,28 @@ def join(host: str, port: int, rank: int, size: int, seconds: float) -> socket.s
     connection = None
     try:
         connection = _connect(host, port, end, where)
-        connection.sendall(f"cmd=join rank={rank} size={size}\n".encode())
+        process = f"{os.getpid()}@{_machine()}"
+        connection.sendall(f"cmd=join rank={rank} size={size} process={process}\n".encode())
         lines = b""
-        while not lines.startswith(b"cmd=go\n"):
+        while True:
             connection.settimeout(max(end - time.monotonic(), 0.001))
             data = connection.recv(4096)
             if not data:
                 raise ConnectionError(f"the rendezvous at {where} has closed: rank 0 is gone")
             lines += data
-            while b"\n" in lines and not lines.startswith(b"cmd=go\n"):
+            while b"\n" in lines:
                 line, _, lines = lines.partition(b"\n")
-                _, _, told = line.decode().partition("=")
-                if told.startswith("refused"):
-                    reason = told.partition("reason=")[2].replace("_", " ")
+                told, _, rest = line.decode().removeprefix("cmd=").partition(" ")
+                content = rest.partition("=")[2]
+                if told == "refused":
+                    reason = content.replace("_", " ")
                     raise ConnectionError(
                         f"the rendezvous at {where} refused rank {rank}: {reason}"
                     )
-                joined = told.partition("joined=")[2]
-        connection.settimeout(None)
-        return connection
+                if told == "go":
+                    connection.settimeout(None)
+                    return connection, [process_of(text) for text in content.split(",")]
+                joined = content
     except TimeoutError:
         if connection is not None:
             connection.close()
@@ -177,6 +221,29 @@ def join(host: str, port: int, rank: int, size: int, seconds: float) -> socket.s
         if server is not None and sys.exc_info()[0] is not None:
             server.terminate()
             server.wait()
+
+
+def _machine() -> str:
+    return platform.node().replace(" ", "_")
+
+
+def process_of(text: str) -> tuple[str, int]:
+    """The machine and the number of a process, as it tells them when it joins."""
+    number, _, machine = text.partition("@")
+    return machine, int(number)
+
+
+def forget_shared_memory(process: int | str = "self") -> None:
+    """Take the segments of MPICH that a process has out of the file system, once all have opened
+    them or will not: a rank that is killed would leave them there."""
+    try:
+        with open(f"/proc/{process}/maps") as maps:
+            names = {line.split()[-1] for line in maps if "/dev/shm/mpich_" in line}
+    except OSError:
+        return  # a system without it
+    for name in names:
+        with contextlib.suppress(OSError):  # another rank was faster
+            os.unlink(name)
 
 
 def _start(host: str, port: int, size: int) -> subprocess.Popen:

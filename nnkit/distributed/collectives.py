@@ -16,7 +16,7 @@ from nnkit.distributed.groups import (
     member_of,
     seconds_of,
 )
-from nnkit.distributed.reduce_op import ReduceOp, named, operation
+from nnkit.distributed.reduce_op import ReduceOp, named, operation, supports_complex
 from nnkit.distributed.work import Work
 
 __all__ = [
@@ -138,7 +138,7 @@ def check_operation(name: str, tensor: Tensor, op: Any) -> None:
     """ValueError if a complex tensor has no such reduction, RuntimeError if one of floats has
     none."""
     found = named(op)
-    if tensor.is_complex() and found not in (ReduceOp.SUM, ReduceOp.AVG):
+    if tensor.is_complex() and not supports_complex(op):
         raise ValueError(f"{name} does not support {found} on complex tensors")
     if tensor.is_floating_point() and found in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR):
         raise RuntimeError(f"Cannot use ReduceOp.{found.name} with non-integral dtype")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from datetime import timedelta
 from typing import Any
-from urllib.parse import parse_qs, urlparse
 
 from nnkit.backend import ranks as world_of_ranks
 from nnkit.backend.errors import DistBackendError, DistNetworkError, DistStoreError
 from nnkit.backend.ranks import Group, World
+from nnkit.distributed.debug_level import DebugLevel, get_debug_level
+from nnkit.distributed.rendezvous import find_world
 
-DEFAULT_TIMEOUT = timedelta(minutes=30)
+default_pg_timeout = timedelta(minutes=30)
 ENGINES = ("mpi", "gloo", "nccl", "undefined")
 
 
@@ -71,7 +71,6 @@ class GroupMember:
 group = GroupMember
 
 _groups: list[ProcessGroup] = []
-_debug = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF").upper()
 
 
 def is_available() -> bool:
@@ -147,7 +146,7 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 def seconds_of(timeout: timedelta | None) -> float:
     """A timeout in seconds; TypeError if it is no timedelta."""
     if timeout is None:
-        return DEFAULT_TIMEOUT.total_seconds()
+        return default_pg_timeout.total_seconds()
     if not isinstance(timeout, timedelta):
         raise TypeError(
             f"Expected timeout argument to be of type datetime.timedelta, got {timeout}"
@@ -191,10 +190,12 @@ def init_process_group(
         backend: ``"mpi"``, ``"nccl"`` for tensors on GPUs, ``"gloo"`` (which MPI answers), or None
             for whatever the tensors need.
         init_method: where the processes meet: ``env://`` (the default: at ``MASTER_ADDR`` and
-            ``MASTER_PORT``), ``tcp://host:port``, or ``file:///path``.
+            ``MASTER_PORT``), ``tcp://host:port``, ``file:///path``, or what
+            `register_rendezvous_handler` knows.
         timeout: how long a collective waits for the other ranks; half an hour by default.
         world_size, rank: how many processes there are, and which this is.
-        store, group_name, pg_options, device_id: accepted; a store is not needed.
+        store: by which they find each other, in place of ``init_method``.
+        group_name, pg_options, device_id: accepted.
 
     Raises:
         ValueError: it was called before, there is no such engine, or a variable is missing.
@@ -220,109 +221,15 @@ def init_process_group(
             raise AssertionError("world_size must be positive if using store")
         if rank < 0:
             raise AssertionError("rank must be non-negative if using store")
-    world = _world(init_method or "env://", world_size, rank, store, seconds)
+    world = find_world(init_method or "env://", world_size, rank, store, seconds)
     _make_default(world, name, seconds)
 
 
 def _make_default(world: World, name: str, seconds: float) -> None:
     members = world.group(list(range(world.size)), seconds)
-    members.compares_shapes = _debug == "DETAIL"
+    members.compares_shapes = get_debug_level() is DebugLevel.DETAIL
     GroupMember.WORLD = ProcessGroup(members, name, "0", "default_pg")
     _groups.append(GroupMember.WORLD)
-
-
-def _world(method: str, size: int, rank: int, store: Any, seconds: float) -> World:
-    """The world that the arguments, or the environment, tell of."""
-    if world_of_ranks.is_launched():
-        return world_of_ranks.launched()
-    if store is not None:
-        if size == 1:
-            return world_of_ranks.alone()
-        return world_of_ranks.joined(*_address_in_store(store, rank), rank, size, seconds)
-    parts = urlparse(method)
-    asked = {key: values[-1] for key, values in parse_qs(parts.query).items()}
-    rank = int(asked.get("rank", rank))
-    size = int(asked.get("world_size", size))
-    if parts.scheme == "env":
-        if rank < 0 and size < 0 and not {"RANK", "WORLD_SIZE"} & os.environ.keys():
-            return world_of_ranks.alone()
-        rank = int(_variable("RANK")) if rank < 0 else rank
-        size = int(_variable("WORLD_SIZE")) if size < 0 else size
-    elif parts.scheme not in ("tcp", "file"):
-        raise RuntimeError(f"No rendezvous handler for {parts.scheme}://")
-    for word, value in (("rank", rank), ("size", size)):
-        if value < 0:
-            raise ValueError(
-                f"Error initializing torch.distributed using {parts.scheme}:// rendezvous: "
-                f"{word} parameter missing"
-            )
-    if rank >= size:
-        raise ValueError(f"rank must be below world_size, got rank {rank} of {size}")
-    if size == 1:
-        return world_of_ranks.alone()
-    if parts.scheme == "env":
-        host, port = _variable("MASTER_ADDR"), int(_variable("MASTER_PORT"))
-    elif parts.scheme == "tcp":
-        if not parts.port:
-            raise ValueError(
-                "Error initializing torch.distributed using tcp:// rendezvous: port number missing"
-            )
-        host, port = str(parts.hostname), parts.port
-    else:
-        host, port = _address_in_file(parts.path, rank, seconds)
-    return world_of_ranks.joined(host, port, rank, size, seconds)
-
-
-def _variable(name: str) -> str:
-    value = os.environ.get(name)
-    if value is None:
-        raise ValueError(
-            "Error initializing torch.distributed using env:// rendezvous: environment variable "
-            f"{name} expected, but not set"
-        )
-    return value
-
-
-def _own_address() -> str:
-    """An address of this machine and a port that is free, as ``host:port``."""
-    import socket
-
-    try:
-        host = socket.gethostbyname(socket.gethostname())
-    except OSError:
-        host = "127.0.0.1"
-    with socket.create_server(("", 0)) as free:
-        return f"{host}:{free.getsockname()[1]}"
-
-
-def _split(address: str) -> tuple[str, int]:
-    host, _, port = address.rpartition(":")
-    return host, int(port)
-
-
-def _address_in_file(path: str, rank: int, seconds: float) -> tuple[str, int]:
-    """The address of rank 0, which writes it into a file that all can read."""
-    if rank == 0:
-        address = _own_address()
-        with open(f"{path}.new", "w") as file:
-            file.write(f"{address}\n")
-        os.replace(f"{path}.new", path)
-        return _split(address)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if os.path.exists(path):
-            with open(path) as file:
-                if address := file.read().strip():
-                    return _split(address)
-        time.sleep(0.02)
-    raise DistStoreError(f"rank {rank} waited {seconds:g} s for rank 0 to write {path}")
-
-
-def _address_in_store(store: Any, rank: int) -> tuple[str, int]:
-    if rank == 0:
-        store.set("nnkit/address", _own_address())
-    found = store.get("nnkit/address")
-    return _split(found.decode() if isinstance(found, bytes) else found)
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
@@ -555,7 +462,8 @@ def chosen_rank(group: ProcessGroup, global_rank: int | None, group_rank: int | 
 
 __all__ = [
     "Backend", "DistBackendError", "DistNetworkError", "DistStoreError", "GroupMember",
-    "ProcessGroup", "destroy_process_group", "get_backend", "get_backend_config",
+    "ProcessGroup", "default_pg_timeout", "destroy_process_group", "get_backend",
+    "get_backend_config",
     "get_global_rank", "get_group_rank", "get_node_local_rank", "get_pg_count",
     "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group",
     "is_available", "is_backend_available", "is_gloo_available", "is_initialized",

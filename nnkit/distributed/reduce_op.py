@@ -78,3 +78,14 @@ def operation(op: Any) -> str:
     if found is RedOpType.PREMUL_SUM:
         raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM: no engine here has it")
     return found.name.lower()
+
+
+def supports_complex(reduceOp: Any) -> bool:
+    """Whether complex numbers have such a reduction.
+
+    Example:
+        >>> import nnkit.distributed as dist
+        >>> dist.supports_complex(dist.ReduceOp.SUM), dist.supports_complex(dist.ReduceOp.MAX)
+        (True, False)
+    """
+    return named(reduceOp) in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PREMUL_SUM)

@@ -240,7 +240,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def stop(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGTERM, stop)
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        return _attempt(made, options)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _attempt(made: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    """Run the job, again as often as it may be restarted; the last exit code."""
+    code = 0
     for attempt in range(options.max_restarts + 1):
         try:
             found = environments(options)

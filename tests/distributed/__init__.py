@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -48,3 +49,16 @@ def succeed(program: str, ranks: int, *arguments: str, **settings: Any) -> str:
     done = launch(program, ranks, *arguments, **settings)
     assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     return done.stdout
+
+
+def check_kill(seed: int) -> None:
+    """One of three ranks is killed at a random moment; the others tell why they end, in time."""
+    done = launch("killed", 3, str(seed))
+    told = re.findall(r"^rank (\d)\|(\d)\|([0-9.-]+)\|(.*)$", done.stdout, re.M)
+    victims = {victim for _, victim, _, _ in told}
+    ended = re.findall(r"^rank \d is gone: rank (\d), whose start waits", done.stderr, re.M)
+    survivors = {rank for rank, _, _, _ in told} | set(ended)
+    assert len(survivors) == 2 and len(victims) <= 1 and not survivors & victims, done.stderr
+    for _, victim, seconds, text in told:
+        assert float(seconds) < 6, text  # none waits for the timeout
+        assert f"rank {victim} is gone" in text or "waited in vain" in text, text

@@ -1,11 +1,11 @@
-"""``python -m tests.distributed``: the long forms of the programs, on up to four ranks."""
+"""``python -m tests.distributed``: the long forms of the programs, on up to five ranks."""
 
 from __future__ import annotations
 
 import argparse
 import time
 
-from tests.distributed import succeed
+from tests.distributed import check_kill, succeed
 
 PARALLEL = ("mlp", "views", "static", "unused", "no_sync", "clip", "scaler", "cnn", "gpt", "lstm")
 SHARDED = (
@@ -16,7 +16,7 @@ SHARDED = (
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--ranks", type=int, nargs="*", default=[2, 3, 4])
+    parser.add_argument("--ranks", type=int, nargs="*", default=[2, 3, 4, 5])
     options = parser.parse_args()
     for ranks in options.ranks:
         for program, cases in (
@@ -27,6 +27,9 @@ def main() -> None:
             done = succeed(program, ranks, "nnkit", *cases, seconds=600)
             assert done.count("passed") == ranks
             print(f"{program} on {ranks} ranks: {time.perf_counter() - start:.1f} s", flush=True)
+    for seed in range(20):
+        check_kill(seed)
+    print("20 kills")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -266,6 +267,28 @@ def test_integers_average_as_nccl_does() -> None:
     assert x.tolist() == [3, -3, 3, -3, 0]
 
 
+def test_debug_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert dist.get_debug_level() is dist.DebugLevel.OFF
+    for name in ("INFO", "DETAIL", "OFF"):
+        monkeypatch.setenv("TORCH_DISTRIBUTED_DEBUG", name.lower())
+        dist.set_debug_level_from_env()
+        assert dist.get_debug_level().name == name
+    monkeypatch.setenv("TORCH_DISTRIBUTED_DEBUG", "much")
+    with pytest.raises(RuntimeError, match="must be OFF, INFO, or DETAIL"):
+        dist.set_debug_level_from_env()
+
+
+def test_names_of_torch_s_modules(group: Any) -> None:
+    from nnkit.distributed.distributed_c10d import ProcessGroup, _get_default_group
+    from nnkit.distributed.elastic.multiprocessing.errors import record
+
+    assert _get_default_group() is group and isinstance(group, ProcessGroup)
+    assert dist.default_pg_timeout == timedelta(minutes=30)
+    assert record(lambda x: x + 1)(2) == 3 and record(sys.exit)(0) is None
+    with pytest.raises(SystemExit):
+        record(sys.exit)(1)
+
+
 # The launcher
 
 
@@ -304,9 +327,11 @@ def test_the_launcher_s_command() -> None:
 def test_the_launcher_refuses(
     arguments: tuple, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(SystemExit):
         run.main([*arguments, "train.py"])
     assert words in capsys.readouterr().err
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_the_launcher_ends_all_where_one_fails(tmp_path: Path) -> None:

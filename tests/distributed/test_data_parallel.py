@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
-from collections.abc import Iterator
+import pickle
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -117,6 +119,30 @@ def test_a_hook_is_asked_once() -> None:
     model = DistributedDataParallel(nnkit.nn.Linear(1, 1))
     with pytest.raises(TypeError, match="must be callable"):
         model.register_comm_hook(None, 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_a_copy_watches_its_own_gradients(copied: Callable) -> None:
+    model = DistributedDataParallel(nnkit.nn.Linear(1, 1), gradient_as_bucket_view=True)
+    model(nnkit.ones(1, 1)).sum().backward()
+    other = copied(model)
+    for _ in range(2):
+        other.zero_grad()
+        other(nnkit.full((1, 1), 3.0)).sum().backward()
+    assert other.module.weight.grad.item() == 3 and model.module.weight.grad.item() == 1
+    assert other.process_group is dist.group.WORLD and other.gradient_as_bucket_view
+    assert other.module.weight.grad._base is not None
+
+
+def test_a_copy_needs_the_default_group() -> None:
+    model = DistributedDataParallel(nnkit.nn.Linear(1, 1), process_group=dist.new_group([0]))
+    with pytest.raises(RuntimeError, match="only supported when using DDP with the default"):
+        pickle.dumps(model)
+    saved = pickle.dumps(DistributedDataParallel(nnkit.nn.Linear(1, 1)))
+    dist.destroy_process_group()
+    with pytest.raises(ValueError, match="Default process group has not been initialized"):
+        pickle.loads(saved)
+    dist.init_process_group(rank=0, world_size=1)
 
 
 def test_a_divided_optimizer_refuses() -> None:

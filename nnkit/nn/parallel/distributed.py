@@ -32,6 +32,11 @@ from nnkit.nn.parallel.joining import Joining
 
 __all__ = ["DistributedDataParallel"]
 
+_OF_ONE_RUN = (
+    *("process_group", "_parameters_to_send", "_buffers_to_send", "_joining", "_hook"),
+    *("_hook_state", "_step", "_buckets", "_places", "_rebuilt", "_arrivals", "_calls"),
+)
+
 
 class DistributedDataParallel(Module):
     """Calls ``module``; backward averages the gradients over all ranks.
@@ -87,6 +92,27 @@ class DistributedDataParallel(Module):
     ) -> None:
         super().__init__()
         self.process_group = default_group() if process_group is None else process_group
+        self.module = module
+        self.device_ids = device_ids
+        self.output_device = output_device
+        self.dim = dim
+        self.broadcast_buffers = broadcast_buffers
+        self.find_unused_parameters = find_unused_parameters
+        self.gradient_as_bucket_view = gradient_as_bucket_view
+        self.static_graph = static_graph
+        self.require_backward_grad_sync = True
+        cap = DEFAULT_BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb
+        self.bucket_bytes_cap = int(cap * (1 << 20))
+        first = FIRST_BUCKET_BYTES if bucket_cap_mb is None else self.bucket_bytes_cap
+        self._limits = [min(first, self.bucket_bytes_cap), self.bucket_bytes_cap]
+        self._prepare()
+        if init_sync:
+            self._check_alike(module)
+            self._broadcast([*module.parameters(), *self._buffers_to_send])
+
+    def _prepare(self) -> None:
+        """Watch the module's gradients; nothing of what this makes is part of a copy."""
+        module = self.module
         ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
         self._parameters_to_send = [
             p for name, p in module.named_parameters() if p.requires_grad and name not in ignored
@@ -96,26 +122,10 @@ class DistributedDataParallel(Module):
                 "DistributedDataParallel is not needed when a module doesn't have any parameters "
                 "that require a gradient."
             )
-        self.module = module
-        self.device_ids = device_ids
-        self.output_device = output_device
-        self.dim = dim
-        self.broadcast_buffers = broadcast_buffers
-        self.find_unused_parameters = find_unused_parameters
-        self.gradient_as_bucket_view = gradient_as_bucket_view
-        self.static_graph = static_graph
-        self._joining: Joining | None = None
-        self.require_backward_grad_sync = True
-        cap = DEFAULT_BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb
-        self.bucket_bytes_cap = int(cap * (1 << 20))
-        first = FIRST_BUCKET_BYTES if bucket_cap_mb is None else self.bucket_bytes_cap
-        self._limits = [min(first, self.bucket_bytes_cap), self.bucket_bytes_cap]
         self._buffers_to_send = [
             b for name, b in module.named_buffers() if name not in ignored and b is not None
         ]
-        if init_sync:
-            self._check_alike(module)
-            self._broadcast([*module.parameters(), *self._buffers_to_send])
+        self._joining: Joining | None = None
         self._hook: Callable | None = None
         self._hook_state: Any = None
         self._step = _Step()
@@ -125,6 +135,22 @@ class DistributedDataParallel(Module):
         self._calls: dict[Tensor, int] = {}  # with a static graph: passes that reach a parameter
         for p in self._parameters_to_send:
             p.register_post_accumulate_grad_hook(self._arrived)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy keeps: it belongs to the default group, and watches its own gradients."""
+        if self.process_group is not default_group():
+            raise RuntimeError(
+                "DDP Pickling/Unpickling are only supported when using DDP with the default "
+                "process group. That is, when you have called init_process_group and have not "
+                "passed process_group argument to DDP constructor"
+            )
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in _OF_ONE_RUN}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.process_group = default_group()
+        super().__setstate__(state)
+        self._prepare()
 
     def _check_alike(self, module: Module) -> None:
         """RuntimeError, on every rank, if the ranks' parameters differ in number or form."""

@@ -183,13 +183,12 @@ def _send(connection: Any, results: Any) -> None:
 
 
 def pickled(value: Any, worker: int) -> Any:
-    """A value, or why it cannot be sent."""
-    from multiprocessing.reduction import ForkingPickler
-
+    """A value, or why it cannot be sent. Its tensors are copies, not memory that is shared: a
+    worker may be gone when its batch is looked at."""
     try:
-        return ForkingPickler.dumps(value)
+        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     except Exception:
-        return ForkingPickler.dumps(Failure(worker))
+        return pickle.dumps(Failure(worker))
 
 
 def unpickled(content: Any, worker: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import time
 import weakref
 from collections.abc import Iterable, Iterator
@@ -141,9 +142,7 @@ class WorkerIteration:
         raise StopIteration
 
     def _tell(self, worker: int, order: Any) -> None:
-        from multiprocessing.reduction import ForkingPickler
-
-        content = ForkingPickler.dumps(order)
+        content = pickle.dumps(order, pickle.HIGHEST_PROTOCOL)
         # A worker that is gone is noticed when its answer is due.
         with self._unbroken():
             with contextlib.suppress(OSError):

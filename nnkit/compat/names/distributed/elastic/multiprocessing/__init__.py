@@ -1,0 +1,1 @@
+"""torch.distributed.elastic.multiprocessing: what nnkit has of it."""

@@ -1,0 +1,8 @@
+"""torch's module of groups and collectives, in which programs look for them by its name."""
+
+from __future__ import annotations
+
+from nnkit.distributed import *  # noqa: F403
+from nnkit.distributed.groups import default_group as _get_default_group
+
+__all__ = ["_get_default_group"]

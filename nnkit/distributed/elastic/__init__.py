@@ -1,0 +1,1 @@
+"""torch's name for what surrounds jobs; `nnkit.distributed.run` starts them."""

@@ -1,0 +1,1 @@
+"""torch's name for what surrounds the processes of a job."""

@@ -1,0 +1,489 @@
+"""Stores: tables of bytes that the processes of a job share, by which they find each other.
+
+A `HashStore` is shared by the threads of one process, a `FileStore` by those who can write one
+file, a `TCPStore` by all who reach its server. Each of them is a `_Table` and a way to it: a
+request is a list of an operation's name and its arguments, written as JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import socketserver
+import struct
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+from nnkit.backend.errors import DistNetworkError, DistStoreError, QueueEmptyError
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.02
+LENGTH = struct.Struct("!Q")
+JOINED = "init/"
+
+
+class _Table:
+    """What a store holds. Values are strings of the characters 0 to 255, one for each byte."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, str] = {}
+        self._queues: dict[str, list[str]] = {}
+        self._lock = threading.Lock()
+
+    def answer(self, request: list) -> Any:
+        """The result of a request; ValueError where a number is asked of what is none."""
+        operation, *arguments = request
+        with self._lock:
+            return getattr(self, f"_{operation}")(*arguments)
+
+    def _get(self, key: str) -> str | None:
+        return self._values.get(key)
+
+    def _set(self, key: str, value: str) -> None:
+        self._values[key] = value
+
+    def _add(self, key: str, amount: int) -> int:
+        number = int(self._values.get(key, "0")) + amount
+        self._values[key] = str(number)
+        return number
+
+    def _append(self, key: str, value: str) -> None:
+        self._values[key] = self._values.get(key, "") + value
+
+    def _compare_set(self, key: str, expected: str, desired: str) -> str:
+        found = self._values.get(key)
+        if found == expected or (found is None and not expected):
+            self._values[key] = desired
+            return desired
+        return expected if found is None else found
+
+    def _delete(self, key: str) -> bool:
+        return self._values.pop(key, None) is not None
+
+    def _check(self, keys: list[str]) -> bool:
+        return all(key in self._values or self._queues.get(key) for key in keys)
+
+    def _keys(self) -> list[str]:
+        return list(self._values)
+
+    def _push(self, key: str, value: str) -> None:
+        self._queues.setdefault(key, []).append(value)
+
+    def _pop(self, key: str) -> str | None:
+        queue = self._queues.get(key)
+        return queue.pop(0) if queue else None
+
+    def _length(self, key: str) -> int:
+        return len(self._queues.get(key, ()))
+
+
+def _characters(value: str | bytes) -> str:
+    if not isinstance(value, (str, bytes)):
+        raise TypeError(f"a store holds str or bytes, got {type(value).__name__}")
+    return (value.encode() if isinstance(value, str) else value).decode("latin-1")
+
+
+def _key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"a key of a store must be a str, got {type(key).__name__}")
+    return key
+
+
+class Store:
+    """A table of bytes by strings; what is not there yet is waited for."""
+
+    _timeout = timedelta(minutes=5)
+
+    def _ask(self, *request: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} lacks this operation")
+
+    @property
+    def timeout(self) -> timedelta:
+        """How long `get` and `wait` wait."""
+        return self._timeout
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        """Say how long `get` and `wait` wait."""
+        self._timeout = timeout
+
+    def set(self, key: str, value: str | bytes) -> None:
+        """Write a value."""
+        self._ask("set", _key(key), _characters(value))
+
+    def get(self, key: str) -> bytes:
+        """The value, as soon as there is one.
+
+        Raises:
+            DistStoreError: it has not come within `timeout`.
+        """
+        found = self._awaited(lambda: self._ask("get", _key(key)), self._timeout, [key])
+        return found.encode("latin-1")
+
+    def add(self, key: str, amount: int) -> int:
+        """Add to a number, which is 0 at first; the sum.
+
+        Raises:
+            ValueError: the value is no number.
+        """
+        return self._ask("add", _key(key), amount)
+
+    def append(self, key: str, value: str | bytes) -> None:
+        """Write at the end of a value, which is empty at first."""
+        self._ask("append", _key(key), _characters(value))
+
+    def compare_set(
+        self, key: str, expected_value: str | bytes, desired_value: str | bytes
+    ) -> bytes:
+        """Write a value if the one that is there, or nothing, is the expected one; what is there
+        then."""
+        expected, desired = _characters(expected_value), _characters(desired_value)
+        return self._ask("compare_set", _key(key), expected, desired).encode("latin-1")
+
+    def wait(self, keys: list[str], timeout: timedelta | None = None) -> None:
+        """Wait until all these keys are there.
+
+        Raises:
+            DistStoreError: they have not come within the timeout.
+        """
+        found = [_key(key) for key in keys]
+        self._awaited(lambda: self._ask("check", found) or None, timeout or self._timeout, found)
+
+    def check(self, keys: list[str]) -> bool:
+        """Whether all these keys are there."""
+        return self._ask("check", [_key(key) for key in keys])
+
+    def delete_key(self, key: str) -> bool:
+        """Remove a value; whether there was one."""
+        return self._ask("delete", _key(key))
+
+    def list_keys(self) -> list[str]:
+        """The keys of all values."""
+        return self._ask("keys")
+
+    def num_keys(self) -> int:
+        """The number of values."""
+        return len(self.list_keys())
+
+    def multi_get(self, keys: list[str]) -> list[bytes]:
+        """Several values, as `get`."""
+        return [self.get(key) for key in keys]
+
+    def multi_set(self, keys: list[str], values: list[str | bytes]) -> None:
+        """Write several values; ValueError if they are not as many as the keys."""
+        for key, value in zip(keys, values, strict=True):
+            self.set(key, value)
+
+    def queue_push(self, key: str, value: str | bytes) -> None:
+        """Write at the end of a queue."""
+        self._ask("push", _key(key), _characters(value))
+
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
+        """Take the first value of a queue.
+
+        Raises:
+            DistStoreError: none has come within `timeout`.
+            QueueEmptyError: there is none, and ``block`` is False.
+        """
+        if block:
+            found = self._awaited(lambda: self._ask("pop", _key(key)), self._timeout, [key])
+        elif (found := self._ask("pop", _key(key))) is None:
+            raise QueueEmptyError(f"queue {key!r} is empty")
+        return found.encode("latin-1")
+
+    def queue_len(self, key: str) -> int:
+        """The number of values in a queue."""
+        return self._ask("length", _key(key))
+
+    def barrier(self, key: str, world_size: int, timeout: timedelta | None = None) -> None:
+        """Wait until so many have called this with the same key."""
+        if self.add(key, 1) == world_size:
+            self.set(f"{key}/done", "")
+        self.wait([f"{key}/done"], timeout)
+
+    def has_extended_api(self) -> bool:
+        """Whether there are `append`, `multi_get` and `multi_set`."""
+        return True
+
+    def clone(self) -> Store:
+        """The same table, by a way of its own where there is one to be had."""
+        return self
+
+    def _awaited(self, look: Callable[[], Any], timeout: timedelta, keys: list[str]) -> Any:
+        """The first look that finds something."""
+        end, pause = time.monotonic() + timeout.total_seconds(), FIRST_PAUSE
+        while (found := look()) is None:
+            if time.monotonic() >= end:
+                raise DistStoreError(
+                    f"Wait timeout: waited {timeout.total_seconds():g} s for {', '.join(keys)}"
+                )
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+        return found
+
+
+class HashStore(Store):
+    """A store of one process, for its threads.
+
+    Example:
+        >>> import nnkit.distributed as dist
+        >>> store = dist.HashStore()
+        >>> store.set("key", "value")
+        >>> store.get("key"), store.add("count", 2)
+        (b'value', 2)
+    """
+
+    def __init__(self) -> None:
+        self._table = _Table()
+
+    def _ask(self, *request: Any) -> Any:
+        return self._table.answer(list(request))
+
+
+class PrefixStore(Store):
+    """A part of another store: its keys are written behind a prefix there.
+
+    Args:
+        prefix: what stands before each key, with a slash.
+        store: the other store.
+    """
+
+    def __init__(self, prefix: str, store: Store) -> None:
+        self.prefix = prefix
+        self.underlying_store = store
+        self._timeout = store.timeout
+
+    def _ask(self, *request: Any) -> Any:
+        operation, *arguments = request
+        if operation == "check":
+            arguments = [[f"{self.prefix}/{key}" for key in arguments[0]]]
+        elif arguments:
+            arguments[0] = f"{self.prefix}/{arguments[0]}"
+        return self.underlying_store._ask(operation, *arguments)
+
+    def list_keys(self) -> list[str]:
+        """The keys of the values in this part."""
+        start = f"{self.prefix}/"
+        found = self.underlying_store.list_keys()
+        return [key.removeprefix(start) for key in found if key.startswith(start)]
+
+    def num_keys(self) -> int:
+        """The number of values in the other store, of whatever part."""
+        return self.underlying_store.num_keys()
+
+    @property
+    def _underlying_non_prefix_store(self) -> Store:
+        store = self.underlying_store
+        return store._underlying_non_prefix_store if isinstance(store, PrefixStore) else store
+
+
+class FileStore(Store):
+    """A store in a file: the requests of all processes, one after the other, which each of them
+    carries out on a table of its own.
+
+    Args:
+        file_name: the file, which all can write; it is made if there is none.
+        world_size: accepted.
+    """
+
+    def __init__(self, file_name: str, world_size: int = -1) -> None:
+        self.path = file_name
+        self._table = _Table()
+        self._seen = 0
+
+    def _ask(self, *request: Any) -> Any:
+        try:
+            file = open(self.path, "a+b")
+        except OSError as error:
+            raise DistStoreError(f"{self.path}: {error.strerror}") from None
+        with file, _locked(file):
+            file.seek(self._seen)
+            while (found := _read(file.read)) is not None:
+                with contextlib.suppress(ValueError):  # who has asked for it was told
+                    self._table.answer(json.loads(found))
+                self._seen = file.tell()
+            if request[0] not in ("get", "check", "keys", "length"):
+                file.truncate(self._seen)  # behind it is what somebody was killed while writing
+                file.write(_framed(request))
+                file.flush()
+                self._seen = file.tell()
+            return self._table.answer(list(request))
+
+
+@contextlib.contextmanager
+def _locked(file: Any) -> Iterator[None]:
+    """A block during which no other process is in such a block with the same file."""
+    try:
+        import fcntl
+    except ImportError:
+        raise NotImplementedError("FileStore needs locks of files, which are not here") from None
+    fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _framed(message: Any) -> bytes:
+    content = json.dumps(message).encode()
+    return LENGTH.pack(len(content)) + content
+
+
+def _read(read: Callable[[int], bytes]) -> bytes | None:
+    """The next message; None if it is not all there."""
+    length = read(LENGTH.size)
+    if len(length) < LENGTH.size:
+        return None
+    (size,) = LENGTH.unpack(length)
+    content = read(size)
+    return content if len(content) == size else None
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    """The table of a `TCPStore`, in threads of the process that is its master."""
+
+    daemon_threads = True
+    block_on_close = False
+    allow_reuse_address = True
+
+    def __init__(self, port: int) -> None:
+        self.table = _Table()
+        self.process = os.getpid()
+        super().__init__(("", port), _Client)
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+    def stop(self) -> None:
+        if os.getpid() == self.process:  # a forked process has a copy, but not the thread
+            self.shutdown()
+        self.server_close()
+
+
+class _Client(socketserver.StreamRequestHandler):
+    """One process that asks a `_Server`."""
+
+    def handle(self) -> None:
+        table = self.server.table  # type: ignore[attr-defined]
+        with contextlib.suppress(OSError):
+            while (request := _read(self.rfile.read)) is not None:
+                try:
+                    answer = [True, table.answer(json.loads(request))]
+                except ValueError as error:
+                    answer = [False, str(error)]
+                self.wfile.write(_framed(answer))
+
+
+def _close(*opened: Any) -> None:
+    for each in opened:
+        each.close()
+
+
+class TCPStore(Store):
+    """A store that one process, the master, keeps, and all others ask over the network.
+
+    Whoever can reach the address can read and write it: it is for networks that are trusted.
+
+    Args:
+        host_name, port: the address of the master, whose port may be 0 for any that is free.
+        world_size: how many processes come; the master waits for them.
+        is_master: whether this process keeps the table.
+        timeout: how long it waits, for the others and for keys.
+        wait_for_workers: whether the master waits for ``world_size`` processes.
+        multi_tenant, master_listen_fd, use_libuv: accepted.
+
+    Raises:
+        DistNetworkError: the master cannot listen there, or nobody answers within ``timeout``.
+        DistStoreError: not all processes have come within ``timeout``.
+    """
+
+    def __init__(
+        self,
+        host_name: str,
+        port: int,
+        world_size: int | None = None,
+        is_master: bool = False,
+        timeout: timedelta = Store._timeout,
+        wait_for_workers: bool = True,
+        multi_tenant: bool = False,
+        master_listen_fd: int | None = None,
+        use_libuv: bool = True,
+    ) -> None:
+        self.host = host_name
+        self._timeout = timeout
+        if is_master:
+            try:
+                server = _Server(port)
+            except OSError as error:
+                raise DistNetworkError(
+                    f"The server socket has failed to listen on any local network address. port: "
+                    f"{port}: {error.strerror}"
+                ) from None
+            weakref.finalize(self, server.stop).atexit = False
+            port = server.server_address[1]
+        self.port = port
+        self._lock = threading.Lock()
+        self._connection = self._connected("127.0.0.1" if is_master else host_name)
+        self._file = self._connection.makefile("rb")
+        weakref.finalize(self, _close, self._file, self._connection)
+        self.add(JOINED, 1)
+        if is_master and wait_for_workers and world_size:
+            self._meet(world_size)
+
+    def _connected(self, host: str) -> socket.socket:
+        seconds = self._timeout.total_seconds()
+        end, pause = time.monotonic() + seconds, FIRST_PAUSE
+        while True:
+            try:
+                connection = socket.create_connection((host, self.port), seconds)
+                connection.settimeout(None)
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                return connection
+            except OSError as error:
+                if time.monotonic() >= end:
+                    raise DistNetworkError(
+                        f"The client socket has timed out after {seconds * 1e3:.0f}ms while trying "
+                        f"to connect to ({self.host}, {self.port}): {error}"
+                    ) from None
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _meet(self, world_size: int) -> None:
+        end = time.monotonic() + self._timeout.total_seconds()
+        while (joined := self.add(JOINED, 0)) < world_size:
+            if time.monotonic() >= end:
+                raise DistStoreError(
+                    f"Timed out after {self._timeout.total_seconds():g} seconds waiting for "
+                    f"clients. {joined}/{world_size} clients joined."
+                )
+            time.sleep(LONGEST_PAUSE)
+
+    def _ask(self, *request: Any) -> Any:
+        with self._lock:
+            try:
+                self._connection.sendall(_framed(request))
+                answer = _read(self._file.read)
+            except OSError as error:
+                raise DistNetworkError(f"the store at {self._address}: {error}") from None
+        if answer is None:
+            raise DistNetworkError(f"the store at {self._address} is gone, with its master")
+        done, result = json.loads(answer)
+        if not done:
+            raise ValueError(result)
+        return result
+
+    @property
+    def _address(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    def clone(self) -> TCPStore:
+        """A connection of its own to the same table."""
+        return TCPStore(self.host, self.port, timeout=self._timeout)
+
+    def __repr__(self) -> str:
+        return f"TCPStore({self._address})"
+
+
+__all__ = ["FileStore", "HashStore", "PrefixStore", "QueueEmptyError", "Store", "TCPStore"]

@@ -1,0 +1,74 @@
+"""How tensors travel between processes: as the descriptors of their memory, not as copies."""
+
+from __future__ import annotations
+
+import pickle
+from multiprocessing import reduction
+from typing import Any
+
+from nnkit.autograd.surface.storage import UntypedStorage
+from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.backend.device import cpu
+from nnkit.backend.dtype import dtype
+from nnkit.backend.shared_memory import descriptor_of, received
+from nnkit.nn.parameter import Parameter
+
+
+def reduce_storage(storage: UntypedStorage) -> tuple:
+    """Pickle a storage as what another process maps it by; it moves to shared memory.
+
+    Raises:
+        RuntimeError: it is not in the CPU's memory.
+    """
+    if storage.device.type != "cpu":
+        raise RuntimeError(
+            f"Cannot pickle {storage.device.type.upper()} storage; try pickling a "
+            f"{storage.device.type.upper()} tensor instead"
+        )
+    storage.share_memory_()
+    descriptor = reduction.DupFd(descriptor_of(storage._memory._data))  # pyright: ignore
+    return rebuild_storage, (descriptor, storage.nbytes())
+
+
+def rebuild_storage(descriptor: Any, size: int) -> UntypedStorage:
+    """The storage that another process has sent."""
+    return UntypedStorage._of(wrap(received(descriptor.detach(), size), cpu))
+
+
+def reduce_tensor(tensor: Tensor) -> tuple:
+    """Pickle a tensor as its storage and its place there, without hooks and gradient. A tensor that
+    is not in the CPU's memory is copied.
+
+    Raises:
+        RuntimeError: it was made by a recorded operation.
+    """
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd "
+            "does not support crossing process boundaries. If you just want to transfer the data, "
+            "call detach() on the tensor before serializing (e.g., putting it on the queue)."
+        )
+    if tensor.device.type != "cpu":
+        return tensor.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+    plain = tensor.detach().resolve_conj().resolve_neg()
+    place = plain.storage_offset(), plain.shape, plain.stride()
+    storage = plain.untyped_storage()
+    return rebuild_tensor, (type(tensor), storage, tensor.dtype, place, tensor.requires_grad)
+
+
+def rebuild_tensor(
+    cls: type, storage: UntypedStorage, kind: dtype, place: tuple, requires_grad: bool
+) -> Tensor:
+    """The tensor that another process has sent."""
+    tensor = wrap(cpu.backend.empty((0,), kind.array), cpu).set_(storage, *place)
+    if issubclass(cls, Parameter):
+        return cls(tensor, requires_grad)
+    return tensor.requires_grad_(requires_grad)
+
+
+def register() -> None:
+    """Let the pickler of multiprocessing send tensors so, where descriptors can be sent."""
+    if hasattr(reduction, "DupFd"):
+        reduction.register(UntypedStorage, reduce_storage)
+        for kind in (Tensor, Parameter):
+            reduction.register(kind, reduce_tensor)
