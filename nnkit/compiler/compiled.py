@@ -8,6 +8,7 @@ from threading import get_ident
 from typing import Any
 from weakref import WeakSet
 
+from nnkit.autograd.arguments.casting import cast_state
 from nnkit.autograd.arguments.overriding import THREAD
 from nnkit.autograd.engine import node as node_module
 from nnkit.autograd.engine.backward_pass import RUNNING
@@ -299,7 +300,7 @@ def signature(args: tuple, kwargs: dict) -> tuple[list, Any]:
         structure = repr(structure)
     key: list[Any] = [
         structure, MODE.enabled, MODE.inference, default_dtype(), get_default_device(),
-        are_deterministic_algorithms_enabled(),
+        are_deterministic_algorithms_enabled(), *cast_state(),
     ]  # fmt: skip
     places: dict[int, int] = {}
     for place, leaf in enumerate(leaves):

@@ -61,6 +61,7 @@ import pickle, torch
 print(torch.Tensor.__module__, torch.nn.Linear.__module__, torch.nn.Parameter.__module__)
 print(torch.float32, torch.Size([2]), torch.strided, torch.channels_last)
 print(repr(torch.ones(2).max(0)).split("(")[0])
+print(torch.ones(1).type(), torch.ones(1).storage().type())
 print(pickle.loads(pickle.dumps(torch.nn.Linear(2, 1))))
 nnkit.compat.uninstall()
 print(nnkit.Tensor.__module__, nnkit.float32)
@@ -69,6 +70,7 @@ print(nnkit.Tensor.__module__, nnkit.float32)
         "torch torch.nn.modules.linear torch.nn.parameter",
         "torch.float32 torch.Size([2]) torch.strided torch.channels_last",
         "torch.return_types.max",
+        "torch.FloatTensor torch.FloatStorage",
         "Linear(in_features=2, out_features=1, bias=True)",
         "nnkit.autograd.tensor nnkit.float32",
     ]

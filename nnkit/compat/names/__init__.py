@@ -8,14 +8,30 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from nnkit.autograd.arguments.overriding import DisableTorchFunction as DisableTorchFunction
+from nnkit.autograd.arguments.overriding import (
+    DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
+)
 from nnkit.backend.memory import layout
 from nnkit.compat.foreign import stand_in
 from nnkit.compat.names._foreach import FUNCTIONS
+from nnkit.compat.names._higher_order_ops import cond as cond
+from nnkit.compat.names._higher_order_ops import while_loop as while_loop
+from nnkit.compat.names._kinds import DTYPES, QSCHEMES
 from nnkit.compat.names._ops import ops as ops
+from nnkit.compat.names._segments import coo_to_csr, csr_to_coo
+from nnkit.compat.names._segments import segment_reduce as segment_reduce
+from nnkit.compat.names._switches import *  # noqa: F403
+from nnkit.compat.names._switches import Stream as Stream
 from nnkit.compat.names.serialization import save as save
 from nnkit.compat.names.torch_version import __version__ as __version__
+from nnkit.overrides import wrap_torch_function
 
 globals().update(FUNCTIONS)
+globals().update(DTYPES)
+globals().update(QSCHEMES)
+_segment_reduce = segment_reduce
+_convert_indices_from_coo_to_csr, _convert_indices_from_csr_to_coo = coo_to_csr, csr_to_coo
 SymInt, SymFloat, SymBool = int, float, bool
 # Layouts to compare with, which no tensor has.
 sparse_coo, sparse_csr, sparse_csc = map(layout, ("sparse_coo", "sparse_csr", "sparse_csc"))
@@ -41,9 +57,18 @@ def compile(
     return compile(model, dynamic=dynamic, mode=mode, disable=disable)
 
 
+@wrap_torch_function(lambda condition, message: (condition,))
 def _assert(condition: Any, message: str) -> None:
-    """Raise AssertionError with the message unless the condition holds."""
-    assert condition, message
+    """Raise AssertionError with the message unless the condition holds; a traced program does."""
+    if not condition:
+        raise AssertionError(message)
+
+
+def _sample_dirichlet(input: Any) -> Any:
+    """Draws of Dirichlet distributions with the concentrations ``input``."""
+    from nnkit.distributions import Dirichlet
+
+    return Dirichlet(input, validate_args=False).rsample()
 
 
 def typename(obj: Any) -> str:
@@ -121,6 +146,10 @@ def sym_sum(args: Any) -> Any:
 def __getattr__(name: str) -> Any:
     if name == "torch":  # which torch imports by this name itself
         return sys.modules.get("torch")
+    if name == "Future":
+        from nnkit.futures import Future
+
+        return Future
     if name in ("ScriptFunction", "ScriptModule"):  # which are modules: those come when asked for
         from nnkit.compat.names import jit
 

@@ -82,6 +82,10 @@ class Error(RuntimeError):
     """An error of TorchScript, which is never raised."""
 
 
+class TracerWarning(Warning):
+    """A warning of a trace, which is never given."""
+
+
 ignore = unused = export = script_method = script_if_tracing = interface = unchanged
 _overload = _overload_method = _script_if_tracing = unchanged
 optimize_for_inference = freeze

@@ -1,0 +1,7 @@
+"""torch._higher_order_ops: operations that take functions, run as they are written."""
+
+from nnkit.compat.names._higher_order_ops.associative_scan import (
+    associative_scan as associative_scan,
+)
+from nnkit.compat.names._higher_order_ops.control import cond as cond
+from nnkit.compat.names._higher_order_ops.control import while_loop as while_loop
