@@ -27,7 +27,9 @@ def _writes_tangents(d: Difference) -> bool:
     what is no batch as a tangent, or has no memory."""
     forwards = re.findall(r"T\.func\.(?:jvp|jacfwd|hessian)\(", d.statement)
     written = re.search(r"[a-z]_\(", d.statement)
-    return len(forwards) > 1 and written is not None and d.errors == ("RuntimeError", None)
+    # It comes before what else is wrong.
+    alone = d.errors in (("RuntimeError", None), ("RuntimeError", "AttributeError"))
+    return len(forwards) > 1 and written is not None and alone
 
 
 def _zeros_without_memory(d: Difference) -> bool:
@@ -71,6 +73,31 @@ def _depends_in_form(d: Difference) -> bool:
     return alone and order > 2 and record is not None and not np.any(array_of(record))
 
 
+def _refused_written(d: Difference) -> bool:
+    """Whether an inference tensor is written in a transform in a transform, before that is refused
+    in both."""
+    refused = d.errors == ("RuntimeError", "RuntimeError") and d.aspect == "values"
+    nested = len(re.findall(r"T\.func\.", d.statement)) > 1
+    return refused and nested and bool(d.seen("is_inference", d.before))
+
+
+def _of_promoted(d: Difference) -> bool:
+    """Whether `vmap` may not save an inference tensor, of which a copy of another dtype is saved
+    here."""
+    dtypes = {d.seen("dtype", d.before, name) for name in d.named()}
+    inferred = any(d.seen("is_inference", d.before, name) for name in d.named())
+    mapped = "T.func.vmap(" in d.statement and d.errors == ("RuntimeError", None)
+    return mapped and inferred and len(dtypes) > 1
+
+
+def _steps_of_one(d: Difference) -> bool:
+    """Whether results of a map lie in memory by the steps of dimensions of size 1, which are any
+    number."""
+    mapped = re.search(VMAPS + r"|functional\.jacobian\(", d.statement)
+    shapes = [d.seen("shape", d.before, name) or () for name in d.named()]
+    return d.aspect == "strides" and mapped is not None and any(1 in s for s in shapes)
+
+
 RULES: dict[str, Callable[[Difference], bool]] = {
     "zeros that a Jacobian holds lie one for each row in torch, or one for all": lambda d: (
         d.aspect in ("strides", "base") and re.search(JACOBIANS, d.statement) is not None
@@ -83,6 +110,9 @@ RULES: dict[str, Callable[[Difference], bool]] = {
             for name in d.named()
         )
     ),
+    "torch refuses an inference tensor before or after it is written": _refused_written,
+    "torch's vmap promotes within an operation what is saved as a copy here": _of_promoted,
+    "the step of a dimension of size 1 decides how the results of a map lie": _steps_of_one,
     "torch's vmap has operations that cannot do with an empty batch": _empty_batch,
     "torch refuses to write into a tangent that is none": _writes_tangents,
     "torch's vmap computes a GRUCell by itself, and cannot add its gradients": lambda d: (

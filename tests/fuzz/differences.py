@@ -208,11 +208,6 @@ ALLOWED: list[Allowed] = [
         r"^RuntimeError: index",
     ),
     Allowed(
-        "casting by autocast is not there yet",
-        r"^$",
-        r"^NotImplementedError: autocast",
-    ),
-    Allowed(
         "hints about an implementation, such as foreach, are not looked at",
         r"ambiguous",
         r"^$",

@@ -249,4 +249,17 @@ x2.sum().backward()
 x3 = x0.requires_grad_().sin()
 x3.sum().backward()
 """,
+    "attention to no values, or of no queries, is zeros whatever the batches": """
+attend = T.nn.functional.scaled_dot_product_attention
+x0 = attend(T.ones(4, 2, 0), T.ones(2, 2, 0), T.ones(2, 2, 0))
+x1 = attend(T.ones(4, 2, 3), T.ones(2, 2, 3), T.ones(4, 0, 3))
+x2 = attend(T.ones(4, 0, 3), T.ones(2, 2, 3), T.ones(4, 2, 3))
+attend(T.ones(0, 2, 3), T.ones(0, 2, 3), T.ones(4, 2, 3))
+""",
+    "a batch that is not folded into one matrix is multiplied in the second dtype": """
+x0 = T.tensor([[[[1.5, -0.5]]]]).to(memory_format=T.channels_last)
+x1 = x0 @ T.zeros((2, 0), dtype=T.int64)
+x2 = T.zeros(2, 2, 0) @ T.zeros(2, 0, 2, dtype=T.int64)
+x0.contiguous() @ T.zeros((2, 0), dtype=T.int64)
+""",
 }

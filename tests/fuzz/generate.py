@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from tests.fuzz.graph_statements import STATEMENTS
-from tests.fuzz.running import Finding, Program, Run, Statement, compare
+from tests.fuzz.rounding import judge
+from tests.fuzz.running import Finding, Program, Run, Statement
 from tests.fuzz.writer import Unfit, Writer
 
 NAMES, WEIGHTS = list(STATEMENTS), [weight for weight, _ in STATEMENTS.values()]
@@ -61,5 +62,5 @@ def generate(seed: int, framework: Any) -> tuple[Program, list[dict[str, Any]]]:
 def check(seed: int, oracle: Any, framework: Any) -> Finding | None:
     """Run the program of one seed in both."""
     program, expected = generate(seed, oracle)
-    finding = compare(program, expected, framework)
+    finding = judge(program, expected, oracle, framework)
     return finding and replace(finding, seed=seed)

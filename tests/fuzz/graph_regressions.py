@@ -1,6 +1,30 @@
 """Short programs about graphs and what they depend on that once differed from torch."""
 
 REGRESSIONS = {
+    "inputs of a backward before a wrong one retain their gradients": """
+x0 = T.ones(2, requires_grad=True)
+x1 = x0 * 2
+x1.sum().backward(inputs=[x1, 2])
+x2 = x0 * 3
+x3 = T.ones(2)
+x2.sum().backward(inputs=[x2, x3])
+""",
+    "a second derivative leaves what a function of several ops has saved": """
+x0 = T.tensor([-0.75, 2.0, 1.25, 0.0], requires_grad=True)
+x1 = T.nn.functional.glu(x0)
+x2, = T.autograd.grad(x1.sum(), x0, create_graph=True)
+x2.sum().backward()
+x1.sum().backward()
+x1.sum().backward()
+x3 = T.linalg.matrix_exp(x0.view(2, 2))
+x4, = T.autograd.grad(x3.sum(), x0, create_graph=True)
+x5 = T.autograd.grad(x4.sum(), x0)
+x6 = T.autograd.grad(x4.square().sum(), x0)
+x7 = T.polar(x0 + 3, x0).real
+x8, = T.autograd.grad(x7.sum(), x0, create_graph=True)
+x9 = T.autograd.grad(x8.sum(), x0)
+x7.sum().backward()
+""",
     "a pass through a function of several ops and through what was recorded within": """
 x0 = T.tensor([1.0, 2.0], requires_grad=True)
 x1, = T.autograd.grad((2 ** x0).square().sum(), x0, create_graph=True)
@@ -183,5 +207,82 @@ x2 = T.nn.BatchNorm1d(3)(x0.float()).half()
 x3, = T.autograd.grad(x2.exp().sum(), x0, create_graph=True)
 x4 = T.nn.functional.group_norm(x0[None], 1)
 x5, = T.autograd.grad(x4.exp().sum(), x0, create_graph=True)
+""",
+    "a node that no gradient reaches reads what it has saved, and frees it": """
+class Nothing(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        return x + y
+    @staticmethod
+    def backward(ctx, g):
+        return None, g
+x0 = T.tensor([0.5, 2.0], requires_grad=True)
+x1 = x0.tanh()
+x2 = Nothing.apply(x1, x0)
+x1.pow_(2)
+x2.sum().backward()
+x3 = Nothing.apply(x0.erf(), x0)
+x3.sum().backward()
+x3.sum().backward()
+x4 = x0 * 1
+x5 = Nothing.apply(T.dist(x4, x4 * 2), x0.sum())
+with T.no_grad():
+    x4.mul_(2)
+x5.backward()
+x6 = x0 * 1
+x7 = x6.clone()
+x7[:1].mul_(x6[:1])
+x8 = Nothing.apply(x7, x0)
+with T.no_grad():
+    x6.mul_(2)
+x8.sum().backward()
+x8.sum().backward()
+""",
+    "a write through a view runs with the base that is an input of backward": """
+x0 = T.eye(3)
+x1 = T.tensor([-1.5], requires_grad=True)
+x2 = x0[0, :2]
+x2.addcdiv_(x2, x1)
+x2.sum().backward(inputs=[x0])
+x3 = T.eye(3)
+x4 = x3[0, :2]
+x4.mul_(x1)
+x4.sum().backward(inputs=[x3])
+x4.sum().backward(inputs=[x3])
+""",
+    "a Function that writes a view forgets its gradient before it is refused": """
+class Dirty(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+x0 = T.tensor([-2.0], requires_grad=True)
+x1 = x0.view_as(x0)
+x1.backward(inputs=[x1])
+Dirty.apply(x1)
+x2 = T.zeros(0, requires_grad=True).hsplit(1)[0]
+x2.retain_grad()
+x2.sum().backward()
+Dirty.apply(x2)
+""",
+    "a Function asks for the history of a view in inference mode with grad": """
+class Square(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2 * ctx.saved_tensors[0]
+x0 = T.arange(6.0)
+with T.no_grad():
+    x1 = x0[:]
+x0[...] = T.tensor(0.25, requires_grad=True)
+with T.inference_mode(), T.enable_grad():
+    Square.apply(x1)
+    T.utils.checkpoint.checkpoint(T.sin, x1, use_reentrant=False)
 """,
 }

@@ -64,4 +64,18 @@ x3 = x2[0]
 x3 *= T.tensor(1.5, requires_grad=True)
 x3.sum().backward()
 """,
+    "the gradient of what was written over cannot be copied where elements lie in one place": """
+x0 = T.ones(2, requires_grad=True)
+x1 = T.tensor(2.0, requires_grad=True)
+x2 = x0 * 1
+x3 = x2.expand(3, 2)
+x3.fill_(x1)
+x2.sum().backward(inputs=[x1])
+x4 = x0 * 1
+x4.expand(3, 2).index_put_((T.tensor([0]),), T.ones(2))
+x4.sum().backward()
+x5 = T.zeros(2)
+x5.expand(3, 2).fill_(x1)
+x5.sum().backward()
+""",
 }

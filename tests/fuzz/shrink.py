@@ -7,18 +7,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from types import ModuleType
 
-from tests.fuzz.running import Finding, Program, Statement, compare, observe
-
-
-def judge(program: Program, oracle: ModuleType, framework: ModuleType) -> Finding | None:
-    return compare(program, observe(program, oracle), framework)
+from tests.fuzz.rounding import judge
+from tests.fuzz.running import Finding, Program, Statement, observe
 
 
 def shrink(finding: Finding, oracle: ModuleType, framework: ModuleType) -> Finding:
     """The shortest program found that still differs in the same aspect."""
 
     def still(program: Program) -> Finding | None:
-        found = judge(program, oracle, framework)
+        found = judge(program, observe(program, oracle), oracle, framework)
         return found if found is not None and alike(found, finding) else None
 
     best, improved = finding, True

@@ -1,6 +1,31 @@
 """Short programs whose numbers once differed from torch's."""
 
 REGRESSIONS = {
+    "the gradient of a NaN that was chosen is NaN": """
+x0 = T.tensor([0.5, float('nan'), 0.2], requires_grad=True)
+x1 = T.tensor([0.1, float('nan'), 0.7], requires_grad=True)
+x2 = T.tensor([0, 2, 2])
+x3 = T.autograd.grad(x0.scatter_reduce(0, x2, x1, 'amax').sum(), [x0, x1])
+x4 = T.autograd.grad(x0.index_reduce(0, x2, x1, 'amin', include_self=False).sum(), [x0, x1])
+x5 = T.tensor([1.0, 2.0], requires_grad=True)
+x6 = T.tensor([1.0, 3.0], requires_grad=True)
+x7 = x5.scatter_reduce(0, T.tensor([0, 1]), x6, 'amax', include_self=False)
+x8 = T.autograd.grad(x7.sum(), [x5, x6])
+""",
+    "nothing is left of an infinite gradient": """
+x0 = T.tensor([-1.0, float('nan'), 1.0], requires_grad=True)
+x1 = x0.log1p()
+x2 = T.autograd.grad(x1.nan_to_num().square().sum(), x1)
+""",
+    "singular matrices have derivatives, of NaN": """
+x0 = T.eye(2, dtype=T.complex64) * 0
+x0.requires_grad_()
+x1 = T.linalg.slogdet(x0)[1]
+x2 = T.autograd.grad(x1, x0)
+x3 = T.zeros(2, 2, requires_grad=True)
+x4 = T.linalg.qr(x3)[1]
+x5 = T.autograd.grad(x4.sum(), x3)
+""",
     "attention of half precision is rounded as torch's": """
 x0 = T.tensor([[1.0, 2.0, 1.75, -0.75], [1.25, -0.75, -0.75, -0.5]]).half().requires_grad_()
 x1 = T.nn.functional.scaled_dot_product_attention(x0, x0, x0)

@@ -67,4 +67,80 @@ x6 = T.ones(3, 0).unsqueeze(1).expand(2, 3, 1, 0).diagonal().stride()
 x7 = T.ones(1, 2, 2, 1).transpose(1, 3).reshape(1, 4).stride()
 x8 = T.ones(3, 1)[::2].mT.unsqueeze(0).stride()
 """,
+    "the positions of a number have no memory": """
+x0 = T.tensor(0.75).nonzero()
+x1 = [x0.untyped_storage().nbytes(), x0.stride(), T.tensor(0).argwhere().stride()]
+x2 = T.zeros(3).nonzero().untyped_storage().nbytes()
+x0.as_strided((1,), (1,))
+x0.as_strided_((1,), (1,))
+""",
+    "a view that is conjugate or negative is read as no dtype": """
+x0 = T.tensor([1.0 + 2.0j]).conj()
+x0.view(T.complex64)
+x0.imag.view(T.float32)
+""",
+    "the node of a leaf is asked of a view of it": """
+x0 = T.tensor([-1.0])
+with T.inference_mode():
+    x1 = T.tensor([-1.25]).requires_grad_()
+x1.data = x0
+T.autograd.graph.get_gradient_edge(x1)
+T.autograd.graph.register_multi_grad_hook((x1, x1), print)
+x2 = T.ones(5, requires_grad=True)
+with T.no_grad():
+    x3 = x2[:2]
+T.autograd.graph.get_gradient_edge(x3)
+with T.no_grad():
+    x2.mul_(2)
+with T.inference_mode():
+    T.autograd.graph.register_multi_grad_hook((x3, x2), print)
+""",
+    "a hook on a view stays behind a write that saves what was there": """
+log = []
+def see(*given):
+    log.append(("hook", [t.detach().clone() for t in given]))
+class Dirty(T.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+x0 = T.ones(3, requires_grad=True)
+x1 = T.tensor([-1.5, 1.0], requires_grad=True)
+x2 = x0 * 2
+x3 = x2[:2]
+x3.register_hook(see)
+x3.mul_(x1)
+x4 = T.autograd.grad(x2.sum(), [x0, x1])
+x5 = x0 * 2
+x6 = x5[:2]
+x6.register_hook(see)
+Dirty.apply(x6)
+x7 = T.autograd.grad(x5.sum(), [x0])
+""",
+    "the hooks of a tensor stay together until it gets another history": """
+log = []
+def see(name):
+    def hook(*given):
+        log.append((name, [t.detach().clone() for t in given]))
+    return hook
+x0 = T.tensor([[0.5, 2.0]], requires_grad=True)
+x1 = x0 * 1
+x1.register_hook(see("first"))
+x1.unsqueeze_(0)
+x1.register_hook(see("second"))
+x1.sum().backward()
+x2 = x0 * 1
+x2.register_hook(see("before"))
+x2.mul_(2)
+x2.register_hook(see("after"))
+x2.sum().backward()
+x3 = T.ones(3, requires_grad=True) * 1
+x4 = x3.split(2)[0]
+x3.mul_(2)
+x4.register_hook(see("refused"))
+x4.register_hook(see("lost"))
+""",
 }

@@ -1,0 +1,89 @@
+"""Where torch's gradients are arbitrary: rules of `tests.fuzz.arbitrary`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from tests.fuzz.evidence import Difference
+from tests.fuzz.observe import array_of, record_of
+
+BACKWARD = r"backward\(|grad\("
+# Of which torch's last node only changes or sums up what the one before it has computed.
+SEVERAL = r" @ |matmul\(|linear\(|kron\(|multi_dot\(|_loss\("
+CHOICES = r"(max|min|sort|topk|kthvalue|median|mode|cummax|cummin)\("
+
+
+def _is_backward(d: Difference) -> bool:
+    return re.search(BACKWARD, d.statement) is not None
+
+
+def _has_other_indices(d: Difference) -> bool:
+    """Whether torch refuses a backward after the data of integers was replaced: its graph reads
+    the indices that a choice has returned, not what they were."""
+    replaced = re.search(r"\.data = ", d.earlier) and re.search(CHOICES, d.earlier)
+    return d.errors == ("RuntimeError", None) and _is_backward(d) and replaced is not None
+
+
+def _freed_last(d: Difference) -> bool:
+    """Whether one of the two has freed what a function saved, in a pass to its own result."""
+    to_itself = re.search(r"backward\(.*inputs=", d.earlier)
+    freed = set(d.errors) == {None, "RuntimeError"} and _is_backward(d)
+    return freed and to_itself is not None and re.search(SEVERAL, d.earlier) is not None
+
+
+def _shared_by_leaves(d: Difference) -> bool:
+    """Whether the gradients of two leaves of one element are one memory in torch: that of a leaf
+    is written where that of the other was meant."""
+    if d.aspect != "values" or not d.label.endswith(".grad") or np.size(d.expected) != 1:
+        return False
+    others = [d.wanted.get(label) for label in d.wanted if label.endswith(".grad")]
+    values = [array_of(r) for r in others if isinstance(r, tuple) and r[2]]
+    return sum(v.size == 1 and np.ravel(v) == np.ravel(d.expected) for v in values) > 1
+
+
+def _in_logarithms(d: Difference) -> bool:
+    """Whether a gradient of `logcumsumexp` in half precision differs by roundings: torch adds up
+    the logarithms of its terms."""
+    half = (d.seen("dtype", d.wanted) or "").endswith("float16")
+    found = d.aspect == "values" and half and "logcumsumexp(" in d.earlier
+    return found and np.allclose(d.expected, d.actual, 1e-2, 1e-2, equal_nan=True)
+
+
+def _writes_expanded(d: Difference) -> bool:
+    """Whether a gradient was written that is a view of one element in torch, of which it makes the
+    history anew, and here the memory of several."""
+    written = re.findall(r"^(x\d+)(?:\[.*\] .?=|\.\w+_\()", d.earlier, re.MULTILINE)
+    made = re.findall(r"(x\d+),? = T\.autograd\.grad\(", d.earlier)
+    refused = d.errors == (None, "RuntimeError") and _is_backward(d)
+    return refused and not set(written).isdisjoint(made)
+
+
+def _version_of_gradient(d: Difference) -> bool:
+    """Whether it is asked for how often a gradient was written: torch may copy one into it."""
+    if d.aspect != "value" or "._version > 0" not in d.statement:
+        return False
+    gradients = {d.seen("grad", d.before, label) for label in d.before}
+    return ".grad._version" in d.statement or not gradients.isdisjoint(d.named())
+
+
+def _cast_to_complex(d: Difference) -> bool:
+    """Whether torch has a complex gradient for real numbers, which it cast within."""
+    refused = d.errors == ("RuntimeError", None) and _is_backward(d)
+    complex_ = any("complex" in str(record_of(d.before, n)) for n in d.named())
+    return refused and complex_ and "diagonal_scatter(" in d.earlier
+
+
+RULES: dict[str, Callable[[Difference], bool]] = {
+    "torch's graph holds the indices of what was chosen, whose data may be replaced": (
+        _has_other_indices
+    ),
+    "which node of a function is the last, and what a pass to its result frees": _freed_last,
+    "torch gives two leaves of one element one gradient": _shared_by_leaves,
+    "the steps in which the gradient of logcumsumexp is rounded in half precision": _in_logarithms,
+    "a gradient may be a view of one element in torch, also when it is written": _writes_expanded,
+    "how often torch writes into a gradient before it is shown": _version_of_gradient,
+    "torch has no gradient of what diagonal_scatter casts": _cast_to_complex,
+}

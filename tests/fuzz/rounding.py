@@ -1,0 +1,75 @@
+"""How far torch's answer moves when the last bits of what a program computed move.
+
+What an elimination left of zero, and what is divided by that, is made of roundings. Where a flip of
+last bits moves torch's answer about as far as nnkit's is from it, the number is left open. Only
+numbers of a full mantissa are touched: 0.5 and 3 are exact in both. Equal numbers stay equal.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from tests.fuzz.observe import record_of, shown
+from tests.fuzz.running import Finding, Program, Run, compare
+
+TRIALS = 8
+NEARLY = 10  # nnkit's roundings are a few bits, not one
+# By the size of a number: integers of that size, and the bits that are 0 where few are needed.
+BITS = {2: ("int16", 0xF), 4: ("int32", 0xFFF), 8: ("int64", 0x3FFFFFF)}
+ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _flip_last_bits(tensor: Any, torch: Any, trial: int) -> None:
+    """Of half of the rounded numbers, in their memory alone: no version counts it."""
+    if not tensor.is_floating_point() or tensor.element_size() not in BITS:
+        return
+    name, low = BITS[tensor.element_size()]
+    bits = tensor.detach().view(getattr(torch, name)).numpy()
+    chosen = (bits.astype(np.uint64) * ODD) >> np.uint64(32 + trial) & np.uint64(1)
+    np.bitwise_xor(bits, 1, out=bits, where=(bits & low != 0) & (chosen != 0))
+
+
+def _distance(one: Any, other: Any) -> float:
+    """The largest; infinite where only one is a number, 0 where the shapes differ."""
+    one, other = np.multiply(one, 1), np.multiply(other, 1)  # bools are numbers too
+    if one.shape != other.shape:
+        return 0.0
+    same = (one == other) | (np.isnan(one) & np.isnan(other))
+    with np.errstate(all="ignore"):
+        apart = np.where(same, 0.0, np.abs(one - other))
+    return float(np.nan_to_num(apart, nan=np.inf).max(initial=0.0))
+
+
+def _shown_when_flipped(finding: Finding, torch: Any, trial: int) -> Any:
+    """What torch shows of the tensor that differs, when each statement's numbers are shaken."""
+    run, before, records = Run(torch), {}, {}
+    try:
+        for statement in finding.program:
+            before, records = records, run.step(statement)
+            for label, tensor in run.namespace.items():
+                if isinstance(tensor, torch.Tensor) and records[label] != before.get(label):
+                    _flip_last_bits(tensor, torch, trial)
+    finally:
+        run.restore()
+    record = record_of(records, finding.label)
+    return record and shown(record)
+
+
+def decided_by_rounding(finding: Finding, torch: Any) -> bool:
+    """Whether last bits move torch's answer about as far as nnkit's is from it."""
+    if finding.aspect != "values":
+        return False
+    apart = _distance(finding.expected, finding.actual)
+    moved = [_shown_when_flipped(finding, torch, trial) for trial in range(TRIALS)]
+    return 0 < apart <= NEARLY * max(_distance(finding.expected, m) for m in moved if m is not None)
+
+
+def judge(
+    program: Program, expected: list[dict[str, Any]], oracle: ModuleType, framework: ModuleType
+) -> Finding | None:
+    """What differs from what the oracle showed, but for what its own roundings decide."""
+    finding = compare(program, expected, framework)
+    return None if finding is None or decided_by_rounding(finding, oracle) else finding
