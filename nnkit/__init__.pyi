@@ -40,13 +40,16 @@ from nnkit import futures as futures
 from nnkit import fx as fx
 from nnkit import hub as hub
 from nnkit import linalg as linalg
+from nnkit import multiprocessing as multiprocessing
 from nnkit import nn as nn
 from nnkit import optim as optim
 from nnkit import overrides as overrides
 from nnkit import profiler as profiler
+from nnkit import quasirandom as quasirandom
 from nnkit import random as random
 from nnkit import return_types as return_types
 from nnkit import serialization as serialization
+from nnkit import signal as signal
 from nnkit import special as special
 from nnkit import testing as testing
 from nnkit import utils as utils
@@ -271,6 +274,8 @@ def addr_(
     """``beta * input + alpha * outer(vec1, vec2)``."""
 def adjoint(input: Tensor) -> Tensor:
     """The conjugate transpose of a matrix or a batch of matrices."""
+def alias_copy(input: Tensor, *, out: _Any = None) -> Tensor:
+    """What ``alias`` shows, as a copy."""
 def all(
     input: Tensor,
     dim: builtins.int | _Sequence[builtins.int] | None = None,
@@ -402,6 +407,15 @@ def as_strided(
     storage_offset: builtins.int | None = None,
 ) -> Tensor:
     """A view of the storage of ``input`` with any size, stride and offset (in elements)."""
+def as_strided_copy(
+    input: Tensor,
+    size: _Sequence[builtins.int],
+    stride: _Sequence[builtins.int],
+    storage_offset: builtins.int | None = None,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """What ``as_strided`` shows, as a copy."""
 def as_strided_scatter(
     input: Tensor,
     src: Tensor,
@@ -838,6 +852,8 @@ def det(input: Tensor, *, out: _Any = None) -> Tensor:
     """The determinants of square matrices. Singular matrices have a gradient, too."""
 def detach(self) -> Tensor:
     """The same memory as a leaf that requires no gradient."""
+def detach_copy(input: Tensor, *, out: _Any = None) -> Tensor:
+    """What ``detach`` shows, as a copy."""
 def diag(input: Tensor, diagonal: builtins.int = 0, *, out: _Any = None) -> Tensor:
     """A vector as the diagonal of a square matrix; of a matrix a copy of its diagonal."""
 def diag_embed(
@@ -856,6 +872,15 @@ def diagonal(
     dim2: builtins.int = 1,
 ) -> Tensor:
     """The diagonal of two dimensions as the last dimension, a view that can be written."""
+def diagonal_copy(
+    input: Tensor,
+    offset: builtins.int = 0,
+    dim1: builtins.int = 0,
+    dim2: builtins.int = 1,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """What ``diagonal`` shows, as a copy."""
 def diagonal_scatter(
     input: Tensor,
     src: Tensor,
@@ -1021,6 +1046,14 @@ def exp2_(self: _Any) -> Tensor:
     """In-place version of `exp2`; returns the tensor."""
 def exp_(self: _Any) -> Tensor:
     """In-place version of `exp`; returns the tensor."""
+def expand_copy(
+    input: Tensor,
+    size: _Sequence[builtins.int],
+    *,
+    implicit: builtins.bool = False,
+    out: _Any = None,
+) -> Tensor:
+    """What ``expand`` shows, as a copy."""
 def expm1(input: _Any, *, out: _Any = None) -> Tensor:
     """``e ** input - 1``, exact near 0."""
 def expm1_(self: _Any) -> Tensor:
@@ -1101,6 +1134,8 @@ def frac(input: _Any, *, out: _Any = None) -> Tensor:
     """The part after the point, with the sign of the element."""
 def frac_(self: _Any) -> Tensor:
     """In-place version of `frac`; returns the tensor."""
+def frexp(input: Tensor, *, out: _Any = None) -> _Any:
+    """The mantissa, of size 1/2 to 1, and the int32 exponent with ``mantissa * 2**exponent``."""
 def from_dlpack(ext_tensor: _Any) -> Tensor:
     """A tensor on the memory of another library's array, by the DLPack protocol."""
 def from_file(
@@ -1173,7 +1208,7 @@ def geqrf(input: Tensor, *, out: _Any = None) -> _Any:
 def ger(input: Tensor, vec2: Tensor, *, out: _Any = None) -> Tensor:
     """The matrix of all products of an element of ``input`` and one of ``vec2``."""
 def get_device(input: Tensor) -> builtins.int:
-    """The index of the GPU it lives on; -1 on the CPU."""
+    """The index of the GPU it lives on; -1 elsewhere."""
 def get_rng_state() -> Tensor:
     """The default generator's state, as `Generator.get_state` gives it."""
 def gradient(
@@ -1279,6 +1314,7 @@ def histogram(
     range: _Sequence[builtins.float] | None = None,
     weight: Tensor | None = None,
     density: builtins.bool = False,
+    out: _Any = None,
 ) -> _Any:
     """The number (or the weight) of elements between each two neighbouring edges."""
 def hsplit(
@@ -1932,6 +1968,14 @@ def nonzero(input: Tensor, *, as_tuple: builtins.bool = False, out: _Any = None)
     """The indices of all elements that are not zero: a row for each, or, ``as_tuple``, one
     tensor for each dimension.
     """
+def nonzero_static(
+    input: Tensor,
+    *,
+    size: builtins.int,
+    fill_value: builtins.int = -1,
+    out: _Any = None,
+) -> Tensor:
+    """`nonzero` as ``size`` rows: the first ones, or all and then rows of ``fill_value``."""
 def norm(
     input: Tensor,
     p: builtins.float | builtins.str | None = 'fro',
@@ -2015,6 +2059,8 @@ def permute(
     dims: builtins.int | _Sequence[builtins.int] | None = None,
 ) -> Tensor:
     """The dimensions in another order, as a view."""
+def permute_copy(input: Tensor, dims: _Sequence[builtins.int], *, out: _Any = None) -> Tensor:
+    """What ``permute`` shows, as a copy."""
 pi: builtins.float
 def pinverse(input: Tensor, rcond: builtins.float = ...) -> Tensor:
     """The Moore-Penrose inverse, from the singular values above ``rcond`` times the largest."""
@@ -2401,6 +2447,14 @@ def seed() -> builtins.int:
     """
 def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """The slice at ``index`` of dimension ``dim``, which is dropped; a view."""
+def select_copy(
+    input: Tensor,
+    dim: builtins.int,
+    index: builtins.int,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """What ``select`` shows, as a copy."""
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """A copy of ``input`` with ``src`` at ``index`` of dimension ``dim``."""
 def selu(input: Tensor) -> Tensor:
@@ -2436,6 +2490,16 @@ def sinh(input: _Any, *, out: _Any = None) -> Tensor:
     """The hyperbolic sine, ``(exp(x) - exp(-x)) / 2``."""
 def sinh_(self: _Any) -> Tensor:
     """In-place version of `sinh`; returns the tensor."""
+def slice_copy(
+    input: Tensor,
+    dim: builtins.int = 0,
+    start: builtins.int | None = None,
+    end: builtins.int | None = None,
+    step: builtins.int = 1,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """What ``slice`` shows, as a copy."""
 def slice_scatter(
     input: Tensor,
     src: Tensor,
@@ -2474,12 +2538,24 @@ def split(
     split_size_or_sections: _Any = None,
 ) -> builtins.tuple[Tensor, ...]:
     """Views of consecutive pieces along ``dim``."""
+def split_copy(
+    input: Tensor,
+    split_size: builtins.int,
+    dim: builtins.int = 0,
+) -> builtins.tuple[Tensor, ...]:
+    """What ``split`` shows, as a copy."""
 def split_with_sizes(
     input: Tensor,
     split_sizes: _Sequence[builtins.int],
     dim: builtins.int = 0,
 ) -> builtins.tuple[Tensor, ...]:
     """Views of consecutive pieces of the given sizes along ``dim``."""
+def split_with_sizes_copy(
+    input: Tensor,
+    split_sizes: _Sequence[builtins.int],
+    dim: builtins.int = 0,
+) -> builtins.tuple[Tensor, ...]:
+    """What ``split_with_sizes`` shows, as a copy."""
 def sqrt(input: _Any, *, out: _Any = None) -> Tensor:
     """The square root; NaN for negative real numbers."""
 def sqrt_(self: _Any) -> Tensor:
@@ -2490,6 +2566,13 @@ def square_(self: _Any) -> Tensor:
     """In-place version of `square`; returns the tensor."""
 def squeeze(input: Tensor, dim: builtins.int | _Sequence[builtins.int] = ...) -> Tensor:
     """Drop the dimensions of size 1: all, or those named by ``dim`` (an int or a tuple)."""
+def squeeze_copy(
+    input: Tensor,
+    dim: builtins.int | _Sequence[builtins.int] | None = None,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """What ``squeeze`` shows, as a copy."""
 def stack(tensors: _Any, dim: builtins.int = 0, *, out: _Any = None) -> Tensor:
     """Join tensors of one shape along a new dimension."""
 def std(
@@ -2574,6 +2657,8 @@ def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Exchange two dimensions, as a view."""
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; a vector or a 0-dim tensor stays what it is."""
+def t_copy(input: Tensor, *, out: _Any = None) -> Tensor:
+    """What ``t`` shows, as a copy."""
 def take(input: Tensor, index: Tensor, *, out: _Any = None) -> Tensor:
     """The elements at positions ``index`` of the flattened input, in the shape of ``index``."""
 def take_along_dim(
@@ -2644,6 +2729,14 @@ def trace(input: Tensor) -> Tensor:
     """The sum of a matrix' diagonal."""
 def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Exchange two dimensions, as a view."""
+def transpose_copy(
+    input: Tensor,
+    dim0: builtins.int,
+    dim1: builtins.int,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """What ``transpose`` shows, as a copy."""
 def trapezoid(
     y: Tensor,
     x: Tensor = ...,
@@ -2707,8 +2800,19 @@ uint64: _dtype
 uint8: _dtype
 def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Views of all slices along ``dim``, which is dropped."""
+def unbind_copy(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """What ``unbind`` shows, as a copy."""
 def unflatten(input: Tensor, dim: builtins.int, sizes: _Sequence[builtins.int]) -> Tensor:
     """Split dimension ``dim`` into ``sizes``, one of which may be -1."""
+def unfold_copy(
+    input: Tensor,
+    dimension: builtins.int,
+    size: builtins.int,
+    step: builtins.int,
+    *,
+    out: _Any = None,
+) -> Tensor:
+    """What ``unfold`` shows, as a copy."""
 def unique(
     input: Tensor,
     sorted: builtins.bool = True,
@@ -2726,8 +2830,28 @@ def unique_consecutive(
     """The elements (slices along ``dim``) that differ from the one before them."""
 def unravel_index(indices: Tensor, shape: _Any) -> builtins.tuple[Tensor, ...]:
     """The coordinates, one tensor for each dimension, of positions in a flattened ``shape``."""
+def unsafe_chunk(
+    input: Tensor,
+    chunks: builtins.int,
+    dim: builtins.int = 0,
+) -> builtins.tuple[Tensor, ...]:
+    """`chunk` into pieces that may be written into one by one."""
+def unsafe_split(
+    tensor: Tensor,
+    split_size: builtins.int,
+    dim: builtins.int = 0,
+) -> builtins.tuple[Tensor, ...]:
+    """`split` into pieces that may be written into one by one while gradients are recorded."""
+def unsafe_split_with_sizes(
+    input: Tensor,
+    split_sizes: _Sequence[builtins.int],
+    dim: builtins.int = 0,
+) -> builtins.tuple[Tensor, ...]:
+    """`split_with_sizes` into pieces that may be written into one by one."""
 def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
     """Insert a dimension of size 1 at position ``dim``."""
+def unsqueeze_copy(input: Tensor, dim: builtins.int, *, out: _Any = None) -> Tensor:
+    """What ``unsqueeze`` shows, as a copy."""
 def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor:
     """The matrix of the powers of a vector's elements, the highest first unless
     ``increasing``.
@@ -2760,6 +2884,10 @@ def view_as_complex(input: Tensor) -> Tensor:
     """A real tensor whose last dimension holds pairs as a complex one; a view."""
 def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor as a real one whose last dimension holds real and imaginary part."""
+def view_as_real_copy(input: Tensor, *, out: _Any = None) -> Tensor:
+    """What ``view_as_real`` shows, as a copy."""
+def view_copy(input: Tensor, size: _Any, *, out: _Any = None) -> Tensor:
+    """What ``view`` shows, as a copy."""
 def vsplit(
     input: Tensor,
     indices_or_sections: builtins.int | _Sequence[builtins.int] = ...,

@@ -233,6 +233,29 @@ def test_everything_expands_as_torchs(name: str, torch: ModuleType) -> None:
     assert found[0][2] == pytest.approx(found[1][2], rel=1e-5, abs=1e-6, nan_ok=True)
 
 
+@pytest.mark.parametrize("framework", ["nnkit", "torch"])
+def test_subclasses_reach_what_follows_from_parameters(framework: str) -> None:
+    lib = nnkit if framework == "nnkit" else pytest.importorskip("torch")
+    d = dist(lib)
+    found = []
+    for kind, given, name in (
+        (d.MultivariateNormal, {"loc": lib.zeros(2), "scale_tril": 2 * lib.eye(2)},
+         "covariance_matrix"),
+        (d.MultivariateNormal, {"loc": lib.zeros(2), "scale_tril": 2 * lib.eye(2)},
+         "precision_matrix"),
+        (d.MultivariateNormal, {"loc": lib.zeros(2), "covariance_matrix": 4 * lib.eye(2)},
+         "scale_tril"),
+        (d.Bernoulli, {"logits": lib.zeros(2)}, "probs"),
+        (d.Categorical, {"probs": lib.ones(2)}, "logits"),
+    ):  # fmt: skip
+        derived = type("Derived", (kind,), {})(**given)
+        found.append(getattr(super(type(derived), derived), name).tolist())
+        assert name in vars(derived)
+    half = pytest.approx([-0.6931471824645996] * 2)
+    assert found[:4] == [[[4, 0], [0, 4]], [[0.25, 0], [0, 0.25]], [[2, 0], [0, 2]], [0.5, 0.5]]
+    assert found[4] == half
+
+
 DIVERGENCES: dict[str, Any] = {
     "Normal": lambda d, f: (d.Normal(0.0, 1.0), d.Normal(1.0, 2.0)),
     "LogNormal": lambda d, f: (d.LogNormal(0.0, 1.0), d.LogNormal(1.0, 2.0)),

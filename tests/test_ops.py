@@ -156,7 +156,7 @@ LEGACY = "BFloat16 Bool Byte Char Double Float Half Int Long Short".split()
 ELSEWHERE = {
     " ".join(f"{name}Tensor" for name in LEGACY): "tests/autograd/test_memory.py",
     "is_storage Tensor.storage Tensor.untyped_storage Tensor.share_memory_ Tensor.apply_"
-    " Tensor.map_": "tests/test_ordinary_use.py",
+    " Tensor.map_ Tensor.map2_": "tests/test_ordinary_use.py",
     "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage"
     " DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage TypedStorage"
     " UntypedStorage Tensor.storage_type from_file": "tests/autograd/test_storage.py",
@@ -170,6 +170,7 @@ ELSEWHERE = {
     "range": "tests/autograd/test_special_values.py",
     "Tensor.backward": "tests/autograd/test_graph.py",
     "Tensor.as_subclass": "tests/autograd/test_overriding.py",
+    "Tensor.new_empty_strided": "tests/autograd/test_foreign_operands.py",
     "empty_permuted Tensor.dim_order": "tests/autograd/test_memory_format.py",
     "nn.functional.interpolate nn.functional.upsample nn.functional.upsample_bilinear"
     " nn.functional.upsample_nearest": "tests/nn/test_upsampling.py",

@@ -105,6 +105,9 @@ def test_functions_for_each_element(lib: ModuleType) -> None:
         x.map_(lib.ones(3), max)
     with raises(lib, TypeError, "other"):
         x.map_(1, max)
+    assert x.map2_(lib.ones(2), x, lambda a, b, c: a + b + c).tolist() == [[5, 7], [7, 9]]
+    with raises(lib, TypeError, "'y'"):
+        x.map2_(lib.ones(2), lib.tensor([1]), max)
 
 
 def test_storage(lib: ModuleType) -> None:
@@ -141,11 +144,6 @@ def test_shared_memory_is_seen_by_child_processes() -> None:
         os._exit(0)
     os.waitpid(child, 0)
     assert x.tolist() == [1, 1]
-
-
-def test_a_view_cannot_be_moved_to_shared_memory() -> None:
-    with pytest.raises(RuntimeError, match="view"):
-        nnkit.zeros(2)[:1].share_memory_()
 
 
 def test_grad_takes_only_inputs(lib: ModuleType) -> None:

@@ -25,8 +25,10 @@ from nnkit.autograd.grad_mode import (
     inference_mode,
     is_grad_enabled,
     is_inference_mode_enabled,
+    is_multithreading_enabled,
     no_grad,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
 from nnkit.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from nnkit.autograd.tensor import Size, Tensor
@@ -65,7 +67,9 @@ __all__ = [
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_multithreading_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]

@@ -20,6 +20,7 @@ from nnkit.autograd.grad_mode import MODE, is_grad_enabled, no_grad
 from nnkit.autograd.op.registry import LIFTED, OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import check_history, check_traceable, set_history, wrote
+from nnkit.autograd.views.replay import chain_of, replay
 from nnkit.backend.dtype import FLOATING
 from nnkit.backend.lazy import plain
 
@@ -257,7 +258,7 @@ class Function:
             arguments, options = bound.args, bound.kwargs
         needs = tuple(isinstance(a, Tensor) and a.requires_grad for a in arguments)
         node = cls._node_type(needs)
-        if MODE.enabled:
+        if is_grad_enabled():
             for argument, need in zip(arguments, needs, strict=True):
                 if need:
                     check_history(argument)
@@ -479,7 +480,7 @@ def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
             continue
         edge = OutputEdge(node, index) if len(outputs) > 1 else node
         if _is_in(out, node.dirty):
-            connected.append(_rebased(out, edge, inputs, len(outputs)))
+            connected.append(_rebased(node, out, edge, inputs, len(outputs)))
             continue
         if _is_in(out, inputs):
             out = _as_view(out)
@@ -494,9 +495,10 @@ def _connect(node: FunctionNode, inputs: tuple, outputs: tuple) -> tuple:
     return tuple(connected)
 
 
-def _rebased(out: Tensor, edge: Any, inputs: tuple, count: int) -> Tensor:
+def _rebased(node: FunctionNode, out: Tensor, edge: Any, inputs: tuple, count: int) -> Tensor:
     """A tensor that forward wrote in place, with the history of that write."""
-    check_traceable(out)
+    if out._base is None:
+        check_traceable(out)
     if not _is_in(out, inputs):
         warnings.warn(
             "ctx.mark_dirty() received a tensor that was not an input: only inputs that forward "
@@ -510,6 +512,11 @@ def _rebased(out: Tensor, edge: Any, inputs: tuple, count: int) -> Tensor:
             f"return more than one tensor: got {count}"
         )
     out._grad = None  # that of the input
+    check_traceable(out)
+    if MODE.enabled and out._base is not None and out._requires_grad:
+        # No gradient goes through the views any more.
+        before = replay(chain_of(out), out._base)._edge
+        node.edges = tuple([before if a is out else e for a, e in zip(inputs, node.edges)])
     carrier = wrap(out._data, out._device)
     carrier._edge, carrier._requires_grad = edge, True
     set_history(out, carrier)

@@ -28,6 +28,7 @@ class _Mode(bind_modes(_Modes)):
     level: Any = None
     saves_inference: bool | None = None
     refuses_random = False
+    threads = True  # the setting of `set_multithreading_enabled`
     wrapping: Any = None  # the innermost level that is entered (`nnkit.autograd.forward.level`)
 
 
@@ -191,6 +192,37 @@ class set_grad_enabled(_Context):
 
     def __enter__(self) -> None:
         _enable_grad(self.mode)
+
+
+class set_multithreading_enabled(_Context):
+    """Say whether backward may use several threads, at once or for a block.
+
+    It changes nothing: a backward runs its nodes in the thread that called it.
+
+    Example:
+        >>> import nnkit
+        >>> with nnkit.autograd.set_multithreading_enabled(False):
+        ...     nnkit.autograd.is_multithreading_enabled()
+        False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.mode, self._before = mode, MODE.threads
+        MODE.threads = mode
+
+    def _clone(self) -> _Context:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: Any) -> None:
+        MODE.threads = self._before
+
+
+def is_multithreading_enabled() -> bool:
+    """The setting of `set_multithreading_enabled`."""
+    return MODE.threads
 
 
 class inference_mode(_Context):

@@ -15,12 +15,10 @@ from nnkit.autograd.engine.node import (
     RUNNING,
     GradientEdge,
     Node,
-    OutputEdge,
-    Unknown,
     describe_edge,
 )
 from nnkit.autograd.engine.saved import ACTIVE, STACK
-from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.grad_mode import enable_grad
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import wrote
 
@@ -74,7 +72,8 @@ class saved_tensors_hooks:
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        STACK.pairs.pop()
+        if STACK.pairs:  # a hook may have left it before
+            STACK.pairs.pop()
         ACTIVE.discard(self)
 
 
@@ -185,6 +184,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
     Raises:
         RuntimeError: the tensor wants no gradient.
+        AssertionError: it is a view that was made while grad mode was off.
         AttributeError: it is a leaf and an inference tensor, or the mode is on.
 
     Example:
@@ -195,31 +195,30 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """
     if not tensor.requires_grad:
         raise RuntimeError("get_gradient_edge: the tensor must require grad")
-    edge: Any = tensor._edge
-    if isinstance(edge, OutputEdge):
-        return GradientEdge(edge.node, edge.index)
-    node: Any = describe_edge(_leaf(tensor))[0] if edge is None else edge
-    return GradientEdge(node, 0)
+    target = _target(tensor)
+    node: Any = describe_edge(target)[0] if isinstance(target, Tensor) else target
+    return GradientEdge(node, tensor.output_nr)
 
 
 def _target(tensor: Tensor) -> Any:
-    """The node that gives a tensor its gradient, or the leaf itself."""
-    if not tensor.requires_grad:
-        raise AssertionError("register_multi_grad_hook: every tensor must require grad")
-    edge: Any = tensor._edge
-    if edge.__class__ is Unknown:
-        _leaf(tensor)
-        raise AssertionError("register_multi_grad_hook: the history of a view is not known")
-    return edge.node if isinstance(edge, OutputEdge) else edge or _leaf(tensor)
+    """The node that gives a tensor its gradient, or the leaf itself.
 
-
-def _leaf(tensor: Tensor) -> Tensor:
-    """The leaf, of which torch asks for the node of a view: there is none in inference mode, nor
-    of an inference tensor, hence the type of the error."""
-    if MODE.inference or tensor.is_inference():
+    Raises:
+        AssertionError: it is a view whose history is not known.
+        AttributeError: it is a leaf, of whose view torch asks the node: there is none in inference
+            mode, nor of an inference tensor.
+    """
+    node = tensor.grad_fn
+    if node is not None:
+        return node
+    with enable_grad():
+        view: Any = tensor.view_as(tensor)
+    if view.grad_fn is None:
         raise AttributeError(
             "the node of a leaf is not known in inference mode, nor that of an inference tensor"
         )
+    if tensor._edge is not None:
+        raise AssertionError("the history of a view that was made without grad is not known")
     return tensor
 
 
@@ -282,7 +281,8 @@ def register_multi_grad_hook(
 
     Raises:
         ValueError: ``mode`` is unknown.
-        AssertionError: in mode "all", a tensor wants no gradient.
+        AssertionError: in mode "all", a tensor wants no gradient, or is a view that was made while
+            grad mode was off.
         AttributeError: in mode "all", a leaf is an inference tensor, or inference mode is on.
 
     Example:
@@ -296,6 +296,8 @@ def register_multi_grad_hook(
         raise ValueError(f"register_multi_grad_hook: mode must be 'all' or 'any', got {mode!r}")
     if mode == "any":
         tensors = [t for t in tensors if t.requires_grad]
+    elif not all(t.requires_grad for t in tensors):
+        raise AssertionError("register_multi_grad_hook: every tensor must require grad")
     targets = [_target(t) for t in tensors] if mode == "all" else []
     lock = threading.Lock()
     come: WeakKeyDictionary = WeakKeyDictionary()  # for each pass: how many, and which gradients

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -347,13 +348,13 @@ class Tensor:
         """Call ``hook(grad)`` when its gradient is known; what it returns replaces the gradient."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        hooked = self._hooks is not None and self._hooks.tensor
-        # As in torch one that is hooked already is not asked again for a history it has not.
-        node = None if hooked and self._edge.__class__ is Unknown else self.grad_fn
-        if node is None:
-            return RemovableHandle.add(leaf_hooks(self).tensor, hook)
-        hooks = node._hooks().tensor.setdefault(self.output_nr, type(node._hooks().pre)())
-        return RemovableHandle.add(hooks, hook)
+        hooks = leaf_hooks(self)
+        if hooks.place is None:
+            hooks.place = hooks.tensor  # as in torch even where a view's history is now refused
+            node = self.grad_fn
+            if node is not None:
+                hooks.place = node._hooks().tensor.setdefault(self.output_nr, OrderedDict())
+        return RemovableHandle.add(hooks.place, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
         """Call ``hook(leaf)`` each time after a gradient was added to ``leaf.grad``."""

@@ -83,6 +83,8 @@ class Tensor(builtins.object):
         """
     def __deepcopy__(self, memo: builtins.dict) -> Tensor:
         """A leaf of the same class with its own memory, and a copy of its gradient."""
+    def __delitem__(self, index: _Any) -> None:
+        ...
     def __dir__(self) -> builtins.list[builtins.str]:
         ...
     def __div__(self, other: _Any) -> Tensor:
@@ -172,8 +174,8 @@ class Tensor(builtins.object):
         ...
     def __rand__(self, other: _Any) -> Tensor:
         ...
-    def __rdiv__(self, other: _Any) -> _Any:
-        """``other / self``, as the product with the reciprocal that it is in torch."""
+    def __rdiv__(self, other: _Any) -> Tensor:
+        ...
     def __reduce_ex__(self, protocol: builtins.int) -> builtins.tuple:
         """Pickle it as a leaf: its memory from the first to the last element, with the gaps
         that its strides leave; its device, ``requires_grad`` and attributes.
@@ -202,8 +204,8 @@ class Tensor(builtins.object):
         ...
     def __rsub__(self, other: _Any) -> Tensor:
         ...
-    def __rtruediv__(self, other: _Any) -> _Any:
-        """``other / self``, as the product with the reciprocal that it is in torch."""
+    def __rtruediv__(self, other: _Any) -> Tensor:
+        ...
     def __rxor__(self, other: _Any) -> Tensor:
         ...
     def __setitem__(self, index: _Any, value: _Any) -> None:
@@ -681,6 +683,8 @@ class Tensor(builtins.object):
         """Degrees to radians."""
     def deg2rad_(self) -> Tensor:
         """In-place version of `deg2rad`; returns the tensor."""
+    def dense_dim(self) -> builtins.int:
+        """The number of dense dimensions: all."""
     def det(self) -> Tensor:
         """The determinants of square matrices. Singular matrices have a gradient, too."""
     def detach(self) -> Tensor:
@@ -868,6 +872,10 @@ class Tensor(builtins.object):
         """The part after the point, with the sign of the element."""
     def frac_(self) -> Tensor:
         """In-place version of `frac`; returns the tensor."""
+    def frexp(self) -> _Any:
+        """The mantissa, of size 1/2 to 1, and the int32 exponent with ``mantissa *
+        2**exponent``.
+        """
     def gather(
         self,
         dim: builtins.int,
@@ -893,7 +901,7 @@ class Tensor(builtins.object):
     def ger(self, vec2: Tensor) -> Tensor:
         """The matrix of all products of an element of ``input`` and one of ``vec2``."""
     def get_device(self) -> builtins.int:
-        """The index of the GPU it lives on; -1 on the CPU."""
+        """The index of the GPU it lives on; -1 elsewhere."""
     @builtins.property
     def grad(self) -> _Any:
         """The accumulated gradient of a leaf; None before the first backward."""
@@ -1059,13 +1067,31 @@ class Tensor(builtins.object):
     def is_inference(self) -> builtins.bool:
         """Whether it was made in `inference_mode`."""
     @builtins.property
+    def is_ipu(self) -> _Any:
+        """Whether it lives on a device of kind ipu; it never does."""
+    @builtins.property
     def is_leaf(self) -> builtins.bool:
         """Whether it was not made by a recorded operation."""
     @builtins.property
+    def is_maia(self) -> _Any:
+        """Whether it lives on a device of kind maia; it never does."""
+    @builtins.property
     def is_meta(self) -> builtins.bool:
         """Whether it is on the device ``meta``, and has no memory."""
+    @builtins.property
+    def is_mkldnn(self) -> _Any:
+        """Whether it lives on a device of kind mkldnn; it never does."""
+    @builtins.property
+    def is_mps(self) -> _Any:
+        """Whether it lives on a device of kind mps; it never does."""
+    @builtins.property
+    def is_mtia(self) -> _Any:
+        """Whether it lives on a device of kind mtia; it never does."""
     def is_neg(self) -> builtins.bool:
         """Whether its negation is put off, as that of the imaginary part of a conjugate is."""
+    @builtins.property
+    def is_nested(self) -> _Any:
+        """Whether it is a list of tensors of several sizes; it never is."""
     def is_nonzero(self) -> builtins.bool:
         """Whether a one-element tensor is not zero."""
     def is_pinned(self, device: _Any = None) -> builtins.bool:
@@ -1084,6 +1110,18 @@ class Tensor(builtins.object):
     @builtins.property
     def is_sparse(self) -> _Any:
         """Whether it is stored sparsely; it never is."""
+    @builtins.property
+    def is_sparse_csr(self) -> _Any:
+        """Whether it is stored by sparse rows; it never is."""
+    @builtins.property
+    def is_vulkan(self) -> _Any:
+        """Whether it lives on a device of kind vulkan; it never does."""
+    @builtins.property
+    def is_xla(self) -> _Any:
+        """Whether it lives on a device of kind xla; it never does."""
+    @builtins.property
+    def is_xpu(self) -> _Any:
+        """Whether it lives on a device of kind xpu; it never does."""
     def isclose(
         self,
         other: Tensor,
@@ -1236,6 +1274,10 @@ class Tensor(builtins.object):
     @builtins.property
     def mT(self) -> Tensor:
         """The last two dimensions exchanged."""
+    def map2_(self, x: Tensor, y: Tensor, callable: _Callable[[_Any, _Any, _Any], _Any]) -> Tensor:
+        """Replace each element by ``callable(element, element of x, element of y)``; returns
+        the tensor.
+        """
     def map_(self, other: Tensor, callable: _Callable[[_Any, _Any], _Any]) -> Tensor:
         """Replace each element by ``callable(element, element of other)``; returns the
         tensor.
@@ -1429,6 +1471,18 @@ class Tensor(builtins.object):
         **keyword: _Any,
     ) -> Tensor:
         """`empty` with the dtype and device of this tensor, unless given."""
+    def new_empty_strided(
+        self,
+        size: _Sequence[builtins.int],
+        stride: builtins.int | _Sequence[builtins.int],
+        *,
+        dtype: _Any = None,
+        layout: _Any = None,
+        device: _Any = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor:
+        """`empty_strided` with the dtype and device of this tensor, unless given."""
     def new_full(
         self,
         size: _Sequence[builtins.int],
@@ -1481,6 +1535,8 @@ class Tensor(builtins.object):
         """The indices of all elements that are not zero: a row for each, or, ``as_tuple``,
         one tensor for each dimension.
         """
+    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
+        """`nonzero` as ``size`` rows: the first ones, or all and then rows of ``fill_value``."""
     def norm(
         self,
         p: builtins.float | builtins.str | None = 'fro',
@@ -1754,7 +1810,9 @@ class Tensor(builtins.object):
     def shape(self) -> Size:
         """The sizes of its dimensions."""
     def share_memory_(self) -> Tensor:
-        """Move the tensor to memory that it shares with the processes forked from now on."""
+        """Move its storage to memory that processes share: those that are forked from now on,
+        and those that it is sent to by `nnkit.multiprocessing`.
+        """
     def short(self, *, memory_format: _Any = None) -> Tensor:
         """The tensor in dtype nnkit.int16."""
     def sigmoid(self) -> Tensor:
@@ -1805,6 +1863,8 @@ class Tensor(builtins.object):
         """The elements in ascending (or descending) order along ``dim``, and where each came
         from.
         """
+    def sparse_dim(self) -> builtins.int:
+        """The number of sparse dimensions: none."""
     def split(
         self,
         split_size: builtins.int | _Sequence[builtins.int] | None = None,
@@ -2007,6 +2067,26 @@ class Tensor(builtins.object):
         dim: builtins.int | None = None,
     ) -> _Any:
         """The elements (slices along ``dim``) that differ from the one before them."""
+    def unsafe_chunk(
+        self,
+        chunks: builtins.int,
+        dim: builtins.int = 0,
+    ) -> builtins.tuple[Tensor, ...]:
+        """`chunk` into pieces that may be written into one by one."""
+    def unsafe_split(
+        self,
+        split_size: builtins.int,
+        dim: builtins.int = 0,
+    ) -> builtins.tuple[Tensor, ...]:
+        """`split` into pieces that may be written into one by one while gradients are
+        recorded.
+        """
+    def unsafe_split_with_sizes(
+        self,
+        split_sizes: _Sequence[builtins.int],
+        dim: builtins.int = 0,
+    ) -> builtins.tuple[Tensor, ...]:
+        """`split_with_sizes` into pieces that may be written into one by one."""
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """Insert a dimension of size 1 at position ``dim``."""
     def unsqueeze_(self, *arguments: _Any, **options: _Any) -> Tensor:

@@ -44,6 +44,7 @@ SIGNATURES = {
         fill(x; value)
         overwrite(x, source)
         make_complex(real, imag)
+        polar(abs, angle)
     """,
     "exchange": """
         as_array(; data) -> out&data

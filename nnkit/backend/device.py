@@ -150,10 +150,14 @@ def _connect(place: device) -> Backend:
 def located(place: Any) -> device:
     """The device that tensors on ``place`` say they are on: "cuda" is the GPU that is current.
 
+    There is one CPU and one "meta", whose tensors bear no index whatever ``place`` has.
+
     Raises:
         RuntimeError: there is no GPU; the message says what to install.
     """
     found = device(place)
+    if found.type in ("cpu", "meta"):
+        return found if found.index is None else device(found.type)
     if found.type != "cuda" or found.index is not None:
         return found
     from nnkit.backend.cuda.runtime import current_device

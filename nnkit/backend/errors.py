@@ -25,3 +25,7 @@ class DistNetworkError(DistError):
 
 class DistStoreError(DistError):
     """Not all processes have come; ``torch.distributed.DistStoreError``."""
+
+
+class QueueEmptyError(DistStoreError):
+    """A queue of a store is empty; ``torch.distributed.QueueEmptyError``."""

@@ -67,6 +67,8 @@ def set_num_threads(num: int) -> None:
     """
     if not isinstance(num, int) or isinstance(num, bool):
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
+    if not -(2**63) <= num < 2**63:
+        raise ValueError(f"set_num_threads expects an integer of 64 bits, got {num}")
     if num <= 0:
         raise RuntimeError(f"set_num_threads expects a positive integer, got {num}")
     if native.MODULE is not None:

@@ -15,7 +15,7 @@ from nnkit.distributions import constraints
 from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.distributions.exp_family import ExponentialFamily
 from nnkit.distributions.gamma import Gamma
-from nnkit.distributions.utils import logits_to_probs, probs_to_logits
+from nnkit.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
 from nnkit.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
 
@@ -56,14 +56,13 @@ class BinaryDistribution(Distribution):
         self.__dict__.update(zip(names, made, strict=True))
         super().__init__(made[0].shape, (), validate_args)
 
-    def __getattr__(self, name: str) -> Tensor:
-        if name == "probs":
-            self.probs = logits_to_probs(self.logits, is_binary=True)
-        elif name == "logits":
-            self.logits = probs_to_logits(self.probs, is_binary=True)
-        else:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return self.__dict__[name]
+    @lazy_property
+    def probs(self) -> Tensor:
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        return probs_to_logits(self.probs, is_binary=True)
 
     @property
     def param_shape(self) -> Size:

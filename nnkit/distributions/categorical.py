@@ -9,7 +9,7 @@ from nnkit.autograd.ops.creation.factories import arange
 from nnkit.distributions import constraints
 from nnkit.distributions.binary import given_of, one_of
 from nnkit.distributions.distribution import Distribution
-from nnkit.distributions.utils import logits_to_probs, probs_to_logits
+from nnkit.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
 
 
 class Categorical(Distribution):
@@ -49,20 +49,19 @@ class Categorical(Distribution):
             self._check_parameter(
                 "probs", probs, (probs >= 0).all(-1, True) & (total > 0), "a distribution"
             )
-            self.probs = probs / total
+            self.__dict__["probs"] = probs / total
         else:
             self._check_parameter("logits", logits, logits == logits, "real")
-            self.logits = logits - logits.logsumexp(-1, keepdim=True)
+            self.__dict__["logits"] = logits - logits.logsumexp(-1, keepdim=True)
         self._num_events = given.shape[-1]
 
-    def __getattr__(self, name: str) -> Tensor:
-        if name == "probs":
-            self.probs = logits_to_probs(self.logits)
-        elif name == "logits":
-            self.logits = probs_to_logits(self.probs)
-        else:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return self.__dict__[name]
+    @lazy_property
+    def probs(self) -> Tensor:
+        return logits_to_probs(self.logits)
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        return probs_to_logits(self.probs)
 
     @property
     def param_shape(self) -> Size:

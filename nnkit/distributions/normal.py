@@ -15,6 +15,7 @@ from nnkit.distributions.distribution import Distribution, parameters
 from nnkit.distributions.exp_family import ExponentialFamily
 from nnkit.distributions.transformed import TransformedDistribution
 from nnkit.distributions.transforms import ExpTransform
+from nnkit.distributions.utils import lazy_property
 from nnkit.linalg import cholesky, solve_triangular
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
@@ -164,14 +165,17 @@ class CholeskyParameters(Distribution):
         else:
             self._unbroadcasted_scale_tril = cholesky(kept["precision_matrix"].inverse())
 
-    def __getattr__(self, name: str) -> Tensor:
-        if name == "scale_tril":
-            return self._unbroadcasted_scale_tril
-        if name == "covariance_matrix":
-            return self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT
-        if name == "precision_matrix":
-            return (self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT).inverse()
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+    @lazy_property
+    def scale_tril(self) -> Tensor:
+        return self._unbroadcasted_scale_tril
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        return self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT
+
+    @lazy_property
+    def precision_matrix(self) -> Tensor:
+        return (self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT).inverse()
 
     def _half_log_det(self) -> Tensor:
         return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)

@@ -212,7 +212,7 @@ class ContinuousBernoulli(BinaryDistribution, ExponentialFamily):
     ) -> None:  # fmt: skip
         super().__init__(probs, logits, validate_args)
         if logits is None:
-            self.probs = clamp_probs(self.probs)
+            self.__dict__["probs"] = clamp_probs(self.probs)
         self._lims = lims
 
     def _outside(self) -> Tensor:

@@ -75,6 +75,8 @@ class Level:
 
     def leaf(self, value: Tensor) -> Tensor:
         """``value`` without its history, which requires a gradient until the level is left."""
+        if not self.recorded and is_lost(of_all(value)):
+            value = without_history(value)
         leaf = wrap(value._data, value._device)._set_requires_grad(True)
         _LEAVES[id(leaf)] = leaf
         leaf._writes = WRAPPED if value.is_inference() else value._writes
@@ -203,7 +205,8 @@ class Level:
             return value._device.lift(self._result(whole, recorded, given), dim)
         unknown = isinstance(value._view, str)  # how the view was made
         if recorded and self.is_live([value, value._base] if unknown else [value]):
-            return value
+            is_known = value._edge.__class__ not in (type(None), Unknown)
+            return replay(strided(value), value._base) if is_known and self._marks(value) else value
         if id(value._base) in given:
             chain = strided(value) if unknown else chain_of(value)
             found = replay(chain, given[id(value._base)])
@@ -212,6 +215,11 @@ class Level:
         if not recorded and value._device.depth:
             return without_history(value)
         return alone(value) if value.requires_grad else value
+
+    def _marks(self, view: Tensor) -> bool:
+        """Whether it is a view of an input, which is marked against writes within the level."""
+        inputs = zip(self.inputs, self.values, strict=True)
+        return any(p._view == "multiple" and view._base is value for p, value in inputs)
 
 
 def stacked(rows: Sequence[Tensor]) -> Tensor:

@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from nnkit import empty
+from nnkit.amp.autocast import casts_of_now
 from nnkit.autograd import Function, Tensor, backward, enable_grad, is_grad_enabled, no_grad
 from nnkit.autograd.engine.node import RUNNING
 from nnkit.autograd.graph import saved_tensors_hooks
@@ -161,6 +162,7 @@ class _Run:
         self.inputs = _Inputs.apply(empty(0, requires_grad=True), *tensors).grad_fn
         self.context = context
         self.rng = get_rng_state() if preserves_rng else None
+        self.casts = casts_of_now()
         self.promised: list[tuple] = []  # shape and dtype of each tensor that was saved
         self.again: dict[int, Tensor] = {}
         self.given: WeakKeyDictionary = WeakKeyDictionary()  # for each backward, what it has had
@@ -199,7 +201,7 @@ class _Run:
             if self.rng is not None:
                 set_rng_state(self.rng)
             try:
-                with saved_tensors_hooks(collect, lambda kept: kept), self.context:
+                with saved_tensors_hooks(collect, lambda kept: kept), self.casts(), self.context:
                     self.function(*args, **self.kwargs)
             except _EnoughError:
                 pass
@@ -239,6 +241,7 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, function: Callable, preserves_rng: bool, *args: Any) -> Any:
         ctx.function = function
         ctx.rng = get_rng_state() if preserves_rng else None
+        ctx.casts = casts_of_now()
         ctx.tensors = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*(args[i] for i in ctx.tensors))
@@ -261,7 +264,8 @@ class CheckpointFunction(Function):
         with enable_grad(), fork_rng(enabled=ctx.rng is not None):
             if ctx.rng is not None:
                 set_rng_state(ctx.rng)
-            outputs = ctx.function(*args)
+            with ctx.casts():
+                outputs = ctx.function(*args)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         wanted = [
             (out, g)

@@ -552,3 +552,27 @@ def results_changed_through_data(fw):
         y.backward()
         found.append(x.grad.tolist())
     return found
+
+
+@scenario
+def hooks_of_a_tensor_share_the_gradient(fw):
+    x, log = leaf(fw, 1.0), []
+    y = x * 2
+
+    def mark(grad):
+        grad.mark = "seen"
+        log.append(grad)
+
+    def replace(grad):
+        log.append([grad is log[0], grad.mark])
+        log[0] = grad * 3
+        return log[0]
+
+    def swap(grad):
+        log.append([grad is log[0], grad.tolist()])
+        grad.data = fw.full((1,), 7.0)
+
+    for hook in (mark, replace, swap):
+        y.register_hook(hook)
+    y.backward()
+    return [log[1:], x.grad.tolist()]

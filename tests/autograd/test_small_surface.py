@@ -33,6 +33,9 @@ EXPRESSIONS: dict[str, Any] = {
     "T.ones(2).apply_(lambda value: 'text')": "TypeError",
     "T.ones(2).apply_(lambda value: None)": "TypeError",
     "T.use_deterministic_algorithms(False, warn_only=1)": "TypeError",
+    "str((T.ones(2, device='cpu:0') + T.ones(2).to('cpu:0')).device)": "cpu",
+    "str(T.ones(2, device='meta:0').device)": "meta",
+    "T.ones(2, device='meta').get_device()": -1,
 }  # fmt: skip
 
 

@@ -53,6 +53,12 @@ LAYERS = [
 ]
 
 
+def test_padding_with_zeros_is_padding_with_a_constant(lib: ModuleType) -> None:
+    for name in ("Pad1d", "Pad2d", "Pad3d"):
+        zeros = getattr(lib.nn, f"Zero{name}")(1)
+        assert isinstance(zeros, getattr(lib.nn, f"Constant{name}")) and zeros.value == 0
+
+
 @pytest.mark.parametrize(("make", "shape"), LAYERS)
 def test_layer_is_that_of_torch(torch: ModuleType, make: Any, shape: tuple) -> None:
     results = []

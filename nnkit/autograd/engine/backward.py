@@ -179,10 +179,7 @@ def _accumulate(
     try:
         this = start(tensors, grad_tensors, retain, create_graph)
         if inputs is not None:
-            for tensor in check_inputs(inputs):
-                if isinstance(tensor, Tensor):
-                    tensor.retain_grad()
-            this.limit_to(inputs, accumulate=True)
+            this.limit_to(check_inputs(inputs, retain=True), accumulate=True)
         this.run()
     finally:
         MODE.enabled = with_grad
@@ -210,8 +207,9 @@ def _backward(
 attach("backward", _backward)
 
 
-def check_inputs(inputs: Sequence) -> Sequence:
-    """The inputs, tensors and edges; RuntimeError if one of them has no gradient."""
+def check_inputs(inputs: Sequence, retain: bool = False) -> Sequence:
+    """The inputs, tensors and edges, of which those before a wrong one may already retain their
+    gradients; RuntimeError if one of them has no gradient."""
     for position, tensor in enumerate(inputs):
         if tensor.__class__ is GradientEdge:
             continue
@@ -227,6 +225,8 @@ def check_inputs(inputs: Sequence) -> Sequence:
             )
         if tensor._base is not None:
             check_history(tensor)
+        if retain:
+            tensor.retain_grad()
     return inputs
 
 

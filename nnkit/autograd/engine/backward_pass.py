@@ -12,6 +12,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcasts
 from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.engine.node import RUNNING, LeafHooks, Node, OutputEdge, Unknown, edge_of
+from nnkit.autograd.engine.saved import unpack_all
 from nnkit.autograd.engine.unpacking import FREED
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.lazy import plain
@@ -75,7 +76,8 @@ class Pass:
                 if target is not None and (target in targets or target in needed):
                     needed.add(node)
                     break
-        self.needed = needed
+        inner = [node.inner for node in needed if isinstance(node, Node)]
+        self.needed = needed.union([node for node in inner if node is not None])
 
     def _reachable(self) -> set:
         """Every node and leaf that the roots depend on."""
@@ -268,14 +270,28 @@ class Pass:
         return grads
 
     def _pass_nothing_on(self, node: Node, grads: list) -> None:
-        """Let a node that got no gradient send none, as if it had run: hooks want to know."""
+        """Let a node that got no gradient send none, as if it had run: hooks want to know. What it
+        has saved is read and freed all the same, as in torch, but not of a node inside of it."""
+        inner = node.inner
+        edges = node.edges
+        if inner is not None:
+            edges = (edges[0], *inner.edges)
+        elif node.values is None:
+            raise RuntimeError(FREED)
+        else:
+            for part in node.parts:
+                unpack_all(part, self.unpack)
         if node.hooks is not None:
             self._after(node, (None,) * len(node.edges), grads)
-        for edge in node.edges:
+        if node.saves_arrays and not self.retain:
+            node.values = None
+        for edge in edges:
             if edge is not None:
                 self.send(edge, None, False)
         if self.watched:
-            self._settle(node)
+            for each in (node, inner):
+                if each is not None:
+                    self._settle(each)
 
     def _refuse_nan(self, node: Node, results: Sequence) -> None:
         for index, result in enumerate(results):
@@ -354,14 +370,14 @@ class Pass:
         return grads
 
     def _call_hooks(self, registered: dict, grad: Any, device: Any) -> Any:
-        """A gradient after tensor hooks, each of which may replace it."""
+        """A gradient after tensor hooks, each of which may replace it; all see one Tensor."""
+        shown = self._shown(grad, device)
         for hook in list(registered.values()):
-            shown = self._shown(grad, device)
             new = hook(shown)
             if new is not None:
                 _check_replacement(hook, new, shown)
-                grad = self._value(new)
-        return grad
+                shown = new
+        return self._value(shown)
 
     def _replaced(self, hook: Callable, grads: Sequence, device: Any, *others: Any) -> Any:
         """The gradients of a node after one of its hooks."""

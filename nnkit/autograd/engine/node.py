@@ -12,7 +12,7 @@ import itertools
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 sequence = itertools.count(1)
@@ -30,6 +30,7 @@ class Node:
     runs_always = False  # whether they get them even where no output has a gradient
     runs_user_code = False  # which may keep the gradients that it returns
     runs_freed = False  # whether the rules themselves notice that what they read was freed
+    inner: Node | None = None  # which torch runs as a part of this one
     slots: tuple | None = None  # the inputs with a rule, which alone are shown; None for all
     shows_unasked = True  # whether its hooks see gradients that it gave and nobody wants
 
@@ -44,6 +45,11 @@ class Node:
         self.outputs: Any = None
         self.hooks: NodeHooks | None = None
         self.order = next(sequence)
+
+    @property
+    def parts(self) -> Iterable[Node]:
+        """The nodes whose saved values it reads."""
+        return (self,)
 
     def gradients(self, B: Any, grads: list, unpack: Callable) -> Any:
         """The gradients of the inputs, given those of the outputs, computed with algebra ``B``."""
@@ -171,11 +177,12 @@ class NodeHooks:
 
 
 class LeafHooks:
-    """The hooks of one leaf: on its gradient, and those of its `AccumulateGrad` node."""
+    """The hooks of one leaf: on its gradient, and those of its `AccumulateGrad` node. Of any tensor
+    it knows where its first hook went: the next go there, until it gets another history."""
 
     __slots__ = (
-        "__weakref__", "detached", "metadata", "node", "post", "post_accumulate", "pre", "retained",
-        "tensor",
+        "__weakref__", "detached", "metadata", "node", "place", "post", "post_accumulate", "pre",
+        "retained", "tensor",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -183,6 +190,7 @@ class LeafHooks:
         self.detached = 0  # when `detach_` made it a leaf, in the order of nodes
         self.metadata: dict = {}
         self.tensor: OrderedDict = OrderedDict()
+        self.place: OrderedDict | None = None
         self.pre: OrderedDict = OrderedDict()
         self.post: OrderedDict = OrderedDict()
         self.post_accumulate: OrderedDict = OrderedDict()

@@ -40,6 +40,15 @@ def unpack_index(node: Any, saved: SavedIndex, unpack: Callable) -> tuple:
     return tuple([unpack(node, i) if i.__class__ is tuple else i for i in saved.items])
 
 
+def unpack_all(node: Any, unpack: Callable) -> None:
+    """Let ``unpack`` see everything that a node has saved."""
+    for value in node.values:
+        if value.__class__ is SavedIndex:
+            unpack_index(node, value, unpack)
+        elif _is_counted(value) or _is_packed(value):
+            unpack(node, value)
+
+
 class PackedValue:
     """A saved tensor in another form: the result of a pack hook, or a copy."""
 
@@ -89,6 +98,10 @@ class PackedValue:
 def _is_counted(value: Any) -> bool:
     """Whether a saved value is a tensor beside the count of its writes; all else is a static."""
     return isinstance(value, tuple) and len(value) == 2 and hasattr(value[0], "_writes")
+
+
+def _is_packed(value: Any) -> bool:
+    return value.__class__ is tuple and len(value) == 2 and value[0].__class__ is PackedValue
 
 
 def keep_copy(value: Any, device: Any) -> Any:

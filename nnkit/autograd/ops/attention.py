@@ -113,9 +113,8 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_ca
 
 
 def _is_empty(query: Tensor, value: Tensor) -> bool:
-    """Whether there is no value, or no element of the result, as query and value alone say."""
-    q, v = query._data, value._data
-    return not (v.size and (q.size or math.prod(q.shape[:-1])))
+    """Whether there is no value or no query, as their shapes alone say."""
+    return not (value._data.size and query._data.shape[-2])
 
 
 def scaled_dot_product_attention(
@@ -164,7 +163,6 @@ def scaled_dot_product_attention(
     if not allowed.math:
         _check_way(query, key, value, attn_mask, dropout_p)
     if _is_empty(query, value):  # what torch makes of it, without a look at the key's shape
-        broadcast_shape(NAME, [query.shape[:-2], key.shape[:-2]])
         out = query.new_zeros(*query.shape[:-1], value.shape[-1])
         return out + (query.sum() + key.sum() + value.sum()) * 0
     if scale is None:

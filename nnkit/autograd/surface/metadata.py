@@ -113,8 +113,8 @@ def element_size(input: Tensor) -> int:
 
 @public
 def get_device(input: Tensor) -> int:
-    """The index of the GPU it lives on; -1 on the CPU."""
-    return -1 if input._device.type == "cpu" else input._device.index or 0
+    """The index of the GPU it lives on; -1 elsewhere."""
+    return -1 if input._device.index is None else input._device.index
 
 
 @public
@@ -237,6 +237,18 @@ def is_pinned(input: Tensor) -> bool:
     return False
 
 
+@public(namespace=False)
+def sparse_dim(input: Tensor) -> int:
+    """The number of sparse dimensions: none."""
+    return 0
+
+
+@public(namespace=False)
+def dense_dim(input: Tensor) -> int:
+    """The number of dense dimensions: all."""
+    return input.ndim
+
+
 for _name in ("detach", "is_inference"):
     PUBLIC[_name] = held(getattr(Tensor, _name), _name, is_method=True)
 
@@ -252,6 +264,10 @@ def _constant(name: str, value: Any, doc: str) -> None:
 _constant("layout", strided, "Always ``nnkit.strided``.")
 _constant("is_sparse", False, "Whether it is stored sparsely; it never is.")
 _constant("is_quantized", False, "Whether it is quantized; it never is.")
+_constant("is_nested", False, "Whether it is a list of tensors of several sizes; it never is.")
+_constant("is_sparse_csr", False, "Whether it is stored by sparse rows; it never is.")
+for _name in ("ipu", "maia", "mkldnn", "mps", "mtia", "vulkan", "xla", "xpu"):
+    _constant(f"is_{_name}", False, f"Whether it lives on a device of kind {_name}; it never does.")
 _constant("name", None, "A name torch once gave to variables.")
 _constant("names", None, "Names of dimensions; there are none.")
 

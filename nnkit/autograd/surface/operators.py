@@ -21,7 +21,9 @@ def _operator(name: str, function: Callable) -> None:
     def forward(self: Tensor, other: Any) -> Tensor:
         try:
             return function(self, other)
-        except OperandError:
+        except TypeError:
+            if isinstance(other, Tensor):
+                raise
             answered = ask(METHODS.get(name, forward), (self, other))
             return NotImplemented if answered is NOBODY else answered
 
@@ -34,7 +36,9 @@ def _reflected(name: str, function: Callable) -> None:
     def backward(self: Tensor, other: Any) -> Tensor:
         try:
             return function(other, self)
-        except OperandError:
+        except TypeError:
+            if isinstance(other, Tensor):
+                raise
             return NotImplemented
 
     backward.__name__ = backward.__qualname__ = f"__r{name}__"
@@ -77,15 +81,15 @@ def _by_value(function: Callable) -> Callable:
     return compare
 
 
-def _reflected_division(self: Tensor, other: Any) -> Any:
+def _divided(other: Any, self: Tensor) -> Any:
     """``other / self``, as the product with the reciprocal that it is in torch."""
     return arithmetic.reciprocal(self) * other
 
 
 _operator("eq", _by_value(comparison.eq))
 _operator("ne", _by_value(comparison.ne))
-Tensor.__rtruediv__ = overridable(_reflected_division)  # type: ignore[attr-defined]
-Tensor.__rdiv__ = Tensor.__rtruediv__  # type: ignore[attr-defined]
+for _name in ("truediv", "div"):
+    _reflected(_name, _divided)
 
 IN_PLACE = {
     "iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_", "idiv": "div_",

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nnkit.autograd.arguments.dims import check_tensor
 from nnkit.autograd.op.public import PUBLIC, public
 from nnkit.autograd.ops.creation.conversion import TYPE_NAMES
-from nnkit.autograd.ops.shape.strided import as_strided
+from nnkit.autograd.ops.shape.strided import as_strided, move_storage
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu, get_default_device, located
-from nnkit.backend.dtype import ALIASES, DTYPES, default_dtype, dtype, uint8
-from nnkit.backend.lazy import alike, memory_of
+from nnkit.backend.dtype import ALIASES, DTYPES, default_dtype, dtype, package_of, uint8
+from nnkit.backend.lazy import memory_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -307,17 +308,22 @@ class TypedStorage(Storage):
             self._memory, self._is_part = wrap_storage.tensor(kind), True
 
     @classmethod
-    def from_buffer(cls, *args: Any, dtype: Any = None, **options: Any) -> Any:
-        """The numbers in a buffer of Python's, copied."""
-        (buffer,) = args
+    def from_buffer(
+        cls, buffer: Any, byte_order: str = sys.byteorder, *, dtype: Any = None, **options: Any
+    ) -> Any:
+        """The numbers in a buffer of Python's, copied; ``byte_order`` is "little" or "big"."""
         kind = dtype or default_dtype()
-        memory = cpu.backend.from_buffer(buffer, kind.array, -1, 0)
-        return TypedStorage._of(wrap(cpu.backend.copy(memory), cpu))
+        content = bytearray(buffer)
+        if byte_order != sys.byteorder:
+            given, size = bytes(content), kind.itemsize
+            for place in range(size):
+                content[place::size] = given[size - 1 - place :: size]
+        return TypedStorage._of(wrap(cpu.backend.from_buffer(content, kind.array, -1, 0), cpu))
 
     def type(self, dtype: Any = None) -> Any:
         """The name of its class; with a dtype, a copy in it."""
         if dtype is None:
-            return f"nnkit.{storage_name(self.dtype)}"
+            return f"{package_of(self.dtype)}.{storage_name(self.dtype)}"
         return TypedStorage._of(self._elements.to(dtype))
 
     def __getitem__(self, index: Any) -> Any:
@@ -350,7 +356,7 @@ class StorageType(type):
 
     def from_buffer(cls, *args: Any, **options: Any) -> TypedStorage:
         """The numbers in a buffer of Python's, copied."""
-        return TypedStorage.from_buffer(*args, dtype=cls.dtype)
+        return TypedStorage.from_buffer(*args, dtype=cls.dtype, **options)
 
 
 def storage_name(d: dtype) -> str:
@@ -448,21 +454,14 @@ def is_shared(input: Tensor) -> bool:
 
 @public(namespace=False)
 def share_memory_(input: Tensor) -> Tensor:
-    """Move the tensor to memory that it shares with the processes forked from now on.
-
-    Views made before keep the old memory.
-
-    Raises:
-        RuntimeError: it is a view itself.
+    """Move its storage to memory that processes share: those that are forked from now on, and those
+    that it is sent to by `nnkit.multiprocessing`.
 
     Example:
         >>> import nnkit
         >>> nnkit.zeros(2).share_memory_().is_shared()
         True
     """
-    if input._base is not None:
-        raise RuntimeError("share_memory_(): cannot move a view, move the tensor it is a view of")
     if not is_shared(input):
-        data = memory_of(input._data)
-        input._data = alike(input._data, input._device.home.backend.shared(data))
+        move_storage(input, input._device.home.backend.shared(memory_of(input._data)))
     return input

@@ -458,14 +458,13 @@ def as_view(result: Tensor) -> Tensor:
 
 def alias(x: Tensor) -> Tensor:
     """Another tensor with the memory and the history of ``x``, which is about to be written."""
-    refresh(x)
+    before = _same(x)
     base: Any = x._base
     if base is not None and base._requires_grad and x.__class__ is Tensor:
         if not isinstance(x._view, str) and _has_hooks(x):
-            again = replay(chain_of(x), base)  # no gradient goes through the views any more
-            again._data = x._data  # which may have been given to it
-            return again
-    return _same(x)
+            # No gradient goes through the views any more.
+            before._edge = replay(chain_of(x), base)._edge
+    return before
 
 
 def _has_hooks(view: Any) -> bool:
@@ -514,6 +513,8 @@ def move(x: Tensor, edge: Any) -> None:
     """Give ``x`` another place in the graph: its hooks stay behind, `retain_grad` does not."""
     node, index = describe_edge(x._edge)
     kept = node.hooks.retain.pop(index, None) if node is not None and node.hooks else None
+    if node is not None and x._hooks is not None:
+        x._hooks.place = None
     x._edge = edge
     x._requires_grad = True
     if kept is not None:

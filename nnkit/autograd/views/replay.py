@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.engine.node import Node, NotImplementedBackward
+from nnkit.autograd.engine.node import (
+    RUNNING,
+    AccumulateGrad,
+    Node,
+    NotImplementedBackward,
+    describe_edge,
+)
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.dtype import bool_
 from nnkit.backend.lazy import is_conj, is_neg
-from nnkit.backend.memory import owner, strides_in_elements
+from nnkit.backend.memory import has_expanded, owner, strides_in_elements
 
 # The views that strides do not describe.
 NO_STRIDES = frozenset("real imag view_as_real view_as_complex view_dtype conj neg_view".split())
@@ -88,6 +94,12 @@ class CopySlices(Node):
     operation = "CopySlices"
     saves_arrays = True  # as torch's, it runs once
 
+    @property
+    def inner(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The node of what was written."""
+        node = describe_edge(self.edges[1])[0]
+        return None if isinstance(node, AccumulateGrad) else node
+
     def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
         (g,) = grads
         chain, shape, order = self.values
@@ -95,10 +107,7 @@ class CopySlices(Node):
         if written.__class__ is NotImplementedBackward:  # torch's is inside of this node
             written.gradients(B, grads, unpack)
         if order is EXPANDED:  # torch copies the gradient into memory like the base's
-            raise RuntimeError(
-                f"{self.name()}: more than one element of the tensor of shape {list(shape)} that "
-                "was written refers to a single memory location: clone() it before writing into it"
-            )
+            raise RuntimeError(self._shared(shape))
         raw = self.device.backend
         to_base = None
         if self.edges[0] is not None:
@@ -107,7 +116,11 @@ class CopySlices(Node):
             dtype = (g if B is raw else g._data).dtype if parts else bool_.array
             is_complex = parts and dtype.kind == "c"
             untouched = laid(raw, raw.full(shape, 1 + 1j if is_complex else 1, dtype), order)
-            raw.fill_(replay_array(raw, where, untouched), 0)
+            region = replay_array(raw, where, untouched)
+            this = RUNNING.innermost
+            if has_expanded(region) and (this is None or this.asks_for(self.edges[0])):
+                raise RuntimeError(self._shared(region.shape))  # torch copies a gradient there
+            raw.fill_(region, 0)
             kept = B.view_as_real(g) if is_complex else g
             if parts:
                 untouched = raw.ne(raw.view_as_real(untouched) if is_complex else untouched, 0)
@@ -119,6 +132,12 @@ class CopySlices(Node):
         if self.edges[1] is not None:
             to_value = replay_array(B, chain, laid(B, g, order))
         return [to_base, to_value]
+
+    def _shared(self, shape: tuple) -> str:
+        return (
+            f"{self.name()}: more than one element of the tensor of shape {list(shape)} that was "
+            "written refers to a single memory location: clone() it before writing into it"
+        )
 
 
 # The views whose elements are not those of what they look into, but have the same places; and

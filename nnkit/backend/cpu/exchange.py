@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.dtype import OF_ARRAY
-from nnkit.backend.memory import Foreign, extent
+from nnkit.backend.memory import Foreign, extent, owner
+from nnkit.backend.shared_memory import allocate
 
 
 def from_numpy(data: Any) -> np.ndarray:
@@ -91,14 +92,12 @@ def data_pointer(x: np.ndarray) -> int:
 
 
 def shared(x: np.ndarray) -> np.ndarray:
-    """A copy in memory that child processes inherit and share."""
-    out = np.ndarray(x.shape, x.dtype, mmap.mmap(-1, max(x.nbytes, 1)))
-    out[...] = x
+    """The bytes of a storage, copied into memory that processes share."""
+    source = owner(x)
+    out = allocate(source.nbytes)
+    np.ndarray(source.shape, source.dtype, out, 0, source.strides)[...] = source
     return out
 
 
 def is_shared(x: np.ndarray) -> bool:
-    owner = x
-    while isinstance(owner, np.ndarray):
-        owner = owner.base
-    return isinstance(owner, mmap.mmap)
+    return isinstance(owner(x).base, mmap.mmap)

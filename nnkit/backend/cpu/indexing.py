@@ -359,6 +359,7 @@ def masked_scatter(x: Array, mask: Array, source: Array) -> Array:
 
 def nonzero(x: Array) -> Array:
     """The indices of the elements that are not zero, one row each; a column lies together."""
-    if not np.any(x):  # NumPy would give the columns of nothing other strides
-        return np.ndarray((0, x.ndim), np.int64, np.empty(1, np.int64), 0, (8, 0))
-    return np.stack(np.nonzero(x)).T if x.ndim else np.argwhere(x)
+    if not (x.ndim and np.any(x)):  # NumPy would give the columns of nothing other strides
+        count = int(np.any(x))
+        return np.ndarray((count, x.ndim), np.int64, np.empty(0, np.int64), 0, (8, 8 * count))
+    return np.stack(np.nonzero(x)).T

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.casting import CASTING
 from nnkit.autograd.op.registry import LIFTED
 from nnkit.autograd.ops.attention import scaled_dot_product_attention
 from nnkit.autograd.ops.creation.factories import zeros, zeros_like
@@ -245,6 +246,8 @@ def multi_head_attention_forward(
     dropout_p = dropout_p if training else 0.0
     attention = None
     if need_weights:
+        if mask is not None and CASTING.enabled:
+            mask = mask.to(q.dtype)
         attention = attention_scores(LIFTED, q, k, mask, False, 1 / math.sqrt(size)).softmax(-1)
         if dropout_p:
             attention = dropout(attention, max(dropout_p, 0.0), True)

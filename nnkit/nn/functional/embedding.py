@@ -46,7 +46,7 @@ def _padding(name: str, padding_idx: int | None, weight: Tensor) -> int:
         return -1
     count = weight.shape[0]
     if not -count <= padding_idx < count:
-        raise AssertionError(
+        raise (RuntimeError if name == "embedding_bag" else AssertionError)(
             f"{name}: padding_idx must be within num_embeddings: got {padding_idx} for {count} rows"
         )
     return padding_idx % count
@@ -90,8 +90,9 @@ def embedding(
     return ops.embedding(weight, input, padding, scale_grad_by_freq, sparse)
 
 
-def _bags(input: Tensor, offsets: Any, include_last_offset: bool) -> tuple:
-    """The flat indices, the bag of each, and the number of bags."""
+def _bags(input: Tensor, offsets: Any, include_last_offset: bool, whole: bool) -> tuple:
+    """The flat indices, the bag of each, and the number of bags; with ``whole`` the last one ends
+    with the input, whatever the last offset is."""
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(
@@ -115,6 +116,8 @@ def _bags(input: Tensor, offsets: Any, include_last_offset: bool) -> tuple:
             f"to start from position 0, got {starts[0]}"
         )
     ends = starts[1:] if include_last_offset else [*starts[1:], len(input)][: len(starts)]
+    if whole and ends:
+        ends[-1] = len(input)
     if starts and max(starts) > len(input):
         raise RuntimeError(
             f"embedding_bag: offsets[-1] can not be greater than input's length {len(input)}, "
@@ -208,8 +211,9 @@ def embedding_bag(
             f"embedding_bag: weight and per_sample_weights must have one dtype, got {weight.dtype} "
             f"and {factors.dtype}"
         )
-    index, bags, count = _bags(input, offsets, include_last_offset)
     padding = _padding("embedding_bag", padding_idx, weight)
+    # The last offset counts only where torch sums rows without looking at each.
+    index, bags, count = _bags(input, offsets, include_last_offset, mode == "max" or padding >= 0)
     factors = None if factors is None else factors.reshape(-1).narrow(0, 0, index.shape[0])
     if padding >= 0:
         kept = (index != padding).nonzero().reshape(-1)

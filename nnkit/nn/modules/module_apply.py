@@ -119,5 +119,9 @@ class ModuleApply(ModuleTree):
         return self._apply(lambda tensor: empty_like(tensor, device=device), recurse)
 
     def share_memory(self) -> Self:
-        """Move all parameters and buffers to memory that processes can share."""
-        return self._apply(lambda tensor: tensor.share_memory_())
+        """Move all parameters and buffers, and their gradients, to memory that processes share."""
+        for tensor in (*self.parameters(), *self.buffers()):
+            tensor.share_memory_()
+            if tensor.grad is not None:
+                tensor.grad.share_memory_()
+        return self

@@ -45,14 +45,6 @@ class _ConstantPadNd(_PadNd):
         return f"padding={self.padding}, value={self.value}"
 
 
-class _ZeroPadNd(_ConstantPadNd):
-    def __init__(self, padding: Any) -> None:
-        super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
-
 class ConstantPad1d(_ConstantPadNd):
     """Put ``value`` around the last axis.
 
@@ -98,7 +90,15 @@ class ConstantPad3d(_ConstantPadNd):
     _axes = 3
 
 
-class ZeroPad1d(_ZeroPadNd):
+class _ZeroPadNd(_ConstantPadNd):
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ZeroPad1d(_ZeroPadNd, ConstantPad1d):
     """Put zeros around the last axis.
 
     Args:
@@ -109,10 +109,8 @@ class ZeroPad1d(_ZeroPadNd):
     tensor([[0., 1., 2., 3., 0., 0.]])
     """
 
-    _axes = 1
 
-
-class ZeroPad2d(_ZeroPadNd):
+class ZeroPad2d(_ZeroPadNd, ConstantPad2d):
     """Put zeros around the last two axes.
 
     Args:
@@ -123,10 +121,8 @@ class ZeroPad2d(_ZeroPadNd):
     nnkit.Size([2, 5, 5])
     """
 
-    _axes = 2
 
-
-class ZeroPad3d(_ZeroPadNd):
+class ZeroPad3d(_ZeroPadNd, ConstantPad3d):
     """Put zeros around the last three axes.
 
     Args:
@@ -136,8 +132,6 @@ class ZeroPad3d(_ZeroPadNd):
     >>> nnkit.nn.ZeroPad3d(1)(nnkit.zeros(2, 3, 3, 3)).shape
     nnkit.Size([2, 5, 5, 5])
     """
-
-    _axes = 3
 
 
 class ReflectionPad1d(_PadNd):

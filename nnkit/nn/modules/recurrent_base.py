@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.arguments.casting import CASTING
 from nnkit.autograd.ops import recurrent as ops
 from nnkit.autograd.ops.creation.factories import empty, zeros
 from nnkit.nn import init
@@ -123,7 +124,7 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """ValueError or RuntimeError for an input of the wrong dtype or shape."""
         weight = getattr(self, self._all_weights[0][0])
-        if input.dtype is not weight.dtype:
+        if input.dtype is not weight.dtype and not CASTING.enabled:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}): "
                 "convert one of them with .to(dtype)"

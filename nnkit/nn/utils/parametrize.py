@@ -73,6 +73,12 @@ class ParametrizationList(ModuleList):
                 "register_parametrization: right_inverse must return a Tensor or several, got "
                 f"{type(start).__name__}"
             )
+        for part in () if isinstance(start, Tensor) else start:
+            if not isinstance(part, Tensor):
+                raise ValueError(
+                    "register_parametrization: right_inverse must return a Tensor or several, got "
+                    f"one of type {type(part).__name__}"
+                )
         self.is_tensor = isinstance(start, Tensor)
         self.ntensors = 1 if isinstance(start, Tensor) else len(start)
         if isinstance(start, Tensor):
@@ -194,6 +200,11 @@ def register_parametrization(
             with no_grad():
                 before = getattr(module, tensor_name)
                 after = parametrization(before)
+            if not isinstance(after, Tensor):
+                raise ValueError(
+                    "register_parametrization: a parametrization must return a tensor, got "
+                    f"{type(after).__name__}"
+                )
             if after.shape != before.shape or after.dtype != before.dtype:
                 raise ValueError(
                     "register_parametrization: a parametrization must keep shape and dtype (unless "

@@ -193,6 +193,8 @@ def pack_padded_sequence(
             f"pack_padded_sequence(): expected `len(lengths)` to be equal to batch_size, but got "
             f"{len(sizes)} (batch_size={input.shape[1]})"
         )
+    if not sizes:
+        raise RuntimeError("pack_padded_sequence(): cannot pack an empty tensor")
     if min(sizes) <= 0:
         raise RuntimeError(
             "pack_padded_sequence(): length of all samples has to be greater than 0, "

@@ -26,6 +26,7 @@ from nnkit.backend.dtype import (
     complex128,
     float64,
     of_number,
+    package_of,
     python_number,
 )
 from nnkit.backend.dtype import dtype as dtype_type
@@ -221,7 +222,7 @@ def type_(
     if dtype is None:
         kind = input.dtype.name
         plain = kind.replace("uint", "UInt").replace("float8", "Float8") + "Tensor"
-        return f"nnkit.{TYPE_NAMES.get(kind, plain)}"
+        return f"{package_of(input.dtype)}.{TYPE_NAMES.get(kind, plain)}"
     if isinstance(dtype, type) and isinstance(getattr(dtype, "dtype", None), dtype_type):
         dtype = dtype.dtype  # FloatTensor and its like
     if isinstance(dtype, str):

@@ -20,8 +20,7 @@ from nnkit.autograd.arguments.overriding import overridable
 from nnkit.autograd.arguments.sizes import check_shape, check_strided, integer
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import attach, known_as, public
-from nnkit.autograd.op.rule import guarded, rule
-from nnkit.autograd.op.single import single
+from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.creation.memory_format import empty_in_order
 from nnkit.autograd.ops.creation.ranges import arange, linspace, logspace
 from nnkit.autograd.ops.exchange.interchange import tensor
@@ -36,6 +35,12 @@ _make_complex = rule(
     "make_complex", node="ComplexBackward0", broadcasts=True, alone="refused",
     also={"real": ("real",), "imag": ("imag",)},
     real=lambda B, g: B.real(g), imag=lambda B, g: B.imag(g),
+)  # fmt: skip
+# As in torch the modulus counts as the size of the result: of a negative one the sign is wrong.
+_polar = rule(
+    "polar", broadcasts=True, alone="refused",
+    abs=lambda B, g, out: B.real(B.mul(B.conj(g), B.sgn(out))),
+    angle=lambda B, g, out: B.real(B.mul(B.conj(g), B.mul(out, 1j))),
 )  # fmt: skip
 
 
@@ -275,6 +280,26 @@ for _name, _value in (("new_zeros", 0), ("new_ones", 1), ("new_empty", None)):
 
 
 @public(namespace=False)
+def new_empty_strided(
+    input: Tensor,
+    size: Sequence[int],
+    stride: int | Sequence[int],
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """`empty_strided` with the dtype and device of this tensor, unless given."""
+    dtype = input.dtype if dtype is None else dtype
+    device = input._device if device is None else device
+    return empty_strided(
+        size, stride, dtype=dtype, device=device, layout=layout, requires_grad=requires_grad
+    )
+
+
+@public(namespace=False)
 def new_full(
     input: Tensor,
     size: Sequence[int],
@@ -378,10 +403,11 @@ def complex_(real: Tensor, imag: Tensor) -> Tensor:
         >>> nnkit.complex(nnkit.tensor([1.0]), nnkit.tensor([2.0]))
         tensor([1.+2.j])
     """
-    return _pair("complex", "real", real, "imag", imag)
+    _check_pair("complex", "real", real, "imag", imag)
+    return _make_complex(real, imag)
 
 
-def _pair(name: str, one: str, first: Tensor, other: str, second: Tensor) -> Tensor:
+def _check_pair(name: str, one: str, first: Tensor, other: str, second: Tensor) -> None:
     check_tensor(name, first, one)
     check_tensor(name, second, other)
     for value in (first, second):
@@ -393,11 +419,9 @@ def _pair(name: str, one: str, first: Tensor, other: str, second: Tensor) -> Ten
             f"{second.dtype}"
         )
     broadcast_shape(name, [first._data.shape, second._data.shape])
-    return _make_complex(first, second)
 
 
 @public(method=False, out=True)
-@single(alone="refused", node="PolarBackward0")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Complex numbers from modulus and angle: ``abs * (cos(angle) + i sin(angle))``.
 
@@ -418,6 +442,5 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     if abs.dtype.category != FLOATING:
         raise RuntimeError(f"polar(): expected floating-point tensors, got {abs.dtype}")
     check_dtype("polar", abs.dtype, ("float16",), (abs, angle))
-    abs, angle = abs.clone(), angle.clone()  # torch's node keeps the result, not its arguments
-    out = _pair("polar", "abs", abs * angle.cos(), "angle", abs * angle.sin())
-    return guarded("polar", out, out)
+    _check_pair("polar", "abs", abs, "angle", angle)
+    return _polar(abs, angle)

@@ -11,7 +11,7 @@ from nnkit.autograd.arguments.sizes import LARGEST, check_shape, integer
 from nnkit.autograd.op.public import public
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.dtype import FLOATING, INTEGER, bool_, default_dtype, int64
+from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER, bool_, default_dtype, int64
 from nnkit.backend.warning import warn
 
 
@@ -143,6 +143,8 @@ def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> 
     if isinstance(start, complex) or isinstance(end, complex):
         default = default.to_complex()
     d = dtype_of(name, dtype, default if out is None else out.dtype)
+    if default.category == COMPLEX != d.category:
+        raise RuntimeError(f"{name}(): complex bounds cannot be converted to {d}")
     if d.category == INTEGER and not (cmath.isfinite(start) and cmath.isfinite(end)):
         raise RuntimeError(f"{name}(): {start} to {end} cannot be converted to {d}")
     if d is bool_ and steps > 1:

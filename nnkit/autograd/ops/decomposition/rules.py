@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from nnkit.autograd.op.rule import rule
@@ -73,7 +74,9 @@ def _grad_qr(B: Any, g_q: Any, g_r: Any, q: Any, r: Any, mode: str) -> Any:
     diagonal = B.sub(B.tril(m, 0), below)  # of which only the real part counts
     diagonal = B.mul(B.add(diagonal, B.mH(diagonal)), 0.5)
     symmetric = B.add(B.add(below, B.mH(below)), diagonal)
-    return B.matmul(B.add(g_q, B.matmul(q, symmetric)), B.mH(B.inverse(r)))
+    pulled = B.add(g_q, B.matmul(q, symmetric))
+    by_rows = B.mH(B.solve_triangular(r, B.mH(pulled), True, False))
+    return B.mT(B.contiguous(B.mT(by_rows)))  # by columns, as LAPACK's would lie
 
 
 def _grad_svd(
@@ -139,9 +142,10 @@ def _grad_solve_triangular(
 
 def _grad_slogdet(B: Any, g_sign: Any, g_logabsdet: Any, x: Any, sign: Any) -> Any:
     g = g_logabsdet
+    x = B.masked_fill(x, B.unsqueeze(B.unsqueeze(B.eq(sign, 0), -1), -1), math.nan)  # singular
     if sign.dtype != g.dtype:  # complex: the sign turns with the imaginary part of the logarithm
         g = B.make_complex(g, B.neg(B.imag(B.mul(B.conj(g_sign), sign))))
-    return B.mul(B.unsqueeze(B.unsqueeze(g, -1), -1), B.mH(B.inverse(x)))
+    return B.mul(B.unsqueeze(B.unsqueeze(g, -1), -1), B.inverse(B.mH(x)))
 
 
 def _grad_cholesky_solve(

@@ -12,12 +12,18 @@ from nnkit.autograd.engine.node import Node
 from nnkit.autograd.op.pointwise import fn, over_input, pointwise
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import PUBLIC, public
+from nnkit.autograd.op.rule import rule
 from nnkit.autograd.ops.creation.conversion import contiguous
 from nnkit.autograd.surface.generator import source_of
 from nnkit.autograd.surface.limits import fitting
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import inplace, write
 from nnkit.backend.dtype import COMPLEX, FLOATING, INTEGER, held
+
+
+def _no_second_derivative(B: Any, g_out: Any) -> tuple:
+    raise RuntimeError("hardsigmoid(): the second derivative is not implemented")
+
 
 relu = pointwise(
     "relu", lambda x: fn.maximum(x, 0), "``max(input, 0)``; the gradient at 0 is 0.",
@@ -31,6 +37,13 @@ leaky_relu = pointwise(
 _leaky_relu_over = over_input(
     leaky_relu, "LeakyReluBackward1", x=lambda g, out, slope: fn.where(out > 0, g, g * slope)
 )
+
+
+def _below_zero(x: Any) -> Any:
+    # minimum(x, 0) with a derivative of 0 at 0, where torch's second derivative of elu has it.
+    return fn.where(x < 0, x, 0)
+
+
 elu = pointwise(
     "elu",
     lambda x, alpha, scale, input_scale: fn.where(
@@ -39,13 +52,13 @@ elu = pointwise(
     scalars=("alpha", "scale", "input_scale"), function=False,
     stepwise=(),
     x=lambda g, x, alpha, scale, input_scale: g * fn.where(
-        x <= 0, fn.exp(fn.minimum(x, 0) * input_scale) * (input_scale * alpha * scale), scale
+        x <= 0, fn.exp(_below_zero(x) * input_scale) * (input_scale * alpha * scale), scale
     ),
 )
 _elu_over = over_input(
     elu, "EluBackward1",
     x=lambda g, out, alpha, scale, input_scale: g * fn.where(
-        out <= 0, (out + alpha * scale) * input_scale, scale
+        out <= 0, (_below_zero(out) + alpha * scale) * input_scale, scale
     ),
 )
 
@@ -122,6 +135,7 @@ hardsigmoid = pointwise(
     # torch multiplies by float32's sixth, in double precision too.
     x=lambda g, x: fn.where(fn.logical_and(x > -3, x < 3), g * 0.1666666716337204, 0),
 )
+rule("hardsigmoid_grad_x", joint=_no_second_derivative)
 hardswish = pointwise(
     "hardswish", lambda x: x * fn.minimum(fn.maximum(x + 3, 0), 6) / 6, function=False, stepwise=(),
     x=lambda g, x: fn.where(x <= -3, 0, fn.where(x < 3, g * (x / 3 + 0.5), g)),
@@ -140,12 +154,14 @@ softshrink = pointwise(
 _threshold = pointwise(
     "threshold", lambda x, limit, value: fn.where(x <= limit, value, x), scalars=("limit", "value"),
     function=False, depends="zeros", stepwise=(),
-    x=lambda g, x, limit, value: fn.where(x <= limit, 0, g),
+    x=lambda x, g, limit, value: fn.where(x <= limit, 0, g),
 )
 
 
 def _tail(x: Any) -> Any:
-    return fn.exp(-fn.abs(x)) / (1 + fn.exp(-fn.abs(x)))
+    # exp(-|x|) / (1 + exp(-|x|)); at 0 it has a derivative all the same.
+    power = fn.exp(fn.where(x < 0, x, -x))
+    return power / (1 + power)
 
 
 log_sigmoid = pointwise(
@@ -155,8 +171,12 @@ log_sigmoid = pointwise(
 _prelu = pointwise(
     "prelu", lambda x, weight: fn.where(x > 0, x, x * weight), function=False, depends="backward",
     node="PreluKernelBackward0", x=lambda g, x, weight: fn.where(x > 0, g, g * weight),
-    weight=lambda g, x: fn.where(x > 0, 0, g * x), also={"weight": ("weight",)},
+    weight=lambda g, x: fn.where(x >= 0, 0, g * x), also={"weight": ("weight",)},
 )
+rule(
+    "prelu_grad_x", broadcasts=True, g=lambda B, g_out, x, weight: B.prelu_grad_x(g_out, x, weight),
+    weight=lambda B, g_out, g, x: B.where(B.ge(x, 0), B.zeros_like(x), B.mul(g_out, g)),
+)  # fmt: skip
 _prelu_over = over_input(
     _prelu, "RreluWithNoiseBackward1",
     x=lambda g, out, weight: fn.where(out > 0, g, g * weight),

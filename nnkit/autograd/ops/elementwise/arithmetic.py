@@ -12,6 +12,7 @@ from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.promotion import check_dtype, promote, promoted_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
+from nnkit.autograd.op.rule import rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.surface.limits import fitting
@@ -75,6 +76,10 @@ fmod = pointwise(
     example=("nnkit.tensor([7, -7]), 3", "tensor([ 1, -1])"), refuses=("bool", "complex"),
     x=lambda g: g, y=lambda g, x, y: -g * fn.trunc(x / y), numbers="other",
 )
+rule(  # without what a quotient by 0 would make of the derivative of `trunc`
+    "fmod_grad_y", broadcasts=True, g=lambda B, g_out, x, y: B.fmod_grad_y(g_out, x, y),
+    x=lambda B, g_out: B.zeros_like(g_out), y=lambda B, g_out: B.zeros_like(g_out),
+)  # fmt: skip
 neg = pointwise(
     "neg", lambda x: -x, "``-input``.", example=("nnkit.tensor([1, -2])", "tensor([-1,  2])"),
     aliases=("negative",), refuses=("bool",), x=lambda g: -g,

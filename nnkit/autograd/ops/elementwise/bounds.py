@@ -80,7 +80,7 @@ _nan_to_num = pointwise(
     ),
     scalars=("nan", "posinf", "neginf"), function=False, node="NanToNumBackward0", alone="refused",
     stepwise=(),
-    x=lambda g, x, nan, posinf, neginf: fn.where(fn.isfinite(x), g, 0),
+    x=lambda g, x, nan, posinf, neginf: fn.where(fn.isfinite(x), g, g * 0),
 )
 
 

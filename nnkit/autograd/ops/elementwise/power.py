@@ -12,9 +12,10 @@ from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import contiguous, converted
 from nnkit.autograd.ops.elementwise.arithmetic import mul
+from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor
 from nnkit.autograd.views.history import write
-from nnkit.backend.dtype import FLOATING, INTEGER, complex128, float64, held, python_number
+from nnkit.backend.dtype import FLOATING, INTEGER, complex128, float64, held, int32, python_number
 
 _pow = pointwise(
     "pow", lambda x, y: fn.pow(x, y), public=False, refuses=("bool",), node="PowBackward1",
@@ -125,3 +126,42 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     half = exponent.div(2).trunc()
     scaled = mul(mul(converted(input, float64), pow(2.0, half)), pow(2.0, exponent - half))
     return converted(scaled, input.dtype)
+
+
+_exponent = pointwise("exponent", lambda x: fn.exponent(x), public=False)
+
+
+def _scaled_down(x: Any, exponent: Any) -> Any:
+    """``x / 2**exponent`` by two powers, neither of which overflows."""
+    half = fn.floor(-0.5 * exponent)
+    return x * fn.exp2(half) * fn.exp2(-exponent - half)
+
+
+_unscaled = pointwise(
+    "unscaled", _scaled_down, function=False, node="FrexpBackward0",
+    x=lambda g, exponent: _scaled_down(g, exponent),
+)  # fmt: skip
+
+
+@public(out=True)
+def frexp(input: Tensor) -> Any:
+    """The mantissa, of size 1/2 to 1, and the int32 exponent with ``mantissa * 2**exponent``.
+
+    What is zero, infinite or no number is its own mantissa, with exponent 0.
+
+    Raises:
+        RuntimeError: the elements are not floating point.
+
+    Example:
+        >>> import nnkit
+        >>> mantissa, exponent = nnkit.frexp(nnkit.tensor([1.0, -6.0]))
+        >>> mantissa, exponent
+        (tensor([ 0.5000, -0.7500]), tensor([1, 3], dtype=nnkit.int32))
+    """
+    check_tensor("frexp", input)
+    if input.dtype.category != FLOATING:
+        raise RuntimeError(
+            f"frexp(): only supports floating-point dtypes, got {input.dtype.name}"
+        )
+    exponent = _exponent(input.detach())
+    return return_types.frexp((_unscaled(input, exponent), converted(exponent, int32)))

@@ -86,7 +86,7 @@ def _angle(input: Tensor) -> Tensor:
 
 @single(name="angle", node="AngleBackward0")
 def _angle_of_real(input: Tensor) -> Tensor:
-    out = where(input < 0, math.pi, input.detach().clamp(0, 0)) + input.sgn() * 0
+    out = where(input < 0, math.pi, input.detach().clamp(0, 0)) + input.sign() * 0
     return guarded("angle", out, input)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nnkit.autograd.arguments.factory import dtype_of, finished, place_of
@@ -83,7 +83,7 @@ def _read(data: Any, d: dtype_type | None, place: Any) -> Any:
         return B.array(host, None if d is None else d.array)
     if isinstance(data, (str, bytes, memoryview)):
         raise TypeError(f"new(): invalid data type '{kind.__name__}'")
-    if not isinstance(data, Sequence):
+    if not _is_sequence(data):
         raise _no_number(kind, d)
     found: set = set()
     data = _survey(data, found, d, _depth(data))
@@ -102,12 +102,35 @@ def _no_number(kind: type, d: dtype_type | None) -> Exception:
     return RuntimeError(f"Could not infer dtype of {kind.__name__}")
 
 
+def _is_sequence(data: Any) -> bool:
+    """Whether a value is a sequence of values by its class, or by what its class offers."""
+    if isinstance(data, Sequence):
+        return not isinstance(data, (str, bytes))
+    if isinstance(data, (Tensor, Mapping)) or _is_array(data):
+        return False
+    return hasattr(type(data), "__getitem__") and hasattr(type(data), "__len__")
+
+
 def _depth(data: Any) -> int:
-    """The depth of nested sequences along their first items, by which torch counts dimensions."""
+    """The depth of nested sequences along their first items, by which torch counts dimensions.
+
+    Raises:
+        ValueError: there are too many, as in a list that contains itself, or a sequence does not
+            give its items.
+    """
     depth = 0
-    while data and isinstance(data[0], Sequence) and not isinstance(data[0], (str, bytes)):
-        data = data[0]
-        depth += 1
+    while len(data):
+        if depth == 128:
+            raise ValueError(f"tensor(): too many dimensions '{type(data).__name__}'")
+        try:
+            first = data[0]
+        except TypeError:
+            raise ValueError(
+                f"tensor(): could not determine the shape of object type '{type(data).__name__}'"
+            ) from None
+        if not _is_sequence(first):
+            break
+        data, depth = first, depth + 1
     return depth
 
 
@@ -144,7 +167,7 @@ def _survey(data: Any, found: set, d: dtype_type | None, depth: int) -> Any:
         elif isinstance(item, (str, bytes)):
             error = TypeError if items else ValueError  # torch looks for dimensions first
             raise error(f"tensor(): expected numbers, got '{kind.__name__}' inside a sequence")
-        elif isinstance(item, Sequence):
+        elif _is_sequence(item):
             item = _survey(item, found, d, depth - 1)
         else:
             raise _no_number(kind, d)

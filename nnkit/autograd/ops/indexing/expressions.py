@@ -496,3 +496,10 @@ getitem.__name__, setitem.__name__ = "__getitem__", "__setitem__"
 attach("as_subclass", as_subclass)
 attach("__getitem__", getitem)
 attach("__setitem__", setitem)
+
+
+def _delete(self: Tensor, index: Any) -> None:
+    raise TypeError("Tensor does not support deleting items")
+
+
+attach("__delitem__", _delete)

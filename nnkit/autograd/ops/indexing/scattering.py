@@ -58,12 +58,12 @@ def _scatter_reduce_gradients(
     if reduce == "prod":
         to_x, to_source = _product_gradients(B, g, x, index, source, out, axis, include_self)
         return own(to_x), None, to_source
-    # The maxima (minima) of one place share its gradient evenly.
-    from_x = own(_indicator(B, B.eq(x, out), g))
+    # The maxima (minima) of one place share its gradient evenly; a NaN, equal to none, gets NaN.
+    from_x = _indicator(B, B.eq(x, out), g)
     from_source = _indicator(B, B.eq(source, B.gather(out, index, axis)), source)
     ties = B.scatter_add(from_x, index, from_source, axis)
-    share = B.div(g, B.maximum(ties, B.ones_like(ties)))
-    return B.mul(from_x, share), None, B.mul(from_source, B.gather(share, index, axis))
+    share = B.div(g, ties)
+    return own(B.mul(from_x, share)), None, B.mul(from_source, B.gather(share, index, axis))
 
 
 def _indicator(B: Any, condition: Any, like: Any) -> Any:

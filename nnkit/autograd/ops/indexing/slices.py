@@ -88,6 +88,13 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise RuntimeError(
             f"index_select(): of a 0-dim tensor one index selects, got {index._data.size}"
         )
+    if index._data.size and input.ndim and not input._data.size:  # where no kernel reads
+        bounds = (index.min().item(), index.max().item())
+        if bounds[0] < 0 or bounds[1] >= input._data.shape[axis]:
+            raise RuntimeError(
+                f"index_select(): index out of range of dimension {axis} of an input of shape "
+                f"{list(input.shape)}"
+            )
     return _index_select(input, index, axis)
 
 
@@ -178,6 +185,10 @@ def index_reduce(
         check_dtype("index_reduce", input.dtype, ("bool", "complex"))
     elif index._data.size:
         check_dtype("index_reduce", input.dtype, UNDEFINED.get(reduce, ()))
+    size = input._data.shape[axis] if input.ndim else 1
+    inside = (index >= 0).logical_and(index < size)
+    message = f"index_reduce(): an index is out of bounds for dimension {axis} with size {size}"
+    inside._device.backend.check(inside._data, IndexError, message)
     column = shapes.reshape(index, (-1,) + (1,) * (source.ndim - axis - 1) if source.ndim else ())
     rows = shapes.expand(column, source._data.shape)
     out = OPS["scatter_reduce"](input, rows, source, axis, reduce, include_self)

@@ -128,7 +128,9 @@ smooth_l1_loss = elementwise_loss(
 
 
 def _huber_slope(x: Any, target: Any, delta: Any) -> Any:
-    return fn.maximum(fn.minimum(x - target, delta), -delta)
+    # Clamped to delta, with a derivative of 0 at the bounds.
+    low, high = x - target <= -delta, x - target >= delta
+    return fn.where(high, delta, fn.where(low, -delta, x - target))
 
 
 huber_loss = elementwise_loss(

@@ -54,6 +54,10 @@ def _prepared(name: str, axes: int, input: Any, output_size: Any) -> tuple[Tenso
     if several:
         exactly(name, axes, output_size=output_size)
         output_size = [n if m is None else m for n, m in zip(x.shape[2:], output_size)]
+    if not x._data.shape[1] and name in ("adaptive_max_pool1d", "adaptive_avg_pool3d"):
+        raise RuntimeError(
+            f"{name}(): only the batch may be empty, got an input of shape {list(input.shape)}"
+        )
     size = ints(name, "output_size", output_size, axes)
     check_shape(name, (*x.shape[:2], *at_least(name, "output_size", size, 0)))
     return x, size

@@ -63,8 +63,8 @@ def _at_equal_distances(x: Tensor, axis: int, step: Any, second: bool) -> Tensor
     a, b, c = _pieces(x, axis, (0, 1), (1, 2), (2, 3))
     d, e, f = _pieces(x, axis, (-3, -2), (-2, -1), (-1, None))
     if second:
-        first = (-c + 4 * b - 3 * a) / (2 * step)
-        last = (3 * f - 4 * e + d) / (2 * step)
+        first = (-3 * a + 4 * b - c) / (2 * step)
+        last = (d - 4 * e + 3 * f) / (2 * step)
     else:
         first, last = (b - a) / step, (f - e) / step
     before, after = _pieces(x, axis, (0, -2), (2, None))

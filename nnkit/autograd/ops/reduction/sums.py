@@ -16,12 +16,12 @@ from nnkit.autograd.arguments.dims import (
 from nnkit.autograd.arguments.factory import dtype_of
 from nnkit.autograd.arguments.sizes import check_integers
 from nnkit.autograd.grad_mode import MODE
+from nnkit.autograd.op.pointwise import fn, pointwise
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.creation.memory_format import in_order_of
-from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.axes import terms
 from nnkit.backend.dtype import FLOATING, int64, to_float
@@ -222,6 +222,15 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     return _sum_to(summed, shape)
 
 
+# By a product, as in torch: an infinite gradient of a NaN, as of a mean of no number, is NaN.
+_without_nan = pointwise(
+    "without_nan",
+    lambda x: fn.where(fn.isnan(x), 0, x),
+    function=False,
+    x=lambda g, x: fn.where(fn.isnan(x), g * 0, g),
+)
+
+
 @public(out=True)
 @single(node="NansumBackward0")
 def nansum(
@@ -243,8 +252,7 @@ def nansum(
         normalize_dims(dim, x.ndim, "nansum")
         raise RuntimeError("nansum(): complex inputs are not supported")
     if x.is_floating_point():
-        out = sum(where(x.isnan(), 0.0, x), dim, keepdim, dtype=dtype)
-        return guarded("nansum", out, x)
+        return guarded("nansum", sum(_without_nan(x), dim, keepdim, dtype=dtype), x)
     return sum(x, dim, keepdim, dtype=dtype)
 
 

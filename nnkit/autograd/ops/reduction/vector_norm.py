@@ -41,11 +41,13 @@ def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: 
         reached = B.where(reached, B.ones_like(size), 0)
         share = B.div(g, B.maximum(B.sum(reached, axis, keepdims), 1))
         return B.abs_grad_x(B.mul(expand(share), reached), x)
-    zero = B.logical_or(B.eq(size, 0), B.eq(expand(out), 0))
-    part = B.where(zero, B.ones_like(size), size)
-    whole = B.where(zero, B.ones_like(size), expand(out))
-    slope = B.where(zero, B.zeros_like(size), B.pow_scalar(B.div(part, whole), p - 1))
-    return B.abs_grad_x(B.mul(expand(g), slope), x)
+    if p < 1:
+        slope = B.masked_fill(B.pow_scalar(size, p - 1), B.eq(x, 0), 0)
+        return B.mul(B.mul(B.abs_grad_x(slope, x), expand(g)), expand(B.pow_scalar(out, 1 - p)))
+    share = B.masked_fill(B.div(g, B.pow_scalar(out, p - 1)), B.eq(out, 0), 0)
+    if p < 2:
+        return B.mul(B.abs_grad_x(B.pow_scalar(size, p - 1), x), expand(share))
+    return B.mul(B.mul(x, B.pow_scalar(size, p - 2)), expand(share))
 
 
 def _size_where_single(x: Any, p: float, axis: Any, keepdims: bool) -> str | None:
@@ -120,7 +122,7 @@ def norm(
 
 
 @public
-@single(node="DistBackward0")
+@single(node="DistBackward0", reads_result=True)
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of ``input - other``.
 

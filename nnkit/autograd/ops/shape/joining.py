@@ -70,7 +70,7 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
         if tensor._data.shape != first.shape or tensor._data.dtype is not first.dtype:
             break
     else:
-        if first.ndim:
+        if first.ndim and first.shape != (0,):
             return _concat(tensors, normalize_dim(dim if axis is None else axis, first.ndim, "cat"))
     return _cat_unequal(tensors, dim if axis is None else axis)
 
@@ -84,6 +84,8 @@ def _cat_unequal(tensors: Any, dim: int) -> Tensor:
                 f"cat(): zero-dimensional tensor (at position {position}) cannot be concatenated: "
                 "use stack()"
             )
+    if shape == (0,):  # torch leaves them all out, and does not look at the dimension
+        dim = 0
     axis = normalize_dim(dim, len(shape), "cat")
     if len(shape) > 1:
         nothing = (*shape[:axis], 0, *shape[axis + 1 :])

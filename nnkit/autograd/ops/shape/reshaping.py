@@ -120,7 +120,7 @@ def view(
 
 def _bitcast(input: Tensor, dtype: dtype_type) -> Tensor:
     data = input._data
-    if dtype is not input.dtype and (is_conj(input) or is_neg(input)):
+    if is_conj(input) or is_neg(input):
         what = "conjugate view tensors" if is_conj(input) else "tensors with negative bit set"
         raise RuntimeError(f"view(): not supported for {what} when converting to a different dtype")
     here, there = input.itemsize, dtype.itemsize

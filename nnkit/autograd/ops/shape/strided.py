@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -327,6 +328,11 @@ def view_as_complex(input: Tensor) -> Tensor:
             f"view_as_complex(): the last dimension must have size 2 and stride 1, got shape "
             f"{list(data.shape)}"
         )
+    if any(step % 2 for step in strides_in_elements(data)[:-1]):
+        raise RuntimeError(
+            "view_as_complex(): all strides but the last must be even, got "
+            f"{list(strides_in_elements(data))}"
+        )
     return _view_as_complex(input)
 
 
@@ -420,12 +426,12 @@ def resize(input: Tensor, shape: tuple[int, ...], axes: tuple[int, ...] | None =
     _, _, offset = source = geometry(input)
     room = offset + math.prod(shape)
     if room > B.storage_size(data):
-        data = _move_storage(input, room)
+        data = _grown_storage(input, room)
         source = ((room,), (1,), 0)
     change_geometry(input, alike(input._data, B.as_strided(data, shape, strides, offset, source)))
 
 
-def _move_storage(input: Tensor, room: int) -> Any:
+def _grown_storage(input: Tensor, room: int) -> Any:
     """Let the tensors that look into the memory of one look into more, with that in front; returns
     the array of all its ``room`` elements."""
     B, data = input._device.home.backend, memory_of(input._data)
@@ -440,17 +446,35 @@ def _move_storage(input: Tensor, room: int) -> Any:
         return larger
     kept = B.as_strided(data, (size,), (1,), 0, geometry(input))
     B.copy_(B.getitem(larger, (slice(size),)), kept)
-    # Nobody keeps account of who shares memory: it would cost each view, and this is rare.
-    sharing = [t for t in gc.get_objects() if issubclass(type(t), Tensor) and _shares(t, data)]
-    for tensor in sorted(sharing, key=lambda t: t._base is not None):
-        mine = memory_of(tensor._data)
-        typed = larger if mine.dtype == data.dtype else _reread(B, larger, mine.dtype)
-        shape, strides, offset = geometry(tensor)
-        moved = B.as_strided(typed, shape, strides, offset, (typed.shape, (1,), 0))
-        viewed = tensor._viewed  # it is the same view as before
-        change_geometry(tensor, alike(tensor._data, moved))
-        tensor._viewed = viewed
+    move_storage(input, larger)
     return larger
+
+
+def move_storage(tensor: Tensor, line: Any) -> None:
+    """Let all tensors that look into the memory of one look into a line of numbers, at the same
+    places."""
+    B = tensor._device.home.backend
+    for each in sorted(_sharing(tensor), key=lambda t: t._base is not None):
+        mine = memory_of(each._data)
+        typed = line if mine.dtype == line.dtype else _reread(B, line, mine.dtype)
+        shape, strides, offset = geometry(each)
+        moved = B.as_strided(typed, shape, strides, offset, (typed.shape, (1,), 0))
+        viewed = each._viewed  # it is the same view as before
+        change_geometry(each, alike(each._data, moved))
+        each._viewed = viewed
+
+
+def _sharing(tensor: Tensor) -> list[Tensor]:
+    """All tensors that look into the memory of one, and this one.
+
+    Nobody keeps account of who shares memory: it would cost each view, and this is rare.
+    """
+    data = tensor._data
+    holder = [alone := object()]  # as a tensor holds an array that nobody else has
+    if owner(data) is data and sys.getrefcount(data) == sys.getrefcount(alone):
+        return [tensor]
+    del holder
+    return [t for t in gc.get_objects() if issubclass(type(t), Tensor) and _shares(t, data)]
 
 
 def _reread(B: Any, array: Any, dtype: Any) -> Any:
@@ -463,7 +487,7 @@ def _reread(B: Any, array: Any, dtype: Any) -> Any:
 def _shares(tensor: Tensor, data: Any) -> bool:
     """Whether a tensor looks into the storage of an array."""
     mine = getattr(tensor, "_data", None)
-    return mine is not None and owner(memory_of(mine)) is owner(data)
+    return mine is not None and owner(memory_of(mine)) is owner(memory_of(data))
 
 
 @public(namespace=False)

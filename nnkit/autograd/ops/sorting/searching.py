@@ -268,7 +268,7 @@ def _range_of(name: str, input: Tensor, given: Any, margin: float) -> tuple[floa
     return (low - margin, high + margin) if low == high else (low, high)
 
 
-@public(method=False)
+@public(method=False, out=True)
 def histogram(
     input: Tensor,
     bins: Tensor | int = 100,
