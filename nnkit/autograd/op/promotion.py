@@ -42,6 +42,12 @@ def scalar(value: Any) -> Any:
     return python_number(value)
 
 
+def require(condition: Tensor, error: type[Exception], message: str) -> None:
+    """``error`` where the condition does not hold everywhere, without telling the values to
+    Python; on a GPU it is raised by the next call that waits."""
+    condition._device.backend.check(condition._data, error, message)
+
+
 def wrong_type(name: str, parameter: str, value: Any) -> OperandError:
     return OperandError(
         f"{name}(): argument '{parameter}' must be Tensor, not {type(value).__name__}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nnkit.autograd import Tensor
+from nnkit.autograd.op.promotion import require
 from nnkit.autograd.op.rule import real_gradient
 from nnkit.autograd.ops.elementwise.activation import log_sigmoid
 from nnkit.autograd.ops.elementwise.transcendental import xlogy
@@ -139,7 +140,7 @@ def binary_cross_entropy(
     ops.check_floating(name, input)
     for parameter, given in (("input", input), ("target", target)):
         wrong = f"{name}: all elements of {parameter} should be between 0 and 1"
-        ops.require((given >= 0) & (given <= 1), RuntimeError, wrong)
+        require((given >= 0) & (given <= 1), RuntimeError, wrong)
     if weight is None:
         return ops.binary_cross_entropy(input, target, reduction)
     losses = ops.binary_cross_entropy(input, target, "none")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from nnkit.autograd import Tensor, no_grad
-from nnkit.autograd.op.promotion import check_dtype, scalar
+from nnkit.autograd.op.promotion import check_dtype, require, scalar
 from nnkit.autograd.ops.loss import losses as ops
 from nnkit.autograd.ops.loss.losses import paired
 from nnkit.autograd.views.history import check_cast
@@ -243,7 +243,7 @@ def gaussian_nll_loss(
     """
     if not isinstance(var, Tensor):
         var = input.new_full(input.shape, float(var), dtype=to_float(input.dtype))
-    ops.require(~(var < 0), ValueError, "gaussian_nll_loss: var has negative entry/entries")
+    require(~(var < 0), ValueError, "gaussian_nll_loss: var has negative entry/entries")
     if var.shape != input.shape:
         if input.shape[:-1] == var.shape:
             var = var.unsqueeze(-1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor
-from nnkit.autograd.op.promotion import check_dtype, on_one_device
+from nnkit.autograd.op.promotion import check_dtype, on_one_device, require
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import check_source, guarded, real_gradient, rule
@@ -188,7 +188,7 @@ def index_reduce(
     size = input._data.shape[axis] if input.ndim else 1
     inside = (index >= 0).logical_and(index < size)
     message = f"index_reduce(): an index is out of bounds for dimension {axis} with size {size}"
-    inside._device.backend.check(inside._data, IndexError, message)
+    require(inside, IndexError, message)
     column = shapes.reshape(index, (-1,) + (1,) * (source.ndim - axis - 1) if source.ndim else ())
     rows = shapes.expand(column, source._data.shape)
     out = OPS["scatter_reduce"](input, rows, source, axis, reduce, include_self)

@@ -259,12 +259,6 @@ def nll_loss(
     return _nll_loss(input, target, weight, ignore_index, reduction)
 
 
-def require(condition: Tensor, error: type[Exception], message: str) -> None:
-    """``error`` where the condition does not hold everywhere, without telling the values to
-    Python; on a GPU it is raised by the next call that waits."""
-    condition._device.backend.check(condition._data, error, message)
-
-
 def check_floating(name: str, input: Tensor) -> None:
     if input.dtype.category != FLOATING:
         raise NotImplementedError(f"{name}(): not implemented for '{input.dtype.name}' tensors")
