@@ -64,7 +64,8 @@ def decided_by_rounding(finding: Finding, torch: Any) -> bool:
         return False
     apart = _distance(finding.expected, finding.actual)
     moved = [_shown_when_flipped(finding, torch, trial) for trial in range(TRIALS)]
-    return 0 < apart <= NEARLY * max(_distance(finding.expected, m) for m in moved if m is not None)
+    moves = [_distance(finding.expected, m) for m in moved if m is not None]
+    return 0 < apart <= NEARLY * max(moves, default=0)
 
 
 def judge(

@@ -90,5 +90,5 @@ def finished(
     result = wrap(data, place)
     if out is not None:
         result = write_out(out, result, name)
-    changes = requires_grad or (result._requires_grad and result.is_leaf)
+    changes = requires_grad or (result._requires_grad and not result._is_recorded())
     return result._set_requires_grad(requires_grad) if changes else result

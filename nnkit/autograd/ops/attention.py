@@ -164,7 +164,7 @@ def scaled_dot_product_attention(
         _check_way(query, key, value, attn_mask, dropout_p)
     if _is_empty(query, value):  # what torch makes of it, without a look at the key's shape
         out = query.new_zeros(*query.shape[:-1], value.shape[-1])
-        return out + (query.sum() + key.sum() + value.sum()) * 0
+        return out.add(query.sum() + key.sum() + value.sum(), alpha=0)
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     mask = None if attn_mask is None else additive(attn_mask, query.dtype)

@@ -49,10 +49,11 @@ from nnkit.autograd.views.replay import (
     chain_again,
     chain_of,
     replay,
+    room_for,
     strided,
 )
 from nnkit.backend.dtype import BOOL, FLOATING, OF_ARRAY
-from nnkit.backend.memory import has_expanded, looks_into, order_of, owner
+from nnkit.backend.memory import has_expanded, looks_into, order_of
 
 
 def link_view(out: Tensor, source: Tensor, name: str, statics: tuple, several: bool) -> None:
@@ -115,12 +116,10 @@ def refresh(view: Any) -> None:
 
 def _edge_again(view: Any, base: Any) -> Any:
     """The history of a view of a base that was written."""
-    if owner(view._data) is not owner(base._data):
-        return NotImplementedBackward((edge_of(base),), (RuntimeError, "set_"), view._device)
     with_grad = MODE.enabled
     MODE.enabled = True
     try:
-        return replay(chain_again(view), base)._edge
+        return replay(chain_again(view), room_for(view))._edge
     finally:
         MODE.enabled = with_grad
 
@@ -357,10 +356,11 @@ def write(
         return wrote(x, operation)
     if compute is None:
         raise NotImplementedError(f"the derivative for '{operation}' is not implemented")
-    # Tangents may be functions of what is written over.
-    before = x.clone() if x._device.depth and MODE.enabled else alias(x)
-    modes: Any = no_grad() if x.is_inference() and not tracked else nullcontext()
+    unseen = operation in UNSEEN or x.is_inference() and not tracked
+    modes: Any = no_grad() if unseen else nullcontext()
     with modes:
+        # Tangents may be functions of what is written over.
+        before = x.clone() if x._device.depth and MODE.enabled else alias(x)
         try:
             result = compute(before, *arguments, **options)
         except NotImplementedError:

@@ -28,8 +28,7 @@ def chain_of(view: Any) -> tuple:
     while link.__class__ is tuple:
         name, statics, link = link
         chain.append((name, statics))
-    now = view._base._data
-    if link is not now and owner(link) is owner(now):  # the base has got another geometry
+    if link is not view._base._data:  # the base has got another geometry, or other memory
         return strided(view)
     return tuple(chain[::-1])
 
@@ -38,6 +37,21 @@ def chain_again(view: Any) -> tuple:
     """The ops that make a view of a base that was written: one by strides, if that can be."""
     chain = chain_of(view)
     return chain if any(name in NO_STRIDES for name, _ in chain) else strided(view)
+
+
+def room_for(view: Any) -> Tensor:
+    """The base of a view, with its history, over memory in which the view has room too: each may
+    have got other memory since."""
+    base = view._base
+    if owner(view._data) is owner(base._data):
+        return base
+    B = base._device.backend
+    size = max(B.storage_size(base._data), B.storage_size(view._data))
+    memory = B.zeros((size,), base._data.dtype)
+    geometry = _geometry(B, base._data)
+    out = wrap(B.as_strided(memory, *geometry, ((size,), (1,), 0)), base._device)
+    out._edge, out._requires_grad = base._edge or base, True
+    return out
 
 
 def strided(view: Any) -> tuple:
