@@ -143,4 +143,46 @@ x3.mul_(2)
 x4.register_hook(see("refused"))
 x4.register_hook(see("lost"))
 """,
+    "a view whose base or self has other memory follows the base's history by strides": """
+x0 = T.ones(3, requires_grad=True) * 2
+x1 = x0.view(3)
+x1.data = T.zeros(5)
+x0.mul_(2)
+x2, = T.autograd.grad(x1.sum(), [x0])
+x3 = T.ones(3, requires_grad=True) * 2
+x4 = x3.view(3)
+x3.set_(T.zeros(5))
+x5, = T.autograd.grad(x4.sum(), [x3])
+x6 = T.ones(3, requires_grad=True) * 2
+x7 = x6.view(3)
+x6.data = T.zeros(2)
+x7.mul_(3)
+x8, = T.autograd.grad(x7.sum(), [x6])
+x9 = T.nn.Parameter(T.ones(1, 1)).repeat(1, 2)
+x10 = x9.view(-1)
+x9.data = T.tensor([[0.25]])
+x10.scatter_reduce_(0, T.tensor([1]), T.tensor([1.0]), "mean")
+x11, = T.autograd.grad(x10.sum(), [x9])
+""",
+    "writes that have no derivative do not ask for a lost history": """
+x0 = T.ones(2, 3, requires_grad=True) * 2
+x1 = x0.unbind(0)[0]
+x0.mul_(2)
+x1.logical_not_()
+x1.logical_and_(T.ones(3))
+with T.no_grad():
+    x2 = x0[1]
+x0.mul_(2)
+x2.logical_not_()
+with T.no_grad():
+    T.zeros(3, out=x1)
+    T.zeros(2, out=x2)
+x1.mul_(2)
+""",
+    "attention without elements keeps nothing for its backward": """
+x0 = T.zeros(2, 0, 3, requires_grad=True)
+x1 = T.nn.functional.scaled_dot_product_attention(x0, x0, x0)
+x1.sum().backward()
+x1.sum().backward()
+""",
 }
