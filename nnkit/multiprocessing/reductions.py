@@ -44,9 +44,8 @@ def reduce_tensor(tensor: Tensor) -> tuple:
     """
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
-            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd "
-            "does not support crossing process boundaries. If you just want to transfer the data, "
-            "call detach() on the tensor before serializing (e.g., putting it on the queue)."
+            "cannot send a non-leaf tensor that requires grad to another process, where its "
+            "history is not known: send detach() of it"
         )
     if tensor.device.type != "cpu":
         return tensor.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
