@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import nnkit
+from nnkit.utils.dlpack import to_dlpack
+from tests.harness.expectations import torch
 
 
 def test_from_numpy_and_numpy_share_memory():
@@ -92,6 +94,35 @@ def test_dlpack_both_ways_shares_memory():
     assert y.tolist() == [0, 7]
     with pytest.raises(BufferError, match="gradient"):
         np.from_dlpack(nnkit.zeros(1, requires_grad=True))
+
+
+def test_dlpack_takes_capsules_and_bfloat16():
+    for kind in (nnkit.bfloat16, nnkit.float32, nnkit.bool):
+        x = nnkit.arange(6.0).to(kind).reshape(2, 3).mT
+        for y in (
+            nnkit.from_dlpack(x),
+            nnkit.asarray(to_dlpack(x)),
+            nnkit.from_dlpack(to_dlpack(x)),
+        ):
+            assert y.dtype is kind and y.stride() == (1, 3) and y.data_ptr() == x.data_ptr()
+            assert y.tolist() == x.tolist()
+    assert nnkit.asarray(to_dlpack(x), copy=True).data_ptr() != x.data_ptr()
+    with pytest.raises(ValueError, match="copy=False"):
+        nnkit.asarray(to_dlpack(x), dtype=nnkit.float64, copy=False)
+    taken = to_dlpack(x)
+    nnkit.from_dlpack(taken)
+    with pytest.raises(ValueError):
+        nnkit.from_dlpack(taken)
+
+
+@pytest.mark.filterwarnings("ignore:__array__")
+@pytest.mark.skipif(torch is None, reason="torch's tensors are needed")
+def test_tensors_of_torch_are_data():
+    for take in (nnkit.from_dlpack, nnkit.asarray, nnkit.tensor, nnkit.as_tensor):
+        assert take(torch.arange(3.0)).tolist() == [0, 1, 2]
+    assert nnkit.from_dlpack(torch.arange(3.0).bfloat16()).dtype is nnkit.bfloat16
+    with pytest.raises(TypeError, match="must be Tensor"):
+        nnkit.add(nnkit.ones(3), torch.ones(3))
 
 
 def test_frombuffer_shares_memory():

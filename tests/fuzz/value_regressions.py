@@ -120,4 +120,20 @@ x0 = T.zeros(2, dtype=T.complex64).reciprocal().real
 x1 = (T.ones(2, dtype=T.complex64) / T.zeros(2, dtype=T.complex64)).real
 x2 = (1 / T.zeros(2, dtype=T.complex64)).real
 """,
+    "the gradient of what as_strided_scatter replaces goes to what is replaced, as in torch": """
+x0 = T.arange(6.).reshape(3, 2).requires_grad_()
+x1 = T.ones(2, requires_grad=True)
+x2 = T.as_strided_scatter(x0, x1, (2,), (3,), 1)
+(x2 * x2).sum().backward()
+x3 = x0[0, 0].detach().requires_grad_()
+x4 = T.as_strided_scatter(x3, x1[1], (), ())
+x4.backward()
+""",
+    "the gradient of a whole basis of singular vectors is that of its first part": """
+x0 = T.tensor([[2.0, 0.5], [0.25, -1.0], [1.0, 3.0]], requires_grad=True)
+x1 = T.linalg.svd(x0)[1]
+x1.sum().backward()
+x2 = T.svd(x0.mT, some=False)[1]
+x2.prod().backward()
+""",
 }

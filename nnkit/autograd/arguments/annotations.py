@@ -284,10 +284,11 @@ def held(
         lax: flags and words are left to the function, which in torch is written in Python.
     """
     signature: Any = None
+    of_data = not _DATA.isdisjoint(function.__code__.co_varnames[:1])  # not asked, as in torch
 
     def examine(arguments: tuple, options: dict[str, Any]) -> Any:
         nonlocal signature
-        found = overriding((*arguments, *options.values()))
+        found = [] if of_data else overriding((*arguments, *options.values()))
         if found or is_intercepted():
             return answer(call, found, arguments, options)
         if signature is None:

@@ -54,7 +54,8 @@ def is_plain(value: Any) -> bool:
     if kind in PLAIN:
         return True
     found = getattr(kind, "__torch_function__", None)
-    if found is None or found is refuse:
+    # PyTorch's own tensors, where it is loaded too, answer for its functions alone.
+    if found is None or found is refuse or found.__module__ == "torch._tensor":
         PLAIN.add(kind)
         return True
     return False
@@ -279,9 +280,10 @@ def _of_subclass(
 ) -> Any:
     """Call the function; the tensors that it returns are of this class.
 
-    NotImplemented if an argument is of a class that this one is not derived from.
+    NotImplemented if an argument is of a class that this one is not derived from, and if another
+    library asks: here nobody asks Tensor itself.
     """
-    if not all(issubclass(cls, kind) for kind in types):
+    if not all(issubclass(cls, kind) for kind in types) or tuple(types) == (Tensor,):
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))

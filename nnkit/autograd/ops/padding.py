@@ -18,7 +18,7 @@ from nnkit.autograd.tensor import Tensor
 Widths = tuple[tuple[int, int], ...]
 
 _adjoint = lambda B, g, widths, mode: B.pad_mode_adjoint(g, widths, mode)
-_circular = rule("pad_mode", depends="backward", x=_adjoint)
+_circular = rule("pad_mode", x=_adjoint)
 _pad_mode = rule("pad_mode", depends="backward", also={"x": ("x",)}, x=_adjoint)
 rule("pad_mode_adjoint", g=lambda B, g_out, widths, mode: B.pad_mode(g_out, widths, mode))
 
@@ -133,10 +133,6 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         )
     _check_sizes("pad", input, widths, mode)
     if mode != "circular":
-        if 0 in input._data.shape[-axes - 1 :]:
-            raise RuntimeError(
-                f"pad(): mode={mode!r} pads no empty dimensions, got {list(input.shape)}"
-            )
         check_dtype("pad", input.dtype, ("bool",))
     out = _pad_with_itself(input, widths, mode)
     return out if mode == "circular" else in_format_of(input, out)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 from typing import Any
 
 import numpy as np
 
-from nnkit.backend.dtype import OF_ARRAY
+from nnkit.backend.dtype import OF_ARRAY, bfloat16
 from nnkit.backend.memory import Foreign, extent, owner
 from nnkit.backend.shared_memory import allocate
 
@@ -58,15 +59,63 @@ def from_buffer(data: Any, dtype: np.dtype, count: int, offset: int) -> np.ndarr
     return _on_foreign(np.frombuffer(data, dtype, count, offset))
 
 
+# DLPack's numbers for kinds of dtypes, and where its structs hold them, by the capsules' names.
+_UNSIGNED, _BFLOAT = 1, 4
+_OFFSETS_OF_KIND = {b"dltensor": 20, b"dltensor_versioned": 52}
+
+
+class _Readable:
+    """What speaks DLPack, for NumPy, which does not know its bfloat16: as integers of 16 bits."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+        self.is_bfloat16 = False
+
+    def __dlpack__(self, **options: Any) -> Any:
+        capsule = self.data.__dlpack__(**options)
+        self.is_bfloat16 = _exchange_kind(capsule, _BFLOAT, _UNSIGNED)
+        return capsule
+
+    def __dlpack_device__(self) -> tuple:
+        return self.data.__dlpack_device__()
+
+
+def _exchange_kind(capsule: Any, old: int, new: int) -> bool:
+    """Say another kind of dtype in a capsule of 16-bit numbers of the kind ``old``; whether it is
+    one."""
+    get_name, get_pointer = (
+        ctypes.pythonapi.PyCapsule_GetName,
+        ctypes.pythonapi.PyCapsule_GetPointer,
+    )
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get_pointer.restype = ctypes.c_void_p
+    get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    name = get_name(capsule)
+    if name not in _OFFSETS_OF_KIND:
+        return False  # it was taken before, as NumPy will say
+    place = get_pointer(capsule, name) + _OFFSETS_OF_KIND[name]
+    kind = (ctypes.c_uint8 * 2).from_address(place)  # and the number of bits
+    if tuple(kind) != (old, 16):
+        return False
+    kind[0] = new
+    return True
+
+
 def from_dlpack(data: Any) -> np.ndarray:
+    data = _Readable(data)
     try:
-        return _on_foreign(np.from_dlpack(data))
+        found = _on_foreign(np.from_dlpack(data))
     except BufferError:
-        return np.from_dlpack(data, copy=True)
+        found = np.from_dlpack(data, copy=True)
+    return found.view(bfloat16.array) if data.is_bfloat16 else found
 
 
 def to_dlpack(x: Any, options: dict) -> Any:
-    return x.__dlpack__(**options)
+    if x.dtype != bfloat16.array:
+        return x.__dlpack__(**options)
+    capsule = x.view(np.uint16).__dlpack__(**options)
+    _exchange_kind(capsule, _UNSIGNED, _BFLOAT)
+    return capsule
 
 
 def dlpack_device(x: Any) -> tuple:

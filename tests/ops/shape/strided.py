@@ -35,7 +35,7 @@ ROWS = [
         ],
     ),
     OpRow(
-        # Fixed: torch hands the whole gradient to the input, also where src has replaced it.
+        # Fixed: the gradient of the input is torch's, which is not that of finite differences.
         "as_strided_scatter",
         lambda make: [Sample(Fixed(make(1)), make(1), (1,), (1,))],
         method="as_strided_scatter",

@@ -83,12 +83,13 @@ def _grad_svd(
     B: Any, g_u: Any, g_s: Any, g_vh: Any, u: Any, s: Any, vh: Any, full_matrices: bool
 ) -> Any:
     rows, columns, k = u.shape[-2], vh.shape[-1], s.shape[-1]
+    if (
+        full_matrices
+    ):  # what completes the bases is arbitrary: its gradient is left out, as in torch
+        u, g_u = (B.getitem(x, (..., slice(k))) for x in (u, g_u))
+        vh, g_vh = (B.getitem(x, (..., slice(k), slice(None))) for x in (vh, g_vh))
     if not k:
-        return B.matmul(B.getitem(u, (..., slice(0))), B.getitem(vh, (..., slice(0), slice(None))))
-    if full_matrices and rows != columns:
-        raise RuntimeError(
-            "svd(): the derivative needs full_matrices=False for matrices that are not square"
-        )
+        return B.matmul(u, vh)
     v, g_v = B.mH(vh), B.mH(g_vh)
     gap = _outer_difference(B, B.square(s))
     from_u = B.mul(gap, B.matmul(B.mH(u), g_u))

@@ -261,7 +261,7 @@ def asarray(
     """``obj`` as a tensor that shares its memory where it can.
 
     Args:
-        obj: a Tensor, an array, a buffer, a number or a nested sequence.
+        obj: a Tensor, an array, a capsule of DLPack, a buffer, a number or a nested sequence.
         copy: whether to copy; None copies only where necessary, False raises instead.
 
     Raises:
@@ -278,6 +278,8 @@ def asarray(
         shared: Tensor | None = obj
     elif hasattr(obj, "__array_interface__"):
         shared = wrap(cpu.backend.from_numpy(cpu.backend.as_array(obj)), cpu)
+    elif _is_capsule(obj):
+        shared = from_dlpack(obj)
     elif isinstance(obj, Storage):
         shared = obj.tensor(d or obj.dtype)
     elif isinstance(obj, (bytes, bytearray, memoryview)):
@@ -356,12 +358,32 @@ def frombuffer(
     return finished("frombuffer", data, cpu, requires_grad)
 
 
+class _Capsule:
+    """A bare capsule in the dress of an array of the CPU, as NumPy wants it."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+def _is_capsule(value: Any) -> bool:
+    return type(value).__name__ == "PyCapsule"
+
+
 @public(method=False)
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor on the memory of another library's array, by the DLPack protocol.
 
+    Args:
+        ext_tensor: what speaks that protocol, or a capsule of the CPU's memory.
+
     Raises:
-        RuntimeError: it does not speak that protocol.
+        RuntimeError: it is neither.
 
     Example:
         >>> import nnkit
@@ -369,10 +391,12 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
         >>> nnkit.from_dlpack(x)
         tensor([1., 2.])
     """
+    if _is_capsule(ext_tensor):
+        ext_tensor = _Capsule(ext_tensor)
     if not hasattr(ext_tensor, "__dlpack__"):
         raise RuntimeError(
-            "from_dlpack(): argument 'ext_tensor' must be an array with the method __dlpack__, "
-            f"got {type(ext_tensor).__name__}"
+            "from_dlpack(): argument 'ext_tensor' must be an array with the method __dlpack__, or "
+            f"a capsule, got {type(ext_tensor).__name__}"
         )
     kind, index = ext_tensor.__dlpack_device__()
     place = device("cuda", index) if kind in _DLPACK_CUDA else cpu

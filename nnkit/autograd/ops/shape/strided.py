@@ -86,6 +86,15 @@ def _grad_strided(B: Any, g: Any, shape: tuple, strides: tuple, offset: int, sou
     return B.zeros_like(found) if 0 in shape else found  # nothing depends on it, as in torch
 
 
+def _strided_part(
+    B: Any, g: Any, x_shape: tuple, shape: tuple, strides: tuple, offset: int | None
+) -> Any:
+    """The elements of a gradient of ``x_shape``, laid out by rows, that have this geometry."""
+    return B.as_strided(
+        B.contiguous(g), shape, strides, offset or 0, (x_shape, strides_of(x_shape), 0)
+    )
+
+
 _as_strided = rule("as_strided", view=True, x=_grad_strided)
 _as_strided_adjoint = rule(
     "as_strided_adjoint",
@@ -95,13 +104,12 @@ _as_strided_scatter = rule(
     "as_strided_scatter",
     alone="written",
     apart=copied_without_history,
-    x=lambda B, g, y_shape, shape, strides, offset: B.as_strided_scatter(
-        B.contiguous(B.copy(g)), B.expand(B.zeros_like(B.sum(g, None, False)), y_shape),
+    # As in torch, where the gradient of the input is what comes to the elements of `y`.
+    x=lambda B, g, x_shape, shape, strides, offset: B.as_strided_scatter(
+        B.zeros_like(B.contiguous(g)), _strided_part(B, g, x_shape, shape, strides, offset),
         shape, strides, offset,
     ),
-    y=lambda B, g, x_shape, shape, strides, offset: B.as_strided(
-        B.contiguous(g), shape, strides, offset or 0, (x_shape, strides_of(x_shape), 0)
-    ),
+    y=_strided_part,
 )  # fmt: skip
 _unfold = rule(
     "unfold",

@@ -216,7 +216,6 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     sizes = sizes_of("unravel_index", (shape,), None, "shape")
     if min(sizes, default=0) < 0:
         raise ValueError(f"unravel_index(): shape must not be negative, got {list(sizes)}")
-    check_shape("unravel_index", sizes, "shape")
     if not sizes:
         return ()
     B = indices._device.backend
