@@ -81,9 +81,9 @@ def _reads_what_it_writes(d: Difference) -> bool:
     if d.aspect != "values" or d.label not in d.before:
         return False
     names = d.named()
-    # A detached tensor, or one of other data, does not tell whose memory it has.
-    written = r"masked_scatter_\(" + r"|(scatter|index|put)\w*_\(" * (".data = " in d.earlier)
-    if re.search(written, d.statement):
+    # A detached tensor, or one of other data or of NumPy's, does not tell whose memory it has.
+    hidden = re.search(r"\.data = |from_numpy\(", d.earlier) is not None
+    if re.search(r"masked_scatter_\(" + r"|(scatter|index|put)\w*_\(" * hidden, d.statement):
         held = [d.seen("values", d.before, name) for name in names]
         if len(set(held)) < len(held):
             return True
@@ -122,8 +122,8 @@ def _seen_inside(d: Difference) -> bool:
     name = str(d.wanted.get(d.label.partition("]")[0] + "]"))
     if not (d.label.startswith("log[") and name.startswith(("node", "prehook"))):
         return False
-    if d.aspect == "values":
-        return re.search(r"kl_div", d.earlier) is not None
+    if d.aspect == "values":  # its CopySlices runs what was written through a view within
+        return re.search(r"kl_div|\] .?= ", d.earlier) is not None
     return d.aspect in ("dtype", "shape") and re.search(COMPOSED, d.earlier) is not None
 
 
@@ -187,7 +187,11 @@ def _rounded_twice(d: Difference) -> bool:
 
 def _kept_in_old_shape(d: Difference) -> bool:
     """Whether a kept gradient differs of a tensor whose shape was changed in place."""
-    fails = d.errors == ("RuntimeError", None)  # of an assertion within
+    # Of an assertion within, in the statement or when the tensor is looked at.
+    fails = d.errors == ("RuntimeError", None) or (d.aspect, d.expected) == (
+        "is_leaf",
+        "RuntimeError",
+    )
     if not (fails or d.label.endswith(".grad") and d.aspect in ("shape", "values")):
         return False
     kept = re.search(r"retain_grad|inputs=", d.earlier)
@@ -201,13 +205,15 @@ def _reads_unwritten(d: Difference) -> bool:
 
 
 def _keeps_losses(d: Difference) -> bool:
-    """Whether the memory is asked for of a loss that torch has reduced in the place of the losses
-    of the elements."""
+    """Whether the memory is asked for, or looked into, of a loss that torch has reduced in the
+    place of the losses of the elements."""
     made = (
         r" = T\.nn\.functional\.(mse_loss|smooth_l1_loss|binary_cross_entropy|soft_margin_loss)\("
     )
     asked = _statement(r"untyped_storage\(\)\.nbytes\(\)", "value")(d)
-    return asked and any(re.search(rf"\b{name}{made}", d.earlier) for name in d.named())
+    looked = d.errors == (None, "RuntimeError") and "as_strided" in d.statement
+    names = {*d.named(), *[d.seen("base", d.before, name) for name in d.named()]}
+    return (asked or looked) and any(re.search(rf"\b{name}{made}", d.earlier) for name in names)
 
 
 def _chooses_equals(d: Difference) -> bool:
@@ -281,7 +287,9 @@ def _leaf_of_old_shape(d: Difference) -> bool:
     refused = d.errors[0] == "RuntimeError" and (
         d.errors[1] in (None, "ValueError") or d.aspect == "grad" or d.label.startswith("log[")
     )
-    summed = d.aspect == "values" and d.label.endswith(".grad")  # down to the old shape
+    summed = d.aspect in ("shape", "values") and (  # down to the old shape
+        d.label.endswith(".grad") or "autograd.grad(" in d.statement
+    )
     if not (refused or summed) or not re.search(r"backward\(|grad\(", d.statement):
         return False
     return any(
@@ -394,6 +402,9 @@ RULES: dict[str, Callable[[Difference], bool]] = {
             and ("out=" in d.statement or (d.aspect == "existence" and "keep(" in d.statement))
         )
     ),
+    "and a tensor whose memory it may not enlarge": lambda d: (
+        _refused_unchanged(d) and ".resize_(" in d.statement
+    ),
     "torch has written a part when it refuses": lambda d: (
         None not in d.errors
         and _statement(r"masked_scatter_\(|load_state_dict\(", "values", "version")(d)
@@ -437,7 +448,7 @@ RULES: dict[str, Callable[[Difference], bool]] = {
     ),
     "torch loses the gradient that a second output retains, when that is written": lambda d: (
         d.errors == ("RuntimeError", None)
-        and re.search(r"[a-z]_\(|\] .?= ", d.statement) is not None
+        and re.search(r"[a-z]_\(|\] .?= |out=", d.statement) is not None
         and any(d.seen("retains_grad", d.before, n) for n in d.named())
     ),
     "torch gives an empty input itself for its gradient": lambda d: (

@@ -33,15 +33,17 @@ def _writes_tangents(d: Difference) -> bool:
 
 
 def _zeros_without_memory(d: Difference) -> bool:
-    """Whether zeros are written, or their memory asked for, that a Jacobian of a derivative holds,
-    or a gradient computed by the engine of what a transform gave."""
-    if set(d.errors) != {None, "RuntimeError"} or not d.named():
+    """Whether zeros are written, or their memory asked for or its order followed, that a Jacobian
+    of a derivative holds, or a gradient computed by the engine of what a transform gave."""
+    ordered = d.aspect == "strides"
+    if not (ordered or set(d.errors) == {None, "RuntimeError"}) or not d.named():
         return False
     record = record_of(d.before, d.named()[0])
     sources = rf"{JACOBIANS}|T\.func\.[\s\S]*(autograd\.|backward\()|autograd\.functional.*T\.func"
     uses = r"[a-z]_\(|\] .?= |^x\d+ .= |numpy\(|tolist\(|deepcopy\(|pickle|out=|save\("
     zero = record is not None and record[2] and not np.any(array_of(record))
-    return bool(zero and re.search(sources, d.earlier) and re.search(uses, d.statement))
+    used = ordered or re.search(uses, d.statement)
+    return bool(zero and used and re.search(sources, d.earlier))
 
 
 def _recorded_in_inference(d: Difference) -> bool:

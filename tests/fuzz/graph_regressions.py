@@ -285,4 +285,25 @@ with T.inference_mode(), T.enable_grad():
     Square.apply(x1)
     T.utils.checkpoint.checkpoint(T.sin, x1, use_reentrant=False)
 """,
+    "what has no derivative leads on from each tensor it was made of": """
+x0 = T.tensor(1.0)
+x0.eq_(T.tensor(0.5, requires_grad=True))
+x1 = [node is None for node, _ in x0.grad_fn.next_functions]
+x2 = T.rand(3, requires_grad=True)
+x3 = (x2 * 1).asinh_().grad_fn.next_functions[0][0].name()
+x4 = T.detach_copy(x2).grad_fn.next_functions[0][0] is None
+x5 = T.ones(2)
+x5.set_(x2)
+x6 = [node is None for node, _ in x5.grad_fn.next_functions]
+x7 = T.ones(3)
+T.heaviside(T.ones(3), x2, out=x7)
+x8 = [node is None for node, _ in x7.grad_fn.next_functions]
+""",
+    "what an out= that requires grad may be given": """
+x0 = T.ones(3, requires_grad=True) * 1
+with T.inference_mode():
+    T.randn(2, out=x0)
+x1 = T.normal(0.0, 1.0, (2,), out=x0).requires_grad
+T.normal(T.ones(2), 1.0, out=x0)
+""",
 }

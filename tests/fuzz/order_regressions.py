@@ -199,4 +199,12 @@ x0.square().sum().backward()
 x1 = T.arange(16.).reshape(4, 4)[:, ::2].T.requires_grad_()
 x1.sum().backward(create_graph=True)
 """,
+    "the gradients of norms lie as what they are of": """
+x0 = T.arange(1.0, 9.0).reshape(1, 2, 2, 2).to(memory_format=T.channels_last).requires_grad_()
+x1 = T.autograd.grad(T.dist(x0, x0 * 2), x0)
+x2 = T.autograd.grad(T.linalg.vector_norm(x0), x0)
+x3 = T.autograd.grad(T.linalg.vector_norm(x0, 0.5), x0)
+x4 = T.ones(3, 2).T.requires_grad_()
+x5 = T.autograd.grad(x4.norm(dim=0).sum(), x4)
+""",
 }

@@ -40,7 +40,7 @@ SAME_DTYPE = frozenset(
     """.split()
 )
 # The functions whose ``out`` may require grad, and which only backward refuses; and those that give
-# it new sizes first, which is refused in every mode.
+# it new sizes first, which is refused in every mode but inference mode.
 ENDING = frozenset(
     "zeros ones full eye arange linspace logspace range rand randint normal randperm diag "
     "conj_physical heaviside floor_divide softmax log_softmax".split()
@@ -127,7 +127,7 @@ def check_out(
     """
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    if name in RESIZING and out.requires_grad:
+    if name in RESIZING and out.requires_grad and not MODE.inference:
         raise RuntimeError(f"{name}(): cannot resize variables that require grad")
     gradients = MODE.enabled and (result._requires_grad or out._requires_grad)
     if name == "matmul" and is_grad_enabled():  # which asks for itself, whatever autograd sees
@@ -137,7 +137,8 @@ def check_out(
     )  # inference tensors alone, which out= is none of
     if unseen or name in IN_DTYPE_OF_OUT:  # no gradient passes through integers of the result
         gradients = gradients or wants_history(out, arguments)
-    if gradients and not (name in UNSEEN or name in ENDING or name in COPYING):
+    overload = _overload(name, several, arguments)
+    if gradients and not (name in UNSEEN or overload in ENDING or name in COPYING):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad."
@@ -161,7 +162,6 @@ def check_out(
             f"{name}(): output with shape {list(x.shape)} doesn't match the broadcast shape "
             f"{list(shape)}, and is not resized, since it is an operand too"
         )
-    overload = _overload(name, several, arguments)
     if x.shape != shape and name in FIRST_RESIZED:
         check_change(out, name, arguments)
         B, axes = out._device.backend, _axes_resized(name, result._data)
@@ -174,10 +174,12 @@ def check_out(
 
 
 def _overload(name: str, several: bool, arguments: tuple) -> str:
-    """The one of torch's functions of a name that is called, where they look at memory
-    differently."""
+    """The one of torch's functions of a name that is called, where they look at memory or at
+    gradients differently."""
     if name == "matmul" and any(a.ndim != 2 for a in arguments):
         return "bmm"
+    if name == "normal" and arguments:
+        return "normal.of"  # as many as there are means or deviations
     return f"{name}.dim" if several and name in ("max", "min") else name
 
 
@@ -208,10 +210,10 @@ def _axes_resized(name: str, result: Any) -> tuple[int, ...] | None:
     return None if name in RESIZED_BY_ROWS else order_of(result)
 
 
-def write_out(out: Any, result: Tensor, name: str) -> Tensor:
-    """Write ``result`` into ``out``, which `check_out` lets through."""
-    check_out(out, result, name)
-    return _write(out, result, name)
+def write_out(out: Any, result: Tensor, name: str, arguments: tuple = ()) -> Tensor:
+    """Write ``result``, made of ``arguments``, into ``out``, which `check_out` lets through."""
+    check_out(out, result, name, False, arguments)
+    return _write(out, result, name, arguments)
 
 
 def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Tensor:
@@ -234,5 +236,6 @@ def _write(out: Tensor, result: Tensor, name: str, arguments: tuple = ()) -> Ten
     B.copy_(out._data, source)
     wrote(out, name)
     if name in ENDING and wants_history(out, arguments):
-        end_history(out, name, arguments)
+        operands = [t for t in (*arguments, out) if isinstance(t, Tensor) and t.requires_grad]
+        end_history(out, name, operands)
     return out

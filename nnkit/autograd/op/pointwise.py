@@ -206,7 +206,7 @@ def _without_derivative(function: Callable) -> Callable:
         out = function(before)
         if out._requires_grad:
             what = (NotImplementedError, f"{function.__name__}_")
-            out._edge = NotImplementedBackward((out._edge,), what, out._device)
+            out._edge = NotImplementedBackward(out._edge.edges, what, out._device)
         return out
 
     return compute

@@ -422,9 +422,10 @@ def _of_zeros(argument: Any) -> Any:
 
 def _without_influence(result: Tensor, operands: Any) -> Tensor:
     """``result`` with a history in which the gradients of all it was made of are zero."""
-    wanting = [t for t in operands if isinstance(t, Tensor) and t._requires_grad]
-    looks = [(t._data.shape, t._data.dtype) for t in wanting]
-    result._edge = Uninfluential(tuple([edge_of(t) for t in wanting]), looks, result._device)
+    tensors = [t for t in operands if isinstance(t, Tensor)]
+    edges = tuple([edge_of(t) if t._requires_grad else None for t in tensors])
+    looks = [(t._data.shape, t._data.dtype) for t in tensors]
+    result._edge = Uninfluential(edges, looks, result._device)
     result._requires_grad = True
     return result
 
@@ -538,11 +539,11 @@ def set_history(x: Tensor, result: Tensor) -> None:
 
 
 def end_history(
-    x: Tensor, operation: str, operands: Any = (), error: type[Exception] = RuntimeError
+    x: Tensor, operation: str, operands: Any, error: type[Exception] = RuntimeError
 ) -> None:
-    """Record that ``x`` was written by an operation without a derivative: backward says so."""
-    tensors = (x, *[t for t in operands if isinstance(t, Tensor)])
-    edges = tuple([edge_of(t) for t in tensors if t.requires_grad])
+    """Record that ``x`` was written by an operation on tensors, perhaps itself, that has no
+    derivative: backward says so."""
+    edges = tuple([edge_of(t) if t.requires_grad else None for t in operands])
     result = wrap(x._data, x._device)
     result._edge = NotImplementedBackward(edges, (error, operation), x._device)
     set_history(x, result)

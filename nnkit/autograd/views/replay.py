@@ -185,5 +185,8 @@ class Uninfluential(Node):
 
     def gradients(self, B: Any, grads: list, unpack: Callable) -> list:
         raw = self.device.backend
-        zeros = [raw.zeros(shape, dtype) for shape, dtype in self.values]
-        return zeros if B is raw else [wrap(array, self.device) for array in zeros]
+        zeros = [
+            None if edge is None else raw.zeros(*look)
+            for edge, look in zip(self.edges, self.values, strict=True)
+        ]
+        return zeros if B is raw else [z if z is None else wrap(z, self.device) for z in zeros]

@@ -121,7 +121,7 @@ def normal(
         result = _normal_scaled(std, number("normal", "mean", mean), source)
     else:
         result = _normal_between(mean, std, shape, source)
-    return result if out is None else write_out(out, result, "normal")
+    return result if out is None else write_out(out, result, "normal", (mean, std))
 
 
 @public(out=True)

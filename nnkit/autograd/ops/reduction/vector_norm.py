@@ -33,7 +33,7 @@ def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: 
         return B.abs_grad_x(expand(g), x)
     if p == 2:
         direction = B.div(x, expand(out))  # of zeros none: as in torch it has no derivative there
-        return B.mul(expand(g), B.masked_fill(direction, expand(B.eq(out, 0)), 0))
+        return B.mul(expand(g), B.where(expand(B.eq(out, 0)), 0, direction))
     size = B.abs(x)
     if math.isinf(p):
         # All elements that reach the norm share its gradient.
@@ -42,9 +42,9 @@ def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: 
         share = B.div(g, B.maximum(B.sum(reached, axis, keepdims), 1))
         return B.abs_grad_x(B.mul(expand(share), reached), x)
     if p < 1:
-        slope = B.masked_fill(B.pow_scalar(size, p - 1), B.eq(x, 0), 0)
+        slope = B.where(B.eq(x, 0), 0, B.pow_scalar(size, p - 1))
         return B.mul(B.mul(B.abs_grad_x(slope, x), expand(g)), expand(B.pow_scalar(out, 1 - p)))
-    share = B.masked_fill(B.div(g, B.pow_scalar(out, p - 1)), B.eq(out, 0), 0)
+    share = B.where(B.eq(out, 0), 0, B.div(g, B.pow_scalar(out, p - 1)))
     if p < 2:
         return B.mul(B.abs_grad_x(B.pow_scalar(size, p - 1), x), expand(share))
     return B.mul(B.mul(x, B.pow_scalar(size, p - 2)), expand(share))

@@ -43,7 +43,7 @@ def detach_copy(input: Tensor) -> Tensor:
     out = _copied(input)
     if out._requires_grad:  # and has, in torch, no derivative
         what = (RuntimeError, "detach_copy")
-        out._edge = NotImplementedBackward((out._edge,), what, out._device)
+        out._edge = NotImplementedBackward(out._edge.edges, what, out._device)
     return out
 
 

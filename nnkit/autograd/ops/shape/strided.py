@@ -562,5 +562,5 @@ def set_(
     change_geometry(input, alike(input._data, data))
     wrote(input, "set_")
     if tracked:
-        end_history(input, "set_", (source,))
+        end_history(input, "set_", (input,) if source is None else (input, source))
     return input
