@@ -2542,7 +2542,9 @@ def split_copy(
     input: Tensor,
     split_size: builtins.int,
     dim: builtins.int = 0,
-) -> builtins.tuple[Tensor, ...]:
+    *,
+    out: _Sequence[Tensor] | None = None,
+) -> builtins.tuple[Tensor, ...] | None:
     """What ``split`` shows, as a copy."""
 def split_with_sizes(
     input: Tensor,
@@ -2554,7 +2556,9 @@ def split_with_sizes_copy(
     input: Tensor,
     split_sizes: _Sequence[builtins.int],
     dim: builtins.int = 0,
-) -> builtins.tuple[Tensor, ...]:
+    *,
+    out: _Sequence[Tensor] | None = None,
+) -> builtins.tuple[Tensor, ...] | None:
     """What ``split_with_sizes`` shows, as a copy."""
 def sqrt(input: _Any, *, out: _Any = None) -> Tensor:
     """The square root; NaN for negative real numbers."""
@@ -2800,7 +2804,12 @@ uint64: _dtype
 uint8: _dtype
 def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Views of all slices along ``dim``, which is dropped."""
-def unbind_copy(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+def unbind_copy(
+    input: Tensor,
+    dim: builtins.int = 0,
+    *,
+    out: _Sequence[Tensor] | None = None,
+) -> builtins.tuple[Tensor, ...] | None:
     """What ``unbind`` shows, as a copy."""
 def unflatten(input: Tensor, dim: builtins.int, sizes: _Sequence[builtins.int]) -> Tensor:
     """Split dimension ``dim`` into ``sizes``, one of which may be -1."""

@@ -111,3 +111,9 @@ def _level(function: str, number: int | None) -> ForwardLevel:
     if number:
         raise RuntimeError(f"{function}(): Invalid level {number}, there is only 0")
     return MODE.wrapping
+
+
+def __getattr__(name: str) -> int:
+    if name == "_current_level":  # -1 while none is open
+        return 0 if MODE.wrapping is not None else -1
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

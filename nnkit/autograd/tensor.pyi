@@ -1991,6 +1991,8 @@ class Tensor(builtins.object):
         """Convert to a dtype, a device, or those of another tensor: ``to(dtype)``,
         ``to(device)``, ``to(device, dtype)``, ``to(other)``.
         """
+    def to_dense(self, dtype: _Any = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
+        """The tensor itself, cast if another dtype is given: every tensor here is dense."""
     def tolist(self) -> _Any:
         """The elements as nested Python lists; of a 0-dim tensor, the number."""
     def topk(

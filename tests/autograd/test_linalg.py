@@ -102,10 +102,15 @@ def test_svd_of_torch_gives_v_not_its_transpose(square):
     assert nnkit.svd(square, compute_uv=False).U.abs().sum() == 0
 
 
-def test_full_svd_of_a_rectangle_has_no_derivative():
-    x = nnkit.randn(3, 2, dtype=nnkit.float64, requires_grad=True)
-    with pytest.raises(RuntimeError, match="full_matrices"):
-        nnkit.linalg.svd(x).S.sum().backward()
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3)])
+def test_full_svd_of_a_rectangle_has_the_gradient_of_the_reduced_one(shape):
+    x = nnkit.randn(*shape, dtype=nnkit.float64, requires_grad=True)
+    gradients = []
+    for full in (True, False):
+        u, s, vh = nnkit.linalg.svd(x, full)
+        total = (u[:, :2] ** 3).sum() + s.sum() + (vh[:2] ** 3).sum()
+        gradients += nnkit.autograd.grad(total, x)
+    np.testing.assert_allclose(*[g.numpy() for g in gradients], rtol=1e-12)
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (3, 4), (3, 3)])

@@ -306,4 +306,29 @@ with T.inference_mode():
 x1 = T.normal(0.0, 1.0, (2,), out=x0).requires_grad
 T.normal(T.ones(2), 1.0, out=x0)
 """,
+    "what a leaf's hooks have made becomes its gradient, and later hooks see its changes": """
+x0 = T.ones(3, requires_grad=True)
+x1 = x0.view_as(x0).grad_fn.next_functions[0][0]
+x0.register_hook(lambda g: g.sub(2.0))
+x1.register_prehook(lambda g: (g[0].div(5.0),))
+x0.register_post_accumulate_grad_hook(lambda t: (t.grad.add_(0.5), None)[1])
+x1.register_hook(lambda i, o: setattr(x0, "grad", o[0].mul(10)))
+x0.sum().backward()
+x2 = T.ones(3, requires_grad=True)
+x3 = []
+x2.register_hook(lambda g: (x3.append(g * 2), x3[-1])[1])
+(x2 * 3).sum().backward()
+x3[0].add_(100)
+""",
+    "the pieces of an unsafe split count their writes each by itself": """
+x0 = T.ones(3, 3, requires_grad=True)
+x1 = x0 + x0
+x2, x3, x4 = x1.unsafe_split(1)
+x2.mul_(x3)
+x2.sum().backward()
+x5 = x1.unsafe_chunk(3)[0]._version, x1._version, x3._version, x2._version
+x6, x7 = T.zeros(1, 3), T.zeros(2, 3)
+x8 = T.split_with_sizes_copy(x1.detach(), [1, 2], out=[x6, x7])
+x9 = x6.to_dense() is x6, x6.to_dense(T.float64).dtype == T.float64
+""",
 }

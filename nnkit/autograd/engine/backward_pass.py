@@ -5,6 +5,7 @@ The same code runs on arrays and, for ``create_graph``, on Tensors (`Lifted`).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Any
@@ -19,6 +20,8 @@ from nnkit.backend.lazy import plain
 from nnkit.backend.memory import contiguous_format, has_order_of, is_view, strides_in_elements
 
 NO_HOOKS = LeafHooks()
+# The local variable itself, and the argument of `sys.getrefcount`.
+REFERENCES_OF_A_LOCAL = 2
 
 check_nan = False  # set by `anomaly`: raise at the first NaN gradient
 explain: Callable | None = None  # set by `anomaly`: called with the node whose rules failed
@@ -463,6 +466,8 @@ class Pass:
         for hook in list(hooks.pre.values()):
             (grad,) = self._replaced(hook, (grad,), leaf._device)
             fresh = False
+        if not fresh and self.lifted is None:  # nor has anybody else what a hook has made
+            fresh = sys.getrefcount(grad) == REFERENCES_OF_A_LOCAL
         self._accumulate(leaf, grad, fresh)
         shown = leaf
         for hook in list(hooks.post_accumulate.values()):

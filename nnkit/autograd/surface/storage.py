@@ -169,6 +169,8 @@ class Storage:
         return iter(self.tolist())
 
     def __getitem__(self, index: Any) -> Any:
+        if self.device.type == "meta":
+            raise NotImplementedError(f"a {type(self).__name__} on device meta has no elements")
         return self._elements[self._item(index)].item()
 
     def __setitem__(self, index: int | slice, value: Any) -> None:

@@ -155,7 +155,7 @@ _MADE = {
 
 
 def on_its_own(result: Tensor) -> Tensor:
-    """``result``, a view of a temporary that nobody else will see, as no view of anything."""
+    """``result``, which nobody else will see, as no view of anything; its writes count alone."""
     result._base = result._view = None
     if not result.is_inference():
         result._writes = [0, None]

@@ -233,6 +233,12 @@ def type_(
 
 
 @public(namespace=False)
+def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor itself, cast if another dtype is given: every tensor here is dense."""
+    return input if dtype is None else converted(input, dtype_of("to_dense", dtype))
+
+
+@public(namespace=False)
 def type_as(input: Tensor, other: Tensor) -> Tensor:
     """``input`` in the dtype and on the device of ``other``."""
     check_tensor("type_as", other, "other")

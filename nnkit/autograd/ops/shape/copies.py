@@ -8,18 +8,33 @@ from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
 from nnkit.autograd.engine.node import NotImplementedBackward
+from nnkit.autograd.op.out import write_out
 from nnkit.autograd.op.public import public
 from nnkit.autograd.ops.creation.conversion import clone
 from nnkit.autograd.ops.indexing import expressions
 from nnkit.autograd.ops.shape import joining, reshaping, strided
 from nnkit.autograd.tensor import Tensor
+from nnkit.autograd.views.history import on_its_own
 from nnkit.backend.memory import contiguous_format
 
 
-def _copied(view: Any) -> Any:
-    if isinstance(view, tuple):
-        return tuple(map(_copied, view))
+def _copied(view: Tensor) -> Tensor:
     return clone(view, memory_format=contiguous_format)
+
+
+def _pieces_copied(
+    name: str, views: tuple[Tensor, ...], out: Sequence[Tensor] | None
+) -> tuple[Tensor, ...] | None:
+    """The copies of several views; None if they are written into the tensors of ``out``."""
+    if out is None:
+        return tuple(map(_copied, views))
+    if len(out) != len(views):
+        raise RuntimeError(
+            f"{name}(): expected argument 'out' of {len(views)} tensors, got {len(out)}"
+        )
+    for target, view in zip(out, views, strict=True):
+        write_out(target, view, name)
+    return None
 
 
 def _offer(name: str, of: Callable, about: str, example: tuple[str, str] | None = None) -> None:
@@ -114,18 +129,23 @@ def view_as_real_copy(input: Tensor) -> Tensor:
     return _copied(strided.view_as_real(input))
 
 
-def split_copy(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    return _copied(joining.split(input, split_size, dim))
+def split_copy(
+    input: Tensor, split_size: int, dim: int = 0, *, out: Sequence[Tensor] | None = None
+) -> tuple[Tensor, ...] | None:
+    return _pieces_copied("split_copy", joining.split(input, split_size, dim), out)
 
 
 def split_with_sizes_copy(
-    input: Tensor, split_sizes: Sequence[int], dim: int = 0
-) -> tuple[Tensor, ...]:
-    return _copied(joining.split_with_sizes(input, split_sizes, dim))
+    input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor] | None = None
+) -> tuple[Tensor, ...] | None:
+    views = joining.split_with_sizes(input, split_sizes, dim)
+    return _pieces_copied("split_with_sizes_copy", views, out)
 
 
-def unbind_copy(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    return _copied(joining.unbind(input, dim))
+def unbind_copy(
+    input: Tensor, dim: int = 0, *, out: Sequence[Tensor] | None = None
+) -> tuple[Tensor, ...] | None:
+    return _pieces_copied("unbind_copy", joining.unbind(input, dim), out)
 
 
 _EXAMPLES = {
@@ -145,16 +165,6 @@ for _function in (
     _offer(_name, _function, f"What ``{_viewed}`` shows, as a copy.", _EXAMPLES.get(_name))
 
 
-def _pieces(views: tuple[Tensor, ...], input: Tensor, dim: int) -> tuple[Tensor, ...]:
-    """The pieces again, each a view by itself, which may be written into."""
-    start, pieces = 0, []
-    for view in views:
-        length = view.shape[dim]
-        pieces.append(expressions.narrow(input, dim, start, length))
-        start += length
-    return tuple(pieces)
-
-
 @public
 def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`split` into pieces that may be written into one by one while gradients are recorded.
@@ -164,7 +174,7 @@ def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor,
         >>> nnkit.unsafe_split(nnkit.arange(3), 2)
         (tensor([0, 1]), tensor([2]))
     """
-    return _pieces(joining.split(tensor, split_size, dim), tensor, dim)
+    return tuple(map(on_its_own, joining.split(tensor, split_size, dim)))
 
 
 @public
@@ -172,10 +182,10 @@ def unsafe_split_with_sizes(
     input: Tensor, split_sizes: Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
     """`split_with_sizes` into pieces that may be written into one by one."""
-    return _pieces(joining.split_with_sizes(input, split_sizes, dim), input, dim)
+    return tuple(map(on_its_own, joining.split_with_sizes(input, split_sizes, dim)))
 
 
 @public
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk` into pieces that may be written into one by one."""
-    return _pieces(joining.chunk(input, chunks, dim), input, dim)
+    return tuple(map(on_its_own, joining.chunk(input, chunks, dim)))
