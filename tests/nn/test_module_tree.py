@@ -323,3 +323,11 @@ def test_apply_visits_children_first(lib: ModuleType) -> None:
     assert seen == [model[0], model[1][0], model[0], model[1], model]
     with raises(lib, TypeError, "not callable"):
         model.apply(3)
+
+
+def test_apply_counts_writes_in_place(lib: ModuleType) -> None:
+    module = lib.nn.Linear(2, 2)
+    module.weight.grad = lib.ones(2, 2)
+    before = module.weight._version, module.weight.grad._version
+    module._apply(lambda t: t.add_(1.0))
+    assert (module.weight._version, module.weight.grad._version) == (before[0] + 1, before[1] + 1)

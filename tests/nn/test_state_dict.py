@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 from collections import OrderedDict
 from types import ModuleType
@@ -316,3 +317,11 @@ def test_load_from_state_dict_alone(lib: ModuleType) -> None:
         warnings.simplefilter("error")
         net._load_from_state_dict({"x.weight": lib.ones(1, 1), "x.z": 1}, "x.", {}, True, *lists)
     assert lists == (["x.bias"], ["x.z"], []) and net.weight.item() == 1.0
+
+
+def test_loading_leaves_no_cycle_behind():
+    module = nnkit.nn.LSTM(2, 2, bidirectional=True)
+    state = module.state_dict()
+    gc.collect()
+    module.load_state_dict(state)
+    assert gc.collect() == 0

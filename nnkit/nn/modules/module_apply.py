@@ -30,9 +30,9 @@ class ModuleApply(ModuleTree):
                 if parameter is None:
                     continue
                 grad = parameter.grad
-                parameter.data = fn(parameter.data)
+                parameter.data = fn(parameter)
                 if grad is not None:
-                    grad.data = fn(grad.data)
+                    grad.data = fn(grad)
             for name, buffer in self._buffers.items():
                 if buffer is not None:
                     self._buffers[name] = fn(buffer)

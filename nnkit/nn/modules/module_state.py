@@ -222,6 +222,7 @@ class ModuleState(ModuleTree):
                 post_hooks.append(partial(hook, module))
 
         compare(self, dict(state_dict), "")
+        del compare  # which refers to itself, and to all tensors
         misfit = strict and any(keys)
         if errors or (misfit and not post_hooks):
             raise RuntimeError(_report(self, keys if strict else None, errors))
