@@ -30,7 +30,7 @@ from nnkit.autograd.ops.shape.joining import stack
 from nnkit.autograd.tensor import UNTRACKED, WRAPPED, InferenceWrites, wrap
 from nnkit.autograd.views.history import is_lost
 from nnkit.autograd.views.overlap import shares_memory
-from nnkit.autograd.views.replay import Rootless, chain_of, replay, strided
+from nnkit.autograd.views.replay import chain_of, replay, strided
 from nnkit.backend.lazy import is_zero
 
 _LEAVES: WeakValueDictionary[int, Tensor] = WeakValueDictionary()  # of levels, by their id
@@ -174,7 +174,7 @@ class Level:
             # A leaf of the user's required a gradient when it was used, and may not do so now.
             id(origin) not in own and (origin._requires_grad or id(origin) not in _LEAVES)
             if isinstance(origin, Tensor)
-            else origin.__class__ in (Unknown, Rootless) and origin.order < self.order
+            else self._ends_before(origin)
             for origin in _history(of_all(v) if self._is_inner(v) else v for v in values)
         )
 
@@ -182,11 +182,13 @@ class Level:
         """The same for this level, the outermost: what its own leaves and those of levels inside of
         it require counts for nothing."""
         return self.recorded and any(
-            id(origin) not in _LEAVES
-            if isinstance(origin, Tensor)
-            else origin.__class__ in (Unknown, Rootless) and origin.order < self.order
+            id(origin) not in _LEAVES if isinstance(origin, Tensor) else self._ends_before(origin)
             for origin in _history(values)
         )
+
+    def _ends_before(self, origin: Node) -> bool:
+        """Whether it is a node from before the level from which no gradient goes further."""
+        return origin.order < self.order and all(edge is None for edge in origin.edges)
 
     def results(self, values: Iterable[Any], recorded: bool) -> list[Any]:
         """The values as what happens around the transform sees them."""

@@ -256,6 +256,15 @@ def _singular(d: Difference) -> bool:
     return float(np.max(np.abs(np.subtract(d.actual, d.expected)))) < 1e-5 * float(scale)
 
 
+def _gradient_of_singular(d: Difference) -> bool:
+    """Whether a gradient passes through a determinant that elimination left near 0."""
+    if not _statement(r"backward\(|autograd\.grad\(", "values")(d) or _apart(d) > 1e-4:
+        return False
+    names = re.findall(r"(x\d+) = T\.linalg\.det\(", d.earlier)
+    records = [record_of(d.before, name) for name in names]
+    return any(np.any(np.abs(array_of(r)) < 1e-5) for r in records if r and r[2])
+
+
 def _holds_nan(d: Difference) -> bool:
     """Whether an operand of the statement holds a NaN."""
     records = [record_of(d.before, name) for name in d.named()]
@@ -372,7 +381,15 @@ RULES: dict[str, Callable[[Difference], bool]] = {
         _meets_complex_infinity
     ),
     "which gradient of several elements in one place is the last": _of_several_places,
-    "the determinant of a singular matrix is what its elimination left of zero": _singular,
+    "the determinant of a singular matrix is what its elimination left of zero": lambda d: (
+        _singular(d) or _gradient_of_singular(d)
+    ),
+    "torch's fused attention takes a row of scores that are all NaN for a masked one": lambda d: (
+        _statement(r"attention\(", "values")(d)
+        and np.allclose(d.expected, np.where(np.equal(d.expected, 0), 0, d.actual), equal_nan=True)
+        and np.isnan(d.actual).any()
+        and _holds_nan(d)
+    ),
     "the steps in which half precision is rounded in second derivatives": _rounded_twice,
     "torch keeps gradients at the node before a change of shape in place, and fails at the next": (
         _kept_in_old_shape

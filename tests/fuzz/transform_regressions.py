@@ -266,4 +266,11 @@ x1 = T.func.jvp(lambda t: t.view(-1), (x0,), (x0,))
 x2 = T.nn.Parameter(T.zeros(0, 3))
 x3 = T.func.vmap(lambda t: T.func.grad(lambda t: (t * x2).sum())(t))(x0)
 """,
+    "what requires grad and leads nowhere is a history around a transform": """
+x0 = T.ones(2, requires_grad=True)
+with T.no_grad(): x1 = x0.squeeze()
+x2 = T.func.grad(lambda t: (t * t).sum())(x1 / x1)
+x3 = T.func.jacrev(lambda t: t * t)(T.atan2(x1, x1))
+x4 = T.func.vjp(lambda t: t * t, x1 ** x1)[0]
+""",
 }

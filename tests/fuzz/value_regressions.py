@@ -136,4 +136,18 @@ x1.sum().backward()
 x2 = T.svd(x0.mT, some=False)[1]
 x2.prod().backward()
 """,
+    "atan2 has no second derivative at the origin": """
+x0 = T.tensor([0.0, 0.0, 1.0], requires_grad=True)
+x1 = T.tensor([0.0, 1.0, 0.0], requires_grad=True)
+x2, x3 = T.autograd.grad(T.atan2(x0, x1).sum(), [x0, x1], create_graph=True)
+x4 = T.autograd.grad(x2.sum(), [x0, x1], retain_graph=True)
+x5 = T.autograd.grad(x3.sum(), [x0, x1])
+""",
+    "dropout draws before it asks for the history": """
+x0 = T.ones(3, requires_grad=True)
+x1 = x0.split(1)[0]
+with T.no_grad(): x0.mul_(2)
+T.nn.functional.dropout(x1)
+x2 = T.rand(2)
+""",
 }

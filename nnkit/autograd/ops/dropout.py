@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 
 from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import real_gradient, rule
@@ -16,7 +17,7 @@ from nnkit.autograd.ops.elementwise.arithmetic import mul
 from nnkit.autograd.ops.random.inplace import need
 from nnkit.autograd.surface.generator import check_randomness, source_of
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.autograd.views.history import check_change, inplace
+from nnkit.autograd.views.history import check_change, inplace, is_lost
 from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_
 
 _dropout = rule(
@@ -45,6 +46,8 @@ def _apply(name: str, op: Callable, input: Tensor, p: float, train: bool, featur
     need(name, input.dtype, (BOOL, INTEGER, FLOATING), NotImplementedError)
     need(name, input.dtype, (FLOATING, COMPLEX), RuntimeError)
     check_randomness(name)
+    if MODE.enabled and is_lost(input):  # torch draws before it asks for the history
+        op(input.detach(), float(p), feature)
     out, _ = op(input, float(p), feature)
     return out
 

@@ -21,8 +21,9 @@ LN2, LN10 = math.log(2), math.log(10)
 
 
 def _inverse(x: Any) -> Any:
-    """1 / x, and 0 at 0: the gradient that torch gives `atan2` at the origin."""
-    return fn.where(fn.eq(x, 0), 0, fn.reciprocal(fn.where(fn.eq(x, 0), 1, x)))
+    """1 / x, and 0 at 0: the gradient that torch gives `atan2` at the origin, where it has no
+    second derivative."""
+    return fn.where(fn.eq(x, 0), 0, fn.reciprocal(x))
 
 
 exp = pointwise("exp", lambda x: fn.exp(x), "``e ** input``.",
