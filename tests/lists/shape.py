@@ -1,0 +1,142 @@
+"""Views: other geometries on the same list."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nnkit.backend.memory import extent, owner, strides_of
+from tests.lists.array import Array, elements, expanded, made
+
+
+def reshape(x: Array, shape: tuple) -> Array:
+    if -1 in shape:
+        known = -math.prod(shape)
+        if not known or x.size % known:
+            raise ValueError(f"cannot reshape array of size {x.size} into shape {shape}")
+        shape = tuple([x.size // known if n == -1 else n for n in shape])
+    if math.prod(shape) != x.size:
+        raise ValueError(f"cannot reshape array of size {x.size} into shape {shape}")
+    if not x.size:
+        return x.seen(shape, [s * x.width for s in strides_of(shape)])
+    if x.c_contiguous:
+        return x.seen(shape, [s * x.width for s in strides_of(shape)])
+    steps = _steps_seen_as(x, shape)
+    return made(elements(x), shape, x.dtype) if steps is None else x.seen(shape, steps)
+
+
+def _steps_seen_as(x: Array, shape: tuple) -> list[int] | None:
+    """The steps of an array under another shape; None if it has to be copied."""
+    steps = [0] * len(shape)
+    left = len(shape)
+    step, here, there = x.steps[-1], 1, 1
+    for axis in range(x.ndim - 1, -1, -1):
+        here *= x.shape[axis]
+        before = axis - 1
+        if axis and (x.shape[before] == 1 or x.steps[before] == here * step):
+            continue
+        while left and (there < here or shape[left - 1] == 1):
+            left -= 1
+            steps[left] = there * step
+            there *= shape[left]
+        if there != here:
+            return None
+        if axis:
+            step, here, there = x.steps[before], 1, 1
+    return None if left else steps
+
+
+def view(x: Array, shape: tuple) -> Array:
+    out = reshape(x, shape)
+    if out.memory is not x.memory:
+        raise RuntimeError(f"view(): {list(x.shape)} cannot be seen as {list(shape)}; use reshape()")
+    return out
+
+
+def permute(x: Array, axes: tuple) -> Array:
+    return x.transpose(axes)
+
+
+expand = expanded
+
+
+def diagonal(x: Array, offset: int, axis1: int, axis2: int) -> Array:
+    axis1, axis2 = axis1 % x.ndim, axis2 % x.ndim
+    rows, columns = x.shape[axis1], x.shape[axis2]
+    count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    start = max(-offset, 0) * x.steps[axis1] + max(offset, 0) * x.steps[axis2]
+    kept = [a for a in range(x.ndim) if a not in (axis1, axis2)]
+    steps = [x.steps[a] for a in kept] + [x.steps[axis1] + x.steps[axis2]]
+    shape = [x.shape[a] for a in kept] + [count]
+    return x.seen(shape, steps, x.offset + (start if count else 0))
+
+
+def unfold(x: Array, axis: int, size: int, step: int) -> Array:
+    if not x.ndim:
+        return x.seen((min(size, 1),), (x.width,))
+    count = (x.shape[axis] - size) // step + 1
+    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
+    own = x.steps
+    return x.seen(shape, (*own[:axis], own[axis] * step, *own[axis + 1 :], own[axis]))
+
+
+def storage_offset(x: Array) -> int:
+    return x.offset // x.width
+
+
+def storage_size(x: Array) -> int:
+    return owner(x).nbytes // x.itemsize
+
+
+def as_strided(x: Array, shape: tuple, strides: tuple, offset: int, source: Any) -> Array:
+    room = storage_size(x)
+    if extent(shape, strides, offset) > room:
+        raise RuntimeError(
+            f"as_strided(): size {list(shape)}, stride {list(strides)} and offset {offset} reach "
+            f"beyond the storage of {room} elements"
+        )
+    return x.seen(shape, [s * x.width for s in strides], offset * x.width)
+
+
+def concat(xs: Any, axis: int) -> Array:
+    first = xs[0]
+    axis %= first.ndim
+    shape = list(first.shape)
+    shape[axis] = sum(x.shape[axis] for x in xs)
+    pieces = []
+    for x in xs:
+        values, row = elements(x), math.prod(x.shape[axis:])
+        pieces.append([values[i : i + row] for i in range(0, x.size, row)] if row else None)
+    rows = zip(*[p for p in pieces if p is not None], strict=True)
+    return made([v for row in rows for part in row for v in part], shape, first.dtype)
+
+
+def view_dtype(x: Array, dtype: Any) -> Array:
+    if dtype == x.dtype:
+        return x.seen(x.shape, x.steps)
+    if dtype.kind == "c" and x.dtype.kind == "f" and dtype.itemsize == 2 * x.itemsize:
+        return view_as_complex(x.seen((*x.shape[:-1], x.shape[-1] // 2, 2), (*x.steps[:-1], 2, 1)))
+    raise NotImplementedError("a number in a list has no bytes that could be read as another")
+
+
+def _parts(x: Array) -> Any:
+    return x.dtype.type(0).real.dtype
+
+
+def real(x: Array) -> Array:
+    return x.seen(x.shape, x.steps, dtype=_parts(x)) if x.width == 2 else x
+
+
+def imag(x: Array) -> Array:
+    return x.seen(x.shape, x.steps, x.offset + 1, _parts(x))
+
+
+def view_as_real(x: Array) -> Array:
+    return x.seen((*x.shape, 2), (*x.steps, 1), dtype=_parts(x))
+
+
+def view_as_complex(x: Array) -> Array:
+    if x.steps[-1] != 1:
+        x = made(elements(x), x.shape, x.dtype)
+    dtype = (x.dtype.type(0) + 0j).dtype
+    return x.seen(x.shape[:-1], x.steps[:-1], dtype=dtype)
