@@ -253,8 +253,9 @@ class Owner(Doorkeeper):
                 owner, _ = self.made.get(id(array), (self, None))
                 assert owner is self, f"{name} got an array of another device"
         result = function(*arguments)
-        if name != "to_numpy" and hasattr(result, "dtype"):
-            self.made[id(result)] = self, result
+        for array in result if isinstance(result, tuple) else (result,):
+            if name != "to_numpy" and hasattr(array, "dtype"):
+                self.made[id(array)] = self, array
         return result
 
 

@@ -213,12 +213,12 @@ SIGNATURES = {
         median_all(x; ignore_nan)
         nanmedian(x; axis, keepdims) -> values, indices
         mode(x; axis, keepdims) -> values, indices
-        unique(x; axis) -> values#, inverse#, counts#
-        unique_consecutive(x; axis) -> values#, inverse#, counts#
+        unique(x; axis) -> values~#, inverse~#, counts~#
+        unique_consecutive(x; axis) -> values~#, inverse~#, counts~#
         searchsorted(boundaries, values; right) -> out~
-        bincount(x, weights?; minlength) -> out#
-        histc(x; bins, low, high)
-        histogram(x, edges, weights?)
+        bincount(x, weights?; minlength) -> out~#
+        histc(x; bins, low, high) -> out~
+        histogram(x, edges, weights?) -> out~
         isin(x, values) -> out~
     """,
     "attention": """

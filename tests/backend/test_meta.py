@@ -157,3 +157,20 @@ def test_a_file_of_torch(torch: ModuleType, tmp_path: Any) -> None:
     torch.save({"a": torch.empty(2, 3, device="meta").t()}, tmp_path / "x.pt")
     loaded = nnkit.load(tmp_path / "x.pt")["a"]
     assert loaded.is_meta and loaded.shape == (3, 2) and loaded.stride() == (1, 3)
+
+
+def test_an_index_on_another_device() -> None:
+    """One on the CPU is brought to what it reads; no other is."""
+    x, index = nnkit.zeros(3, 2), nnkit.tensor([0, 1, 1, 2])
+    assert x.to("meta")[index].shape == (4, 2)
+    assert x.to("meta")[:, index[:2], None].device.type == "meta"
+    for place in (index.to("meta"), (slice(None), index.to("meta"))):
+        with pytest.raises(RuntimeError, match="indices should be either on cpu"):
+            x[place]
+
+
+def test_triangle_indices_lie_on_the_default_device() -> None:
+    with nnkit.device("meta"):
+        assert nnkit.triu_indices(3, 3).device == nnkit.tril_indices(3, 3).device
+        assert nnkit.triu_indices(3, 3).device.type == "meta"
+    assert nnkit.pdist(nnkit.zeros(4, 2, device="meta")).device.type == "meta"

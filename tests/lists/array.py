@@ -41,7 +41,11 @@ class Array:
         self.base = base
 
     def seen(
-        self, shape: Sequence[int], steps: Sequence[int], offset: int | None = None, dtype: Any = None
+        self,
+        shape: Sequence[int],
+        steps: Sequence[int],
+        offset: int | None = None,
+        dtype: Any = None,
     ) -> Array:
         """A view: another geometry on the same memory."""
         start = self.offset if offset is None else offset

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nnkit.backend.dtype import default_dtype, int64, bool_
+from nnkit.backend.dtype import bool_, default_dtype, int64
 from nnkit.backend.memory import extent
-from tests.lists.array import Array, converted, elements, expanded, made, of, rounded, write
+from tests.lists.array import Array, converted, elements, expanded, made, rounded, write
 
 
 def full(shape: tuple, value: Any, dtype: Any) -> Array:

@@ -107,11 +107,16 @@ def _whole(function: Callable) -> Callable:
     return rounded
 
 
+def _frac(x: float) -> float:
+    return x - math.trunc(x) if math.isfinite(x) else NAN
+
+
 def _real_or_complex(
     name: str, beyond: Callable = lambda x: INF, outside: Callable = lambda x: NAN
 ) -> Callable:
     """A function of `math`, or of `cmath`; what it gives for too large results and elsewhere."""
-    real, of_complex = getattr(math, name), getattr(cmath, name, None)
+    real: Any = getattr(math, name)
+    of_complex: Any = getattr(cmath, name, None)
 
     def function(x: Any) -> Any:
         try:
@@ -203,9 +208,7 @@ def _expm1(x: Any) -> Any:
 def _small_expm1(x: complex) -> complex:
     half = math.sin(x.imag / 2)
     grown = math.expm1(x.real)
-    return Complex(
-        grown * math.cos(x.imag) - 2 * half * half, math.exp(x.real) * math.sin(x.imag)
-    )
+    return Complex(grown * math.cos(x.imag) - 2 * half * half, math.exp(x.real) * math.sin(x.imag))
 
 
 _real_expm1 = _real_or_complex("expm1")
@@ -264,7 +267,7 @@ _functions: dict[str, Callable] = {
     "sign": _sign, "sgn": _sign, "copysign": math.copysign, "nextafter": math.nextafter,
     "hypot": math.hypot, "heaviside": lambda x, y: y if x == 0 else int(x > 0),
     "floor": _whole(math.floor), "ceil": _whole(math.ceil), "trunc": _whole(math.trunc),
-    "round": _whole(round), "frac": lambda x: x - _whole(math.trunc)(x) if cmath.isfinite(x) else NAN,
+    "round": _whole(round), "frac": _frac,
     "div_floor": _div_floor, "div_trunc": _div_trunc, "remainder": _remainder, "fmod": _fmod,
     "reciprocal": lambda x: _quotient(1.0, x), "exponent": _exponent,
     "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,

@@ -8,11 +8,27 @@ from itertools import repeat
 from typing import Any
 
 from nnkit.backend.dtype import (
-    HALF, bool_, complex64, complex128, float32, float64, int64, promote_types,
+    HALF,
+    bool_,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int64,
+    promote_types,
 )  # fmt: skip
 from nnkit.backend.formula import ON_NUMBERS, SEEN_THROUGH, Expression, Formula, Trace, Update
 from tests.lists.array import (
-    Array, broadcast, converted, elements, expanded, is_inexact, made, of, rounded, write,
+    Array,
+    broadcast,
+    converted,
+    elements,
+    expanded,
+    is_inexact,
+    made,
+    of,
+    rounded,
+    write,
 )  # fmt: skip
 from tests.lists.elementary import ELEMENTARY, PREDICATES
 

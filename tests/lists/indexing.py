@@ -83,7 +83,9 @@ def _counted(positions: tuple) -> list:
 def _indexed(x: Array, positions: tuple) -> tuple[tuple[int, ...], Sequence[int]]:
     """The shape of ``x[positions]``, and where in memory its elements lie."""
     for dim, item in _masks(positions):
-        if item.shape != x.shape[dim : dim + item.ndim]:
+        if len(item.shape) != len(x.shape[dim : dim + item.ndim]) or any(
+            n != m for n, m in zip(item.shape, x.shape[dim : dim + item.ndim])
+        ):
             raise IndexError(
                 f"The shape of the mask {list(item.shape)} at index {dim} does not match the shape "
                 f"of the indexed tensor {list(x.shape)}"
@@ -104,7 +106,8 @@ def _indexed(x: Array, positions: tuple) -> tuple[tuple[int, ...], Sequence[int]
                 )
             moved[k] += value % size * step
     kept = [axis for axis in range(x.ndim) if axis not in axes]
-    first = sum(a < axes[0] for a in kept) if axes[-1] - axes[0] == len(axes) - 1 else 0
+    together = bool(axes) and axes[-1] - axes[0] == len(axes) - 1
+    first = sum(a < axes[0] for a in kept) if together else 0
     parts = [
         places(tuple([x.shape[a] for a in group]), [x.steps[a] for a in group], 0)
         for group in (kept[:first], kept[first:])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.lists.array import Array, broadcast, elements, expanded, made, of, rounded
 from nnkit.backend.dtype import promote_types
+from tests.lists.array import Array, broadcast, elements, expanded, made, of, rounded
 
 
 def matmul(x: Array, y: Array) -> Array:

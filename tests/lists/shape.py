@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from nnkit.backend.memory import extent, owner, strides_of
-from tests.lists.array import Array, elements, expanded, made
+from tests.lists.array import Array, elements, made
 
 
 def reshape(x: Array, shape: tuple) -> Array:
@@ -44,40 +44,6 @@ def _steps_seen_as(x: Array, shape: tuple) -> list[int] | None:
         if axis:
             step, here, there = x.steps[before], 1, 1
     return None if left else steps
-
-
-def view(x: Array, shape: tuple) -> Array:
-    out = reshape(x, shape)
-    if out.memory is not x.memory:
-        raise RuntimeError(f"view(): {list(x.shape)} cannot be seen as {list(shape)}; use reshape()")
-    return out
-
-
-def permute(x: Array, axes: tuple) -> Array:
-    return x.transpose(axes)
-
-
-expand = expanded
-
-
-def diagonal(x: Array, offset: int, axis1: int, axis2: int) -> Array:
-    axis1, axis2 = axis1 % x.ndim, axis2 % x.ndim
-    rows, columns = x.shape[axis1], x.shape[axis2]
-    count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
-    start = max(-offset, 0) * x.steps[axis1] + max(offset, 0) * x.steps[axis2]
-    kept = [a for a in range(x.ndim) if a not in (axis1, axis2)]
-    steps = [x.steps[a] for a in kept] + [x.steps[axis1] + x.steps[axis2]]
-    shape = [x.shape[a] for a in kept] + [count]
-    return x.seen(shape, steps, x.offset + (start if count else 0))
-
-
-def unfold(x: Array, axis: int, size: int, step: int) -> Array:
-    if not x.ndim:
-        return x.seen((min(size, 1),), (x.width,))
-    count = (x.shape[axis] - size) // step + 1
-    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
-    own = x.steps
-    return x.seen(shape, (*own[:axis], own[axis] * step, *own[axis + 1 :], own[axis]))
 
 
 def storage_offset(x: Array) -> int:
@@ -119,20 +85,12 @@ def view_dtype(x: Array, dtype: Any) -> Array:
     raise NotImplementedError("a number in a list has no bytes that could be read as another")
 
 
-def _parts(x: Array) -> Any:
+def parts_of(x: Array) -> Any:
     return x.dtype.type(0).real.dtype
 
 
-def real(x: Array) -> Array:
-    return x.seen(x.shape, x.steps, dtype=_parts(x)) if x.width == 2 else x
-
-
-def imag(x: Array) -> Array:
-    return x.seen(x.shape, x.steps, x.offset + 1, _parts(x))
-
-
 def view_as_real(x: Array) -> Array:
-    return x.seen((*x.shape, 2), (*x.steps, 1), dtype=_parts(x))
+    return x.seen((*x.shape, 2), (*x.steps, 1), dtype=parts_of(x))
 
 
 def view_as_complex(x: Array) -> Array:

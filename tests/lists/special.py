@@ -168,9 +168,7 @@ def erfinv(x: float) -> float:
     if abs(x) > 0.5:
         tail = (1 - abs(x)) / 2
         return math.copysign(ndtri(tail) / math.sqrt(2), x)
-    return _root(
-        lambda y: math.erf(y) - x, lambda y: 2 / math.sqrt(math.pi) * math.exp(-y * y), x
-    )
+    return _root(lambda y: math.erf(y) - x, lambda y: 2 / math.sqrt(math.pi) * math.exp(-y * y), x)
 
 
 def log_ndtr(x: float) -> float:

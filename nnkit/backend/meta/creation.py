@@ -19,7 +19,9 @@ def empty_strided(shape: tuple, strides: tuple, dtype: np.dtype) -> Meta:
     return strided(shape, strides, dtype)
 
 
-def _counted(kernel: Any) -> Any:
+def computed(kernel: Any) -> Any:
+    """What a kernel of the CPU makes of numbers, without its elements."""
+
     def make(*arguments: Any) -> Meta:
         made = kernel(*arguments)
         return empty(made.shape, made.dtype)
@@ -27,8 +29,7 @@ def _counted(kernel: Any) -> Any:
     return make
 
 
-# What is computed is thrown away again.
-arange, linspace, logspace = map(_counted, (cpu.arange, cpu.linspace, cpu.logspace))
+arange, linspace, logspace = map(computed, (cpu.arange, cpu.linspace, cpu.logspace))
 
 
 def array(data: Any, dtype: np.dtype | None) -> Meta:

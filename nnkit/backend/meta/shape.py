@@ -10,6 +10,7 @@ import numpy as np
 from nnkit.backend.cpu import shape as cpu
 from nnkit.backend.memory import common_format, strides_in_elements, strides_of
 from nnkit.backend.meta.array import Meta, empty, in_order
+from nnkit.backend.meta.creation import computed
 
 
 def _view(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -80,6 +81,9 @@ def tile(x: Meta, repeats: tuple) -> Meta:
     shape = (*[1] * new, *x.shape)
     repeats = (*[1] * (len(shape) - len(repeats)), *repeats)
     return empty(tuple([n * r for n, r in zip(shape, repeats, strict=True)]), x.dtype)
+
+
+tril_indices, triu_indices = map(computed, (cpu.tril_indices, cpu.triu_indices))
 
 
 def repeat_index(repeats: Meta, count: int) -> Meta:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+# The bodies themselves: the primitives refuse integers, of which there are convolutions.
+from nnkit.backend.reference.folding import col2im, im2col
 from nnkit.backend.windows import window_counts
 
 
@@ -28,7 +30,7 @@ def conv(B, x, weight, bias, stride, padding, dilation, groups):
     """
     kernel = tuple(weight.shape[2:])
     size = window_counts(x.shape[2:], kernel, stride, padding, dilation)
-    columns = _grouped(B, B.im2col(x, kernel, dilation, padding, stride), groups)
+    columns = _grouped(B, im2col(B, x, kernel, dilation, padding, stride), groups)
     product = B.matmul(_matrix(B, weight, groups), columns)
     shaped = B.reshape(product, (weight.shape[0], x.shape[0], *size))
     out = B.contiguous(B.swapaxes(shaped, 0, 1))
@@ -41,7 +43,7 @@ def conv_grad_weight(B, g, x, shape, stride, padding, dilation, groups):
     rows = zip(x.shape[2:], shape[2:], g.shape[2:], stride, padding, dilation, strict=True)
     widths = ((p, (m - 1) * s + d * (k - 1) + 1 - n - p) for n, k, m, s, p, d in rows)
     x, around = B.pad(x, ((0, 0), (0, 0), *widths), 0), (0,) * len(stride)
-    columns = _grouped(B, B.im2col(x, tuple(shape[2:]), dilation, around, stride), groups)
+    columns = _grouped(B, im2col(B, x, tuple(shape[2:]), dilation, around, stride), groups)
     flat = B.reshape(g, (*g.shape[:2], math.prod(g.shape[2:])))
     return B.reshape(B.matmul(_grouped(B, flat, groups), B.mT(columns)), shape)
 
@@ -49,12 +51,18 @@ def conv_grad_weight(B, g, x, shape, stride, padding, dilation, groups):
 def conv_grad_input(B, g, weight, shape, stride, padding, dilation, groups):
     """The gradient of `conv` in its input, which has ``shape``."""
     kernel, windows = tuple(weight.shape[2:]), math.prod(g.shape[2:])
+    # As far as the windows of ``g`` reach: the input may have room for more.
+    rows = zip(g.shape[2:], kernel, stride, dilation, strict=True)
+    reached = tuple((m - 1) * s + d * (k - 1) + 1 for m, k, s, d in rows)
+    widths = ((-p, n + p - m) for n, m, p in zip(shape[2:], reached, padding, strict=True))
     flat = _grouped(B, B.reshape(g, (*g.shape[:2], windows)), groups)
     columns = B.matmul(B.mT(_matrix(B, weight, groups)), flat)
     rows = columns.shape[1]
     parted = B.permute(B.reshape(columns, (groups, rows, g.shape[0], windows)), (2, 0, 1, 3))
     whole = B.reshape(parted, (g.shape[0], groups * rows, windows))
-    return B.col2im(whole, shape, kernel, dilation, padding, stride)
+    around = (0,) * len(stride)
+    found = col2im(B, whole, (*shape[:2], *reached), kernel, dilation, around, stride)
+    return B.pad(found, ((0, 0), (0, 0), *widths), 0)
 
 
 def conv_transpose(B, x, weight, bias, shape, stride, padding, dilation, groups):

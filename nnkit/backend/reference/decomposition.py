@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from nnkit.backend.dtype import OF_ARRAY, int32, int64
+from nnkit.backend.errors import LinAlgError
+
 
 def inverse(B, x):
     n = x.shape[-1]
@@ -56,3 +59,76 @@ def pinv(B, x, atol, rtol, hermitian):
     large = B.gt(sizes, bound)
     scale = B.where(large, B.reciprocal(B.where(large, values, 1.0)), 0.0)
     return B.matmul(B.mul(left, B.unsqueeze(scale, -2)), right)
+
+
+def lu_factor(B, x):
+    """L below the diagonal and U above it, by Gauss with partial pivots, a column at a time for the
+    whole batch; which row each was exchanged with, counted from 1; and the first pivot of 0."""
+    rows, columns = x.shape[-2:]
+    out, counted = B.copy(x), B.arange(0, rows, 1, int64.array)
+    info, pivots = B.full(x.shape[:-2], 0, int64.array), []
+    for k in range(min(rows, columns)):
+        chosen = B.add(B.argmax(_size(B, B.getitem(out, (..., slice(k, None), k))), -1, True), k)
+        moved = B.where(B.eq(counted, chosen), k, B.where(B.eq(counted, k), chosen, counted))
+        out = B.gather(out, B.expand(B.unsqueeze(moved, -1), x.shape), x.ndim - 2)
+        pivots.append(B.add(chosen, 1))
+        pivot = B.getitem(out, (..., slice(k, k + 1), slice(k, k + 1)))
+        is_zero = B.eq(pivot, 0)
+        is_first = B.logical_and(B.reshape(is_zero, info.shape), B.eq(info, 0))
+        info = B.where(is_first, k + 1, info)
+        lower = B.getitem(out, (..., slice(k + 1, None), slice(k, k + 1)))
+        B.copy_(lower, B.div(lower, B.where(is_zero, B.ones_like(pivot), pivot)))
+        upper = B.getitem(out, (..., slice(k, k + 1), slice(k + 1, None)))
+        rest = B.getitem(out, (..., slice(k + 1, None), slice(k + 1, None)))
+        B.copy_(rest, B.sub(rest, B.mul(lower, upper)))
+    none = B.full((*x.shape[:-2], 0), 0, int64.array)
+    return out, B.cast(B.concat((none, *pivots), -1), int32.array), B.cast(info, int32.array)
+
+
+def _size(B, x):
+    """What LAPACK compares: of a complex number the sum of its parts' sizes."""
+    if not OF_ARRAY[x.dtype].is_complex:
+        return B.abs(x)
+    return B.add(B.abs(B.real(x)), B.abs(B.imag(x)))
+
+
+def pivot_order(B, pivots, size):
+    """The row of the matrix that each row of the factors comes from."""
+    counted = B.arange(0, size, 1, int64.array)
+    order = B.expand(counted, (*pivots.shape[:-1], size))
+    for k, other in enumerate(B.unbind(B.cast(pivots, int64.array), pivots.ndim - 1)):
+        other = B.unsqueeze(B.add(other, -1), -1)
+        moved = B.where(B.eq(counted, other), k, B.where(B.eq(counted, k), other, counted))
+        order = B.gather(order, moved, order.ndim - 1)
+    return B.contiguous(order)
+
+
+def solve(B, x, y):
+    factors, pivots, info = B.lu_factor(x)
+    B.check(B.eq(info, 0), LinAlgError, "linalg.solve: Singular matrix")
+    out = B.matmul(x, y)
+    if not out.size:
+        return out
+    order = B.unsqueeze(B.pivot_order(pivots, x.shape[-1]), -1)
+    order = B.expand(order, (*out.shape[:-2], *y.shape[-2:]))
+    y = B.gather(B.expand(y, order.shape), order, order.ndim - 2)
+    return B.solve_triangular(factors, B.solve_triangular(factors, y, False, True), True, False)
+
+
+def _pivots(B, x):
+    """The pivots of elimination, and the sign that the exchanges of rows give their product."""
+    factors, exchanged, _ = B.lu_factor(x)
+    kept = B.eq(exchanged, B.arange(1, x.shape[-1] + 1, 1, int32.array))
+    sign = B.prod(B.where(kept, 1, B.full((), -1, int64.array)), (-1,), False)
+    return B.diagonal(factors, 0, x.ndim - 2, x.ndim - 1), B.cast(sign, x.dtype)
+
+
+def det(B, x):
+    pivots, sign = _pivots(B, x)
+    return B.mul(sign, B.prod(pivots, (-1,), False))
+
+
+def slogdet(B, x):
+    pivots, sign = _pivots(B, x)
+    size = B.sum(B.log(B.abs(pivots)), (-1,), False)
+    return B.mul(sign, B.prod(B.sgn(pivots), (-1,), False)), size

@@ -36,6 +36,18 @@ def embedding_renorm_(B, weight, index, max_norm, norm_type):
     return B.index_copy_(weight, index, B.cast(shrunk, weight.dtype), 0)
 
 
+def bag_max(B, x, bags, count):
+    """The maximum of the rows of each bag, column by column, and the row it stands in; 0 and -1
+    for an empty bag. Of equal ones the first counts."""
+    index, shape = B.expand(B.unsqueeze(bags, 1), x.shape), (count, x.shape[1])
+    out = B.scatter_reduce(B.zeros(shape, x.dtype), index, x, 0, "amax", False)
+    reached = B.logical_or(B.eq(x, B.index_select(out, bags, 0)), B.ne(x, x))
+    counted = B.unsqueeze(B.arange(0, x.shape[0], 1, int64.array), 1)
+    rows = B.where(reached, counted, x.shape[0])
+    none = B.full(shape, -1, int64.array)
+    return out, B.scatter_reduce(none, index, rows, 0, "amin", False)
+
+
 def one_hot(B, index, classes):
     counted = B.arange(0, classes, 1, int64.array)
     return B.cast(B.eq(B.unsqueeze(index, -1), counted), int64.array)

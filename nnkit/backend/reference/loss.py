@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nnkit.backend.dtype import int64
+
 
 def _elementwise(elements):
     """The loss whose value for one element is the formula ``elements``."""
@@ -40,7 +42,8 @@ def _class_vector(B, weight, x):
 
 def _labels(B, target, ignore_index):
     valid = B.ne(target, ignore_index)
-    return B.where(valid, target, B.zeros_like(target)), valid
+    labels = B.where(valid, target, B.zeros_like(target))
+    return B.cast(labels, int64.array), valid  # positions of uint8 would be masks
 
 
 def _label_weights(B, valid, labels, weight, like):

@@ -158,3 +158,53 @@ def adaptive_avg_pool_grad(B, g, shape):
             B.add_(B.getitem(out, (*lead, slice(a, b))), part)
         g = out
     return g
+
+
+def _starts(B, samples, size, kernel, count):
+    """The starts of a fractional pool's windows: (..., count) for samples (...) in [0, 1)."""
+    last = B.full((*samples.shape, 1), size - kernel, int64.array)
+    if count < 2:
+        return B.getitem(last, (..., slice(count)))
+    ends = (B.full((), n, samples.dtype) for n in (size - kernel, count - 1))
+    alpha, sample = B.div(*ends), B.unsqueeze(samples, -1)
+    counted = B.cast(B.arange(0, count - 1, 1, int64.array), samples.dtype)
+    steps = B.cast(B.mul(B.add(counted, sample), alpha), int64.array)
+    first = B.cast(B.mul(sample, alpha), int64.array)
+    return B.concat((B.sub(steps, first), last), -1)
+
+
+def fractional_max_pool(B, x, samples, kernel, size):
+    """`max_pool` with windows at pseudo-random distances (Graham, 2014).
+
+    ``samples`` is (N, C, axes), uniform in [0, 1): it places the windows of each plane.
+    """
+    planes, spatial = x.shape[:2], x.shape[2:]
+    flat, corner, steps = _flat(B, x), B.full((1,) * x.ndim, 0, int64.array), []
+    for axis, (n, k, count) in enumerate(zip(spatial, kernel, size, strict=True)):
+        steps.append(math.prod(spatial[axis + 1 :]))
+        start = B.mul(_starts(B, B.getitem(samples, (..., axis)), n, k, count), steps[-1])
+        shape = (1,) * axis + (count,) + (1,) * (len(size) - axis - 1)
+        corner = B.add(corner, B.reshape(start, (*planes, *shape)))
+    pairs = []
+    for tap in itertools.product(*map(range, kernel)):
+        at = B.add(corner, sum(t * step for t, step in zip(tap, steps, strict=True)))
+        values = B.gather(flat, B.reshape(at, (*planes, math.prod(size))), 2)
+        pairs.append((B.reshape(values, at.shape), at))
+    return _largest(B, pairs)
+
+
+def max_unpool(B, x, indices, shape):
+    """Zeros of ``shape`` in which ``x`` is written at ``indices`` (into each spatial plane).
+
+    RuntimeError where an index is outside the plane.
+    """
+    plane = math.prod(shape[2:])
+    wrong = B.masked_select(indices, B.logical_or(B.lt(indices, 0), B.ge(indices, plane)))
+    if wrong.size:
+        volume = "x".join(map(str, shape[2:]))
+        raise RuntimeError(
+            f"max_unpool(): found an invalid max index: {B.item(B.getitem(wrong, (0,)))} "
+            f"(output volumes are of size {volume})"
+        )
+    planes = B.zeros((*shape[:2], plane), x.dtype)
+    return B.reshape(B.scatter(planes, _flat(B, indices), _flat(B, x), 2), shape)

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from nnkit.backend.axes import kept_shape, summed_axes, terms
-from nnkit.backend.dtype import OF_ARRAY, int64
+from nnkit.backend.dtype import FLOATING, OF_ARRAY, int64
 
 
 def sum_to(B, x, shape):
@@ -88,6 +89,63 @@ def max(B, x, axis, keepdims):
 
 def min(B, x, axis, keepdims):
     return B.amin(x, axis, keepdims), B.argmin(x, axis, keepdims)
+
+
+def _scanned(B, x, axis, step):
+    """The running results of ``step(so far, next)`` along an axis."""
+    if not x.ndim or not x.shape[axis]:
+        return B.copy(x)
+    return B.stack(list(itertools.accumulate(B.unbind(x, axis % x.ndim), step)), axis)
+
+
+def _summable(B, x):
+    return x if OF_ARRAY[x.dtype].category >= FLOATING else B.cast(x, int64.array)
+
+
+def cumsum(B, x, axis):
+    return _scanned(B, _summable(B, x), axis, B.add)
+
+
+def cumprod(B, x, axis):
+    return _scanned(B, _summable(B, x), axis, B.mul)
+
+
+def logcumsumexp(B, x, axis):
+    return _scanned(B, x, axis, B.logaddexp)
+
+
+def recurrence(B, a, b, axis):
+    """``s[i] = a[i] * s[i - 1] + b[i]`` along ``axis``, with ``s[-1] = 0``."""
+    if not b.shape[axis]:
+        return B.copy(b)
+    factors, terms = B.unbind(a, axis % a.ndim), B.unbind(b, axis % b.ndim)
+    totals = [terms[0]]
+    for factor, term in zip(factors[1:], terms[1:], strict=True):
+        totals.append(B.add(B.mul(factor, totals[-1]), term))
+    return B.stack(totals, axis)
+
+
+def _records(B, x, axis, reaches):
+    """The running extremes, and the index of the last element that reached each; a NaN does."""
+    if not x.ndim or not x.size:
+        return B.copy(x), B.full(x.shape, 0, int64.array)
+    best, *rest = B.unbind(x, axis % x.ndim)
+    index = B.full(best.shape, 0, int64.array)
+    records = [(best, index)]
+    for place, value in enumerate(rest, 1):
+        reached = B.logical_or(reaches(value, best), B.ne(value, value))
+        best, index = B.where(reached, value, best), B.where(reached, place, index)
+        records.append((best, index))
+    values, indices = zip(*records, strict=True)
+    return B.stack(values, axis), B.stack(indices, axis)
+
+
+def cummax(B, x, axis):
+    return _records(B, x, axis, B.ge)
+
+
+def cummin(B, x, axis):
+    return _records(B, x, axis, B.le)
 
 
 def logsumexp(B, x, axis, keepdims):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from nnkit.backend.dtype import bool_, int64
-from nnkit.backend.memory import extent
+from nnkit.backend.dtype import OF_ARRAY, bool_, int64
+from nnkit.backend.memory import extent, looks_into, steps_of
 from nnkit.backend.windows import padded_geometry
 
 ALL = slice(None)
@@ -98,7 +98,7 @@ def tile(B, x, repeats):
 def repeat_index(B, repeats, count):
     """0, 1, ..., count - 1, the i-th repeated ``repeats[i]`` times."""
     ends = B.cumsum(B.expand(repeats, (count,)), 0)  # one number may stand for all
-    total = int(B.getitem(ends, (-1, ...))) if count else 0
+    total = B.item(B.getitem(ends, (-1, ...))) if count else 0
     return B.searchsorted(ends, _order(B, total), True)
 
 
@@ -190,3 +190,66 @@ def pad(B, x, widths, value):
     out = B.full(shape, value, x.dtype)
     B.copy_(B.getitem(out, inner), B.getitem(x, kept))
     return out
+
+
+# Views: geometries over the storage, with strides and offsets in elements
+
+
+def _seen(B, x, shape, steps, start=0):
+    """The view of ``x`` that begins ``start`` elements after it does."""
+    offset = B.storage_offset(x)
+    source = tuple(x.shape), steps_of(x), offset
+    return B.as_strided(x, tuple(shape), tuple(steps), offset + start, source)
+
+
+def view(B, x, shape):
+    out = B.reshape(x, shape)
+    if x.size and not looks_into(out, x):
+        raise RuntimeError(
+            f"view(): a tensor of size {list(x.shape)} and stride {list(steps_of(x))} cannot be "
+            f"seen as {list(shape)} without copying; use reshape()"
+        )
+    return out
+
+
+def permute(B, x, axes):
+    steps = steps_of(x)
+    return _seen(B, x, (x.shape[axis] for axis in axes), (steps[axis] for axis in axes))
+
+
+def expand(B, x, shape):
+    new = len(shape) - x.ndim
+    pairs = list(zip(x.shape, shape[max(new, 0) :], strict=False))
+    if new < 0 or any(here not in (1, n) for here, n in pairs):
+        raise ValueError(f"an array of shape {x.shape} cannot be expanded to {shape}")
+    steps = (0 if here != n else step for (here, n), step in zip(pairs, steps_of(x), strict=True))
+    return _seen(B, x, shape, ((0,) * new + tuple(steps)))
+
+
+def diagonal(B, x, offset, axis1, axis2):
+    steps, pair = steps_of(x), (axis1 % x.ndim, axis2 % x.ndim)
+    row, column = max(-offset, 0), max(offset, 0)
+    left = x.shape[pair[0]] - row, x.shape[pair[1]] - column
+    kept = [axis for axis in range(x.ndim) if axis not in pair]
+    count = max(min(left), 0)
+    start = row * steps[pair[0]] + column * steps[pair[1]] if count else 0
+    along = sum(steps[axis] for axis in pair)
+    shape = [x.shape[axis] for axis in kept]
+    return _seen(B, x, (*shape, count), (*(steps[axis] for axis in kept), along), start)
+
+
+def unfold(B, x, axis, size, step):
+    """Windows of ``size`` along ``axis``, ``step`` apart, as a view with one more axis."""
+    if not x.ndim:
+        return B.getitem(B.reshape(x, (1,)), (slice(size),))
+    steps, count = steps_of(x), (x.shape[axis] - size) // step + 1
+    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
+    return _seen(B, x, shape, (*steps[:axis], steps[axis] * step, *steps[axis + 1 :], steps[axis]))
+
+
+def real(B, x):
+    return B.getitem(B.view_as_real(x), (..., 0)) if OF_ARRAY[x.dtype].is_complex else x
+
+
+def imag(B, x):
+    return B.getitem(B.view_as_real(x), (..., 1))

@@ -54,6 +54,7 @@ class Index:
                     and (stop is None or stop.__class__ is int)
                 )
             elif kind is Tensor:
+                expression = _within_reach(expression, indexed)
                 data = expression._data
                 if (data.ndim and data.dtype.kind == "i") or (
                     data.shape == shape and data.dtype.kind == "b"
@@ -79,6 +80,9 @@ class Index:
                 kind = item.__class__
                 if kind not in _PLAIN and not (kind is Tensor and item._data.ndim):
                     item = _normal(item, indexed._device)
+                if isinstance(item, Tensor):
+                    item = _within_reach(item, indexed)
+                if item is not items[place]:
                     items = (*items[:place], item, *items[place + 1 :])
             self._divide(items, several, shape)
         except (IndexError, ValueError, TypeError) as error:
@@ -184,6 +188,23 @@ def _normal(item: Any, device: Any) -> Any:
         "only integers, slices, ellipsis, None and integer or bool tensors are valid "
         f"indices, got {getattr(item, 'dtype', type(item).__name__)}"
     )
+
+
+def _within_reach(index: Tensor, indexed: Tensor) -> Tensor:
+    """An index tensor whose array the backend of the indexed one can read.
+
+    Raises:
+        RuntimeError: it is neither on that device nor on the CPU.
+    """
+    place = indexed._device
+    if index._device is place or index._device.type == place.type:
+        return index
+    if index._device.type != "cpu":
+        raise RuntimeError(
+            "indices should be either on cpu or on the same device as the indexed tensor "
+            f"({place}), got one on {index._device}"
+        )
+    return index.to(str(place))
 
 
 def _bound(value: Any) -> Any:

@@ -109,6 +109,6 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist(): only supports non-negative p values, got {p}")
     if len(input) > 1 and input._data.size:
         check_dtype("pdist", input.dtype, ("half",))
-    first, second = triu_indices(len(input), len(input), 1).unbind(0)
+    first, second = triu_indices(len(input), len(input), 1, device=input._device).unbind(0)
     out = distances("pdist", input[first] - input[second], p)
     return guarded("pdist", out, input, out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nnkit.autograd.arguments.dims import check_tensor, normalize_dim
+from nnkit.autograd.arguments.factory import place_of
 from nnkit.autograd.arguments.sizes import check_shape, clipped, integer
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
@@ -13,8 +14,6 @@ from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.ops.shape import strided
 from nnkit.autograd.tensor import Tensor, wrap
-from nnkit.backend.device import cpu
-from nnkit.backend.device import device as device_type
 from nnkit.backend.dtype import int32, int64
 
 _tril = rule("tril", x=lambda B, g, offset: B.tril(g, offset))
@@ -84,7 +83,7 @@ def _triangle_indices(
     check_shape(name, (2, row, col))
     if dtype not in (None, int32, int64):
         raise NotImplementedError(f"{name}(): expected dtype int32 or int64, got {dtype}")
-    place = cpu if device is None else device_type(device)
+    place = place_of(device)
     return wrap(getattr(place.backend, name)(row, col, offset, (dtype or int64).array), place)
 
 

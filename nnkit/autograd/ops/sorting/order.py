@@ -21,7 +21,7 @@ from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import on_its_own, refresh
-from nnkit.backend.dtype import BOOL, COMPLEX
+from nnkit.backend.dtype import BOOL, COMPLEX, int64
 
 
 def _put_back(B: Any, g: Any, indices: Any, axis: int, x_shape: tuple) -> Any:
@@ -357,5 +357,5 @@ def _positions(B: Any, rows: Tensor, levels: Tensor, ignore_nan: bool) -> Tensor
 
 
 def _pick(ordered: Tensor, position: Tensor) -> Tensor:
-    index = OPS["cast"](position, "int64")
+    index = OPS["cast"](position, int64.array)
     return OPS["gather"](ordered, index, ordered.ndim - 1)
