@@ -746,6 +746,8 @@ def conv3d(
     groups: builtins.int = 1,
 ) -> Tensor:
     """3-dimensional convolution; see `conv2d`."""
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0) -> Tensor:
+    """1-dimensional convolution of sequences whose first dimension is time."""
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -1317,6 +1319,16 @@ def histogram(
     out: _Any = None,
 ) -> _Any:
     """The number (or the weight) of elements between each two neighbouring edges."""
+def histogramdd(
+    input: Tensor,
+    bins: _Any,
+    range: _Sequence[builtins.float] | None = None,
+    weight: Tensor | None = None,
+    density: builtins.bool = False,
+) -> _Any:
+    """The number (or the weight) of points between neighbouring edges in each of their
+    dimensions.
+    """
 def hsplit(
     input: Tensor,
     indices_or_sections: builtins.int | _Sequence[builtins.int] = ...,
@@ -1707,6 +1719,17 @@ def lt(input: _Any, other: _Any, *, out: _Any = None) -> Tensor:
     """``input < other``."""
 def lt_(self: _Any, other: _Any) -> Tensor:
     """In-place version of `lt`; returns the tensor."""
+def lu(
+    A: Tensor,
+    pivot: builtins.bool = True,
+    get_infos: builtins.bool = False,
+    out: builtins.tuple | None = None,
+) -> _Any:
+    """L and U in one matrix, and the exchanged rows, as LAPACK stores them: (LU, pivots)."""
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: _Any = None) -> Tensor:
+    """The X with ``A @ X = input`` for the A that `lu` was given: `nnkit.linalg.lu_solve`,
+    whose arguments are in another order.
+    """
 def lu_unpack(
     LU_data: Tensor,
     LU_pivots: Tensor,
@@ -2051,6 +2074,13 @@ def pairwise_distance(
     keepdim: builtins.bool = False,
 ) -> Tensor:
     """The p-norm of ``x1 - x2 + eps`` over the last dimension."""
+def pca_lowrank(
+    A: Tensor,
+    q: builtins.int | None = None,
+    center: builtins.bool = True,
+    niter: builtins.int = 2,
+) -> builtins.tuple[Tensor, Tensor, Tensor]:
+    """The principal components of samples (rows) of features (columns), nearly: (U, S, V)."""
 def pdist(input: Tensor, p: builtins.float = ...) -> Tensor:
     """The p-norm distances of all pairs of rows i < j, one after the other."""
 def permute(
@@ -2655,6 +2685,13 @@ def sum(
     """The sum of all elements, or along dimensions."""
 def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = True) -> _Any:
     """The singular value decomposition: ``U @ diag(S) @ V.mH`` is the input."""
+def svd_lowrank(
+    A: Tensor,
+    q: builtins.int | None = 6,
+    niter: builtins.int | None = 2,
+    M: Tensor | None = None,
+) -> builtins.tuple[Tensor, Tensor, Tensor]:
+    """The largest singular values of ``A - M``, nearly, with their vectors: (U, S, V)."""
 def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
     """`transpose` with NumPy's names."""
 def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
@@ -2757,6 +2794,16 @@ def trapz(
     dim: builtins.int = -1,
 ) -> Tensor:
     """The integral of samples along ``dim`` by the trapezoidal rule."""
+def triangular_solve(
+    input: Tensor,
+    A: Tensor,
+    upper: builtins.bool = True,
+    transpose: builtins.bool = False,
+    unitriangular: builtins.bool = False,
+    *,
+    out: _Any = None,
+) -> _Any:
+    """The X with ``A @ X = input`` (``A.mT @ X`` with ``transpose``) for triangular A."""
 def tril(input: Tensor, diagonal: builtins.int = 0, *, out: _Any = None) -> Tensor:
     """The lower triangle of matrices, zero elsewhere; ``diagonal`` is the last one kept."""
 def tril_(input: Tensor, diagonal: builtins.int = 0) -> Tensor:

@@ -536,9 +536,7 @@ def lu_solve(
         tensor([[0.5000],
                 [0.2500]])
     """
-    if left:
-        return factors.solved("linalg.lu_solve", LU, pivots, B, adjoint)
-    return factors.solved("linalg.lu_solve", LU, pivots, B.mH, not adjoint).mH
+    return factors.solved("linalg.lu_solve", LU, pivots, B, left, adjoint)
 
 
 hold_all(globals(), "linalg.", out=True)

@@ -65,8 +65,7 @@ def test_what_is_not_compared_exists() -> None:
 
 # In torch's lists, and not in nnkit.
 MISSING = {
-    "conv_tbc", "fake_quantize_per_tensor_affine", "grid_sampler", "grid_sampler_2d",
-    "grid_sampler_3d", "lu_solve", "triangular_solve",
+    "fake_quantize_per_tensor_affine", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d",
 }  # fmt: skip
 
 

@@ -945,6 +945,15 @@ class Tensor(builtins.object):
         """The number of elements in each of ``bins`` equal parts of [min, max]; elements
         outside are left out. Where both bounds are equal, those of the data are taken.
         """
+    def histogram(
+        self,
+        bins: Tensor | builtins.int = 100,
+        *,
+        range: _Sequence[builtins.float] | None = None,
+        weight: Tensor | None = None,
+        density: builtins.bool = False,
+    ) -> _Any:
+        """The number (or the weight) of elements between each two neighbouring edges."""
     def hsplit(self, *given: _Any, **named: _Any) -> builtins.tuple[Tensor, ...]:
         """The same, which takes positions to cut at one by one, too."""
     def hypot(self, other: _Any) -> Tensor:
@@ -1268,6 +1277,17 @@ class Tensor(builtins.object):
         """``input < other``."""
     def lt_(self, other: _Any) -> Tensor:
         """In-place version of `lt`; returns the tensor."""
+    def lu(
+        self,
+        pivot: builtins.bool = True,
+        get_infos: builtins.bool = False,
+        out: builtins.tuple | None = None,
+    ) -> _Any:
+        """L and U in one matrix, and the exchanged rows, as LAPACK stores them: (LU, pivots)."""
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """The X with ``A @ X = input`` for the A that `lu` was given:
+        `nnkit.linalg.lu_solve`, whose arguments are in another order.
+        """
     @builtins.property
     def mH(self) -> Tensor:
         """The conjugate transpose of a matrix or a batch of matrices."""
@@ -2011,6 +2031,14 @@ class Tensor(builtins.object):
         """Exchange two dimensions, as a view."""
     def transpose_(self, *arguments: _Any, **options: _Any) -> Tensor:
         """In-place version of `transpose`; returns the tensor."""
+    def triangular_solve(
+        self,
+        A: Tensor,
+        upper: builtins.bool = True,
+        transpose: builtins.bool = False,
+        unitriangular: builtins.bool = False,
+    ) -> _Any:
+        """The X with ``A @ X = input`` (``A.mT @ X`` with ``transpose``) for triangular A."""
     def tril(self, diagonal: builtins.int = 0) -> Tensor:
         """The lower triangle of matrices, zero elsewhere; ``diagonal`` is the last one kept."""
     def tril_(self, diagonal: builtins.int = 0) -> Tensor:

@@ -218,7 +218,6 @@ SIGNATURES = {
         searchsorted(boundaries, values; right) -> out~
         bincount(x, weights?; minlength) -> out~#
         histc(x; bins, low, high) -> out~
-        histogram(x, edges, weights?) -> out~
         isin(x, values) -> out~
     """,
     "attention": """

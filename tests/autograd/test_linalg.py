@@ -284,3 +284,56 @@ def test_failures_are_told(framework) -> None:
     assert T.linalg.cholesky_ex(indefinite).L[2].tolist() == [[1.0, 0.0], [0.0, 1.0]]
     with pytest.raises(RuntimeError, match="zero"):
         T.linalg.lu_factor(one)
+
+
+@pytest.mark.parametrize("call", [
+    "svd_lowrank(x, 2)", "svd_lowrank(x.mT, 3, niter=0)", "svd_lowrank(x, q=None, M=m)",
+    "pca_lowrank(x)", "pca_lowrank(x, 2, False, niter=1)", "svd_lowrank(z, 2)",
+])  # fmt: skip
+def test_projections_are_of_the_same_random_vectors(torch: ModuleType, call: str) -> None:
+    """Torch's values, and vectors but for their phases, and the gradient of what is made of them;
+    the generator is left where torch's is."""
+    answers = []
+    for lib in (torch, nnkit):
+        lib.manual_seed(0)
+        x = lib.randn(2, 4, 3, dtype=lib.float64, requires_grad=True)
+        z = lib.complex(x, x * 2 + 1)
+        U, S, V = eval(f"lib.{call}", {"lib": lib, "x": x, "z": z, "m": lib.arange(3.0).double()})
+        low = (U * S.unsqueeze(-2)) @ V.mH
+        next_number = lib.rand(1).item()
+        (g,) = lib.autograd.grad((low.real if low.is_complex() else low).square().sum(), x)
+        answers.append([*(a.detach().numpy() for a in (U.abs(), S, V.abs(), low, g)), next_number])
+    for theirs, ours in zip(*answers, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("error", "call"),
+    [
+        (RuntimeError, "svd_lowrank(lib.ones(3, 2, dtype=lib.int32), 1)"),
+        (RuntimeError, "svd_lowrank(lib.ones(3, 2, dtype=lib.bfloat16), 1)"),
+        (NotImplementedError, "svd_lowrank(lib.ones(3, 2, dtype=lib.half), 1)"),
+        (RuntimeError, "svd_lowrank(lib.ones(3, 2), 1, M=lib.ones(5))"),
+        (RuntimeError, "svd_lowrank(lib.ones(3, 2), -1)"),
+        (ValueError, "svd_lowrank(lib.ones(3))"),
+        (ValueError, "pca_lowrank(lib.ones(3))"),
+        (ValueError, "pca_lowrank(lib.ones(3, 2), 3)"),
+        (ValueError, "pca_lowrank(lib.ones(3, 2), niter=-1)"),
+        (TypeError, "svd_lowrank(lib.ones(3, 2), 1.0)"),
+        (TypeError, "svd_lowrank(input=lib.ones(3, 2))"),
+    ],
+)
+def test_what_projections_refuse(lib: ModuleType, error: type[Exception], call: str) -> None:
+    with pytest.raises(error):
+        eval(f"lib.{call}", {"lib": lib})
+
+
+@pytest.mark.filterwarnings("ignore:torch.lu is deprecated")
+def test_lu_writes_into_tensors_of_any_size(lib: ModuleType) -> None:
+    x = lib.tensor([[1.0, 2.0], [2.0, 2.0]])
+    out = lib.empty(0), lib.empty(3, 3, dtype=lib.int32)
+    assert lib.lu(x, out=out) is out
+    assert out[0].tolist() == [[2, 2], [0.5, 1]] and out[1].tolist() == [2, 2]
+    with pytest.raises(TypeError):
+        lib.lu(x, get_infos=True, out=out)
+    assert lib.lu(lib.zeros(2, 2), get_infos=True).info.item() == 1

@@ -22,8 +22,8 @@ from tests.harness.table import ROWS
 
 # What depends on values, none of which is computed: errors, and how large a result is.
 OF_VALUES = frozenset(
-    "argwhere linalg.lu linalg.lu_solve linalg.slogdet linalg.svdvals logdet lu_unpack matrix_exp "
-    "nn.functional.one_hot nonzero normal slogdet svd".split()
+    "argwhere linalg.lu linalg.lu_solve linalg.slogdet linalg.svdvals logdet lu_solve lu_unpack "
+    "matrix_exp nn.functional.one_hot nonzero normal slogdet svd".split()
 )
 
 

@@ -17,10 +17,10 @@ DIFFERENT = """
     Tensor.random_ adaptive_avg_pool1d addbmm addr aminmax block_diag bucketize complex
     cosine_similarity cummax cummin embedding_renorm_ feature_alpha_dropout_ feature_dropout_
     fft.hfft2 fft.hfftn fft.ihfft2 fft.ihfftn fft.irfft2 fft.irfftn from_dlpack gru gru_cell
-    histc histogram index_add index_copy index_fill index_put index_reduce inner instance_norm
-    kthvalue ldexp linalg.cholesky_ex linalg.cond linalg.inv_ex linalg.lstsq linalg.lu
+    histc index_add index_copy index_fill index_put index_reduce inner instance_norm kthvalue
+    ldexp linalg.cholesky_ex linalg.cond linalg.inv_ex linalg.lstsq linalg.lu
     linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve linalg.solve linalg.solve_ex
-    linalg.solve_triangular logsumexp lstm lstm_cell lu_unpack mode narrow_copy
+    linalg.solve_triangular logsumexp lstm lstm_cell lu_solve lu_unpack mode narrow_copy
     F.adaptive_avg_pool3d F.binary_cross_entropy F.binary_cross_entropy_with_logits
     F.cosine_embedding_loss F.cosine_similarity F.cross_entropy F.embedding_bag F.fold
     F.gaussian_nll_loss F.grid_sample F.gumbel_softmax F.hinge_embedding_loss F.huber_loss

@@ -137,4 +137,30 @@ def conv_transpose(axes: int) -> OpRow:
 ROWS = [
     *(conv(axes) for axes in (1, 2, 3)),
     *(conv_transpose(axes) for axes in (1, 2, 3)),
+    OpRow(
+        "conv_tbc",
+        lambda make: [
+            Sample(make(5, 2, 3), make(3, 3, 4), make(4)),
+            Sample(make(3, 2, 1), make(2, 1, 2), make(2), 1),
+            Sample(make(2, 1, 1), make(4, 1, 1), make(1), pad=2),
+            Sample(make(5, 1, 2), make(2, 2, 1), make(1), pad=-1),
+        ],
+        aliases=("nn.functional.conv_tbc",),
+        dtypes=FLOATS + INTS,
+        edges=lambda make: [
+            Sample(make(2, 2, 3), make(3, 3, 4), make(4)),
+            Sample(make(3, 0, 3), make(3, 3, 4), make(4)),
+            Sample(make(1, 2, 3), make(4, 3, 4), make(4), 4),
+        ],
+        errors=lambda make: [
+            Raises(RuntimeError, "3 dimensions", make(2, 3), make(1, 3, 4), make(4)),
+            Raises(RuntimeError, "bias", make(2, 1, 3), make(1, 3, 4), make(4, 1)),
+            Raises(RuntimeError, "shapes", make(2, 1, 3), make(1, 2, 4), make(4)),
+            Raises(RuntimeError, "shapes", make(2, 1, 3), make(1, 3, 4), make(3)),
+            Raises(RuntimeError, "negative", make(2, 1, 3), make(4, 3, 4), make(4)),
+            Raises(RuntimeError, "int64", make(2, 1, 3), make(1, 3, 4, dtype="int64"), make(4)),
+        ],
+        tolerance={"float16": (2**-9, 1e-2), "bfloat16": (2**-6, 1e-1)},
+        reason="half precision rounds after each product of the kernel's steps",
+    ),
 ]

@@ -73,7 +73,7 @@ def _is_scalar(value: Any) -> bool:
     return isinstance(value, Tensor) and not value._data.ndim and not value._requires_grad
 
 
-def _is_int(value: Any) -> bool:
+def is_int(value: Any) -> bool:
     value = python_number(value)
     if isinstance(value, int):
         return not isinstance(value, bool)
@@ -94,7 +94,7 @@ NONE = Kind("None", [type(None)], lambda value: False)
 KINDS = {
     Tensor: Kind("Tensor", [Tensor], lambda value: isinstance(value, Tensor)),
     bool: Kind("bool", [bool], lambda value: isinstance(python_number(value), bool)),
-    int: Kind("int", [int], _is_int),
+    int: Kind("int", [int], is_int),
     float: Kind("float", [float, int, bool], _is_real),
     complex: Kind("Number", [float, int, bool, complex], _is_number),
     str: _instance("str", str),
@@ -180,7 +180,7 @@ class Signature:
                     kind.classes.add(value.__class__)  # a Parameter
         if isinstance(value, (tuple, list)) and tuple in kind.classes:
             for position, each in enumerate(value):
-                taken = each is None or _is_int(each) or (position and isinstance(each, bool))
+                taken = each is None or is_int(each) or (position and isinstance(each, bool))
                 if not taken:  # after the first torch takes bools, too
                     raise TypeError(
                         f"{self.name}(): argument '{name}' must be tuple of ints, but found "

@@ -200,7 +200,7 @@ POLICIES = {
             linalg.cholesky_ex linalg.cond linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh
             linalg.householder_product linalg.inv linalg.inv_ex linalg.lstsq linalg.matrix_rank
             linalg.qr linalg.solve linalg.svd linalg.svdvals linalg.tensorinv linalg.tensorsolve
-            lp_pool3d lu_solve margin_ranking_loss max_pool3d max_unpool1d max_unpool2d
+            lp_pool3d lu lu_solve margin_ranking_loss max_pool3d max_unpool1d max_unpool2d
             max_unpool3d mse_loss multi_margin_loss multilabel_margin_loss nanquantile nll_loss
             orgqr ormqr pinverse poisson_nll_loss polar prod qr quantile smooth_l1_loss
             soft_margin_loss stft svd trace triangular_solve triplet_margin_loss view_as_complex

@@ -82,8 +82,8 @@ def _ramp(start: Any, stop: Any, step: Any, steps: int, dtype: np.dtype) -> np.n
 def linspace(start: Any, stop: Any, steps: int, dtype: np.dtype) -> np.ndarray:
     if dtype.kind in "iu":  # spaced in double precision, the fraction cut off
         return linspace(int(start), int(stop), steps, F8).astype(dtype)
-    if steps == 1:
-        return np.full(1, start, dtype)
+    if steps < 2:
+        return np.full(steps, start, dtype)
     start, stop = dtype.type(start), dtype.type(stop)
     step = (stop - start) / dtype.type(steps - 1)
     wide = WIDER.get(dtype, dtype)  # torch multiplies and adds with one rounding

@@ -198,14 +198,5 @@ def histc(x: Array, bins: int, low: float, high: float) -> Array:
     return np.bincount(position, minlength=bins).astype(x.dtype)
 
 
-def histogram(x: Array, edges: Array, weights: Array | None) -> Array:
-    """The number or the weight of the elements of a flat array between neighbouring edges."""
-    place = np.searchsorted(edges, x, "right") - 1
-    place[x == edges[-1]] = edges.size - 2
-    inside = (place >= 0) & (place < edges.size - 1)
-    chosen = None if weights is None else weights[inside]
-    return np.bincount(place[inside], chosen, edges.size - 1).astype(x.dtype)
-
-
 def isin(x: Array, values: Array) -> Any:
     return np.asarray(np.isin(x, values))

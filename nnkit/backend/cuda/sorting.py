@@ -197,16 +197,6 @@ def histc(x: Any, bins: int, low: float, high: float) -> Any:
     return same_dtype(xp.bincount(position, minlength=bins), x.dtype)
 
 
-def histogram(x: Any, edges: Any, weights: Any) -> Any:
-    """The number or the weight of the elements of a flat array between neighbouring edges."""
-    xp = array_module(x)
-    place = xp.searchsorted(edges, x, "right") - 1
-    place = xp.where(x == edges[-1], edges.size - 2, place)
-    inside = (place >= 0) & (place < edges.size - 1)
-    chosen = None if weights is None else weights[inside]
-    return same_dtype(bincount(place[inside], chosen, edges.size - 1), x.dtype)
-
-
 def isin(x: Any, values: Any) -> Any:
     xp = array_module(x)
     return xp.asarray(xp.isin(_comparable(x), _comparable(values)))

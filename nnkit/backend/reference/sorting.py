@@ -173,14 +173,3 @@ def histc(B, x, bins, low, high):
     part = B.div(B.mul(B.sub(inside, low), bins), B.sub(high, low))
     place = B.minimum(B.cast(part, int64.array), bins - 1)
     return B.cast(B.bincount(place, None, bins), x.dtype)
-
-
-def histogram(B, x, edges, weights):
-    """The number or the weight of the elements of a flat array between neighbouring edges."""
-    last = edges.shape[0] - 2
-    place = B.add(B.searchsorted(edges, x, True), -1)
-    place = B.where(B.eq(x, B.getitem(edges, (-1, ...))), last, place)
-    inside = B.logical_and(B.ge(place, 0), B.le(place, last))
-    chosen = None if weights is None else B.masked_select(weights, inside)
-    found = B.bincount(B.masked_select(place, inside), chosen, last + 1)
-    return B.cast(found, x.dtype)

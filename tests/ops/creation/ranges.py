@@ -65,6 +65,8 @@ ROWS = [
             Raises(RuntimeError, "-1", 0, 1, -1),
             Raises(TypeError, "steps", 0, 1),
             Raises(TypeError, "steps", 0, 1, 2.5),
+            Raises(RuntimeError, "overflow", -1.0, 1, 3, dtype=make.named("uint8")),
+            Raises(RuntimeError, "overflow", 0, 1e5, 2, dtype=make.named("float16")),
         ],
     ),
     OpRow(
@@ -78,6 +80,9 @@ ROWS = [
         ],
         dtypes=NUMBERS,
         differentiable=False,
-        errors=lambda make: [Raises(RuntimeError, "-1", 0, 1, -1)],
+        errors=lambda make: [
+            Raises(RuntimeError, "-1", 0, 1, -1),
+            Raises(RuntimeError, "overflow", 300, 1, 2, dtype=make.named("uint8")),
+        ],
     ),
 ]

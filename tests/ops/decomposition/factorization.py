@@ -304,6 +304,45 @@ ROWS = [
         for name in ("lu", "lu_factor", "lu_factor_ex")
     ),
     row(
+        "lu",
+        lambda make: [*matrices(make), Sample(make(4, 3)), Sample(make(2, 3), get_infos=True)],
+        method="lu",
+        errors=lambda make: [
+            Raises(RuntimeError, "2 dimensions", make(2)),
+            Raises(RuntimeError, "pivoting", make(2, 2), False),
+        ],
+    ),
+    row(
+        "lu_solve",
+        lambda make: [
+            Sample(make(3, 2), regular(make, 3, 3), exchanged(3, 3, 3)),
+            Sample(make(2, 3, 1), regular(make, 3, 3), exchanged(2, 3, 3)),
+        ],
+        out=True,
+        method="lu_solve",
+        errors=lambda make: [
+            Raises(RuntimeError, "int64", make(2, 1), regular(make, 2, 2), np.array([1, 2])),
+            Raises(RuntimeError, "incompatible", make(3, 1), regular(make, 2, 2), exchanged(1, 2)),
+        ],
+    ),
+    row(
+        "triangular_solve",
+        lambda make: [
+            Sample(make(3, 2), regular(make, 3, 3)),
+            Sample(make(3, 2), regular(make, 3, 3), upper=False, transpose=True),
+            Sample(make(2, 3, 1), regular(make, 3, 3), unitriangular=True),
+            Sample(make(3, 2), regular(make, 2, 1, 3, 3), False),
+        ],
+        out=True,
+        method="triangular_solve",
+        errors=lambda make: [
+            Raises(RuntimeError, "2 dimensions", make(2), regular(make, 2, 2)),
+            Raises(RuntimeError, "2 by 3", make(2, 1), make(2, 3)),
+            Raises(RuntimeError, "incompatible", make(3, 1), regular(make, 2, 2)),
+            Raises(RuntimeError, "int64", make(2, 1), make(2, 2, dtype="int64")),
+        ],
+    ),
+    row(
         "linalg.lu_solve",
         lambda make: [
             Sample(regular(make, 3, 3), exchanged(3, 3, 3), make(3, 2)),

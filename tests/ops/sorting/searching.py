@@ -128,10 +128,40 @@ ROWS = [
         ],
         dtypes=("float32", "float64"),
         differentiable=False,
+        method="histogram",
         errors=lambda make: [
             Raises(RuntimeError, "0", make(3), 0),
             Raises(RuntimeError, "[2]", make(3), 2, weight=make(2)),
+            Raises(RuntimeError, "2 numbers", make(3), 2, range=(0.0, 1.0, 2.0)),
             Raises(NotImplementedError, "int64", make(3, dtype="int64"), 2),
+            Raises(NotImplementedError, "bfloat16", make(3, dtype="bfloat16"), 2),
+        ],
+    ),
+    OpRow(
+        "histogramdd",
+        lambda make: [
+            Sample(Fixed(make(20, 2)), 3),
+            Sample(Fixed(make(20, 2)), [3, 2], range=[-1.0, 1.0, 0.0, 2.0]),
+            Sample(Fixed(make(4, 5, 3)), 2, weight=Fixed(make(4, 5)), density=True),
+            Sample(
+                Fixed(make(20, 2)),
+                [
+                    Fixed(np.asarray([-2, 0, 0.5, 1]).astype(make.dtype)),
+                    Fixed(np.asarray([-1, 1]).astype(make.dtype)),
+                ],
+            ),
+        ],
+        dtypes=("float32", "float64"),
+        differentiable=False,
+        errors=lambda make: [
+            Raises(RuntimeError, "each of the 2", make(3, 2), [2, 2, 2]),
+            Raises(RuntimeError, "> 0", make(3, 2), 0),
+            Raises(RuntimeError, "[2]", make(3, 2), 2, weight=make(2)),
+            Raises(RuntimeError, "4 numbers", make(3, 2), 2, range=(0.0, 1.0)),
+            Raises(RuntimeError, "2 dimensions", make(3), 2),
+            Raises(TypeError, "element 0", make(3, 2), [0.5, 0.5]),
+            Raises(TypeError, "bins", make(3, 2), make(3)),
+            Raises(NotImplementedError, "int64", make(3, 2, dtype="int64"), 2),
         ],
     ),
     OpRow(

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nnkit.autograd.arguments.sizes import check_shape
 from nnkit.autograd.arguments.spatial import Ints, hashable, in_format_of, like_input
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.op.rule import rule
+from nnkit.autograd.op.rule import guarded, real_gradient, rule
+from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.conv.plan import operands, plan, plan_transposed
-from nnkit.autograd.ops.linalg.products import check_operands
+from nnkit.autograd.ops.creation.conversion import clone, converted
+from nnkit.autograd.ops.linalg.products import check_ndim, check_operands, matmul
 from nnkit.autograd.tensor import Tensor
-from nnkit.backend.memory import format_of
+from nnkit.backend.memory import contiguous_format, format_of
 
 
 def _bias(B: Any, g: Any) -> Any:
@@ -288,3 +291,52 @@ def conv_transpose3d(
     """
     geometry = (stride, padding, output_padding, groups, dilation)
     return _convolve_transposed("conv_transpose3d", 3, input, weight, bias, *geometry)
+
+
+@public(method=False)
+@single(node="ConvTbcBackward0")
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """1-dimensional convolution of sequences whose first dimension is time.
+
+    ``out[t, n] = bias + sum of x[t + k, n] @ weight[k]`` over places k in the kernel, where x is
+    the input with ``pad`` zeros before and after.
+
+    Args:
+        input: (T, N, C).
+        weight: (K, C, O).
+        bias: (O,).
+        pad: how many zeros; a negative number cuts steps off.
+
+    Returns:
+        (T + 2 * pad - K + 1, N, O).
+
+    Raises:
+        RuntimeError: shapes or dtypes that do not fit together.
+
+    Example:
+        >>> import nnkit
+        >>> x = nnkit.tensor([1.0, 2.0, 4.0]).reshape(3, 1, 1)
+        >>> nnkit.conv_tbc(x, nnkit.ones(2, 1, 1), nnkit.zeros(1)).flatten()
+        tensor([3., 6.])
+    """
+    name = "conv_tbc"
+    for parameter, value, ndim in (("input", input, 3), ("weight", weight, 3), ("bias", bias, 1)):
+        check_ndim(name, parameter, value._data.shape, ndim)
+    (time, batch, channels), (width, inner, outputs) = input._data.shape, weight._data.shape
+    if channels != inner or bias._data.shape[0] != outputs:
+        raise RuntimeError(
+            f"{name}(): incompatible shapes of input, weight and bias: got {list(input.shape)}, "
+            f"{list(weight.shape)} and {list(bias.shape)}"
+        )
+    check_operands(name, ("input", input), ("weight", weight))
+    length = time + 2 * pad - width + 1
+    check_shape(name, (length, batch, outputs))
+    biases = converted(bias, input.dtype).expand(length, batch, outputs)
+    out = clone(biases, memory_format=contiguous_format)
+    for k in range(width):
+        start, first = max(k - pad, 0), max(pad - k, 0)
+        count = max(min(time + pad - k, length) - first, 0)
+        steps = OPS["getitem"](input, (slice(start, start + count),))
+        part = matmul(steps, OPS["getitem"](weight, (k,)))
+        out = out + OPS["pad"](part, ((first, length - first - count), (0, 0), (0, 0)), 0)
+    return guarded(name, real_gradient(name, out), input, weight, bias)

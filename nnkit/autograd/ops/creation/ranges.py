@@ -145,11 +145,14 @@ def _ends(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> 
     d = dtype_of(name, dtype, default if out is None else out.dtype)
     if default.category == COMPLEX != d.category:
         raise RuntimeError(f"{name}(): complex bounds cannot be converted to {d}")
-    if d.category == INTEGER and not (cmath.isfinite(start) and cmath.isfinite(end)):
-        raise RuntimeError(f"{name}(): {start} to {end} cannot be converted to {d}")
     if d is bool_ and steps > 1:
         raise NotImplementedError(f"{name}(): not implemented for 'bool' tensors")
-    return start, end, d
+    if steps > 1:
+        return fitting(name, start, d), fitting(name, end, d), d
+    start = start if steps else 0
+    if d.category == INTEGER and not cmath.isfinite(start):
+        raise RuntimeError(f"{name}(): {start} cannot be converted to {d}")
+    return start, start, d
 
 
 @public(method=False)
@@ -178,6 +181,8 @@ def linspace(
     """
     check_layout("linspace", layout)
     start, end, d = _ends("linspace", start, end, steps, dtype, out)
+    if steps == 1:
+        start = fitting("linspace", start, d, True)
     place = place_of(device)
     data = place.backend.linspace(start, end, steps, d.array)
     return _in_shape_of_out("linspace", data, place, requires_grad, out)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.rule import rule
+from nnkit.autograd.op.rule import guarded, rule
+from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.factories import eye
 from nnkit.autograd.ops.creation.memory_format import column_major
 from nnkit.autograd.ops.creation.ranges import arange
@@ -114,8 +115,21 @@ def triangles(LU: Tensor) -> tuple[Tensor, Tensor]:
     return tril(LU[..., :k], -1) + unit, triu(LU[..., :k, :])
 
 
-def solved(name: str, LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor:
-    """The X with ``A @ X = B`` (``A.mH @ X = B``) for the A whose factors these are."""
+@single(node="LinalgLuSolveBackward0")
+def solved(
+    name: str, LU: Tensor, pivots: Tensor, B: Tensor, left: bool = True, adjoint: bool = False
+) -> Tensor:
+    """The X with ``A @ X = B`` (``A.mH @ X = B``, ``X @ A = B``) for the A whose factors these
+    are."""
+    out = (
+        _solved(name, LU, pivots, B, adjoint)
+        if left
+        else (_solved(name, LU, pivots, B.mH, not adjoint).mH)
+    )
+    return guarded(name, out, LU, pivots, out)
+
+
+def _solved(name: str, LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor:
     check_square(name, LU, WHOLE)
     check_operands(name, ("LU", LU), ("B", B))
     if B.ndim < 2 or B._data.shape[-2] != LU._data.shape[-1]:
@@ -150,3 +164,54 @@ def lu_unpack(
     P = permutation("lu_unpack", LU_data, LU_pivots) if unpack_pivots else none
     L, U = triangles(LU_data) if unpack_data else (none, none)
     return return_types.lu_unpack((P, L, U))
+
+
+@public
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple | None = None) -> Any:
+    """L and U in one matrix, and the exchanged rows, as LAPACK stores them: (LU, pivots).
+
+    A pivot of 0 is no error here; `nnkit.linalg.lu_factor` is the younger name.
+
+    Args:
+        A: (*, m, n).
+        pivot: only true on the CPU.
+        get_infos: also for each matrix the order of its first pivot of 0, and 0 if there is none:
+            (LU, pivots, info).
+        out: tensors that get the results.
+
+    Example:
+        >>> import nnkit
+        >>> LU, pivots = nnkit.lu(nnkit.tensor([[1.0, 2.0], [2.0, 2.0]]))
+        >>> LU
+        tensor([[2.0000, 2.0000],
+                [0.5000, 1.0000]])
+    """
+    results = factored("lu", A, pivot)
+    chosen = return_types._lu_with_info(results) if get_infos else results[:2]
+    if out is None:
+        return chosen
+    if len(out) != len(chosen):
+        raise TypeError(f"lu(): expected argument 'out' of {len(chosen)} tensors, got {len(out)}")
+    for each, result in zip(out, chosen, strict=True):
+        each.resize_as_(result).copy_(result)
+    return out
+
+
+@public(out=True)
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """The X with ``A @ X = input`` for the A that `lu` was given: `nnkit.linalg.lu_solve`, whose
+    arguments are in another order.
+
+    Args:
+        input: (*, n, k).
+        LU_data: (*, n, n).
+        LU_pivots: (*, n), int32.
+
+    Example:
+        >>> import nnkit
+        >>> factors = nnkit.lu(nnkit.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        >>> nnkit.lu_solve(nnkit.ones(2, 1), *factors)
+        tensor([[0.5000],
+                [0.2500]])
+    """
+    return solved("lu_solve", LU_data, LU_pivots, input)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from nnkit.autograd.arguments.dims import check_tensor
+from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.arguments.sizes import check_shape, integer
+from nnkit.autograd.op.promotion import check_defined
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded
 from nnkit.autograd.op.single import single
@@ -16,6 +18,7 @@ from nnkit.autograd.ops.decomposition import rules as rules
 from nnkit.autograd.ops.decomposition.factorization import check_matrices, check_square
 from nnkit.autograd.ops.linalg.products import check_operands, matmul
 from nnkit.autograd.ops.shape.joining import cat
+from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING, HALF, float32, int64
 from nnkit.backend.memory import contiguous_format
@@ -150,3 +153,51 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """
     n = check_square("cholesky_inverse", input, ())[-1]
     return cholesky_solve(eye(n, dtype=input.dtype, device=input.device), input, upper)
+
+
+@public(out=True)
+@single(node="TriangularSolveBackward0")
+def triangular_solve(
+    input: Tensor,
+    A: Tensor,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+) -> Any:
+    """The X with ``A @ X = input`` (``A.mT @ X`` with ``transpose``) for triangular A.
+
+    `nnkit.linalg.solve_triangular` is the younger name, with its arguments in another order.
+
+    Args:
+        input: (*, n, k).
+        A: (*, n, n), of which only the upper (the lower) triangle is read, with ``unitriangular``
+            without the diagonal, which counts as 1.
+
+    Returns:
+        A named tuple (solution, cloned_coefficient), the latter a copy of A.
+
+    Raises:
+        RuntimeError: shapes or dtypes do not fit.
+
+    Example:
+        >>> import nnkit
+        >>> A = nnkit.tensor([[2.0, 0.0], [0.0, 4.0]])
+        >>> nnkit.triangular_solve(nnkit.ones(2, 1), A).solution
+        tensor([[0.5000],
+                [0.2500]])
+    """
+    rows = check_matrices("triangular_solve", input, ())[-2]
+    check_matrices("triangular_solve", A, ())
+    check_operands("triangular_solve", ("input", input), ("A", A))
+    if check_square("triangular_solve", A, ())[-1] != rows:
+        raise RuntimeError(
+            f"triangular_solve(): incompatible shapes of A and input: got {list(A.shape)} and "
+            f"{list(input.shape)}"
+        )
+    batch = broadcast_shape("triangular_solve", [A._data.shape[:-2], input._data.shape[:-2]])
+    check_defined("triangular_solve", "solve_triangular", A)
+    read = A.mT if transpose else A
+    solution = rules.solve_triangular(read, input, upper != transpose, unitriangular)
+    solution = guarded("triangular_solve", column_major(solution), input, A, solution)
+    copied = clone(A.expand(*batch, rows, rows).mT, memory_format=contiguous_format).mT
+    return return_types.triangular_solve((solution, copied))

@@ -1,4 +1,4 @@
-"""Searching and counting: distinct values, places in sorted sequences, histograms."""
+"""Searching and counting: distinct values, and places in sorted sequences."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from nnkit.autograd.grad_mode import no_grad
 from nnkit.autograd.op.promotion import check_dtype, on_one_device, promote
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.registry import OPS
-from nnkit.autograd.ops.linalg.products import check_ndim
-from nnkit.autograd.surface import return_types
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.autograd.views.history import end_history, refresh, wants_history
-from nnkit.backend.dtype import BOOL, COMPLEX, FLOATING, INTEGER, int32, int64
+from nnkit.backend.dtype import BOOL, COMPLEX, INTEGER, int32, int64
 
 
 @public
@@ -225,113 +223,6 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         coordinates.append(wrap(B.remainder(rest, size), indices._device))
         rest = B.div_floor(rest, size)
     return tuple(reversed(coordinates))
-
-
-@public(out=True)
-def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """The number of elements in each of ``bins`` equal parts of [min, max]; elements outside are
-    left out. Where both bounds are equal, those of the data are taken.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.histc(nnkit.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
-        tensor([0., 2., 1., 0.])
-    """
-    check_tensor("histc", input)
-    if input.dtype.category != FLOATING:
-        raise NotImplementedError(f"histc(): not implemented for '{input.dtype.name}' tensors")
-    if integer("histc", "bins", bins) <= 0:
-        raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
-    check_shape("histc", (bins,))
-    low, high = _range_of("histc", input, None if min == max else (min, max), 1)
-    return wrap(input._device.backend.histc(input._data, bins, low, high), input._device)
-
-
-def _range_of(name: str, input: Tensor, given: Any, margin: float) -> tuple[float, float]:
-    """The bounds of the bins, by default those of the data; ``margin`` apart from a single one."""
-    B = input._device.backend
-    if given is not None and not (
-        isinstance(given, (tuple, list))
-        and len(given) == 2
-        and all(isinstance(n, (int, float)) for n in given)
-    ):
-        raise TypeError(f"{name}(): argument 'range' must be tuple of 2 floats, got {given!r}")
-    low, high = given or (0.0, 1.0)
-    if given is None and input._data.size:
-        low = float(B.item(B.amin(input._data, None, False)))
-        high = float(B.item(B.amax(input._data, None, False)))
-    if not abs(low) + abs(high) < float("inf"):
-        raise RuntimeError(f"{name}(): range of [{low}, {high}] is not finite")
-    if low > high:
-        raise RuntimeError(f"{name}(): max must be larger than min, got {high} and {low}")
-    return (low - margin, high + margin) if low == high else (low, high)
-
-
-@public(method=False, out=True)
-def histogram(
-    input: Tensor,
-    bins: Tensor | int = 100,
-    *,
-    range: Sequence[float] | None = None,
-    weight: Tensor | None = None,
-    density: bool = False,
-) -> Any:
-    """The number (or the weight) of elements between each two neighbouring edges.
-
-    Args:
-        bins: how many equal bins, or a 1-dim tensor with their edges.
-        range: the lowest and the highest edge; by default those of the data.
-        density: divide by the total and by the width of each bin.
-
-    Returns:
-        A named tuple ``(hist, bin_edges)``. The last bin includes its upper edge.
-
-    Example:
-        >>> import nnkit
-        >>> nnkit.histogram(nnkit.tensor([1.0, 2.0, 1.0]), 3, range=(0.0, 3.0)).hist
-        tensor([0., 2., 1.])
-    """
-    check_tensor("histogram", input)
-    if input.dtype.name not in ("float32", "float64"):
-        raise NotImplementedError(f"histogram(): not implemented for '{input.dtype.name}' tensors")
-    if weight is not None and weight.dtype is not input.dtype:
-        raise RuntimeError(
-            f"histogram(): input and weight must have one dtype, got {input.dtype} and "
-            f"{weight.dtype}"
-        )
-    if weight is not None and weight._data.size != input._data.size:
-        raise RuntimeError(
-            "histogram(): weight must have as many elements as input, got "
-            f"{list(weight._data.shape)} and {list(input._data.shape)}"
-        )
-    input, weight, bins = on_one_device("histogram", (input, weight, bins))
-    B, place, dtype = input._device.backend, input._device, input._data.dtype
-    if isinstance(bins, Tensor) and (bins.ndim or range is None):
-        if range is not None:
-            raise TypeError("histogram(): takes 'range' where 'bins' is an int, got a Tensor")
-        if bins.dtype is not input.dtype:
-            raise RuntimeError(
-                f"histogram(): input and bins must have one dtype, got {input.dtype} and "
-                f"{bins.dtype}"
-            )
-        check_ndim("histogram", "bins", bins._data.shape, 1)
-        if not bins._data.size:
-            raise RuntimeError("histogram(): argument 'bins' must have at least 1 element")
-        edges = bins._data
-    else:
-        bins = integer("histogram", "bins", bins)
-        if bins <= 0:
-            raise RuntimeError(f"histogram(): bins must be > 0, but got {bins}")
-        check_shape("histogram", (bins + 1,))
-        low, high = _range_of("histogram", input, range, 0.5)
-        edges = B.linspace(low, high, bins + 1, dtype)
-    flat = B.reshape(input._data, (input._data.size,))
-    weights = None if weight is None else B.reshape(weight._data, flat.shape)
-    counts = B.histogram(flat, edges, weights)
-    if density:
-        widths = B.sub(B.getitem(edges, (slice(1, None),)), B.getitem(edges, (slice(None, -1),)))
-        counts = B.div(B.div(counts, B.sum(counts, None, False)), widths)
-    return return_types.histogram((wrap(counts, place), wrap(edges, place)))
 
 
 @public(out=True, method=False)

@@ -1,0 +1,105 @@
+"""Decompositions of matrices that are nearly of low rank, by random projections.
+
+The range of a matrix is found from its products with a few random vectors (Halko, Martinsson and
+Tropp, "Finding structure with randomness", 2011, algorithms 4.4 and 5.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nnkit.autograd.op.public import public
+from nnkit.autograd.ops.decomposition import rules as rules
+from nnkit.autograd.ops.decomposition.factorization import WHOLE, check_matrices
+from nnkit.autograd.ops.linalg.products import matmul
+from nnkit.autograd.ops.random.factories import randn
+from nnkit.autograd.ops.shape.reshaping import broadcast_to
+from nnkit.autograd.tensor import Tensor
+
+_Factors = tuple[Tensor, Tensor, Tensor]
+
+
+@public(method=False)
+def svd_lowrank(
+    A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+) -> _Factors:
+    """The largest singular values of ``A - M``, nearly, with their vectors: (U, S, V).
+
+    ``U @ diag(S) @ V.mH`` is near ``A - M`` where that has about rank ``q`` or less.
+
+    Args:
+        A: (*, m, n).
+        q: how many singular values; some more than are wanted make these better.
+        niter: how often the vectors are multiplied by A and its transpose again.
+        M: what is subtracted, of a shape that broadcasts to that of A.
+
+    Example:
+        >>> import nnkit
+        >>> U, S, V = nnkit.svd_lowrank(nnkit.ones(3, 2), 1)
+        >>> U @ S.diag() @ V.mH
+        tensor([[1.0000, 1.0000],
+                [1.0000, 1.0000],
+                [1.0000, 1.0000]])
+    """
+    m, n = A.shape[-2:]
+    check_matrices("svd_lowrank", A, (*WHOLE, "bfloat16"))
+    parts = (A,) if M is None else (A, broadcast_to(M, A.shape))
+    if m < n:
+        parts = tuple([each.mH for each in parts])
+    Q = _basis(parts, 6 if q is None else q, 2 if niter is None else niter)
+    U, S, Vh = rules.svd(_product([each.mH for each in parts], Q).mH, False)
+    U, V = matmul(Q, U), Vh.mH
+    return (U, S, V) if m >= n else (V, S, U)
+
+
+@public(method=False)
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> _Factors:
+    """The principal components of samples (rows) of features (columns), nearly: (U, S, V).
+
+    The columns of V are the principal directions, and ``S**2 / (m - 1)`` the variances along them.
+
+    Args:
+        A: (*, m, n), nearly of low rank.
+        q: how many components, ``min(6, m, n)`` unless given.
+        center: whether the mean of each column is subtracted first.
+        niter: as in `svd_lowrank`.
+
+    Raises:
+        ValueError: ``q`` is not between 0 and ``min(m, n)``, or ``niter`` is negative.
+
+    Example:
+        >>> import nnkit
+        >>> samples = nnkit.tensor([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
+        >>> nnkit.pca_lowrank(samples, 1)[1]
+        tensor([2.8284])
+    """
+    m, n = A.shape[-2:]
+    smaller = min(m, n)
+    if q is None:
+        q = min(6, smaller)
+    if not 0 <= q <= smaller:
+        raise ValueError(f"pca_lowrank(): q must be between 0 and {smaller}, got {q}")
+    if niter < 0:
+        raise ValueError(f"pca_lowrank(): niter must not be negative, got {niter}")
+    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
+
+
+def _basis(parts: Sequence[Tensor], q: int, niter: int) -> Tensor:
+    """``q`` orthonormal columns whose space nearly holds the columns of ``A - M``."""
+    A, adjoints = parts[0], [each.mH for each in parts]
+    start = randn(A.shape[-1], q, dtype=A.dtype, device=A.device)
+    Q = _orthonormal(_product(parts, start))
+    for _ in range(niter):
+        Q = _orthonormal(_product(adjoints, Q))
+        Q = _orthonormal(_product(parts, Q))
+    return Q
+
+
+def _product(parts: Sequence[Tensor], x: Tensor) -> Tensor:
+    """``(A - M) @ x`` of A and perhaps M, with no other matrix of their size."""
+    out, *rest = [matmul(each, x) for each in parts]
+    return out - rest[0] if rest else out
+
+
+def _orthonormal(x: Tensor) -> Tensor:
+    return rules.qr(x, "reduced")[0]
