@@ -331,4 +331,26 @@ x6, x7 = T.zeros(1, 3), T.zeros(2, 3)
 x8 = T.split_with_sizes_copy(x1.detach(), [1, 2], out=[x6, x7])
 x9 = x6.to_dense() is x6, x6.to_dense(T.float64).dtype == T.float64
 """,
+    "an operand that is cast within an operation counts its writes": """
+x0 = T.ones(3, requires_grad=True)
+x1 = T.arange(3)
+x2 = T.func.vmap(lambda t, u: t * u)(x0, x1)
+x3 = T.nn.functional.mse_loss(x0, x1)
+x4 = T.addcmul(x0, x0, x1)
+x1.fill_(2)
+x5 = T.autograd.grad(x2.sum(), [x0])
+x6 = T.autograd.grad(x3, [x0])
+x7 = T.autograd.grad(x4.sum(), [x0])
+""",
+    "a parametrized tensor keeps its gradient as one tensor, not as several": """
+m0 = T.nn.Linear(2, 2)
+m0(T.tensor([[0.5, -0.75]])).sum().backward()
+T.nn.utils.parametrizations.weight_norm(m0)
+T.nn.utils.parametrize.remove_parametrizations(m0, 'weight')
+m1 = T.nn.Linear(2, 2)
+m1(T.tensor([[0.5, -0.75]])).sum().backward()
+x2 = m1.weight
+T.nn.utils.parametrizations.orthogonal(m1)
+x3 = x2 is m1.parametrizations.weight.original
+""",
 }

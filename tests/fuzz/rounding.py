@@ -23,13 +23,15 @@ ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _flip_last_bits(tensor: Any, torch: Any, trial: int) -> None:
-    """Of half of the rounded numbers, in their memory alone: no version counts it."""
+    """Of half of the rounded numbers, in their memory alone: no version counts it, and NumPy does
+    not see it, since torch resizes no such memory."""
     if not tensor.is_floating_point() or tensor.element_size() not in BITS:
         return
     name, low = BITS[tensor.element_size()]
-    bits = tensor.detach().view(getattr(torch, name)).numpy()
+    memory = torch.empty(0, dtype=getattr(torch, name)).set_(tensor.untyped_storage())
+    bits = memory.clone().numpy()
     chosen = (bits.astype(np.uint64) * ODD) >> np.uint64(32 + trial) & np.uint64(1)
-    np.bitwise_xor(bits, 1, out=bits, where=(bits & low != 0) & (chosen != 0))
+    memory ^= torch.from_numpy((bits & low != 0) & (chosen != 0))
 
 
 def _distance(one: Any, other: Any) -> float:

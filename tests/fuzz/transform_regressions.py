@@ -273,4 +273,10 @@ x2 = T.func.grad(lambda t: (t * t).sum())(x1 / x1)
 x3 = T.func.jacrev(lambda t: t * t)(T.atan2(x1, x1))
 x4 = T.func.vjp(lambda t: t * t, x1 ** x1)[0]
 """,
+    "a Jacobian in half precision where its point does not lie by rows": """
+x0 = T.tensor([[[[-0.25, 1.75]], [[0.5, -1.0]]]]).bfloat16().to(memory_format=T.channels_last)
+x1 = T.func.grad(lambda t: T.func.jacrev(T.cos)(t).sum())(x0)
+x2 = T.func.grad(lambda t: T.func.jacrev(lambda t: T.softmax(t, 1))(t).abs().sum())(x0.half())
+x3 = T.func.grad(lambda t: T.func.jvp(T.tanh, (t,), (x0.float(),))[1].sum())(x0.float())
+""",
 }

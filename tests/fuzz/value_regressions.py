@@ -150,4 +150,12 @@ with T.no_grad(): x0.mul_(2)
 T.nn.functional.dropout(x1)
 x2 = T.rand(2)
 """,
+    "each part of a loss has the dtype of its own operands": """
+x0 = T.tensor([-1.5, 0.3], dtype=T.float64, requires_grad=True)
+x1 = T.tensor([2.0, 0.7])
+x2 = T.nn.functional.kl_div(x0, x1, reduction='sum')
+x3 = T.nn.functional.kl_div(x0, x1, reduction='none', log_target=True)
+x4 = T.nn.functional.poisson_nll_loss(x1, x0.detach())
+x5 = T.autograd.grad(x3.sum(), [x0])
+""",
 }

@@ -54,7 +54,7 @@ def _follow(algebra: Lifted, name: str, body: Callable, *values: Any) -> Any:
 
 
 def _is_half(value: Any) -> bool:
-    return isinstance(value, Tensor) and value._data.dtype in HALF and not value._device.depth
+    return isinstance(value, Tensor) and value._data.dtype in HALF
 
 
 def _lies_otherwise(value: Any) -> bool:
@@ -68,9 +68,11 @@ def _as_the_kernel(outputs: tuple, name: str, values: tuple) -> tuple:
     """Results as the kernel gives them, which they are without a graph: in its order of memory; in
     half precision neither rounded after each step, nor as wide as statistics that went into them.
     """
+    device = next(out._device for out in outputs if out is not None)
+    if device.depth:  # the tensors below the level have the history
+        return outputs
     if any(out is value for out in outputs for value in values if out is not None):
         return outputs
-    device = next(out._device for out in outputs if out is not None)
     whole = getattr(device.backend, name)(*map(_raw, values))
     arrays = whole if isinstance(whole, tuple) else (whole,)
     return tuple(map(_as_computed, outputs, arrays))

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nnkit.autograd.arguments.dims import broadcast_shape
+from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.grad_mode import MODE
 from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.tensor import Tensor, wrap
@@ -130,13 +131,23 @@ def operands_of(name: str, input: Any, other: Any, kind: str, refuses: tuple[str
             data = value._data
             if exact and d.array in HALF and device is cpu and not data.ndim:
                 converted.append(B.item(data))
+            elif data.dtype is d.array:
+                converted.append(data)
             else:
-                converted.append(data if data.dtype is d.array else B.cast(data, d.array))
+                converted.append(B.cast(data, d.array))
+                if device.depth:
+                    _in_place_of(value, wrap(converted[-1], device))
         elif d.category >= FLOATING:
             converted.append(value if exact else held(value, d))
         else:
             converted.append(B.full((), _fits(name, value, d), d.array))
     return converted[0], converted[1], device
+
+
+def _in_place_of(operand: Tensor, cast: Tensor) -> Tensor:
+    """An operand in another dtype: writes to the operand count, which torch saves in its place."""
+    lowest(cast)._writes = lowest(operand)._writes
+    return cast
 
 
 def _fits(name: str, value: Any, d: Any) -> Any:
@@ -282,8 +293,5 @@ def promote(
         elif value._data.dtype is d.array:
             result.append(value)
         else:
-            cast = OPS["cast"](value, d.array)
-            if value.is_inference():  # torch casts within the operation, which sees the operand
-                cast._writes = value._writes
-            result.append(cast)
+            result.append(_in_place_of(value, OPS["cast"](value, d.array)))
     return tuple(result)

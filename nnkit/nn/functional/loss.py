@@ -242,10 +242,14 @@ def kl_div(
         check_reduction("kl_div", reduction)
     if not (input.is_floating_point() and target.is_floating_point()):
         raise RuntimeError("kl_div: Integral inputs not supported")
-    x, y = ops.broadcast_pair("kl_div", input, target)
     whole = "sum" if by_batch else reduction
-    if not log_target and target.is_inference():  # the first product is of inference tensors alone
-        total = reduced(xlogy(target, target) - target * input, whole)
+    # Each part is computed in the dtype of its own operands, and of inference tensors alone.
+    if input.dtype is not target.dtype or not log_target and target.is_inference():
+        if log_target:
+            total = reduced(target.exp() * (target - input), whole)
+        else:
+            total = reduced(xlogy(target, target) - target * input, whole)
     else:
+        x, y = ops.broadcast_pair("kl_div", input, target)
         total = (ops.kl_div_log_target if log_target else ops.kl_div)(x, y, whole)
     return total / input.shape[0] if by_batch and input.ndim else total

@@ -195,8 +195,8 @@ def poisson_nll_loss(
         tensor(1.)
     """
     reduction = reduction_of("poisson_nll_loss", size_average, reduce, reduction)
-    if not input.is_floating_point() or target.is_complex():
-        x, y = input, target
+    if input.dtype is not target.dtype or not input.is_floating_point():
+        x, y = input, target  # each part is computed in the dtype of its own operands
         losses = x.exp() - y * x if log_input else x - y * (x + eps).log()
     else:
         x, y = ops.broadcast_pair("poisson_nll_loss", input, target)

@@ -88,21 +88,15 @@ class ParametrizationList(ModuleList):
                     f"tensor, got {tuple(start.shape)} and {start.dtype} for "
                     f"{tuple(original.shape)} and {original.dtype}"
                 )
-            self._register("original", start, original)
+            with no_grad():
+                original.set_(start)  # an optimizer that has it keeps it
+            _register(self, "original", original)
         else:
             for i, part in enumerate(start):
-                self._register(f"original{i}", part, original)
+                made = Parameter(part) if isinstance(original, Parameter) else part
+                _register(self, f"original{i}", made.requires_grad_(original.requires_grad))
         if not unsafe:
             self._check(original)
-
-    def _register(self, name: str, value: Tensor, original: Tensor) -> None:
-        if isinstance(original, Parameter):
-            if isinstance(value, Parameter) and value is original:
-                self.register_parameter(name, original)
-            else:
-                self.register_parameter(name, Parameter(value.detach(), original.requires_grad))
-        else:
-            self.register_buffer(name, value)
 
     def _check(self, original: Tensor) -> None:
         with no_grad():
@@ -142,7 +136,7 @@ class ParametrizationList(ModuleList):
                 start = module.right_inverse(start)
             parts = [start] if self.is_tensor else list(start)
             for original, part in zip(self.originals(), parts, strict=True):
-                original.data = part
+                original.set_(part)
 
     def forward(self) -> Any:
         first, *rest = list(self)
@@ -150,6 +144,13 @@ class ParametrizationList(ModuleList):
         for module in rest:
             value = module(value)
         return value
+
+
+def _register(module: Module, name: str, value: Tensor) -> None:
+    if isinstance(value, Parameter):
+        module.register_parameter(name, value)
+    else:
+        module.register_buffer(name, value)
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
@@ -297,23 +298,17 @@ def remove_parametrizations(
             "remove_parametrizations: with leave_parametrized=False there must be a single "
             f"original tensor, got {chain.ntensors}"
         )
-    if leave_parametrized:
-        with no_grad():
-            value = getattr(module, tensor_name)
+    if chain.is_tensor:
+        kept = chain.original
+        if leave_parametrized:
+            with no_grad():
+                kept.set_(getattr(module, tensor_name))
     else:
-        value = chain.original
-    originals = chain.originals()
+        value = getattr(module, tensor_name)
+        kept = Parameter(value) if value.requires_grad else value
     delattr(type(module), tensor_name)
     del parametrizations[tensor_name]
-    if isinstance(originals[0], Parameter):
-        kept = originals[0]
-        if chain.is_tensor and kept.shape == value.shape:
-            kept.data = value.detach()
-        else:
-            kept = Parameter(value.detach(), any(o.requires_grad for o in originals))
-        module.register_parameter(tensor_name, kept)
-    else:
-        module.register_buffer(tensor_name, value)
+    _register(module, tensor_name, kept)
     if len(parametrizations) == 0:
         del module.parametrizations
         module.__class__ = type(module).__bases__[0]
