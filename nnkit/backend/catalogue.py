@@ -84,6 +84,8 @@ SIGNATURES = {
         recurrence(a, b; axis)
         logsumexp(x; axis, keepdims)
         norm(x; p, axis, keepdims)
+        distance(x; p)
+        renorm(x; p, axis, maxnorm)
         expand_reduced(x; shape, axis, keepdims) -> out&x
     """,
     "linalg": """

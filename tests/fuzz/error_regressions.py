@@ -262,4 +262,16 @@ x1 = x0 @ T.zeros((2, 0), dtype=T.int64)
 x2 = T.zeros(2, 2, 0) @ T.zeros(2, 0, 2, dtype=T.int64)
 x0.contiguous() @ T.zeros((2, 0), dtype=T.int64)
 """,
+    "an index that is out of bounds in one of several dimensions": """
+x0 = T.zeros(2, 3, 2).index_add(0, T.tensor([5]), T.ones(1, 3, 2))
+x1 = T.zeros(2, 3, 2).index_add(1, T.tensor([5]), T.ones(2, 1, 2))
+x2 = T.zeros(2, 3, 2).index_add(2, T.tensor([-1]), T.ones(2, 3, 1))
+x3 = T.zeros(0).index_add(0, T.tensor([0]), T.ones(1))
+x4 = T.zeros(2, 3, 2).index_select(0, T.tensor([5]))
+x5 = T.zeros(2, 3, 2).index_select(1, T.tensor([5]))
+x6 = T.zeros(2, 3, 2).index_select(2, T.tensor([-1]))
+x7 = T.zeros(0).index_select(0, T.tensor([0]))
+x8 = T.zeros(0, 2).index_select(0, T.tensor([0]))
+x9 = T.zeros(0, 2).index_select(1, T.tensor([2]))
+""",
 }

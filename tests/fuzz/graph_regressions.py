@@ -353,4 +353,16 @@ x2 = m1.weight
 T.nn.utils.parametrizations.orthogonal(m1)
 x3 = x2 is m1.parametrizations.weight.original
 """,
+    "what saves no tensors runs backward again": """
+x0 = T.tensor([1.0, 4.0, 9.0, 16.0], requires_grad=True)
+x1 = T.gradient(x0, spacing=2.0, edge_order=2)[0]
+x1.sum().backward()
+x1.sum().backward()
+x2 = T.ones(1, 2, 3, requires_grad=True)
+x3 = T.nn.functional.affine_grid(x2, (1, 1, 2, 2), align_corners=False)
+x3.sum().backward()
+x3.sum().backward()
+x4 = T.autograd.grad(x3.square().sum(), x2, create_graph=True)[0]
+x5 = T.autograd.grad(x4.sum(), x2)
+""",
 }

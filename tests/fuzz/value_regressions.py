@@ -158,4 +158,77 @@ x3 = T.nn.functional.kl_div(x0, x1, reduction='none', log_target=True)
 x4 = T.nn.functional.poisson_nll_loss(x1, x0.detach())
 x5 = T.autograd.grad(x3.sum(), [x0])
 """,
+    "each of the largest differences has the whole gradient of a distance": """
+x0 = T.tensor([[1.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]], requires_grad=True)
+x1 = T.tensor([[0.0, 0.0, 0.0], [2.0, 2.0, 2.0], [2.0, 4.0, float('inf')]], requires_grad=True)
+x2 = T.autograd.grad(T.cdist(x0, x1, float('inf')), [x0, x1], T.arange(1.0, 10.0).reshape(3, 3))
+x3 = T.autograd.grad(T.nn.functional.pdist(x0, float('inf')), x0, T.tensor([1.0, 2.0, 3.0]))
+x4 = T.tensor([[float('nan'), 1.0]], requires_grad=True)
+x5 = T.cdist(x4, x0[:, :2], 0.0)
+x6 = T.autograd.grad(T.cdist(x4, x0[:, :2], 1.0).sum(), x4)
+x7 = T.cdist(T.zeros(2, 0), T.zeros(3, 0), float('inf'))
+""",
+    "an array is equal to a tensor element by element, and unequal as a whole": """
+import numpy
+x0 = T.tensor([1.0, 2.0])
+x1 = numpy.array([1.0, 3.0])
+x2 = x0 == x1
+x3 = x0 != x1
+x4 = x1 != x0
+x5 = x0 != numpy.float32(1)
+x6 = x0 != numpy.ones(3)
+""",
+    "sums of half precision are rounded after each addition where torch's are": """
+x0 = T.linspace(-1, 3, 12).half().reshape(2, 3, 2).requires_grad_()
+x1 = T.tensor([0, 1, 1, 0, 1, 1, 1, 0, 1])
+x2 = T.linspace(-2, 1.7, 9).half()
+x3 = x0.index_add(1, x1, T.linspace(-2, 1.7, 36).half().reshape(2, 9, 2))
+x4 = T.autograd.grad(x0.index_select(1, x1), x0, T.linspace(-2, 1.7, 36).half().reshape(2, 9, 2))
+x5 = T.autograd.grad(x0.take(x1), x0, x2)
+x6 = x0.put(x1, x2, accumulate=True)
+x7 = T.autograd.grad(x0.flatten().unfold(0, 4, 1), x0, T.linspace(-2, 1.7, 36).half().view(9, 4))
+x8 = T.autograd.grad(x0.as_strided((9, 4), (1, 1)), x0, T.linspace(-2, 1.7, 36).half().view(9, 4))
+x9 = T.linspace(-1, 3, 32).bfloat16().reshape(1, 2, 4, 4).requires_grad_()
+F = T.nn.functional
+x10 = F.fold(F.unfold(x9 * 0.3, 3, padding=1), (4, 4), 3, padding=1)
+x11 = T.autograd.grad(x10, x9, x9.detach().flip(3))
+x12 = T.autograd.grad(F.avg_pool2d(x9, 3, 1, 1), x9, x9.detach().flip(3))
+x13 = T.autograd.grad(F.max_pool2d(x9, 3, 1, 1), x9, x9.detach().flip(3) * 0.3)
+""",
+    "numbers that were arguments between the tensors once": """
+x0 = T.tensor([[1.0, 2.0], [3.0, 4.0]])
+x1 = T.tensor([1.0, 2.0])
+x2 = T.add(x0, 2, x1)
+x3 = x0.clone().sub_(2, x1)
+x4 = T.addcdiv(x0, 2.0, x0, x1)
+x5 = x0.addcmul(0.5, x0, x1)
+x6 = T.addmm(2, x0, 3, x0, x0)
+x7 = T.addmv(2, x1, x0, x1)
+x8 = x0.clone().addr_(2, 3, x1, x1)
+x9 = x0.addbmm(3, x0[None], x0[None])
+x10 = T.baddbmm(2, x0[None], x0[None], x0[None], out=T.zeros(1, 2, 2))
+x11 = T.addmm(x0, 3, x0, x0)
+x12 = T.add(x0, x0, x0)
+x13 = T.mul(x0, 2, x0)
+""",
+    "a matrix with a NaN has no Cholesky factor, and a determinant whose gradient is NaN": """
+x0 = T.tensor([[[1.0, 0.0], [float('nan'), 1.0]], [[4.0, 2.0], [2.0, 5.0]]])
+x1 = T.linalg.cholesky(x0)
+x2 = T.linalg.cholesky_ex(x0)[1]
+x3 = x0.clone().requires_grad_()
+x4 = T.autograd.grad(T.linalg.det(x3).nansum(), x3)
+""",
+    "a slice whose norm is NaN is not scaled, nor is its gradient": """
+x0 = T.tensor([[float('nan'), 1.0], [0.25, 0.5]], requires_grad=True)
+x1 = T.renorm(x0, 2, 0, 1.0)
+x2 = T.autograd.grad(x1, x0, T.tensor([[1.0, 2.0], [3.0, 4.0]]))
+x3 = T.renorm(T.zeros(3, 0), float('inf'), 0, 1.0)
+""",
+    "the gradient of too few complex numbers' variance is complex": """
+x0 = T.tensor([1 + 2j, 2.0], requires_grad=True)
+x1 = T.autograd.grad(x0.var(correction=2), x0)
+x2 = T.autograd.grad(x0[:0].std(), x0)
+x3 = T.zeros(0, dtype=T.complex64, requires_grad=True)
+x4 = T.autograd.grad(x3.var(), x3)
+""",
 }

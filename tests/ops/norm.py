@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tests.harness.row import Fixed, Maker, OpRow, Raises, Sample
 
 F = "nn.functional."
@@ -286,7 +288,10 @@ ROWS = [
         F + "pdist",
         lambda make: [Sample(make(4, 3)), Sample(make(4, 3), 1.0), Sample(make(4, 3), 3.0)],
         # torch's backward crashes on (0, 2).
-        edges=lambda make: [Sample(make(1, 3)), Sample(make(3, 2) * 0)],
+        edges=lambda make: [
+            Sample(make(1, 3)), Sample(make(3, 2) * 0),
+            Sample(np.eye(3, dtype=make.dtype), np.inf),
+        ],
         errors=wrong_rows,
         second_order=False,
         dtypes=("float32", "float64"),

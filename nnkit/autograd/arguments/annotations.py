@@ -32,6 +32,7 @@ from nnkit.autograd.views.history import check_history
 from nnkit.backend.device import device
 from nnkit.backend.dtype import BOOL, FLOATING, dtype, python_number
 from nnkit.backend.memory import layout, memory_format
+from nnkit.backend.warning import warn
 
 # Parameters that take what is no tensor yet, of whatever size.
 _DATA = {"data", "obj", "ndarray", "buffer", "ext_tensor"}
@@ -105,6 +106,8 @@ KINDS = {
     memory_format: _instance("nnkit.memory_format", memory_format),
     type(None): NONE,
 }
+# The functions, and their methods, that torch still calls in a form which it has given up.
+_OLD_FORMS = frozenset("add sub addcmul addcdiv addmm addmv addr addbmm baddbmm".split())
 # What parameters of these names take everywhere, where their annotation leaves it open.
 NAMED: dict[str, Any] = {
     "dtype": dtype | None, "device": device | None, "layout": layout | None,
@@ -144,6 +147,7 @@ class Signature:
 
         own = inspect.unwrap(function)
         self.name = name
+        self.is_method = is_method
         self.positional: list[str] = []
         self.kinds: dict[str, Kind | None] = {}
         for each in inspect.signature(function).parameters.values():
@@ -156,6 +160,24 @@ class Signature:
                 self.positional.append(each.name)
             if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
                 self.kinds[each.name] = kind
+
+    @property
+    def factors(self) -> list[str]:
+        """The keywords that in a form which torch has given up stand behind the first tensor."""
+        known = self.name.rstrip("_") in _OLD_FORMS
+        return [name for name in ("beta", "alpha", "value") if known and name in self.kinds]
+
+    def renewed(self, arguments: tuple, options: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """The arguments of a call in such a form in today's; ``beta`` of a function stands first
+        there."""
+        count = len(arguments) - len(self.positional)
+        if not 0 < count <= len(self.factors):
+            return arguments, options
+        first, *others = arguments
+        if "beta" in self.factors and not self.is_method:
+            first, others[0] = others[0], first
+        warn(f"{self.name}(): numbers before the other tensors are deprecated: use keywords")
+        return (first, *others[count:]), dict(zip(self.factors, others[:count])) | options
 
     def checked(self, name: str, value: Any) -> Any:
         """An argument as its parameter takes it: a number for a tensor that stands for one.
@@ -294,8 +316,9 @@ def held(
         if signature is None:
             signature = Signature(function, name, is_method, lax)
             named = {each: _known(each, kind) for each, kind in signature.kinds.items()}
-            call.learn(tuple([named[each] for each in signature.positional]), named)
-        options = signature.renamed(options)
+            known = [named[each] for each in signature.positional]
+            call.learn((*known, set()) if signature.factors else tuple(known), named)
+        arguments, options = signature.renewed(arguments, signature.renamed(options))
         target = options.pop("out", None) if out else None
         checked = signature.checked
         first = map(checked, signature.positional, arguments)

@@ -81,6 +81,7 @@ def single(
     name: str = "",
     node: str | None = None,
     reads_result: bool = False,
+    saves: bool = True,
 ) -> Any:
     """Declare a function of Tensors to be one operation for torch's autograd.
 
@@ -93,13 +94,16 @@ def single(
             they must where ``name_`` overwrites what their rules read.
         reads_result: whether torch's derivative is one of the result too, so that a pass through
             that derivative runs this node, and frees what it saved.
+        saves: whether torch's node saves tensors, which backward frees: those that its ops save.
     """
     if function is None:
         return functools.partial(
-            single, alone=alone, name=name, node=node, reads_result=reads_result
+            single, alone=alone, name=name, node=node, reads_result=reads_result, saves=saves
         )
     name = name or function.__name__
-    members = {"__slots__": (), "operation": name, "reads_result": reads_result}
+    members: dict = {"__slots__": (), "operation": name, "reads_result": reads_result}
+    if not saves:
+        members["saves_arrays"] = False
     kind = node and type(node, (Whole,), members)
 
     @functools.wraps(function)

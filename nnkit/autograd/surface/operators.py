@@ -64,21 +64,18 @@ for _name, _function in BINARY.items():
     _reflected(_name, _function)
 # Of these torch's are the same function, of the tensor first.
 Tensor.__radd__, Tensor.__rmul__ = Tensor.__add__, Tensor.__mul__
-for _name in ("lt", "le", "gt", "ge"):
+for _name in ("ne", "lt", "le", "gt", "ge"):
     _operator(_name, getattr(comparison, _name))
 
 
-def _by_value(function: Callable) -> Callable:
-    def compare(self: Tensor, other: Any) -> Tensor:
-        try:
-            return function(self, other)
-        except OperandError:
-            # NumPy leaves the answer to us, and Python's own would be one of identity.
-            if not hasattr(other, "__array__"):
-                raise
-            return function(self, as_tensor(other))
-
-    return compare
+def _equal(self: Tensor, other: Any) -> Tensor:
+    """``==``, which alone takes NumPy's arrays; ``!=`` of one is Python's, of identity."""
+    try:
+        return comparison.eq(self, other)
+    except OperandError:
+        if not hasattr(other, "__array__"):
+            raise
+        return comparison.eq(self, as_tensor(other))
 
 
 def _divided(other: Any, self: Tensor) -> Any:
@@ -86,8 +83,7 @@ def _divided(other: Any, self: Tensor) -> Any:
     return arithmetic.reciprocal(self) * other
 
 
-_operator("eq", _by_value(comparison.eq))
-_operator("ne", _by_value(comparison.ne))
+_operator("eq", _equal)
 for _name in ("truediv", "div"):
     _reflected(_name, _divided)
 

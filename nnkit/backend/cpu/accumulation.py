@@ -73,7 +73,7 @@ def add_at(out: Array, places: Array, values: Array) -> None:
         np.add.at(out, places, values)
 
 
-def add_in_order(out: Array, places: Array, values: Array) -> None:
+def add_in_order(out: Array, places: Any, values: Array) -> None:
     """`add_at`, of which each sum is one of the dtype of ``out``: torch rounds half precision after
     each of these additions."""
     (np.add.at if out.dtype in HALF else add_at)(out, places, values)

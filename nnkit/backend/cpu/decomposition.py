@@ -59,19 +59,28 @@ def _is_nan(x: np.ndarray) -> np.ndarray:
 
 def adjugate(x: np.ndarray) -> np.ndarray:
     """``det(x) * inverse(x)``, which singular matrices have too: from the singular values."""
-    u, s, vh = linalg.svd(x)
+    finite = np.isfinite(x).all((-2, -1), keepdims=True)
+    u, s, vh = linalg.svd(np.where(finite, x, 0))
     n = s.shape[-1]
     others = np.ones(s.shape, s.dtype)
     for i in range(n):
         others[..., i] = np.delete(s, i, -1).prod(-1)
     phase = (linalg.det(u) * linalg.det(vh))[..., None, None]
     v, uh = vh.swapaxes(-1, -2).conj(), u.swapaxes(-1, -2).conj()
-    return phase * np.matmul(v * others[..., None, :], uh)
+    return np.where(finite, phase * np.matmul(v * others[..., None, :], uh), np.nan)
+
+
+def _triangle(x: np.ndarray) -> np.ndarray:
+    """The Cholesky factor. LAPACKs differ in whether they refuse a NaN that they meet."""
+    out = linalg.cholesky(x)
+    if np.isnan(out.diagonal(0, -2, -1)).any():
+        raise linalg.LinAlgError("Matrix is not positive definite")
+    return out
 
 
 @_checked
 def cholesky(x: np.ndarray) -> np.ndarray:
-    return _by_columns(linalg.cholesky(x))
+    return _by_columns(_triangle(x))
 
 
 def qr(x: np.ndarray, mode: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -168,7 +177,7 @@ def cholesky_info(x: np.ndarray) -> np.ndarray:
 def _first_indefinite(x: np.ndarray) -> int:
     for order in (len(x), *range(1, len(x))):
         try:
-            linalg.cholesky(x[:order, :order])
+            _triangle(x[:order, :order])
         except linalg.LinAlgError:
             if order < len(x):
                 return order

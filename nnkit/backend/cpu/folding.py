@@ -13,7 +13,6 @@ from nnkit.backend.cpu.conv import (
     windows_of,
     zeros_padded,
 )
-from nnkit.backend.dtype import HALF
 from nnkit.backend.windows import window_counts
 
 Array = np.ndarray
@@ -32,10 +31,12 @@ def im2col(x: Array, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) 
 def col2im(
     x: Array, shape: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
 ) -> Array:
-    """Add columns up where their windows lie in an array of ``shape``: the adjoint of `im2col`."""
+    """Add columns up where their windows lie in an array of ``shape``: the adjoint of `im2col`.
+
+    As in torch half precision is rounded after each addition.
+    """
     size = window_counts(shape[2:], kernel, stride, padding, dilation)
-    wide = np.float32 if x.dtype in HALF else x.dtype
-    out = zeros_padded(shape, padding, np.dtype(wide))
+    out = zeros_padded(shape, padding, x.dtype)
     columns = x.reshape(shape[0], shape[1], *kernel, *size)
     spread(np.moveaxis(columns, 0, 1 + len(kernel)), out.swapaxes(0, 1), stride, dilation)
-    return cropped(out, padding).astype(x.dtype, copy=False)
+    return cropped(out, padding)

@@ -264,17 +264,15 @@ scatter_reduce = on_copy(scatter_reduce_)
 
 
 def index_select(x: Array, index: Array, axis: int) -> Array:
-    check_bounds(index, x.shape[axis] if x.ndim else 1, axis, IndexError)
+    # torch reads along the second dimension by a kernel of its own, which raises another error.
+    error = RuntimeError if axis == 1 else IndexError
+    check_bounds(index, x.shape[axis] if x.ndim else 1, axis, error)
     return take(x, index, axis) if x.ndim else x.reshape(1).take(index).reshape(())
 
 
 def index_select_adjoint(y: Array, index: Array, axis: int, shape: tuple[int, ...]) -> Array:
     """Zeros of ``shape`` with ``y`` added where `index_select` read."""
-    if not shape:
-        return np.asarray(y.sum(dtype=y.dtype))
-    out = np.zeros(shape, y.dtype)
-    add_slices(out, index, y, axis)
-    return out
+    return index_add_(np.zeros(shape, y.dtype), index, y, axis, 1)
 
 
 def index_add_(x: Array, index: Array, source: Array, axis: int, alpha: Any) -> Array:
@@ -283,10 +281,12 @@ def index_add_(x: Array, index: Array, source: Array, axis: int, alpha: Any) -> 
         return x
     if alpha != 1:
         source = source * np.asarray(alpha).astype(source.dtype)
-    if x.size:  # torch has two kernels, which raise differently
-        check_bounds(index, x.shape[axis], axis, IndexError if x.ndim == 1 else RuntimeError)
-        if x.ndim == 1 and x.dtype in HALF:
-            add_in_order(x, index, source)
+    if x.size or x.ndim == 1:
+        # Along the first and the last of several dimensions torch's is scatter_add.
+        scattered = x.ndim > 1 and axis in (0, x.ndim - 1)
+        check_bounds(index, x.shape[axis], axis, RuntimeError if scattered else IndexError)
+        if x.dtype in HALF and not scattered:
+            add_in_order(x, (ALL,) * axis + (index,), source)
         else:
             add_slices(x, index, source, axis)
     return x

@@ -7,6 +7,7 @@ differ in nothing but that table.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -201,12 +202,13 @@ def _in_batch(indices: Array, plane: int) -> Array:
 
 
 def max_pool_grad(g: Array, indices: Array, shape: Ints) -> Array:
-    """Zeros of ``shape`` to which ``g`` is added at ``indices`` (into each spatial plane)."""
-    wide = np.float32 if g.dtype in HALF else g.dtype
-    out = np.zeros(shape, wide)
-    where = _in_batch(indices, math.prod(shape[2:]))
-    np.add.at(out.reshape(-1), where, g.astype(wide, copy=False).ravel())
-    return out.astype(g.dtype, copy=False)
+    """Zeros of ``shape`` to which ``g`` is added at ``indices`` (into each spatial plane).
+
+    As in torch half precision is rounded after each addition.
+    """
+    out = np.zeros(shape, g.dtype)
+    np.add.at(out.reshape(-1), _in_batch(indices, math.prod(shape[2:])), g.ravel())
+    return out
 
 
 def max_pool_gather(x: Array, indices: Array) -> Array:
@@ -312,21 +314,23 @@ def avg_pool_grad(
     g: Array, shape: Ints, kernel: Ints, stride: Ints, padding: Ints,
     ceil_mode: bool, count_include_pad: bool, divisor: int | None,
 ) -> Array:  # fmt: skip
-    """The adjoint of `avg_pool`: each window hands its share of ``g`` to its elements."""
+    """The adjoint of `avg_pool`: each window hands its share of ``g`` to its elements.
+
+    As in torch one window after the other, and half precision is rounded after each addition.
+    """
     wide = g.astype(np.float32) if g.dtype in HALF else g
     over = divisor or _divisor(
         shape[2:], kernel, stride, padding, ceil_mode, count_include_pad, wide.dtype
     )
-    out = _share(wide, over)
-    for axis in range(-len(kernel), 0):
-        size, count = shape[axis], g.shape[axis]
-        total = _zeros_like(out, axis, size)
-        overlaps = _overlaps(size, count, kernel[axis], stride[axis], padding[axis])
-        for windows, places in overlaps:
-            view = total[(..., places, *_after(axis))]
-            np.add(view, out[(..., windows, *_after(axis))], out=view)
-        out = total
-    return out.astype(g.dtype, copy=False)
+    share = _share(wide, over).astype(g.dtype, copy=False)
+    out = np.zeros(shape, g.dtype)
+    rows = zip(shape[2:], g.shape[2:], kernel, stride, padding)
+    # The later a tap, the earlier the window in which an element stands there.
+    for taps in itertools.product(*[_overlaps(*row)[::-1] for row in rows]):
+        windows, places = zip(*taps)
+        view = out[(..., *places)]
+        np.add(view, share[(..., *windows)], out=view)
+    return out
 
 
 def _regular_arguments(spatial: Ints, size: Ints) -> tuple | None:

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from nnkit.backend.cpu.accumulation import add_at
+from nnkit.backend.cpu.accumulation import add_in_order
 from nnkit.backend.cpu.creation import copy, overwrite
 from nnkit.backend.cpu.memory import byte_offset
-from nnkit.backend.dtype import HALF
 from nnkit.backend.index import ALL
 from nnkit.backend.memory import common_format, extent, owner, strides_of
 from nnkit.backend.windows import padded_geometry
@@ -352,7 +351,7 @@ def as_strided_adjoint(y: Array, source: tuple, target: tuple) -> Array:
     """
     source, target = from_first(source, target)
     flat = np.zeros(max(extent(*source), extent(*target)), y.dtype)
-    add_at(flat, _positions(*target).ravel(), y.ravel())
+    add_in_order(flat, _positions(*target).ravel(), y.ravel())
     return _geometry(flat, *source)
 
 
@@ -379,15 +378,18 @@ def _windows(x: Any, axis: int, size: int, step: int) -> tuple[tuple, tuple]:
 
 
 def unfold_adjoint(y: Array, shape: tuple[int, ...], axis: int, size: int, step: int) -> Array:
-    """Sum overlapping windows back into an array of ``shape``."""
+    """Sum overlapping windows back into an array of ``shape``.
+
+    As in torch one window after the other, and half precision is rounded after each addition.
+    """
     if not shape:
         return np.asarray(y.sum(dtype=y.dtype))
-    out = np.zeros(shape, np.float32 if y.dtype in HALF else y.dtype)
+    out = np.zeros(shape, y.dtype)
     lead = (slice(None),) * axis
     reach = (y.shape[axis] - 1) * step + 1
-    for k in range(size):
+    for k in reversed(range(size)):
         out[(*lead, slice(k, k + reach, step))] += y[..., k]
-    return out.astype(y.dtype, copy=False)
+    return out
 
 
 def pad(x: Array, widths: tuple[tuple[int, int], ...], value: Any) -> Array:

@@ -170,3 +170,19 @@ def norm(B, x, p, axis, keepdims):
     if p == 2:
         return B.sqrt(B.sum(B.mul(size, size), axis, keepdims))
     return B.pow(B.sum(B.pow(size, p), axis, keepdims), 1 / p)
+
+
+def distance(B, x, p):
+    """The norms of differences along the last axis. As in torch a NaN is counted as one, and the
+    largest of none is 0."""
+    if p == 0 or not x.shape[-1]:
+        return B.sum(B.minimum(B.ceil(B.abs(x)), 1), -1, False)
+    return B.norm(x, p, -1, False)
+
+
+def renorm(B, x, p, axis, maxnorm):
+    """``x`` by rows, scaled down where its norm over some axes exceeds ``maxnorm``."""
+    x = B.contiguous(x)
+    size = B.norm(x, p, axis, True)
+    # torch adds 1e-7 so that the result stays below the limit.
+    return B.mul(x, B.where(B.gt(size, maxnorm), B.div(maxnorm, B.add(size, 1e-7)), 1.0))

@@ -10,6 +10,7 @@ from typing import Any
 from nnkit.autograd import Tensor
 from nnkit.autograd.arguments.dims import check_tensor, size_at
 from nnkit.autograd.arguments.sizes import check_shape
+from nnkit.autograd.op.single import single
 from nnkit.autograd.ops.creation.ranges import linspace
 from nnkit.autograd.ops.elementwise import activation as ops
 from nnkit.autograd.ops.elementwise.comparison import where
@@ -250,12 +251,18 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
             f"{list(theta.shape)}"
         )
     shape = check_shape("affine_grid", (*size[2:], axes + 1))[:-1]
-    ends = [_ends(n, bool(align_corners), theta).reshape(-1, *[1] * (axes - d - 1))
+    return _moved_grid(theta, shape, bool(align_corners))
+
+
+@single(node="AffineGridGeneratorBackward0", saves=False)
+def _moved_grid(theta: Tensor, shape: tuple[int, ...], aligned: bool) -> Tensor:
+    axes = len(shape)
+    ends = [_ends(n, aligned, theta).reshape(-1, *[1] * (axes - d - 1))
             for d, n in enumerate(shape)]  # fmt: skip
     lines = [line.expand(shape) for line in reversed(ends)]
     places = stack([*lines, theta.new_ones(shape)], -1).reshape(1, -1, axes + 1)
     moved = matmul(places, theta.transpose(1, 2))
-    return moved.reshape(size[0], *shape, axes)
+    return moved.reshape(theta.shape[0], *shape, axes)
 
 
 def _ends(count: int, aligned: bool, like: Tensor) -> Tensor:

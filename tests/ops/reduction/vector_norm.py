@@ -96,6 +96,8 @@ ROWS = [
         edges=lambda make: [
             Sample(np.ones((2, 2), make.dtype), np.ones((1, 2), make.dtype)),
             Sample(make(0, 2), make(3, 2)),
+            Sample(np.eye(3, dtype=make.dtype), np.ones((2, 3), make.dtype), INF),
+            Sample(make(2, 0), make(3, 0), INF),
         ],
         errors=lambda make: [
             Raises(RuntimeError, "x1", make(2), make(2, 2)),

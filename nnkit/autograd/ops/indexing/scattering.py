@@ -378,7 +378,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
         tensor([40, 10])
     """
     flat = _flat_index("take", input, index)
-    taken = _gather(shapes.reshape(input, -1), flat, 0)
+    taken = OPS["index_select"](shapes.reshape(input, -1), flat, 0)
     return guarded("take", on_its_own(shapes.reshape(taken, index._data.shape)), input, index)
 
 
@@ -402,7 +402,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             f"put(): expected source and index to have the same number of elements, got "
             f"{source._data.size} and {index._data.size}"
         )
-    operation = _scatter_add if accumulate else _scatter
-    out = operation(shapes.reshape(input, -1), flat, shapes.reshape(source, -1), 0)
+    positions = shapes.reshape(input, -1), flat, shapes.reshape(source, -1), 0
+    out = OPS["index_add"](*positions, 1) if accumulate else _scatter(*positions)
     out = arranged(on_its_own(shapes.reshape(out, input._data.shape)), input)
     return guarded("put", out, index, *([source] if source.requires_grad else []))

@@ -79,7 +79,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         tensor([30, 10])
     """
     axis, index = _vector_index("index_select", input, dim, index)
-    if index._data.size and input.ndim and not input._data.shape[axis]:
+    if index._data.size and input.ndim > 1 and not input._data.shape[axis]:
         raise RuntimeError(
             f"index_select(): dimension {axis} of input has no elements to select, got shape "
             f"{list(input.shape)}"
@@ -88,7 +88,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise RuntimeError(
             f"index_select(): of a 0-dim tensor one index selects, got {index._data.size}"
         )
-    if index._data.size and input.ndim and not input._data.size:  # where no kernel reads
+    if index._data.size and input.ndim > 1 and not input._data.size:  # where no kernel reads
         bounds = (index.min().item(), index.max().item())
         if bounds[0] < 0 or bounds[1] >= input._data.shape[axis]:
             raise RuntimeError(

@@ -8,7 +8,7 @@ from nnkit.autograd.op.promotion import check_dtype, promoted_dtype
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import guarded
 from nnkit.autograd.op.single import single
-from nnkit.autograd.ops.reduction.vector_norm import distances, vector_norm
+from nnkit.autograd.ops.reduction.vector_norm import distance, vector_norm
 from nnkit.autograd.ops.shape.triangles import triu_indices
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.dtype import FLOATING
@@ -110,5 +110,5 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if len(input) > 1 and input._data.size:
         check_dtype("pdist", input.dtype, ("half",))
     first, second = triu_indices(len(input), len(input), 1, device=input._device).unbind(0)
-    out = distances("pdist", input[first] - input[second], p)
+    out = distance(input[first] - input[second], p)
     return guarded("pdist", out, input, out)

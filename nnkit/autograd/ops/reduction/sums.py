@@ -70,7 +70,8 @@ def _grad_var(B: Any, g: Any, x: Any, axis: Any, correction: float, keepdims: bo
     mean = B.mean(x, axis, True)
     if freedom <= 0 and (axis is None or not shape):
         spread = B.expand_reduced(g, shape, axis, keepdims)
-        return B.where(B.eq(x, mean), B.mul(spread, math.nan), B.mul(spread, math.inf))
+        out = B.where(B.eq(x, mean), B.mul(spread, math.nan), B.mul(spread, math.inf))
+        return B.add(out, B.zeros_like(x))  # which may be complex
     scaled = B.mul(g, 2 / freedom if freedom else math.inf)
     return B.mul(B.expand_reduced(scaled, shape, axis, keepdims), B.sub(x, mean))
 

@@ -9,12 +9,10 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcast_shape, check_tensor
 from nnkit.autograd.op.promotion import check_dtype
 from nnkit.autograd.op.public import public
-from nnkit.autograd.op.registry import OPS
 from nnkit.autograd.op.rule import guarded, rule
 from nnkit.autograd.op.single import single
-from nnkit.autograd.ops.creation.conversion import contiguous, converted
+from nnkit.autograd.ops.creation.conversion import converted
 from nnkit.autograd.ops.decomposition.factorization import nuclear_norm
-from nnkit.autograd.ops.elementwise.comparison import where
 from nnkit.autograd.ops.reduction.sums import axis_of, in_dtype
 from nnkit.autograd.tensor import Tensor
 from nnkit.backend.axes import terms
@@ -50,6 +48,30 @@ def _grad_norm(B: Any, g: Any, x: Any, out: Any, p: float, axis: Any, keepdims: 
     return B.mul(B.mul(x, B.pow_scalar(size, p - 2)), expand(share))
 
 
+def _grad_distance(B: Any, g: Any, x: Any, out: Any, p: float) -> Any:
+    """As in torch each difference that reaches the largest one gets the whole gradient, and that of
+    a NaN is NaN."""
+    if p == 0:
+        return B.zeros_like(x)
+    if p not in (1, math.inf):
+        return _grad_norm(B, g, x, out, p, -1, False)
+    g = B.mul(B.unsqueeze(g, -1), B.where(B.isnan(x), x, B.sign(x)))
+    if p == 1:
+        return g
+    gap = B.floor(B.sub(B.abs(x), B.unsqueeze(out, -1)))
+    return B.mul(g, B.add(B.maximum(gap, -1), 1))
+
+
+def _grad_renorm(B: Any, g: Any, x: Any, p: float, axis: Any, maxnorm: float) -> Any:
+    size = B.norm(x, p, axis, True)
+    along = B.sum(B.mul(B.conj(x), g), axis, True)
+    if along.dtype != size.dtype:
+        along = B.real(along)
+    inverse = B.div(1.0, B.add(size, 1e-7))
+    across = B.sub(g, B.mul(inverse, _grad_norm(B, along, x, size, p, axis, True)))
+    return B.where(B.gt(size, maxnorm), B.mul(B.mul(inverse, maxnorm), across), g)
+
+
 def _size_where_single(x: Any, p: float, axis: Any, keepdims: bool) -> str | None:
     """``alone`` of norms: one element's is its size, which torch writes into the result."""
     shape = x._data.shape
@@ -57,6 +79,8 @@ def _size_where_single(x: Any, p: float, axis: Any, keepdims: bool) -> str | Non
 
 
 _norm = rule("norm", node="LinalgVectorNormBackward0", alone=_size_where_single, x=_grad_norm)
+distance = rule("distance", x=_grad_distance)
+_renorm = rule("renorm", alone="refused", x=_grad_renorm)
 
 
 def vector_norm(
@@ -69,13 +93,21 @@ def vector_norm(
             f"{name}(): expected a dtype that is {'complex' if input.is_complex() else 'real'} as "
             f"the input is, got {x.dtype}"
         )
-    for each in (input, x):
-        if each.dtype.category < FLOATING:
-            raise RuntimeError(
-                f"{name}(): expected a floating point or complex tensor, got {each.dtype.name}"
-            )
-    shape = x._data.shape
-    axis = axis_of(name, dim, len(shape))
+    _check_dtype(name, input)
+    _check_dtype(name, x)
+    axis = axis_of(name, dim, x.ndim)
+    _check_identity(name, x._data.shape, p, axis)
+    return _norm(x, p, axis, keepdim)
+
+
+def _check_dtype(name: str, x: Tensor) -> None:
+    if x.dtype.category < FLOATING:
+        raise RuntimeError(
+            f"{name}(): expected a floating point or complex tensor, got {x.dtype.name}"
+        )
+
+
+def _check_identity(name: str, shape: tuple[int, ...], p: float, axis: Any) -> None:
     if 0 in shape and (p < 0 or p == math.inf):
         lost = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
         if axis is None or any(shape[a] == 0 for a in lost):
@@ -83,7 +115,6 @@ def vector_norm(
                 f"{name}(): cannot compute the {p} norm on an empty tensor because the operation "
                 f"does not have an identity, got shape {list(shape)}"
             )
-    return _norm(x, p, axis, keepdim)
 
 
 @public(out=True)
@@ -137,7 +168,6 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 
 @public(out=True, in_place=True)
-@single(alone="refused")
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Scale down each slice along ``dim`` whose p-norm exceeds ``maxnorm``, so that it equals it.
 
@@ -155,12 +185,11 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         raise RuntimeError(f"renorm(): input needs at least 2 dimensions, got {input.ndim}")
     if not p > 0 or not maxnorm >= 0:
         raise RuntimeError(f"renorm(): expected p > 0 and maxnorm >= 0, got {p} and {maxnorm}")
-    input = contiguous(input)
+    _check_dtype("renorm", input)
     own = axis_of("renorm", dim, input.ndim)
     others = tuple(a for a in range(input.ndim) if a != own)
-    size = vector_norm("renorm", input, p, others, True)
-    # torch adds 1e-7 so that the result stays below the limit.
-    return input * where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
+    _check_identity("renorm", input._data.shape, p, others)
+    return _renorm(input, p, others, maxnorm)
 
 
 @public(method=False)
@@ -222,11 +251,5 @@ def cdist(
                 f"cdist(): expected x1 and x2 of one dtype, got {x1.dtype} and {x2.dtype}"
             )
         x2 = converted(x2, x1.dtype)
-    out = distances("cdist", x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+    out = distance(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
     return guarded("cdist", out, x1, x2, out)
-
-
-def distances(name: str, differences: Tensor, p: float) -> Tensor:
-    """The p-norms along the last dimension; their numbers (p = 0) have gradients, of zeros."""
-    norms = vector_norm(name, differences, p, -1, False)
-    return norms + OPS["fill"](differences.sum(-1), 0) if p == 0 else norms
