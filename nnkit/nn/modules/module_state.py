@@ -201,35 +201,16 @@ class ModuleState(ModuleTree):
             raise TypeError(
                 f"load_state_dict: state_dict must be a mapping, got {type(state_dict).__name__}"
             )
-        metadata = getattr(state_dict, "_metadata", None) or {}
-        keys = _IncompatibleKeys([], [])
-        errors: list[str] = []
-        writes: list[Callable[[], Any]] = []
-        post_hooks: list[Callable[[_IncompatibleKeys], Any]] = []
-
-        def compare(module: Any, state: dict[str, Any], prefix: str) -> None:
-            local_metadata = dict(metadata.get(prefix[:-1], {}))
-            if assign:
-                local_metadata["assign_to_params_buffers"] = assign
-            local_metadata[_WRITES] = writes
-            module._load_from_state_dict(state, prefix, local_metadata, True, *keys, errors)
-            for name, child in module._modules.items():
-                if child is not None:
-                    path = f"{prefix}{name}."
-                    part = {key: state[key] for key in state if key.startswith(path)}
-                    compare(child, part, path)
-            for hook in module._load_state_dict_post_hooks.values():
-                post_hooks.append(partial(hook, module))
-
-        compare(self, dict(state_dict), "")
-        del compare  # which refers to itself, and to all tensors
+        found = _Loading(getattr(state_dict, "_metadata", None) or {}, assign)
+        found.compare(self, dict(state_dict), "")
+        keys, errors, post_hooks = found.keys, found.errors, found.post_hooks
         misfit = strict and any(keys)
         if errors or (misfit and not post_hooks):
             raise RuntimeError(_report(self, keys if strict else None, errors))
         # A post-hook may forgive keys, and needs the loaded values to do its work: where it does
         # not forgive, the values before are put back.
         restore = _snapshot(self) if misfit else None
-        for write in writes:
+        for write in found.writes:
             write()
         for hook in post_hooks:
             if hook(keys) is not None:
@@ -295,6 +276,33 @@ class ModuleState(ModuleTree):
         if _WRITES not in local_metadata:
             for write in writes:
                 write()
+
+
+class _Loading:
+    """What the comparison of a state with modules has found, before anything is written."""
+
+    def __init__(self, metadata: Mapping[str, Any], assign: bool) -> None:
+        self.metadata = metadata
+        self.assign = assign
+        self.keys = _IncompatibleKeys([], [])
+        self.errors: list[str] = []
+        self.writes: list[Callable[[], Any]] = []
+        self.post_hooks: list[Callable[[_IncompatibleKeys], Any]] = []
+
+    def compare(self, module: Any, state: dict[str, Any], prefix: str) -> None:
+        """Compare the keys that begin with a prefix with a module and all below it."""
+        local_metadata = dict(self.metadata.get(prefix[:-1], {}))
+        if self.assign:
+            local_metadata["assign_to_params_buffers"] = self.assign
+        local_metadata[_WRITES] = self.writes
+        module._load_from_state_dict(state, prefix, local_metadata, True, *self.keys, self.errors)
+        for name, child in module._modules.items():
+            if child is not None:
+                path = f"{prefix}{name}."
+                part = {key: state[key] for key in state if key.startswith(path)}
+                self.compare(child, part, path)
+        for hook in module._load_state_dict_post_hooks.values():
+            self.post_hooks.append(partial(hook, module))
 
 
 def _misfit(key: str, tensor: Tensor, value: Any) -> str | None:
