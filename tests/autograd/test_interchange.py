@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -121,8 +123,9 @@ def test_tensors_of_torch_are_data():
     for take in (nnkit.from_dlpack, nnkit.asarray, nnkit.tensor, nnkit.as_tensor):
         assert take(torch.arange(3.0)).tolist() == [0, 1, 2]
     assert nnkit.from_dlpack(torch.arange(3.0).bfloat16()).dtype is nnkit.bfloat16
+    foreign: Any = torch.ones(3)
     with pytest.raises(TypeError, match="must be Tensor"):
-        nnkit.add(nnkit.ones(3), torch.ones(3))
+        nnkit.add(nnkit.ones(3), foreign)
 
 
 def test_frombuffer_shares_memory():
