@@ -54,7 +54,8 @@ class Index:
                     and (stop is None or stop.__class__ is int)
                 )
             elif kind is Tensor:
-                expression = _within_reach(expression, indexed)
+                if expression._device is not indexed._device:
+                    expression = _within_reach(expression, indexed)
                 data = expression._data
                 if (data.ndim and data.dtype.kind == "i") or (
                     data.shape == shape and data.dtype.kind == "b"
@@ -80,7 +81,7 @@ class Index:
                 kind = item.__class__
                 if kind not in _PLAIN and not (kind is Tensor and item._data.ndim):
                     item = _normal(item, indexed._device)
-                if isinstance(item, Tensor):
+                if isinstance(item, Tensor) and item._device is not indexed._device:
                     item = _within_reach(item, indexed)
                 if item is not items[place]:
                     items = (*items[:place], item, *items[place + 1 :])
@@ -197,7 +198,7 @@ def _within_reach(index: Tensor, indexed: Tensor) -> Tensor:
         RuntimeError: it is neither on that device nor on the CPU.
     """
     place = indexed._device
-    if index._device is place or index._device.type == place.type:
+    if index._device.type == place.type:
         return index
     if index._device.type != "cpu":
         raise RuntimeError(
