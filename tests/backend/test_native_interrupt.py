@@ -21,7 +21,14 @@ LONG = {  # each would run for many seconds
     "lgamma": "x = nnkit.rand(50000000)|[x.lgamma() for _ in range(100)]",
     "normal_": "x = nnkit.empty(200000000)|[x.normal_() for _ in range(30)]",
 }
-PROGRAM = """
+# A job in the background of a shell inherits that interrupts are ignored.
+INTERRUPTIBLE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+PROGRAM = (
+    INTERRUPTIBLE
+    + """
 import nnkit, numpy
 import nnkit.nn.functional as F
 nnkit.set_num_threads({threads})
@@ -35,6 +42,7 @@ except KeyboardInterrupt:
     assert numpy.array_equal((small @ small).numpy(), before.numpy())
     print("interrupted", flush=True)
 """
+)
 
 
 @needs_native
@@ -59,8 +67,10 @@ def test_interrupt(name, threads):
     assert time.monotonic() - start < 10
 
 
-HALF_WRITTEN = """
-import nnkit, threading, os, signal, time
+HALF_WRITTEN = (
+    INTERRUPTIBLE
+    + """
+import nnkit, threading, os, time
 x = nnkit.zeros(100000000, dtype=nnkit.int8)
 y = nnkit.ones(100000000, dtype=nnkit.int8)
 threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
@@ -72,6 +82,7 @@ except KeyboardInterrupt:
     assert x.min() == x.max()
     print("whole")
 """
+)
 
 
 @needs_native
