@@ -10,6 +10,7 @@ from nnkit.autograd import Tensor, no_grad
 from nnkit.autograd.ops.creation.conversion import destination
 from nnkit.autograd.ops.creation.factories import empty_like
 from nnkit.nn.modules.module_tree import ModuleTree
+from nnkit.nn.parameter import is_lazy
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -30,7 +31,7 @@ class ModuleApply(ModuleTree):
                 if parameter is None:
                     continue
                 grad = parameter.grad
-                parameter.data = fn(parameter)
+                parameter.data = fn(parameter.data if is_lazy(parameter) else parameter)
                 if grad is not None:
                     grad.data = fn(grad)
             for name, buffer in self._buffers.items():

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.harness.row import ALL, COMPLEX, FLOATS, INTS, NUMBERS, Maker, OpRow, Raises, Sample
+from tests.harness.row import (
+    ALL,
+    COMPLEX,
+    FLOATS,
+    INTS,
+    NUMBERS,
+    Maker,
+    Named,
+    OpRow,
+    Raises,
+    Sample,
+)
 
 NARROW = ("float32", "float16", "bfloat16", "int64", "complex64")
 WIDE = ("float32", "float64")
@@ -79,6 +90,12 @@ ROWS = [
         errors=lambda make: [Raises(TypeError, "other", make(2), 3)],
     ),
     OpRow("Tensor.cpu", whole, dtypes=ALL),
+    OpRow(
+        "Tensor.to_dense",
+        lambda make: [Sample(make(2, 3)), Sample(make(2), Named("float64"))],
+        dtypes=WIDE,
+        errors=lambda make: [Raises(TypeError, "dtype", make(2), "float64")],
+    ),
     OpRow(
         "Tensor.copy_",
         overwritten,
