@@ -231,4 +231,14 @@ x2 = T.autograd.grad(x0[:0].std(), x0)
 x3 = T.zeros(0, dtype=T.complex64, requires_grad=True)
 x4 = T.autograd.grad(x3.var(), x3)
 """,
+    "a bias of two dimensions is added to the rows of a matrix": """
+x0 = T.ones(2, 3, requires_grad=True)
+x1 = T.ones(4, 3, requires_grad=True)
+x2 = T.arange(4.0).reshape(1, 4).requires_grad_()
+x3 = T.nn.functional.linear(x0, x1, x2)
+x4 = T.nn.functional.linear(x0[0], x1, x2)
+x5 = T.nn.functional.linear(x0, x1, T.ones(2, 1))
+(x3.sum() + x4.sum() + x5.sum()).backward()
+x6 = T.nn.functional.linear(x0[0], x1, T.ones(1, 1))
+""",
 }

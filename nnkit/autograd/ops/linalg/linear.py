@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from nnkit.autograd.arguments.casting import CASTING
-from nnkit.autograd.arguments.dims import check_tensor, size_at
+from nnkit.autograd.arguments.dims import broadcasts, check_tensor, size_at
 from nnkit.autograd.op.public import public
 from nnkit.autograd.op.rule import real_gradient, rule
 from nnkit.autograd.ops.linalg.contraction import einsum
@@ -130,13 +130,26 @@ def _unusual_linear(input: Any, weight: Any, bias: Any) -> Tensor:
             f"linear(): mat1 and mat2 shapes cannot be multiplied ({sizes(x.shape) or '0D'} and "
             f"{w.shape[1]}x{w.shape[0]})"
         )
-    if rest and rest[0].shape not in ((1,), ()):
+    if rest and not _is_added_to_rows(rest[0].shape, (*x.shape[:-1], w.shape[0])):
         raise RuntimeError(
             f"linear(): argument 'bias' must have shape [{w.shape[0]}] for out_features, "
             f"got {list(rest[0].shape)}"
         )
     product = _linear(input, weight, None)
-    return product if bias is None else product + bias
+    if bias is None:
+        return product
+    out = product + bias
+    return out if out.ndim == product.ndim else out.squeeze(0)
+
+
+def _is_added_to_rows(bias: tuple, shape: tuple) -> bool:
+    """Whether torch adds a bias to rows of ``shape``: one of two dimensions only to a matrix, or as
+    a row to a single one."""
+    if len(bias) < 2:
+        return bias in ((1,), ())
+    if len(shape) == 1:
+        return bias == (1, *shape)
+    return len(shape) == 2 and broadcasts(bias, shape)
 
 
 @public(method=False)
