@@ -182,6 +182,31 @@ def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def strides_seen_as(
+    shape: Sequence[int], strides: Sequence[int], seen: Sequence[int]
+) -> list[int] | None:
+    """The strides, in the same unit, of an array with elements that is seen under another shape;
+    None if it has to be copied. torch's rule (`computeStride`): dimensions that follow on each
+    other are one."""
+    found = [0] * len(seen)
+    left = len(seen)  # of the new dimensions, from the last
+    step, here, there = strides[-1], 1, 1
+    for axis in range(len(shape) - 1, -1, -1):
+        here *= shape[axis]
+        before = axis - 1
+        if axis and (shape[before] == 1 or strides[before] == here * step):
+            continue
+        while left and (there < here or seen[left - 1] == 1):
+            left -= 1
+            found[left] = there * step
+            there *= seen[left]
+        if there != here:
+            return None
+        if axis:
+            step, here, there = strides[before], 1, 1
+    return None if left else found
+
+
 def strides_in_order(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> tuple[int, ...]:
     """The strides of a tensor without gaps whose dimension ``axes[0]`` is the slowest, and so on;
     None for rows. As in torch, only those of rows count a dimension of size 0 as one of 1."""

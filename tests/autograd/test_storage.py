@@ -26,6 +26,7 @@ ASKED: dict[str, Callable[[Any, Any, str], Any]] = {
     "by a word": lambda T, x, p: x.untyped_storage()["a"],
     "of a float": lambda T, x, p: T.UntypedStorage(2.5),
     "meta": lambda T, x, p: str(T.UntypedStorage(3, device="meta").device),
+    "element of meta": lambda T, x, p: T.UntypedStorage(3, device="meta")[0],
     "elements of meta": lambda T, x, p: T.UntypedStorage(3, device="meta").tolist(),
     "a file": lambda T, x, p: T.UntypedStorage.from_file(p, False, 10).tolist(),
     "a part": lambda T, x, p: T.UntypedStorage.from_file(p, nbytes=4).tolist(),

@@ -274,4 +274,9 @@ x7 = T.zeros(0).index_select(0, T.tensor([0]))
 x8 = T.zeros(0, 2).index_select(0, T.tensor([0]))
 x9 = T.zeros(0, 2).index_select(1, T.tensor([2]))
 """,
+    "copies of pieces go into as many tensors as there are": """
+x0 = T.arange(6.0).reshape(3, 2)
+x1 = T.zeros(1, 2)
+x2 = T.split_with_sizes_copy(x0, [1, 2], out=[x1])
+""",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nnkit.backend.memory import extent, owner, strides_of
+from nnkit.backend.memory import extent, owner, strides_of, strides_seen_as
 from tests.lists.array import Array, elements, made
 
 
@@ -17,33 +17,10 @@ def reshape(x: Array, shape: tuple) -> Array:
         shape = tuple([x.size // known if n == -1 else n for n in shape])
     if math.prod(shape) != x.size:
         raise ValueError(f"cannot reshape array of size {x.size} into shape {shape}")
-    if not x.size:
+    if not x.size or x.c_contiguous:
         return x.seen(shape, [s * x.width for s in strides_of(shape)])
-    if x.c_contiguous:
-        return x.seen(shape, [s * x.width for s in strides_of(shape)])
-    steps = _steps_seen_as(x, shape)
+    steps = strides_seen_as(x.shape, x.steps, shape)
     return made(elements(x), shape, x.dtype) if steps is None else x.seen(shape, steps)
-
-
-def _steps_seen_as(x: Array, shape: tuple) -> list[int] | None:
-    """The steps of an array under another shape; None if it has to be copied."""
-    steps = [0] * len(shape)
-    left = len(shape)
-    step, here, there = x.steps[-1], 1, 1
-    for axis in range(x.ndim - 1, -1, -1):
-        here *= x.shape[axis]
-        before = axis - 1
-        if axis and (x.shape[before] == 1 or x.steps[before] == here * step):
-            continue
-        while left and (there < here or shape[left - 1] == 1):
-            left -= 1
-            steps[left] = there * step
-            there *= shape[left]
-        if there != here:
-            return None
-        if axis:
-            step, here, there = x.steps[before], 1, 1
-    return None if left else steps
 
 
 def storage_offset(x: Array) -> int:

@@ -160,12 +160,9 @@ class Signature:
                 self.positional.append(each.name)
             if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
                 self.kinds[each.name] = kind
-
-    @property
-    def factors(self) -> list[str]:
-        """The keywords that in a form which torch has given up stand behind the first tensor."""
-        known = self.name.rstrip("_") in _OLD_FORMS
-        return [name for name in ("beta", "alpha", "value") if known and name in self.kinds]
+        # The keywords that in a form which torch has given up stand behind the first tensor.
+        known = name.rstrip("_") in _OLD_FORMS
+        self.factors = [f for f in ("beta", "alpha", "value") if known and f in self.kinds]
 
     def renewed(self, arguments: tuple, options: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """The arguments of a call in such a form in today's; ``beta`` of a function stands first

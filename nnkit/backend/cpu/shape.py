@@ -17,7 +17,7 @@ from nnkit.backend.cpu.accumulation import add_in_order
 from nnkit.backend.cpu.creation import copy, overwrite
 from nnkit.backend.cpu.memory import byte_offset
 from nnkit.backend.index import ALL
-from nnkit.backend.memory import common_format, extent, owner, strides_of
+from nnkit.backend.memory import common_format, extent, owner, strides_of, strides_seen_as
 from nnkit.backend.windows import padded_geometry
 
 Array = np.ndarray
@@ -30,31 +30,8 @@ def reshape(x: Array, shape: tuple[int, ...]) -> Array:
         if x.shape == shape and 1 in shape:
             x = x.squeeze()  # NumPy would keep the strides of dimensions of size 1
         return x.reshape(shape)
-    strides = strides_seen_as(x, shape)
+    strides = strides_seen_as(x.shape, x.strides, shape)
     return x.reshape(shape) if strides is None else _with_strides(x, shape, strides)
-
-
-def strides_seen_as(x: Array, shape: tuple[int, ...]) -> list[int] | None:
-    """The strides in bytes of an array with elements that is seen under another shape; None if it
-    has to be copied. torch's rule (`computeStride`): dimensions that follow on each other are
-    one."""
-    strides = [0] * len(shape)
-    left = len(shape)  # of the new dimensions, from the last
-    step, here, there = x.strides[-1], 1, 1
-    for axis in range(x.ndim - 1, -1, -1):
-        here *= x.shape[axis]
-        before = axis - 1
-        if axis and (x.shape[before] == 1 or x.strides[before] == here * step):
-            continue
-        while left and (there < here or shape[left - 1] == 1):
-            left -= 1
-            strides[left] = there * step
-            there *= shape[left]
-        if there != here:
-            return None
-        if axis:
-            step, here, there = x.strides[before], 1, 1
-    return None if left else strides
 
 
 def _with_strides(x: Array, shape: tuple[int, ...], strides: Sequence[int]) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nnkit.backend.cpu import shape as cpu
-from nnkit.backend.memory import common_format, strides_in_elements, strides_of
+from nnkit.backend.memory import common_format, strides_in_elements, strides_of, strides_seen_as
 from nnkit.backend.meta.array import Meta, empty, in_order
 from nnkit.backend.meta.creation import computed
 
@@ -37,7 +37,7 @@ def reshape(x: Meta, shape: tuple) -> Meta:
         shape = np.empty(x.shape, np.dtype("V0")).reshape(shape).shape
     steps = strides_of(shape)
     if x.size and x.ndim:
-        seen = cpu.strides_seen_as(x.geometry, shape)
+        seen = strides_seen_as(x.shape, x.geometry.strides, shape)
         if seen is None:
             return empty(shape, x.dtype)
         steps = tuple(step // x.dtype.itemsize for step in seen)
