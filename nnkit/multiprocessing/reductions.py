@@ -10,7 +10,7 @@ from nnkit.autograd.surface.storage import UntypedStorage
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu
 from nnkit.backend.dtype import dtype
-from nnkit.backend.shared_memory import descriptor_of, received
+from nnkit.backend.shared_memory import received
 from nnkit.nn.parameter import Parameter
 
 
@@ -25,9 +25,8 @@ def reduce_storage(storage: UntypedStorage) -> tuple:
             f"Cannot pickle {storage.device.type.upper()} storage; try pickling a "
             f"{storage.device.type.upper()} tensor instead"
         )
-    storage.share_memory_()
-    descriptor = reduction.DupFd(descriptor_of(storage._memory._data))  # pyright: ignore
-    return rebuild_storage, (descriptor, storage.nbytes())
+    descriptor, size = storage._share_fd_cpu_()
+    return rebuild_storage, (reduction.DupFd(descriptor), size)
 
 
 def rebuild_storage(descriptor: Any, size: int) -> UntypedStorage:

@@ -28,6 +28,35 @@ ASKED: dict[str, Callable[[Any, Any, str], Any]] = {
     "meta": lambda T, x, p: str(T.UntypedStorage(3, device="meta").device),
     "element of meta": lambda T, x, p: T.UntypedStorage(3, device="meta")[0],
     "elements of meta": lambda T, x, p: T.UntypedStorage(3, device="meta").tolist(),
+    "of meta": lambda T, x, p: (
+        T.TypedStorage([1, 2], device="meta").untyped().nbytes(),
+        x.to("meta").storage().data_ptr(),
+        x.to("meta").untyped_storage().is_shared(),
+        str(x.to("meta").storage()).split("[")[0],
+    ),
+    "a number of meta": lambda T, x, p: x.to("meta").storage()[0],
+    "a slice of meta": lambda T, x, p: x.to("meta").untyped_storage()[1:],
+    "meta copied": lambda T, x, p: T.UntypedStorage(3).copy_(T.UntypedStorage(3, device="meta")),
+    "meta shared": lambda T, x, p: x.to("meta").storage().share_memory_(),
+    "a tensor of meta shared": lambda T, x, p: x.to("meta").share_memory_(),
+    "meta by its file": lambda T, x, p: x.to("meta").storage()._share_fd_cpu_(),
+    "by its file": lambda T, x, p: x.untyped_storage()._share_fd_cpu_()[1],
+    "meta written": lambda T, x, p: (
+        x.to("meta").storage()._write_file(open(p, "wb"), True, True, 1)
+    ),
+    "of the same memory": lambda T, x, p: [
+        x.storage()._cdata == y.untyped_storage()._cdata for y in (x[1:], x.clone())
+    ],
+    "of a storage": lambda T, x, p: T.UntypedStorage(T.UntypedStorage([1, 2])).tolist(),
+    "a copy": lambda T, x, p: x.untyped_storage().__copy__().fill_(1)[0] + x[0].item(),
+    "bytes in all": lambda T, x, p: (
+        T.zeros(100).storage().__sizeof__() - x.storage().__sizeof__() == 392
+    ),
+    "private names": lambda T, x, p: (
+        x.storage()._size(),
+        x.storage()._untyped_storage.nbytes(),
+        T.ShortStorage._dtype is x.dtype,
+    ),
     "a file": lambda T, x, p: T.UntypedStorage.from_file(p, False, 10).tolist(),
     "a part": lambda T, x, p: T.UntypedStorage.from_file(p, nbytes=4).tolist(),
     "too much": lambda T, x, p: T.UntypedStorage.from_file(p, False, 100),

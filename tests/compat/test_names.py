@@ -29,6 +29,26 @@ print([x.tolist() for x in xs + ys])
     ]
 
 
+def test_classes_of_storages() -> None:
+    program = """
+import torch
+from torch.storage import _dtype_to_storage_type_map, _storage_type_to_dtype_map
+print(_dtype_to_storage_type_map()[torch.float32], _storage_type_to_dtype_map()["LongStorage"])
+class Mine(torch._C.StorageBase):
+    pass
+print(Mine(torch.UntypedStorage([3, 4])).tolist(), torch.Storage([1, 2]).tolist())
+try:
+    torch._C.StorageBase()
+except RuntimeError as error:
+    print(error)
+"""
+    assert run(program).splitlines() == [
+        "FloatStorage torch.int64",
+        "[3, 4] [1.0, 2.0]",
+        "Cannot directly construct StorageBase; subclass it",
+    ]
+
+
 def test_repeated_numbers() -> None:
     program = """
 from torch.nn.modules.utils import _list_with_default, _pair, _reverse_repeat_tuple, _single

@@ -16,6 +16,8 @@ from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.device import cpu, get_default_device, located
 from nnkit.backend.dtype import ALIASES, DTYPES, default_dtype, dtype, package_of, uint8
 from nnkit.backend.lazy import memory_of
+from nnkit.backend.memory import owner
+from nnkit.backend.shared_memory import descriptor_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -138,8 +140,18 @@ class Storage:
         return self._elements
 
     def tolist(self) -> list:
-        """The numbers."""
-        return self._elements.tolist()
+        """The numbers.
+
+        Raises:
+            NotImplementedError: it is on device ``meta``.
+        """
+        return self._readable().tolist()
+
+    def _readable(self) -> Tensor:
+        """The numbers, where there are some."""
+        if self.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
+        return self._elements
 
     def is_shared(self) -> bool:
         """Whether processes share it."""
@@ -153,6 +165,42 @@ class Storage:
         """Move it to memory that processes forked from now on share."""
         self._elements.share_memory_()
         return self
+
+    def _share_fd_cpu_(self) -> tuple[int, int]:
+        """Move it to memory that processes share: the descriptor of its file, and its size."""
+        if self.device.type != "cpu":
+            raise RuntimeError("_share_fd_: only available on CPU")
+        self.share_memory_()
+        return descriptor_of(self._memory._data), self.nbytes()
+
+    def _share_filename_cpu_(self) -> Any:
+        if self.device.type != "cpu":
+            raise RuntimeError("_share_filename_: only available on CPU")
+        raise NotImplementedError("_share_filename_cpu_(): shared memory here has no file name")
+
+    def _write_file(self, file: Any, is_real_file: bool, save_size: bool, width: int) -> None:
+        """Write the bytes, behind the number of elements of ``width`` bytes if ``save_size``."""
+        content = bytes(self.untyped().cpu().tolist())
+        file.write((len(content) // width).to_bytes(8, "little") * save_size + content)
+
+    @property
+    def _cdata(self) -> int:
+        """A number that the storages of the same memory have in common."""
+        return id(owner(self._memory._data))
+
+    def __copy__(self) -> Self:
+        return self.clone()
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
+    def __repr__(self) -> str:
+        has_numbers = self.device.type != "meta"
+        rows = "".join([f" {n}\n" for n in self.tolist()]) if has_numbers else "...\n"
+        return f"{rows}[nnkit.storage.{self._words()} of size {self.size()}]"
+
+    def _words(self) -> str:
+        raise NotImplementedError
 
     def _item(self, index: Any) -> int:
         if not isinstance(index, int):
@@ -169,9 +217,7 @@ class Storage:
         return iter(self.tolist())
 
     def __getitem__(self, index: Any) -> Any:
-        if self.device.type == "meta":
-            raise NotImplementedError(f"a {type(self).__name__} on device meta has no elements")
-        return self._elements[self._item(index)].item()
+        return self._readable()[self._item(index)].item()
 
     def __setitem__(self, index: int | slice, value: Any) -> None:
         self._elements[index if isinstance(index, slice) else self._item(index)] = value
@@ -228,7 +274,7 @@ class UntypedStorage(Storage):
     """
 
     def __init__(self, given: Any = 0, *, device: Any = None) -> None:
-        if not isinstance(given, (int, Sequence)):
+        if not isinstance(given, (int, Sequence, Storage)):
             got = type(given).__name__
             raise RuntimeError(f"UntypedStorage(): Expected a sequence type, but got {got}")
         self._memory = _row(given, uint8, device)
@@ -279,11 +325,10 @@ class UntypedStorage(Storage):
             raise RuntimeError(
                 f"Trying to slice with a step of {index.step}, but only a step of 1 is supported"
             )
-        return self._of(self._elements[index], True)
+        return self._of(self._readable()[index], True)
 
-    def __repr__(self) -> str:
-        rows = "".join([f" {number}\n" for number in self.tolist()])
-        return f"{rows}[nnkit.UntypedStorage(device={self.device}) of size {self.size()}]"
+    def _words(self) -> str:
+        return f"UntypedStorage(device={self.device})"
 
 
 class TypedStorage(Storage):
@@ -302,6 +347,7 @@ class TypedStorage(Storage):
 
     def __init__(
         self, given: Any = 0, *, wrap_storage: Any = None, dtype: Any = None, device: Any = None,
+        _internal: bool = False,
     ) -> None:  # fmt: skip
         kind = dtype or default_dtype()
         if wrap_storage is None:
@@ -333,16 +379,26 @@ class TypedStorage(Storage):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         return super().__getitem__(index)
 
-    def __repr__(self) -> str:
-        rows = "".join([f" {number}\n" for number in self.tolist()])
-        kind = f"dtype={self.dtype}, device={self.device}"
-        return f"{rows}[nnkit.TypedStorage({kind}) of size {self.size()}]"
+    def _setitem(self, index: int | slice, value: Any) -> None:
+        self[index] = value
+
+    @property
+    def _untyped_storage(self) -> UntypedStorage:
+        return self.untyped()
+
+    def pickle_storage_type(self) -> str:
+        """The name of the class of storages of its dtype."""
+        return storage_name(self.dtype)
+
+    def _words(self) -> str:
+        return f"TypedStorage(dtype={self.dtype}, device={self.device})"
 
 
 class StorageType(type):
     """The class of `FloatStorage` and its like: those of one dtype are their instances."""
 
     dtype: Any
+    _dtype = property(lambda cls: cls.dtype)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
@@ -374,6 +430,9 @@ def _cast(name: str, d: dtype) -> None:
     setattr(TypedStorage, name, convert)
 
 
+for _name in ("size", "nbytes", "element_size", "data_ptr", "is_shared", "resize_",
+              "share_memory_", "pickle_storage_type"):  # fmt: skip
+    setattr(TypedStorage, f"_{_name}", getattr(TypedStorage, _name))  # torch's, which do not warn
 PUBLIC["UntypedStorage"], PUBLIC["TypedStorage"] = UntypedStorage, TypedStorage
 for _kind in TYPE_NAMES:
     _name = storage_name(DTYPES[_kind])

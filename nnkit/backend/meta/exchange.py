@@ -25,12 +25,12 @@ def data_pointer(x: Meta) -> int:
     return 0
 
 
-def shared(x: Meta) -> Meta:
-    return x
+def shared(x: Meta) -> NoReturn:
+    raise RuntimeError("_share_fd_: only available on CPU")
 
 
 def is_shared(x: Meta) -> bool:
-    return True
+    return False
 
 
 def to_dlpack(x: Meta, *options: Any) -> NoReturn:

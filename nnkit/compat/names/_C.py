@@ -14,6 +14,7 @@ from nnkit.autograd.arguments.overriding import (
 from nnkit.autograd.arguments.overriding import refuse
 from nnkit.autograd.ops.creation.conversion import destination
 from nnkit.autograd.surface.generator import Generator as Generator
+from nnkit.compat.names.storage import StorageBase as StorageBase
 from nnkit.compat.passing import Inert, false, nothing
 
 DispatchKey = enum.Enum(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from nnkit import FloatStorage
 from nnkit.autograd.arguments.overriding import DisableTorchFunction as DisableTorchFunction
 from nnkit.autograd.arguments.overriding import (
     DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
@@ -32,6 +33,7 @@ globals().update(DTYPES)
 globals().update(QSCHEMES)
 _segment_reduce = segment_reduce
 _convert_indices_from_coo_to_csr, _convert_indices_from_csr_to_coo = coo_to_csr, csr_to_coo
+Storage = FloatStorage
 SymInt, SymFloat, SymBool = int, float, bool
 # Layouts to compare with, which no tensor has.
 sparse_coo, sparse_csr, sparse_csc = map(layout, ("sparse_coo", "sparse_csr", "sparse_csc"))

@@ -11,6 +11,7 @@ from nnkit.amp.state import (
     clear_autocast_cache,
 )
 from nnkit.autograd.anomaly import set_detect_anomaly
+from nnkit.compat.names.storage import StorageBase as StorageBase
 from nnkit.compat.passing import false
 
 __all__ = [
@@ -34,10 +35,6 @@ class AcceleratorError(RuntimeError):
 
 class OutOfMemoryError(RuntimeError):
     """A device has no more memory."""
-
-
-class StorageBase:
-    """The base of torch's classes of storages."""
 
 
 class classproperty:
