@@ -545,7 +545,7 @@ def _save(node: FunctionNode, outputs: tuple) -> None:
     node.to_save = ()
     node.saves_arrays = bool(values)
     if ACTIVE:
-        pack_values(node)
+        pack_values(node, outputs)
 
 
 class _TwiceError(Node):

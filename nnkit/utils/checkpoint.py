@@ -12,10 +12,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from nnkit import empty
 from nnkit.amp.autocast import casts_of_now
 from nnkit.autograd import Function, Tensor, backward, enable_grad, is_grad_enabled, no_grad
-from nnkit.autograd.engine.node import RUNNING
+from nnkit.autograd.engine.node import RUNNING, Node
+from nnkit.autograd.engine.saved import ACTIVE, pack_values
+from nnkit.autograd.engine.unpacking import unpack_tensor
 from nnkit.autograd.graph import saved_tensors_hooks
 from nnkit.random import fork_rng, get_rng_state, set_rng_state
 
@@ -159,7 +160,7 @@ class _Run:
         self.args = [None if isinstance(a, Tensor) else a for a in args]
         self.kwargs = kwargs
         tensors = [args[i] for i in self.places]
-        self.inputs = _Inputs.apply(empty(0, requires_grad=True), *tensors).grad_fn
+        self.inputs = _Inputs(tensors)
         self.context = context
         self.rng = get_rng_state() if preserves_rng else None
         self.casts = casts_of_now()
@@ -188,7 +189,7 @@ class _Run:
     def _run_again(self) -> None:
         found: list[Tensor] = []
         args = list(self.args)
-        for i, tensor in zip(self.places, self.inputs.saved_tensors, strict=True):
+        for i, tensor in zip(self.places, self.inputs.tensors(), strict=True):
             args[i] = tensor
 
         def collect(tensor: Tensor) -> Tensor:
@@ -222,16 +223,22 @@ class _Run:
         self.again = dict(enumerate(found))
 
 
-class _Inputs(Function):
+class _Inputs(Node):
     """Keeps tensors as an op keeps its inputs: a write is noticed, hooks on saved tensors see them.
 
-    It is no part of the graph that a backward runs: only its node is of use.
+    It is no part of the graph that a backward runs.
     """
 
-    @staticmethod
-    def forward(ctx: Any, empty: Tensor, *tensors: Tensor) -> Tensor:
-        ctx.save_for_backward(*tensors)
-        return empty.clone()
+    operation = "checkpoint"
+
+    def __init__(self, tensors: list[Tensor]) -> None:
+        values = tuple([(t, t._writes[0]) for t in tensors])
+        super().__init__((), values, tensors[0]._device if tensors else None)
+        if ACTIVE:
+            pack_values(self, ())
+
+    def tensors(self) -> list[Tensor]:
+        return [unpack_tensor(self, value) for value in self.values]
 
 
 class CheckpointFunction(Function):

@@ -365,4 +365,43 @@ x3.sum().backward()
 x4 = T.autograd.grad(x3.square().sum(), x2, create_graph=True)[0]
 x5 = T.autograd.grad(x4.sum(), x2)
 """,
+    "a pack hook sees the output itself, and may give it back in another shape": """
+seen = []
+def see(x):
+    seen.append((x.requires_grad, x.is_leaf, x.shape))
+    return x
+hooks = T.autograd.graph.saved_tensors_hooks(see, lambda x: x)
+x0 = T.tensor([[0.5, 1.0, 2.0], [1.0, 0.0, -1.0]], requires_grad=True)
+with hooks:
+    x1 = x0.exp()
+    x2 = x0.softmax(1)
+    x3, x4 = x0.max(1)
+    x6 = x0 * x1
+x1.unsqueeze_(0)
+x1.sum().backward()
+x6.sum().backward()
+x3.sum().backward()
+x2.t_()
+x2.sum().backward()
+""",
+    "checkpoint keeps a view whose history is lost": """
+x0 = T.nn.Parameter(T.tensor([[0.25, 0.5]]))
+with T.no_grad():
+    x1 = x0[0]
+x2 = T.zeros(2, 2)
+x3 = x2.chunk(2)[0]
+x2.index_copy_(0, T.tensor([1, 0]), T.ones((2, 2), requires_grad=True))
+x4 = T.utils.checkpoint.checkpoint(T.exp, x3, use_reentrant=False)
+x5 = T.utils.checkpoint.checkpoint(lambda t: t * 2, x1, use_reentrant=False)
+T.nn.init.constant_(x1, 0.5)
+x5.sum().backward()
+x4.sum().backward()
+""",
+    "an operation without a derivative of a view whose history is lost": """
+x0 = T.tensor([2.0, 1.0], requires_grad=True) * 2
+with T.no_grad():
+    x1 = x0.view(2)
+x2 = x1.unique()
+x2.sum().backward()
+""",
 }

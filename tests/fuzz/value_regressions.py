@@ -241,4 +241,14 @@ x5 = T.nn.functional.linear(x0, x1, T.ones(2, 1))
 (x3.sum() + x4.sum() + x5.sum()).backward()
 x6 = T.nn.functional.linear(x0[0], x1, T.ones(1, 1))
 """,
+    "running products are taken one after the other": """
+x0 = T.full((40,), 1e20)
+x0[20:] = 0
+x1 = x0.cumprod(0).isnan()
+x2 = x0.double().cumprod(0).isnan()
+x3 = T.linspace(0.5, 1.7, 40, dtype=T.float64)
+x4 = x3.cumprod(0)
+x5 = x3.cumsum(0)
+x6 = x3.reshape(4, 10).cumprod(1)
+""",
 }

@@ -577,4 +577,13 @@ T.hstack([x0, x0], out=x0)
 x1 = T.ones(2)
 T.cat([x1], out=x1)
 """,
+    "an index is refused before it writes what was an inference tensor": """
+with T.inference_mode():
+    x0 = T.ones(2)
+x1 = T.zeros(2)
+x0.data = x1
+x0[0] = 7
+x0[:1] = T.tensor([7.0])
+x0[True] = 7
+""",
 }

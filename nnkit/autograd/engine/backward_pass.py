@@ -13,7 +13,7 @@ from typing import Any
 from nnkit.autograd.arguments.dims import broadcasts
 from nnkit.autograd.batch.examples import lowest
 from nnkit.autograd.engine.node import RUNNING, LeafHooks, Node, OutputEdge, Unknown, edge_of
-from nnkit.autograd.engine.saved import unpack_all
+from nnkit.autograd.engine.saved import misfits, unpack_all
 from nnkit.autograd.engine.unpacking import FREED
 from nnkit.autograd.tensor import Tensor, wrap
 from nnkit.backend.lazy import plain
@@ -98,6 +98,8 @@ class Pass:
     def asks_for(self, edge: Any) -> bool:
         """Whether anybody wants the gradient that travels along this edge."""
         target = target_of(edge)[0]
+        if target.__class__ is Unknown:
+            return False
         return self.needed is None or target in self.needed or bool(self.captures.get(target))
 
     def runs(self, target: Any) -> bool:
@@ -215,9 +217,14 @@ class Pass:
                         results = self._conform(node, results)
                     if check_nan:
                         self._refuse_nan(node, results)
-                except Exception:
+                except Exception as error:
                     if explain is not None:
                         explain(node)
+                    if isinstance(error, ValueError) and misfits(node):
+                        raise RuntimeError(
+                            f"{node.name()}: the hooks on saved tensors have given back a tensor "
+                            "of another shape than the one that was saved, which does not fit"
+                        ) from None
                     raise
                 if node.hooks is not None:
                     results = self._after(node, results, arrived)

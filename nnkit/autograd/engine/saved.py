@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from nnkit.autograd.engine.node import edge_of
+from nnkit.autograd.engine.node import OutputEdge, edge_of
 from nnkit.autograd.grad_mode import no_grad
 from nnkit.autograd.tensor import Tensor, wrap
 
@@ -52,12 +52,14 @@ def unpack_all(node: Any, unpack: Callable) -> None:
 class PackedValue:
     """A saved tensor in another form: the result of a pack hook, or a copy."""
 
-    __slots__ = ("device", "edge", "first", "index", "packed", "unpack")
+    __slots__ = ("device", "edge", "first", "index", "misfits", "packed", "shape", "unpack")
 
     def __init__(self, saved: Any, device: Any) -> None:
         self.device = device
         self.packed: Any = None
         self.unpack: Callable | None = None
+        self.shape = saved._data.shape
+        self.misfits = False  # whether the hooks gave back another shape
         # The history of an input; that of an output is its own node.
         self.edge: Any = None
         self.index: Any = None
@@ -67,11 +69,9 @@ class PackedValue:
         else:
             self.index, self.first = saved.index, saved.first
 
-    def pack(self, saved: Any, hooks: tuple[Callable, Callable]) -> None:
+    def pack(self, saved: Tensor, hooks: tuple[Callable, Callable]) -> None:
         """Keep what the hooks' first makes of ``saved``, for the second."""
         pack, self.unpack = hooks
-        if not isinstance(saved, Tensor):
-            saved = wrap(saved._data, self.device)
         version = saved._writes[0]
         with no_grad():
             self.packed = pack(saved)
@@ -92,12 +92,18 @@ class PackedValue:
                 "saved_tensors_hooks: the unpack hook must return a Tensor, "
                 f"got {type(value).__name__}"
             )
+        self.misfits = value._data.shape != self.shape
         return value
 
 
 def _is_counted(value: Any) -> bool:
     """Whether a saved value is a tensor beside the count of its writes; all else is a static."""
     return isinstance(value, tuple) and len(value) == 2 and hasattr(value[0], "_writes")
+
+
+def misfits(node: Any) -> bool:
+    """Whether hooks gave back another shape than that of what a node has saved."""
+    return any(_is_packed(value) and value[0].misfits for value in node.values or ())
 
 
 def _is_packed(value: Any) -> bool:
@@ -113,19 +119,36 @@ def keep_copy(value: Any, device: Any) -> Any:
     return kept, None
 
 
-def pack_values(node: Any) -> None:
-    """Let this thread's innermost hooks pack what ``node`` has saved."""
+def pack_values(node: Any, outputs: tuple) -> None:
+    """Let this thread's innermost hooks pack what ``node`` has saved; they see its ``outputs``."""
     if not STACK.pairs:
         return
-    hooks, device = STACK.pairs[-1], node.device
-    node.values = tuple([_packed(value, device, hooks) for value in node.values])
+    hooks = STACK.pairs[-1]
+    node.values = tuple([_packed(value, node, outputs, hooks) for value in node.values])
 
 
-def _packed(value: Any, device: Any, hooks: tuple[Callable, Callable]) -> Any:
+def pack_recorded(node: Any, inputs: tuple, outputs: tuple) -> None:
+    """`pack_values` of an operation's node: the hooks see its ``outputs`` with their history.
+
+    The gradients must be brought to the shapes of the ``inputs``, since hooks may give others back.
+    """
+    node.meta = tuple(
+        [(t._data.shape, t._data.dtype) if isinstance(t, Tensor) else None for t in inputs]
+    )
+    op = node.op
+    alone = len(outputs) == 1 or op.only_first
+    for index, out in enumerate(outputs):
+        if op.differentiable[0 if op.primitive.many else index]:
+            out._edge, out._requires_grad = node if alone else OutputEdge(node, index), True
+    pack_values(node, outputs)
+
+
+def _packed(value: Any, node: Any, outputs: tuple, hooks: tuple[Callable, Callable]) -> Any:
     if value.__class__ is SavedIndex:
-        return SavedIndex(tuple([_packed(item, device, hooks) for item in value.items]))
+        return SavedIndex(tuple([_packed(item, node, outputs, hooks) for item in value.items]))
     if not _is_counted(value):
         return value
-    packed = PackedValue(value[0], device)
-    packed.pack(value[0], hooks)
+    saved = value[0]
+    packed = PackedValue(saved, node.device)
+    packed.pack(saved if isinstance(saved, Tensor) else outputs[saved.index], hooks)
     return packed, None

@@ -13,6 +13,7 @@ from nnkit.autograd.engine.node import Node
 from nnkit.autograd.engine.saved import PackedValue
 from nnkit.autograd.engine.unpacking import FREED, unpack_tensor
 from nnkit.autograd.op.code import INPUT, OUTPUT
+from nnkit.autograd.tensor import wrap
 
 
 class SavedTensor:
@@ -37,7 +38,9 @@ class SavedTensor:
                 "saved tensor"
             )
         packed = PackedValue(saved, self._node.device)
-        packed.pack(saved, (pack_hook, unpack_hook))
+        shown = wrap(saved._data, self._node.device)
+        shown._writes = saved._writes
+        packed.pack(shown, (pack_hook, unpack_hook))
         changed = [*values]
         changed[self._place] = packed, None
         self._node.values = tuple(changed)

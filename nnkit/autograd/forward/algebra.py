@@ -14,6 +14,7 @@ from typing import Any
 
 from nnkit.autograd.anomaly import set_detect_anomaly
 from nnkit.autograd.engine.grad import grad
+from nnkit.autograd.engine.saved import STACK
 from nnkit.autograd.engine.unpacking import unpack_tensor
 from nnkit.autograd.forward.dependence import dependent, wants
 from nnkit.autograd.forward.dual import (
@@ -202,7 +203,11 @@ def _transposed(
     tangents: tuple,
 ) -> list[Tensor | None]:  # fmt: skip
     """The tangents of the outputs by the transpose of the rules."""
-    node = op.record(primals, statics, edges, outputs, outputs[0]._device)
+    hooks, STACK.pairs = STACK.pairs, []  # this node is no part of a graph
+    try:
+        node = op.record(primals, statics, edges, outputs, outputs[0]._device)
+    finally:
+        STACK.pairs = hooks
 
     def unpack(node: Any, value: Any) -> Any:
         saved, _ = value

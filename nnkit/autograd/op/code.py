@@ -132,7 +132,7 @@ def print_node_code(op: Any) -> str:
         "    self.order = next(node.sequence)",
     ]
     if any(kind in SAVED for kind, _ in op.values):
-        record.append("    if hooked: pack_values(self)")
+        record.append("    if hooked: pack_recorded(self, tensors, outputs)")
     record.append("    return self")
     names = list(op.values)
     body = []

@@ -35,6 +35,7 @@ from nnkit.autograd.engine.node import (
 from nnkit.autograd.engine.saved import (
     ACTIVE,
     keep_copy,
+    pack_recorded,
     pack_values,
     save_index,
     unpack_index,
@@ -169,7 +170,7 @@ class Op:
         scope: dict[str, Any] = {"new": object.__new__, "next": next, "node": node_module}
         scope["__name__"] = __name__
         scope.update(Tensor=Tensor, SavedOutput=SavedOutput, by_columns=by_columns)
-        scope.update(hooked=ACTIVE, pack_values=pack_values, keep_copy=keep_copy)
+        scope.update(hooked=ACTIVE, pack_recorded=pack_recorded, keep_copy=keep_copy)
         scope.update(depending=depending, save_index=save_index, unpack_index=unpack_index)
         for i, r in enumerate([*self.rules, self.joint]):
             scope[f"rule{i}"] = r and r.function
@@ -230,7 +231,7 @@ def guarded(name: str, out: Tensor, *saved: Tensor) -> Tensor:
         ]
         out._edge = Guard((out._edge,), (name, *values), out._device)
         if ACTIVE:
-            pack_values(out._edge)
+            pack_values(out._edge, (out,))
     return out
 
 

@@ -25,7 +25,7 @@ from nnkit.autograd.ops.indexing.index import Index
 from nnkit.autograd.ops.indexing.masking import check_fill
 from nnkit.autograd.ops.shape import reshaping as shapes
 from nnkit.autograd.surface.limits import LARGEST, fitting
-from nnkit.autograd.tensor import Tensor, wrap
+from nnkit.autograd.tensor import Tensor, Uncounted, wrap
 from nnkit.autograd.views.history import is_unseen, refresh, wants_history, write, wrote
 from nnkit.autograd.views.overlap import (
     check_apart,
@@ -175,7 +175,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         check_fill("masked_fill_", self, value)
         value = OPS["cast"](value, self._data.dtype)  # elsewhere the copy casts
     shared = isinstance(given, Tensor) and shares_memory(self, given)
-    if value._device is self._device and not shared and not wants_history(self, (value, *tensors)):
+    # The view of what is Uncounted is refused, before anything is written.
+    plainly = value._device is self._device and self._writes.__class__ is not Uncounted
+    if plainly and not shared and not wants_history(self, (value, *tensors)):
         B, data = self._device.backend, self._data
         place = data if found.last is type(...) else B.getitem(data, found.basic)
         if value._data.ndim:

@@ -28,16 +28,23 @@ struct Product {
     template <class T> static T combine(T a, T b) { return a * b; }
 };
 
-// Four elements at a time: only one step of the four waits for the total before them.
+// Whether totals of totals are as good as one total after the other: products may overflow on the
+// way, and sums of doubles would be rounded elsewhere.
+template <class T, class Operation>
+constexpr bool is_associative =
+    std::is_integral_v<T> || (std::is_same_v<T, float> && std::is_same_v<Operation, Sum>);
+
+// Four elements at a time, where that is allowed: only one step of the four waits for the total
+// before them.
 template <class T, class Operation> void scan_row(const T* x, Index count, T* out) {
     auto combine = [](Total<T> a, Total<T> b) { return Operation::combine(a, b); };
     if (count == 0) return;
     Total<T> total = Operation::start(static_cast<Total<T>>(x[0]));
     out[0] = static_cast<T>(total);
     Index i = 1;
-    while (i + 4 <= count) {
+    while (i < count) {
         const Index end = std::min(count, i + work_of_task);
-        for (; i + 4 <= end; i += 4) {
+        for (; is_associative<T, Operation> && i + 4 <= end; i += 4) {
             Total<T> a = x[i], c = x[i + 2];
             Total<T> ab = combine(a, x[i + 1]), cd = combine(c, x[i + 3]);
             Total<T> abc = combine(ab, c), abcd = combine(ab, cd);
@@ -47,11 +54,11 @@ template <class T, class Operation> void scan_row(const T* x, Index count, T* ou
             total = combine(total, abcd);
             out[i + 3] = static_cast<T>(total);
         }
-        if (end < count) poll();
-    }
-    for (; i < count; ++i) {
-        total = combine(total, x[i]);
-        out[i] = static_cast<T>(total);
+        for (; i < end; ++i) {
+            total = combine(total, x[i]);
+            out[i] = static_cast<T>(total);
+        }
+        if (i < count) poll();
     }
 }
 
