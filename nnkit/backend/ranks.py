@@ -2,8 +2,9 @@
 
 Ranks that wait for each other also listen: a rank that gives up tells all others why
 (`World.tell`), and of those on this machine it is known when their process has ended. So nobody
-waits for a rank that will never come. MPI is called by one thread at a time, and never in a way
-that blocks: requests are tested, with pauses, so that ranks may be more than there are processors.
+waits for a rank that will never come. MPI is called by one thread at a time, and not in a way that
+blocks: requests are tested, with pauses, so that ranks may be more than there are processors. What
+MPI has in no other way than one that blocks is called by a thread of its own (`Aside`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from math import inf
 from typing import Any
 
@@ -84,6 +86,37 @@ class Pauses:
         return True
 
 
+class Aside(threading.Thread):
+    """A call of MPI that blocks, made by another thread; in other respects a request.
+
+    The call of one whose partners are gone never ends: the process does, with this thread in it.
+    """
+
+    def __init__(self, world: World, call: Callable[[], Any]) -> None:
+        super().__init__(daemon=True)
+        is_free = world.MPI.Query_thread() == world.MPI.THREAD_MULTIPLE
+        self.lock: Any = nullcontext() if is_free else world.lock
+        self.call = call
+        self.found: Any = None
+        self.error: Exception | None = None
+        self.start()
+
+    def run(self) -> None:
+        with self.lock:
+            try:
+                self.found = self.call()
+            except Exception as error:
+                self.error = error
+
+    def Test(self) -> bool:
+        """Whether the call has ended, as of a request of MPI's; raises its error."""
+        if self.is_alive():
+            return False
+        if self.error is not None:
+            raise self.error
+        return True
+
+
 class World:
     """All ranks of the job. Without MPI it has one.
 
@@ -127,12 +160,16 @@ class World:
         """The group of these ranks, each of which calls this."""
         if len(ranks) == 1 or self.rank not in ranks:
             return Group(self, ranks, None, {}, seconds)
-        self.meet(ranks, f"the making of a group of ranks {ranks}", seconds)
+        name = f"the making of a group of ranks {ranks}"
+        self.meet(ranks, name, seconds)
+        everybody = self.MPI.COMM_WORLD
+        members = everybody.Get_group().Incl(ranks)
+        made = Aside(self, lambda: everybody.Create_group(members, MEETING_TAG))
+        self.wait([made], ranks, name, seconds)
+        control = made.found
         with self.lock:
-            members = self.MPI.COMM_WORLD.Get_group().Incl(ranks)
-            control = self.MPI.COMM_WORLD.Create_group(members, MEETING_TAG)
             lanes, requests = zip(*[control.Idup() for _ in LANES])
-        self.wait(requests, ranks, f"the making of a group of ranks {ranks}", seconds)
+        self.wait(requests, ranks, name, seconds)
         return Group(self, ranks, control, dict(zip(LANES, lanes)), seconds)
 
     def meet(self, ranks: list[int], name: str, seconds: float, name_all: bool = True) -> None:
@@ -368,7 +405,7 @@ def _started(come: Callable[[], tuple[Any, Any]], seconds: float) -> World:
     if not MPI.Is_initialized():
         connection, processes = come()
         try:
-            MPI.Init_thread(MPI.THREAD_SERIALIZED)
+            MPI.Init_thread(MPI.THREAD_MULTIPLE)
         finally:
             os.environ.pop("PMI_PORT", None)
             os.environ.pop("PMI_ID", None)

@@ -20,6 +20,8 @@ import sys
 import time
 from typing import Any
 
+NEWS = "NNKIT_NEWS"  # names the file in which a launcher writes which of its ranks have failed
+BETWEEN_LOOKS = 0.1
 LIMITS = "kvsname_max=256 keylen_max=64 vallen_max=1024"
 
 
@@ -182,14 +184,21 @@ def join(
     joined = "none"
     connection = None
     try:
-        connection = _connect(host, port, end, where)
+        connection = _connect(host, port, rank, end, where)
         process = f"{os.getpid()}@{_machine()}"
         connection.sendall(f"cmd=join rank={rank} size={size} process={process}\n".encode())
         lines = b""
         while True:
-            connection.settimeout(max(end - time.monotonic(), 0.001))
-            data = connection.recv(4096)
+            connection.settimeout(max(min(end - time.monotonic(), BETWEEN_LOOKS), 0.001))
+            try:
+                data = connection.recv(4096)
+            except TimeoutError:
+                _look_for_failures(rank, where)
+                if time.monotonic() >= end:
+                    raise
+                continue
             if not data:
+                _look_for_failures(rank, where)
                 raise ConnectionError(f"the rendezvous at {where} has closed: rank 0 is gone")
             lines += data
             while b"\n" in lines:
@@ -262,11 +271,23 @@ def _start(host: str, port: int, size: int) -> subprocess.Popen:
         )
 
 
-def _connect(host: str, port: int, end: float, where: str) -> socket.socket:
+def _look_for_failures(rank: int, where: str) -> None:
+    """ConnectionError if the launcher knows of a rank that will not come."""
+    try:
+        with open(os.environ[NEWS]) as news:
+            failures = news.read().splitlines()
+    except (KeyError, OSError):
+        return  # another launcher, or another system
+    if failures:
+        raise ConnectionError(f"rank {rank} waited in vain at {where}: {'; '.join(failures)}")
+
+
+def _connect(host: str, port: int, rank: int, end: float, where: str) -> socket.socket:
     while True:
         try:
             return socket.create_connection((host, port), max(end - time.monotonic(), 0.001))
         except (ConnectionError, socket.gaierror, TimeoutError) as error:
+            _look_for_failures(rank, where)
             if time.monotonic() >= end:
                 raise TimeoutError(f"nobody answers at {where}: {error}") from None
             time.sleep(0.02)

@@ -364,6 +364,65 @@ def new_subgroups_by_enumeration(
     return (own[0] if own else None), made
 
 
+def split_group(
+    parent_pg: ProcessGroup | None = None,
+    split_ranks: list[list[int]] | None = None,
+    timeout: timedelta | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+    backend: str | None = None,
+) -> ProcessGroup | None:
+    """Groups of the members of one group, each of which calls this.
+
+    Args:
+        parent_pg: the group; that of all by default.
+        split_ranks: the members of each part, by their ranks in the group.
+        timeout: how long the members of a part wait for each other.
+        pg_options: accepted.
+        group_desc: a description.
+        backend: that of the group, if given.
+
+    Returns:
+        The part that this process is in, or None.
+
+    Raises:
+        ValueError: there is no part, one is empty or has a rank twice or one that does not exist,
+            the group is none of this process's, or ``backend`` is another than the group's.
+
+    Example:
+        >>> import nnkit.distributed as dist
+        >>> dist.init_process_group()
+        >>> dist.split_group(split_ranks=[[0]]).size()
+        1
+        >>> dist.destroy_process_group()
+    """
+    if not split_ranks:
+        raise ValueError("split_ranks cannot be None or empty")
+    parent = parent_pg or default_group()
+    if parent not in _groups:
+        raise ValueError(f"Group {parent} is not registered")
+    if backend is not None and engine(backend) != parent._backend:
+        raise ValueError(
+            f"Backend mismatch: parent has '{parent._backend}', requested '{backend}'. Backend "
+            "names must match exactly when filtering split_group backends."
+        )
+    for part in split_ranks:
+        if not part:
+            raise ValueError("the split group cannot be empty")
+        if len(part) > get_world_size():
+            raise ValueError(
+                "the split group's size should be less or equal to the world_size set by "
+                "init_process_group"
+            )
+        if len(part) != len(set(part)):
+            raise ValueError("the split group cannot have duplicate ranks")
+        if parent.rank() in part:
+            ranks = [get_global_rank(parent, each) for each in sorted(part)]
+            name = group_desc or f"{parent.group_desc}:split"
+            return new_group(ranks, timeout, parent._backend, pg_options, group_desc=name)
+    return None
+
+
 # Questions
 
 
@@ -469,4 +528,5 @@ __all__ = [
     "is_available", "is_backend_available", "is_gloo_available", "is_initialized",
     "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "is_ucc_available",
     "is_xccl_available", "new_group", "new_subgroups", "new_subgroups_by_enumeration",
+    "split_group",
 ]  # fmt: skip

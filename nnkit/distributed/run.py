@@ -19,10 +19,13 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from nnkit.backend import rendezvous
 
 SECONDS_TO_SPEAK = 5.0  # for the other ranks, after one has failed
 SECONDS_TO_END = 5.0  # between the polite signal and the other one
@@ -153,6 +156,7 @@ class Job:
         environments: that of each.
         log_folder: where their output goes; None for nowhere but here.
         redirects: of which streams: 1, 2, or both.
+        news: the file in which ranks that have not met yet read which of them have failed.
     """
 
     def __init__(
@@ -161,8 +165,11 @@ class Job:
         environments: list[dict[str, str]],
         log_folder: str | None,
         redirects: int,
+        news: Any,
     ) -> None:
         self.ranks = [int(environment["RANK"]) for environment in environments]
+        self.news = news
+        where = {rendezvous.NEWS: f"/proc/{os.getpid()}/fd/{news.fileno()}"}
         self.processes: list[subprocess.Popen] = []
         try:
             for environment in environments:
@@ -172,7 +179,7 @@ class Job:
                         own.enter_context(stream)
                     self.processes.append(
                         subprocess.Popen(
-                            program, env=environment, start_new_session=True,
+                            program, env=environment | where, start_new_session=True,
                             preexec_fn=_die_with_parent, **streams,
                         )
                     )  # fmt: skip
@@ -190,12 +197,15 @@ class Job:
             for rank, process, code in zip(self.ranks, self.processes, codes):
                 if code and rank not in told:
                     told.add(rank)
+                    self.news.write(f"rank {rank} {_words(code)}\n".encode())
                     print(f"rank {rank} (process {process.pid}) {_words(code)}", file=sys.stderr)
                     deadline = min(deadline, time.monotonic() + SECONDS_TO_SPEAK)
                     failed = failed or (code if code > 0 else 128 - code)
             if None not in codes:
                 return failed
             if time.monotonic() > deadline:
+                left = [str(rank) for rank, code in zip(self.ranks, codes) if code is None]
+                print(f"rank {', '.join(left)} did not end by itself", file=sys.stderr)
                 return failed
             time.sleep(BETWEEN_LOOKS)
 
@@ -258,15 +268,17 @@ def _attempt(made: argparse.ArgumentParser, options: argparse.Namespace) -> int:
             made.error(str(error))
         for environment in found:
             environment["TORCHELASTIC_RESTART_COUNT"] = str(attempt)
-        job = Job(program, found, options.log_dir, int(options.redirects))
-        try:
-            code = job.run()
-        except KeyboardInterrupt:
+        # Without a name: it is gone with this process, however that ends.
+        with tempfile.TemporaryFile(buffering=0) as news:
+            job = Job(program, found, options.log_dir, int(options.redirects), news)
+            try:
+                code = job.run()
+            except KeyboardInterrupt:
+                job.end()
+                return 130
+            if not code:
+                break
             job.end()
-            return 130
-        if not code:
-            break
-        job.end()
     return code
 
 

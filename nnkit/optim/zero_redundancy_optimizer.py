@@ -7,6 +7,7 @@ from typing import Any
 
 from nnkit.autograd.tensor import Tensor
 from nnkit.distributed import gather_object
+from nnkit.distributed.algorithms.join import Join, Joinable, JoinHook
 from nnkit.distributed.collectives import broadcast_coalesced
 from nnkit.distributed.groups import default_group
 from nnkit.optim.optimizer import Optimizer
@@ -14,7 +15,7 @@ from nnkit.optim.optimizer import Optimizer
 __all__ = ["ZeroRedundancyOptimizer"]
 
 
-class ZeroRedundancyOptimizer(Optimizer):
+class ZeroRedundancyOptimizer(Optimizer, Joinable):
     """Lets each rank update, and keep the optimizer's state of, its share of the parameters.
 
     After a step every rank gives its share of the parameters to all. The gradients must be there
@@ -95,6 +96,10 @@ class ZeroRedundancyOptimizer(Optimizer):
         Returns:
             What ``closure`` gives.
         """
+        Join.notify_join_context(self)
+        return self._step(closure, **options)
+
+    def _step(self, closure: Callable | None = None, **options: Any) -> Any:
         _copy_options(self.param_groups, self.optim.param_groups)
         loss = self.optim.step(closure, **options) if closure else self.optim.step(**options)
         works = [
@@ -106,6 +111,21 @@ class ZeroRedundancyOptimizer(Optimizer):
             work.wait()
         _copy_options(self.optim.param_groups, self.param_groups)
         return loss
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What this does in a `Join` once this rank has no more batches: it updates its share, with
+        the gradients that are there by then."""
+        return _JoinHook(self)
+
+    @property
+    def join_device(self) -> Any:
+        """The device of the parameters."""
+        return self.param_groups[0]["params"][0].device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The ranks."""
+        return self.process_group
 
     # State
 
@@ -150,6 +170,14 @@ class ZeroRedundancyOptimizer(Optimizer):
         _copy_options(self.param_groups, self.optim.param_groups)
         groups = self.optim.state_dict()["param_groups"]
         self.optim.load_state_dict({"state": state, "param_groups": groups})
+
+
+class _JoinHook(JoinHook):
+    def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
+        self.optimizer = optimizer
+
+    def main_hook(self) -> None:
+        self.optimizer._step()
 
 
 def _checked(params: Any) -> list:

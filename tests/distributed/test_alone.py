@@ -84,6 +84,28 @@ def test_groups(group: Any) -> None:
         dist.all_reduce(nnkit.ones(1), group=inner)
 
 
+SPLITS: dict[str, tuple[dict[str, Any], str]] = {
+    "no part": ({"split_ranks": []}, "cannot be None or empty"),
+    "an empty part": ({"split_ranks": [[]]}, "the split group cannot be empty"),
+    "a rank twice": ({"split_ranks": [[0, 0]]}, "less or equal to the world_size"),
+    "another engine": ({"split_ranks": [[0]], "backend": "nccl"}, "Backend mismatch"),
+    "no member": ({"split_ranks": [[0]], "parent_pg": -100}, "Group -100 is not registered"),
+}
+
+
+@pytest.mark.parametrize("case", SPLITS)
+def test_a_group_is_not_split(group: Any, case: str) -> None:
+    options, words = SPLITS[case]
+    with pytest.raises(ValueError, match=words):
+        dist.split_group(**options)
+
+
+def test_a_group_is_split(group: Any) -> None:
+    part = dist.split_group(split_ranks=[[0]], timeout=timedelta(seconds=3))
+    assert part is not None and part.size() == 1 and part.group_desc == "default_pg:split"
+    assert dist.split_group(split_ranks=[[1]]) is None
+
+
 @pytest.mark.parametrize("world_size", ["1", "2"])
 def test_variables_of_a_launcher(monkeypatch: pytest.MonkeyPatch, world_size: str) -> None:
     monkeypatch.setenv("RANK", "0")

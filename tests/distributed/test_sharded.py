@@ -30,7 +30,7 @@ def test_shards_that_are_repeated() -> None:
 
 
 @needs_torch
-@pytest.mark.parametrize(("program", "cases"), [("tensors", ()), ("sharded", ("clip", "gpt"))])
+@pytest.mark.parametrize(("program", "cases"), [("tensors", ()), ("sharded", ("clip", "states"))])
 def test_the_same_program_under_torch(program: str, cases: tuple) -> None:
     done = succeed(program, 2, "torch", *cases, launcher="torch.distributed.run")
     assert done.count("passed") == 2

@@ -18,6 +18,7 @@ from nnkit.distributed import (
     all_reduce,
     broadcast_object_list,
 )
+from nnkit.distributed.algorithms.join import Join, Joinable, JoinHook
 from nnkit.distributed.collectives import broadcast_coalesced
 from nnkit.distributed.groups import default_group
 from nnkit.nn.modules.module import Module
@@ -28,17 +29,16 @@ from nnkit.nn.parallel.buckets import (
     GradBucket,
     divided,
 )
-from nnkit.nn.parallel.joining import Joining
 
 __all__ = ["DistributedDataParallel"]
 
 _OF_ONE_RUN = (
-    *("process_group", "_parameters_to_send", "_buffers_to_send", "_joining", "_hook"),
+    *("process_group", "_parameters_to_send", "_buffers_to_send", "_join", "_hook"),
     *("_hook_state", "_step", "_buckets", "_places", "_rebuilt", "_arrivals", "_calls"),
 )
 
 
-class DistributedDataParallel(Module):
+class DistributedDataParallel(Module, Joinable):
     """Calls ``module``; backward averages the gradients over all ranks.
 
     The parameters and buffers of rank 0 are given to all when it is made. Gradients travel in
@@ -119,13 +119,13 @@ class DistributedDataParallel(Module):
         ]
         if not self._parameters_to_send:
             raise RuntimeError(
-                "DistributedDataParallel is not needed when a module doesn't have any parameters "
-                "that require a gradient."
+                "DistributedDataParallel is not needed when a module doesn't have any parameter "
+                "that requires a gradient."
             )
         self._buffers_to_send = [
             b for name, b in module.named_buffers() if name not in ignored and b is not None
         ]
-        self._joining: Joining | None = None
+        self._divides_by_all = True  # also where some ranks have no more batches
         self._hook: Callable | None = None
         self._hook_state: Any = None
         self._step = _Step()
@@ -184,8 +184,7 @@ class DistributedDataParallel(Module):
         syncs = is_grad_enabled() and self.require_backward_grad_sync
         if syncs:
             self._begin()
-            if self._joining is not None:
-                self._joining.tell_active()
+            Join.notify_join_context(self)
         if self.require_backward_grad_sync and self.broadcast_buffers and self.training:
             self._broadcast(self._buffers_to_send)
         output = self.module(*inputs, **kwargs)
@@ -206,7 +205,7 @@ class DistributedDataParallel(Module):
                 "`torch.nn.parallel.DistributedDataParallel`, and by making sure all `forward` "
                 f"function outputs participate in calculating loss. Without a gradient: {missing}"
             )
-        may_rebuild = not self.find_unused_parameters and self._joining is None
+        may_rebuild = not self.find_unused_parameters and self._join is None
         if self._arrivals and not self._rebuilt and may_rebuild:
             self._rebuild()
         self._step = _Step(self._parameters_to_send)
@@ -223,7 +222,7 @@ class DistributedDataParallel(Module):
 
     def _broadcast(self, tensors: Sequence[Tensor]) -> None:
         """Give all ranks the values of rank 0 or, where it has no more inputs, of one that has."""
-        root = 0 if self._joining is None else self._joining.active[-1]
+        root = 0 if self._join is None else self._join.active[-1]
         for work in broadcast_coalesced(tensors, root, self.process_group):
             work.wait()
 
@@ -289,9 +288,9 @@ class DistributedDataParallel(Module):
             _go_on(self._buckets[step.sent - 1])
 
     def _divisor(self) -> int:
-        if self._joining is None or self._joining.divides_by_all:
+        if self._join is None or self._divides_by_all:
             return self.process_group.size()
-        return len(self._joining.active)
+        return len(self._join.active)
 
     def _send_used(self) -> None:
         """Send which parameters this rank has used, where some may be unused."""
@@ -303,7 +302,8 @@ class DistributedDataParallel(Module):
             step.used_work = all_reduce(flags, group=self.process_group, async_op=True)
 
     def _accompany(self) -> None:
-        """Take part in a step of the others, with nothing of one's own."""
+        """Take part in a step of the others with zeros; the gradients are then those of all, of
+        which an optimizer in shares updates some on this rank."""
         self._step = _Step(self._parameters_to_send)
         for bucket in self._buckets:
             bucket.begin()
@@ -317,11 +317,7 @@ class DistributedDataParallel(Module):
                     self.process_group, self._hook, self._hook_state, shown, self._divisor()
                 )
             self._send_used()
-            for bucket in self._buckets:
-                bucket.receive()
-            if self._step.used_work is not None:
-                self._step.used_work.wait()
-        self._step = _Step()
+        self._finish()
 
     def _finish(self) -> None:
         """Give every parameter its mean gradient, when all leaves have theirs."""
@@ -361,13 +357,12 @@ class DistributedDataParallel(Module):
         finally:
             self.require_backward_grad_sync = before
 
-    @contextmanager
     def join(
         self,
         divide_by_initial_world_size: bool = True,
         enable: bool = True,
         throw_on_early_termination: bool = False,
-    ) -> Iterator[None]:
+    ) -> Join:
         """For ranks with different numbers of batches: who has no more takes part in the others'
         collectives, with zeros, until all have come to the end; then all have the same weights.
 
@@ -380,15 +375,25 @@ class DistributedDataParallel(Module):
         Raises:
             RuntimeError: with ``throw_on_early_termination``, when a rank has come to its end.
         """
-        if not enable:
-            yield
-            return
-        self._joining = Joining(self, divide_by_initial_world_size, throw_on_early_termination)
-        try:
-            yield
-            self._joining.accompany()
-        finally:
-            self._joining = None
+        return Join(
+            [self], enable, throw_on_early_termination,
+            divide_by_initial_world_size=divide_by_initial_world_size,
+        )  # fmt: skip
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What this does in a `Join` whose own batches are at their end."""
+        self._divides_by_all = kwargs.get("divide_by_initial_world_size", True)
+        return _JoinHook(self)
+
+    @property
+    def join_device(self) -> Any:
+        """The device of the parameters."""
+        return self._parameters_to_send[0].device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The ranks."""
+        return self.process_group
 
     def register_comm_hook(self, state: Any, hook: Callable[[Any, GradBucket], Future]) -> None:
         """Let ``hook(state, bucket)`` bring a bucket together; its future gives the flat result.
@@ -407,6 +412,20 @@ class DistributedDataParallel(Module):
 
     def _set_static_graph(self) -> None:
         self.static_graph = True
+
+
+class _JoinHook(JoinHook):
+    """The part of a rank without batches in the steps of the others; then it gets the weights."""
+
+    def __init__(self, model: DistributedDataParallel) -> None:
+        self.model = model
+
+    def main_hook(self) -> None:
+        self.model._accompany()
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        model = self.model
+        model._broadcast([*model.module.parameters(), *model._buffers_to_send])
 
 
 class _Step:

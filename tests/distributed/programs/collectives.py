@@ -266,6 +266,16 @@ def run_groups(size: int, rank: int) -> None:
         dist.all_gather(outs, T.tensor([float(rank)]), group=group)
         assert [float(o) for o in outs] == sorted_members
         dist.barrier(group)
+        if FRAMEWORK == "nnkit" and len(members) > 1:  # torch's splits groups of NCCL alone
+            parts = [[k] for k in range(1, len(members))] + [[0]]
+            assert dist.split_group(group, parts).size() == 1
+            part = dist.split_group(group, [list(range(len(members) - 1, 0, -1))])
+            assert (part is None) == (group.rank() == 0)
+            if part is not None:
+                assert dist.get_process_group_ranks(part) == sorted_members[1:]
+                x = T.tensor([float(rank)])
+                dist.all_reduce(x, group=part)
+                assert float(x) == sum(sorted_members[1:])
         dist.destroy_process_group(group)
     dist.monitored_barrier()
 
